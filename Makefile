@@ -1,0 +1,73 @@
+# Everything starts from Python >= 3.11 and make; the first target run builds .venv (one or two minutes).
+#
+#   PYTHON=...   interpreter to build .venv with; newer ones on the path are tried when it is too old
+#   PROFILE=...  smoke, fast or paper (for `reproduce` and `chapter`)
+#   NAME=...     a chapter, as listed by `vnbook list`
+
+PYTHON  ?= python3
+PROFILE ?= fast
+NAME    ?=
+
+BIN   := .venv/bin
+STAMP := .venv/.installed
+
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install book reproduce chapter test lint linkcheck clean
+
+# The scripts in an environment carry its path, so a checkout that was moved (or never set up) gets a new one;
+# otherwise the environment is brought up to date in place.
+ifneq ($(shell cat $(STAMP) 2>/dev/null),$(CURDIR))
+.PHONY: $(STAMP)
+NEW := --clear
+endif
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+install: $(STAMP) ## create or update .venv
+
+$(STAMP): pyproject.toml constraints.txt
+	@for python in "$(PYTHON)" python3.13 python3.12 python3.11; do \
+	  if "$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    echo "Creating .venv with $$("$$python" --version) ($$python)"; \
+	    exec "$$python" -m venv $(NEW) .venv; \
+	  fi; \
+	done; \
+	echo "Python 3.11 or newer with the venv module is needed, and '$(PYTHON)' is not that:" \
+	  "$$("$(PYTHON)" --version 2>&1 | head -n 1)." \
+	  "Install it (on Debian also python3-venv) or name one: make PYTHON=/path/to/python3.12" >&2; exit 1
+	$(BIN)/python -m pip install -c constraints.txt -e '.[dev]'
+	@printf '%s\n' "$(CURDIR)" > $@
+
+book: $(STAMP) ## build the book from the shipped results (computes what is missing)
+	$(BIN)/vnbook build --profile paper
+
+reproduce: $(STAMP) ## compute everything afresh and build the book from that: make reproduce PROFILE=fast
+	$(BIN)/vnbook build --profile $(PROFILE) --results-dir results/reproduced --fresh
+
+chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fast
+	@if [ -z "$(NAME)" ]; then \
+	  echo "Say which chapter: make chapter NAME=<one of these> PROFILE=$(PROFILE)" >&2; $(BIN)/vnbook list >&2; exit 2; \
+	fi
+	$(BIN)/vnbook run $(NAME) -p profile $(PROFILE)
+
+# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures.
+test: $(STAMP) ## run the tests and every chapter in smoke, with branch coverage
+	@mkdir -p .cache
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 -n 2 --dist loadscope \
+	  --cov --cov-report=term-missing:skip-covered tests chapters
+
+lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
+
+linkcheck: $(STAMP) ## check the links of the built book (needs a network; run after book or reproduce)
+	$(BIN)/jupyter-book build . --path-output book --builder linkcheck
+
+clean: ## remove the built book and caches; results/ and .venv stay
+	rm -rf book/_build book/chapters .cache .pytest_cache .ruff_cache .hypothesis .coverage build dist *.egg-info
+	find vnlib data_gen tests chapters -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
