@@ -1,0 +1,175 @@
+"""Spatial decoding: a Gaussian bump, a code of its position, a region held out (VN Sec. 4.1, App. F).
+
+The image is the product of two profiles, one per axis, and the code is one half per axis: whoever finds that
+structure can draw the bump at positions never seen in training. Bumps are bright on a background of 0.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from numbers import Integral, Real
+
+import numpy as np
+import xarray as xr
+
+HOLD_OUTS = ("square", "ring", "corner")
+ENCODINGS = ("bump", "one_hot", "fourier", "scalar")
+SPLITS = ("train", "val", "id_test", "ood")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BumpConfig:
+    """What to draw and what to hide.
+
+    grid: pixels per side, and positions per axis. sigma: width of the bump [px].
+    hold_out: the region of positions that training never sees, given for 28 px and scaled with the grid:
+        "square" 6 <= x, y <= 22; "ring" 3 <= r <= 12 px from the grid's centre; "corner" x, y >= 14.
+    encoding: "bump" (a local profile as wide as the image's), "one_hot", "fourier" or "scalar".
+    n_frequencies: of the Fourier code, which has twice as many entries per axis.
+    split_seed: shuffles the other positions into train, val and id_test, about 80/10/10.
+    """
+
+    grid: int = 28
+    sigma: float = 2.0
+    hold_out: str = "square"
+    encoding: str = "bump"
+    n_frequencies: int = 14
+    split_seed: int = 0
+
+    def __post_init__(self) -> None:
+        # Above 64 the images, grid^4 numbers, no longer fit into an ordinary memory.
+        _number("grid", self.grid, (8, 64), integer=True)
+        # A bump wider than the grid gives all positions nearly the same code.
+        _number("sigma", self.sigma, (0, self.grid), integer=False)
+        _choice("hold_out", self.hold_out, HOLD_OUTS)
+        _choice("encoding", self.encoding, ENCODINGS)
+        # Frequencies above `grid` repeat the lower ones at whole positions.
+        highest = self.grid if self.encoding == "fourier" else math.inf
+        _number("n_frequencies", self.n_frequencies, (1, highest), integer=True)
+        _number("split_seed", self.split_seed, (0, math.inf), integer=True)
+        # NumPy's numbers are welcome, but they overflow and JSON knows none of them.
+        for name, kind in (("grid", int), ("sigma", float), ("n_frequencies", int), ("split_seed", int)):
+            object.__setattr__(self, name, kind(getattr(self, name)))
+
+
+def make(config: BumpConfig) -> xr.Dataset:
+    """All grid^2 positions with their codes, images and splits.
+
+    Dimensions: position (grid^2, x runs fastest), code (first the half of x, then that of y), y, x.
+    Variables: position_x, position_y (position) [px]; code (position, code) and image (position, y, x),
+    both float32; split (position), one of `SPLITS`. Coordinate: code_axis (code), "x" or "y".
+    """
+    axis = np.arange(config.grid)
+    row, column = (a.ravel() for a in np.meshgrid(axis, axis, indexing="ij"))
+    half = _encode(config)
+    profile = _profile(config)
+    image = profile[row][:, :, None] * profile[column][:, None, :]
+    variables = {
+        "position_x": ("position", column, {"units": "px", "long_name": "column of the bump's centre"}),
+        "position_y": ("position", row, {"units": "px", "long_name": "row of the bump's centre"}),
+        "code": (
+            ("position", "code"),
+            np.concatenate([half[column], half[row]], axis=1).astype(np.float32),
+            {"units": "1", "long_name": f"{config.encoding} code of the position"},
+        ),
+        "image": (
+            ("position", "y", "x"),
+            image.astype(np.float32),
+            {"units": "1", "long_name": "brightness, 1 at the centre of the bump"},
+        ),
+        "split": (
+            "position",
+            _split(config, column, row),
+            {"units": "1", "long_name": "set of the position"},
+        ),
+    }
+    coordinates = {
+        "code_axis": (
+            "code",
+            np.repeat(["x", "y"], half.shape[1]),
+            {"units": "1", "long_name": "axis coded"},
+        ),
+        "x": ("x", axis, {"units": "px", "long_name": "column"}),
+        "y": ("y", axis, {"units": "px", "long_name": "row"}),
+    }
+    attrs = {
+        "title": f"Gaussian bumps, {config.hold_out} held out",
+        "config": json.dumps(asdict(config)),
+    }
+    return xr.Dataset(variables, coordinates, attrs)
+
+
+def subset(ds: xr.Dataset, *splits: str) -> xr.Dataset:
+    """The positions that belong to `splits` (any of `SPLITS`), in their order in `ds`."""
+    if not splits:
+        raise ValueError(f"splits must name at least one of {', '.join(SPLITS)}, got none")
+    for split in splits:
+        _choice("splits", split, SPLITS)
+    return ds.isel(position=np.flatnonzero(np.isin(ds["split"].values, splits)))
+
+
+def blank_mse(ds: xr.Dataset, *splits: str) -> float:
+    """Mean squared error of an empty image on `splits`: the score of a model that draws nothing."""
+    return float(np.square(subset(ds, *splits)["image"].values, dtype=np.float64).mean())
+
+
+def _profile(config: BumpConfig) -> np.ndarray:
+    """exp(-(k - x)^2 / (2 sigma^2)) for all x (rows) and k (columns), in float64."""
+    k = np.arange(config.grid)
+    with np.errstate(over="ignore"):  # a very narrow bump: exp(-inf) = 0 is right
+        return np.exp(-0.5 * np.square((k - k[:, None]) / config.sigma))
+
+
+def _encode(config: BumpConfig) -> np.ndarray:
+    """The code of every position of one axis, (grid, entries per axis), in float64."""
+    x = np.arange(config.grid)[:, None]
+    if config.encoding == "bump":
+        return _profile(config)
+    if config.encoding == "one_hot":
+        return np.eye(config.grid)
+    if config.encoding == "scalar":
+        return x / (config.grid - 1)
+    # The lowest frequency spans half a period, so the two ends of the grid are not neighbours.
+    phase = np.pi * x * np.arange(1, config.n_frequencies + 1) / config.grid
+    return np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
+
+
+def _held_out(config: BumpConfig, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which positions are held out. Whole numbers decide at the edges, so that no rounding does."""
+    n = config.grid
+    if config.hold_out == "square":
+        return np.all([(6 * n <= 28 * a) & (28 * a <= 22 * n) for a in (x, y)], axis=0)
+    if config.hold_out == "corner":
+        return (2 * x >= n) & (2 * y >= n)
+    diameter_squared = 28**2 * (np.square(2 * x - (n - 1)) + np.square(2 * y - (n - 1)))
+    return ((6 * n) ** 2 <= diameter_squared) & (diameter_squared <= (24 * n) ** 2)
+
+
+def _split(config: BumpConfig, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The set of each position: val and id_test take a tenth each of what is not held out, rounded down."""
+    split = np.full(len(x), "ood", dtype="<U7")
+    inside = np.flatnonzero(~_held_out(config, x, y))
+    shuffled = np.random.default_rng(config.split_seed).permutation(inside)
+    tenth = len(inside) // 10
+    split[shuffled] = "train"
+    split[shuffled[:tenth]] = "val"
+    split[shuffled[tenth : 2 * tenth]] = "id_test"
+    return split
+
+
+def _number(name: str, value: object, bounds: tuple[float, float], *, integer: bool) -> None:
+    """Raise ValueError unless low <= value <= high (an integer) or low < value <= high; NaN is neither."""
+    low, high = bounds
+    ok = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
+    if not (ok and value <= high and (value >= low if integer else value > low)):
+        lower = f"an integer >= {low}" if integer else f"a finite number > {low}"
+        upper = "" if math.isinf(high) else f" and <= {high}"
+        raise ValueError(f"{name} must be {lower}{upper}, got {value!r}")
+
+
+def _choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Raise ValueError unless `value` is one of `allowed`, which the message lists."""
+    if not isinstance(value, str) or value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
