@@ -1,0 +1,112 @@
+"""One result file: written in one step, read whole, refused with a clear error when damaged or foreign."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+FORMAT = "vnbook-results-1"
+"""Value of the attribute `format` that marks our files."""
+
+WHOLE = "whole_dtype"
+"""Attribute with the type of a whole-number variable, which is kept as float while parts are missing."""
+
+REMEDY = "move it away or delete it, then run again"
+
+
+class StoreError(RuntimeError):
+    """A result file or folder cannot be used; the message names it and says what to do."""
+
+
+def write(ds: xr.Dataset, path: Path) -> None:
+    """Write a dataset in one step: a reader sees the old file or the new one, never a part.
+
+    Attributes that NetCDF does not know (bool, None, list, dict) become JSON. Raises StoreError, leaving the
+    old file as it was, when the dataset holds what NetCDF cannot keep or the folder cannot be written.
+    """
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        ds = tidy(ds.drop_encoding())
+        ds.attrs = plain_attrs(ds.attrs | {"format": FORMAT})
+        for variable in ds.variables.values():
+            variable.attrs = plain_attrs(variable.attrs)
+        # Compression needs chunks, which cost more than they save below a few kilobytes.
+        large = [name for name, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096]
+        encoding = {name: {"zlib": True, "complevel": 4, "shuffle": True} for name in large}
+        ds.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
+        _sync(temporary)
+        os.replace(temporary, path)
+        _sync(path.parent)
+    except (OSError, TypeError, ValueError) as exc:
+        raise StoreError(f"{path} cannot be written: {exc}") from exc
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def read(path: Path) -> xr.Dataset:
+    """Load a file into memory and close it. Raises StoreError if it is missing, damaged or foreign."""
+    path = Path(path)
+    try:
+        ds = xr.load_dataset(path, engine="h5netcdf")
+    except FileNotFoundError as exc:
+        raise StoreError(f"{path} does not exist; compute it first, or check the results folder") from exc
+    except Exception as exc:  # a damaged file surfaces as nearly any error of the HDF5 library
+        raise StoreError(f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}") from exc
+    if ds.attrs.get("format") != FORMAT:
+        raise StoreError(f"{path} is not one of our result files (it lacks format={FORMAT!r}); {REMEDY}")
+    return tidy(ds)
+
+
+def tidy(ds: xr.Dataset) -> xr.Dataset:
+    """Text as fixed-width strings, "" where it is missing; whole numbers as such unless some are missing."""
+    tidied = {}
+    for name, variable in ds.data_vars.items():
+        values, whole = variable.values, variable.attrs.get(WHOLE)
+        missing = pd.isnull(values)
+        if whole is not None:
+            tidied[name] = variable.astype(float if missing.any() else whole)
+        elif values.dtype == object and all(isinstance(v, str) for v in values[~missing]):
+            tidied[name] = variable.copy(data=np.where(missing, "", values).astype(str))
+    return ds.assign(tidied)
+
+
+def to_json(value: object) -> str:
+    """Canonical JSON: equal values give equal text. Raises TypeError for what JSON cannot say."""
+
+    def unwrap(other: object) -> object:
+        if hasattr(other, "tolist"):  # numpy and torch
+            return other.tolist()
+        raise TypeError(f"{other!r} is not a JSON value")
+
+    return json.dumps(value, sort_keys=True, default=unwrap)
+
+
+def plain_attrs(attrs: Mapping) -> dict:
+    """Attributes as NetCDF takes them: text and numbers stay, anything else becomes JSON."""
+
+    def known(value: object) -> bool:
+        if isinstance(value, np.ndarray | np.generic):
+            return value.dtype.kind in "iufU"
+        return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+    return {str(name): value if known(value) else to_json(value) for name, value in attrs.items()}
+
+
+def _sync(path: Path) -> None:
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders
+    fd = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

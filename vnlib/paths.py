@@ -1,0 +1,35 @@
+"""Where things are: the one module that knows the folders of the project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[1]
+"""Folder of the packages `vnlib` and `data_gen` that are running."""
+
+ROOT = Path(os.environ.get("VNBOOK_ROOT") or SOURCE).expanduser().resolve()
+"""Folder of the project; the environment variable VNBOOK_ROOT overrides it."""
+
+CHAPTERS = ROOT / "chapters"
+BOOK = ROOT / "book"
+RESULTS = ROOT / "results"
+
+
+def result_file(results_dir: str | Path, profile: str, chapter: str, variant: str = "") -> Path:
+    """Absolute path of a chapter's results: <results_dir>/<profile>/<chapter>[--variant].nc.
+
+    A relative `results_dir` is taken from the current working directory. Raises ValueError for a name that is
+    empty or would leave the folder.
+    """
+    for name, value in {"profile": profile, "chapter": chapter, "variant": variant or "-"}.items():
+        if not value or value.startswith(".") or set(value) & set("/\\"):
+            raise ValueError(f"{name} must be a plain name without slashes or a leading dot, got {value!r}")
+    stem = f"{chapter}--{variant}" if variant else chapter
+    return Path(results_dir).expanduser().resolve() / profile / f"{stem}.nc"
+
+
+def shown(path: Path) -> str:
+    """A path as it is printed: relative to the project where it is inside, so that pages name no machine."""
+    path = Path(path).absolute()
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

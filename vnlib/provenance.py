@@ -1,0 +1,109 @@
+"""Where a result comes from: source hash, git revision, hardware, versions. Nothing here ever raises."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+from vnlib import paths
+
+_PRESENT = {"figures", "claims", "pages", "book", "chapter", "cli"}
+_DRIVE = {"paths", "provenance", "store", "runfiles", "netcdf"}
+_NOT_COMPUTE = _PRESENT | _DRIVE
+"""Modules of vnlib that only present results or drive the runs: an edit there cannot change a number."""
+
+_SOURCE = ("vnlib", "data_gen", "chapters")
+
+
+def source_hash(root: Path = paths.SOURCE) -> str:
+    """12 hex digits of the SHA-256 of the source that computes: names and bytes, newlines normalised."""
+    digest = hashlib.sha256()
+    for folder in ("data_gen", "vnlib"):
+        for file in sorted((root / folder).rglob("*.py"), key=lambda f: f.relative_to(root).as_posix()):
+            name = file.relative_to(root)
+            if folder == "vnlib" and name.parts[1].removesuffix(".py") in _NOT_COMPUTE:
+                continue
+            text = file.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(f"{name.as_posix()}\0{len(text)}\0".encode() + text)
+    return digest.hexdigest()[:12]
+
+
+def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
+    """Revision of the checkout and whether its source has uncommitted changes.
+
+    Returns {"revision": 40 hex or "unknown", "dirty": 1, 0, or -1 for unknown}. Only `vnlib`, `data_gen` and
+    `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked inside another
+    repository is "unknown".
+    """
+    ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # a git hook sets these for its own repository
+    env = {k: v for k, v in os.environ.items() if k not in ours} | {"GIT_OPTIONAL_LOCKS": "0"}
+
+    def git(*args: str) -> str:
+        command = ["git", "-C", str(root), *args]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, env=env)
+        return done.stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", "--", "vnlib/__init__.py")
+        return {
+            "revision": git("rev-parse", "HEAD"),
+            "dirty": int(bool(git("status", "--porcelain", "--", *_SOURCE))),
+        }
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return {"revision": "unknown", "dirty": -1}
+
+
+def hardware(device: str = "cpu") -> str:
+    """CPU model and usable cores, and the GPU's name when `device` is a CUDA device: "AMD EPYC, 2 cores"."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    parts = [_cpu_model(), f"{cores} core{'s' * (cores > 1)}"]
+    if str(device).startswith("cuda"):
+        import torch
+
+        try:
+            parts.append(torch.cuda.get_device_name(device))
+        except (RuntimeError, AssertionError, ValueError):
+            parts.append(f"{device} (unavailable)")
+    return ", ".join(parts)
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine() or "unknown CPU"
+
+
+def versions() -> dict[str, str]:
+    """Versions of python, torch, cuda ("none" in a CPU build), numpy, xarray and h5netcdf."""
+    import torch  # here, because the command line asks for the other functions only
+
+    found = {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "cuda": torch.version.cuda or "none",
+    }
+    for package in ("numpy", "xarray", "h5netcdf"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "unknown"
+    return found
+
+
+def collect(device: str = "cpu") -> dict[str, str | int]:
+    """All of the above, flat, as NetCDF takes it: `versions` is JSON, `git_dirty` 1, 0 or -1 for unknown."""
+    git = git_state()
+    return {
+        "source_hash": source_hash(),
+        "git_revision": git["revision"],
+        "git_dirty": git["dirty"],
+        "hardware": hardware(device),
+        "versions": json.dumps(versions(), sort_keys=True),
+    }

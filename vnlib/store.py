@@ -1,0 +1,214 @@
+"""Result store: a grid of runs over named axes, saved run by run, resumed, and merged into one NetCDF file.
+
+`runfiles` says which files there are and how processes share them; `netcdf` reads and writes a single one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+from tqdm import tqdm
+
+from vnlib import provenance
+from vnlib.netcdf import FORMAT, WHOLE, StoreError, plain_attrs, read, tidy, to_json, write
+from vnlib.runfiles import Axes, Cell, Made, RunFiles, header, listed
+
+__all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "read", "write"]
+
+Run = Callable[[Axes, dict, Path], xr.Dataset]
+
+_POLL = 0.2  # seconds between two looks at cells that other processes hold
+
+
+@dataclass(frozen=True)
+class GridResult:
+    """The runs asked for, and one note per group of runs that says what was skipped or computed, and why."""
+
+    dataset: xr.Dataset
+    notes: tuple[str, ...]
+
+
+def grid(
+    run: Run,
+    axes: Mapping[str, Sequence],
+    *,
+    path: Path,
+    settings: Callable[[Axes], dict],
+    title: str,
+    device: str = "cpu",
+    recompute: bool = False,
+    progress: bool = True,
+    attrs: Mapping | None = None,
+) -> GridResult:
+    """Compute the runs of a grid that are not there yet, merge them into `path`, return those asked for.
+
+    axes: values per axis (texts or finite numbers); the grid is their product. `path` may hold more cells.
+    settings: the settings of a cell, as JSON values. A stored run counts only if its settings are the same.
+        Another hash of the library's source does not recompute a run, but a note says so.
+    run: `run(axes, settings, workdir)` returns one cell as a dataset without the axes. `workdir` is private
+        to the cell and outlives a crash while settings and source stay the same: checkpoints belong there.
+        Global attributes of the dataset are dropped. An exception passes through, with the cell's name added.
+    device: for the record of the hardware only.
+    recompute: compute all cells asked for, whatever is stored.
+    attrs: global attributes to add to the file and to the returned dataset.
+
+    Each run carries its provenance in variables `run_*`, which the global attributes sum up. Raises
+    ValueError for bad axes, settings or results of a run, StoreError for files or folders that cannot be
+    used; such files are never overwritten.
+    """
+    axes = _checked_axes(axes)
+    cells = [Cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values())]
+    chosen = {cell.key: settings(dict(cell.axes)) for cell in cells}
+    wanted = {key: _canonical(key, value) for key, value in chosen.items()}
+    attrs = plain_attrs({**(attrs or {}), "title": title})
+    files = RunFiles(Path(path).absolute(), axes)
+    fill = _Fill(files, wanted, recompute)
+
+    merged = files.merged()[1]
+    todo = [cell for cell in cells if not fill.skip(cell.key, merged.get(cell.key))]
+    if todo:
+        files.prepare()
+        origin = provenance.collect(device)
+        with tqdm(total=len(todo), desc=title, unit="run", disable=not progress) as bar:
+            while todo:
+                left = []
+                for cell in todo:
+                    bar.set_postfix_str(cell.key)
+                    if fill.attempt(cell, partial(run, dict(cell.axes), chosen[cell.key]), origin):
+                        bar.update()
+                    else:
+                        left.append(cell)
+                if len(left) == len(todo):
+                    time.sleep(_POLL)
+                todo = left
+        files.merge(wanted, attrs)
+    ds, made = files.merged()
+    if foreign := [key for key in wanted if key not in made or made[key].settings != wanted[key]]:
+        raise StoreError(f"another process fills {path} with other settings ({listed(foreign)}); use another file")
+    ds = tidy(ds.sel({name: list(values) for name, values in axes.items()}))
+    ds.attrs = header(ds, axes, attrs)
+    return GridResult(ds, fill.notes(made))
+
+
+def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
+    if not axes:
+        raise ValueError("axes must name at least one axis with its values, such as {'seed': [0, 1]}, got none")
+    checked = {}
+    for name, values in axes.items():
+        if not (isinstance(name, str) and name.isidentifier()) or name.startswith("run_"):
+            raise ValueError(f"an axis name must be an identifier that does not begin with run_, got {name!r}")
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise ValueError(f"axis {name} must be a list of values, got {values!r}")
+        values = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
+        texts = all(isinstance(v, str) for v in values)
+        numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+        if not values or not (texts or (numbers and all(map(math.isfinite, values)))):
+            raise ValueError(f"axis {name} must hold texts only or finite numbers only, at least one, got {values}")
+        if len(set(values)) < len(values):
+            raise ValueError(f"axis {name} must hold each value once, got {values}")
+        checked[name] = values
+    return checked
+
+
+def _canonical(key: str, settings: dict) -> str:
+    if not isinstance(settings, Mapping):
+        raise ValueError(f"settings of {key} must be a dict, got {settings!r}")
+    try:
+        return to_json(settings)
+    except (TypeError, ValueError) as exc:
+        raise ValueError(f"settings of {key} must hold JSON values, such as numbers and texts: {exc}") from exc
+
+
+@dataclass
+class _Fill:
+    """One call of `grid`: decides cell by cell what to skip, computes the rest, and remembers why."""
+
+    files: RunFiles
+    wanted: Mapping[str, str]
+    recompute: bool
+    started: str = field(default_factory=lambda: _now())
+    source: str = field(default_factory=lambda: provenance.source_hash())
+    waited: set[str] = field(default_factory=set)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def skip(self, key: str, made: Made | None) -> bool:
+        """Whether a stored run will do. With `recompute` only one finished since the call will."""
+        if made is None or made.settings != self.wanted[key] or (self.recompute and made.date < self.started):
+            return False
+        elsewhere = key in self.waited or self.recompute
+        self.reasons[key] = "made by another process meanwhile" if elsewhere else "already there, skipped"
+        return True
+
+    def attempt(self, cell: Cell, run: Callable[[Path], xr.Dataset], origin: Mapping) -> bool:
+        """Compute the cell unless it is there; False if another process holds it."""
+        key = cell.key
+        with self.files.lock(key) as mine:
+            if not mine:
+                self.waited.add(key)
+                return False
+            held = self.files.held(key)
+            if any(self.skip(key, made) for made in held):
+                return True
+            workdir = self.files.workdir(key, owner=self.wanted[key] + self.source, empty=self.recompute)
+            begin = time.perf_counter()
+            try:
+                ds = _stamped(run(workdir), cell, {"settings": self.wanted[key], **origin}, begin)
+            except Exception as exc:
+                exc.add_note(f"in run {key} of {self.files.path}; the runs finished before are kept")
+                raise
+            self.files.save(key, ds)
+        changed = held and not self.recompute
+        self.reasons[key] = "computed anew as asked" if self.recompute else "computed"
+        if changed:
+            changes = _difference(held[0].settings, self.wanted[key])
+            self.reasons[key] = f"computed anew, settings changed: {changes}"
+        return True
+
+    def notes(self, made: Mapping[str, Made]) -> tuple[str, ...]:
+        groups = defaultdict(list)
+        for key, reason in self.reasons.items():
+            groups[reason].append(key)
+            if made[key].source != self.source:
+                was = f"from source {made[key].source}, which is now {self.source}; recompute renews them"
+                groups[was].append(key)
+        total = len(self.wanted)
+        return tuple(f"{len(keys)} of {total} runs {what} ({listed(keys)})" for what, keys in groups.items())
+
+
+def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, begin: float) -> xr.Dataset:
+    """A run's result with its axes and its provenance."""
+    if not isinstance(ds, xr.Dataset):
+        raise ValueError(f"a run must return an xarray.Dataset, got {type(ds).__name__}")
+    if taken := [n for n in {*ds.variables, *ds.dims} if n in cell.axes or str(n).startswith("run_")]:
+        raise ValueError(f"a run's dataset must not use the names of the axes or run_*, got {sorted(taken)}")
+    stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
+    stamp["run_date"] = _now()
+    units = {"units": "s", "long_name": "wall time of the last session"}
+    stamp["run_wall_time"] = xr.Variable((), time.perf_counter() - begin, units)
+    ds = ds.drop_attrs(deep=False).assign(stamp)
+    whole = {n: v.assign_attrs({WHOLE: str(v.dtype)}) for n, v in ds.data_vars.items() if v.dtype.kind in "iub"}
+    if large := [n for n, v in whole.items() if v.size and abs(v.astype(float)).max() > 2**53]:
+        raise ValueError(f"integers above 2**53 lose digits in a partial grid; return {large} as text")
+    return ds.assign(whole).expand_dims({name: [value] for name, value in cell.axes.items()})
+
+
+def _difference(old: str, new: str) -> str:
+    """What differs between two settings: "lr 0.1 -> 0.2"."""
+    was, now = ({k: to_json(v)[:40] for k, v in json.loads(text).items()} for text in (old, new))
+    names = sorted(k for k in was | now if was.get(k) != now.get(k))
+    return ", ".join(f"{k} {was.get(k, 'unset')} -> {now.get(k, 'unset')}" for k in names)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
