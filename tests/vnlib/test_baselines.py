@@ -1,0 +1,308 @@
+"""Baselines: what they compute, checked against formulas, and that each of them can learn."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.distributions import Normal, kl_divergence
+
+from vnlib.baselines import BASELINES, build, n_parameters
+from vnlib.baselines.autoencoders import kl_to_standard_normal
+from vnlib.baselines.base import check_hidden
+
+SMALL = {
+    "cnn": {"width": 8, "depth": 2},
+    "mlp": {"hidden": (64,)},
+    "sparse_autoencoder": {"latent": 16, "hidden": (64,), "sparsity": 1e-4},
+    "vae": {"latent": 8, "hidden": (64,), "beta": 1e-4},
+    "factorised": {"hidden": 32},
+    "bilinear": {"n_units": 32},
+}
+SIDE = 28
+
+
+def small(name: str, seed: int = 0, **options: object):
+    return build(name, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=seed, **(SMALL[name] | options))
+
+
+def bumps(positions: list[tuple[int, int]], width: float = 2.0) -> tuple[torch.Tensor, torch.Tensor]:
+    """Codes [bump(x); bump(y)] and the Gaussian images centred at column x, row y."""
+    centres = torch.tensor(positions, dtype=torch.float32)
+    profiles = torch.exp(-((torch.arange(SIDE) - centres[..., None]) ** 2) / (2 * width**2))
+    return profiles.flatten(1), profiles[:, 1, :, None] * profiles[:, 0, None, :]
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+CODES, IMAGES = bumps([(2, 3), (25, 4), (13, 2), (3, 14), (24, 24), (4, 25), (14, 26), (25, 13)])
+every_baseline = pytest.mark.parametrize("name", BASELINES)
+
+
+def test_every_family_is_tested():
+    assert set(SMALL) == set(BASELINES)
+
+
+@every_baseline
+@pytest.mark.parametrize("batch", [1, 3])
+def test_forward_gives_one_image_per_code(name, batch):
+    model = small(name)
+    assert model(CODES[:batch]).shape == (batch, SIDE, SIDE)
+    torch.testing.assert_close(model(CODES)[:batch], model(CODES[:batch]))
+
+
+@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"cnn"}))
+def test_rectangular_images_keep_height_before_width(name):
+    model = build(name, n_inputs=6, image_shape=(5, 9), seed=0)
+    x, y = torch.rand(4, 6), torch.rand(4, 5, 9)
+    assert model(x).shape == (4, 5, 9)
+    assert model.loss(x, y, generator=generator()).shape == ()
+
+
+# --- parameter counts, derived by hand ---
+
+
+@pytest.mark.parametrize("depth", [2, 3, 10])
+@pytest.mark.parametrize(("n_inputs", "at_depth_2"), [(56, 307_457), (2, 138_113)])
+def test_cnn_has_the_published_number_of_parameters(n_inputs, at_depth_2, depth):
+    model = build("cnn", n_inputs=n_inputs, image_shape=(28, 28), seed=0, width=64, depth=depth)
+    assert n_parameters(model) == at_depth_2 + 36_928 * (depth - 2)
+    assert sum(isinstance(layer, torch.nn.ReLU) for layer in model.layers) == depth + 1
+
+
+def test_parameter_counts_of_the_other_families():
+    def count(name, **options):
+        return n_parameters(build(name, n_inputs=56, image_shape=(28, 28), seed=0, **options))
+
+    assert count("mlp", hidden=(256, 256)) == 57 * 256 + 257 * 256 + 257 * 784 == 281_872
+    assert count("mlp", hidden=()) == 57 * 784
+    assert count("sparse_autoencoder", latent=32, hidden=(100,)) == 57 * 100 + 101 * 32 + 33 * 100 + 101 * 784
+    assert count("vae", latent=32, hidden=(100,)) == 57 * 100 + 101 * 64 + 33 * 100 + 101 * 784
+    assert count("factorised", hidden=64, rank=3) == 2 * (29 * 64 + 65 * 3 * 28)
+    assert count("factorised", hidden=0, rank=1) == 2 * 29 * 28
+    assert count("bilinear", n_units=64) == 57 * 64 + 2 * 64 * 28
+
+
+def test_frozen_parameters_are_not_counted():
+    layer = torch.nn.Linear(3, 2)
+    layer.bias.requires_grad_(False)
+    assert n_parameters(layer) == 6
+
+
+# --- what the models compute ---
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "rank"),
+    [
+        ("factorised", {}, 1),
+        ("factorised", {"hidden": 0}, 1),
+        ("factorised", {"rank": 3}, 3),
+        ("bilinear", {"activation": "linear"}, 1),
+        ("bilinear", {"activation": "relu"}, 1),
+    ],
+)
+def test_product_models_give_images_of_their_rank(name, options, rank):
+    model = small(name, **options).double()
+    found = torch.linalg.matrix_rank(model(CODES.double()), rtol=1e-10)
+    assert (found == rank).all()
+
+
+def test_factorised_first_half_moves_columns_and_second_half_rows():
+    model = build("factorised", n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=0, hidden=0)
+    with torch.no_grad():
+        for axis in (model.f[0], model.g[0]):
+            axis.weight.copy_(torch.eye(SIDE))
+            axis.bias.zero_()
+    torch.testing.assert_close(model(CODES), IMAGES)
+    image = model(bumps([(5, 20)])[0])[0]
+    assert image[20, 5] == image.max()
+
+
+def test_factorised_is_the_sum_of_its_streams():
+    model = build("factorised", n_inputs=6, image_shape=(4, 5), seed=0, rank=2)
+    x = torch.rand(3, 6)
+    f, g = model.f(x[:, :3]).reshape(3, 2, 5), model.g(x[:, 3:]).reshape(3, 2, 4)
+    expected = sum(g[:, r, :, None] * f[:, r, None, :] for r in range(2))
+    torch.testing.assert_close(model(x), expected)
+
+
+def test_bilinear_is_the_outer_product_of_two_readouts_of_one_code():
+    model = build("bilinear", n_inputs=6, image_shape=(4, 5), seed=0, activation="relu")
+    x = torch.randn(6)
+    linear = model.encoder[0]
+    b = torch.relu(linear.weight @ x + linear.bias)
+    expected = torch.outer(model.Q.weight @ b, model.U.weight @ b)
+    torch.testing.assert_close(model(x[None])[0], expected)
+
+
+def test_linear_bilinear_image_is_quadratic_in_the_code():
+    """Third differences of a quadratic vanish; those of the rectified model do not."""
+
+    def third_difference(activation):
+        model = small("bilinear", activation=activation).double()
+        x, step = torch.randn(2, 2 * SIDE, generator=generator(1), dtype=torch.float64)
+        f = model(torch.stack([x + k * step for k in range(4)]))
+        return (f[3] - 3 * f[2] + 3 * f[1] - f[0]).abs().max()
+
+    assert third_difference("linear") < 1e-12 < third_difference("relu")
+
+
+# --- losses ---
+
+
+@pytest.mark.parametrize("name", ["cnn", "mlp", "factorised", "bilinear"])
+def test_plain_models_minimise_the_mean_squared_error(name):
+    model = small(name)
+    expected = ((model(CODES) - IMAGES) ** 2).mean()
+    torch.testing.assert_close(model.loss(CODES, IMAGES, generator=generator()), expected)
+
+
+def test_sparse_autoencoder_pays_for_activity_per_pixel():
+    model = small("sparse_autoencoder", sparsity=0.7)
+    z = model.encode(CODES)
+    assert (z >= 0).all()
+    expected = ((model(CODES) - IMAGES) ** 2).mean() + 0.7 * z.abs().sum() / len(CODES) / SIDE**2
+    torch.testing.assert_close(model.loss(CODES, IMAGES, generator=generator()), expected)
+
+
+def test_sparsity_makes_the_latent_sparser():
+    def activity(sparsity):
+        model = small("sparse_autoencoder", sparsity=sparsity)
+        overfit(model, updates=100)
+        return model.encode(CODES).sum().item()
+
+    assert activity(10.0) < 0.5 * activity(0.0)
+
+
+def test_kl_equals_the_closed_form():
+    mean, log_variance = torch.randn(2, 5, 7, generator=generator(), dtype=torch.float64)
+    q = Normal(mean, (0.5 * log_variance).exp())
+    expected = kl_divergence(q, Normal(torch.zeros_like(mean), 1.0)).sum(dim=1)
+    torch.testing.assert_close(kl_to_standard_normal(mean, log_variance), expected)
+
+
+def test_vae_loss_is_the_error_of_a_sample_plus_weighted_kl():
+    plain, weighted = small("vae", beta=0.0), small("vae", beta=3.0)
+    mean, log_variance = plain.encode(CODES)
+    noise = torch.randn(mean.shape, generator=generator(5))
+    error = F.mse_loss(plain.decode(mean + noise * (0.5 * log_variance).exp()), IMAGES)
+    torch.testing.assert_close(plain.loss(CODES, IMAGES, generator=generator(5)), error)
+    kl = kl_to_standard_normal(mean, log_variance).mean()
+    torch.testing.assert_close(weighted.loss(CODES, IMAGES, generator=generator(5)), error + 3 * kl / SIDE**2)
+
+
+def test_vae_renders_the_mean_in_training_mode_too():
+    model = small("vae").train()
+    assert torch.equal(model(CODES), model.decode(model.encode(CODES)[0]))
+
+
+# --- randomness ---
+
+
+@every_baseline
+def test_the_seed_fixes_the_weights(name):
+    first, again, other = (list(small(name, seed=s).parameters()) for s in (3, 3, 4))
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not all(torch.equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+@every_baseline
+def test_only_the_given_generator_is_drawn_from(name):
+    torch.manual_seed(11)
+    before = torch.get_rng_state()
+    model = small(name)
+    model(CODES)
+    given = generator(7)
+    losses = [model.loss(CODES, IMAGES, generator=given), model.loss(CODES, IMAGES, generator=generator(7))]
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.equal(*losses)
+    assert torch.equal(given.get_state(), generator(7).get_state()) == (name != "vae")
+
+
+def test_vae_noise_changes_with_the_generator():
+    model = small("vae")
+    assert model.loss(CODES, IMAGES, generator=generator(1)) != model.loss(
+        CODES, IMAGES, generator=generator(2)
+    )
+
+
+# --- learning ---
+
+
+def overfit(model: torch.nn.Module, *, updates: int) -> tuple[float, float]:
+    """The loss before and after full-batch AdamW on the eight samples."""
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    noise = generator()
+    losses = []
+    for _ in range(updates):
+        optimiser.zero_grad()
+        loss = model.loss(CODES, IMAGES, generator=noise)
+        loss.backward()
+        optimiser.step()
+        losses.append(loss.item())
+    return losses[0], losses[-1]
+
+
+@every_baseline
+def test_gradients_reach_every_parameter(name):
+    model = small(name)
+    model.loss(CODES, IMAGES, generator=generator()).backward()
+    for parameter_name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.abs().max() > 0, parameter_name
+
+
+@every_baseline
+def test_eight_samples_can_be_overfitted(name):
+    blank = float((IMAGES**2).mean())
+    before, after = overfit(small(name), updates=300)
+    assert after < 0.1 * min(before, blank)
+
+
+# --- bad input ---
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("cnn", {"depth": 1}, r"depth must be an integer >= 2, got 1"),
+        ("cnn", {"width": 0}, r"width must be an integer >= 1, got 0"),
+        ("cnn", {"image_shape": (32, 32)}, r"image_shape must be \(28, 28\).*got \(32, 32\)"),
+        ("mlp", {"image_shape": (28, 0)}, r"image_shape must be an integer >= 1, got 0"),
+        ("mlp", {"n_inputs": 0}, r"n_inputs must be an integer >= 1, got 0"),
+        ("mlp", {"hidden": (16, -1)}, r"hidden must be an integer >= 1, got -1"),
+        ("sparse_autoencoder", {"sparsity": -0.1}, r"sparsity must be a finite number >= 0, got -0.1"),
+        ("sparse_autoencoder", {"latent": 0}, r"latent must be an integer >= 1, got 0"),
+        ("vae", {"beta": float("nan")}, r"beta must be a finite number >= 0, got nan"),
+        ("vae", {"latent": -2}, r"latent must be an integer >= 1, got -2"),
+        ("factorised", {"n_inputs": 5}, r"n_inputs must be even.*got 5"),
+        ("factorised", {"hidden": -1}, r"hidden must be an integer >= 0, got -1"),
+        ("factorised", {"rank": 0}, r"rank must be an integer >= 1, got 0"),
+        ("bilinear", {"n_units": 0}, r"n_units must be an integer >= 1, got 0"),
+        ("bilinear", {"activation": "tanh"}, r"activation must be one of 'linear', 'relu', got 'tanh'"),
+        ("cnn", {"widths": 8}, r"cnn has no option widths; its options are depth, width"),
+        ("vea", {}, r"name must be one of 'cnn', 'mlp'.*'vae'.*got 'vea'"),
+    ],
+)
+def test_bad_arguments_are_named(name, options, message):
+    arguments = {"n_inputs": 56, "image_shape": (28, 28), "seed": 0} | options
+    with pytest.raises(ValueError, match=message):
+        build(name, **arguments)
+
+
+def test_one_number_is_not_a_list_of_layers():
+    with pytest.raises(ValueError, match="hidden must be a sequence of layer sizes"):
+        check_hidden(64)
+
+
+@every_baseline
+def test_wrong_shapes_are_refused(name):
+    model = small(name)
+    with pytest.raises(ValueError, match=r"x must have the shape \(batch, n_inputs=56\), got \(8, 55\)"):
+        model(CODES[:, 1:])
+    with pytest.raises(ValueError, match=r"x must have the shape"):
+        model.loss(CODES[:, 1:], IMAGES, generator=generator())
+    with pytest.raises(ValueError, match=r"y must have the shape .*\(8, 28, 28\), got \(8, 28, 1\)"):
+        model.loss(CODES, IMAGES[:, :, :1], generator=generator())

@@ -1,0 +1,38 @@
+"""The decoder that is told which inputs are x and which are y, and that an image is their product."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vnlib import checks
+from vnlib.baselines.base import Baseline, perceptron
+
+
+class FactorisedDecoder(Baseline):
+    """Hand-built product of two axis networks (the hand-factorised decoder of VN Sec. 4.1 and App. F).
+
+    image[row, column] = sum_{r < rank} g_r(y)[row] f_r(x)[column], x the first half of the code, y the rest.
+    f: n_inputs/2 -> hidden -> rank * width and g: n_inputs/2 -> hidden -> rank * height, with a ReLU;
+    `hidden=0` makes both affine. The image matrix has rank <= `rank`.
+    """
+
+    def __init__(self, *, n_inputs: int, image_shape: tuple[int, int], hidden: int = 64, rank: int = 1) -> None:
+        """Raises ValueError unless `n_inputs` is even, `hidden` >= 0 and `rank` >= 1."""
+        super().__init__(n_inputs=n_inputs, image_shape=image_shape)
+        if n_inputs % 2:
+            raise ValueError(f"n_inputs must be even (first half x, second half y), got {n_inputs}")
+        checks.number("hidden", hidden, low=0, integer=True)
+        checks.number("rank", rank, low=1, integer=True)
+        self.rank = rank
+        height, width = self.image_shape
+        inner = [hidden] if hidden else []
+        self.f = perceptron([n_inputs // 2, *inner, rank * width])
+        self.g = perceptron([n_inputs // 2, *inner, rank * height])
+
+    def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
+        code_x, code_y = x.chunk(2, dim=1)
+        columns = self.f(code_x).unflatten(1, (self.rank, -1))
+        rows = self.g(code_y).unflatten(1, (self.rank, -1))
+        return torch.einsum("brh,brw->bhw", rows, columns)

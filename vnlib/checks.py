@@ -1,0 +1,54 @@
+"""Checks of arguments, with one form of message: the name, the value, what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral, Real
+
+import torch
+from torch import Tensor
+
+
+def number(
+    name: str,
+    value: object,
+    *,
+    low: float | int | None = None,
+    high: float | int | None = None,
+    above: float | int | None = None,
+    integer: bool = False,
+) -> None:
+    """Raise ValueError unless `value` is a finite number with low <= value <= high and value > above."""
+    bounds = [f">= {low}"] * (low is not None) + [f"<= {high}"] * (high is not None)
+    bounds += [f"> {above}"] * (above is not None)
+    wanted = f"{'an integer' if integer else 'a finite number'} {' and '.join(bounds)}".strip()
+    kind = Integral if integer else Real
+    ok = isinstance(value, kind) and not isinstance(value, bool)
+    ok = ok and value == value and abs(value) != float("inf")
+    ok = ok and (low is None or value >= low) and (high is None or value <= high)
+    ok = ok and (above is None or value > above)
+    if not ok:
+        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+
+
+def choice(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise ValueError unless `value` is one of `allowed`, which the message lists."""
+    allowed = list(allowed)
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+
+
+def finite(name: str, x: Tensor) -> None:
+    """Raise ValueError if `x` is not a floating-point tensor of finite numbers."""
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        raise ValueError(f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}")
+    bad = int((~torch.isfinite(x)).sum())
+    if bad:
+        raise ValueError(f"{name} holds {bad} value(s) that are NaN or infinite; remove or impute them first")
+
+
+def matrix(name: str, x: Tensor, columns: int, meaning: str) -> None:
+    """Raise ValueError unless `x` is a finite tensor of shape (batch, columns)."""
+    finite(name, x)
+    if x.ndim != 2 or x.shape[1] != columns:
+        raise ValueError(f"{name} must have shape (batch, {columns}) ({meaning}), got {tuple(x.shape)}")
