@@ -1,0 +1,81 @@
+"""One layer of rank-1 weight atoms: energy, gradient, message, operator (VN Sec. 3.1 and 3.2).
+
+Shapes: input x (batch, d); code a (batch, K); input dictionary V (d, K); interface dictionary U (m, K);
+target t (batch, m). Columns of V and U have unit norm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vnlib.prox import Penalty
+
+ACTIVATIONS = {"identity": lambda h: h, "relu": torch.relu}
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The dictionaries of one layer and the penalty on its code. `U` is None where nothing is sent upward."""
+
+    V: Float[Tensor, "d atoms"]
+    U: Float[Tensor, "m atoms"] | None
+    penalty: Penalty
+
+
+def reconstruct(layer: Layer, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, "batch d"]:
+    """x_hat = V a."""
+    return code @ layer.V.T
+
+
+def message(layer: Layer, code: Float[Tensor, "batch atoms"], activation: str = "identity") -> Float[Tensor, "batch m"]:
+    """h = phi(U a), the input of the layer above."""
+    return ACTIVATIONS[activation](code @ layer.U.T)
+
+
+def energy(
+    layer: Layer,
+    code: Float[Tensor, "batch atoms"],
+    x: Float[Tensor, "batch d"],
+    target: Float[Tensor, "batch m"] | None = None,
+    feedback: float = 0.0,
+) -> Float[Tensor, " batch"]:
+    """E(a) = 1/2 |x - V a|^2 + feedback/2 |t - U a|^2 + penalty(a), per sample (VN Eq. 3)."""
+    total = 0.5 * (x - reconstruct(layer, code)).square().sum(1) + layer.penalty.value(code)
+    if target is not None:
+        total = total + 0.5 * feedback * (target - code @ layer.U.T).square().sum(1)
+    return total
+
+
+def smooth_gradient(
+    layer: Layer,
+    code: Float[Tensor, "batch atoms"],
+    x: Float[Tensor, "batch d"],
+    target: Float[Tensor, "batch m"] | None = None,
+    feedback: float = 0.0,
+) -> Float[Tensor, "batch atoms"]:
+    """V'(V a - x) + feedback U'(U a - t): the gradient of the energy without its penalty (VN Eq. 4)."""
+    gradient = (reconstruct(layer, code) - x) @ layer.V
+    if target is not None:
+        gradient = gradient + feedback * (code @ layer.U.T - target) @ layer.U
+    return gradient
+
+
+def hessian(layer: Layer, feedback: float = 0.0) -> Float[Tensor, "atoms atoms"]:
+    """V'V + feedback U'U; without the second term where nothing comes from above."""
+    gram = layer.V.T @ layer.V
+    return gram + feedback * layer.U.T @ layer.U if feedback and layer.U is not None else gram
+
+
+def lipschitz(curvature: Float[Tensor, "atoms atoms"]) -> float:
+    """The largest eigenvalue of a Hessian: 1/L is the largest step with guaranteed descent (VN Thm. 3)."""
+    # The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
+    return 1.0001 * float(torch.linalg.eigvalsh(curvature)[-1])
+
+
+def operator(layer: Layer, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, "batch m d"]:
+    """W(x) = sum_k a_k u_k v_k' = U diag(a) V', the map that the code describes (VN Eq. 2)."""
+    return torch.einsum("mk,bk,dk->bmd", layer.U, code, layer.V)

@@ -1,0 +1,1 @@
+"""Models of single benchmarks, built from the parts of the Vector Network."""

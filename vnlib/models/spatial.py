@@ -1,0 +1,149 @@
+"""The Vector Network as a decoder of positions into images (VN Sec. 4.1, App. F).
+
+The text does not say how a sparse code becomes an image. The reading that works, chosen here: a *product readout*,
+image = (Q b)(U a)', with a and b the top codes of the x stream and the y stream. It is quadratic in the codes, so VN
+Prop. 1 (superposition) does not hold for it. The flat readout, image = P a, is the linear control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vnlib import checks, seeding
+from vnlib.learning import MaskedAdam, atomic_hebb
+from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+
+Codes = tuple[Float[Tensor, "batch atoms"], ...]
+
+
+class SpatialVN(nn.Module):
+    """Sparse codes of a position, and a readout of them into an image.
+
+    streams: "axes" gives each half of the input its own stack (hand-factorised); "joint" gives the whole input to
+    one stack, whose code serves as both a and b. readout: "product" or "flat" (joint stream only).
+    network: the configuration of one stack; its `n_inputs` must be the size of what the stream reads.
+    """
+
+    def __init__(
+        self, *, network: VNConfig, image_shape: tuple[int, int], streams: str, readout: str = "product", seed: int
+    ) -> None:
+        super().__init__()
+        checks.choice("streams", streams, ("axes", "joint"))
+        checks.choice("readout", readout, ("product", "flat"))
+        if readout == "flat" and streams != "joint":
+            raise ValueError("readout 'flat' needs streams='joint': it reads one code")
+        self.image_shape, self.readout = image_shape, readout
+        self.networks = nn.ModuleList(
+            VectorNetwork(network, seed=2 * seed + i) for i in range(2 if streams == "axes" else 1)
+        )
+        height, width = image_shape
+        rng = seeding.generator(seed, "readout")  # a stream of its own: with `seed` alone R would repeat V's numbers
+        sizes = (height, width) if readout == "product" else (height * width,)
+        # Positive starts: with mixed signs two factors can settle with the wrong sign, a minimum of their own.
+        self.readouts = nn.ParameterList(
+            nn.Parameter(0.1 * torch.randn(n, network.atoms[-1], generator=rng).abs(), requires_grad=False)
+            for n in sizes
+        )
+
+    def settle(self, x: Float[Tensor, "batch d"]) -> list:
+        """The settled state of every stream."""
+        size = self.networks[0].config.n_inputs
+        checks.matrix("x", x, size * len(self.networks), "one code per position")
+        return [net.settle(part) for net, part in zip(self.networks, x.split(size, dim=1), strict=True)]
+
+    def codes(self, x: Float[Tensor, "batch d"]) -> Codes:
+        """The top codes (b of y, a of x) that the product readout takes; the flat one takes (a,)."""
+        return self.readout_codes(self.settle(x))
+
+    def readout_codes(self, settled: Sequence) -> Codes:
+        """The top codes of settled streams, in the order of the readouts."""
+        tops = [s.codes[-1] for s in settled]
+        if self.readout == "flat":
+            return (tops[0],)
+        return (tops[-1], tops[0])
+
+    def factors(self, codes: Codes) -> list[Float[Tensor, "batch _side"]]:
+        """Each readout applied to its code."""
+        return [code @ R.T for code, R in zip(codes, self.readouts, strict=True)]
+
+    def render(self, codes: Codes) -> Float[Tensor, "batch height width"]:
+        """The image that codes stand for."""
+        factors = self.factors(codes)
+        if self.readout == "flat":
+            return factors[0].unflatten(1, self.image_shape)
+        return factors[0][:, :, None] * factors[1][:, None, :]
+
+    def forward(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
+        return self.render(self.codes(x))
+
+
+class ReadoutLearner:
+    """The delta rule on the readouts, given codes: dR = <(error seen by R) code'>. Columns keep free norms.
+
+    A batch is (code of readout 1, [code of readout 2,] image). For the product readout the error seen by Q is E u,
+    the one seen by U is E'q, with E = image - (Q b)(U a)'; both are minus the gradient of 1/2 |E|^2.
+    """
+
+    def __init__(self, model: SpatialVN, *, lr: float = 1e-2) -> None:
+        checks.number("lr", lr, above=0)
+        self.model, self.lr = model, lr
+        self.adam = [MaskedAdam(R) for R in model.readouts]
+
+    @torch.no_grad()
+    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+        """One update; returns the mean squared error of the batch before it."""
+        *codes, image = batch
+        factors = self.model.factors(tuple(codes))
+        if len(factors) == 1:
+            error = image - factors[0].unflatten(1, self.model.image_shape)
+            seen = [error.flatten(1)]
+        else:
+            q, u = factors
+            error = image - q[:, :, None] * u[:, None, :]
+            seen = [torch.einsum("byx,bx->by", error, u), torch.einsum("byx,by->bx", error, q)]
+        for R, adam, code, e in zip(self.model.readouts, self.adam, codes, seen, strict=True):
+            adam.ascend(R, atomic_hebb(e, code), (code != 0).any(0), scale * self.lr, unit_norm=False)
+        return float(error.square().mean())
+
+    def state(self) -> dict[str, Tensor]:
+        """Readouts and their moments."""
+        tensors = {f"model.{index}": R.data for index, R in enumerate(self.model.readouts)}
+        for index, adam in enumerate(self.adam):
+            tensors |= {f"adam.{index}.{name}": t for name, t in adam.state().items()}
+        return tensors
+
+
+class SpatialLearner:
+    """Dictionaries by Atomic-Hebb, readouts by the delta rule, from the same settle. A batch is (x, image).
+
+    learn_dictionary=False keeps V as it was drawn: the control for what learning V is worth.
+    """
+
+    def __init__(self, model: SpatialVN, *, lr: float = 1e-2, learn_dictionary: bool = True) -> None:
+        self.model, self.learn_dictionary = model, learn_dictionary
+        self.readout = ReadoutLearner(model, lr=lr)
+        self.dictionaries = [LocalLearner(net, lr=lr) for net in model.networks]
+
+    @torch.no_grad()
+    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+        """One update; returns the mean squared error of the batch before it."""
+        x, image = batch
+        settled = self.model.settle(x)
+        loss = self.readout.step((*self.model.readout_codes(settled), image), scale=scale, generator=generator)
+        if self.learn_dictionary:
+            for learner, state in zip(self.dictionaries, settled, strict=True):
+                learner.update(state, scale=scale)
+        return loss
+
+    def state(self) -> dict[str, Tensor]:
+        """Dictionaries, readouts and all moments."""
+        parts = {"readout": self.readout} | {f"stream{i}": d for i, d in enumerate(self.dictionaries)}
+        return {
+            f"model.{part}.{name}" if name.startswith("model.") else f"{part}.{name}": t
+            for part, learner in parts.items()
+            for name, t in learner.state().items()
+        }
