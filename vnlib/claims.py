@@ -1,0 +1,319 @@
+"""The ledger: what the papers claim, the rule that decides each claim, and the verdict that the results give.
+
+A claim is decided from the result file of its chapter and from nothing else. Its rule is a list of parts, each a
+statement that holds or does not: all hold -> reproduced, some -> partly, none -> not reproduced. `verdict` follows
+the paper's protocol; `verdict_fair` adds our controls and equally tuned baselines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from vnlib import store
+
+REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
+NOT_TESTABLE = "not testable"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One statement of a rule: whether it holds, and the numbers it rests on."""
+
+    says: str
+    holds: bool
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The parts under the paper's protocol, and under the fair one where there is one."""
+
+    parts: Sequence[Part]
+    fair: Sequence[Part] | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the chapter's results."""
+
+    id: str
+    source: str
+    chapter: str
+    figure: str
+    statement: str
+    rule: str
+    decide: Callable[[xr.Dataset], Decision]
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def claim(**fields: str) -> Callable:
+    """Enter the decorated decision into the ledger."""
+
+    def enter(decide: Callable[[xr.Dataset], Decision]) -> Callable[[xr.Dataset], Decision]:
+        CLAIMS[fields["id"]] = Claim(**fields, decide=decide)
+        return decide
+
+    return enter
+
+
+def verdict(parts: Sequence[Part]) -> str:
+    """The word for a list of decided parts."""
+    held = sum(part.holds for part in parts)
+    return REPRODUCED if held == len(parts) else PARTLY if held else NOT
+
+
+def judge(one: Claim, results: xr.Dataset | None) -> dict:
+    """One row of the ledger. Results that are missing or lack a model make the claim not testable, with the reason."""
+    row = {key: getattr(one, key) for key in ("id", "source", "chapter", "figure", "statement", "rule")}
+    empty = row | {"verdict_fair": None, "parts": [], "parts_fair": [], "figures": {}}
+    if results is None:
+        return empty | {"verdict": NOT_TESTABLE, "missing": "the chapter has no results in this profile"}
+    try:
+        decision = one.decide(results)
+    except KeyError as error:
+        # xarray adds a list of what there is.
+        lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
+        return empty | {"verdict": NOT_TESTABLE, "missing": f"the results lack {lacks}"}
+    fair = decision.fair
+    figures = {name: value for part in [*decision.parts, *(fair or [])] for name, value in part.figures.items()}
+    return row | {
+        "verdict": verdict(decision.parts),
+        "verdict_fair": verdict(fair) if fair is not None else None,
+        "parts": [{"says": p.says, "holds": bool(p.holds)} for p in decision.parts],
+        "parts_fair": [{"says": p.says, "holds": bool(p.holds)} for p in fair or []],
+        "figures": {name: float(f"{float(value):.4g}") for name, value in figures.items()},
+    }
+
+
+def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
+    """All rows (of one chapter), from the result files in `folder`, which is <results_dir>/<profile>.
+
+    Raises StoreError for a result file that cannot be read.
+    """
+    rows, files = [], {}
+    for one in CLAIMS.values():
+        if chapter in (None, one.chapter):
+            path = folder / f"{one.chapter}.nc"
+            if one.chapter not in files:
+                files[one.chapter] = store.read(path) if path.exists() else None
+            rows.append(judge(one, files[one.chapter]))
+    return rows
+
+
+def write_ledger(rows: Sequence[Mapping], path: Path) -> None:
+    """Write the ledger as JSON, in one step."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+# --- VN Fig. 1 ----------------------------------------------------------------------------------------------------
+
+
+@claim(
+    id="VN-F1",
+    source="VN Fig. 1A-C",
+    chapter="fig1_architecture",
+    figure="fig1-operator",
+    statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a few of them, and they "
+    "compose an operator of low rank for that input alone.",
+    rule="On test digits, medians over digits, worst seed: (a) at most a quarter of layer 1's atoms are active; "
+    "(b) the rank of W(x) is at most half of what its shape allows and never above the number of active atoms; "
+    "(c) the code explains at least 90 % of the input's power; (d) the operators of two digits differ: their "
+    "supports overlap by less than half (Jaccard). Fair: (e) with the same l1 weight the learned library needs fewer "
+    "atoms and leaves less error than the untrained one (normalised training digits); (f) its error is below that of "
+    "a principal component basis with as many components as it has active atoms.",
+)
+def _architecture(r: xr.Dataset) -> Decision:
+    active = float(r["active_share"].median("digit").max())
+    rank = float(r["rank"].median("digit").max())
+    bound = float((r["rank"] - r["active"]).max())
+    explained = float(r["explained"].min())
+    overlap = float(r["pair_overlap"].median("pair").max())
+    share = rank / float(r["rank_limit"].max())
+    parts = [
+        Part("few atoms are active", active <= 0.25, {"active_share": active}),
+        Part("the operator has low rank", share <= 0.5 and bound <= 0, {"rank_median": rank, "rank_share": share}),
+        Part("the code explains the input", explained >= 0.9, {"explained": explained}),
+        Part("each input has its own operator", overlap < 0.5, {"support_overlap": overlap}),
+    ]
+    atoms, untrained = float(r["active"].mean()), float(r["untrained_active"].mean())
+    mse, mse_untrained = float(r["mse"].max()), float(r["untrained_mse"].min())
+    pca = float(r["pca_mse"].min())
+    fair = [
+        *parts,
+        Part("learning saves atoms and error", atoms < untrained and mse < mse_untrained,
+             {"atoms": atoms, "atoms_untrained": untrained, "mse": mse, "mse_untrained": mse_untrained}),
+        Part("better than PCA at equal count", mse < pca, {"mse_pca": pca}),
+    ]  # fmt: skip
+    return Decision(parts, fair)
+
+
+# --- VN Fig. 2 ----------------------------------------------------------------------------------------------------
+
+CNN = ("cnn2", "cnn4", "cnn6")
+VAE = ("vae_low", "vae_high")
+VN_AXES = ("vn_axes_1", "vn_axes_2", "vn_axes_3")
+VN = (*VN_AXES, "vn_full")
+NO_VN_LEARNING = ("factorised", "bilinear_linear", "random_axes_1", "random_full")
+
+
+def _medians(r: xr.Dataset, models: Sequence[str], name: str) -> dict[str, float]:
+    """Median over seeds of an error, or of the OOD/ID ratio, per model. KeyError names the models that lack."""
+    lacking = [m for m in models if m not in r["model"].values]
+    if lacking:
+        raise KeyError(f"the model(s) {', '.join(lacking)}")
+    values = r["mse_ood"] / r["mse_id"] if name == "ratio" else r[f"mse_{name}"]
+    return {m: float(values.sel(model=m).median("seed")) for m in models}
+
+
+def _tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
+    return {f"{model}.{tag}": value for model, value in values.items()}
+
+
+def _share_above(values: xr.DataArray, model: str, other: str) -> float:
+    """Share of seeds in which a model is above another, of those that both have."""
+    pair = values.sel(model=[model, other]).dropna("seed")
+    return float((pair.sel(model=model) > pair.sel(model=other)).mean())
+
+
+def _composes(r: xr.Dataset, model: str) -> bool:
+    """OOD error within 3x of ID, and below 1 % of what a blank image costs."""
+    blank = float(r["blank_ood"].median())
+    return _medians(r, [model], "ratio")[model] <= 3 and _medians(r, [model], "ood")[model] <= 0.01 * blank
+
+
+@claim(
+    id="VN-F2a",
+    source="VN Fig. 2a",
+    chapter="fig2_spatial",
+    figure="fig2-task",
+    statement="The task: from a code of x and y draw a Gaussian bump there; positions in a central square are never "
+    "trained on.",
+    rule="In the result file: (a) training, validation, ID test and held-out positions are disjoint and together all "
+    "positions; (b) the held-out ones are exactly the square 6..22 x 6..22 of the 28 x 28 grid; (c) no axis value is "
+    "unseen: every x and every y of the square occurs in training.",
+)
+def _task(r: xr.Dataset) -> Decision:
+    x, y, split = r["position_x"].values, r["position_y"].values, r["split"].values.astype(str)
+    square = (x >= 6) & (x <= 22) & (y >= 6) & (y <= 22)
+    ood, train = split == "ood", split == "train"
+    known = set(split) == {"train", "val", "id_test", "ood"}
+    seen = set(x[ood]) <= set(x[train]) and set(y[ood]) <= set(y[train])
+    counts = {name: float((split == name).sum()) for name in ("train", "val", "id_test", "ood")}
+    return Decision([
+        Part("the splits cover the grid", known and len(split) == len(set(zip(x, y, strict=True))) == 784, counts),
+        Part("the square is held out", bool((square == ood).all())),
+        Part("every coordinate is trained", seen),
+    ])  # fmt: skip
+
+
+@claim(
+    id="VN-F2b",
+    source="VN Fig. 2b",
+    chapter="fig2_spatial",
+    figure="fig2-maps",
+    statement="Error maps: CNN and VAE decoders fail inside the hold-out; a hand-factorised decoder keeps its "
+    "structure but is less exact; the VN's error is low everywhere.",
+    rule="Medians over seeds: (a) every CNN and VAE has an OOD/ID ratio >= 5; (b) the hand-factorised decoder has a "
+    "ratio <= 3 but an ID error above that of the best VN; (c) every VN has a ratio <= 3 and an OOD error below 1 % of "
+    "a blank image's. The paper's protocol takes the factorised decoder at its default learning rate; the fair one "
+    "takes it tuned like all models, with (b) asking for an ID error at least 3x above the best VN's, and adds (d): no "
+    "model without VN learning (tuned factorised, bilinear by back-propagation, random frozen V) passes (c) too.",
+)
+def _maps(r: xr.Dataset) -> Decision:
+    entangled = _medians(r, CNN + VAE, "ratio")
+    vn_id, vn_ratio = _medians(r, VN, "id"), _medians(r, VN, "ratio")
+    default_id, default_ratio = (_medians(r, ["factorised_default"], n)["factorised_default"] for n in ("id", "ratio"))
+    tuned_id, tuned_ratio = (_medians(r, ["factorised"], n)["factorised"] for n in ("id", "ratio"))
+    best = min(vn_id.values())
+    fails = Part("CNN and VAE fail inside", min(entangled.values()) >= 5, _tagged(entangled, "ratio"))
+    low = Part("the VN is low everywhere", all(_composes(r, m) for m in VN),
+               _tagged(vn_ratio, "ratio") | _tagged(_medians(r, VN, "ood"), "ood"))  # fmt: skip
+    without = [m for m in NO_VN_LEARNING if _composes(r, m)]
+    return Decision(
+        [
+            fails,
+            Part("the factorised decoder is structured but less exact", default_ratio <= 3 and default_id > best,
+                 {"factorised_default.id": default_id, "factorised_default.ratio": default_ratio, "vn_best.id": best}),
+            low,
+        ],
+        [
+            fails,
+            Part("a tuned factorised decoder is less exact", tuned_ratio <= 3 and tuned_id > 3 * best,
+                 {"factorised.id": tuned_id, "factorised.ratio": tuned_ratio}),
+            low,
+            Part("nothing without VN learning is low everywhere", not without,
+                 _tagged(_medians(r, NO_VN_LEARNING, "ood"), "ood")),
+        ],
+    )  # fmt: skip
+
+
+@claim(
+    id="VN-F2c",
+    source="VN Fig. 2c",
+    chapter="fig2_spatial",
+    figure="fig2-scatter",
+    statement="ID against OOD error: the VN has both the strongest ID and a low OOD error; the CNN loses much OOD; "
+    "the rank-1 factorised decoder is predictable but limited.",
+    rule="Medians over seeds: (a) the best VN has the lowest ID error of all models of the paper (CNN, VAE, sparse "
+    "autoencoder, MLP, factorised); (b) that VN's OOD error is the lowest of them too; (c) every CNN's OOD error is "
+    "at least 10x its ID error; (d) the factorised decoder has a ratio <= 3 and an ID error at least 3x the best "
+    "VN's. The paper's protocol takes the factorised decoder at its default learning rate, the fair one tuned, and "
+    "the fair (a) and (b) also count the controls that learn no dictionary by VN rules.",
+)
+def _scatter(r: xr.Dataset) -> Decision:
+    def parts(factorised: str, rivals: Sequence[str]) -> list[Part]:
+        vn_id, vn_ood = _medians(r, VN, "id"), _medians(r, VN, "ood")
+        best = min(vn_id, key=vn_id.get)
+        others = (*CNN, *VAE, "sparse_autoencoder", "mlp", factorised, *rivals)
+        id_, ood = _medians(r, others, "id"), _medians(r, others, "ood")
+        cnn, ratio = _medians(r, CNN, "ratio"), _medians(r, [factorised], "ratio")[factorised]
+        limited = ratio <= 3 and id_[factorised] >= 3 * vn_id[best]
+        return [
+            Part("the VN has the strongest ID error", vn_id[best] < min(id_.values()),
+                 {"vn_best.id": vn_id[best], **_tagged(id_, "id")}),
+            Part("and the lowest OOD error", vn_ood[best] < min(ood.values()),
+                 {"vn_best.ood": vn_ood[best], **_tagged(ood, "ood")}),
+            Part("the CNN loses much OOD", min(cnn.values()) >= 10, _tagged(cnn, "ratio")),
+            Part("the factorised decoder is predictable but limited", limited, {f"{factorised}.ratio": ratio}),
+        ]  # fmt: skip
+
+    controls = [m for m in NO_VN_LEARNING if m != "factorised"]
+    return Decision(parts("factorised_default", []), parts("factorised", controls))
+
+
+@claim(
+    id="VN-F2d",
+    source="VN Fig. 2d",
+    chapter="fig2_spatial",
+    figure="fig2-depth",
+    statement="With depth the CNN's OOD/ID ratio gets worse, the VN's slightly better.",
+    rule="OOD/ID ratio, seeds paired: (a) the CNN's median rises from 2 to 4 to 6 blocks, and the deepest is above "
+    "the shallowest in at least 3 of 4 seeds; (b) the VN's median does not rise from 1 to 3 layers, and falls in at "
+    "least 3 of 4 seeds. Fair: the same for the OOD error itself, since a ratio also falls when the ID error rises.",
+)
+def _depth(r: xr.Dataset) -> Decision:
+    def parts(name: str) -> list[Part]:
+        cnn, vn = list(_medians(r, CNN, name).values()), list(_medians(r, VN_AXES, name).values())
+        values = r["mse_ood"] / r["mse_id"] if name == "ratio" else r[f"mse_{name}"]
+        worse = _share_above(values, "cnn6", "cnn2")
+        better = _share_above(values, "vn_axes_1", "vn_axes_3")
+        rises = bool(np.all(np.diff(cnn) > 0)) and worse >= 0.75
+        return [
+            Part(f"the CNN's {name} rises with depth", rises,
+                 {**{f"{m}.{name}": v for m, v in zip(CNN, cnn, strict=True)}, f"cnn_worse_seeds.{name}": worse}),
+            Part(f"the VN's {name} falls with depth", vn[-1] <= vn[0] and better >= 0.75,
+                 {**{f"{m}.{name}": v for m, v in zip(VN_AXES, vn, strict=True)}, f"vn_better_seeds.{name}": better}),
+        ]  # fmt: skip
+
+    return Decision(parts("ratio"), parts("ood"))
