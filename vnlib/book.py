@@ -1,0 +1,168 @@
+"""From chapters to pages: run them with papermill, collect what they made, build the HTML with jupyter-book."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+
+from vnlib import chapter, checks, claims, pages, paths, provenance
+
+EXECUTED = paths.BOOK / "chapters"
+GENERATED = paths.BOOK / "generated"
+EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
+UNFINISHED = ".unfinished"
+
+
+def run_chapter(
+    name: str, given: Mapping[str, Any], output: Path, *, jobs: int = 1, progress: bool = True
+) -> dict[str, Any]:
+    """Execute a chapter with papermill and keep the executed notebook; returns all its parameters.
+
+    Parameters are checked before anything starts. With jobs > 1, that many executions fill the chapter's results
+    together, unless there are results already; the first one's notebook is kept. Raises ValueError for bad parameters
+    and `papermill.PapermillExecutionError` for a failed cell.
+    """
+    parameters = chapter.spec(name).check(given)
+    checks.number("jobs", jobs, low=1, integer=True)
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"the folder {output.parent} cannot be made ({error.strerror}); choose another results_dir or output"
+        ) from error
+    one = chapter.Chapter(chapter.spec(name), parameters)
+    stored = one.file().exists() and not parameters["recompute"]
+    thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
+    helpers = [] if stored else [_helper(name, given, Path(thrown_away.name) / f"{i}.ipynb") for i in range(jobs - 1)]
+    draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
+    try:
+        papermill.execute_notebook(
+            str(paths.CHAPTERS / f"{name}.ipynb"), str(draft), parameters=_for_notebook(given), cwd=str(paths.ROOT),
+            kernel_name="python3", progress_bar=False, stderr_file=sys.stderr if progress else None,
+            extra_arguments=["--log-level=40"],  # the progress bars of the runs, without the kernel's own remarks
+        )  # fmt: skip
+        os.replace(draft, output)
+    except papermill.PapermillExecutionError:
+        if draft.exists():
+            os.replace(draft, output.with_suffix(".failed.ipynb"))
+        raise
+    finally:
+        for process in helpers:
+            process.terminate()
+            process.wait()
+        thrown_away.cleanup()
+        draft.unlink(missing_ok=True)
+    return parameters
+
+
+def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as the notebook gets them: a results folder inside the project is named from its root."""
+    given = dict(given)
+    if given.get("results_dir"):
+        given["results_dir"] = paths.shown(Path(given["results_dir"]).expanduser())
+    return given
+
+
+def _helper(name: str, given: Mapping[str, Any], output: Path) -> subprocess.Popen:
+    """A second process that works on the same results."""
+    arguments = [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
+    command = [sys.executable, "-m", "vnlib.cli", "run", name, *arguments, "--jobs", "1", "--quiet"]
+    command += ["--output", str(output)]
+    return subprocess.Popen(command, cwd=Path.cwd(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1, progress: bool = True) -> Path:
+    """Run every chapter from the results in `results_dir`, compute what is missing, build the HTML; returns its folder.
+
+    fresh: compute everything anew. A fresh build that was interrupted goes on where it stopped, unless the source
+    changed. Raises what `run_chapter` raises, and RuntimeError if jupyter-book finds anything to complain about.
+    """
+    checks.choice("profile", profile, chapter.PROFILES)
+    folder = results_dir.expanduser().resolve() / profile
+    if fresh:
+        _clear(folder)
+    for stale in (EXECUTED, GENERATED, EXTRA):
+        shutil.rmtree(stale, ignore_errors=True)
+    shutil.copytree(paths.CHAPTERS, EXTRA / "notebooks", ignore=shutil.ignore_patterns("*.toml", ".*"))
+    (EXTRA / "data").mkdir()
+    GENERATED.mkdir()
+    for name in chapter.names():
+        print(f"Chapter {name} ({profile})", flush=True)
+        given = {"profile": profile, "results_dir": str(results_dir)}
+        run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress)
+        finish(EXECUTED / f"{name}.ipynb")
+        for result in folder.glob(f"{name}*.nc"):
+            shutil.copy(result, EXTRA / "data")
+    rows = claims.ledger(folder)
+    claims.write_ledger(rows, folder / "ledger.json")
+    shutil.copy(folder / "ledger.json", EXTRA / "data")
+    (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
+    (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
+    _jupyter_book()
+    if fresh:
+        (folder / UNFINISHED).unlink(missing_ok=True)
+    return paths.BOOK / "_build" / "html"
+
+
+def _clear(folder: Path) -> None:
+    """Empty a folder of fresh results, unless it holds an interrupted build of the same source."""
+    if folder.is_relative_to(paths.RESULTS) and folder.parent == paths.RESULTS:
+        raise ValueError(
+            f"results_dir must not be {paths.shown(paths.RESULTS)} in a fresh build, which empties its folder; "
+            f"take another one, such as {paths.shown(paths.RESULTS / 'reproduced')}"
+        )
+    mark, source = folder / UNFINISHED, provenance.source_hash()
+    if mark.exists() and mark.read_text() == source:
+        print(f"Going on with the unfinished build in {paths.shown(folder)}")
+        return
+    if folder.exists() and any(folder.iterdir()):
+        ours = {".nc", ".json", ".runs", ".lock", UNFINISHED}
+        foreign = [p.name for p in folder.iterdir() if not any(p.name.endswith(end) for end in ours)]
+        if foreign:
+            raise ValueError(f"{folder} holds files that are not results ({', '.join(foreign[:3])}); empty it by hand")
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    mark.write_text(source)
+
+
+def finish(path: Path) -> None:
+    """Make an executed notebook fit for the page: code collapsed, named figures also saved for other pages."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        tags = cell.metadata.setdefault("tags", [])
+        if not {"hide-cell", "hide-input", "remove-input"} & set(tags):
+            tags.append("hide-input")
+        label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
+        for output in cell.outputs:
+            picture = output.get("data", {}).get("image/png")
+            if label and picture:
+                GENERATED.mkdir(parents=True, exist_ok=True)
+                (GENERATED / f"{label}.png").write_bytes(base64.b64decode(picture))
+    notebook.metadata.pop("papermill", None)  # holds paths of the machine
+    for cell in notebook.cells:
+        cell.metadata.pop("papermill", None)
+    nbformat.write(notebook, path)
+
+
+def _jupyter_book(arguments: Sequence[str] = ()) -> None:
+    command = [sys.executable, "-m", "jupyter_book", "build", str(paths.ROOT), "--path-output", str(paths.BOOK)]
+    command += ["-W", "-n", "--keep-going", *arguments]
+    print("Building the HTML", flush=True)
+    done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")
+    if done.returncode:
+        lines = (done.stdout + done.stderr).splitlines()
+        telling = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-30:]
+        raise RuntimeError("jupyter-book failed:\n" + "\n".join(telling[:40]))

@@ -1,0 +1,323 @@
+"""A chapter at work: its parameters are checked, its settings read, its runs stored, its links and footer drawn.
+
+A chapter is a notebook with a sidecar of the same name, `chapters/NAME.toml`, which holds the title, the claims, what
+each parameter may be, and the settings of each profile. This module knows that form and no chapter.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import json
+import shlex
+import tomllib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+import xarray as xr
+from IPython.display import HTML, display
+
+from vnlib import checks, claims, paths, provenance, store
+
+# Libraries that draw progress bars ask for widgets, which a page cannot show.
+warnings.filterwarnings("ignore", message="IProgress not found")
+
+PROFILES = ("smoke", "fast", "paper")
+# Every chapter has these; its sidecar may add to them and narrow `models`.
+COMMON: dict[str, dict[str, Any]] = {
+    "profile": {"type": "str", "choices": list(PROFILES), "help": "how large the runs are"},
+    "seeds": {"type": "seeds", "help": "a list of seeds, or how many; None: the profile's"},
+    "models": {"type": "names", "help": "a list of models, or 'a,b'; None: all of the profile"},
+    "device": {"type": "str", "pattern": "auto, cpu, cuda or cuda:N", "help": "where to compute"},
+    "recompute": {"type": "bool", "help": "compute anew what is already stored"},
+    "results_dir": {"type": "str", "help": "the folder that holds <profile>/<chapter>.nc"},
+}
+# What an IPython kernel defines by itself.
+_KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The sidecar of one chapter and the defaults of its notebook."""
+
+    name: str
+    sidecar: Mapping[str, Any]
+    defaults: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        return self.sidecar["title"]
+
+    @property
+    def parameters(self) -> dict[str, dict[str, Any]]:
+        """Name -> what the parameter may be; common ones first."""
+        own = self.sidecar.get("parameters", {})
+        known = {name: rule | own.get(name, {}) for name, rule in COMMON.items() if name in self.defaults}
+        if "models" in known:
+            known["models"] = {"choices": list(self.sidecar["models"])} | known["models"]
+        return known | {name: rule for name, rule in own.items() if name not in COMMON}
+
+    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, those given checked and the others at their defaults. Raises ValueError."""
+        for name in given:
+            if name not in self.parameters:
+                close = difflib.get_close_matches(name, self.parameters, n=1)
+                hint = f" Did you mean {close[0]!r}?" if close else ""
+                raise ValueError(
+                    f"chapter {self.name!r} has no parameter {name!r}.{hint} It has: {', '.join(self.parameters)}"
+                )
+        return {
+            name: _checked(name, given.get(name, self.defaults[name]), rule, self.defaults[name])
+            for name, rule in self.parameters.items()
+        }
+
+    def settings(self, profile: str) -> dict[str, Any]:
+        """The chapter's settings with those of the profile laid over them."""
+        return _overlay(self.sidecar.get("settings", {}), self.sidecar["profiles"][profile])
+
+
+def names() -> list[str]:
+    """The chapters of this book, by name."""
+    return sorted(path.stem for path in paths.CHAPTERS.glob("*.ipynb") if path.with_suffix(".toml").exists())
+
+
+def spec(name: str) -> Spec:
+    """The chapter of this name. Raises ValueError, which lists the chapters there are."""
+    checks.choice("chapter", name, names())
+    sidecar = tomllib.loads((paths.CHAPTERS / f"{name}.toml").read_text(encoding="utf-8"))
+    import papermill  # here, since it sets off the warning that is silenced above
+
+    inspected = papermill.inspect_notebook(str(paths.CHAPTERS / f"{name}.ipynb"))
+    defaults = {key: _literal(value["default"]) for key, value in inspected.items()}
+    return Spec(name, sidecar, defaults)
+
+
+def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
+    """The chapter that a notebook's parameter cell describes; call it first, with `globals()`.
+
+    Papermill injects misspelled names without a word. They are found here, as names that the kernel, the imports and
+    the chapter's parameters do not explain. Raises ValueError for these and for values out of range.
+    """
+    chapter_spec = spec(name)
+    given = {
+        key: value
+        for key, value in namespace.items()
+        if not key.startswith("_")
+        and key not in _KERNEL_NAMES
+        and not isinstance(value, (ModuleType, type))
+        and not (callable(value) and hasattr(value, "__module__"))
+    }
+    # One thread: the same bits whatever the machine's load, and two processes fill a grid faster than two threads.
+    torch.set_num_threads(1)
+    return Chapter(chapter_spec, chapter_spec.check(given))
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One execution of a chapter."""
+
+    spec: Spec
+    parameters: Mapping[str, Any]
+
+    @property
+    def profile(self) -> str:
+        return self.parameters["profile"]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The profile's settings, each overruled by the parameter of the same name where one is given."""
+        settings = self.spec.settings(self.profile)
+        given = {k: v for k, v in self.parameters.items() if k in settings and v is not None}
+        return settings | given
+
+    @property
+    def seeds(self) -> list[int]:
+        seeds = self.parameters.get("seeds")
+        seeds = self.settings["seeds"] if seeds is None else seeds
+        return list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+
+    @property
+    def models(self) -> dict[str, dict[str, Any]]:
+        """Model name -> its section in the sidecar, for the models asked for."""
+        wanted = self.parameters.get("models") or self.settings.get("models") or list(self.spec.sidecar["models"])
+        return {name: self.spec.sidecar["models"][name] for name in wanted}
+
+    @cached_property
+    def device(self) -> torch.device:
+        """The device asked for; "auto" is CUDA where there is one. Raises ValueError if it is not there."""
+        name = self.parameters["device"]
+        if name == "auto":
+            name = "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            torch.empty(0, device=name)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(
+                f"device {name!r} cannot be used here ({str(error).splitlines()[0]}); use device='cpu' or 'auto'"
+            ) from error
+        return torch.device(name)
+
+    @property
+    def variant(self) -> str:
+        """Non-default values of parameters that change what is computed; they get a result file of their own."""
+        own = [n for n, rule in self.spec.parameters.items() if rule.get("variant")]
+        changed = [n for n in own if self.parameters[n] != self.spec.defaults[n]]
+        return "-".join(f"{n}={self.parameters[n]}" for n in changed)
+
+    def file(self, part: str = "") -> Path:
+        """Where the results of this chapter (or of a named part of it) are kept."""
+        name = f"{self.spec.name}.{part}" if part else self.spec.name
+        folder = self.parameters["results_dir"] or paths.RESULTS
+        return paths.result_file(folder, self.profile, name, self.variant)
+
+    def grid(
+        self,
+        run: Callable[[dict[str, Any], dict[str, Any], Path], xr.Dataset],
+        axes: Mapping[str, Sequence],
+        settings: Callable[[dict[str, Any]], dict[str, Any]],
+        *,
+        part: str = "",
+    ) -> xr.Dataset:
+        """The results over `axes`: read where they are stored, computed where they are not (see `vnlib.store`)."""
+        result = store.grid(
+            run,
+            axes,
+            path=self.file(part),
+            settings=settings,
+            title=f"{self.spec.title}{f' ({part})' if part else ''}",
+            device=str(self.device),
+            recompute=self.parameters["recompute"],
+            attrs={"chapter": self.spec.name, "profile": self.profile},
+        )
+        for note in result.notes:
+            print(note)
+        print(f"Results: {paths.shown(self.file(part))}")
+        return result.dataset
+
+    @property
+    def command(self) -> str:
+        """The papermill command that makes this page's results."""
+        changed = {n: v for n, v in self.parameters.items() if v != self.spec.defaults[n] and n != "results_dir"}
+        flags = [_flag(n, v) for n, v in ({"profile": self.profile} | changed).items()]
+        return " ".join([f"papermill chapters/{self.spec.name}.ipynb out.ipynb", *flags])
+
+    def links(self) -> None:
+        """Show, under a figure, where its code and data are and how to make it again."""
+        name = self.spec.name
+        display(
+            HTML(
+                '<p class="vn-links">'
+                f'<a href="../../notebooks/{name}.ipynb" download>notebook</a> · '
+                f'<a href="../../data/{self.file().name}" download>data (NetCDF)</a> · '
+                f"re-make with <code>{self.command}</code></p>"
+            )
+        )
+
+    def caution(self, *remarks: str) -> None:
+        """Show a box with what a reader must know before believing the figures; nothing where there is nothing."""
+        if remarks:
+            text = " ".join(remarks)
+            display(HTML(f'<div class="admonition warning"><p class="admonition-title">Caution</p><p>{text}</p></div>'))
+
+    def verdicts(self, results: xr.Dataset) -> None:
+        """Show what the rules of this chapter's claims make of `results`."""
+        rows = []
+        for one in claims.CLAIMS.values():
+            if one.chapter == self.spec.name:
+                row = claims.judge(one, results)
+                marks = [f"{'✓' if p['holds'] else '✗'} {p['says']}" for p in row["parts"]]
+                fair = [f"{'✓' if p['holds'] else '✗'} {p['says']}" for p in row["parts_fair"]]
+                rows.append(
+                    f"<tr><th>{one.id}</th><td>{one.statement}</td>"
+                    f"<td><b>{row['verdict']}</b><br>{'<br>'.join(marks) or row.get('missing', '')}</td>"
+                    f"<td><b>{row['verdict_fair'] or ''}</b><br>{'<br>'.join(fair)}</td></tr>"
+                )
+        head = "<tr><th>claim</th><th>in our words</th><th>paper's protocol</th><th>fair</th></tr>"
+        note = f"<p>These runs differ from the printed task: {self.variant}.</p>" if self.variant else ""
+        display(HTML(f'{note}<table class="vn-verdicts">{head}{"".join(rows)}</table>'))
+
+    def footer(self, results: xr.Dataset) -> None:
+        """Show where the results come from, and whether the library changed since."""
+        a = results.attrs
+        hashes = set(map(str, results["run_source_hash"].values.ravel())) - {""}
+        current = provenance.source_hash()
+        state = (
+            "is the one that made these results"
+            if hashes == {current}
+            else f"changed since: these results come from source {', '.join(sorted(hashes))}, it is now {current}"
+        )
+        wall = float(results["run_wall_time"].sum())
+        rows = {
+            "profile": self.profile,
+            "computed": f"{a['date']} on {a['hardware']}",
+            "compute time": f"{wall / 60:.1f} min, summed over {int(results['run_wall_time'].count())} runs",
+            "revision": f"{a['git_revision'][:12]}{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
+            "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items()),
+            "library": f"the library's source {state}",
+            "command": f"<code>{self.command}</code>",
+        }
+        cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
+        display(HTML(f'<table class="vn-footer">{cells}</table>'))
+
+
+def _checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any:
+    """One parameter's value in its own type. Raises ValueError that names it and what is allowed."""
+    if value is None and default is None:
+        return None
+    kind = rule["type"]
+    if kind == "bool":
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} must be true or false, got {value!r}")
+    elif kind in ("int", "float"):
+        checks.number(name, value, low=rule.get("low"), high=rule.get("high"), above=rule.get("above"),
+                      integer=kind == "int")  # fmt: skip
+    elif kind == "seeds":
+        seeds = range(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(seeds, (list, tuple, range)) or not len(seeds) or len(set(map(repr, seeds))) != len(seeds):
+            raise ValueError(f"{name} must be a count >= 1 or a list of different integers >= 0, got {value!r}")
+        for seed in seeds:
+            checks.number(f"each of {name}", seed, low=0, high=2**31 - 1, integer=True)
+        return list(seeds)
+    elif kind == "names":
+        value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        if not isinstance(value, (list, tuple)) or not value:
+            raise ValueError(f"{name} must be a list of names, got {value!r}; allowed: {', '.join(rule['choices'])}")
+        for one in value:
+            checks.choice(f"each of {name}", one, rule["choices"])
+        if len(set(value)) != len(value):
+            raise ValueError(f"{name} must not name anything twice, got {value!r}")
+        return list(value)
+    elif not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text, got {value!r}")
+    if "choices" in rule:
+        checks.choice(name, value, rule["choices"])
+    if name == "device" and value not in ("auto", "cpu", "cuda") and not (
+        value.startswith("cuda:") and value[5:].isdigit()
+    ):  # fmt: skip
+        raise ValueError(f"device must be {rule['pattern']}, got {value!r}")
+    return value
+
+
+def _flag(name: str, value: Any) -> str:
+    """A parameter as papermill's command line takes it: lists only as YAML."""
+    if isinstance(value, list):
+        return f"-y {shlex.quote(json.dumps({name: value}))}"
+    return f"-p {name} {shlex.quote(str(value))}"
+
+
+def _literal(text: str) -> Any:
+    """The value of a default as papermill reports it: Python source."""
+    return ast.literal_eval(text)
+
+
+def _overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in top.items():
+        both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _overlay(merged[key], value) if both else value
+    return merged

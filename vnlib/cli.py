@@ -1,0 +1,158 @@
+"""`vnbook`: list, run, build, check and export the chapters of the book."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import papermill
+import yaml
+
+from vnlib import book, chapter, claims, pages, paths, store
+
+PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
+RESULTS_DIR = click.option(
+    "--results-dir", type=click.Path(path_type=Path), default=paths.RESULTS, help="holds <profile>/<chapter>.nc"
+)
+JOBS = click.option(
+    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, show_default=True, help="processes at work"
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def vnbook() -> None:
+    """Run the chapters of the Vector Network book and build its pages."""
+
+
+@vnbook.command("list")
+def list_chapters() -> None:
+    """The chapters, with what each can be told."""
+    for name in chapter.names():
+        one = chapter.spec(name)
+        click.echo(f"{name}: {one.title}")
+        for key, rule in one.parameters.items():
+            allowed = rule.get("choices") or rule.get("pattern") or _range(rule)
+            allowed = ", ".join(allowed) if isinstance(allowed, list) else allowed
+            click.echo(f"  {key} = {one.defaults[key]!r}  {rule['help']} ({allowed})")
+
+
+def _range(rule: dict) -> str:
+    ends = [f"{word} {rule[key]}" for key, word in (("low", ">="), ("above", ">"), ("high", "<=")) if key in rule]
+    return " ".join([rule["type"], *ends])
+
+
+@vnbook.command()
+@click.argument("name")
+@click.option("-p", "--parameter", "pairs", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter")
+@click.option("--output", type=click.Path(path_type=Path), help="where the executed notebook goes")
+@JOBS
+@click.option("--quiet", is_flag=True, help="no progress bar")
+def run(name: str, pairs: tuple, output: Path | None, jobs: int, quiet: bool) -> None:
+    """Run chapter NAME: compute what is missing, draw its figures."""
+    given = {key: _value(text) for key, text in pairs}
+    one = chapter.spec(name)
+    parameters = one.check(given)
+    folder = Path(parameters["results_dir"] or paths.RESULTS).expanduser()
+    output = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
+    book.run_chapter(name, given, output, jobs=jobs, progress=not quiet)
+    click.echo(f"results:  {paths.shown(chapter.Chapter(one, parameters).file())}")
+    click.echo(f"notebook: {paths.shown(output)}")
+
+
+def _value(text: str) -> object:
+    """A parameter as it was typed: YAML, which papermill's own command line takes too, or else text."""
+    try:
+        value = yaml.safe_load(text)
+        # YAML 1.1 reads 1e-3 as text; a parameter never means that.
+        return float(value) if isinstance(value, str) else value
+    except (yaml.YAMLError, ValueError):
+        return text
+
+
+@vnbook.command()
+@PROFILE
+@RESULTS_DIR
+@JOBS
+@click.option("--fresh", is_flag=True, help="compute everything anew, whatever is stored")
+@click.option("--quiet", is_flag=True, help="no progress bar")
+def build(profile: str, results_dir: Path, jobs: int, fresh: bool, quiet: bool) -> None:
+    """Build the HTML from stored results, computing what is missing."""
+    html = book.build(profile, results_dir, fresh=fresh, jobs=jobs, progress=not quiet)
+    click.echo(f"Open {paths.shown(html / 'index.html')}")
+
+
+@vnbook.command()
+@RESULTS_DIR
+def status(results_dir: Path) -> None:
+    """What results there are, and whether the library changed since."""
+    for profile in chapter.PROFILES:
+        for name in chapter.names():
+            path = results_dir / profile / f"{name}.nc"
+            try:
+                said = ", ".join(f"{k} {v}" for k, v in pages.facts(store.read(path)).items() if k != "versions")
+            except store.StoreError as error:
+                said = str(error) if path.exists() else "no results"
+            click.echo(f"{profile:6} {name}: {said}")
+
+
+@vnbook.command()
+@PROFILE
+@RESULTS_DIR
+def ledger(profile: str, results_dir: Path) -> None:
+    """Decide every claim from the results and write ledger.json beside them."""
+    if profile not in chapter.PROFILES:
+        raise ValueError(f"profile must be one of {', '.join(chapter.PROFILES)}, got {profile!r}")
+    folder = results_dir / profile
+    if not folder.is_dir():
+        raise ValueError(f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first")
+    rows = claims.ledger(folder)
+    for row in rows:
+        fair = f"; fair: {row['verdict_fair']}" if row["verdict_fair"] else ""
+        click.echo(f"{row['id']:8} {row['verdict']}{fair}  ({row['chapter']}) {row.get('missing', '')}".rstrip())
+        for part in [*row["parts"], *row["parts_fair"]]:
+            click.echo(f"         {'+' if part['holds'] else '-'} {part['says']}")
+    claims.write_ledger(rows, folder / "ledger.json")
+    click.echo(f"written: {paths.shown(folder / 'ledger.json')}")
+
+
+@vnbook.command()
+@click.argument("name")
+@click.option("--to", "form", type=click.Choice(["html", "script", "pdf"]), required=True)
+@click.option("--output-dir", type=click.Path(path_type=Path), default=Path("."), show_default="this folder")
+def export(name: str, form: str, output_dir: Path) -> None:
+    """Export chapter NAME by nbconvert, as executed for the book where it has been."""
+    chapter.spec(name)
+    if form == "pdf" and not shutil.which("xelatex"):
+        raise ValueError("--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or install it")
+    executed = book.EXECUTED / f"{name}.ipynb"
+    source = executed if executed.exists() and form != "script" else paths.CHAPTERS / f"{name}.ipynb"
+    # "script" asks the notebook for its language's file type, which sources stripped of outputs do not say.
+    target = "python" if form == "script" else form
+    command = [sys.executable, "-m", "nbconvert", str(source), "--to", target, "--output-dir", str(output_dir)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"nbconvert failed: {done.stderr.strip().splitlines()[-1]}")
+    click.echo(f"written: {output_dir / name}.{'py' if form == 'script' else form}")
+
+
+def main() -> None:
+    """Run `vnbook`. Errors that a user can mend are one paragraph, not a traceback."""
+    try:
+        vnbook(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit("vnbook: interrupted; finished runs are kept, the same command goes on")
+    except papermill.PapermillExecutionError as error:
+        sys.exit(f"vnbook: a cell failed with {error.ename}: {error.evalue}")
+    except (ValueError, RuntimeError, OSError) as error:
+        sys.exit(f"vnbook: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""One look for all figures: seaborn's paper style, a colour-blind-safe palette, one colour per group of models."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import seaborn as sns
+
+PALETTE = sns.color_palette("colorblind").as_hex()
+# The same group has the same colour and marker on every page; markers repeat what colours say.
+GROUPS = {
+    "entangled": ("Entangled decoders", PALETTE[3], "s"),
+    "factorised": ("Hand-factorised", PALETTE[1], "D"),
+    "vn": ("Vector Network", PALETTE[0], "o"),
+    "control": ("Controls", PALETTE[7], "^"),
+}
+SEQUENTIAL = "cividis"  # ordered and readable with any colour vision
+DIVERGING = "PuOr_r"  # zero is white
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults for the book."""
+    sns.set_theme(context="notebook", style="ticks", palette="colorblind", font_scale=0.9)
+    plt.rcParams.update(
+        {
+            "figure.dpi": 110,
+            "savefig.dpi": 160,
+            "figure.constrained_layout.use": True,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "image.cmap": SEQUENTIAL,
+            "legend.frameon": False,
+            "svg.fonttype": "none",
+        }
+    )
+
+
+def bare(ax: plt.Axes, title: str = "", size: float = 8.5) -> plt.Axes:
+    """An axis for an image: no ticks, a small title."""
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(title, fontsize=size)
+    sns.despine(ax=ax, left=True, bottom=True)
+    return ax
