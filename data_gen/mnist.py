@@ -127,9 +127,7 @@ def parse_idx(data: bytes, origin: str) -> np.ndarray:
     big-endian 32-bit integer, then exactly as many bytes as the dimensions say. Anything else: MnistError.
     """
     if len(data) < 4 or data[:3] != b"\x00\x00\x08" or data[3] == 0:
-        raise MnistError(
-            f"{origin} is not an idx file of unsigned bytes: it begins with {data[:4].hex(' ')!r}"
-        )
+        raise MnistError(f"{origin} is not an idx file of unsigned bytes: it begins with {data[:4].hex(' ')!r}")
     start = 4 + 4 * data[3]
     if len(data) < start:
         raise MnistError(f"{origin} is truncated: its header of {start} bytes ends after {len(data)}")
