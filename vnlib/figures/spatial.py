@@ -134,7 +134,7 @@ def samples(results: xr.Dataset, seed: int | None = None) -> plt.Figure:
         ax.set_visible(False)
     for ax, (name, images) in zip(axes.flat, tiles, strict=False):
         # Two rows of two: in distribution below, held out above, as the rows of the images run upward too.
-        one = [np.pad(image, 1, constant_values=1.0) for image in images.transpose("sample", "y", "x").values]
+        one = [np.pad(image, 1, constant_values=np.nan) for image in images.transpose("sample", "y", "x").values]
         bare(ax, _wrapped(name)).imshow(np.block([[one[0], one[1]], [one[2], one[3]]]), origin="lower", vmin=0, vmax=1)
     return fig
 
