@@ -69,5 +69,5 @@ linkcheck: $(STAMP) ## check the links of the built book (needs a network; run a
 	$(BIN)/jupyter-book build . --path-output book --builder linkcheck
 
 clean: ## remove the built book and caches; results/ and .venv stay
-	rm -rf book/_build book/chapters .cache .pytest_cache .ruff_cache .hypothesis .coverage build dist *.egg-info
+	rm -rf book/_build book/chapters book/generated book/extra .cache .pytest_cache .ruff_cache .hypothesis .coverage build dist *.egg-info
 	find vnlib data_gen tests chapters -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +

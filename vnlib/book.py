@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,8 @@ EXECUTED = paths.BOOK / "chapters"
 GENERATED = paths.BOOK / "generated"
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 UNFINISHED = ".unfinished"
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
+PAGE_PART = re.compile(r"chapter\.(links|verdicts|footer)\(\w*\)")
 
 
 def run_chapter(
@@ -107,6 +110,7 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
     rows = claims.ledger(folder)
     claims.write_ledger(rows, folder / "ledger.json")
     shutil.copy(folder / "ledger.json", EXTRA / "data")
+    (GENERATED / "headlines.md").write_text(pages.headlines(rows, profile), encoding="utf-8")
     (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
     (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
     _jupyter_book()
@@ -144,7 +148,8 @@ def finish(path: Path) -> None:
             continue
         tags = cell.metadata.setdefault("tags", [])
         if not {"hide-cell", "hide-input", "remove-input"} & set(tags):
-            tags.append("hide-input")
+            # Links, verdicts and footer are read, not studied: their one line of code would only be in the way.
+            tags.append("remove-input" if PAGE_PART.fullmatch(cell.source.strip()) else "hide-input")
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
         for output in cell.outputs:
             picture = output.get("data", {}).get("image/png")
@@ -158,11 +163,13 @@ def finish(path: Path) -> None:
 
 
 def _jupyter_book(arguments: Sequence[str] = ()) -> None:
-    command = [sys.executable, "-m", "jupyter_book", "build", str(paths.ROOT), "--path-output", str(paths.BOOK)]
+    # A page that is not read again does not repeat its warnings, and a second build would pass: always from nothing.
+    shutil.rmtree(paths.BOOK / "_build", ignore_errors=True)
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT), "--path-output", str(paths.BOOK)]
     command += ["-W", "-n", "--keep-going", *arguments]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")
     if done.returncode:
-        lines = (done.stdout + done.stderr).splitlines()
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).splitlines()  # without colours
         telling = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-30:]
         raise RuntimeError("jupyter-book failed:\n" + "\n".join(telling[:40]))

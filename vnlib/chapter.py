@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,6 +39,14 @@ COMMON: dict[str, dict[str, Any]] = {
     "recompute": {"type": "bool", "help": "compute anew what is already stored"},
     "results_dir": {"type": "str", "help": "the folder that holds <profile>/<chapter>.nc"},
 }
+# The colour of each verdict, by sphinx-design's names.
+COLOR = {
+    claims.REPRODUCED: "success",
+    claims.PARTLY: "warning",
+    claims.NOT: "danger",
+    claims.NOT_TESTABLE: "muted",
+}
+MAX_SEEDS = 1000  # a slip of the keyboard should not ask for more runs than memory holds
 # What an IPython kernel defines by itself.
 _KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
@@ -230,16 +239,15 @@ class Chapter:
         for one in claims.CLAIMS.values():
             if one.chapter == self.spec.name:
                 row = claims.judge(one, results)
-                marks = [f"{'✓' if p['holds'] else '✗'} {p['says']}" for p in row["parts"]]
-                fair = [f"{'✓' if p['holds'] else '✗'} {p['says']}" for p in row["parts_fair"]]
                 rows.append(
-                    f"<tr><th>{one.id}</th><td>{one.statement}</td>"
-                    f"<td><b>{row['verdict']}</b><br>{'<br>'.join(marks) or row.get('missing', '')}</td>"
-                    f"<td><b>{row['verdict_fair'] or ''}</b><br>{'<br>'.join(fair)}</td></tr>"
+                    f'<tr><th><a href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
+                    f"<td>{escape(one.statement)}</td>"
+                    f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
+                    f"<td>{_decided(row['verdict_fair'], row['parts_fair'])}</td></tr>"
                 )
         head = "<tr><th>claim</th><th>in our words</th><th>paper's protocol</th><th>fair</th></tr>"
         note = f"<p>These runs differ from the printed task: {self.variant}.</p>" if self.variant else ""
-        display(HTML(f'{note}<table class="vn-verdicts">{head}{"".join(rows)}</table>'))
+        display(HTML(f'{note}<table class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'))
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
@@ -265,6 +273,15 @@ class Chapter:
         display(HTML(f'<table class="vn-footer">{cells}</table>'))
 
 
+def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: str = "") -> str:
+    """A verdict as HTML: the word, then every part of its rule. The classes are those of sphinx-design."""
+    if verdict is None:
+        return ""
+    color = COLOR[verdict]
+    marks = "".join(f"<li>{'✓' if p['holds'] else '✗'} {escape(p['says'])}</li>" for p in parts)
+    return f'<b class="sd-badge sd-bg-{color} sd-bg-text-{color}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
+
+
 def _checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any:
     """One parameter's value in its own type. Raises ValueError that names it and what is allowed."""
     if value is None and default is None:
@@ -277,9 +294,12 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> An
         checks.number(name, value, low=rule.get("low"), high=rule.get("high"), above=rule.get("above"),
                       integer=kind == "int")  # fmt: skip
     elif kind == "seeds":
-        seeds = range(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        if not isinstance(seeds, (list, tuple, range)) or not len(seeds) or len(set(map(repr, seeds))) != len(seeds):
-            raise ValueError(f"{name} must be a count >= 1 or a list of different integers >= 0, got {value!r}")
+        seeds = value
+        if isinstance(value, int) and not isinstance(value, bool):
+            seeds = range(value) if value <= MAX_SEEDS else ()
+        if not isinstance(seeds, (list, tuple, range)) or not seeds or len(set(map(repr, seeds))) != len(seeds):
+            wanted = f"a count >= 1 and <= {MAX_SEEDS} or a list of different integers >= 0"
+            raise ValueError(f"{name} must be {wanted}, got {value!r}")
         for seed in seeds:
             checks.number(f"each of {name}", seed, low=0, high=2**31 - 1, integer=True)
         return list(seeds)

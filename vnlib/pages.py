@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,11 +11,17 @@ import xarray as xr
 
 from vnlib import chapter, provenance, store
 
+# What the landing page says of results that are not the shipped ones.
+REMARKS = {
+    "smoke": "These pages were built from `smoke` runs, which only test the machinery: their numbers and verdicts mean "
+    "nothing. `make book` builds them from the shipped results.",
+    "fast": "These pages were built from `fast` runs: fewer seeds, shorter training, no tuning. `make book` builds "
+    "them from the shipped results.",
+}
+
 
 def ledger(rows: Sequence[Mapping], profile: str) -> str:
     """The ledger as a page: counts, one row per claim, then every rule with the numbers it was decided on."""
-    counts = Counter(row["verdict"] for row in rows)
-    fair = Counter(row["verdict_fair"] for row in rows if row["verdict_fair"])
     lines = [
         "# The ledger",
         "",
@@ -24,36 +30,48 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         "baselines like everything else. The same as data: "
         '<a href="../../data/ledger.json" download>ledger.json</a>.',
         "",
-        f"Paper's protocol: {_counted(counts)}. Fair: {_counted(fair)}.",
-        "",
-        "| claim | in our words | paper's protocol | fair | figure |",
-        "|---|---|---|---|---|",
+        *_table(rows),
     ]
     for row in rows:
-        figure = f"[{row['chapter']}](../chapters/{row['chapter']}.ipynb#{row['figure']})"
-        mark = f"[{row['id']}](#{_anchor(row)})"
-        lines.append(
-            f"| {mark} | {row['statement']} | **{row['verdict']}** | **{row['verdict_fair'] or '-'}** | {figure} |"
-        )
-    for row in rows:
-        lines += [
-            "",
-            f"({_anchor(row)})=",
-            f"## {row['id']}: {row['verdict']}",
-            "",
-            f"*{row['source']}.* {row['statement']}",
-        ]
+        lines += ["", f"({_anchor(row)})=", f"## {row['id']}: {row['verdict']}", ""]
+        lines += [f"*{row['source']}, [{row['figure']}](#{row['figure']}).* {row['statement']}"]
         lines += ["", f"**Rule.** {row['rule']}", ""]
         if row.get("missing"):
             lines += [f"Not testable: {row['missing']}.", ""]
         for title, parts in (("Paper's protocol", row["parts"]), ("Fair", row["parts_fair"])):
             if parts:
                 lines += [f"**{title}.**", ""]
-                lines += [f"- {'holds' if p['holds'] else 'does not hold'}: {p['says']}" for p in parts] + [""]
+                lines += [f"- {'✓ holds' if p['holds'] else '✗ does not hold'}: {p['says']}" for p in parts] + [""]
         if row["figures"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
             lines += [f"| `{name}` | {value:g} |" for name, value in row["figures"].items()] + ["```"]
     return "\n".join(lines) + "\n"
+
+
+def headlines(rows: Sequence[Mapping], profile: str) -> str:
+    """The ledger in short, for the landing page: a remark on the profile, one row per claim."""
+    remark = REMARKS.get(profile)
+    lines = [":::{warning}", remark, ":::", ""] if remark else []
+    return "\n".join([*lines, *_table(rows)]) + "\n"
+
+
+def _table(rows: Sequence[Mapping]) -> list[str]:
+    """Counts and one row per claim; its links are labels, so it reads the same on every page."""
+    counts = Counter(row["verdict"] for row in rows)
+    fair = Counter(row["verdict_fair"] for row in rows if row["verdict_fair"])
+    lines = [f"Paper's protocol: {_counted(counts)}. Fair: {_counted(fair)}.", ""]
+    lines += [
+        ":::{table}",
+        ":class: vn-ledger",
+        "",
+        "| claim | in our words | paper's protocol | fair | figure |",
+        "|---|---|---|---|---|",
+    ]
+    for row in rows:
+        verdicts = f"{_badge(row['verdict'])} | {_badge(row['verdict_fair'])}"
+        link = f"[{row['figure']}](#{row['figure']})"
+        lines.append(f"| [{row['id']}](#{_anchor(row)}) | {row['statement']} | {verdicts} | {link} |")
+    return [*lines, ":::"]
 
 
 def status(folder: Path, profile: str) -> str:
@@ -61,17 +79,30 @@ def status(folder: Path, profile: str) -> str:
     lines = [
         "# Status",
         "",
-        f"What the pages were drawn from: the `{profile}` results. *Library* says whether the code that computed them "
-        f"is the code of this book (source {provenance.source_hash()}).",
+        "What the pages were drawn from. *Library* says whether the code that computed the results is the code of this "
+        f"book (source {provenance.source_hash()}); where it changed since, `make reproduce` computes them anew.",
         "",
-        "| chapter | date (UTC) | runs | compute time | hardware | versions | library |",
-        "|---|---|---|---|---|---|---|",
+        ":::{table}",
+        ":class: vn-status",
+        "",
+        "| chapter | profile | date (UTC) | runs | compute time | hardware | library | data |",
+        "|---|---|---|---|---|---|---|---|",
     ]
+    versions = defaultdict(list)
     for name in chapter.names():
         path = folder / f"{name}.nc"
         title = f"[{chapter.spec(name).title}](../chapters/{name}.ipynb)"
-        lines.append(f"| {title} | {' | '.join(facts(store.read(path)).values())} |" if path.exists() else
-                     f"| {title} | no results in this profile | | | | | |")  # fmt: skip
+        if not path.exists():
+            lines.append(f"| {title} | no results in this profile | | | | | | |")
+            continue
+        known = facts(store.read(path))
+        versions[known.pop("versions")].append(title)
+        state, _, source = known["library"].partition(" (")
+        known["library"] = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
+        data = f'<a href="../../data/{name}.nc" download>NetCDF</a>'
+        lines.append(f"| {title} | {profile} | {' | '.join(known.values())} | {data} |")
+    lines += [":::", "", "## Versions", ""]
+    lines += [f"- {', '.join(titles)}: {text}" for text, titles in versions.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -89,6 +120,10 @@ def facts(results: xr.Dataset) -> dict[str, str]:
         "versions": versions,
         "library": "current" if made == {provenance.source_hash()} else f"changed since ({', '.join(sorted(made))})",
     }
+
+
+def _badge(verdict: str | None) -> str:
+    return f"{{bdg-{chapter.COLOR[verdict]}}}`{verdict}`" if verdict else ""
 
 
 def _counted(counts: Mapping[str, int]) -> str:

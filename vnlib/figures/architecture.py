@@ -130,4 +130,4 @@ def table(results: xr.Dataset) -> pd.DataFrame:
     spread = {
         name: {"mean": f"{float(v.mean()):.4g}", "sd over seeds": f"{float(v.std()):.2g}"} for name, v in rows.items()
     }
-    return pd.DataFrame.from_dict(spread, orient="index").rename_axis("quantity")
+    return pd.DataFrame.from_dict(spread, orient="index").rename_axis(None).rename_axis(columns="quantity")

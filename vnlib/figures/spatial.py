@@ -152,7 +152,7 @@ def table(results: xr.Dataset) -> pd.DataFrame:
         share = float(results["active_share"].sel(model=model).mean())
         one["atoms in use"] = "" if math.isnan(share) else f"{100 * share:.0f} %"
         rows[str(results["label"].sel(model=model).item())] = one
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
 
 
 MERIT = {
@@ -182,7 +182,7 @@ def merit(results: xr.Dataset) -> pd.DataFrame:
         "OOD error": f"{float(results['blank_ood'].median()):.1e}",
         "OOD / ID": f"{float((results['blank_ood'] / results['blank_id']).median()):.1f}",
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
 
 
 def _spread(values: xr.DataArray) -> str:
