@@ -111,7 +111,13 @@ def portrait(
     active ones), with the singular values of W_1; and layer-1 codes of both inputs and of their sum.
     """
     side = int(x.shape[1] ** 0.5)
-    image = lambda t: t.reshape(*t.shape[:-1], side, side).cpu().numpy()  # noqa: E731
+
+    def image(t: Tensor) -> np.ndarray:
+        return t.reshape(*t.shape[:-1], side, side).cpu().numpy()
+
+    def where_active(values: np.ndarray) -> np.ndarray:
+        return np.where(active.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)
+
     use = (network.settle(x).codes[0] != 0).float().mean(0)
     most = use.argsort(descending=True, stable=True)[:n_atoms]
     three = torch.stack([one, other, one + other])
@@ -122,15 +128,14 @@ def portrait(
     active = (code[order] != 0).cpu().numpy()
     singular = torch.linalg.svdvals(network.operator(network.settle(one[None]))[0].double()).cpu().numpy()
     seen = network.reconstruct(settled)
-    hide = lambda values: np.where(active.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)  # noqa: E731
     data = {
         "atom": (("atom_rank", "y", "x"), image(network.V[0].T[most])),
         "atom_use": (("atom_rank",), use[most].cpu().numpy()),
         "settle_energy": (("sweep",), torch.stack(story.trace.energy)[:, 0].cpu().numpy()),
         "settle_active": (("sweep", "layer"), torch.stack(story.trace.active)[:, :, 0].cpu().numpy()),
-        "piece_code": (("piece",), hide(code[order].cpu().numpy())),
-        "piece_v": (("piece", "y", "x"), hide(image(network.V[0].T[order]))),
-        "piece_u": (("piece", "interface"), hide(network.U[0].T[order].cpu().numpy())),
+        "piece_code": (("piece",), where_active(code[order].cpu().numpy())),
+        "piece_v": (("piece", "y", "x"), where_active(image(network.V[0].T[order]))),
+        "piece_u": (("piece", "interface"), where_active(network.U[0].T[order].cpu().numpy())),
         "singular_value": (("piece",), np.pad(singular, (0, len(order)), constant_values=np.nan)[: len(order)]),
         "shown": (("which", "y", "x"), image(three)),
         "shown_seen": (("which", "y", "x"), image(seen)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Real
 from torch import Tensor
 
 
@@ -30,8 +30,8 @@ def jaccard(a: Bool[Tensor, "batch atoms"], b: Bool[Tensor, "batch atoms"]) -> F
 
 
 def peak_distance(
-    images: Float[np.ndarray, "batch y x"], x: Float[np.ndarray, " batch"], y: Float[np.ndarray, " batch"]
-) -> Float[np.ndarray, " batch"]:
+    images: Float[np.ndarray, "batch y x"], x: Real[np.ndarray, " batch"], y: Real[np.ndarray, " batch"]
+) -> Real[np.ndarray, " batch"]:
     """Distance in pixels between each image's brightest pixel and (x, y), the larger of the two axes."""
     rows, columns = np.unravel_index(images.reshape(len(images), -1).argmax(1), images.shape[1:])
     return np.maximum(abs(columns - x), abs(rows - y))

@@ -90,9 +90,7 @@ def test_hold_out_is_the_stated_region_and_training_never_sees_it(hold_out, rule
     inside = np.array([rule(x, y) for x, y in zip(columns, rows, strict=True)])
     np.testing.assert_array_equal(ds["split"] == "ood", inside)
     train = bumps.subset(ds, "train")
-    assert not any(
-        rule(x, y) for x, y in zip(train["position_x"].values, train["position_y"].values, strict=True)
-    )
+    assert not any(rule(x, y) for x, y in zip(train["position_x"].values, train["position_y"].values, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -190,9 +188,7 @@ def test_one_hot_and_scalar_codes():
 
 def test_fourier_code_does_not_wrap():
     ds = bumps.make(BumpConfig(encoding="fourier", n_frequencies=3))
-    expected = [np.cos(np.pi * k * 5 / 28) for k in (1, 2, 3)] + [
-        np.sin(np.pi * k * 5 / 28) for k in (1, 2, 3)
-    ]
+    expected = [np.cos(np.pi * k * 5 / 28) for k in (1, 2, 3)] + [np.sin(np.pi * k * 5 / 28) for k in (1, 2, 3)]
     np.testing.assert_allclose(position(ds, 5, 0)["code"][:6], expected, rtol=1e-6)
     codes = [position(ds, x, 0)["code"].values for x in range(28)]
     distance = [np.linalg.norm(code - codes[0]) for code in codes]
@@ -230,9 +226,7 @@ def test_bad_settings_are_named(settings, message):
 
 
 def test_unknown_splits_are_named(ds):
-    with pytest.raises(
-        ValueError, match="splits must be one of 'train', 'val', 'id_test', 'ood', got 'test'"
-    ):
+    with pytest.raises(ValueError, match="splits must be one of 'train', 'val', 'id_test', 'ood', got 'test'"):
         bumps.subset(ds, "train", "test")
     with pytest.raises(ValueError, match="got none"):
         bumps.blank_mse(ds)

@@ -37,9 +37,7 @@ def tiny(monkeypatch):
     for size, (images, labels) in zip((40, 10), mnist.PARTS.values(), strict=True):
         files[images] = idx(rng.integers(0, 256, (size, 28, 28)))
         files[labels] = idx(np.arange(size) % 10)
-    monkeypatch.setattr(
-        mnist, "SHA256", {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
-    )
+    monkeypatch.setattr(mnist, "SHA256", {name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
     return files
 
 
@@ -159,9 +157,7 @@ def test_folder_may_hold_raw_files_and_hold_them_itself(tiny, monkeypatch, tmp_p
 
 def test_named_folder_without_the_set_is_an_error_even_with_fallback(folder, tmp_path):
     (folder / "t10k-labels-idx1-ubyte.gz").unlink()
-    with pytest.raises(
-        MnistError, match=f"{tmp_path / 'data'}, but .* holds t10k-labels-idx1-ubyte .*unset VNBOOK"
-    ):
+    with pytest.raises(MnistError, match=f"{tmp_path / 'data'}, but .* holds t10k-labels-idx1-ubyte .*unset VNBOOK"):
         load("test", allow_fallback=True)
     assert load("train").sizes["sample"] == 40
 
@@ -279,9 +275,7 @@ def test_silent_server_counts_as_absent(mirror, monkeypatch):
 
     monkeypatch.setattr(mnist, "CONNECT_SECONDS", 0.05)
     monkeypatch.setattr("requests.head", hang)
-    with pytest.raises(
-        MnistUnavailable, match=r"no answer from .*/a/.* within 0\.05 s; no answer from .*/b/"
-    ):
+    with pytest.raises(MnistUnavailable, match=r"no answer from .*/a/.* within 0\.05 s; no answer from .*/b/"):
         load("test")
     assert asked == []
     over.set()
@@ -347,9 +341,7 @@ def test_fallback_parts_share_no_image_and_are_stable():
 
 
 def test_fallback_subset_too_large_names_the_sizes():
-    with pytest.raises(
-        ValueError, match=r"n must be <= 360, the size of the test part of scikit-learn .* 2000"
-    ):
+    with pytest.raises(ValueError, match=r"n must be <= 360, the size of the test part of scikit-learn .* 2000"):
         load("test", n=2000, allow_fallback=True)
 
 

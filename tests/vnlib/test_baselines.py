@@ -224,9 +224,7 @@ def test_only_the_given_generator_is_drawn_from(name):
 
 def test_vae_noise_changes_with_the_generator():
     model = small("vae")
-    assert model.loss(CODES, IMAGES, generator=generator(1)) != model.loss(
-        CODES, IMAGES, generator=generator(2)
-    )
+    assert model.loss(CODES, IMAGES, generator=generator(1)) != model.loss(CODES, IMAGES, generator=generator(2))
 
 
 # --- learning ---

@@ -1,0 +1,121 @@
+"""What all tests share: the chapters as tests, one thread, no network, the command line and a small project at hand.
+
+`pytest --nbmake chapters` runs every chapter as a parameterised copy in a temporary folder: the profile is `smoke`,
+and nothing is written into `results/`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import hypothesis
+import nbformat
+import papermill
+import pytest
+import torch
+from nbmake.pytest_items import NotebookItem
+
+from vnlib import book, cli, paths
+
+# Data that are already here are used; a download would make a test wait for a network that may not be there.
+os.environ.setdefault("VNBOOK_OFFLINE", "1")
+torch.set_num_threads(1)
+# The same examples every time, and no verdict by the clock of a busy machine.
+hypothesis.settings.register_profile(
+    "book", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("book")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hand nbmake a copy of the chapter with parameters in it; the test keeps the name of the chapter itself."""
+    if not (isinstance(item, NotebookItem) and item.path.parent == paths.CHAPTERS):
+        return (yield)
+    source = item.filename
+    # The copy lies outside the project: a chapter must not depend on the folder it runs in.
+    with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
+        item.filename = str(Path(folder) / item.path.name)
+        given = {"profile": "smoke", "results_dir": folder}
+        papermill.execute_notebook(source, item.filename, given, prepare_only=True, progress_bar=False)
+        try:
+            return (yield)
+        finally:
+            item.filename = source
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and the code it ended with."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def vnbook(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """`vnbook` with these arguments, in this process: a new one would spend seconds on its imports."""
+
+    def command(*arguments: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["vnbook", *map(str, arguments)])
+        code, last = 0, ""
+        capfd.readouterr()
+        try:
+            cli.main()
+        except SystemExit as end:
+            # A text is what Python prints on stderr before it ends with 1.
+            code, last = (1, f"{end.code}\n") if isinstance(end.code, str) else (end.code or 0, "")
+        out, err = capfd.readouterr()
+        return Said(code, out, err + last)
+
+    return command
+
+
+TINY = """
+title = "A tiny chapter"
+claims = []
+[parameters.width]
+type = "float"
+above = 0.0
+variant = true
+help = "a factor"
+[profiles]
+smoke = { seeds = 2 }
+fast = { seeds = 3 }
+paper = { seeds = 4 }
+"""
+TINY_CELLS = (
+    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\nwidth = 2.0\n',
+    'from vnlib.chapter import open_chapter\nchapter = open_chapter("tiny", globals())\n',
+    "import xarray as xr\n"
+    "def run(axes, settings, workdir):\n"
+    '    if settings["width"] > 9: raise RuntimeError("the width burst")\n'
+    '    return xr.Dataset({"y": ((), axes["seed"] * settings["width"])})\n'
+    'results = chapter.grid(run, {"seed": chapter.seeds}, lambda axes: {"width": width})\n',
+    "chapter.footer(results)\n",
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with one chapter, `tiny`, whose runs take no time; the command and its kernels work there."""
+    root = tmp_path / "project"
+    (root / "chapters").mkdir(parents=True)
+    (root / "chapters" / "tiny.toml").write_text(TINY, encoding="utf-8")
+    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    notebook.metadata["language_info"] = {"name": "python"}
+    notebook.cells = [nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in TINY_CELLS]
+    notebook.cells[0].metadata.tags.append("parameters")
+    nbformat.write(notebook, root / "chapters" / "tiny.ipynb")
+    monkeypatch.setenv("VNBOOK_ROOT", str(root))
+    for name, folder in {"ROOT": "", "CHAPTERS": "chapters", "BOOK": "book", "RESULTS": "results"}.items():
+        monkeypatch.setattr(paths, name, root / folder)
+    for name, folder in {"EXECUTED": "chapters", "GENERATED": "generated", "EXTRA": "extra"}.items():
+        monkeypatch.setattr(book, name, root / "book" / folder)
+    return root

@@ -1,0 +1,71 @@
+"""The annotations tell the truth: shapes and types are checked by jaxtyping and beartype while the library works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+# The hook takes the checker by name only; an int will do where a float is asked for.
+HOOK = """
+import sys, types, beartype, jaxtyping
+checker = sys.modules["checker"] = types.ModuleType("checker")
+checker.check = beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
+jaxtyping.install_import_hook(["vnlib", "data_gen"], "checker.check")
+"""
+WORK = """
+import tempfile
+from pathlib import Path
+import torch
+from data_gen import bumps
+from vnlib import evaluate
+from vnlib.baselines import BASELINES
+from vnlib.fit import FitConfig, fit
+from vnlib.models.decoders import train_decoder
+from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+from vnlib.settle import SettleConfig
+
+data = bumps.make(bumps.BumpConfig(grid=28))
+pair = tuple(torch.from_numpy(data[name].values[::12]) for name in ("code", "image"))
+small = {"cnn": {"width": 4, "depth": 2}, "factorised": {}, "bilinear": {"n_units": 4}}
+models = [(name, small.get(name, {"hidden": (8,)})) for name in BASELINES]
+models += [("vn", {"streams": s, "depth": d, "n_atoms": 8, "top_k": 4}) for s in ("axes", "joint") for d in (1, 2)]
+for family, options in models:
+    with tempfile.TemporaryDirectory() as folder:
+        model = train_decoder(pair, pair, family=family, options=options, lr=0.01, steps=3, batch_size=16, seed=0,
+                              workdir=Path(folder), consolidation=2)
+        evaluate.decoder_report(model, data, samples=[0, 5])
+for rule in ("subspace", "frozen", "atomic_hebb"):
+    config = VNConfig(n_inputs=56, atoms=(8, 6), interface=(5,), sparsity=(0.05, 0.05), top_k=3, interface_rule=rule)
+    network = VectorNetwork(config, seed=0)
+    x = pair[0]
+    network.start_from_samples(x, seed=0)
+    fit(LocalLearner(network), (x,), FitConfig(steps=3), seed=0, validate=lambda: 1.0)
+    settled = network.settle(x, config=SettleConfig(method="ista", monotone=True), trace=True)
+    network.settle(x, start=settled.codes)
+    network.operator(settled)
+    network.reconstruct(settled)
+    network.reconstruct_from_top(settled)
+"""
+
+
+def checked(code: str) -> subprocess.CompletedProcess:
+    """A process of its own: the checks work on modules that are not imported yet."""
+    return subprocess.run([sys.executable, "-c", HOOK + textwrap.dedent(code)], capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_the_library_keeps_to_its_annotations():
+    done = checked(WORK)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    ["learning.atomic_hebb(torch.zeros(2, 4), torch.zeros(3, 5))", "prox.keep_top_k(torch.zeros(2, 4), 1.5)"],
+)
+def test_the_checks_can_fail(mistake):
+    done = checked(f"import torch\nfrom vnlib import learning, prox\n{mistake}\n")
+    assert done.returncode and "TypeCheckError" in done.stderr, done.stderr[-500:]

@@ -1,0 +1,320 @@
+"""From chapters to pages: what is run, cleared, copied, collapsed and written, without the slow HTML build itself."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from pathlib import Path
+
+import nbformat
+import papermill
+import pytest
+import xarray as xr
+
+from vnlib import book, chapter, claims, pages, provenance, store
+
+PNG = base64.b64encode(b"\x89PNG not really").decode()
+
+
+def grid(path: Path, **attrs: str) -> None:
+    """A finished result file of two runs."""
+    store.grid(
+        lambda axes, settings, workdir: xr.Dataset({"y": ((), 1.0)}),
+        {"seed": [0, 1]},
+        path=path, settings=lambda axes: {}, title="made up", progress=False, attrs=attrs,
+    )  # fmt: skip
+
+
+def row(**changes: object) -> dict:
+    return {
+        "id": "VN-X1", "source": "VN Fig. 9", "chapter": "fig9", "figure": "fig9-map", "statement": "It works.",
+        "rule": "(a) it works.", "verdict": claims.PARTLY, "verdict_fair": None, "figures": {"it.ratio": 1.25},
+        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}], "parts_fair": [],
+    } | changes  # fmt: skip
+
+
+# --- Pages ----------------------------------------------------------------------------------------------------------
+
+
+def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
+    fair = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_fair": claims.NOT, "figures": {}}
+    fair["parts_fair"] = [{"says": "fairly", "holds": False}]
+    page = pages.ledger([row(), row(**fair)], "fast")
+    assert page.startswith("# ") and "`fast`" in page
+    for text in ("VN-X1", "VN-X2", "It works.", "(a) it works.", "[fig9-map](#fig9-map)", "VN Fig. 9"):
+        assert text in page
+    assert "`it.ratio`" in page and "1.25" in page
+    for said, holds in (("it works", True), ("always", False), ("fairly", False)):
+        line = next(line for line in page.splitlines() if line.endswith(f": {said}"))
+        assert ("does not hold" not in line) == holds
+    assert f"1 {claims.PARTLY}" in page and f"1 {claims.REPRODUCED}" in page and f"1 {claims.NOT}" in page
+    anchors = [line[1:-2] for line in page.splitlines() if line.startswith("(") and line.endswith(")=")]
+    assert len(set(anchors)) == 2 and all(f"](#{anchor})" in page for anchor in anchors), "targets of the table's links"
+
+
+def test_ledger_page_says_why_a_claim_cannot_be_tested():
+    page = pages.ledger([row(verdict=claims.NOT_TESTABLE, parts=[], figures={}, missing="the results lack x")], "fast")
+    assert "Not testable: the results lack x." in page
+
+
+def test_tables_of_the_ledger_page_have_rows_of_one_width():
+    page = pages.ledger([claims.judge(one, None) for one in claims.CLAIMS.values()], "paper")
+    widths = {line.count("|") for line in page.splitlines() if line.startswith("|")}
+    assert len(widths) == 1
+    assert page.count("\n| ") == len(claims.CLAIMS) + 1
+
+
+@pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
+def test_headlines_warn_of_results_that_are_not_the_shipped_ones(profile, warned):
+    text = pages.headlines([row()], profile)
+    assert ("{warning}" in text) == warned and ("`make book`" in text) == warned
+    assert "VN-X1" in text and "It works." in text and claims.PARTLY in text
+    assert "(a) it works." not in text, "rules are for the ledger's own page"
+
+
+def test_status_page_tells_where_results_come_from(project, tmp_path):
+    page = pages.status(tmp_path, "fast")
+    assert "| [A tiny chapter](../chapters/tiny.ipynb) | no results in this profile |" in page
+    grid(tmp_path / "tiny.nc")
+    page = pages.status(tmp_path, "fast")
+    line = next(line for line in page.splitlines() if "A tiny chapter" in line)
+    assert provenance.hardware() in line and "fast" in line and "current" in line
+    assert f"torch {provenance.versions()['torch']}" in page
+    widths = {text.count("|") for text in page.splitlines() if text.startswith("|")}
+    assert len(widths) == 1
+
+
+def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "0123456789ab")
+    grid(tmp_path / "x.nc")
+    assert pages.facts(store.read(tmp_path / "x.nc"))["library"] == "current"
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "ba9876543210")
+    facts = pages.facts(store.read(tmp_path / "x.nc"))
+    assert facts["library"] == "changed since (0123456789ab)"
+    assert facts["runs"] == "2"
+
+
+# --- An executed notebook becomes a page ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def executed(project) -> Path:
+    def cell(source: str, **metadata: object) -> nbformat.NotebookNode:
+        return nbformat.v4.new_code_cell(source, metadata={"papermill": {"duration": 1}, **metadata})
+
+    cells = [
+        cell("a"),
+        cell("b", tags=["hide-cell"]),
+        cell("c", tags=["parameters"]),
+        cell("d", mystnb={"figure": {"name": "fig9-map", "caption": "c"}}),
+        cell("e"),
+        cell("chapter.links()\n"),
+        nbformat.v4.new_markdown_cell("text", metadata={"papermill": {}}),
+    ]
+    for one in cells[3:5]:
+        one.outputs = [nbformat.v4.new_output("display_data", {"image/png": PNG, "text/plain": "<Figure>"})]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"papermill": {"input_path": "/somewhere/x.ipynb"}})
+    path = project / "book" / "chapters" / "fig9.ipynb"
+    path.parent.mkdir(parents=True)
+    nbformat.write(notebook, path)
+    return path
+
+
+def test_finish_collapses_code_and_keeps_what_is_hidden_already(executed):
+    book.finish(executed)
+    tags = [cell.metadata.get("tags", []) for cell in nbformat.read(executed, 4).cells]
+    assert tags[0] == ["hide-input"] and tags[1] == ["hide-cell"]
+    assert set(tags[2]) == {"parameters", "hide-input"}
+    assert tags[5] == ["remove-input"], "links are read, not studied"
+    assert tags[6] == []
+
+
+def test_finish_takes_out_named_figures(executed):
+    book.finish(executed)
+    assert [path.name for path in book.GENERATED.iterdir()] == ["fig9-map.png"]
+    assert (book.GENERATED / "fig9-map.png").read_bytes() == base64.b64decode(PNG)
+
+
+def test_finish_removes_the_traces_of_the_machine(executed):
+    book.finish(executed)
+    text = executed.read_text(encoding="utf-8")
+    assert "papermill" not in text and "/somewhere" not in text
+    nbformat.validate(nbformat.read(executed, 4))
+
+
+# --- What a fresh build may empty -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("folder", ["results", "results/reproduced/..", "./results"])
+@pytest.mark.parametrize("profile", chapter.PROFILES)
+def test_a_fresh_build_never_empties_the_shipped_results(project, folder, profile):
+    shipped = project / "results" / profile / "tiny.nc"
+    (project / "results" / "reproduced").mkdir(parents=True)
+    grid(shipped)
+    with pytest.raises(ValueError, match=r"results_dir must not be results .*such as results/reproduced"):
+        book.build(profile, project / folder, fresh=True)
+    assert shipped.exists()
+
+
+def test_clear_empties_finished_results_and_marks_the_folder(project):
+    folder = project / "results" / "reproduced" / "fast"
+    grid(folder / "tiny.nc")
+    (folder / "ledger.json").write_text("[]")
+    (folder / "tiny.runs").mkdir()
+    book._clear(folder)
+    assert [path.name for path in folder.iterdir()] == [book.UNFINISHED]
+
+
+def test_clear_goes_on_with_an_unfinished_build_of_the_same_source(project):
+    folder = project / "results" / "reproduced" / "fast"
+    book._clear(folder)
+    grid(folder / "tiny.nc")
+    book._clear(folder)
+    assert (folder / "tiny.nc").exists()
+
+
+def test_clear_starts_over_when_the_source_changed(project, monkeypatch):
+    folder = project / "results" / "reproduced" / "fast"
+    book._clear(folder)
+    grid(folder / "tiny.nc")
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "another")
+    book._clear(folder)
+    assert [path.name for path in folder.iterdir()] == [book.UNFINISHED]
+    assert (folder / book.UNFINISHED).read_text() == "another"
+
+
+def test_clear_refuses_a_folder_with_other_files(project):
+    folder = project / "elsewhere" / "fast"
+    grid(folder / "tiny.nc")
+    (folder / "thesis.docx").write_text("three years")
+    with pytest.raises(ValueError, match=r"elsewhere/fast holds files that are not results \(thesis\.docx\)"):
+        book._clear(folder)
+    assert {path.name for path in folder.iterdir()} == {"tiny.nc", "thesis.docx"}
+
+
+# --- The build ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def calls(project, monkeypatch) -> list:
+    """A build in which chapters are stored at once and the HTML takes no time; returns what was asked for."""
+    seen = []
+
+    def run_chapter(name, given, output, **options):
+        seen.append((name, dict(given), options))
+        grid(Path(given["results_dir"]) / given["profile"] / f"{name}.nc")
+        output.parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), output)
+        return given
+
+    monkeypatch.setattr(book, "run_chapter", run_chapter)
+    monkeypatch.setattr(book, "_jupyter_book", lambda *args: seen.append("html"))
+    return seen
+
+
+def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project, calls):
+    for folder in (book.EXECUTED, book.GENERATED, book.EXTRA):
+        folder.mkdir(parents=True)
+        (folder / "stale.txt").write_text("of an earlier build")
+    results = project / "mine"
+    html = book.build("fast", results, jobs=3, progress=False)
+    assert html == project / "book" / "_build" / "html"
+    assert [call[0] for call in calls[:-1]] == chapter.names() and calls[-1] == "html"
+    assert calls[0][1] == {"profile": "fast", "results_dir": str(results)}
+    assert calls[0][2]["progress"] is False
+    assert not list((project / "book").rglob("stale.txt"))
+    assert nbformat.read(book.EXECUTED / "tiny.ipynb", 4).cells[0].metadata.tags == ["hide-input"]
+    assert (book.EXTRA / "notebooks" / "tiny.ipynb").exists()
+    assert (book.EXTRA / "data" / "tiny.nc").read_bytes() == (results / "fast" / "tiny.nc").read_bytes()
+    rows = json.loads((book.EXTRA / "data" / "ledger.json").read_text(encoding="utf-8"))
+    assert rows == json.loads((results / "fast" / "ledger.json").read_text(encoding="utf-8"))
+    assert [one["id"] for one in rows] == list(claims.CLAIMS)
+    assert (book.GENERATED / "ledger.md").read_text(encoding="utf-8") == pages.ledger(rows, "fast")
+    assert "A tiny chapter" in (book.GENERATED / "status.md").read_text(encoding="utf-8")
+
+
+def test_a_fresh_build_starts_from_nothing_and_removes_its_mark(project, calls):
+    results = project / "mine"
+    grid(results / "fast" / "old.nc")
+    book.build("fast", results, fresh=True)
+    assert {path.name for path in (results / "fast").iterdir()} == {"tiny.nc", "ledger.json"}
+
+
+def test_a_fresh_build_that_fails_can_go_on(project, calls, monkeypatch):
+    def fails(*args):
+        raise RuntimeError("jupyter-book failed: a warning")
+
+    monkeypatch.setattr(book, "_jupyter_book", fails)
+    with pytest.raises(RuntimeError, match="a warning"):
+        book.build("fast", project / "mine", fresh=True)
+    made = (project / "mine" / "fast" / "tiny.nc").stat().st_mtime_ns
+    monkeypatch.setattr(book, "_jupyter_book", lambda *args: None)
+    book.build("fast", project / "mine", fresh=True)
+    assert (project / "mine" / "fast" / "tiny.nc").stat().st_mtime_ns == made
+
+
+def test_a_failed_cell_stops_the_build(project, calls, monkeypatch):
+    def fails(*args, **kwargs):
+        raise papermill.PapermillExecutionError(1, 1, "x", "ValueError", "no", [])
+
+    monkeypatch.setattr(book, "run_chapter", fails)
+    with pytest.raises(papermill.PapermillExecutionError):
+        book.build("fast", project / "mine")
+    assert "html" not in calls
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_jupyter_book_is_strict_and_its_warnings_are_told(project, monkeypatch, code):
+    seen = {}
+
+    def run(command, **options):
+        seen["command"] = command
+        return subprocess.CompletedProcess(command, code, "reading sources\nx.md:3: WARNING: no such target: y\n", "")
+
+    monkeypatch.setattr(book.subprocess, "run", run)
+    if code:
+        with pytest.raises(RuntimeError) as caught:
+            book._jupyter_book()
+        assert "x.md:3: WARNING: no such target: y" in str(caught.value)
+        assert "reading sources" not in str(caught.value)
+    else:
+        book._jupyter_book()
+    assert {"-W", "-n", "--keep-going"} <= set(seen["command"])
+
+
+# --- One chapter ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stored", "recompute", "helpers"), [(False, False, 2), (True, False, 0), (True, True, 2)])
+@pytest.mark.parametrize("fails", [False, True])
+def test_other_processes_help_only_with_work_and_end_with_it(project, monkeypatch, stored, recompute, helpers, fails):
+    if stored:
+        grid(project / "mine" / "smoke" / "tiny.nc")
+    started = []
+
+    class Process:
+        ended = False
+
+        def terminate(self):
+            self.ended = True
+
+        def wait(self):
+            assert self.ended
+
+    def execute(source, output, **options):
+        if fails:
+            raise papermill.PapermillExecutionError(1, 1, "x", "ValueError", "no", [])
+        nbformat.write(nbformat.v4.new_notebook(), output)
+
+    monkeypatch.setattr(book, "_helper", lambda *args: started.append(Process()) or started[-1])
+    monkeypatch.setattr(papermill, "execute_notebook", execute)
+    given = {"results_dir": str(project / "mine"), "recompute": recompute}
+    output = project / "out" / "tiny.ipynb"
+    if fails:
+        with pytest.raises(papermill.PapermillExecutionError):
+            book.run_chapter("tiny", given, output, jobs=3)
+    else:
+        assert book.run_chapter("tiny", given, output, jobs=3)["profile"] == "smoke"
+    assert len(started) == helpers and all(process.ended for process in started)
+    assert [path.name for path in output.parent.iterdir()] == ([] if fails else ["tiny.ipynb"])

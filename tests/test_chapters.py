@@ -1,0 +1,338 @@
+"""The chapters: their form, the contract of notebook and sidecar, and runs that are killed, shared and repeated."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import papermill
+import psutil
+import pytest
+from click.testing import CliRunner
+from papermill.cli import papermill as papermill_command
+
+from vnlib import baselines, chapter, claims, paths, store
+from vnlib.models.decoders import build_vn
+
+NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*.ipynb"))
+# A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its end.
+MODELS = ["factorised", "vn_axes_1", "cnn2"]
+MAX_LINES = 60
+
+every_chapter = pytest.mark.parametrize("name", NAMES)
+every_profile = pytest.mark.parametrize("profile", chapter.PROFILES)
+
+
+def read(name: str) -> nbformat.NotebookNode:
+    notebook = nbformat.read(paths.CHAPTERS / f"{name}.ipynb", as_version=4)
+    nbformat.validate(notebook)
+    return notebook
+
+
+def code_cells(name: str) -> list[nbformat.NotebookNode]:
+    return [cell for cell in read(name).cells if cell.cell_type == "code"]
+
+
+def figure(cell: nbformat.NotebookNode) -> dict:
+    return cell.metadata.get("mystnb", {}).get("figure", {})
+
+
+# --- Form -----------------------------------------------------------------------------------------------------------
+
+
+def test_there_are_chapters_and_all_have_a_sidecar():
+    assert NAMES
+    assert {path.stem for path in paths.CHAPTERS.glob("*.toml")} == set(NAMES)
+    assert chapter.names() == NAMES
+
+
+@every_chapter
+def test_source_holds_no_outputs_and_starts_with_its_title(name):
+    for cell in code_cells(name):
+        assert cell.outputs == []
+        assert cell.execution_count is None
+    first = read(name).cells[0]
+    assert first.cell_type == "markdown" and first.source.startswith("# ")
+
+
+@every_chapter
+def test_kernel_is_python3(name):
+    assert read(name).metadata.kernelspec.name == "python3"
+
+
+@every_chapter
+def test_cells_are_short(name):
+    long = {cell.id: n for cell in code_cells(name) if (n := len(cell.source.splitlines())) > MAX_LINES}
+    assert not long, f"cells with more than {MAX_LINES} lines; move the work into vnlib"
+
+
+@every_chapter
+def test_one_cell_is_tagged_parameters_and_comes_first(name):
+    tagged = [i for i, cell in enumerate(code_cells(name)) if "parameters" in cell.metadata.get("tags", [])]
+    assert tagged == [0]
+
+
+@every_chapter
+def test_every_figure_has_caption_label_and_alt_text(name):
+    drawing = [cell for cell in code_cells(name) if re.match(r"fig(ure)? *=", cell.source) or figure(cell)]
+    assert drawing
+    for cell in drawing:
+        assert figure(cell).get("caption", "").rstrip().endswith((".", ")")), cell.id
+        assert re.fullmatch(rf"{name.split('_')[0]}-[a-z0-9-]+", figure(cell).get("name", "")), cell.id
+        if re.match(r"fig(ure)? *=", cell.source):
+            alt = cell.metadata.mystnb.get("image", {}).get("alt", "")
+            assert len(alt) > 20 and alt != figure(cell)["caption"], cell.id
+
+
+def test_labels_are_unique_over_the_book():
+    labels = Counter(figure(cell)["name"] for name in NAMES for cell in code_cells(name) if figure(cell))
+    assert labels and max(labels.values()) == 1, labels.most_common(3)
+
+
+# --- The contract of notebook and sidecar ---------------------------------------------------------------------------
+
+
+@every_chapter
+def test_parameters_are_the_same_in_notebook_and_sidecar(name):
+    one = chapter.spec(name)
+    assert set(one.parameters) == set(one.defaults)
+    assert {"profile", "seeds", "device", "recompute", "results_dir"} <= set(one.defaults)
+    for rule in one.parameters.values():
+        assert rule["help"] and rule["type"] in {"str", "int", "float", "bool", "seeds", "names"}
+
+
+@every_chapter
+def test_defaults_are_a_smoke_run_and_pass_their_own_check(name):
+    one = chapter.spec(name)
+    assert one.check({}) == dict(one.defaults)
+    assert one.defaults["profile"] == "smoke"
+    assert one.defaults["recompute"] is False
+
+
+@every_chapter
+@every_profile
+def test_every_profile_has_settings_that_pass_the_checks_of_parameters(name, profile):
+    one = chapter.spec(name)
+    settings = one.settings(profile)
+    given = {key: settings[key] for key in ("seeds", "models") if key in settings and key in one.parameters}
+    checked = one.check({"profile": profile, **given})
+    assert len(checked["seeds"]) >= {"smoke": 1, "fast": 3, "paper": 3}[profile]
+    assert one.sidecar["runtime"][profile]
+    # A parameter that overrules a setting must be able to say what the profile says.
+    one.check({key: settings[key] for key in one.parameters if key in settings})
+
+
+def test_profiles_of_fig2_have_the_seeds_that_the_claims_ask_for():
+    one = chapter.spec("fig2_spatial")
+    assert one.settings("fast")["seeds"] >= 3
+    assert one.settings("paper")["seeds"] >= 8
+
+
+def test_every_model_of_fig2_can_be_built_with_every_trial():
+    for name, model in chapter.spec("fig2_spatial").sidecar["models"].items():
+        assert model["label"] and model["group"] in {"entangled", "factorised", "vn", "control"}, name
+        for trial in model["trials"]:
+            assert trial["lr"] > 0
+            options = dict(model["options"]) | {key: value for key, value in trial.items() if key != "lr"}
+            size = {"n_inputs": 56, "image_shape": (28, 28), "seed": 0}
+            if model["family"] == "vn":
+                options.pop("learn_dictionary", None)
+                build_vn(**size, **options)
+            else:
+                baselines.build(model["family"], **size, **options)
+
+
+def test_settings_of_a_profile_lie_over_those_of_the_chapter():
+    one = chapter.Spec("x", {"settings": {"a": 1, "b": {"c": 2, "d": 3}}, "profiles": {"fast": {"b": {"c": 5}}}}, {})
+    assert one.settings("fast") == {"a": 1, "b": {"c": 5, "d": 3}}
+    assert one.sidecar["settings"]["b"] == {"c": 2, "d": 3}, "the sidecar itself must not change"
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "value"),
+    [
+        ({"seeds": 3}, "seeds", [0, 1, 2]),
+        ({"seeds": [5, 2]}, "seeds", [5, 2]),
+        ({"models": "cnn2, mlp"}, "models", ["cnn2", "mlp"]),
+        ({"models": ["mlp"]}, "models", ["mlp"]),
+        ({"sparsity": 0}, "sparsity", 0),
+        ({"sparsity": None}, "sparsity", None),
+        ({"device": "cuda:1"}, "device", "cuda:1"),
+        ({"n_atoms": 16}, "n_atoms", 16),
+    ],
+)
+def test_good_parameters_are_taken(given, name, value):
+    assert chapter.spec("fig2_spatial").check(given)[name] == value
+
+
+def opened(**given) -> chapter.Chapter:
+    one = chapter.spec("fig2_spatial")
+    return chapter.Chapter(one, one.check(given))
+
+
+def test_a_parameter_that_changes_the_task_has_a_file_of_its_own(tmp_path):
+    plain = opened(profile="fast", results_dir=str(tmp_path)).file()
+    assert plain == tmp_path / "fast" / "fig2_spatial.nc"
+    assert opened(profile="fast", results_dir=str(tmp_path), seeds=5, models="mlp", device="cpu").file() == plain
+    ring = opened(profile="fast", results_dir=str(tmp_path), hold_out="ring").file()
+    wide = opened(profile="fast", results_dir=str(tmp_path), hold_out="ring", sigma=3.0).file()
+    assert len({plain, ring, wide}) == 3 and ring.parent == plain.parent
+    assert opened(results_dir=str(tmp_path)).file("tuning") != opened(results_dir=str(tmp_path)).file()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"profile": "fast"},
+        {"models": "cnn2,mlp"},
+        {"seeds": [0, 3], "sigma": 2.5},
+        {"hold_out": "ring", "sparsity": 0.001, "recompute": True},
+    ],
+)
+def test_the_command_on_the_page_gives_the_same_parameters(given, tmp_path, monkeypatch):
+    """Papermill itself reads the command and injects what the page was made with."""
+    before = opened(**given)
+    program, *arguments = shlex.split(before.command)
+    assert program == "papermill"
+    monkeypatch.chdir(tmp_path)
+    source, output, *rest = arguments
+    call = [str(paths.ROOT / source), output, *rest, "--prepare-only", "--no-progress-bar"]
+    done = CliRunner().invoke(papermill_command, call)
+    assert done.exit_code == 0, done.output
+    injected: dict = {}
+    cell = next(c for c in nbformat.read(tmp_path / output, 4).cells if "injected-parameters" in c.metadata.tags)
+    exec(cell.source, injected)
+    injected.pop("__builtins__")
+    assert before.spec.check(injected) == before.parameters
+
+
+# --- Runs -----------------------------------------------------------------------------------------------------------
+
+
+def arrays(path: Path) -> dict[str, tuple]:
+    """All arrays of a result file to the bit, without the provenance of the runs."""
+    ds = store.read(path)
+    return {
+        str(name): (variable.dims, variable.shape, str(variable.dtype), variable.values.tobytes())
+        for name, variable in ds.variables.items()
+        if not str(name).startswith("run_") or name == "run_settings"
+    }
+
+
+def printed(notebook: Path) -> str:
+    cells = nbformat.read(notebook, as_version=4).cells
+    return "".join(o.get("text", "") for c in cells if c.cell_type == "code" for o in c.outputs)
+
+
+def arguments(results_dir: Path, *, flag: str = "-p") -> list[str]:
+    given = {"profile": "smoke", "models": ",".join(MODELS), "device": "cpu", "results_dir": str(results_dir)}
+    return [part for key, value in given.items() for part in (flag, key, value)]
+
+
+@pytest.fixture(scope="module")
+def by_papermill(tmp_path_factory) -> Path:
+    """Plain papermill from a folder that has nothing to do with the project, with a relative results folder."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    command = [sys.executable, "-m", "papermill", str(paths.CHAPTERS / "fig2_spatial.ipynb"), "out.ipynb"]
+    command += [*arguments(Path("mine")), "--no-progress-bar"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return folder
+
+
+@pytest.mark.slow
+def test_plain_papermill_works_from_any_folder(by_papermill):
+    result = by_papermill / "mine" / "smoke" / "fig2_spatial.nc"
+    ds = store.read(result)
+    assert set(ds["model"].values) == set(MODELS)
+    assert ds.attrs["profile"] == "smoke" and ds.attrs["chapter"] == "fig2_spatial"
+    assert np.isfinite(ds["mse_ood"]).all()
+    assert f"Results: {result}" in printed(by_papermill / "out.ipynb")
+    assert {path.name for path in result.parent.iterdir()} == {"fig2_spatial.nc"}, "no leftovers"
+
+
+@pytest.mark.slow
+def test_claims_can_be_decided_from_the_file_alone(by_papermill):
+    """The ledger sees the stored file, not what the notebook adds to it: only models may be missing."""
+    rows = claims.ledger(by_papermill / "mine" / "smoke", "fig2_spatial")
+    assert rows
+    for row in rows:
+        assert re.match(r"the results lack the model\(s\) ", row.get("missing", "the results lack the model(s) ")), row
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_bits_of_one(by_papermill, vnbook, tmp_path):
+    """Also the second run of the chapter: same seed, same bits."""
+    said = vnbook("run", "fig2_spatial", *arguments(tmp_path), "--jobs", 2, "--quiet")
+    assert said.code == 0, said.err
+    result = tmp_path / "smoke" / "fig2_spatial.nc"
+    assert arrays(result) == arrays(by_papermill / "mine" / "smoke" / "fig2_spatial.nc")
+    notebook = tmp_path / "executed" / "smoke" / "fig2_spatial.ipynb"
+    assert str(result) in said.out and str(notebook) in said.out
+    assert notebook.exists()
+    left = {str(p.relative_to(tmp_path)) for p in (tmp_path / "executed").rglob("*") if p.is_file()}
+    assert left == {"smoke/fig2_spatial.ipynb"} or left == {"executed/smoke/fig2_spatial.ipynb"}
+
+
+def kill(process: subprocess.Popen) -> None:
+    """SIGKILL to a process and to all that it started, its kernel among them."""
+    family = psutil.Process(process.pid).children(recursive=True)
+    process.kill()
+    for one in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            one.kill()
+    psutil.wait_procs(family)
+    process.wait()
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_to_the_same_bits(by_papermill, vnbook, tmp_path):
+    command = [sys.executable, "-m", "vnlib.cli", "run", "fig2_spatial", *arguments(tmp_path), "--jobs", "1", "--quiet"]
+    # What a killed process leaves in the temporary folder should go with this test.
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 120
+        while not (finished := list(tmp_path.rglob("*.runs/*.nc"))):
+            assert process.poll() is None and time.monotonic() < deadline, "no run was ever finished"
+            time.sleep(0.01)
+    finally:
+        kill(process)
+    result = tmp_path / "smoke" / "fig2_spatial.nc"
+    assert not result.exists() and len(finished) < len(MODELS), "killed too late to show anything"
+
+    said = vnbook("run", "fig2_spatial", *arguments(tmp_path), "--jobs", 1, "--quiet")
+    assert said.code == 0, said.err
+    assert arrays(result) == arrays(by_papermill / "mine" / "smoke" / "fig2_spatial.nc")
+    text = printed(tmp_path / "executed" / "smoke" / "fig2_spatial.ipynb")
+    assert re.search(r"[12] of 3 runs already there, skipped \(model=factorised", text), text
+
+
+def test_a_misspelled_parameter_fails_under_plain_papermill(tmp_path, monkeypatch):
+    """Papermill injects any name; the chapter must not go on with its defaults."""
+    monkeypatch.chdir(tmp_path)
+    given = {"prfile": "fast", "results_dir": str(tmp_path)}
+    source = str(paths.CHAPTERS / "fig2_spatial.ipynb")
+    with pytest.raises(papermill.PapermillExecutionError) as caught:
+        papermill.execute_notebook(source, "out.ipynb", given, progress_bar=False)
+    message = caught.value.evalue
+    assert caught.value.ename == "ValueError"
+    assert "no parameter 'prfile'" in message and "Did you mean 'profile'?" in message
+    assert all(name in message for name in chapter.spec("fig2_spatial").parameters)
+    assert not list(tmp_path.rglob("*.nc"))
+
+
+def test_executed_chapter_names_no_folder_of_the_machine_for_results_in_the_project(monkeypatch):
+    """Pages must not show where someone keeps the project."""
+    assert paths.shown(paths.RESULTS / "smoke" / "x.nc") == str(Path("results/smoke/x.nc"))
+    assert json.dumps(paths.shown(Path("/elsewhere/x.nc"))) == '"/elsewhere/x.nc"'

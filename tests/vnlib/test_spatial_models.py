@@ -1,0 +1,322 @@
+"""Vector Networks as decoders: readout gradients, which axis is which, what superposes, and that they learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from vnlib.learning import unit_columns
+from vnlib.metrics import peak_distance
+from vnlib.models.decoders import FAMILIES, build_vn, mean_squared_error, train_decoder
+from vnlib.models.spatial import ReadoutLearner, SpatialLearner, SpatialVN
+from vnlib.network import LocalLearner, VNConfig
+
+SIDE = 8
+HEIGHT, WIDTH = 5, 7
+KINDS = ({"streams": "axes"}, {"streams": "joint"}, {"streams": "joint", "readout": "flat"})
+every_kind = pytest.mark.parametrize("kind", KINDS, ids=("axes", "joint", "flat"))
+
+
+def draw(*shape: int, seed: int) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def small(seed: int = 0, **options) -> SpatialVN:
+    """A model of images with different sides, in float64."""
+    options = {"n_inputs": 12, "n_atoms": 9, "sparsity": 0.05, "sweeps": 15} | options
+    return build_vn(image_shape=(HEIGHT, WIDTH), seed=seed, **options).double()
+
+
+def bumps() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """x, y, codes [bump(x); bump(y)] and images[y, x] of all positions of a small grid."""
+    k = torch.arange(SIDE, dtype=torch.float32)
+    profile = torch.exp(-((k[:, None] - k) ** 2) / 2)
+    y, x = (t.flatten() for t in torch.meshgrid(torch.arange(SIDE), torch.arange(SIDE), indexing="ij"))
+    return x, y, torch.cat([profile[x], profile[y]], 1), profile[y][:, :, None] * profile[x][:, None, :]
+
+
+AT_X, AT_Y, CODES, IMAGES = bumps()
+ORDER = torch.randperm(SIDE**2, generator=torch.Generator().manual_seed(0))
+TRAIN, VALIDATION = ((CODES[rows], IMAGES[rows]) for rows in (ORDER[:48], ORDER[48:]))
+INPUT, TARGET = draw(6, 12, seed=1), draw(6, HEIGHT, WIDTH, seed=2)
+
+
+def train(tmp_path, *, seed: int = 0, **changes):
+    given = {"family": "vn", "lr": 2e-2, "steps": 80, "batch_size": 16, "consolidation": 100}
+    options = {"streams": "axes", "n_atoms": 12, "sparsity": 0.01, "sweeps": 30, "nonnegative": True}
+    given["options"] = options | changes.pop("options", {}) if changes.get("family", "vn") == "vn" else {}
+    return train_decoder(TRAIN, VALIDATION, seed=seed, workdir=tmp_path, **(given | changes))
+
+
+# --- what the models compute ---
+
+
+def test_the_product_readout_draws_q_b_times_u_a():
+    model = small(streams="axes")
+    b, a = model.codes(INPUT)
+    Q, U = model.readouts
+    assert Q.shape == (HEIGHT, 9) and U.shape == (WIDTH, 9)
+    for i in range(6):
+        torch.testing.assert_close(model(INPUT)[i], torch.outer(Q @ b[i], U @ a[i]))
+
+
+def test_the_first_half_of_the_input_moves_columns_and_the_second_rows():
+    model = small(streams="axes")
+    x_code, y_code = (net.settle(half).codes[-1] for net, half in zip(model.networks, INPUT.split(6, 1), strict=True))
+    b, a = model.codes(INPUT)
+    assert torch.equal(a, x_code) and torch.equal(b, y_code)
+    other = INPUT.clone()
+    other[:, :6] = draw(6, 6, seed=3)
+    before, after = model(INPUT), model(other)
+    # The profile along a column, image[:, x] up to its size, is what it was; the one along a row is not.
+    torch.testing.assert_close(
+        torch.linalg.matrix_rank(torch.cat([before, after], dim=2), rtol=1e-9), torch.ones(6, dtype=torch.int64)
+    )
+    assert (torch.linalg.matrix_rank(torch.cat([before, after], dim=1), rtol=1e-9) == 2).any()
+
+
+def test_the_joint_stream_gives_one_code_for_both_sides():
+    model = small(streams="joint")
+    b, a = model.codes(INPUT)
+    assert b is a and a.shape == (6, 9)
+    torch.testing.assert_close(a, model.networks[0].settle(INPUT).codes[-1])
+
+
+def test_the_flat_readout_is_linear_in_the_code():
+    model = small(streams="joint", readout="flat")
+    (a,) = model.codes(INPUT)
+    torch.testing.assert_close(model(INPUT), (a @ model.readouts[0].T).reshape(6, HEIGHT, WIDTH))
+
+
+def test_superposed_codes_give_cross_terms_under_the_product_and_none_under_the_flat_readout():
+    product, flat = small(streams="axes"), small(streams="joint", readout="flat")
+    (b, a), (d, c) = product.codes(INPUT), product.codes(draw(6, 12, seed=4))
+    Q, U = product.readouts
+    rest = product.render((b + d, a + c)) - product.render((b, a)) - product.render((d, c))
+    cross = torch.einsum("by,bx->byx", b @ Q.T, c @ U.T) + torch.einsum("by,bx->byx", d @ Q.T, a @ U.T)
+    torch.testing.assert_close(rest, cross)
+    assert cross.abs().max() > 0.01
+    (a,), (c,) = flat.codes(INPUT), flat.codes(draw(6, 12, seed=4))
+    torch.testing.assert_close(flat.render((a + c,)), flat.render((a,)) + flat.render((c,)))
+
+
+@every_kind
+@pytest.mark.parametrize("depth", [1, 3])
+def test_options_reach_the_networks(kind, depth):
+    model = small(depth=depth, top_k=2, nonnegative=True, **kind)
+    assert len(model.networks) == (2 if kind["streams"] == "axes" else 1)
+    for net in model.networks:
+        assert len(net.V) == depth and len(net.U) == depth - 1
+        for U in net.U:
+            torch.testing.assert_close(U.T @ U, torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-5)
+    for code in model.codes(INPUT.abs()):
+        assert (code >= 0).all() and ((code != 0).sum(1) <= 2).all()
+    assert model(INPUT.abs()).shape == (6, HEIGHT, WIDTH)
+    assert model(INPUT[:1].abs()).shape == (1, HEIGHT, WIDTH)
+
+
+@every_kind
+def test_the_seed_fixes_all_weights_and_no_two_draws_are_alike(kind):
+    first, again, other = (small(seed, **kind) for seed in (0, 0, 1))
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True))
+    # Neither the two streams nor dictionaries and readouts share their random numbers.
+    square = build_vn(n_inputs=12, image_shape=(6, 6), n_atoms=9, seed=0, **kind)
+    weights = [unit_columns(W[:6]).abs() for net in square.networks for W in net.V]
+    weights += [unit_columns(R[:6]) for R in square.readouts]
+    for i, W in enumerate(weights):
+        assert not any(torch.allclose(W, other, atol=1e-4) for other in weights[:i])
+    assert all((R >= 0).all() for R in square.readouts)
+
+
+# --- the delta rule on the readouts ---
+
+
+@every_kind
+def test_readouts_follow_minus_the_gradient_of_the_squared_error(kind):
+    model = small(**kind)
+    codes, learner = model.codes(INPUT), ReadoutLearner(model)
+    leaves = [R.detach().clone().requires_grad_() for R in model.readouts]
+    parts = [code @ R.T for code, R in zip(codes, leaves, strict=True)]
+    drawn = parts[0].view(6, HEIGHT, WIDTH) if len(parts) == 1 else parts[0][:, :, None] * parts[1][:, None, :]
+    (0.5 * (TARGET - drawn).square().sum((1, 2)).mean()).backward()
+    loss = learner.step((*codes, TARGET), scale=1.0, generator=torch.Generator())
+    assert loss == pytest.approx((TARGET - drawn).square().mean().item())
+    for index, leaf in enumerate(leaves):
+        # After one step Adam's first moment is a tenth of the direction it was given.
+        torch.testing.assert_close(learner.state()[f"adam.{index}.first"] / 0.1, -leaf.grad, rtol=1e-9, atol=1e-12)
+        # And it moves that way, by the learning rate, without renormalising.
+        used = (codes[index] != 0).any(0)
+        expected = leaf.detach() - 1e-2 * leaf.grad.sign() * used
+        torch.testing.assert_close(model.readouts[index].data, expected, rtol=0, atol=1e-5)
+
+
+@every_kind
+def test_readouts_of_unused_atoms_keep_every_bit(kind):
+    model = small(**kind)
+    learner = ReadoutLearner(model)
+    codes = [code.clone() for code in model.codes(INPUT)]
+    for _ in range(3):
+        learner.step((*codes, TARGET), scale=1.0, generator=torch.Generator())
+    for code in codes:
+        code[:, :4] = 0
+    before = [R.clone() for R in model.readouts]
+    learner.step((*codes, TARGET), scale=1.0, generator=torch.Generator())
+    for R, old in zip(model.readouts, before, strict=True):
+        assert torch.equal(R[:, :4], old[:, :4]) and not torch.equal(R[:, 4:], old[:, 4:])
+
+
+@every_kind
+def test_the_readout_alone_fits_given_codes(kind):
+    model = small(**kind)
+    codes, learner = model.codes(INPUT), ReadoutLearner(model, lr=0.05)
+    target = small(seed=5, **kind).render(codes)
+    losses = [learner.step((*codes, target), scale=1.0, generator=torch.Generator()) for _ in range(300)]
+    assert losses[-1] < 1e-3 * losses[0]
+
+
+# --- both together ---
+
+
+@every_kind
+@pytest.mark.parametrize("learn", [True, False])
+def test_a_step_is_the_readouts_step_and_the_dictionaries_update(kind, learn):
+    model, twin = small(**kind), small(**kind)
+    loss = SpatialLearner(model, lr=0.03, learn_dictionary=learn).step((INPUT, TARGET), scale=0.5, generator=None)
+    settled = twin.settle(INPUT)
+    batch = (*twin.readout_codes(settled), TARGET)
+    assert loss == ReadoutLearner(twin, lr=0.03).step(batch, scale=0.5, generator=None)
+    before = [V.clone() for net in twin.networks for V in net.V]
+    if learn:
+        for net, state in zip(twin.networks, settled, strict=True):
+            LocalLearner(net, lr=0.03).update(state, scale=0.5)
+        assert not any(torch.equal(V, old) for V, old in zip((net.V[0] for net in twin.networks), before, strict=True))
+    for a, b in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@every_kind
+def test_frozen_dictionaries_keep_every_bit_while_readouts_learn(kind):
+    model = small(**kind)
+    before = {name: p.clone() for name, p in model.named_parameters()}
+    learner = SpatialLearner(model, learn_dictionary=False)
+    for _ in range(5):
+        learner.step((INPUT, TARGET), scale=1.0, generator=torch.Generator())
+    for name, p in model.named_parameters():
+        assert torch.equal(p, before[name]) == name.startswith("networks."), name
+
+
+@every_kind
+def test_the_state_holds_every_weight_under_its_own_name(kind):
+    model = small(depth=2, **kind)
+    learner = SpatialLearner(model)
+    state = learner.state()
+    held = [t.data_ptr() for name, t in state.items() if name.startswith("model.")]
+    assert sorted(held) == sorted(p.data_ptr() for p in model.parameters())
+    assert len({t.data_ptr() for t in state.values()}) == len(state)
+
+
+# --- training ---
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"consolidation": 0},
+        {"options": {"learn_dictionary": False}},
+        {"options": {"streams": "joint", "n_atoms": 16, "sparsity": 0.002, "nonnegative": False}, "steps": 100},
+        {"family": "bilinear", "options": {"n_units": 16, "activation": "linear"}, "lr": 1e-2, "steps": 300},
+    ],
+    ids=("axes", "one phase", "random V", "joint", "bilinear"),
+)
+def test_training_reduces_the_validation_error_tenfold(changes, tmp_path):
+    blank = VALIDATION[1].square().mean().item()
+    model = train(tmp_path, **changes)
+    assert mean_squared_error(model, VALIDATION) < 0.1 * blank
+    prediction = model(CODES).detach().numpy()
+    # Bumps are drawn at [y, x], where they belong.
+    assert (peak_distance(prediction, AT_X.numpy(), AT_Y.numpy()) <= 1).mean() > 0.9
+    assert not np.allclose(prediction, prediction.transpose(0, 2, 1), atol=0.1)
+
+
+def test_consolidation_improves_the_readouts_and_leaves_the_dictionaries(tmp_path):
+    one, two = train(tmp_path / "one", consolidation=0), train(tmp_path / "two")
+    for first, second in zip(one.networks.parameters(), two.networks.parameters(), strict=True):
+        assert torch.equal(first, second)
+    assert not any(torch.equal(a, b) for a, b in zip(one.readouts, two.readouts, strict=True))
+    assert mean_squared_error(two, VALIDATION) < 0.5 * mean_squared_error(one, VALIDATION)
+
+
+def test_frozen_dictionaries_stay_as_drawn(tmp_path):
+    options = {"streams": "axes", "n_atoms": 12, "sparsity": 0.01, "sweeps": 30, "nonnegative": True}
+    drawn = build_vn(n_inputs=16, image_shape=(8, 8), seed=0, **options)
+    model = train(tmp_path, steps=10, consolidation=10, options={"learn_dictionary": False})
+    for a, b in zip(model.networks.parameters(), drawn.networks.parameters(), strict=True):
+        assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize("family", ["vn", "vae"])
+def test_the_seed_fixes_the_trained_model(family, tmp_path):
+    changes = {"family": family, "steps": 10, "consolidation": 5}
+    if family == "vae":
+        changes["options"] = {"latent": 2, "hidden": (8,)}
+    first, again, other = (list(train(tmp_path, seed=s, **changes).parameters()) for s in (1, 1, 2))
+    assert all(torch.equal(a, b) for a, b in zip(first, again, strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(first, other, strict=True))
+
+
+def test_mean_squared_error_is_over_pixels_and_samples():
+    model = small(streams="axes")
+    expected = ((model(INPUT) - TARGET) ** 2).sum() / (6 * HEIGHT * WIDTH)
+    assert mean_squared_error(model, (INPUT, TARGET)) == pytest.approx(expected.item())
+
+
+# --- bad input ---
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"family": "transformer"}, r"family must be one of 'vn', 'cnn'.*got 'transformer'"),
+        ({"family": "mlp", "options": {"depth": 3}}, r"mlp has no option depth; its options are hidden"),
+        ({"options": {"n_atom": 5}}, r"each option of family 'vn' must be one of 'streams', 'depth', .*got 'n_atom'"),
+        ({"options": {"seed": 5}}, r"each option of family 'vn' must be one of .*'learn_dictionary', got 'seed'"),
+        ({"options": {"streams": "x"}}, r"streams must be one of 'axes', 'joint', got 'x'"),
+        ({"options": {"readout": "outer"}}, r"readout must be one of 'product', 'flat', got 'outer'"),
+        ({"options": {"readout": "flat"}}, r"readout 'flat' needs streams='joint'"),
+        ({"options": {"depth": 0}}, r"depth must be an integer >= 1, got 0"),
+        ({"options": {"n_atoms": 0}}, r"n_atoms must be an integer >= 1, got 0"),
+        ({"options": {"sparsity": -0.1}}, r"sparsity of layer 1 must be a finite number >= 0, got -0.1"),
+        ({"options": {"top_k": 13}}, r"top_k must be an integer >= 1 and <= 12, got 13"),
+        ({"options": {"sweeps": 0}}, r"max_sweeps must be an integer >= 1, got 0"),
+        ({"lr": 0.0}, r"lr must be a finite number > 0, got 0.0"),
+        ({"steps": 0}, r"steps must be an integer >= 1, got 0"),
+        ({"batch_size": 0}, r"batch_size must be an integer >= 1, got 0"),
+    ],
+)
+def test_bad_arguments_are_named(changes, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        train(tmp_path, **changes)
+
+
+def test_an_odd_code_cannot_be_split_into_axes():
+    with pytest.raises(ValueError, match=r"streams='axes' needs a code of two equal halves, got 7 inputs"):
+        build_vn(n_inputs=7, image_shape=(3, 3), seed=0, streams="axes")
+
+
+@every_kind
+def test_bad_codes_are_named(kind):
+    model = small(**kind)
+    with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\) \(one code per position\), got \(6, 11\)"):
+        model(INPUT[:, 1:])
+    with pytest.raises(ValueError, match=r"x holds 72 value"):
+        model(INPUT * torch.nan)
+
+
+def test_streams_and_readouts_are_checked_by_the_model_itself():
+    network = VNConfig(n_inputs=4, atoms=(5,))
+    with pytest.raises(ValueError, match=r"streams must be one of 'axes', 'joint', got 'both'"):
+        SpatialVN(network=network, image_shape=(3, 3), streams="both", seed=0)
+    assert FAMILIES[0] == "vn" and len(set(FAMILIES)) == len(FAMILIES)
