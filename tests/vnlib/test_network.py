@@ -444,4 +444,6 @@ def test_bad_inputs_are_named():
     with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\) .*got \(40, 11\)"):
         network.settle(X[:, 1:])
     with pytest.raises(ValueError, match=r"x holds 1 value\(s\) that are NaN"):
-        LocalLearner(network).step((X.index_fill(1, torch.tensor(0), torch.nan)[:1],), scale=1.0, generator=None)
+        LocalLearner(network).step(
+            (X.index_fill(1, torch.tensor(0), torch.nan)[:1],), scale=1.0, generator=torch.Generator()
+        )

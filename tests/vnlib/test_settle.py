@@ -134,10 +134,18 @@ def test_single_layer_equals_scikit_learn(method, nonnegative, d, K, sparsity):
 
 
 @both_methods
-@pytest.mark.parametrize("depth", [1, 3])
-def test_the_solution_satisfies_the_kkt_conditions(method, depth):
+@pytest.mark.parametrize(("depth", "activation"), [(1, "identity"), (3, "identity"), (3, "relu")])
+def test_the_solution_satisfies_the_kkt_conditions(method, depth, activation):
+    """With rectified messages there is no joint energy, but each layer still ends at the optimum of its own."""
     layers = network(depth)
-    settled = settle(layers, X, method=method, tol=0, max_sweeps=3000 if method == "ista" and depth == 1 else 500)
+    settled = settle(
+        layers,
+        X,
+        method=method,
+        activation=activation,
+        tol=0,
+        max_sweeps=3000 if method == "ista" and depth == 1 else 500,
+    )
     for i, (layer, code) in enumerate(zip(layers, settled.codes, strict=True)):
         target = settled.codes[i + 1] @ layers[i + 1].V.T if i + 1 < depth else None
         pull = -smooth_gradient(layer, code, settled.inputs[i], target, FEEDBACK)
@@ -209,6 +217,16 @@ def test_energy_never_rises_under_ista_and_all_starts_agree(depth, steps):
     cold = settle(layers, X, **LONG)
     for end in ends:
         torch.testing.assert_close(end, cold.energy, rtol=1e-9, atol=0)
+
+
+def test_strong_feedback_makes_the_steps_smaller():
+    """L grows with the feedback; the step of the bottom-up problem would diverge here."""
+    layers = stack()
+    assert lipschitz(hessian(layers[0], 10.0)) > 2 * lipschitz(hessian(layers[0]))
+    start = some_codes(layers)
+    settled = settle(layers, X, feedback=10.0, method="ista", start=start, trace=True, tol=0, max_sweeps=200)
+    assert largest_rise(energies(settled)) < 1e-12
+    assert (settled.energy < 0.5 * joint_energy(layers, start, X, 10.0)).all()
 
 
 @pytest.mark.parametrize("method", ["ista", "fista"])
