@@ -24,7 +24,9 @@ GENERATED = paths.BOOK / "generated"
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
-PAGE_PART = re.compile(r"chapter\.(links|verdicts|footer)\(\w*\)")
+PAGE_PART = re.compile(
+    r"chapter\.(links|verdicts|footer)\(\w*\)|Markdown\(\w+\.summary\(\w+\)\)|\w+\.(table|merit)\(\w+\)"
+)
 
 
 def run_chapter(
@@ -148,7 +150,7 @@ def finish(path: Path) -> None:
             continue
         tags = cell.metadata.setdefault("tags", [])
         if not {"hide-cell", "hide-input", "remove-input"} & set(tags):
-            # Links, verdicts and footer are read, not studied: their one line of code would only be in the way.
+            # Links, verdicts, tables and footer are read, not studied: their one line of code would only be in the way.
             tags.append("remove-input" if PAGE_PART.fullmatch(cell.source.strip()) else "hide-input")
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
         for output in cell.outputs:

@@ -131,3 +131,23 @@ def table(results: xr.Dataset) -> pd.DataFrame:
         name: {"mean": f"{float(v.mean()):.4g}", "sd over seeds": f"{float(v.std()):.2g}"} for name, v in rows.items()
     }
     return pd.DataFrame.from_dict(spread, orient="index").rename_axis(None).rename_axis(columns="quantity")
+
+
+def summary(results: xr.Dataset) -> str:
+    """The results in three sentences, as Markdown; every number is a mean over seeds."""
+    m = {name: float(results[name].mean()) for name in results.data_vars if results[name].dtype.kind in "fi"}
+    K = round(m["active"] / m["active_share"])
+    return "\n".join(
+        [
+            f"- A test digit uses {m['active']:.0f} of {K} atoms ({100 * m['active_share']:.0f} %). Its operator "
+            f"has rank {m['rank']:.0f}, where its shape would allow {m['rank_limit']:.0f}, and the code keeps "
+            f"{100 * m['explained']:.0f} % of the image's power. Two digits share {100 * m['pair_overlap']:.0f} % of "
+            "the atoms that either uses.",
+            f"- What learning adds: error {m['mse']:.4f} with {m['active']:.0f} atoms, against "
+            f"{m['untrained_mse']:.4f} with {m['untrained_active']:.0f} for the untrained library at the same "
+            f"$\\lambda$, and {m['pca_mse']:.4f} for PCA with as many components.",
+            f"- The sum of two digits, never trained on, takes {m['sum_active']:.0f} atoms and leaves an error of "
+            f"{m['sum_mse']:.4f}; the sum of the two codes leaves {m['sum_of_codes_mse']:.4f}. Of the atoms in either, "
+            f"{100 * m['sum_overlap']:.0f} % are in both.",
+        ]
+    )

@@ -189,3 +189,31 @@ def _spread(values: xr.DataArray) -> str:
     low, middle, high = (float(v) for v in (values.min(), values.median(), values.max()))
     form = "{:.1f}" if 0.1 <= middle < 1000 else "{:.1e}"
     return f"{form.format(middle)} [{form.format(low)}, {form.format(high)}]"
+
+
+def summary(results: xr.Dataset) -> str:
+    """The results by group of models, as Markdown; every number is a median over seeds."""
+    ood, ratio = (v.median("seed") for v in (results["mse_ood"], results["mse_ood"] / results["mse_id"]))
+    blank = float(results["blank_ood"].median())
+
+    def said(models: list[str]) -> str:
+        here = [m for m in models if m in results["model"].values]
+        if not here:
+            return "not computed in this profile"
+        low, high = (float(f(ratio.sel(model=here))) for f in (np.min, np.max))
+        few, most = (float(f(ood.sel(model=here))) for f in (np.min, np.max))
+        ends = f"{low:.1f}" if len(here) == 1 else f"{low:.1f} to {high:.1f}"
+        errors = f"{few:.1e}" if len(here) == 1 else f"{few:.1e} to {most:.1e}"
+        return f"OOD error {ends} times the ID error; {errors} in absolute terms"
+
+    group = {g: [m for m in results["model"].values if results["group"].sel(model=m).item() == g] for g in GROUPS}
+    lines = {
+        "Entangled decoders (CNN, VAE, sparse autoencoder, MLP)": group["entangled"],
+        "Vector Networks, with the product readout": group["vn"],
+        "The full 2D VN with a flat readout instead": ["vn_flat"],
+        "The product readout on atoms that never learned": ["random_axes_1", "random_full"],
+        "The product readout on a linear code by back-propagation, no VN": ["bilinear_linear"],
+        "The hand-factorised decoder, tuned": ["factorised"],
+    }
+    bullets = [f"- **{name}:** {said(models)}." for name, models in lines.items()]
+    return "\n".join([*bullets, f"- **A blank image** costs {blank:.1e} inside the hold-out."])
