@@ -33,7 +33,8 @@ def list_chapters() -> None:
     """The chapters, with what each can be told."""
     for name in chapter.names():
         one = chapter.spec(name)
-        click.echo(f"{name}: {one.title}")
+        times = ", ".join(f"{profile} {time}" for profile, time in one.sidecar.get("runtime", {}).items())
+        click.echo(f"{name}: {one.title}{f' (on two cores: {times})' if times else ''}")
         for key, rule in one.parameters.items():
             allowed = rule.get("choices") or rule.get("pattern") or _range(rule)
             allowed = ", ".join(allowed) if isinstance(allowed, list) else allowed
