@@ -304,15 +304,16 @@ def _scatter(r: xr.Dataset) -> Decision:
 )
 def _depth(r: xr.Dataset) -> Decision:
     def parts(name: str) -> list[Part]:
+        said = {"ratio": "OOD/ID ratio", "ood": "OOD error"}[name]
         cnn, vn = list(_medians(r, CNN, name).values()), list(_medians(r, VN_AXES, name).values())
         values = r["mse_ood"] / r["mse_id"] if name == "ratio" else r[f"mse_{name}"]
         worse = _share_above(values, "cnn6", "cnn2")
         better = _share_above(values, "vn_axes_1", "vn_axes_3")
         rises = bool(np.all(np.diff(cnn) > 0)) and worse >= 0.75
         return [
-            Part(f"the CNN's {name} rises with depth", rises,
+            Part(f"the CNN's {said} rises with depth", rises,
                  {**{f"{m}.{name}": v for m, v in zip(CNN, cnn, strict=True)}, f"cnn_worse_seeds.{name}": worse}),
-            Part(f"the VN's {name} falls with depth", vn[-1] <= vn[0] and better >= 0.75,
+            Part(f"the VN's {said} falls with depth", vn[-1] <= vn[0] and better >= 0.75,
                  {**{f"{m}.{name}": v for m, v in zip(VN_AXES, vn, strict=True)}, f"vn_better_seeds.{name}": better}),
         ]  # fmt: skip
 

@@ -145,7 +145,7 @@ def summary(results: xr.Dataset) -> str:
             "the atoms that either uses.",
             f"- What learning adds: error {m['mse']:.4f} with {m['active']:.0f} atoms, against "
             f"{m['untrained_mse']:.4f} with {m['untrained_active']:.0f} for the untrained library at the same "
-            f"$\\lambda$, and {m['pca_mse']:.4f} for PCA with as many components.",
+            f"sparsity weight, and {m['pca_mse']:.4f} for PCA with as many components.",
             f"- The sum of two digits, never trained on, takes {m['sum_active']:.0f} atoms and leaves an error of "
             f"{m['sum_mse']:.4f}; the sum of the two codes leaves {m['sum_of_codes_mse']:.4f}. Of the atoms in either, "
             f"{100 * m['sum_overlap']:.0f} % are in both.",

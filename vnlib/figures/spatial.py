@@ -60,7 +60,7 @@ def task(results: xr.Dataset) -> plt.Figure:
 def error_maps(results: xr.Dataset) -> plt.Figure:
     """Mean squared error at every position (median over seeds), one map per model, one colour scale."""
     n = results.sizes["model"]
-    columns = min(7, n)
+    columns = min(6, n)
     rows = math.ceil(n / columns)
     fig, axes = plt.subplots(rows, columns, figsize=(1.65 * columns, 2.05 * rows), squeeze=False)
     norm = LogNorm(vmin=1e-8, vmax=1e-1)
@@ -78,7 +78,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
 def id_against_ood(results: xr.Dataset) -> plt.Figure:
     """Every seed of every model: in-distribution against out-of-distribution error."""
     fig, ax = plt.subplots(figsize=(8.6, 6.2))
-    ends = np.array([FLOOR, 1.0])
+    ends = np.array([FLOOR, 1e3])
     ax.plot(ends, ends, color="0.6", lw=1, label="OOD = ID")
     ax.axhline(float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image, OOD")
     marks = "osD^vP*X<>hdp8H"
@@ -90,8 +90,9 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
                 one["mse_id"].clip(FLOOR), one["mse_ood"].clip(FLOOR), s=34, marker=marks[number], color=color,
                 alpha=0.75, edgecolor="white", lw=0.4, label=f"{one['label'].item()}",
             )  # fmt: skip
-    low = float(min(results["mse_id"].min(), results["mse_ood"].min()))
-    ax.set(xscale="log", yscale="log", xlim=(max(FLOOR, low / 3), 0.1), ylim=(max(FLOOR, low / 3), 0.3))
+    errors = results[["mse_id", "mse_ood"]].to_array()
+    low, high = max(FLOOR, float(errors.min()) / 3), 3 * max(0.1, float(errors.max()))
+    ax.set(xscale="log", yscale="log", xlim=(low, 3 * float(results["mse_id"].max())), ylim=(low, high))
     ax.set(xlabel="ID test error (mean squared error)", ylabel="OOD error (mean squared error)")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
@@ -127,7 +128,7 @@ def samples(results: xr.Dataset, seed: int | None = None) -> plt.Figure:
     shown = results.sel(seed=results["seed"].values[0] if seed is None else seed)
     tiles = [("target", results["target_image"])]
     tiles += [(str(shown["label"].sel(model=m).item()), shown["sample_image"].sel(model=m)) for m in shown["model"]]
-    columns = min(7, len(tiles))
+    columns = min(6, len(tiles))
     rows = math.ceil(len(tiles) / columns)
     fig, axes = plt.subplots(rows, columns, figsize=(1.6 * columns, 1.9 * rows), squeeze=False)
     for ax in axes.flat[len(tiles) :]:
