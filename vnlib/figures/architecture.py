@@ -15,7 +15,7 @@ def _signed(ax: plt.Axes, image: np.ndarray, title: str = "", limit: float | Non
     bare(ax, title).imshow(image, cmap=DIVERGING, vmin=-limit, vmax=limit)
 
 
-def library(one: xr.Dataset) -> plt.Figure:
+def atoms(one: xr.Dataset) -> plt.Figure:
     """The most used atoms of layer 1, each with the share of test digits that use it."""
     n = one.sizes["atom_rank"]
     columns = 12
