@@ -151,7 +151,7 @@ def _architecture(r: xr.Dataset) -> Decision:
     pca = float(r["pca_mse"].min())
     fair = [
         *parts,
-        Part("learning saves atoms and error", atoms < untrained and mse < mse_untrained,
+        Part("learning saves both atoms and error", atoms < untrained and mse < mse_untrained,
              {"atoms": atoms, "atoms_untrained": untrained, "mse": mse, "mse_untrained": mse_untrained}),
         Part("better than PCA at equal count", mse < pca, {"mse_pca": pca}),
     ]  # fmt: skip
