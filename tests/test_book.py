@@ -88,9 +88,9 @@ def test_status_page_tells_where_results_come_from(project, tmp_path):
 def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "source_hash", lambda *args: "0123456789ab")
     grid(tmp_path / "x.nc")
-    assert pages.facts(store.read(tmp_path / "x.nc"))["library"] == "current"
+    assert provenance.facts(store.read(tmp_path / "x.nc"))["library"] == "current"
     monkeypatch.setattr(provenance, "source_hash", lambda *args: "ba9876543210")
-    facts = pages.facts(store.read(tmp_path / "x.nc"))
+    facts = provenance.facts(store.read(tmp_path / "x.nc"))
     assert facts["library"] == "changed since (0123456789ab)"
     assert facts["runs"] == "2"
 

@@ -103,7 +103,8 @@ def spec(name: str) -> Spec:
     import papermill  # here, since it sets off the warning that is silenced above
 
     inspected = papermill.inspect_notebook(str(paths.CHAPTERS / f"{name}.ipynb"))
-    defaults = {key: _literal(value["default"]) for key, value in inspected.items()}
+    # Papermill reports a default as the source it found.
+    defaults = {key: ast.literal_eval(value["default"]) for key, value in inspected.items()}
     return Spec(name, sidecar, defaults)
 
 
@@ -251,22 +252,14 @@ class Chapter:
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
-        a = results.attrs
-        hashes = set(map(str, results["run_source_hash"].values.ravel())) - {""}
-        current = provenance.source_hash()
-        state = (
-            "is the one that made these results"
-            if hashes == {current}
-            else f"changed since: these results come from source {', '.join(sorted(hashes))}, it is now {current}"
-        )
-        wall = float(results["run_wall_time"].sum())
+        a, known = results.attrs, provenance.facts(results)
         rows = {
             "profile": self.profile,
-            "computed": f"{a['date']} on {a['hardware']}",
-            "compute time": f"{wall / 60:.1f} min, summed over {int(results['run_wall_time'].count())} runs",
+            "computed": f"{known['date']} UTC on {known['hardware']}",
+            "compute time": f"{known['time']}, summed over {known['runs']} runs",
             "revision": f"{a['git_revision'][:12]}{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
-            "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items()),
-            "library": f"the library's source {state}",
+            "versions": known["versions"],
+            "library": f"{known['library']}; its source is now {provenance.source_hash()}",
             "command": f"<code>{self.command}</code>",
         }
         cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
@@ -328,11 +321,6 @@ def _flag(name: str, value: Any) -> str:
     if isinstance(value, list):
         return f"-y {shlex.quote(json.dumps({name: value}))}"
     return f"-p {name} {shlex.quote(str(value))}"
-
-
-def _literal(text: str) -> Any:
-    """The value of a default as papermill reports it: Python source."""
-    return ast.literal_eval(text)
 
 
 def _overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import click
 import papermill
 import yaml
 
-from vnlib import book, chapter, claims, pages, paths, store
+from vnlib import book, chapter, claims, paths, provenance, store
 
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(
@@ -94,7 +94,7 @@ def status(results_dir: Path) -> None:
         for name in chapter.names():
             path = results_dir / profile / f"{name}.nc"
             try:
-                said = ", ".join(f"{k} {v}" for k, v in pages.facts(store.read(path)).items() if k != "versions")
+                said = ", ".join(f"{k} {v}" for k, v in provenance.facts(store.read(path)).items() if k != "versions")
             except store.StoreError as error:
                 said = str(error) if path.exists() else "no results"
             click.echo(f"{profile:6} {name}: {said}")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import xarray as xr
 
 from vnlib import chapter, provenance, store
 
@@ -26,8 +23,8 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         "# The ledger",
         "",
         f"Every claim that the built chapters cover, decided from the `{profile}` results by a rule that was written "
-        "before the out-of-distribution numbers of those runs were looked at. *Fair* adds our controls and tunes the "
-        "baselines like everything else. The same as data: "
+        "before the out-of-distribution numbers of the shipped runs were looked at; those of smaller trials were "
+        "known. *Fair* adds our controls and tunes the baselines like everything else. The same as data: "
         '<a href="../../data/ledger.json" download>ledger.json</a>.',
         "",
         *_table(rows),
@@ -95,7 +92,7 @@ def status(folder: Path, profile: str) -> str:
         if not path.exists():
             lines.append(f"| {title} | no results in this profile | | | | | | |")
             continue
-        known = facts(store.read(path))
+        known = provenance.facts(store.read(path))
         versions[known.pop("versions")].append(title)
         state, _, source = known["library"].partition(" (")
         known["library"] = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
@@ -104,22 +101,6 @@ def status(folder: Path, profile: str) -> str:
     lines += [":::", "", "## Versions", ""]
     lines += [f"- {', '.join(titles)}: {text}" for text, titles in versions.items()]
     return "\n".join(lines) + "\n"
-
-
-def facts(results: xr.Dataset) -> dict[str, str]:
-    """Date, number of runs, compute time, hardware, versions and state of the library of a result file."""
-    a = results.attrs
-    made = {str(h) for h in results["run_source_hash"].values.ravel()} - {""}
-    wall = float(results["run_wall_time"].sum())
-    versions = ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items() if v)
-    return {
-        "date": str(a["date"])[:16].replace("T", " "),
-        "runs": str(int(results["run_wall_time"].count())),
-        "time": f"{wall / 60:.1f} min" if wall >= 60 else f"{wall:.0f} s",
-        "hardware": str(a["hardware"]),
-        "versions": versions,
-        "library": "current" if made == {provenance.source_hash()} else f"changed since ({', '.join(sorted(made))})",
-    }
 
 
 def _badge(verdict: str | None) -> str:

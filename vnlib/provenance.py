@@ -10,6 +10,8 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
+import xarray as xr
+
 from vnlib import paths
 
 _PRESENT = {"figures", "claims", "pages", "book", "chapter", "cli"}
@@ -106,4 +108,19 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
         "git_dirty": git["dirty"],
         "hardware": hardware(device),
         "versions": json.dumps(versions(), sort_keys=True),
+    }
+
+
+def facts(results: xr.Dataset) -> dict[str, str]:
+    """Date, number of runs, compute time, hardware, versions and state of the library of a result file."""
+    a = results.attrs
+    made = {str(h) for h in results["run_source_hash"].values.ravel()} - {""}
+    wall = float(results["run_wall_time"].sum())
+    return {
+        "date": str(a["date"])[:16].replace("T", " "),
+        "runs": str(int(results["run_wall_time"].count())),
+        "time": f"{wall / 60:.1f} min" if wall >= 60 else f"{wall:.0f} s",
+        "hardware": str(a["hardware"]),
+        "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items() if v),
+        "library": "current" if made == {source_hash()} else f"changed since ({', '.join(sorted(made))})",
     }

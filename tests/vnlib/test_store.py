@@ -2,16 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import netcdf, paths, provenance, runfiles, store
+from vnlib import netcdf, provenance, runfiles, store
 
 AXES = {"model": ["vn", "cnn"], "seed": [1, 0]}
 ROW = {"model": ["vn"], "seed": [1, 0]}
@@ -469,65 +466,6 @@ def test_a_folder_that_cannot_be_written_is_named_before_any_run(lab, tmp_path, 
     assert lab.calls == []
 
 
-# One file
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "a.nc"
-    store.write(xr.Dataset({"x": 1.0}), path)
-    before = path.read_bytes()
-
-    def half(ds, target, **kwargs):
-        Path(target).write_bytes(before[:100])
-        raise OSError("no space left on device")
-
-    def crash(*args):
-        raise OSError("power cut")
-
-    for owner, name, broken in ((xr.Dataset, "to_netcdf", half), (os, "replace", crash)):
-        with monkeypatch.context() as patch:
-            patch.setattr(owner, name, broken)
-            with pytest.raises(store.StoreError, match=r"a\.nc cannot be written: (no space|power)"):
-                store.write(xr.Dataset({"x": 2.0}), path)
-        assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.nc"]
-
-
-def test_write_and_read_keep_values_and_make_attributes_plain(tmp_path):
-    path = tmp_path / "a.nc"
-    attrs = {
-        "flag": True,
-        "none": None,
-        "nested": {"b": [1, 2]},
-        "list": ["a"],
-        "n": np.int64(3),
-        "bits": np.array([True]),
-    }
-    ds = xr.Dataset(
-        {"x": ("i", np.linspace(0, 1, 5000), attrs), "s": ("i", ["é"] * 5000)}, coords={"i": range(5000)}, attrs=attrs
-    )
-    store.write(ds, path)
-    back = store.read(path)
-    xr.testing.assert_equal(ds, back)
-    for found in (back.attrs, back["x"].attrs):
-        assert found["flag"] == "true" and found["none"] == "null" and json.loads(found["nested"]) == {"b": [1, 2]}
-        assert json.loads(found["list"]) == ["a"] and found["n"] == 3 and json.loads(found["bits"]) == [True]
-    assert ds.attrs == attrs and ds["x"].attrs == attrs  # the caller's dataset is left alone
-    assert xr.open_dataset(path, engine="h5netcdf")["x"].encoding["zlib"]
-    store.write(back, path)  # a second time, with the encodings of the first
-    xr.testing.assert_identical(back, store.read(path))
-
-
-@pytest.mark.parametrize(
-    "ds",
-    [xr.Dataset({"x": ("i", np.array([{}, 1], object))}), xr.Dataset({"x": 1.0}, attrs={"f": open})],
-    ids=["objects", "attribute"],
-)
-def test_what_netcdf_cannot_keep_is_refused(tmp_path, ds):
-    with pytest.raises(store.StoreError, match=r"a\.nc cannot be written"):
-        store.write(ds, tmp_path / "a.nc")
-    assert not os.listdir(tmp_path)
-
-
 def test_read_names_the_file(tmp_path):
     with pytest.raises(store.StoreError, match=r"none\.nc does not exist"):
         store.read(tmp_path / "none.nc")
@@ -539,137 +477,3 @@ def test_read_names_the_file(tmp_path):
         with pytest.raises(store.StoreError, match=words) as caught:
             store.read(path)
         assert str(path) in str(caught.value)
-
-
-# Several processes and sudden death
-
-PRELUDE = """
-    import json, os, random, signal, sys, time
-    from pathlib import Path
-    import numpy as np, xarray as xr
-    from vnlib import provenance, store
-
-    provenance.collect = lambda device: {
-        "source_hash": provenance.source_hash(), "git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"
-    }
-    folder = Path(sys.argv[1])
-    path, log = folder / "fig.nc", folder / "log"
-
-    def note(text):
-        with log.open("a") as file:
-            file.write(text + chr(10))
-
-    def run(axes, settings, workdir):
-        note(f"{axes['seed']}")
-        state = workdir / "state"
-        step, value = json.loads(state.read_text()) if state.exists() else (0, axes["seed"])
-        while step < 4:
-            time.sleep(settings["pause"])
-            step, value = step + 1, value * 0.7 + step
-            (workdir / "new").write_text(json.dumps([step, value]))
-            os.replace(workdir / "new", state)
-        return xr.Dataset({"value": value, "why": "done"})
-
-    def grid(seeds=range(5), run=run, pause=0.005):
-        options = {"settings": lambda axes: {"pause": pause}, "title": "t", "progress": False}
-        return store.grid(run, {"seed": seeds}, path=path, **options)
-
-    def fork(work):
-        pid = os.fork()
-        if pid == 0:
-            try:
-                work()
-            except BaseException as error:
-                note(f"failed: {error!r}")
-            os._exit(0)
-        return pid
-"""
-
-
-def script(folder, body):
-    """Run a script after PRELUDE in a process of its own, which may fork: it has one thread. Returns the log."""
-    code = textwrap.dedent(PRELUDE) + textwrap.dedent(body)
-    env = os.environ | {"PYTHONPATH": str(paths.SOURCE), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code, str(folder)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    return (folder / "log").read_text().split()
-
-
-def expected(seeds):
-    values = np.array(seeds, float)
-    for step in range(4):
-        values = values * 0.7 + step
-    return values
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_a_killed_process_goes_on_where_it_stopped(tmp_path):
-    log = script(
-        tmp_path,
-        """
-        rng = random.Random(0)
-        for _ in range(12):
-            child = fork(grid)
-            time.sleep(rng.uniform(0, 0.25))
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            note("killed")
-            for file in [path, *path.with_suffix(".runs").glob("*.nc")]:
-                if file.exists():
-                    store.read(file)  # whatever is there is whole
-                    note(f"saved-{file.stem}")
-        grid()
-        """,
-    )
-    assert not any("failed" in line for line in log)
-    for seed in range(5):
-        saved = f"saved-seed={seed}"
-        assert saved not in log or str(seed) not in log[log.index(saved) :]  # a saved run is never computed again
-    assert "killed" in log and "0" in log
-    np.testing.assert_array_equal(store.read(tmp_path / "fig.nc")["value"], expected(range(5)))
-    assert sorted(os.listdir(tmp_path)) == ["fig.nc", "log"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_two_processes_share_the_cells_of_one_grid(tmp_path):
-    log = script(
-        tmp_path,
-        """
-        for _ in range(2):
-            children = [fork(lambda: note("sum=%r" % float(grid().dataset.value.sum()))) for _ in range(3)]
-            for child in children:
-                os.waitpid(child, 0)
-            path.rename(folder / "old.nc")
-        """,
-    )
-    assert sorted(line for line in log if line.isdigit()) == sorted("01234" * 2)  # each cell once per grid
-    assert {line for line in log if not line.isdigit()} == {f"sum={float(expected(range(5)).sum())!r}"}
-    assert sorted(os.listdir(tmp_path)) == ["log", "old.nc"]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
-def test_the_cell_of_a_process_that_died_is_taken_over(tmp_path):
-    log = script(
-        tmp_path,
-        """
-        def hang(axes, settings, workdir):
-            (workdir / "state").write_text("[4, 42.0]")
-            (folder / "holding").touch()
-            time.sleep(600)
-
-        child = fork(lambda: grid([0], run=hang))
-        while not (folder / "holding").exists():
-            time.sleep(0.01)
-
-        def killing(axes, settings, workdir):
-            if axes["seed"] == 1:  # not computed before cell 0 was found to be locked
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-            return run(axes, settings, workdir)
-
-        result = grid([0, 1], run=killing)
-        assert result.dataset["value"][0] == 42, "the checkpoint of the dead process was not used"
-        """,
-    )
-    assert log == ["1", "0"]

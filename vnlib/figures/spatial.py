@@ -159,10 +159,10 @@ def table(results: xr.Dataset) -> pd.DataFrame:
 
 MERIT = {
     "vn_full": "full 2D VN: product readout, learned atoms",
-    "vn_flat": "the same, but a flat linear readout",
-    "random_full": "the same, but atoms random and frozen",
-    "bilinear_linear": "product readout by back-propagation, no VN",
-    "bilinear_relu": "the same with a ReLU code",
+    "vn_flat": "a VN with a flat linear readout (256 atoms)",
+    "random_full": "full 2D VN, atoms random and frozen",
+    "bilinear_linear": "product readout by back-propagation, linear code",
+    "bilinear_relu": "product readout by back-propagation, ReLU code",
     "factorised": "hand-factorised decoder, tuned",
 }
 
@@ -212,7 +212,7 @@ def summary(results: xr.Dataset) -> str:
     lines = {
         "Entangled decoders (CNN, VAE, sparse autoencoder, MLP)": group["entangled"],
         "Vector Networks, with the product readout": group["vn"],
-        "The full 2D VN with a flat readout instead": ["vn_flat"],
+        "A VN with a flat linear readout (256 atoms)": ["vn_flat"],
         "The product readout on atoms that never learned": ["random_axes_1", "random_full"],
         "The product readout on a linear code by back-propagation, no VN": ["bilinear_linear"],
         "The hand-factorised decoder, tuned": ["factorised"],

@@ -1,0 +1,142 @@
+"""The result store under several processes and sudden death."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from vnlib import paths, store
+
+PRELUDE = """
+    import json, os, random, signal, sys, time
+    from pathlib import Path
+    import numpy as np, xarray as xr
+    from vnlib import provenance, store
+
+    provenance.collect = lambda device: {
+        "source_hash": provenance.source_hash(), "git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"
+    }
+    folder = Path(sys.argv[1])
+    path, log = folder / "fig.nc", folder / "log"
+
+    def note(text):
+        with log.open("a") as file:
+            file.write(text + chr(10))
+
+    def run(axes, settings, workdir):
+        note(f"{axes['seed']}")
+        state = workdir / "state"
+        step, value = json.loads(state.read_text()) if state.exists() else (0, axes["seed"])
+        while step < 4:
+            time.sleep(settings["pause"])
+            step, value = step + 1, value * 0.7 + step
+            (workdir / "new").write_text(json.dumps([step, value]))
+            os.replace(workdir / "new", state)
+        return xr.Dataset({"value": value, "why": "done"})
+
+    def grid(seeds=range(5), run=run, pause=0.005):
+        options = {"settings": lambda axes: {"pause": pause}, "title": "t", "progress": False}
+        return store.grid(run, {"seed": seeds}, path=path, **options)
+
+    def fork(work):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work()
+            except BaseException as error:
+                note(f"failed: {error!r}")
+            os._exit(0)
+        return pid
+"""
+
+
+def script(folder, body):
+    """Run a script after PRELUDE in a process of its own, which may fork: it has one thread. Returns the log."""
+    code = textwrap.dedent(PRELUDE) + textwrap.dedent(body)
+    env = os.environ | {"PYTHONPATH": str(paths.SOURCE), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code, str(folder)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return (folder / "log").read_text().split()
+
+
+def expected(seeds):
+    values = np.array(seeds, float)
+    for step in range(4):
+        values = values * 0.7 + step
+    return values
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
+def test_a_killed_process_goes_on_where_it_stopped(tmp_path):
+    log = script(
+        tmp_path,
+        """
+        rng = random.Random(0)
+        for _ in range(12):
+            child = fork(grid)
+            time.sleep(rng.uniform(0, 0.25))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            note("killed")
+            for file in [path, *path.with_suffix(".runs").glob("*.nc")]:
+                if file.exists():
+                    store.read(file)  # whatever is there is whole
+                    note(f"saved-{file.stem}")
+        grid()
+        """,
+    )
+    assert not any("failed" in line for line in log)
+    for seed in range(5):
+        saved = f"saved-seed={seed}"
+        assert saved not in log or str(seed) not in log[log.index(saved) :]  # a saved run is never computed again
+    assert "killed" in log and "0" in log
+    np.testing.assert_array_equal(store.read(tmp_path / "fig.nc")["value"], expected(range(5)))
+    assert sorted(os.listdir(tmp_path)) == ["fig.nc", "log"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_two_processes_share_the_cells_of_one_grid(tmp_path):
+    log = script(
+        tmp_path,
+        """
+        for _ in range(2):
+            children = [fork(lambda: note("sum=%r" % float(grid().dataset.value.sum()))) for _ in range(3)]
+            for child in children:
+                os.waitpid(child, 0)
+            path.rename(folder / "old.nc")
+        """,
+    )
+    assert sorted(line for line in log if line.isdigit()) == sorted("01234" * 2)  # each cell once per grid
+    assert {line for line in log if not line.isdigit()} == {f"sum={float(expected(range(5)).sum())!r}"}
+    assert sorted(os.listdir(tmp_path)) == ["log", "old.nc"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
+def test_the_cell_of_a_process_that_died_is_taken_over(tmp_path):
+    log = script(
+        tmp_path,
+        """
+        def hang(axes, settings, workdir):
+            (workdir / "state").write_text("[4, 42.0]")
+            (folder / "holding").touch()
+            time.sleep(600)
+
+        child = fork(lambda: grid([0], run=hang))
+        while not (folder / "holding").exists():
+            time.sleep(0.01)
+
+        def killing(axes, settings, workdir):
+            if axes["seed"] == 1:  # not computed before cell 0 was found to be locked
+                os.kill(child, signal.SIGKILL)
+                os.waitpid(child, 0)
+            return run(axes, settings, workdir)
+
+        result = grid([0, 1], run=killing)
+        assert result.dataset["value"][0] == 42, "the checkpoint of the dead process was not used"
+        """,
+    )
+    assert log == ["1", "0"]
