@@ -29,7 +29,7 @@ def _plane(values: xr.DataArray) -> np.ndarray:
 
 
 def _wrapped(label: str) -> str:
-    return "\n".join(textwrap.wrap(label, 20))
+    return "\n".join(textwrap.wrap(label, 20, break_on_hyphens=False))
 
 
 def _mark_hold_out(ax: plt.Axes, results: xr.Dataset, color: str = "white") -> None:
