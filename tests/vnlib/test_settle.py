@@ -17,7 +17,9 @@ from vnlib.learning import unit_columns
 from vnlib.prox import make_penalty, soft_threshold
 from vnlib.settle import SettleConfig, Settler, Stop, joint_energy
 
-both_methods = pytest.mark.parametrize("method", ["ista", "fista"])
+# A line search may spend a sweep on a step that it takes back; the other two never do.
+steady_methods = pytest.mark.parametrize("method", ["ista", "restart"])
+every_method = pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
 FEEDBACK = 0.3
 SPARSITY = (0.4, 0.2, 0.1)  # the messages shrink with depth
 
@@ -72,7 +74,7 @@ X = draw(5, 16, seed=99)
 # --- closed forms ---
 
 
-@both_methods
+@every_method
 @pytest.mark.parametrize("nonnegative", [False, True])
 def test_orthonormal_atoms_give_the_soft_threshold(method, nonnegative):
     V = torch.linalg.qr(draw(16, 9, seed=1)).Q
@@ -90,7 +92,7 @@ def test_orthonormal_atoms_with_a_cap_keep_the_largest():
     torch.testing.assert_close(settled.codes[0], expected, rtol=0, atol=1e-12)
 
 
-@both_methods
+@every_method
 def test_without_sparsity_three_layers_solve_their_linear_system(method):
     """F is quadratic then, so one least-squares problem gives the codes of all layers at once."""
     layers = stack((16, 7, 6), (5, 4, 3), sparsity=(0.0, 0.0, 0.0))
@@ -120,7 +122,7 @@ def test_a_zero_input_stays_silent():
 # --- the lasso: scikit-learn, and the conditions of its solution ---
 
 
-@both_methods
+@every_method
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize(("d", "K", "sparsity"), [(16, 20, 0.4), (20, 12, 0.05), (30, 40, 0.7)])
 def test_single_layer_equals_scikit_learn(method, nonnegative, d, K, sparsity):
@@ -133,7 +135,7 @@ def test_single_layer_equals_scikit_learn(method, nonnegative, d, K, sparsity):
         torch.testing.assert_close(settled.codes[0][b], torch.from_numpy(expected), rtol=0, atol=1e-6)
 
 
-@both_methods
+@every_method
 @pytest.mark.parametrize(("depth", "activation"), [(1, "identity"), (3, "identity"), (3, "relu")])
 def test_the_solution_satisfies_the_kkt_conditions(method, depth, activation):
     """With rectified messages there is no joint energy, but each layer still ends at the optimum of its own."""
@@ -229,7 +231,7 @@ def test_strong_feedback_makes_the_steps_smaller():
     assert (settled.energy < 0.5 * joint_energy(layers, start, X, 10.0)).all()
 
 
-@pytest.mark.parametrize("method", ["ista", "fista"])
+@pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
 @pytest.mark.parametrize("depth", [1, 3])
 def test_energy_falls_under_a_hard_cap_too(depth, method):
     layers = network(depth, top_k=2)
@@ -257,10 +259,7 @@ def test_every_ista_step_decreases_the_energy_by_the_stated_amount():
 
 
 def test_errors_fall_as_fast_as_the_theorem_says():
-    """F(a_n) - F* <= L |a_0 - a*|^2 / (2 n), and with momentum 2 L |a_0 - a*|^2 / (n + 1)^2 (VN Thm. 3).
-
-    The second bound is that of momentum without restarts, which is what the first sweeps are.
-    """
+    """F(a_n) - F* <= L |a_0 - a*|^2 / (2 n), and with momentum 2 L |a_0 - a*|^2 / (n + 1)^2 (VN Thm. 3)."""
     layers = single(sparsity=0.05)
     best = settle(layers, X, tol=0, max_sweeps=3000)
     ista, fista = (
@@ -270,10 +269,11 @@ def test_errors_fall_as_fast_as_the_theorem_says():
     n = torch.arange(1, 601, dtype=torch.float64)[:, None]
     distance = lipschitz(hessian(layers[0])) * best.codes[0].square().sum(1)
     assert (ista <= distance / (2 * n) + 1e-12).all()
-    assert (fista <= 2 * distance / (n + 1) ** 2 + 1e-12)[:20].all()
-    assert (fista[100:] <= ista[100:] + 1e-12).all()
-    # With restarts the error falls geometrically; momentum alone is 1e-7 away here, plain steps 1e-3.
-    assert (fista[-1] < 1e-11).all() and ista[-1].max() > 1e-4
+    assert (fista <= 2 * distance / (n + 1) ** 2 + 1e-12).all()
+    assert ista[-1].max() > 1e-4 and fista[-1].max() > 1e-8, "too easy to show a rate"
+    # With restarts, and with longer steps, the error falls geometrically.
+    for method in ("restart", "line_search"):
+        assert (settle(layers, X, method=method, tol=0, max_sweeps=600).energy - best.energy < 1e-11).all()
 
 
 def test_monotone_never_raises_the_energy():
@@ -346,7 +346,7 @@ def test_the_settled_energy_changes_with_a_dictionary_as_danskin_says(depth, whi
 # --- one sample does not see another ---
 
 
-@both_methods
+@every_method
 @pytest.mark.parametrize("feedback", [0.0, FEEDBACK])
 @pytest.mark.parametrize("options", [{}, {"monotone": True}, {"top_k": 2, "cap_from": 10}])
 def test_a_sample_settles_the_same_alone_in_a_batch_and_permuted(method, feedback, options):
@@ -379,7 +379,7 @@ def test_an_empty_batch_gives_empty_codes():
 # --- starting ---
 
 
-@both_methods
+@every_method
 @pytest.mark.parametrize("feedback", [0.0, FEEDBACK])
 def test_a_warm_start_is_not_changed(method, feedback):
     layers = stack(top_k=2)
@@ -394,7 +394,7 @@ def test_a_warm_start_is_not_changed(method, feedback):
     assert torch.equal(start[0], copies[0])
 
 
-@both_methods
+@steady_methods
 @pytest.mark.parametrize("feedback", [0.0, FEEDBACK])
 def test_a_warm_start_at_the_solution_stops_at_once(method, feedback):
     layers = stack()
@@ -428,7 +428,7 @@ def test_each_sample_says_why_it_stopped():
     assert "max_sweeps" in Stop.MAX_SWEEPS.value and "tol" in Stop.CONVERGED.value
 
 
-@both_methods
+@steady_methods
 def test_a_sample_stops_at_the_first_small_improvement(method):
     layers, tol = stack(), 1e-4
     free = energies(settle(layers, X, method=method, trace=True, tol=0, max_sweeps=300))
@@ -469,7 +469,7 @@ def test_the_trace_ends_in_the_final_state(feedback, monotone):
 # --- without feedback ---
 
 
-@both_methods
+@every_method
 @pytest.mark.parametrize("activation", ["identity", "relu"])
 def test_without_feedback_layers_settle_one_after_the_other(method, activation):
     layers, options = stack(top_k=3), {"method": method, "tol": 1e-6}
@@ -513,7 +513,7 @@ def test_nonnegative_codes_stay_so():
         assert all((code >= 0).all() and (code > 0).any() for code in settle(layers, X, start=given).codes)
 
 
-@both_methods
+@every_method
 def test_the_cap_sets_in_when_it_is_told_to(method):
     layers = single(top_k=3, sparsity=0.02)
     settled = settle(layers, X, method=method, cap_from=30, tol=1e-2, max_sweeps=100, trace=True)
@@ -558,7 +558,10 @@ def test_a_settler_can_be_used_again():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "adam"}, r"method must be one of 'ista', 'fista', got 'adam'"),
+        (
+            {"method": "adam"},
+            r"method must be one of 'ista', 'fista', 'restart', 'line_search', 'admm', 'cd', got 'adam'",
+        ),
         ({"max_sweeps": 0}, r"max_sweeps must be an integer >= 1, got 0"),
         ({"max_sweeps": 1.5}, r"max_sweeps must be an integer >= 1, got 1.5"),
         ({"tol": -1e-3}, r"tol must be a finite number >= 0, got -0.001"),

@@ -1,0 +1,1 @@
+"""The claims of VN App. B: attention and the Vector Network."""

@@ -1,0 +1,1 @@
+"""The claims of VN App. C: fast inference."""

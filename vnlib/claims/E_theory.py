@@ -1,0 +1,1 @@
+"""The claims of VN App. E: the theory."""

@@ -1,0 +1,47 @@
+"""The ledger of claims: `ledger` holds its form, each other module the rules of one chapter's claims."""
+
+from importlib import import_module
+
+from vnlib.claims.ledger import (
+    CLAIMS,
+    NOT,
+    NOT_TESTABLE,
+    PARTLY,
+    REPRODUCED,
+    Claim,
+    Decision,
+    Part,
+    claim,
+    judge,
+    ledger,
+    verdict,
+    write_ledger,
+)
+
+__all__ = [
+    "CLAIMS",
+    "NOT",
+    "NOT_TESTABLE",
+    "PARTLY",
+    "REPRODUCED",
+    "Claim",
+    "Decision",
+    "Part",
+    "claim",
+    "judge",
+    "ledger",
+    "verdict",
+    "write_ledger",
+]
+
+# The order of the ledger.
+for _chapter in (
+    "fig1_architecture",
+    "fig2_spatial",
+    "A_predictive_coding",
+    "B_attention",
+    "C_inference",
+    "D_learning",
+    "E_theory",
+):
+    import_module(f"vnlib.claims.{_chapter}")

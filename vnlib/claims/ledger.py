@@ -1,0 +1,115 @@
+"""The ledger: what the papers claim, the rule that decides each claim, and the verdict that the results give.
+
+A claim is decided from the result file of its chapter and from nothing else. Its rule is a list of parts, each a
+statement that holds or does not: all hold -> reproduced, some -> partly, none -> not reproduced. `verdict` follows
+the paper's protocol; `verdict_fair` adds our controls and equally tuned baselines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import xarray as xr
+
+from vnlib import store
+
+REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
+NOT_TESTABLE = "not testable"
+
+
+@dataclass(frozen=True)
+class Part:
+    """One statement of a rule: whether it holds, and the numbers it rests on."""
+
+    says: str
+    holds: bool
+    figures: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The parts under the paper's protocol, and under the fair one where there is one."""
+
+    parts: Sequence[Part]
+    fair: Sequence[Part] | None = None
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the chapter's results."""
+
+    id: str
+    source: str
+    chapter: str
+    figure: str
+    statement: str
+    rule: str
+    decide: Callable[[xr.Dataset], Decision]
+
+
+CLAIMS: dict[str, Claim] = {}
+
+
+def claim(**fields: str) -> Callable:
+    """Enter the decorated decision into the ledger."""
+
+    def enter(decide: Callable[[xr.Dataset], Decision]) -> Callable[[xr.Dataset], Decision]:
+        CLAIMS[fields["id"]] = Claim(**fields, decide=decide)
+        return decide
+
+    return enter
+
+
+def verdict(parts: Sequence[Part]) -> str:
+    """The word for a list of decided parts."""
+    held = sum(part.holds for part in parts)
+    return REPRODUCED if held == len(parts) else PARTLY if held else NOT
+
+
+def judge(one: Claim, results: xr.Dataset | None) -> dict:
+    """One row of the ledger. Results that are missing or lack a model make the claim not testable, with the reason."""
+    row = {key: getattr(one, key) for key in ("id", "source", "chapter", "figure", "statement", "rule")}
+    empty = row | {"verdict_fair": None, "parts": [], "parts_fair": [], "figures": {}}
+    if results is None:
+        return empty | {"verdict": NOT_TESTABLE, "missing": "the chapter has no results in this profile"}
+    try:
+        decision = one.decide(results)
+    except KeyError as error:
+        # xarray adds a list of what there is.
+        lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
+        return empty | {"verdict": NOT_TESTABLE, "missing": f"the results lack {lacks}"}
+    fair = decision.fair
+    figures = {name: value for part in [*decision.parts, *(fair or [])] for name, value in part.figures.items()}
+    return row | {
+        "verdict": verdict(decision.parts),
+        "verdict_fair": verdict(fair) if fair is not None else None,
+        "parts": [{"says": p.says, "holds": bool(p.holds)} for p in decision.parts],
+        "parts_fair": [{"says": p.says, "holds": bool(p.holds)} for p in fair or []],
+        "figures": {name: float(f"{float(value):.4g}") for name, value in figures.items()},
+    }
+
+
+def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
+    """All rows (of one chapter), from the result files in `folder`, which is <results_dir>/<profile>.
+
+    Raises StoreError for a result file that cannot be read.
+    """
+    rows, files = [], {}
+    for one in CLAIMS.values():
+        if chapter in (None, one.chapter):
+            path = folder / f"{one.chapter}.nc"
+            if one.chapter not in files:
+                files[one.chapter] = store.read(path) if path.exists() else None
+            rows.append(judge(one, files[one.chapter]))
+    return rows
+
+
+def write_ledger(rows: Sequence[Mapping], path: Path) -> None:
+    """Write the ledger as JSON, in one step."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)

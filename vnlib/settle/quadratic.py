@@ -1,0 +1,88 @@
+"""The smooth part of a layer's energy and the coupling of two layers, as maps on codes.
+
+The gradient of a layer is H a - V'x - feedback B't (VN Eq. 4) with H = V'V + feedback B'B. Both H and the coupling
+are kept as matrices on codes (Gram form) where that is cheaper than going through the dense space.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vnlib.layer import Layer, message, reconstruct
+
+# The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
+SAFETY = 1.0001
+
+
+class Quadratic:
+    """H of one layer. `coupled` asks for the term of the target; `mask` (batch, d) drops hidden inputs from V'V."""
+
+    def __init__(self, layer: Layer, feedback: float) -> None:
+        self.V, self.feedback = layer.V, feedback
+        self.B = layer.reader if feedback else None
+        self._gram: dict[bool, Tensor] = {}
+        self._largest: dict[tuple[float, float], float] = {}
+
+    def times(
+        self, code: Float[Tensor, "batch atoms"], coupled: bool, mask: Float[Tensor, "batch d"] | None = None
+    ) -> Float[Tensor, "batch atoms"]:
+        """H a for every row a."""
+        coupled = coupled and self.B is not None
+        d, K = self.V.shape
+        rows = d + (self.B.shape[0] if coupled else 0)
+        if mask is None and 2 * rows > K:
+            return code @ self.gram(coupled)
+        seen = code @ self.V.T
+        product = (seen if mask is None else mask * seen) @ self.V
+        return product + self.feedback * (code @ self.B.T) @ self.B if coupled else product
+
+    def gram(self, coupled: bool) -> Float[Tensor, "atoms atoms"]:
+        """H itself, kept after the first call."""
+        coupled = coupled and self.B is not None
+        if coupled not in self._gram:
+            gram = self.V.T @ self.V
+            self._gram[coupled] = gram + self.feedback * self.B.T @ self.B if coupled else gram
+        return self._gram[coupled]
+
+    def lipschitz(self, weights: tuple[float, float] = (1.0, 1.0)) -> float:
+        """The largest eigenvalue of w0 V'V + w1 feedback B'B, kept after the first call."""
+        weights = weights if self.B is not None else (weights[0], 0.0)
+        if weights not in self._largest:
+            W = weights[0] ** 0.5 * self.V
+            if weights[1]:
+                W = torch.cat([W, (weights[1] * self.feedback) ** 0.5 * self.B])
+            # W'W and WW' have the same largest eigenvalue; the smaller one is cheaper.
+            gram = W @ W.T if W.shape[0] < W.shape[1] else W.T @ W
+            self._largest[weights] = SAFETY * float(torch.linalg.eigvalsh(gram)[-1])
+        return self._largest[weights]
+
+    def rough_lipschitz(self, coupled: bool) -> float:
+        """A cheap estimate of the largest eigenvalue, from below: ten power iterations."""
+        v = self.V.new_ones(1, self.V.shape[1])
+        for _ in range(10):
+            v = self.times(v / v.norm(), coupled)
+        return float(v.norm())
+
+
+class Coupling:
+    """What two neighbouring layers add to each other's gradient."""
+
+    def __init__(self, below: Layer, above: Layer, activation: str) -> None:
+        self.below, self.above, self.activation = below, above, activation
+        m, lower, upper = below.U.shape[0], below.U.shape[1], above.V.shape[1]
+        direct = activation == "identity" and below.B is None and lower * upper < m * (lower + upper)
+        self.cross = below.U.T @ above.V if direct else None
+
+    def up(self, code: Float[Tensor, "batch lower"]) -> Float[Tensor, "batch upper"]:
+        """V'x of the layer above, whose input is the message of this code."""
+        if self.cross is not None:
+            return code @ self.cross
+        return message(self.below, code, self.activation) @ self.above.V
+
+    def down(self, code: Float[Tensor, "batch upper"]) -> Float[Tensor, "batch lower"]:
+        """B't of the layer below, whose target is what this code reconstructs."""
+        if self.cross is not None:
+            return code @ self.cross.T
+        return reconstruct(self.above, code) @ self.below.reader

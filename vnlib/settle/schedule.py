@@ -1,0 +1,110 @@
+"""The order in which the layers step, for the samples that are still settling (VN App. C)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from vnlib.layer import Layer
+from vnlib.settle.config import SettleConfig
+from vnlib.settle.quadratic import Coupling, Quadratic
+from vnlib.settle.steps import Problem, Rule, State
+
+
+class Run:
+    """Samples on their way: their inputs, and a state per layer. `warm` says that the codes are not at their start."""
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        quadratics: Sequence[Quadratic],
+        rules: Sequence[Rule],
+        couplings: Sequence[Coupling],
+        feedback: float,
+        config: SettleConfig,
+        x: Tensor,
+        states: list[State],
+        mask: Tensor | None,
+        warm: bool,
+    ) -> None:
+        self.layers, self.quadratics, self.rules, self.couplings = layers, quadratics, rules, couplings
+        self.feedback, self.config, self.warm, self.top = feedback, config, warm, len(layers) - 1
+        self.x, self.mask, self.states = x, mask, states
+        self.drive = (x if mask is None else mask * x) @ layers[0].V
+        self.bottom: list[Tensor | None] = [self.drive] + [None] * self.top
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with some of the samples."""
+        self.x, self.drive = self.x[rows], self.drive[rows]
+        self.mask = None if self.mask is None else self.mask[rows]
+        self.states = [state.rows(rows) for state in self.states]
+        self.bottom[0] = self.drive
+
+    def take_back(self, before: list[Tensor], rejected: Tensor) -> None:
+        """Return the rejected rows to `before` and let their method begin anew; the next step is a plain one."""
+        if not rejected.any():
+            return
+        for index, (state, code) in enumerate(zip(self.states, before, strict=True)):
+            fresh = self.rules[index].begin(code[rejected], self.quadratics[index])
+            back = state.clone()
+            back.write(rejected.nonzero().squeeze(1), fresh)
+            self.states[index] = back
+
+    def sweep(self, capped: bool) -> None:
+        """One sweep of the schedule. Before the first targets exist the steps are bottom-up only."""
+        schedule = self.config.schedule
+        if not self.warm:
+            self.warm = True
+            if schedule == "staggered":
+                for reached in range(self.top):
+                    self._up(capped, last=reached, targets=reached - 1)
+            self._up(capped, targets=self.top - 1 if schedule == "staggered" else 0)
+            if schedule != "recurrent":
+                self._down(capped)
+        elif schedule == "recurrent":
+            self._together(capped)
+        else:
+            self._up(capped, targets=self.top)
+            self._down(capped)
+
+    def _up(self, capped: bool, *, last: int | None = None, targets: int) -> None:
+        """Layers 0..last step from the bottom; those below `targets` listen to the layer above them."""
+        for index in range((self.top if last is None else last) + 1):
+            if index:
+                self.bottom[index] = self.couplings[index - 1].up(self.states[index - 1].code)
+            self._step(index, capped, coupled=index < targets)
+
+    def _down(self, capped: bool) -> None:
+        for index in range(self.top - 1, -1, -1):
+            before = State(self.states[index].code, self.states[index].memory)
+            self._step(index, capped, coupled=True)
+            if self.config.mix:
+                self.states[index].blend(before, self.config.mix, self.rules[index].linear)
+
+    def _together(self, capped: bool) -> None:
+        """All layers step from the same codes: the recurrent schedule."""
+        for index in range(1, self.top + 1):
+            self.bottom[index] = self.couplings[index - 1].up(self.states[index - 1].code)
+        drives = [self._drive(index, index < self.top) for index in range(self.top + 1)]
+        for index, drive in enumerate(drives):
+            # |p - q|^2 <= 2 |p|^2 + 2 |q|^2 bounds each coupling by one term per layer.
+            slack = (1.0 if index == 0 else 2.0, 2.0) if self.top else (1.0, 1.0)
+            self._step(index, capped, coupled=index < self.top, drive=drive, slack=slack)
+
+    def _drive(self, index: int, coupled: bool) -> Tensor:
+        drive = self.bottom[index]
+        if coupled and index < self.top:
+            drive = drive + self.feedback * self.couplings[index].down(self.states[index + 1].code)
+        return drive
+
+    def _step(
+        self, index: int, capped: bool, *, coupled: bool, drive: Tensor | None = None,
+        slack: tuple[float, float] = (1.0, 1.0),
+    ) -> None:  # fmt: skip
+        penalty = self.layers[index].penalty if capped else self.layers[index].penalty.soft
+        coupled = coupled and index < self.top
+        problem = Problem(self.quadratics[index], penalty, coupled, self.mask if index == 0 else None, slack)
+        drive = self._drive(index, coupled) if drive is None else drive
+        for _ in range(self.config.steps):
+            self.rules[index].step(self.states[index], drive, problem)

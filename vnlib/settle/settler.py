@@ -1,0 +1,274 @@
+"""The settle: fast inference of the sparse codes of all layers (VN Sec. 3.3, Eqs. 4-7, App. C).
+
+One sweep goes up (a proximal step on each code, then its message becomes the input of the layer above) and down
+(each layer gets the target t_l = V_{l+1} a_{l+1} and steps again with both residuals). Stopping and rejection are
+decided on the joint energy F (`vnlib.settle.energy`). Every sample stops by itself: its result does not depend on
+its batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from vnlib import checks
+from vnlib.layer import ACTIVATIONS, Layer, message
+from vnlib.prox import L1, NonNegativeL1
+from vnlib.settle.config import SettleConfig, Settled, Trace
+from vnlib.settle.energy import duality_gap, joint_energy
+from vnlib.settle.quadratic import Coupling, Quadratic
+from vnlib.settle.schedule import Run
+from vnlib.settle.steps import ALONE, METHODS, State
+
+
+class Settler:
+    """A stack of layers made ready for many settles: Hessians and step sizes are computed once.
+
+    Raises ValueError if layers do not fit together, or the configuration does not fit the layers.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        *,
+        feedback: float = 0.0,
+        activation: str = "identity",
+        config: SettleConfig | None = None,
+    ) -> None:
+        checks.number("feedback", feedback, low=0)
+        checks.choice("activation", activation, ACTIVATIONS)
+        for number, (below, above) in enumerate(pairwise(layers), 1):
+            if below.U is None or below.U.shape[0] != above.V.shape[0]:
+                sent = None if below.U is None else below.U.shape[0]
+                raise ValueError(
+                    f"layer {number} sends {sent} numbers upward, layer {number + 1} reads {above.V.shape[0]}"
+                )
+        self.layers, self.feedback, self.activation = tuple(layers), feedback, activation
+        self.config = config or SettleConfig()
+        # Without feedback a layer knows nothing of those above it: the layers are settled one after the other.
+        self.alone = not feedback or len(self.layers) == 1
+        self._check_config()
+        top = len(self.layers) - 1
+        self.quadratics = [
+            Quadratic(layer, feedback if index < top else 0.0) for index, layer in enumerate(self.layers)
+        ]
+        self.couplings = [Coupling(below, above, activation) for below, above in pairwise(self.layers)]
+        self.rules = [] if self.config.method == "cd" else [METHODS[self.config.method]() for _ in self.layers]
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether F is what the steps descend: ReLU messages and untied feedback have no energy."""
+        tied = all(layer.B is None for layer in self.layers)
+        return self.alone or (self.activation == "identity" and tied)
+
+    def _check_config(self) -> None:
+        config = self.config
+        if config.method in ALONE and not self.alone:
+            raise ValueError(f"method {config.method!r} settles one layer at a time: use feedback=0 or a single layer")
+        if config.criterion == "gap":
+            if not self.has_energy:
+                raise ValueError("criterion 'gap' needs identity messages and tied dictionaries; use 'energy'")
+            for number, layer in enumerate(self.layers, 1):
+                if not layer.penalty.convex:
+                    raise ValueError(f"criterion 'gap' needs convex penalties; layer {number} has {layer.penalty}")
+        if config.method == "cd":
+            for number, layer in enumerate(self.layers, 1):
+                if not isinstance(layer.penalty, L1):
+                    raise ValueError(f"method 'cd' needs l1 penalties; layer {number} has {layer.penalty}")
+                if layer.V.device.type != "cpu":
+                    raise ValueError(f"method 'cd' runs on the CPU, layer {number} is on {layer.V.device}")
+
+    def random_start(self, n: int, *, seed: int, scale: float = 0.1) -> list[Float[Tensor, "batch _atoms"]]:
+        """Codes of n samples drawn from a normal distribution of this scale (VN App. C)."""
+        rng = torch.Generator().manual_seed(seed)
+        codes = []
+        for layer in self.layers:
+            code = scale * torch.randn(n, layer.V.shape[1], generator=rng, dtype=layer.V.dtype)
+            codes.append(layer.penalty.prox(code.to(layer.V.device), 0.0))
+        return codes
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        x: Float[Tensor, "batch d"],
+        start: Sequence[Tensor] | Settled | None = None,
+        *,
+        trace: bool = False,
+        mask: Float[Tensor, "batch d"] | None = None,
+    ) -> Settled:
+        """Settle a batch from a = 0, from the codes `start` (which are not changed), or on from an earlier settle.
+
+        mask (batch, d): 1 where the input is observed. Hidden entries then have no part in the energy (VN Eq. 39).
+        Raises ValueError for inputs of the wrong shape or with NaN.
+        """
+        self._check_input(x, mask)
+        begun = self._begun(x, start)
+        warm = start is not None
+        if not self.alone:
+            return self._settle(slice(0, len(self.layers)), x, begun, warm, trace, mask)
+        parts, inputs = [], x
+        for index, layer in enumerate(self.layers):
+            one = slice(index, index + 1)
+            if self.config.method == "cd":
+                parts.append(self._by_coordinates(index, inputs, begun[index].code, trace, mask))
+            else:
+                parts.append(self._settle(one, inputs, begun[one], warm, trace, mask))
+            mask = None
+            if index + 1 < len(self.layers):
+                inputs = message(layer, parts[-1].codes[0], self.activation)
+        return _one_after_the_other(parts)
+
+    def _check_input(self, x: Tensor, mask: Tensor | None) -> None:
+        checks.matrix("x", x, self.layers[0].V.shape[0], "one row per sample")
+        if x.dtype != self.layers[0].V.dtype:
+            raise ValueError(f"x must have the type of the dictionaries, {self.layers[0].V.dtype}, got {x.dtype}")
+        if mask is not None:
+            checks.matrix("mask", mask, x.shape[1], "1 where x is observed, 0 elsewhere")
+            if len(mask) != len(x) or bool(((mask != 0) & (mask != 1)).any()):
+                raise ValueError(f"mask must hold 0 and 1 in the shape of x, {tuple(x.shape)}, got {tuple(mask.shape)}")
+            if self.config.method in ALONE:
+                raise ValueError(f"method {self.config.method!r} takes no mask; use 'line_search'")
+
+    def _begun(self, x: Tensor, start: Sequence[Tensor] | Settled | None) -> list[State]:
+        """The first state of every layer."""
+        if isinstance(start, Settled) and start.states:
+            sizes = [tuple(state.code.shape) for state in start.states]
+            if sizes != [(len(x), layer.V.shape[1]) for layer in self.layers]:
+                raise ValueError(f"start is a settle of {sizes} codes, which do not fit {len(x)} samples of this stack")
+            names = {name for state in start.states for name in state.memory}
+            fresh = self.rules[0].begin(start.states[0].code, self.quadratics[0]) if self.rules else None
+            if fresh is not None and names == set(fresh.memory):
+                return [state.clone() for state in start.states]
+        codes = start.codes if isinstance(start, Settled) else start
+        if codes is None:
+            codes = [x.new_zeros(len(x), layer.V.shape[1]) for layer in self.layers]
+        sizes = [len(code) for code in codes]
+        if sizes != [len(x)] * len(self.layers):
+            raise ValueError(
+                f"start must hold one code of {len(x)} rows for each of {len(self.layers)} layer(s), got {sizes}"
+            )
+        for number, (code, layer) in enumerate(zip(codes, self.layers, strict=True), 1):
+            checks.matrix(f"start code {number}", code, layer.V.shape[1], "one row per sample")
+        if not self.rules:
+            return [State(code, {}) for code in codes]
+        return [r.begin(code.clone(), q) for r, code, q in zip(self.rules, codes, self.quadratics, strict=True)]
+
+    def _by_coordinates(self, index: int, x: Tensor, code: Tensor, trace: bool, mask: Tensor | None) -> Settled:
+        from vnlib.settle.coordinate import coordinate_descent  # here, since numba takes a second to load
+
+        layer, config = self.layers[index], self.config
+        gram = self.quadratics[index].gram(False) if layer.V.shape[1] < 2 * layer.V.shape[0] else None
+        code, gap, passes = coordinate_descent(
+            layer.V, x, sparsity=layer.penalty.sparsity, tol=config.tol, max_passes=config.max_sweeps,
+            nonnegative=isinstance(layer.penalty, NonNegativeL1), start=code, gram=gram,
+        )  # fmt: skip
+        total = joint_energy([layer], [code], x)
+        log = Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]]) if trace and len(x) else None
+        return Settled((code,), (x,), total, passes, gap <= config.tol * total, "gap", log, (State(code, {}),))
+
+    def _settle(
+        self, part: slice, x: Tensor, states: list[State], warm: bool, trace: bool, mask: Tensor | None
+    ) -> Settled:
+        """The common loop: sweeps over some of the layers, and after them a look at who has finished."""
+        layers, config = self.layers[part], self.config
+        run = Run(
+            layers, self.quadratics[part], self.rules[part], [] if self.alone else self.couplings, self.feedback,
+            config, x, states, mask, warm,
+        )  # fmt: skip
+        monotone = config.monotone and self.has_energy
+        watch = bool(config.tol) or monotone or trace
+        log = Trace() if trace else None
+
+        def energy(codes: list[Tensor], of: Tensor, seen: Tensor | None) -> Tensor:
+            return joint_energy(layers, codes, of, self.feedback, self.activation, seen)
+
+        final = [state.clone() for state in states]
+        final_energy = energy([state.code for state in final], x, mask)
+        sweeps = torch.full((len(x),), config.max_sweeps, device=x.device)
+        converged = torch.zeros(len(x), dtype=torch.bool, device=x.device)
+        live, before, looked = torch.arange(len(x), device=x.device), final_energy, 0
+        for sweep in range(1, config.max_sweeps + 1):
+            old = [state.code for state in run.states]
+            capped = sweep > config.cap_from
+            run.sweep(capped)
+            if not watch or (sweep % config.check_every and sweep < config.max_sweeps):
+                continue
+            codes = [state.code for state in run.states]
+            now = energy(codes, run.x, run.mask)
+            accepted = torch.ones_like(now, dtype=torch.bool)
+            # The first sweep has no targets yet, and the cap may cost energy when it sets in.
+            if monotone and (warm or sweep > 1) and sweep != config.cap_from + 1:
+                accepted = now <= before
+                run.take_back(old, ~accepted)
+                now = torch.where(accepted, now, before)
+            if config.criterion == "gap" and config.tol:
+                done = duality_gap(layers, codes, run.x, self.feedback, run.mask) <= config.tol * now
+            else:
+                done = (before - now).abs() <= config.tol * (sweep - looked) * before.abs()
+                done &= torch.tensor(config.tol > 0 and sweep > config.cap_from + 1, device=x.device)
+                for state in run.states:
+                    done &= state.moved
+            done &= accepted
+            before, looked = now, sweep
+            if log is not None:
+                _record(log, sweep, live, now, run.states, final_energy, final)
+            if done.any():
+                for state, current in zip(final, run.states, strict=True):
+                    state.write(live[done], current.rows(done))
+                final_energy[live[done]], sweeps[live[done]], converged[live[done]] = now[done], sweep, True
+                live, before = live[~done], before[~done]
+                run.keep(~done)
+                if not len(live):
+                    break
+        for state, current in zip(final, run.states, strict=True):
+            state.write(live, current)
+        if len(live):
+            final_energy[live] = energy([state.code for state in run.states], run.x, run.mask)
+        inputs = [x]
+        for layer, state in zip(layers[:-1], final[:-1], strict=True):
+            inputs.append(message(layer, state.code, self.activation))
+        codes = tuple(state.code for state in final)
+        return Settled(codes, tuple(inputs), final_energy, sweeps, converged, config.criterion, log, tuple(final))
+
+
+def _record(
+    log: Trace, sweep: int, live: Tensor, now: Tensor, states: list[State], energies: Tensor, final: list[State]
+) -> None:
+    energy_row = log.energy[-1].clone() if log.energy else energies.clone()
+    energy_row[live] = now
+    active = torch.stack([(state.code != 0).sum(1) for state in final])
+    active[:, live] = torch.stack([(state.code != 0).sum(1) for state in states])
+    log.sweep.append(sweep)
+    log.energy.append(energy_row)
+    log.active.append(active)
+
+
+def _one_after_the_other(parts: Sequence[Settled]) -> Settled:
+    """One result for layers that were settled separately; their traces follow each other."""
+    if len(parts) == 1:
+        return parts[0]
+    log = None
+    if parts[0].trace is not None:
+        log, zero = Trace(), torch.zeros_like(parts[0].sweeps)
+        for number, part in enumerate(parts):
+            below = [(p.codes[0] != 0).sum(1) for p in parts[:number]]
+            above = [zero for _ in parts[number + 1 :]]
+            spent = sum((p.energy for p in parts[:number]), torch.zeros_like(part.energy))
+            offset = log.sweep[-1] if log.sweep else 0
+            log.sweep += [offset + s for s in part.trace.sweep]
+            log.energy += [spent + e for e in part.trace.energy]
+            log.active += [torch.stack([*below, a[0], *above]) for a in part.trace.active]
+    return Settled(
+        tuple(p.codes[0] for p in parts),
+        tuple(p.inputs[0] for p in parts),
+        sum(p.energy for p in parts),
+        sum(p.sweeps for p in parts),
+        torch.stack([p.converged for p in parts]).all(0),
+        parts[0].criterion,
+        log,
+        tuple(p.states[0] for p in parts),
+    )
