@@ -20,11 +20,13 @@ import tempfile
 from pathlib import Path
 import torch
 from data_gen import bumps
-from vnlib import evaluate
+from vnlib import evaluate, greedy, masked
 from vnlib.baselines import BASELINES
 from vnlib.fit import FitConfig, fit
 from vnlib.models.decoders import train_decoder
-from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+from vnlib.learner import LocalLearner
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.prox import PENALTIES
 from vnlib.settle import SettleConfig
 
 data = bumps.make(bumps.BumpConfig(grid=28))
@@ -48,6 +50,25 @@ for rule in ("subspace", "frozen", "atomic_hebb"):
     network.operator(settled)
     network.reconstruct(settled)
     network.reconstruct_from_top(settled)
+mask = (x[:4] > 0).float()
+masked.impute(network, x[:4], mask, steps=2)
+masked.masked_settle(network, x[:4], mask)
+V = network.V[0]
+for pursuit in (greedy.matching_pursuit, greedy.orthogonal_matching_pursuit):
+    greedy.polish(V, x[:4], pursuit(V, x[:4], k=3).code)
+for method in ("fista", "line_search", "admm"):  # numba compiles no function that a checker has wrapped
+    options = {"n_inputs": 56, "atoms": (8,), "settle": SettleConfig(method=method, criterion="gap")}
+    one = VectorNetwork(VNConfig(**options), seed=0)
+    one.settle(x[:4], start=one.settle(x[:4]))
+for kind in PENALTIES:
+    options = {"elastic_net": {"ridge": 0.1}, "mcp": {"gamma": 2.0}}.get(kind, {})
+    config = VNConfig(n_inputs=56, atoms=(8,), penalty=kind, **options)
+    settled = VectorNetwork(config, seed=0).settle(x[:4])
+options = {"optimizer": "sgd", "remove_dc": True, "decorrelation": 0.1, "revive_after": 1}
+tracked = VectorNetwork.for_data(x, atoms=(8, 6), seed=0, untied=True)
+tracked.learn(x, seed=0, steps=3, **options)
+for schedule in ("staggered", "recurrent"):
+    tracked.settle(x[:4], config=SettleConfig(schedule=schedule, mix=0.5))
 """
 
 

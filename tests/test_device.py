@@ -7,8 +7,9 @@ import torch
 
 from vnlib import chapter
 from vnlib.fit import FitConfig, fit
+from vnlib.learner import LocalLearner
 from vnlib.models.decoders import mean_squared_error, train_decoder
-from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+from vnlib.network import VectorNetwork, VNConfig
 
 
 def device(name: str) -> torch.device:

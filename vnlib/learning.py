@@ -1,9 +1,13 @@
-"""Slow learning: Atomic-Hebb, the subspace rule for U, and Adam on the selected atoms (VN Sec. 3.4, App. D)."""
+"""Slow learning: local directions, what keeps a dictionary in shape, and steps on the selected atoms (VN App. D).
+
+A step is a small object with the same members as its sibling: `ascend(W, direction, active, lr)` moves the active
+columns of W, `forget(columns)` drops what it remembers of them, `state()` is what a checkpoint must hold.
+"""
 
 from __future__ import annotations
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from vnlib import checks
@@ -31,9 +35,47 @@ def subspace_rule(U: Float[Tensor, "m atoms"], code: Float[Tensor, "batch atoms"
     return sent.T @ (code - scale * sent @ U) / len(code)
 
 
+# --- what keeps a dictionary in shape ---
+
+
 def unit_columns(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
     """W with every column divided by its l2 norm (VN App. D)."""
     return W / W.norm(dim=0, keepdim=True).clamp_min(1e-12)
+
+
+def remove_dc(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
+    """W with the mean of every column taken off; meant for pixels, and followed by `unit_columns` (VN App. D)."""
+    return W - W.mean(dim=0, keepdim=True)
+
+
+def decorrelate(W: Float[Tensor, "d atoms"], strength: float) -> Float[Tensor, "d atoms"]:
+    """One step against the overlaps of the atoms: W - strength * W (G - diag G) / |G|, G = W'W.
+
+    The paper names a decorrelation step and does not give it; this one is chosen: gradient descent on
+    1/4 sum_{i != j} (w_i . w_j)^2. |G| is its largest absolute row sum, which bounds its spectral norm: strength 1
+    is a safe step however coherent the atoms are. Follow it by `unit_columns`.
+    """
+    gram = W.T @ W
+    size = gram.abs().sum(0).max().clamp_min(1e-12)
+    return W - strength * (W @ gram.fill_diagonal_(0)) / size
+
+
+def tight_frame(W: Float[Tensor, "m atoms"], *, tol: float = 1e-4, rounds: int = 500) -> Float[Tensor, "m atoms"]:
+    """A unit-norm frame near W, m <= K, with W W' = (K / m) I: as much room for every direction of the message.
+
+    Alternates between the nearest tight frame and unit columns. Stops when W W' is within `tol` of it, relatively.
+    """
+    m, K = W.shape
+    frame = unit_columns(W.double())
+    for _ in range(rounds):
+        values, vectors = torch.linalg.eigh(frame @ frame.T)
+        if (values * m / K - 1).abs().max() <= tol:
+            break
+        frame = unit_columns((vectors * values.clamp_min(1e-12).rsqrt()) @ (vectors.T @ frame))
+    return frame.to(W.dtype)
+
+
+# --- steps on the selected atoms ---
 
 
 class MaskedAdam:
@@ -71,6 +113,42 @@ class MaskedAdam:
         moved = W[:, columns] + lr * (m / (1 - b1**n)) / ((v / (1 - b2**n)).sqrt() + 1e-8)
         W[:, columns] = unit_columns(moved) if unit_norm else moved
 
+    def forget(self, columns: Int[Tensor, " some"]) -> None:
+        """Drop the history of these columns: their atoms are new."""
+        self.first[:, columns] = self.second[:, columns] = 0
+        self.steps[columns] = 0
+
     def state(self) -> dict[str, Tensor]:
         """The tensors that a checkpoint must hold (live references)."""
         return {"first": self.first, "second": self.second, "steps": self.steps}
+
+
+class MaskedSGD:
+    """The plain step W + lr * direction on the active columns; it remembers nothing."""
+
+    def __init__(self, W: Float[Tensor, "d atoms"]) -> None:
+        pass
+
+    @torch.no_grad()
+    def ascend(
+        self,
+        W: Float[Tensor, "d atoms"],
+        direction: Float[Tensor, "d atoms"],
+        active: Bool[Tensor, " atoms"],
+        lr: float,
+        *,
+        unit_norm: bool = True,
+    ) -> None:
+        """Move the active columns of W along `direction`, in place, and bring them back to unit norm."""
+        columns = active.nonzero().squeeze(1)
+        moved = W[:, columns] + lr * direction[:, columns]
+        W[:, columns] = unit_columns(moved) if unit_norm else moved
+
+    def forget(self, columns: Int[Tensor, " some"]) -> None:
+        """Nothing is remembered."""
+
+    def state(self) -> dict[str, Tensor]:
+        return {}
+
+
+OPTIMIZERS = {"adam": MaskedAdam, "sgd": MaskedSGD}

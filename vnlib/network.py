@@ -1,18 +1,21 @@
-"""The Vector Network: a stack of layers as a torch module, and its local learning step (VN Sec. 3)."""
+"""The Vector Network: a stack of layers as a torch module (VN Sec. 3). It learns by `vnlib.learner`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vnlib import checks
+from vnlib import checks, seeding
+from vnlib.fit import FitConfig, fit
 from vnlib.layer import ACTIVATIONS, Layer, message, operator, reconstruct
-from vnlib.learning import INTERFACE_RULES, MaskedAdam, atomic_hebb, subspace_rule, unit_columns
-from vnlib.prox import make_penalty
+from vnlib.learning import INTERFACE_RULES, tight_frame, unit_columns
+from vnlib.prox import PENALTIES, Penalty, make_penalty
 from vnlib.settle import SettleConfig, Settled, Settler
 
 
@@ -22,9 +25,14 @@ class VNConfig:
 
     n_inputs: d of layer 1. atoms: K per layer. interface: m per layer below the top (layer l + 1 reads m_l numbers);
     one more entry gives the top layer a U as well, which describes its operator and is never learned. sparsity:
-    lambda per layer, in units of |v_k . x_l|. feedback: weight of the top-down term (beta). top_k: most active atoms
-    of the top layer, None for no cap. nonnegative: codes and, in layer 1, V are kept >= 0.
+    lambda per layer, in units of |v_k . x_l|; with relative_sparsity in units of the r.m.s. norm of x_l, which is
+    tracked in training and fixed at test (`track_scale`; its square for the penalties whose lambda is an energy).
+    feedback: weight of the top-down term (beta). penalty: a name in `vnlib.prox.PENALTIES`, "elastic_net" with ridge
+    and "mcp" with gamma. top_k: most active atoms of the top layer, None for no cap. nonnegative: codes and, in
+    layer 1, V are kept >= 0.
     interface_rule: how U learns: "subspace", "frozen" or "atomic_hebb" (see `vnlib.learning`).
+    untied: the target is read by a dictionary B of its own, which starts as a copy of U or by chance (untied_start:
+    "copy" or "random"); otherwise by U.
     """
 
     n_inputs: int
@@ -32,10 +40,16 @@ class VNConfig:
     interface: tuple[int, ...] = ()
     sparsity: tuple[float, ...] = (0.1,)
     feedback: float = 0.1
+    penalty: str = "l1"
+    ridge: float | None = None
+    gamma: float | None = None
     top_k: int | None = None
     nonnegative: bool = False
     activation: str = "identity"
     interface_rule: str = "subspace"
+    untied: bool = False
+    untied_start: str = "copy"
+    relative_sparsity: bool = False
     settle: SettleConfig = field(default_factory=SettleConfig)
 
     def __post_init__(self) -> None:
@@ -57,30 +71,46 @@ class VNConfig:
             raise ValueError(f"sparsity must have one entry per layer ({depth}), got {self.sparsity}")
         for layer, value in enumerate(self.sparsity, 1):
             checks.number(f"sparsity of layer {layer}", value, low=0)
+        checks.choice("penalty", self.penalty, PENALTIES)
         checks.number("feedback", self.feedback, low=0)
         if self.top_k is not None:
             checks.number("top_k", self.top_k, low=1, high=self.atoms[-1], integer=True)
         checks.choice("activation", self.activation, ACTIVATIONS)
         checks.choice("interface_rule", self.interface_rule, INTERFACE_RULES)
+        checks.choice("untied_start", self.untied_start, ("copy", "random"))
+        self.penalties()
 
     @property
     def inputs(self) -> tuple[int, ...]:
         """d_l per layer."""
         return (self.n_inputs, *self.interface[: len(self.atoms) - 1])
 
+    def penalties(self, scales: Sequence[float] | None = None) -> list[Penalty]:
+        """The penalty of each layer, where its inputs have these scales (all 1 if None)."""
+        options = {name: value for name in ("ridge", "gamma") if (value := getattr(self, name)) is not None}
+        power = 2 if self.penalty in ("l0", "cel0") else 1
+        caps = [*[None] * (len(self.atoms) - 1), self.top_k]
+        return [
+            make_penalty(
+                self.penalty, sparsity=value * scale**power, nonnegative=self.nonnegative, top_k=cap, **options
+            )
+            for value, scale, cap in zip(self.sparsity, scales or [1.0] * len(caps), caps, strict=True)
+        ]
+
 
 class VectorNetwork(nn.Module):
     """A stack of libraries of rank-1 weight atoms.
 
-    `V[l]` (d_l, K_l) and `U[l]` (m_l, K_l) are the dictionaries. They are parameters without gradients: learning is
-    local (`LocalLearner`), nothing is differentiated through the settle.
+    `V[l]` (d_l, K_l), `U[l]` and, where untied, `B[l]` (m_l, K_l) are the dictionaries. They are parameters without
+    gradients: learning is local (`vnlib.learner`), nothing is differentiated through the settle. `input_scale[l]` is
+    the r.m.s. norm of x_l where sparsity is relative, 1 until it is set.
     """
 
     def __init__(self, config: VNConfig, *, seed: int) -> None:
         super().__init__()
         self.config = config
         rng = torch.Generator().manual_seed(seed)
-        self.V, self.U = nn.ParameterList(), nn.ParameterList()
+        self.V, self.U, self.B = nn.ParameterList(), nn.ParameterList(), nn.ParameterList()
         for d, K in zip(config.inputs, config.atoms, strict=True):
             V = torch.randn(d, K, generator=rng)
             if config.nonnegative and not self.V:
@@ -88,20 +118,85 @@ class VectorNetwork(nn.Module):
             self.V.append(nn.Parameter(unit_columns(V), requires_grad=False))
         for m, K in zip(config.interface, config.atoms, strict=False):
             U = torch.randn(m, K, generator=rng)
-            # With m >= K an isometry sends the code unharmed; nothing is left to learn.
-            U = torch.linalg.qr(U).Q if m >= K else unit_columns(U)
+            if m >= K:  # an isometry sends the code unharmed; nothing is left to learn
+                U = torch.linalg.qr(U).Q
+            else:  # what never learns should at least favour no direction
+                U = tight_frame(U) if config.interface_rule == "frozen" else unit_columns(U)
             self.U.append(nn.Parameter(U, requires_grad=False))
+        for U in self.U[: len(config.atoms) - 1] if config.untied else ():
+            B = U.clone() if config.untied_start == "copy" else unit_columns(torch.randn(U.shape, generator=rng))
+            self.B.append(nn.Parameter(B, requires_grad=False))
+        if config.relative_sparsity:
+            self.register_buffer("input_scale", torch.ones(len(config.atoms)))
+
+    @classmethod
+    def for_data(
+        cls,
+        x: Float[Tensor, "samples d"],
+        *,
+        atoms: Sequence[int],
+        seed: int,
+        sparsity: float | Sequence[float] = 0.02,
+        **options: Any,
+    ) -> VectorNetwork:
+        """A network for these samples, on their device and of their type, that starts from them.
+
+        atoms: K per layer; messages are half as wide as their layer unless `interface` says otherwise. sparsity:
+        relative to the scale of the inputs (unless relative_sparsity=False), one number or one per layer. options: as
+        in `VNConfig`.
+        """
+        checks.finite("x", x)
+        depth = len(atoms)
+        per_layer = (sparsity,) * depth if isinstance(sparsity, (int, float)) else tuple(sparsity)
+        defaults = {"interface": tuple(max(1, K // 2) for K in atoms[:-1]), "relative_sparsity": True}
+        config = VNConfig(n_inputs=x.shape[-1], atoms=tuple(atoms), sparsity=per_layer, **(defaults | options))
+        network = cls(config, seed=seed).to(device=x.device, dtype=x.dtype)
+        network.start_from_samples(x, seed=seed)
+        return network
+
+    def learn(
+        self, x: Float[Tensor, "samples d"], *, seed: int, steps: int = 500, batch_size: int = 256, **options: Any
+    ) -> list[float]:
+        """Local learning on samples, and the state at which a held-out tenth was reconstructed best.
+
+        options: as in `vnlib.learner.LocalLearner`. Returns the held-out mean squared error after each tenth of the
+        steps. Raises ValueError for fewer than 2 samples.
+        """
+        from vnlib.learner import LocalLearner  # which knows this module
+
+        checks.matrix("x", x, self.config.n_inputs, "one row per sample")
+        if len(x) < 2:
+            raise ValueError(f"x must hold at least 2 samples, one to learn from and one held out, got {len(x)}")
+        order = torch.randperm(len(x), generator=seeding.generator(seed, "held out")).to(x.device)
+        held, rest = x[order[: -(-len(x) // 10)]], x[order[-(-len(x) // 10) :]]
+
+        def error() -> float:
+            return float((self.reconstruct(self.settle(held)) - held).square().mean())
+
+        config = FitConfig(steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10)))
+        return fit(LocalLearner(self, **options), (rest,), config, seed=seed, validate=error).validation
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to a safetensors file (see `vnlib.serialize`)."""
+        from vnlib import serialize  # which knows this module
+
+        serialize.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwork:
+        """The network that `save` wrote. Raises FileNotFoundError, and ValueError for a file that does not fit."""
+        from vnlib import serialize
+
+        return serialize.load(path, device=device)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
         """The layers with their current dictionaries."""
         c, depth = self.config, len(self.config.atoms)
-        penalties = [
-            make_penalty(sparsity=c.sparsity[i], nonnegative=c.nonnegative, top_k=c.top_k if i == depth - 1 else None)
-            for i in range(depth)
-        ]
+        penalties = c.penalties(self.input_scale.tolist() if c.relative_sparsity else None)
         interfaces = [*self.U, *[None] * (depth - len(self.U))]
-        return tuple(Layer(V, U, p) for V, U, p in zip(self.V, interfaces, penalties, strict=True))
+        readers = [*self.B, *[None] * (depth - len(self.B))]
+        return tuple(Layer(V, U, p, B) for V, U, p, B in zip(self.V, interfaces, penalties, readers, strict=True))
 
     def settler(self, config: SettleConfig | None = None) -> Settler:
         """The settle of the network as it is now, ready for many batches."""
@@ -113,11 +208,12 @@ class VectorNetwork(nn.Module):
         x: Float[Tensor, "batch d"],
         *,
         config: SettleConfig | None = None,
-        start: Sequence[Tensor] | None = None,
+        start: Sequence[Tensor] | Settled | None = None,
         trace: bool = False,
+        mask: Float[Tensor, "batch d"] | None = None,
     ) -> Settled:
-        """Infer the codes of a batch (VN Sec. 3.3). Raises ValueError for a wrong shape or NaN in x."""
-        return self.settler(config)(x, start, trace=trace)
+        """Infer the codes of a batch (VN Sec. 3.3), as `Settler` does. Raises ValueError for a wrong shape or NaN."""
+        return self.settler(config)(x, start, trace=trace, mask=mask)
 
     def reconstruct(self, settled: Settled) -> Float[Tensor, "batch d"]:
         """x_hat = V_1 a_1: what the first layer's code says of the input."""
@@ -126,16 +222,24 @@ class VectorNetwork(nn.Module):
     def reconstruct_from_top(
         self, settled: Settled, *, sparsity: float = 0.02, max_sweeps: int = 200
     ) -> Float[Tensor, "batch d"]:
-        """What the top code alone says of the input.
+        """What the top code alone says of the input (see `decode`)."""
+        return self.decode(settled.codes[-1], sparsity=sparsity, max_sweeps=max_sweeps)
+
+    def decode(
+        self, code: Float[Tensor, "batch atoms"], *, sparsity: float = 0.02, max_sweeps: int = 200
+    ) -> Float[Tensor, "batch d"]:
+        """The input that a code of the top layer stands for.
 
         Downward, layer l + 1 reconstructs the message h of layer l, and a_l is read back from h as the sparse code
-        of h under U_l: argmin 1/2 |h - U_l a|^2 + sparsity |a|_1, with a >= 0 in a nonnegative network.
+        of h under U_l: argmin 1/2 |h - U_l a|^2 + sparsity |a|_1, with a >= 0 in a nonnegative network. sparsity is
+        relative to the scale of h where the network's own is relative.
         """
-        layers, code = self.layers, settled.codes[-1]
-        for below, above in zip(layers[-2::-1], layers[:0:-1], strict=True):
-            reader = Layer(below.U, None, make_penalty(sparsity=sparsity, nonnegative=self.config.nonnegative))
-            config = SettleConfig(max_sweeps=max_sweeps, tol=1e-6)
-            code = Settler([reader], config=config)(reconstruct(above, code)).codes[0]
+        layers = self.layers
+        scales = self.input_scale.tolist() if self.config.relative_sparsity else [1.0] * len(layers)
+        config = SettleConfig(max_sweeps=max_sweeps, tol=1e-6)
+        for below, above, scale in zip(layers[-2::-1], layers[:0:-1], scales[:0:-1], strict=True):
+            penalty = make_penalty(sparsity=sparsity * scale, nonnegative=self.config.nonnegative)
+            code = Settler([Layer(below.U, None, penalty)], config=config)(reconstruct(above, code)).codes[0]
         return reconstruct(layers[0], code)
 
     def operator(self, settled: Settled, layer: int = 0) -> Float[Tensor, "batch m d"]:
@@ -143,6 +247,12 @@ class VectorNetwork(nn.Module):
         if not 0 <= layer < len(self.U):
             raise ValueError(f"layer must be one that has an interface U, 0..{len(self.U) - 1}, got {layer}")
         return operator(self.layers[layer], settled.codes[layer])
+
+    @torch.no_grad()
+    def track_scale(self, inputs: Sequence[Float[Tensor, "_batch _d"]], *, rate: float = 1.0) -> None:
+        """Move `input_scale` by `rate` towards the r.m.s. norm of these inputs of the first layers."""
+        for scale, x in zip(self.input_scale, inputs, strict=False):
+            scale.lerp_(x.square().sum(1).mean().sqrt(), rate)
 
     @torch.no_grad()
     def start_from_samples(self, x: Float[Tensor, "samples d"], *, seed: int) -> None:
@@ -155,8 +265,11 @@ class VectorNetwork(nn.Module):
             raise ValueError(f"x must be >= 0 to start a nonnegative network, got a minimum of {float(x.min()):g}")
         rng = torch.Generator().manual_seed(seed)
         solo = SettleConfig(max_sweeps=50, tol=0)
-        inputs = x
-        for index, (layer, K) in enumerate(zip(self.layers, self.config.atoms, strict=True)):
+        inputs, seen = x, []
+        for index, K in enumerate(self.config.atoms):
+            seen.append(inputs)
+            if self.config.relative_sparsity:
+                self.track_scale(seen)
             usable = (inputs.norm(dim=1) > 1e-6).nonzero().squeeze(1)
             if len(usable) < K:
                 raise ValueError(
@@ -166,69 +279,9 @@ class VectorNetwork(nn.Module):
             pick, rest = usable[:K], usable[K:]
             self.V[index].copy_(unit_columns(inputs[pick].T))
             if index + 1 < len(self.config.atoms):
-                below = Layer(self.V[index], self.U[index], layer.penalty)
+                below = self.layers[index]
                 # The next layer's atoms come from other samples than this one's.
                 chosen = rest if len(rest) >= self.config.atoms[index + 1] else usable
                 x_below = inputs[chosen[: 4 * self.config.atoms[index + 1]]]
                 codes = Settler([below], config=solo)(x_below).codes[0]
                 inputs = message(below, codes, self.config.activation)
-
-
-class LocalLearner:
-    """Atomic-Hebb on all layers of a network: settle a batch, then change the atoms that were used.
-
-    V_l follows <e_x a'> always. U_l follows the network's `interface_rule`; it never learns in the top layer, nor
-    where its columns are orthonormal from the start under the subspace rule.
-    """
-
-    def __init__(
-        self,
-        network: VectorNetwork,
-        *,
-        lr: float = 1e-2,
-        interface_lr: float = 3e-3,
-        settle: SettleConfig | None = None,
-    ) -> None:
-        checks.number("lr", lr, above=0)
-        checks.number("interface_lr", interface_lr, above=0)
-        self.network, self.lr, self.interface_lr = network, lr, interface_lr
-        self.settle_config = settle
-        self.V_adam = [MaskedAdam(V) for V in network.V]
-        self.U_adam = [MaskedAdam(U) for U in network.U]
-
-    @torch.no_grad()
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
-        """One update from a batch (x,). Returns the mean settled energy of the batch before the update."""
-        settled = self.network.settle(batch[0], config=self.settle_config)
-        self.update(settled, scale=scale)
-        return float(settled.energy.mean())
-
-    @torch.no_grad()
-    def update(self, settled: Settled, *, scale: float = 1.0) -> None:
-        """Change the atoms that a settled batch used (VN Eqs. 8 and 9). `scale` multiplies both learning rates."""
-        net, c, layers = self.network, self.network.config, self.network.layers
-        codes, inputs = settled.codes, settled.inputs
-        for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
-            active = (code != 0).any(0)
-            below_top = index + 1 < len(layers)
-            if below_top and c.interface_rule == "atomic_hebb":
-                missed = reconstruct(layers[index + 1], codes[index + 1]) - code @ layer.U.T
-                dU = c.feedback * atomic_hebb(missed, code)
-            elif below_top and c.interface_rule == "subspace" and layer.U.shape[0] < layer.U.shape[1]:
-                dU = subspace_rule(layer.U, code)
-            else:
-                dU = None
-            dV = atomic_hebb(inputs[index] - reconstruct(layer, code), code)
-            self.V_adam[index].ascend(net.V[index], dV, active, scale * self.lr)
-            if c.nonnegative and index == 0:
-                net.V[0][:, active] = unit_columns(net.V[0][:, active].clamp_min(0))
-            if dU is not None:
-                self.U_adam[index].ascend(net.U[index], dU, active, scale * self.interface_lr)
-
-    def state(self) -> dict[str, Tensor]:
-        """Everything that a checkpoint must hold, as live references; the model's own tensors begin with `model.`."""
-        tensors = {f"model.{name}": p.data for name, p in self.network.named_parameters()}
-        for kind, moments in (("V", self.V_adam), ("U", self.U_adam)):
-            for index, adam in enumerate(moments):
-                tensors |= {f"{kind}_adam.{index}.{name}": t for name, t in adam.state().items()}
-        return tensors

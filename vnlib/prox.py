@@ -1,14 +1,22 @@
 """Penalties on a code and their proximal steps (VN Eqs. 5 and 6).
 
-A penalty is a small frozen object with the same members as its siblings:
-`value(code)` is the penalty per sample, `prox(z, step)` solves
-argmin_a 1/(2 step) |a - z|^2 + value(a), `accelerable` says whether momentum may be used with it, and `soft` is the
-penalty without its hard cap (itself, where there is none).
+A penalty is a small frozen object with the same members as its siblings. `value(code)` is the penalty g per sample.
+`prox(z, step)` solves argmin_a 1/(2 step) |a - z|^2 + g(a); the step is a number, or one per sample, (batch, 1).
+`accelerable` says whether momentum may be used, `convex` whether g is convex, and `soft` is the penalty without its
+hard cap (itself, where there is none). A convex one also knows its conjugate g*(c) = sup_a c.a - g(a), from which a
+duality gap is made: `feasible_scale(c)` is the largest s in [0, 1] for which g*(s c) is finite, and `conjugate(c)` is
+g*(c) per sample for such a c.
+
+`sparsity` (lambda) has units. For `L1`, `NonNegativeL1`, `ElasticNet` and `MCP` they are those of |v_k . x|, the
+correlation of a unit atom with the input, which lambda is compared with. For `L0` and `CEL0` they are those of an
+energy, 1/2 |x|^2: an atom must lower the energy by lambda to pay for itself, and one with |v_k . x| = sqrt(2 lambda)
+just does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, fields
 from typing import ClassVar, Protocol, runtime_checkable
 
 import torch
@@ -17,10 +25,17 @@ from torch import Tensor
 
 from vnlib import checks
 
+Step = float | Float[Tensor, "#batch 1"]
 
-def soft_threshold(z: Float[Tensor, "batch atoms"], tau: float) -> Float[Tensor, "batch atoms"]:
+
+def soft_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
     """S_tau(z) = sign(z) max(|z| - tau, 0), elementwise (VN Eq. 5)."""
     return z - z.clamp(-tau, tau)
+
+
+def hard_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
+    """z where |z| > tau and zero elsewhere, elementwise."""
+    return torch.where(z.abs() > tau, z, 0)
 
 
 def keep_top_k(z: Float[Tensor, "batch atoms"], k: int) -> Float[Tensor, "batch atoms"]:
@@ -36,67 +51,206 @@ class Penalty(Protocol):
     """What the settle asks of a penalty."""
 
     accelerable: bool
+    convex: bool
 
     @property
     def soft(self) -> Penalty: ...
 
     def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]: ...
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: float) -> Float[Tensor, "batch atoms"]: ...
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class L1:
-    """sparsity * |a|_1. `sparsity` (lambda) has the units of |v_k . x|, which is what it is compared with."""
+class _Elementwise:
+    """A sum over the coefficients, each weighted by `sparsity`."""
 
     sparsity: float
-    accelerable: ClassVar[bool] = True
+    accelerable: ClassVar[bool] = False
+    convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         checks.number("sparsity", self.sparsity, low=0)
 
     @property
-    def soft(self) -> L1:
+    def soft(self) -> _Elementwise:
         return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class L1(_Elementwise):
+    """g(a) = sparsity * |a|_1 (VN Eq. 5); its conjugate is 0 where every |c_k| <= sparsity, infinite elsewhere."""
+
+    accelerable: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
 
     def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
         return self.sparsity * code.abs().sum(1)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: float) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
         return soft_threshold(z, self.sparsity * step)
+
+    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self._scale_down(c.abs().amax(1))
+
+    def conjugate(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return torch.zeros_like(c[:, 0])
+
+    def _scale_down(self, peak: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
+        return torch.where(peak <= self.sparsity, 1, self.sparsity / peak)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NonNegativeL1(L1):
-    """sparsity * sum_k a_k on a >= 0, infinite elsewhere."""
+    """g(a) = sparsity * sum_k a_k on a >= 0, infinite elsewhere; g* is 0 where every c_k <= sparsity.
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: float) -> Float[Tensor, "batch atoms"]:
+    `value` leaves the sign to the proximal step, which gives no negative coefficient.
+    """
+
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
         return (z - self.sparsity * step).clamp_min(0)
+
+    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self._scale_down(c.amax(1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElasticNet(_Elementwise):
+    """g(a) = sparsity |a|_1 + ridge/2 |a|^2 (Zou and Hastie 2005).
+
+    g*(c) = sum_k max(|c_k| - sparsity, 0)^2 / (2 ridge), finite everywhere. `ridge` > 0 is a pure number,
+    measured against the 1 of a unit atom's curvature.
+    """
+
+    ridge: float
+    accelerable: ClassVar[bool] = True
+    convex: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.number("ridge", self.ridge, above=0)
+
+    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self.sparsity * code.abs().sum(1) + 0.5 * self.ridge * code.square().sum(1)
+
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+        return soft_threshold(z, self.sparsity * step) / (1 + self.ridge * step)
+
+    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return torch.ones_like(c[:, 0])
+
+    def conjugate(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return soft_threshold(c, self.sparsity).square().sum(1) / (2 * self.ridge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class L0(_Elementwise):
+    """g(a) = sparsity * |a|_0, the number of active atoms; prox: hard threshold at sqrt(2 step sparsity).
+
+    Not convex. Rentzeperis et al. (2023) find codes of this kind nearer to V1 than soft-thresholded ones.
+    """
+
+    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self.sparsity * (code != 0).sum(1).to(code.dtype)
+
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+        return hard_threshold(z, (2 * self.sparsity * step) ** 0.5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MCP(_Elementwise):
+    """The minimax concave penalty (Zhang 2010): l1 at zero, constant from |a_k| = gamma sparsity on.
+
+    g(a) = sum_k sparsity |a_k| - a_k^2 / (2 gamma) below that point, gamma sparsity^2 / 2 beyond it, so that large
+    coefficients are not shrunk. `gamma` > 0 is a pure number: the inverse of the concavity at zero. A step below gamma
+    is a firm threshold; from gamma on nothing lies between zero and z, and it is a hard one at
+    sparsity sqrt(gamma step). Not convex.
+    """
+
+    gamma: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.number("gamma", self.gamma, above=0)
+
+    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        size = code.abs().clamp_max(self.gamma * self.sparsity)
+        return (self.sparsity * size - size.square() / (2 * self.gamma)).sum(1)
+
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+        step = torch.as_tensor(step, dtype=z.dtype, device=z.device).reshape(-1, 1)
+        unshrunk = self.sparsity * (self.gamma * step.clamp_min(self.gamma)).sqrt()
+        firm = soft_threshold(z, self.sparsity * step) / (1 - step / self.gamma)
+        return torch.where((step >= self.gamma) | (z.abs() > unshrunk), hard_threshold(z, unshrunk), firm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CEL0(_Elementwise):
+    """The continuous exact l0 of unit atoms (Soubies, Blanc-Feraud and Aubert 2015).
+
+    g(a) = sum_k sparsity - 1/2 (|a_k| - sqrt(2 sparsity))^2 below |a_k| = sqrt(2 sparsity), sparsity beyond it. With
+    1/2 |x - V a|^2 it has the global minimisers of `L0` and fewer local ones. It is `MCP` with the threshold
+    sqrt(2 sparsity) and gamma = 1, the inverse curvature of a unit atom; feedback adds curvature, and exactness is not
+    claimed there. Not convex.
+    """
+
+    @property
+    def _mcp(self) -> MCP:
+        return MCP(sparsity=math.sqrt(2 * self.sparsity), gamma=1.0)
+
+    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self._mcp.value(code)
+
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+        return self._mcp.prox(z, step)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TopK:
-    """`penalty` with at most k nonzero coefficients (VN Eq. 6); not convex, so momentum is left out."""
+    """`penalty`, an elementwise one, with at most k nonzero coefficients (VN Eq. 6).
 
-    penalty: L1
+    The largest of the uncapped prox gain most, so the cap follows it. Not convex, so momentum is left out.
+    """
+
+    penalty: Penalty
     k: int
     accelerable: ClassVar[bool] = False
+    convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        if self.penalty.soft is not self.penalty:
+            raise ValueError(f"penalty must be without a cap of its own, got {self.penalty!r}")
         checks.number("top_k", self.k, low=1, integer=True)
 
     @property
-    def soft(self) -> L1:
+    def soft(self) -> Penalty:
         return self.penalty
 
     def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
         return self.penalty.value(code)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: float) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
         return keep_top_k(self.penalty.prox(z, step), self.k)
 
 
-def make_penalty(*, sparsity: float, nonnegative: bool = False, top_k: int | None = None) -> Penalty:
-    """The penalty that a network's configuration describes."""
-    soft = (NonNegativeL1 if nonnegative else L1)(sparsity=sparsity)
+PENALTIES = {"l1": L1, "elastic_net": ElasticNet, "l0": L0, "mcp": MCP, "cel0": CEL0}
+
+
+def make_penalty(
+    kind: str = "l1", *, sparsity: float, nonnegative: bool = False, top_k: int | None = None, **options: float
+) -> Penalty:
+    """The penalty that a configuration describes: one of `PENALTIES`, with a hard cap where `top_k` is given.
+
+    options: "elastic_net" takes `ridge`, "mcp" takes `gamma`. Only "l1" has a nonnegative form. Raises ValueError for
+    an unknown kind, for missing or unknown options and for values out of range.
+    """
+    checks.choice("kind", kind, PENALTIES)
+    if nonnegative and kind != "l1":
+        raise ValueError(f"nonnegative must be False for kind {kind!r}; only 'l1' has a nonnegative form")
+    family = NonNegativeL1 if nonnegative else PENALTIES[kind]
+    wanted = {field.name for field in fields(family)} - {"sparsity"}
+    if set(options) != wanted:
+        needs, got = (", ".join(sorted(names)) or "none" for names in (wanted, options))
+        raise ValueError(f"options of kind {kind!r} must be {needs}, got {got}")
+    soft = family(sparsity=sparsity, **options)
     return soft if top_k is None else TopK(penalty=soft, k=top_k)

@@ -20,9 +20,10 @@ from torch import nn
 import vnlib
 from vnlib import baselines, fit, seeding
 from vnlib.fit import FitConfig, GradientLearner
+from vnlib.learner import LocalLearner
 from vnlib.models.decoders import build_vn
 from vnlib.models.spatial import SpatialLearner
-from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
 SIDE = 3

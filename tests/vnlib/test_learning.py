@@ -1,4 +1,4 @@
-"""Slow learning: the rules against loops and autograd, and Adam that touches nothing but the atoms in use."""
+"""Slow learning: the rules against loops and autograd, and steps that touch nothing but the atoms in use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vnlib.layer import Layer, energy
-from vnlib.learning import MaskedAdam, atomic_hebb, subspace_rule, unit_columns
+from vnlib.learning import (
+    OPTIMIZERS,
+    MaskedAdam,
+    MaskedSGD,
+    atomic_hebb,
+    decorrelate,
+    remove_dc,
+    subspace_rule,
+    tight_frame,
+    unit_columns,
+)
+from vnlib.metrics import coherence
 from vnlib.prox import L1
 
 D, K, BATCH = 6, 9, 5
@@ -104,6 +115,57 @@ def test_an_empty_column_stays_finite():
     W = torch.zeros(3, 2)
     W[:, 1] = 2.0
     assert unit_columns(W)[:, 0].tolist() == [0, 0, 0]
+
+
+# --- DC, decorrelation, tight frames ---
+
+
+def test_removing_the_mean_is_a_projection():
+    W = draw(D, K, seed=30) + 3
+    free = remove_dc(W)
+    torch.testing.assert_close(free.mean(0), torch.zeros(K, dtype=torch.float64))
+    torch.testing.assert_close(remove_dc(free), free)
+    torch.testing.assert_close(free.var(0), W.var(0))
+
+
+def test_decorrelation_is_a_gradient_step_on_the_overlaps():
+    W = unit_columns(draw(D, K, seed=31) + 1).requires_grad_()
+    gram = W.T @ W
+    (0.25 * (gram - gram.diag().diag()).square().sum()).backward()
+    with torch.no_grad():
+        step = decorrelate(W, 0.3) - W
+        torch.testing.assert_close(step, -0.3 * W.grad / (W.T @ W).abs().sum(0).max())
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 20.0])
+@pytest.mark.parametrize("strength", [0.1, 1.0])
+def test_decorrelation_lowers_the_overlaps_however_coherent_the_atoms(offset, strength):
+    def overlaps(W):
+        return (W.T @ W).fill_diagonal_(0).square().sum()
+
+    W = unit_columns(draw(D, K, seed=32) + offset)
+    first = W
+    for _ in range(30):
+        moved = unit_columns(decorrelate(W, strength))
+        assert overlaps(moved) <= overlaps(W) + 1e-9
+        W = moved
+    assert coherence(W) < coherence(first)
+
+
+def test_orthonormal_atoms_have_nothing_to_decorrelate():
+    Q = torch.linalg.qr(draw(D, 4, seed=33)).Q
+    torch.testing.assert_close(decorrelate(Q, 1.0), Q)
+    assert torch.equal(decorrelate(torch.eye(3), 1.0), torch.eye(3))
+
+
+@pytest.mark.parametrize(("m", "atoms"), [(4, 9), (16, 24), (1, 5), (6, 6)])
+def test_tight_frames_are_tight_and_of_unit_norm(m, atoms):
+    frame = tight_frame(draw(m, atoms, seed=34))
+    wanted = atoms / m * torch.eye(m, dtype=torch.float64)
+    torch.testing.assert_close(frame @ frame.T, wanted, rtol=0, atol=2e-4 * atoms / m)
+    torch.testing.assert_close(frame.norm(dim=0), torch.ones(atoms, dtype=torch.float64))
+    assert torch.equal(frame, tight_frame(draw(m, atoms, seed=34)))
+    assert tight_frame(draw(m, atoms, seed=34).float()).dtype == torch.float32
 
 
 # --- masked Adam ---
@@ -205,3 +267,36 @@ def test_the_state_is_live():
 def test_bad_betas_are_named(betas, message):
     with pytest.raises(ValueError, match=message):
         MaskedAdam(torch.zeros(2, 2), betas=betas)
+
+
+# --- masked SGD, and what the two have in common ---
+
+
+def test_sgd_moves_the_active_columns_along_the_direction():
+    W, g, mask = unit_columns(draw(D, K, seed=22)), draw(D, K, seed=23), masks(6, 1)[0]
+    free, held = W.clone(), W.clone()
+    MaskedSGD(free).ascend(free, g, mask, 0.1, unit_norm=False)
+    MaskedSGD(held).ascend(held, g, mask, 0.1)
+    torch.testing.assert_close(free[:, mask], W[:, mask] + 0.1 * g[:, mask])
+    torch.testing.assert_close(held[:, mask], unit_columns(free[:, mask]))
+    for moved in (free, held):
+        assert torch.equal(moved[:, ~mask], W[:, ~mask])
+    assert MaskedSGD(W).state() == {}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_column_that_is_forgotten_starts_anew(name):
+    W, mask = unit_columns(draw(D, K, seed=24)), torch.zeros(K, dtype=torch.bool)
+    mask[[2, 5]] = True
+    optimizer, fresh = OPTIMIZERS[name](W), OPTIMIZERS[name](W)
+    for step in range(3):
+        optimizer.ascend(W, draw(D, K, seed=500 + step), ALL, 0.05)
+    before, V = W.clone(), W.clone()
+    optimizer.forget(torch.tensor([2, 5]))
+    g = draw(D, K, seed=25)
+    optimizer.ascend(W, g, ALL, 0.05)
+    fresh.ascend(V, g, mask, 0.05)
+    torch.testing.assert_close(W[:, mask], V[:, mask])
+    if name == "adam":
+        fresh.ascend(before, g, ~mask, 0.05)
+        assert not torch.allclose(W[:, ~mask], before[:, ~mask]), "the others keep their history"

@@ -1,15 +1,14 @@
-"""The Vector Network: its dictionaries, both readings of a code, and what local learning does and leaves alone."""
+"""The Vector Network: its dictionaries, its scales, both readings of a code, and how it starts from data."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from scipy.optimize import linear_sum_assignment
 
-from vnlib.learning import atomic_hebb, subspace_rule, unit_columns
+from vnlib.learning import unit_columns
 from vnlib.metrics import operator_rank
-from vnlib.network import LocalLearner, VectorNetwork, VNConfig
-from vnlib.prox import soft_threshold
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.prox import MCP, ElasticNet, soft_threshold
 from vnlib.settle import SettleConfig, Settler
 
 QUICK = SettleConfig(max_sweeps=30, tol=0)
@@ -22,26 +21,6 @@ def draw(*shape: int, seed: int, dtype=torch.float32) -> torch.Tensor:
 
 def make(seed: int = 0, **options) -> VectorNetwork:
     return VectorNetwork(VNConfig(**({"settle": QUICK} | options)), seed=seed)
-
-
-def planted(n: int, seed: int, *, d=16, K=20, active=2) -> tuple[torch.Tensor, torch.Tensor]:
-    """A dictionary, and samples that are sums of a few of its atoms with a little noise."""
-    rng = torch.Generator().manual_seed(seed)
-    atoms = unit_columns(torch.randn(d, K, generator=rng))
-    code = torch.zeros(n, K)
-    where = torch.rand(n, K, generator=rng).topk(active, dim=1).indices
-    signs = torch.where(torch.rand(n, active, generator=rng) < 0.5, -1.0, 1.0)
-    code.scatter_(1, where, (1 + torch.rand(n, active, generator=rng)) * signs)
-    return atoms, code @ atoms.T + 0.01 * torch.randn(n, d, generator=rng)
-
-
-def train(learner: LocalLearner, x: torch.Tensor, *, steps: int, batch: int, seed: int = 0) -> list[float]:
-    rng = torch.Generator().manual_seed(seed)
-    losses = []
-    for step in range(steps):
-        rows = torch.randperm(len(x), generator=rng)[:batch]
-        losses.append(learner.step((x[rows],), scale=1.0 if step < 0.6 * steps else 0.1, generator=rng))
-    return losses
 
 
 def snapshot(network: VectorNetwork) -> dict[str, torch.Tensor]:
@@ -68,6 +47,28 @@ def test_dictionaries_have_unit_columns_and_the_right_shapes():
 def test_an_interface_that_is_wide_enough_is_an_isometry(m):
     U = make(n_inputs=6, atoms=(10, 5), interface=(m,), sparsity=(0.1, 0.1)).U[0]
     torch.testing.assert_close(U.T @ U, torch.eye(10), rtol=0, atol=1e-5)
+
+
+def test_a_narrow_frozen_interface_is_a_tight_frame():
+    U = make(n_inputs=6, atoms=(30, 5), interface=(12,), sparsity=(0.1, 0.1), interface_rule="frozen").U[0]
+    torch.testing.assert_close(U @ U.T, 30 / 12 * torch.eye(12), rtol=0, atol=1e-3)
+    torch.testing.assert_close(U.norm(dim=0), torch.ones(30))
+    drawn = make(n_inputs=6, atoms=(30, 5), interface=(12,), sparsity=(0.1, 0.1)).U[0]
+    assert (drawn @ drawn.T - 30 / 12 * torch.eye(12)).abs().max() > 0.3
+
+
+@pytest.mark.parametrize("start", ["copy", "random"])
+def test_untied_networks_read_the_target_with_a_dictionary_of_their_own(start):
+    network, tied = make(untied=True, untied_start=start, **THREE), make(**THREE)
+    assert len(network.B) == 2 and len(tied.B) == 0
+    for layer, B, U in zip(network.layers, network.B, network.U, strict=False):
+        assert layer.B is B and B.data_ptr() != U.data_ptr()
+        assert torch.equal(B, U) == (start == "copy")
+        torch.testing.assert_close(B.norm(dim=0), torch.ones(B.shape[1]))
+    assert network.layers[2].B is None and tied.layers[0].B is None
+    assert all(torch.equal(a, b) for a, b in zip(network.U, tied.U, strict=True))
+    same = torch.allclose(network.settle(X).codes[0], tied.settle(X).codes[0], atol=1e-4)
+    assert same == (start == "copy")
 
 
 def test_the_seed_fixes_the_dictionaries():
@@ -100,15 +101,59 @@ def test_settings_reach_the_layers():
     assert all((h >= 0).all() for h in rectified.inputs[1:])
 
 
-def test_double_precision_agrees():
-    narrow, wide = make(**THREE), make(**THREE).double()
-    learners = [LocalLearner(network, lr=1e-2) for network in (narrow, wide)]
-    for _ in range(3):
-        learners[0].step((X,), scale=1.0, generator=torch.Generator())
-        learners[1].step((X.double(),), scale=1.0, generator=torch.Generator())
-    for a, b in zip(narrow.parameters(), wide.parameters(), strict=True):
-        assert a.dtype == torch.float32 and b.dtype == torch.float64
-        torch.testing.assert_close(a.double(), b, rtol=0, atol=1e-4)
+# --- relative sparsity ---
+
+RELATIVE = THREE | {"relative_sparsity": True, "sparsity": (0.1, 0.05, 0.05)}
+LOW = {"sparsity": (0.01, 0.001, 0.001)}  # of a squared norm
+OF_EACH_KIND = [{}, {"penalty": "mcp", "gamma": 3.0}, {"penalty": "l0"} | LOW, {"penalty": "cel0"} | LOW]
+
+
+def started(x: torch.Tensor, **options) -> VectorNetwork:
+    network = make(**(RELATIVE | options)).to(x.dtype)
+    network.start_from_samples(x, seed=0)
+    return network
+
+
+@pytest.mark.parametrize("options", OF_EACH_KIND)
+def test_with_relative_sparsity_codes_grow_with_their_input(options):
+    """A power of two, so that scaling is exact in floating point."""
+    x = draw(60, 12, seed=30, dtype=torch.float64)
+    small, large = started(x, **options), started(4 * x, **options)
+    assert torch.equal(large.input_scale, 4 * small.input_scale)
+    for a, b in zip(small.settle(x).codes, large.settle(4 * x).codes, strict=True):
+        assert (a != 0).any() and torch.equal(4 * a, b)
+
+
+def test_absolute_sparsity_is_not_scale_free():
+    network = make(**THREE)
+    assert not torch.allclose(4 * network.settle(X).codes[0], network.settle(4 * X).codes[0])
+
+
+def test_scales_are_root_mean_square_norms_of_the_inputs():
+    network, x = make(**RELATIVE), draw(60, 12, seed=30)
+    assert torch.equal(network.input_scale, torch.ones(3)) and "input_scale" in network.state_dict()
+    inputs = network.settle(x).inputs
+    expected = torch.stack([h.square().sum(1).mean().sqrt() for h in inputs])
+    network.track_scale(inputs, rate=0.1)
+    torch.testing.assert_close(network.input_scale, 0.9 + 0.1 * expected)
+    network.track_scale(inputs)
+    torch.testing.assert_close(network.input_scale, expected)
+    found = [layer.penalty.sparsity for layer in network.layers]
+    assert found == pytest.approx((expected * torch.tensor(RELATIVE["sparsity"])).tolist())
+
+
+def test_the_start_measures_the_scales():
+    network = started(draw(200, 12, seed=31))
+    measured = torch.stack([h.square().sum(1).mean().sqrt() for h in network.settle(draw(200, 12, seed=31)).inputs])
+    torch.testing.assert_close(network.input_scale, measured, rtol=0.5, atol=0)  # then there was no feedback yet
+
+
+def test_every_penalty_reaches_the_layers():
+    network = make(penalty="mcp", gamma=2.0, top_k=3, **THREE)
+    assert network.layers[0].penalty == MCP(sparsity=0.2, gamma=2.0)
+    assert network.layers[2].penalty.penalty == MCP(sparsity=0.02, gamma=2.0) and network.layers[2].penalty.k == 3
+    elastic = make(penalty="elastic_net", ridge=0.5, **THREE)
+    assert elastic.layers[1].penalty == ElasticNet(sparsity=0.05, ridge=0.5)
 
 
 # --- reading ---
@@ -241,158 +286,47 @@ def test_samples_that_cannot_start_a_network_are_named(x, options, message):
         make(**(THREE | options)).start_from_samples(x, seed=0)
 
 
-# --- local learning ---
+# --- a user's own array ---
 
 
-@pytest.mark.parametrize("rule", ["subspace", "frozen", "atomic_hebb"])
-def test_one_update_follows_the_rules_at_the_old_dictionaries(rule):
-    """The first step of Adam is lr * g / |g|, elementwise, so one update shows every direction."""
-    network = make(interface_rule=rule, **THREE).double()
-    x = X.double()
-    old, settled = snapshot(network), network.settle(x)
-    loss = LocalLearner(network, lr=0.02, interface_lr=0.005).step((x,), scale=0.5, generator=torch.Generator())
-    assert loss == pytest.approx(settled.energy.mean().item())
+def test_five_lines_are_enough():
+    x = draw(500, 6, seed=40, dtype=torch.float64) @ draw(6, 20, seed=41, dtype=torch.float64)
+    network = VectorNetwork.for_data(x, atoms=(24, 12), seed=0)
+    errors = network.learn(x, steps=40, seed=0)
+    settled = network.settle(x)
+    x_hat = network.reconstruct(settled)
 
-    def moved(W, g, code, lr):
-        active = (code != 0).any(0)
-        return torch.where(active, unit_columns(W + lr * g / (g.abs() + 1e-8)), W)
-
-    for i, code in enumerate(settled.codes):
-        V = old[f"V.{i}"]
-        residual = settled.inputs[i] - code @ V.T
-        expected = moved(V, residual.T @ code / 40, code, 0.01)
-        torch.testing.assert_close(network.V[i].data, expected, rtol=1e-6, atol=1e-8)
-        if i < 2:
-            U = old[f"U.{i}"]
-            if rule == "subspace":
-                g = subspace_rule(U, code)
-            else:
-                g = 0.2 * atomic_hebb(settled.codes[i + 1] @ old[f"V.{i + 1}"].T - code @ U.T, code)
-            expected = U if rule == "frozen" else moved(U, g, code, 0.0025)
-            torch.testing.assert_close(network.U[i].data, expected, rtol=1e-6, atol=1e-8)
+    assert network.config.interface == (12,) and network.V[0].dtype == torch.float64
+    assert (x_hat - x).square().mean() < 0.05 * x.square().mean()
+    assert (
+        len(errors) == 10
+        and min(errors) < VectorNetwork.for_data(x, atoms=(24, 12), seed=0).learn(x, steps=1, seed=0)[0]
+    )
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-def test_unused_atoms_keep_every_bit_while_the_others_learn(nonnegative):
-    network = make(nonnegative=nonnegative, **(THREE | {"sparsity": (0.7, 0.1, 0.05)}))
-    learner = LocalLearner(network)
-    train(learner, X, steps=5, batch=40)  # gives momentum to all
-    seen = 0
-    for row in X[:5]:
-        before, settled = snapshot(network), network.settle(row[None])
-        moments = {name: t.clone() for name, t in learner.state().items() if "adam" in name}
-        learner.step((row[None],), scale=1.0, generator=torch.Generator())
-        for i, code in enumerate(settled.codes):
-            idle = (code == 0)[0]
-            seen += int(idle.sum())
-            assert torch.equal(network.V[i][:, idle], before[f"V.{i}"][:, idle])
-            if not idle.all():
-                assert not torch.equal(network.V[i][:, ~idle], before[f"V.{i}"][:, ~idle])
-            if i < 2:
-                assert torch.equal(network.U[i][:, idle], before[f"U.{i}"][:, idle])
-            for name in ("first", "second", "steps"):
-                now, then = (tensors[f"V_adam.{i}.{name}"] for tensors in (learner.state(), moments))
-                assert torch.equal(now[..., idle], then[..., idle])
-    assert seen > 20
+def test_learning_by_one_call_is_repeatable_and_takes_all_options():
+    x = draw(100, 12, seed=42)
+    options = {"sparsity": (0.1, 0.2), "interface": (5,), "interface_rule": "frozen", "relative_sparsity": False}
+    networks = [VectorNetwork.for_data(x, atoms=[18, 10], seed=seed, **options) for seed in (0, 0, 1)]
+    assert networks[0].config.sparsity == (0.1, 0.2) and networks[0].config.interface_rule == "frozen"
+    for network, seed in zip(networks, (0, 0, 1), strict=True):
+        network.learn(x, steps=4, seed=seed, batch_size=30, optimizer="sgd", lr=0.1)
+    first, again, other = map(snapshot, networks)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["V.0"], other["V.0"])
 
 
-@pytest.mark.parametrize("rule", ["subspace", "atomic_hebb"])
-def test_columns_stay_normalised_and_the_top_interface_stays(rule):
-    network = make(interface_rule=rule, **(THREE | {"interface": (9, 8, 4)}))
-    top = network.U[2].clone()
-    train(LocalLearner(network, lr=0.1, interface_lr=0.1), X, steps=10, batch=16)
-    for W in network.parameters():
-        torch.testing.assert_close(W.norm(dim=0), torch.ones(W.shape[1]))
-    assert torch.equal(network.U[2], top)
-
-
-def test_frozen_interfaces_keep_every_bit():
-    network = make(interface_rule="frozen", **THREE)
-    before = snapshot(network)
-    train(LocalLearner(network), X, steps=10, batch=16)
-    assert all(torch.equal(U, before[f"U.{i}"]) for i, U in enumerate(network.U))
-    assert not any(torch.equal(V, before[f"V.{i}"]) for i, V in enumerate(network.V))
-
-
-def test_isometric_interfaces_have_nothing_to_learn():
-    network = make(**(THREE | {"interface": (18, 14)}))
-    before = snapshot(network)
-    train(LocalLearner(network), X, steps=5, batch=16)
-    assert all(torch.equal(U, before[f"U.{i}"]) for i, U in enumerate(network.U))
-
-
-def test_nonnegative_networks_stay_so():
-    network, x = make(nonnegative=True, **THREE), X.abs()
-    network.start_from_samples(x, seed=0)
-    assert (network.V[0] >= 0).all()
-    before = snapshot(network)
-    train(LocalLearner(network, lr=0.1), x - 0.5, steps=15, batch=16)
-    assert (network.V[0] >= 0).all() and (network.V[0] == 0).any()
-    torch.testing.assert_close(network.V[0].norm(dim=0), torch.ones(18))
-    assert not torch.equal(network.V[0], before["V.0"])
-
-
-def test_learning_lowers_the_settled_energy():
-    _, x = planted(300, seed=2, d=12, K=16)
-    network = make(**THREE)
-    before = network.settle(x).energy.mean()
-    losses = train(LocalLearner(network, lr=2e-2), x, steps=60, batch=64)
-    assert network.settle(x).energy.mean() < 0.8 * before
-    assert losses[-1] < 0.8 * losses[0]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_planted_atoms_are_recovered(seed):
-    atoms, x = planted(800, seed)
-    network = make(seed, n_inputs=16, atoms=(20,), sparsity=(0.2,))
-    network.start_from_samples(x, seed=seed)
-
-    def found() -> float:
-        cosine = (atoms.T @ network.V[0]).abs()
-        mine, theirs = linear_sum_assignment(-cosine.numpy())
-        return float((cosine[mine, theirs] > 0.95).double().mean())
-
-    assert found() < 0.3, "the case is too easy to show anything"
-    train(LocalLearner(network, lr=5e-2), x, steps=200, batch=128)
-    assert found() > 0.9
-
-
-def test_messages_stay_informative_under_the_subspace_rule_and_not_under_the_literal_one():
-    _, x = planted(600, seed=0, d=12, K=16)
-    lost = {}
-    for rule in ("frozen", "subspace", "atomic_hebb"):
-        network = make(
-            n_inputs=12, atoms=(16, 12), interface=(8,), sparsity=(0.2, 0.05), feedback=0.2, interface_rule=rule,
-            settle=SettleConfig(max_sweeps=20, tol=0),
-        )  # fmt: skip
-        network.start_from_samples(x, seed=0)
-        train(LocalLearner(network, lr=2e-2, interface_lr=2e-2), x, steps=120, batch=64)
-        settled, power = network.settle(x), x.square().mean()
-        assert (network.reconstruct(settled) - x).square().mean() < 0.15 * power  # the first layer is well in any case
-        lost[rule] = ((network.reconstruct_from_top(settled) - x).square().mean() / power).item()
-    assert lost["subspace"] < 0.75 * lost["frozen"]
-    assert lost["atomic_hebb"] > 0.6 and lost["atomic_hebb"] > 2 * lost["subspace"]
-
-
-def test_the_learner_uses_the_settle_it_is_given():
-    networks = [make(**THREE) for _ in range(2)]
-    brief = SettleConfig(max_sweeps=2, tol=0)
-    loss = LocalLearner(networks[0], settle=brief).step((X,), scale=1.0, generator=torch.Generator())
-    assert loss == pytest.approx(networks[1].settle(X, config=brief).energy.mean().item())
-    assert loss != pytest.approx(networks[1].settle(X).energy.mean().item())
-
-
-def test_the_state_holds_every_tensor_that_changes():
-    network = make(**THREE)
-    learner = LocalLearner(network)
-    state = learner.state()
-    before = {name: t.clone() for name, t in state.items()}
-    learner.step((X,), scale=1.0, generator=torch.Generator())
-    assert {name for name in state if name.startswith("model.")} == {
-        f"model.{n}" for n, _ in network.named_parameters()
-    }
-    assert all(not torch.equal(state[name], before[name]) for name in state)
-    assert torch.equal(state["model.V.1"], network.V[1])
+def test_arrays_that_cannot_be_learned_from_are_named():
+    x = draw(30, 12, seed=43)
+    network = VectorNetwork.for_data(x, atoms=(8,), seed=0)
+    with pytest.raises(ValueError, match=r"x must hold at least 2 samples, .*got 1"):
+        network.learn(x[:1], seed=0)
+    with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\)"):
+        network.learn(x[:, 1:], seed=0)
+    with pytest.raises(ValueError, match=r"x must be a floating-point tensor, got torch\.int64"):
+        VectorNetwork.for_data(x.long(), atoms=(8,), seed=0)
+    with pytest.raises(ValueError, match=r"sparsity must have one entry per layer \(1\), got \(0.1, 0.1\)"):
+        VectorNetwork.for_data(x, atoms=(8,), seed=0, sparsity=(0.1, 0.1))
 
 
 # --- bad input ---
@@ -419,6 +353,10 @@ GOOD = {"n_inputs": 12, "atoms": (18, 14), "interface": (9,), "sparsity": (0.1, 
         ({"top_k": 0}, r"top_k must be an integer >= 1 and <= 14, got 0"),
         ({"top_k": 15}, r"top_k must be an integer >= 1 and <= 14, got 15"),
         ({"activation": "gelu"}, r"activation must be one of 'identity', 'relu', got 'gelu'"),
+        ({"penalty": "l2"}, r"penalty must be one of 'l1', .*got 'l2'"),
+        ({"penalty": "mcp"}, r"options of kind 'mcp' must be gamma, got none"),
+        ({"ridge": 0.1}, r"options of kind 'l1' must be none, got ridge"),
+        ({"untied_start": "U"}, r"untied_start must be one of 'copy', 'random', got 'U'"),
         ({"interface_rule": "hebb"}, r"interface_rule must be one of 'subspace', 'frozen', 'atomic_hebb', got 'hebb'"),
     ],
 )
@@ -427,23 +365,9 @@ def test_bad_configurations_are_named(options, message):
         VNConfig(**(GOOD | options))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"lr": 0}, r"lr must be a finite number > 0, got 0"),
-        ({"interface_lr": -1.0}, r"interface_lr must be a finite number > 0, got -1.0"),
-    ],
-)
-def test_bad_learning_rates_are_named(options, message):
-    with pytest.raises(ValueError, match=message):
-        LocalLearner(make(**THREE), **options)
-
-
 def test_bad_inputs_are_named():
     network = make(**THREE)
     with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\) .*got \(40, 11\)"):
         network.settle(X[:, 1:])
     with pytest.raises(ValueError, match=r"x holds 1 value\(s\) that are NaN"):
-        LocalLearner(network).step(
-            (X.index_fill(1, torch.tensor(0), torch.nan)[:1],), scale=1.0, generator=torch.Generator()
-        )
+        network.settle(X.index_fill(1, torch.tensor(0), torch.nan)[:1])

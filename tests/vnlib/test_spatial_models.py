@@ -12,11 +12,12 @@ import pytest
 import torch
 
 import vnlib
+from vnlib.learner import LocalLearner
 from vnlib.learning import unit_columns
 from vnlib.metrics import peak_distance
 from vnlib.models.decoders import FAMILIES, build_vn, mean_squared_error, train_decoder
 from vnlib.models.spatial import ReadoutLearner, SpatialLearner, SpatialVN
-from vnlib.network import LocalLearner, VNConfig
+from vnlib.network import VNConfig
 
 SIDE = 8
 HEIGHT, WIDTH = 5, 7
@@ -341,7 +342,8 @@ with install_import_hook("vnlib", "beartype.beartype(conf=beartype.BeartypeConf(
     from vnlib.fit import FitConfig, fit
     from vnlib.models.decoders import build_vn
     from vnlib.models.spatial import SpatialLearner
-    from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+    from vnlib.learner import LocalLearner
+    from vnlib.network import VectorNetwork, VNConfig
     from vnlib.settle import SettleConfig
 
 torch.set_num_threads(1)

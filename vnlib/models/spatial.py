@@ -14,8 +14,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from vnlib import checks, seeding
+from vnlib.learner import LocalLearner
 from vnlib.learning import MaskedAdam, atomic_hebb
-from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+from vnlib.network import VectorNetwork, VNConfig
 
 Codes = tuple[Float[Tensor, "batch atoms"], ...]
 
@@ -136,7 +137,7 @@ class SpatialLearner:
         loss = self.readout.step((*self.model.readout_codes(settled), image), scale=scale, generator=generator)
         if self.learn_dictionary:
             for learner, state in zip(self.dictionaries, settled, strict=True):
-                learner.update(state, scale=scale)
+                learner.update(state, scale=scale, generator=generator)
         return loss
 
     def state(self) -> dict[str, Tensor]:

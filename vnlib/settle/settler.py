@@ -161,10 +161,10 @@ class Settler:
         from vnlib.settle.coordinate import coordinate_descent  # here, since numba takes a second to load
 
         layer, config = self.layers[index], self.config
-        gram = self.quadratics[index].gram(False) if layer.V.shape[1] < 2 * layer.V.shape[0] else None
         code, gap, passes = coordinate_descent(
             layer.V, x, sparsity=layer.penalty.sparsity, tol=config.tol, max_passes=config.max_sweeps,
-            nonnegative=isinstance(layer.penalty, NonNegativeL1), start=code, gram=gram,
+            nonnegative=isinstance(layer.penalty, NonNegativeL1), start=code,
+            gram=self.quadratics[index].gram(False),
         )  # fmt: skip
         total = joint_energy([layer], [code], x)
         log = Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]]) if trace and len(x) else None

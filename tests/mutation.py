@@ -1,0 +1,249 @@
+"""Do the tests notice? One fault at a time is put into a copy of the library, and a few fast tests must fail.
+
+`python tests/mutation.py` tries all faults, prints a table and ends with 1 if one survives; names as arguments choose
+some. A fault counts as caught only where a test fails: an error of collection or a run that does not end is none.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+NEEDED = ("vnlib", "data_gen", "tests/vnlib", "pyproject.toml")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """`old`, which occurs once in `file`, becomes `new`; the tests ("file::function") are those that must notice.
+
+    Choose fast tests, and none that hypothesis drives: without the conftest it would judge by the clock.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+
+FAULTS = (
+    Fault(
+        "sign of the residual in the gradient",
+        "vnlib/layer.py",
+        "gradient = (reconstruct(layer, code) - x) @ layer.V",
+        "gradient = (reconstruct(layer, code) + x) @ layer.V",
+        ("test_layer.py::test_smooth_gradient_is_that_of_the_energy",),
+    ),
+    Fault(
+        "beta missing from the gradient",
+        "vnlib/layer.py",
+        "gradient = gradient + feedback * (code @",
+        "gradient = gradient + (code @",
+        ("test_layer.py::test_smooth_gradient_is_that_of_the_energy",),
+    ),
+    Fault(
+        "V instead of its transpose in the drive",
+        "vnlib/settle/schedule.py",
+        "mask * x) @ layers[0].V",
+        "mask * x) @ layers[0].V.T",
+        ("test_settle.py::test_orthonormal_atoms_give_the_soft_threshold",),
+    ),
+    Fault(
+        "beta missing from the drive",
+        "vnlib/settle/schedule.py",
+        "drive = drive + self.feedback * self.couplings",
+        "drive = drive + self.couplings",
+        ("test_settle.py::test_the_solution_satisfies_the_kkt_conditions",),
+    ),
+    Fault(
+        "beta missing from the weights of the joint energy",
+        "vnlib/settle/energy.py",
+        "weight *= feedback\n    return total",
+        "weight *= 1\n    return total",
+        ("test_settle.py::test_joint_energy_counts_each_layer_once_with_its_weight",),
+    ),
+    Fault(
+        "a step longer than 1/L",
+        "vnlib/settle/quadratic.py",
+        "= SAFETY * float(",
+        "= 0.45 * float(",
+        ("test_settle.py::test_every_ista_step_decreases_the_energy_by_the_stated_amount",),
+    ),
+    Fault(
+        "hidden entries in the gradient",
+        "vnlib/settle/quadratic.py",
+        "(seen if mask is None else mask * seen) @ self.V",
+        "seen @ self.V",
+        ("test_settle_variants.py::test_a_masked_quadratic_sees_the_observed_rows_only",),
+    ),
+    Fault(
+        "a threshold that ignores the step",
+        "vnlib/prox.py",
+        "        return soft_threshold(z, self.sparsity * step)\n",
+        "        return soft_threshold(z, self.sparsity)\n",
+        ("test_prox.py::test_the_step_scales_the_threshold",),
+    ),
+    Fault(
+        "top-k of the values instead of the magnitudes",
+        "vnlib/prox.py",
+        "keep = z.abs().topk(k, dim=1).indices",
+        "keep = z.topk(k, dim=1).indices",
+        ("test_settle.py::test_orthonormal_atoms_with_a_cap_keep_the_largest",),
+    ),
+    Fault(
+        "momentum under a hard cap",
+        "vnlib/settle/steps.py",
+        "lip, momentum = problem.lipschitz, problem.penalty.accelerable",
+        "lip, momentum = problem.lipschitz, True",
+        ("test_settle.py::test_energy_falls_under_a_hard_cap_too",),
+    ),
+    Fault(
+        "momentum restarted for the whole batch",
+        "vnlib/settle/steps.py",
+        "((start - new) * (new - code)).sum(1, keepdim=True) > 0",
+        "((start - new) * (new - code)).sum() > 0",
+        ("test_settle.py::test_a_sample_settles_the_same_alone_in_a_batch_and_permuted",),
+    ),
+    Fault(
+        "a stop on the sum over the batch",
+        "vnlib/settle/settler.py",
+        "done = (before - now).abs() <= config.tol * (sweep - looked) * before.abs()",
+        "done = (before - now).abs().sum() <= config.tol * (sweep - looked) * before.abs().sum() + 0 * now",
+        ("test_settle.py::test_a_sample_settles_the_same_alone_in_a_batch_and_permuted",),
+    ),
+    Fault(
+        "accept and reject exchanged",
+        "vnlib/settle/settler.py",
+        "accepted = now <= before",
+        "accepted = now > before",
+        ("test_settle.py::test_monotone_never_raises_the_energy",),
+    ),
+    Fault(
+        "the update is not divided by the batch size",
+        "vnlib/learning.py",
+        "return residual.T @ code / len(code)",
+        "return residual.T @ code",
+        ("test_learning.py::test_a_batch_and_its_copy_teach_as_much_as_the_batch",),
+    ),
+    Fault(
+        "rows renormalised instead of columns",
+        "vnlib/learning.py",
+        "W.norm(dim=0, keepdim=True)",
+        "W.norm(dim=1, keepdim=True)",
+        ("test_network.py::test_dictionaries_have_unit_columns_and_the_right_shapes",),
+    ),
+    Fault(
+        "Adam moves idle atoms by their momentum",
+        "vnlib/learning.py",
+        "        g, (b1, b2) = direction[:, columns], self.betas\n",
+        "        columns = torch.arange(W.shape[1])\n        g, (b1, b2) = direction[:, columns], self.betas\n",
+        ("test_learning.py::test_inactive_columns_and_their_moments_keep_every_bit",),
+    ),
+    Fault(
+        "subspace rule without its scale",
+        "vnlib/learning.py",
+        "scale = min(1.0, U.shape[0] / U.shape[1])",
+        "scale = 1.0",
+        ("test_learning.py::test_subspace_rule_is_the_printed_formula",),
+    ),
+    Fault(
+        "sign of the target's residual",
+        "vnlib/learner.py",
+        "atomic_hebb(target - code @ layer.U.T, code)",
+        "atomic_hebb(code @ layer.U.T - target, code)",
+        ("test_learner.py::test_one_update_follows_the_rules_at_the_old_dictionaries",),
+    ),
+    Fault(
+        "the cap on every layer",
+        "vnlib/network.py",
+        "caps = [*[None] * (len(self.atoms) - 1), self.top_k]",
+        "caps = [self.top_k] * len(self.atoms)",
+        ("test_network.py::test_settings_reach_the_layers",),
+    ),
+)  # fmt: skip
+
+
+def occurrences(fault: Fault, root: Path = ROOT) -> int:
+    """How often the text to be replaced stands in its file."""
+    return (root / fault.file).read_text(encoding="utf-8").count(fault.old)
+
+
+def copy(folder: Path) -> None:
+    """What the tests need, and no conftest: it would load the notebooks' tools in every process."""
+    for name in NEEDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, folder / name)
+
+
+def failing(tree: Path, tests: Iterable[str], *, timeout: float = 120) -> str | None:
+    """The first of these tests that fails in a copy; None if none does, or if they did not run."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", *(f"tests/vnlib/{test}" for test in tests)]
+    env = os.environ | {
+        "PYTHONPATH": str(tree),
+        "OMP_NUM_THREADS": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",  # a file that changes twice in a second would be read from its old bytecode
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "",
+    }
+    try:
+        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    return failed[0] if done.returncode == 1 and failed else None
+
+
+def attempt(fault: Fault, tree: Path) -> str | None:
+    """Put a fault into a copy, run its tests, take it out. Returns the test that noticed."""
+    path = tree / fault.file
+    source = path.read_text(encoding="utf-8")
+    if source.count(fault.old) != 1:
+        raise ValueError(f"{fault.name}: {fault.old!r} must stand once in {fault.file}")
+    path.write_text(source.replace(fault.old, fault.new), encoding="utf-8")
+    try:
+        return failing(tree, fault.tests)
+    finally:
+        path.write_text(source, encoding="utf-8")
+
+
+def trial(faults: Sequence[Fault] = FAULTS) -> Iterator[tuple[Fault, str | None, float]]:
+    """Each fault, the test that noticed it (None: it survived) and the seconds it took.
+
+    Raises RuntimeError if a test fails without any fault.
+    """
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        tree = Path(folder)
+        copy(tree)
+        if broken := failing(tree, dict.fromkeys(test for fault in faults for test in fault.tests)):
+            raise RuntimeError(f"{broken} fails without any fault")
+        for fault in faults:
+            begin = time.perf_counter()
+            yield fault, attempt(fault, tree), time.perf_counter() - begin
+
+
+def main(names: Sequence[str]) -> int:
+    """Print the table; 1 if a fault survived."""
+    known = {fault.name for fault in FAULTS}
+    if unknown := set(names) - known:
+        sys.exit(f"no fault is called {', '.join(sorted(unknown))}; there are: {'; '.join(sorted(known))}")
+    survived = 0
+    for fault, by, seconds in trial([fault for fault in FAULTS if not names or fault.name in names]):
+        survived += by is None
+        noticed = f"caught by {by.removeprefix('tests/vnlib/')}" if by else "SURVIVED"
+        print(f"{fault.name:50} {fault.file:26} {seconds:5.1f} s  {noticed}", flush=True)
+    print(f"{survived} survived" if survived else "all caught")
+    return int(bool(survived))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

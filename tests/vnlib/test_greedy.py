@@ -1,0 +1,255 @@
+"""Greedy pursuit against scikit-learn, a plain loop and what least squares promises."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.linear_model import orthogonal_mp
+
+from vnlib.greedy import matching_pursuit, orthogonal_matching_pursuit, polish
+from vnlib.learning import unit_columns
+
+both = pytest.mark.parametrize("pursue", [matching_pursuit, orthogonal_matching_pursuit], ids=["mp", "omp"])
+
+
+def draw(*shape: int, seed: int, dtype=torch.float64) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def dictionary(d=15, atoms=30, *, seed=0, tilt=0.0) -> torch.Tensor:
+    """Random unit atoms; `tilt` adds a common direction, which makes them coherent."""
+    return unit_columns(draw(d, atoms, seed=seed) + tilt)
+
+
+def planted(V: torch.Tensor, batch: int, active: int, *, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Codes with `active` coefficients between 1 and 2 in size, and the signals they make."""
+    on = draw(batch, V.shape[1], seed=seed).topk(active, dim=1).indices
+    values = draw(batch, active, seed=seed + 1)
+    values = values.sign() * (1 + values.abs() / 4).clamp_max(2)
+    code = torch.zeros(batch, V.shape[1], dtype=V.dtype).scatter(1, on, values)
+    return code, code @ V.T
+
+
+# --- matching pursuit ---
+
+
+@pytest.mark.parametrize("tol", [0.0, 0.4])
+def test_matching_pursuit_equals_a_plain_loop(tol):
+    V, x = dictionary(tilt=0.3), draw(12, 15, seed=1)
+    found = matching_pursuit(V, x, k=9, tol=tol)
+    for row, signal in enumerate(x):
+        code, residual, picks = torch.zeros(30, dtype=torch.float64), signal.clone(), 0
+        while picks < 9 and residual.norm() > tol * signal.norm():
+            best = int((V.T @ residual).abs().argmax())
+            gain = V[:, best] @ residual
+            code[best] += gain
+            residual = residual - gain * V[:, best]
+            picks += 1
+        torch.testing.assert_close(found.code[row], code, atol=1e-12, rtol=0)
+        assert found.picks[row] == picks
+    if tol:
+        assert len(set(found.picks.tolist())) > 1  # the samples stop at different times
+
+
+def test_matching_pursuit_comes_back_to_an_atom():
+    """Three atoms at 120 degrees and a signal between two of them: one atom alone is corrected over and over."""
+    angles = torch.tensor([0.0, 2.0, 4.0], dtype=torch.float64) * torch.pi / 3
+    V = torch.stack([angles.cos(), angles.sin()])
+    found = matching_pursuit(V, torch.tensor([[0.3, 1.0]], dtype=torch.float64), k=30)
+    assert found.picks == 30 and (found.code != 0).sum() <= 3
+    assert found.residual.norm() < 1e-6
+
+
+def test_a_pick_takes_its_square_off_the_energy():
+    V, x = dictionary(), draw(6, 15, seed=2)
+    norms = [x.square().sum(1)]
+    for k in range(1, 8):
+        before, after = matching_pursuit(V, x, k=k), matching_pursuit(V, x, k=k + 1)
+        gain = (before.residual @ V).abs().amax(1)
+        norms.append(after.residual.square().sum(1))
+        torch.testing.assert_close(before.residual.square().sum(1) - norms[-1], gain.square(), atol=1e-12, rtol=0)
+
+
+# --- orthogonal matching pursuit ---
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.5])
+@pytest.mark.parametrize("k", [1, 4, 10])
+def test_orthogonal_matching_pursuit_equals_scikit_learn(k, tilt):
+    V, x = dictionary(tilt=tilt), draw(8, 15, seed=3)
+    found = orthogonal_matching_pursuit(V, x, k=k)
+    expected = torch.from_numpy(orthogonal_mp(V.numpy(), x.T.numpy(), n_nonzero_coefs=k)).reshape(30, 8).T
+    torch.testing.assert_close(found.code, expected, atol=1e-9, rtol=0)
+    assert found.picks.tolist() == [k] * 8
+
+
+def test_the_tolerance_stops_each_sample_as_in_scikit_learn():
+    V, x = dictionary(), draw(8, 15, seed=4)
+    found = orthogonal_matching_pursuit(V, x, k=15, tol=0.3)
+    for row, signal in enumerate(x):
+        limit = float((0.3 * signal.norm()) ** 2)  # theirs is the squared norm of the residual
+        expected = torch.from_numpy(orthogonal_mp(V.numpy(), signal.numpy(), tol=limit))
+        torch.testing.assert_close(found.code[row], expected, atol=1e-9, rtol=0)
+    assert len(set(found.picks.tolist())) > 1
+    assert (found.residual.norm(dim=1) <= 0.3 * x.norm(dim=1)).all()
+
+
+def test_the_residual_is_orthogonal_to_what_was_taken():
+    V, x = dictionary(tilt=1.0), draw(8, 15, seed=5)
+    found = orthogonal_matching_pursuit(V, x, k=6)
+    assert ((found.residual @ V) * (found.code != 0)).abs().max() < 1e-10
+
+
+def test_planted_atoms_are_found_below_the_coherence_bound():
+    V = dictionary(200, 30, seed=6)
+    coherence = float(((V.T @ V) - torch.eye(30)).abs().max())
+    active = 2
+    assert active < (1 + 1 / coherence) / 2
+    code, x = planted(V, 20, active, seed=7)
+    torch.testing.assert_close(orthogonal_matching_pursuit(V, x, k=active).code, code, atol=1e-10, rtol=0)
+
+
+def test_it_stops_where_nothing_is_left_to_explain():
+    """Four atoms in a plane, two of them the same: two picks explain all; further ones would be of rounding errors."""
+    V = dictionary(2, 4, seed=8)[:, [0, 1, 2, 2]]
+    V = torch.cat([V, torch.zeros(3, 4, dtype=torch.float64)])
+    inside = torch.tensor([[1.0, 2.0, 0, 0, 0]], dtype=torch.float64)
+    outside = torch.tensor([[0, 0, 1.0, 0, 0]], dtype=torch.float64)
+    found = orthogonal_matching_pursuit(V, torch.cat([inside, inside + outside, outside, 0 * outside]), k=4)
+    assert found.picks.tolist() == [2, 2, 0, 0]
+    torch.testing.assert_close(
+        found.residual, torch.cat([0 * inside, outside, outside, 0 * outside]), atol=1e-12, rtol=0
+    )
+
+
+# --- both ---
+
+
+@both
+def test_orthonormal_atoms_give_the_largest_coefficients(pursue):
+    V = torch.linalg.qr(draw(10, 10, seed=9)).Q
+    x = draw(7, 10, seed=10)
+    exact = x @ V
+    keep = exact.abs().topk(4, dim=1).indices
+    expected = torch.zeros_like(exact).scatter(1, keep, exact.gather(1, keep))
+    torch.testing.assert_close(pursue(V, x, k=4).code, expected, atol=1e-12, rtol=0)
+
+
+@both
+@pytest.mark.parametrize("tol", [0.0, 0.3])
+def test_a_sample_does_not_depend_on_its_batch(pursue, tol):
+    V = dictionary()
+    x = draw(9, 15, seed=11) * torch.logspace(-3, 3, 9, dtype=torch.float64)[:, None]
+    together = pursue(V, x, k=8, tol=tol)
+    for row in range(9):
+        alone = pursue(V, x[row : row + 1], k=8, tol=tol)
+        size = float(x[row].norm())
+        torch.testing.assert_close(alone.code[0], together.code[row], atol=1e-12 * size, rtol=0)
+        assert alone.picks == together.picks[row]
+
+
+@both
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_results_are_consistent_and_arguments_untouched(pursue, dtype):
+    V, x = dictionary().to(dtype), draw(6, 15, seed=12, dtype=dtype)
+    V_before, before = V.clone(), x.clone()
+    found = pursue(V, x, k=5)
+    assert torch.equal(x, before) and torch.equal(V, V_before)
+    assert found.code.dtype == found.residual.dtype == dtype
+    torch.testing.assert_close(
+        found.residual, x - found.code @ V.T, atol=1e-5 if dtype is torch.float32 else 1e-12, rtol=0
+    )
+    assert ((found.code != 0).sum(1) <= 5).all() and (found.picks == 5).all()
+
+
+@both
+def test_no_sample_and_an_all_zero_sample(pursue):
+    V = dictionary()
+    assert pursue(V, torch.zeros(0, 15, dtype=torch.float64), k=3).code.shape == (0, 30)
+    found = pursue(V, torch.zeros(2, 15, dtype=torch.float64), k=3)
+    assert found.picks.tolist() == [0, 0] and not found.code.any()
+
+
+@both
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 0}, r"k must be an integer >= 1, got 0"),
+        ({"tol": -1.0}, r"tol must be a finite number >= 0, got -1.0"),
+        ({"x": torch.zeros(3, 14, dtype=torch.float64)}, r"x must have shape \(batch, 15\).*got \(3, 14\)"),
+        ({"x": torch.full((3, 15), torch.nan, dtype=torch.float64)}, r"x holds 45 value\(s\) that are NaN"),
+        ({"V": 2 * dictionary()}, r"V must have unit columns, got norms from 2 to 2"),
+        ({"V": dictionary()[:, 0]}, r"V must have shape \(d, atoms\), got \(15,\)"),
+    ],
+)
+def test_bad_arguments_are_named(pursue, change, message):
+    arguments = {"V": dictionary(), "x": draw(3, 15, seed=13), "k": 3} | change
+    with pytest.raises(ValueError, match=message):
+        pursue(arguments.pop("V"), arguments.pop("x"), **arguments)
+
+
+# --- polish ---
+
+
+def test_polish_is_least_squares_on_the_support():
+    V, x = dictionary(tilt=0.5), draw(300, 15, seed=14)  # more than one part
+    code = draw(300, 30, seed=15) * (torch.rand(300, 30, generator=torch.Generator().manual_seed(16)) < 0.25)
+    code[3] = 0
+    found = polish(V, x, code)
+    for row in (0, 1, 2, 3, 255, 256, 299):
+        on = code[row] != 0
+        expected = torch.zeros(30, dtype=torch.float64)
+        expected[on] = torch.linalg.lstsq(V[:, on], x[row][:, None], driver="gelsd").solution[:, 0]
+        torch.testing.assert_close(found[row], expected, atol=1e-9, rtol=0)
+        assert ((found[row] != 0) == on).all()
+
+
+def test_polish_of_a_polished_code_changes_nothing():
+    V, x = dictionary(), draw(6, 15, seed=17)
+    once = orthogonal_matching_pursuit(V, x, k=5).code
+    torch.testing.assert_close(polish(V, x, once), once, atol=1e-12, rtol=0)
+
+
+def test_polish_of_dependent_atoms_takes_the_nearest_solution():
+    """The same atom twice: the two coefficients are corrected by the same amount."""
+    V = dictionary(5, 2, seed=18)[:, [0, 0, 1]]
+    x, code = draw(1, 5, seed=19), torch.tensor([[1.0, 3.0, 0.0]], dtype=torch.float64)
+    found = polish(V, x, code)[0]
+    total = V[:, 0] @ x[0]
+    torch.testing.assert_close(found, torch.stack([total / 2 - 1, total / 2 + 1, 0 * total]), atol=1e-10, rtol=0)
+
+
+def test_polish_explains_as_much_as_the_span_allows():
+    """More active atoms than dimensions: nothing is left."""
+    V, x = dictionary(8, 20), draw(4, 8, seed=20)
+    torch.testing.assert_close(polish(V, x, draw(4, 20, seed=21)) @ V.T, x, atol=1e-10, rtol=0)
+
+
+def test_polish_takes_back_the_shrinkage_of_the_lasso():
+    """A soft-thresholded code of orthonormal atoms is the true one minus lambda; polished, it is the true one."""
+    V = torch.linalg.qr(draw(10, 10, seed=22)).Q
+    code, x = planted(V, 5, 3, seed=23)
+    shrunk = code - code.clamp(-0.3, 0.3)
+    assert (polish(V, x, shrunk) - code).abs().max() < 1e-12 < 0.29 < (shrunk - code).abs().max()
+
+
+def test_polish_keeps_dtype_and_its_argument():
+    V, x = dictionary().float(), draw(6, 15, seed=24, dtype=torch.float32)
+    code = draw(6, 30, seed=25, dtype=torch.float32) * (draw(6, 30, seed=26) > 1)
+    before = code.clone()
+    found = polish(V, x, code)
+    assert found.dtype == torch.float32 and torch.equal(code, before)
+    assert polish(V, x[:0], code[:0]).shape == (0, 30)
+    assert torch.equal(polish(V, x, torch.zeros_like(code)), torch.zeros_like(code))
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        (torch.zeros(6, 29), r"code must have shape \(batch, 30\)"),
+        (torch.zeros(5, 30), r"code must have one row per sample of x \(6\), got 5"),
+    ],
+)
+def test_polish_names_a_wrong_code(code, message):
+    with pytest.raises(ValueError, match=message):
+        polish(dictionary(), draw(6, 15, seed=27), code.double())
