@@ -16,8 +16,9 @@ import xarray as xr
 from data_gen import bumps, mnist
 from vnlib import baselines, book, chapter, claims, cli, store
 from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.learner import LocalLearner
 from vnlib.models.decoders import build_vn, train_decoder
-from vnlib.network import LocalLearner, VectorNetwork, VNConfig
+from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, make_penalty
 from vnlib.settle import SettleConfig, Settler
 

@@ -12,7 +12,7 @@ import papermill
 import pytest
 import xarray as xr
 
-from vnlib import book, chapter, claims, pages, provenance, store
+from vnlib import book, chapter, claims, pages, provenance, source, store
 
 PNG = base64.b64encode(b"\x89PNG not really").decode()
 
@@ -93,6 +93,25 @@ def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
     facts = provenance.facts(store.read(tmp_path / "x.nc"))
     assert facts["library"] == "changed since (0123456789ab)"
     assert facts["runs"] == "2"
+
+
+def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
+    """An edit of what the chapter does not import leaves its results current; an edit of what it computes does not."""
+    assert vnbook("run", "tiny", "--quiet").code == 0
+    results = store.read(project / "results" / "smoke" / "tiny.nc")
+    assert results.attrs["source_hash"] == provenance.source_hash("tiny") != provenance.source_hash()
+    assert provenance.facts(results)["library"] == "current"
+    executed = project / "results" / "executed" / "smoke" / "tiny.ipynb"
+    assert f"current; its source is now {provenance.source_hash('tiny')}" in executed.read_text(encoding="utf-8")
+
+    notebook = project / "chapters" / "tiny.ipynb"
+    text = notebook.read_text(encoding="utf-8")
+    notebook.write_text(text.replace("import xarray as xr", "import xarray as xr  # labelled arrays"), encoding="utf-8")
+    source._hash_once.cache_clear()  # as in a new process
+    assert provenance.facts(results)["library"] == "current"
+    notebook.write_text(text.replace("> 9", "> 8"), encoding="utf-8")
+    source._hash_once.cache_clear()  # as in a new process
+    assert provenance.facts(results)["library"].startswith("changed since")
 
 
 # --- An executed notebook becomes a page ----------------------------------------------------------------------------
@@ -178,10 +197,10 @@ def test_clear_starts_over_when_the_source_changed(project, monkeypatch):
     folder = project / "results" / "reproduced" / "fast"
     book._clear(folder)
     grid(folder / "tiny.nc")
-    monkeypatch.setattr(provenance, "source_hash", lambda *args: "another")
+    monkeypatch.setattr(provenance, "source_hash", lambda name: f"another {name}")
     book._clear(folder)
     assert [path.name for path in folder.iterdir()] == [book.UNFINISHED]
-    assert (folder / book.UNFINISHED).read_text() == "another"
+    assert (folder / book.UNFINISHED).read_text() == "another tiny"
 
 
 def test_clear_refuses_a_folder_with_other_files(project):

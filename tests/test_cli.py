@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import xarray as xr
 
-from vnlib import book, chapter, claims, cli, paths, store
+from vnlib import book, chapter, claims, cli, paths, provenance, store
 
 
 def one_paragraph(text: str) -> bool:
@@ -28,6 +28,7 @@ def results(tmp_path):
         path=tmp_path / "smoke" / "fig2_spatial.nc",
         settings=lambda axes: {},
         title="tiny",
+        source=provenance.source_hash("fig2_spatial"),
         progress=False,
         attrs={"chapter": "fig2_spatial", "profile": "smoke"},
     )

@@ -128,7 +128,7 @@ def _clear(folder: Path) -> None:
             f"results_dir must not be {paths.shown(paths.RESULTS)} in a fresh build, which empties its folder; "
             f"take another one, such as {paths.shown(paths.RESULTS / 'reproduced')}"
         )
-    mark, source = folder / UNFINISHED, provenance.source_hash()
+    mark, source = folder / UNFINISHED, " ".join(map(provenance.source_hash, chapter.names()))
     if mark.exists() and mark.read_text() == source:
         print(f"Going on with the unfinished build in {paths.shown(folder)}")
         return

@@ -200,6 +200,7 @@ class Chapter:
             path=self.file(part),
             settings=settings,
             title=f"{self.spec.title}{f' ({part})' if part else ''}",
+            source=provenance.source_hash(self.spec.name),
             device=str(self.device),
             recompute=self.parameters["recompute"],
             attrs={"chapter": self.spec.name, "profile": self.profile},
@@ -259,7 +260,7 @@ class Chapter:
             "compute time": f"{known['time']}, summed over {known['runs']} runs",
             "revision": f"{a['git_revision'][:12]}{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
             "versions": known["versions"],
-            "library": f"{known['library']}; its source is now {provenance.source_hash()}",
+            "library": f"{known['library']}; its source is now {provenance.source_hash(self.spec.name)}",
             "command": f"<code>{self.command}</code>",
         }
         cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())

@@ -76,8 +76,9 @@ def status(folder: Path, profile: str) -> str:
     lines = [
         "# Status",
         "",
-        "What the pages were drawn from. *Library* says whether the code that computed the results is the code of this "
-        f"book (source {provenance.source_hash()}); where it changed since, `make reproduce` computes them anew.",
+        "What the pages were drawn from. *Library* says whether the code that computed the results, the chapter's own "
+        "and that of every module it imports, is the code of this book; where it changed since, `make reproduce` "
+        "computes them anew.",
         "",
         ":::{table}",
         ":class: vn-status",

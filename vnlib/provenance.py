@@ -1,8 +1,7 @@
-"""Where a result comes from: source hash, git revision, hardware, versions. Nothing here ever raises."""
+"""Where a result comes from: git revision, hardware, versions, source. Nothing here ever raises."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -13,32 +12,15 @@ from pathlib import Path
 import xarray as xr
 
 from vnlib import paths
+from vnlib.source import PACKAGES, source_hash
 
-_PRESENT = {"figures", "claims", "pages", "book", "chapter", "cli"}
-_DRIVE = {"paths", "provenance", "store", "runfiles", "netcdf"}
-_NOT_COMPUTE = _PRESENT | _DRIVE
-"""Modules of vnlib that only present results or drive the runs: an edit there cannot change a number."""
-
-_SOURCE = ("vnlib", "data_gen", "chapters")
-
-
-def source_hash(root: Path = paths.SOURCE) -> str:
-    """12 hex digits of the SHA-256 of the source that computes: names and bytes, newlines normalised."""
-    digest = hashlib.sha256()
-    for folder in ("data_gen", "vnlib"):
-        for file in sorted((root / folder).rglob("*.py"), key=lambda f: f.relative_to(root).as_posix()):
-            name = file.relative_to(root)
-            if folder == "vnlib" and name.parts[1].removesuffix(".py") in _NOT_COMPUTE:
-                continue
-            text = file.read_bytes().replace(b"\r\n", b"\n")
-            digest.update(f"{name.as_posix()}\0{len(text)}\0".encode() + text)
-    return digest.hexdigest()[:12]
+_SOURCE = (*PACKAGES, "chapters")
 
 
 def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
     """Revision of the checkout and whether its source has uncommitted changes.
 
-    Returns {"revision": 40 hex or "unknown", "dirty": 1, 0, or -1 for unknown}. Only `vnlib`, `data_gen` and
+    Returns {"revision": 40 hex or "unknown", "dirty": 1, 0, or -1 for unknown}. Only the packages and
     `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked inside another
     repository is "unknown".
     """
@@ -103,7 +85,6 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
     """All of the above, flat, as NetCDF takes it: `versions` is JSON, `git_dirty` 1, 0 or -1 for unknown."""
     git = git_state()
     return {
-        "source_hash": source_hash(),
         "git_revision": git["revision"],
         "git_dirty": git["dirty"],
         "hardware": hardware(device),
@@ -112,8 +93,12 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
 
 
 def facts(results: xr.Dataset) -> dict[str, str]:
-    """Date, number of runs, compute time, hardware, versions and state of the library of a result file."""
+    """Date, number of runs, compute time, hardware, versions and state of the library of a result file.
+
+    "library" is "current" where all runs come from the source that the file's chapter has now (see `source_hash`).
+    """
     a = results.attrs
+    now = source_hash(a.get("chapter"))
     made = {str(h) for h in results["run_source_hash"].values.ravel()} - {""}
     wall = float(results["run_wall_time"].sum())
     return {
@@ -122,5 +107,5 @@ def facts(results: xr.Dataset) -> dict[str, str]:
         "time": f"{wall / 60:.1f} min" if wall >= 60 else f"{wall:.0f} s",
         "hardware": str(a["hardware"]),
         "versions": ", ".join(f"{k} {v}" for k, v in json.loads(a["versions"]).items() if v),
-        "library": "current" if made == {source_hash()} else f"changed since ({', '.join(sorted(made))})",
+        "library": "current" if made == {now} else f"changed since ({', '.join(sorted(made))})",
     }

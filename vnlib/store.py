@@ -46,6 +46,7 @@ def grid(
     path: Path,
     settings: Callable[[Axes], dict],
     title: str,
+    source: str | None = None,
     device: str = "cpu",
     recompute: bool = False,
     progress: bool = True,
@@ -55,10 +56,11 @@ def grid(
 
     axes: values per axis (texts or finite numbers); the grid is their product. `path` may hold more cells.
     settings: the settings of a cell, as JSON values. A stored run counts only if its settings are the same.
-        Another hash of the library's source does not recompute a run, but a note says so.
     run: `run(axes, settings, workdir)` returns one cell as a dataset without the axes. `workdir` is private
         to the cell and outlives a crash while settings and source stay the same: checkpoints belong there.
         Global attributes of the dataset are dropped. An exception passes through, with the cell's name added.
+    source: hash of the source that computes, None for that of the whole library (see `vnlib.source`). Another hash
+        does not recompute a run, but a note says so.
     device: for the record of the hardware only.
     recompute: compute all cells asked for, whatever is stored.
     attrs: global attributes to add to the file and to the returned dataset.
@@ -73,13 +75,13 @@ def grid(
     wanted = {key: _canonical(key, value) for key, value in chosen.items()}
     attrs = plain_attrs({**(attrs or {}), "title": title})
     files = RunFiles(Path(path).absolute(), axes)
-    fill = _Fill(files, wanted, recompute)
+    fill = _Fill(files, wanted, recompute, source or provenance.source_hash())
 
     merged = files.merged()[1]
     todo = [cell for cell in cells if not fill.skip(cell.key, merged.get(cell.key))]
     if todo:
         files.prepare()
-        origin = provenance.collect(device)
+        origin = {"source_hash": fill.source, **provenance.collect(device)}
         with tqdm(total=len(todo), desc=title, unit="run", disable=not progress) as bar:
             while todo:
                 left = []
@@ -137,8 +139,8 @@ class _Fill:
     files: RunFiles
     wanted: Mapping[str, str]
     recompute: bool
+    source: str
     started: str = field(default_factory=lambda: _now())
-    source: str = field(default_factory=lambda: provenance.source_hash())
     waited: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
 

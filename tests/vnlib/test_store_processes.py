@@ -16,9 +16,7 @@ PRELUDE = """
     import numpy as np, xarray as xr
     from vnlib import provenance, store
 
-    provenance.collect = lambda device: {
-        "source_hash": provenance.source_hash(), "git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"
-    }
+    provenance.collect = lambda device: {"git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"}
     folder = Path(sys.argv[1])
     path, log = folder / "fig.nc", folder / "log"
 

@@ -1,0 +1,175 @@
+"""The scikit-learn transformer: it keeps scikit-learn's contract, and its codes are those of the network."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from vnlib.estimator import VectorNetworkCoder
+from vnlib.network import VectorNetwork
+
+QUICK = {"n_steps": 3, "max_sweeps": 40, "random_state": 0}
+
+
+@parametrize_with_checks(
+    [
+        VectorNetworkCoder(n_atoms=8, **QUICK),
+        VectorNetworkCoder(n_atoms=[6, 4], sparsity=[0.05, 0.02], top_k=3, n_steps=2, max_sweeps=20),
+        VectorNetworkCoder(n_atoms=4, nonnegative=True, n_steps=2, max_sweeps=20),
+    ]
+)
+def test_what_scikit_learn_asks_of_an_estimator(estimator, check):
+    check(estimator)
+
+
+def planted(n: int, seed: int = 0, dtype: type = np.float64) -> tuple[np.ndarray, np.ndarray]:
+    """Samples that are sums of 2 of 12 unit atoms in 16 dimensions, and the atoms (12, 16)."""
+    rng = np.random.default_rng(seed)
+    atoms = rng.normal(size=(12, 16))
+    atoms /= np.linalg.norm(atoms, axis=1, keepdims=True)
+    code = np.zeros((n, 12))
+    for row in code:
+        row[rng.choice(12, 2, replace=False)] = rng.uniform(1, 2, 2) * rng.choice([-1, 1], 2)
+    return (code @ atoms).astype(dtype), atoms
+
+
+@pytest.fixture(scope="module")
+def fitted() -> VectorNetworkCoder:
+    coder = VectorNetworkCoder(12, sparsity=0.05, n_steps=200, batch_size=64, learning_rate=0.05, random_state=0)
+    return coder.fit(planted(400)[0])
+
+
+def test_planted_atoms_are_found_and_samples_come_back(fitted):
+    x, atoms = planted(400)
+    overlap = np.abs(fitted.components_ @ atoms.T).max(0)
+    assert fitted.components_.shape == (12, 16)
+    start = VectorNetwork.for_data(torch.tensor(x), atoms=(12,), seed=0).V[0].T.numpy()
+    assert overlap.min() > 0.99 > np.abs(start @ atoms.T).max(0).max(), "samples are no atoms"
+    code = fitted.transform(x)
+    assert (code != 0).sum(1).mean() < 3, "two of them make a sample"
+    error = ((fitted.inverse_transform(code) - x) ** 2).mean() / (x**2).mean()
+    assert error < 0.02 < ((PCA(6).fit(x).inverse_transform(PCA(6).fit_transform(x)) - x) ** 2).mean() / (x**2).mean()
+    assert len(fitted.validation_) == 10 and fitted.validation_[-1] < fitted.validation_[0]
+
+
+def test_codes_are_those_of_the_network_however_the_rows_are_split(fitted, monkeypatch):
+    x = planted(9, seed=1)[0]
+    settled = fitted.network_.settle(torch.tensor(x))
+    np.testing.assert_array_equal(fitted.transform(x), settled.codes[-1].numpy())
+    np.testing.assert_allclose(
+        fitted.inverse_transform(fitted.transform(x)), fitted.network_.reconstruct(settled).numpy(), rtol=1e-12
+    )
+    monkeypatch.setattr("vnlib.estimator._ROWS", 4)
+    np.testing.assert_allclose(fitted.transform(x), settled.codes[-1].numpy(), atol=1e-12)
+
+
+def test_a_stack_gives_its_top_code_and_reads_it_back_strictly():
+    x = planted(200)[0]
+    coder = VectorNetworkCoder([16, 10], sparsity=[0.02, 0.01], n_steps=20, random_state=0).fit(x)
+    code = coder.transform(x)
+    assert code.shape == (200, 10) and list(coder.get_feature_names_out()[:2]) == [
+        "vectornetworkcoder0",
+        "vectornetworkcoder1",
+    ]
+    settled = coder.network_.settle(torch.tensor(x))
+    strict = coder.network_.reconstruct_from_top(settled).numpy()
+    np.testing.assert_allclose(coder.inverse_transform(code), strict, rtol=1e-12)
+    assert not np.allclose(strict, coder.network_.reconstruct(settled).numpy())
+    assert coder.components_.shape == (16, 16)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_types_are_kept_on_the_way_there_and_back(dtype):
+    x = planted(40, dtype=dtype)[0]
+    coder = VectorNetworkCoder(8, **QUICK).fit(x)
+    code = coder.transform(x)
+    assert code.dtype == coder.components_.dtype == coder.inverse_transform(code).dtype == dtype
+    assert coder.network_.V[0].dtype == (torch.float32 if dtype == np.float32 else torch.float64)
+    other = np.float64 if dtype == np.float32 else np.float32
+    assert coder.transform(x.astype(other)).dtype == other
+
+
+def test_units_do_not_matter():
+    """Sparsity is relative, so the same data in other units have the same code in those; Adam's epsilon has none."""
+    x = planted(60)[0]
+    code, larger = (VectorNetworkCoder([8, 6], **QUICK).fit_transform(x * unit) for unit in (1.0, 1024.0))
+    np.testing.assert_allclose(larger, 1024 * code, rtol=1e-2, atol=0.1)
+    back, larger = (
+        VectorNetworkCoder([8, 6], **QUICK).fit(x * unit).inverse_transform(code * unit) for unit in (1.0, 1024.0)
+    )
+    np.testing.assert_allclose(larger, 1024 * back, rtol=1e-2, atol=0.1)
+
+
+def test_the_seed_decides():
+    x = planted(40)[0]
+    first, again, other = (
+        VectorNetworkCoder(8, **(QUICK | {"random_state": seed})).fit_transform(x) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_more_atoms_than_samples(nonnegative):
+    """The rest starts at random."""
+    x = np.abs(planted(5)[0])
+    coder = VectorNetworkCoder([9, 7], nonnegative=nonnegative, **QUICK).fit(x)
+    assert np.isfinite(coder.transform(x)).all()
+    np.testing.assert_allclose(np.linalg.norm(coder.components_, axis=1), 1)
+    assert (coder.components_ >= 0).all() or not nonnegative
+    assert np.isfinite(VectorNetworkCoder(4, **QUICK).fit_transform(np.zeros((6, 3)))).all()
+
+
+def test_it_works_in_a_pipeline_and_a_search():
+    x = planted(60)[0]
+    y = (np.abs(x[:, 0]) > 0.3).astype(int)
+    search = GridSearchCV(
+        make_pipeline(VectorNetworkCoder(8, **QUICK), LogisticRegression()),
+        {"vectornetworkcoder__n_atoms": [6, (8, 4)]}, cv=2,
+    )  # fmt: skip
+    search.fit(x, y)
+    assert search.predict(x).shape == (60,)
+
+
+def test_the_fitted_network_can_be_saved(fitted, tmp_path):
+    fitted.network_.save(tmp_path / "coder.safetensors")
+    x = planted(7, seed=2)[0]
+    again = VectorNetwork.load(tmp_path / "coder.safetensors")
+    np.testing.assert_array_equal(again.settle(torch.tensor(x)).codes[-1].numpy(), fitted.transform(x))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"n_atoms": 0}, "n_atoms of layer 1 must be an integer >= 1, got 0"),
+        ({"n_atoms": [8, 2.5]}, "n_atoms of layer 2 must be an integer >= 1, got 2.5"),
+        ({"n_atoms": None}, "n_atoms of layer 1 must be an integer >= 1, got None"),
+        ({"n_atoms": []}, "atoms must name the number of atoms"),
+        ({"sparsity": -1.0}, "sparsity of layer 1 must be"),
+        ({"sparsity": [0.1, 0.1]}, "sparsity must have one entry per layer"),
+        ({"n_steps": 0}, "n_steps must be an integer >= 1, got 0"),
+        ({"batch_size": 1.5}, "batch_size must be an integer >= 1, got 1.5"),
+        ({"learning_rate": 0}, "learning_rate must be .* > 0, got 0"),
+        ({"fit_tol": -1}, "fit_tol must be .* >= 0, got -1"),
+        ({"tol": "small"}, "tol must be .*got 'small'"),
+        ({"top_k": 100}, "top_k must be .* <= 8, got 100"),
+    ],
+)
+def test_bad_settings_are_named_when_it_is_fitted(given, words):
+    coder = clone(VectorNetworkCoder(8, **QUICK)).set_params(**given)
+    with pytest.raises(ValueError, match=words):
+        coder.fit(planted(20)[0])
+
+
+def test_bad_codes_and_bad_signs(fitted):
+    with pytest.raises(ValueError, match=r"one column per atom \(12\), got shape \(3, 11\)"):
+        fitted.inverse_transform(np.zeros((3, 11)))
+    with pytest.raises(ValueError, match="Negative values in data passed to VectorNetworkCoder"):
+        VectorNetworkCoder(4, nonnegative=True, **QUICK).fit(planted(20)[0])

@@ -1,0 +1,218 @@
+"""The hash of a chapter's source: what dates its results and what does not, on a small project made for the purpose."""
+
+import ast
+import json
+import subprocess
+import sys
+
+import pytest
+
+from vnlib import chapter, paths, source
+
+MODULES = {
+    "vnlib/__init__.py": "",
+    "vnlib/fit.py": '"""Train."""\nfrom vnlib import seeding\n\n\n'
+    'def fit(x):\n    """Fit x."""\n    return x  # as it is\n',
+    "vnlib/seeding.py": "def derive(seed):\n    return seed + 1\n",
+    "vnlib/lazy.py": "def late():\n    import vnlib.deep.inner as inner\n    return inner\n",
+    "vnlib/deep/__init__.py": "WIDTH = 3\n",
+    "vnlib/deep/inner.py": "DEPTH = 2\n",
+    "vnlib/zoo/__init__.py": "from importlib import import_module\n"
+    "def build(name):\n    return import_module(f'vnlib.zoo.{name}')\n",
+    "vnlib/zoo/cnn.py": "from vnlib.zoo.base import LAYERS\n",
+    "vnlib/zoo/base.py": "LAYERS = 2\n",
+    "vnlib/named.py": "FAMILIES = {'far': 'vnlib.far:Far'}\n",
+    "vnlib/far.py": "class Far:\n    pass\n",
+    "vnlib/unused.py": "x = 1\n",
+    "vnlib/store.py": "from vnlib import unused\n",
+    "vnlib/figures/maps.py": "COLOR = 'red'\n",
+    "data_gen/__init__.py": "",
+    "data_gen/bumps.py": "WIDTH = 28\n",
+    "benchmarks/__init__.py": "",
+    "benchmarks/times.py": "from vnlib import lazy\n",
+}
+CELLS = [
+    ("parameters", "width = 2\n"),
+    (None, "import numpy as np\nfrom IPython.display import Markdown\nfrom benchmarks.times import lazy\n"),
+    (None, "from data_gen import bumps\nfrom vnlib import store, zoo, named\nfrom vnlib.figures import maps\n"),
+    (None, "from vnlib.fit import fit\ndef run(x):\n    return fit(x) * 2\n"),
+    (None, "results = chapter.grid(run, {})\n"),
+    (None, "def more():\n    return chapter.grid(lambda x: fit(x), {})\n"),
+    (None, "figure = maps.draw(results)"),
+    (None, "others = more()"),
+    (None, "Markdown('That is all.')"),
+]
+IMPORTED = {
+    "vnlib/fit.py": "return x", "vnlib/seeding.py": "seed + 1", "vnlib/lazy.py": "return inner",
+    "vnlib/deep/__init__.py": "3", "vnlib/deep/inner.py": "2", "vnlib/zoo/__init__.py": "build",
+    "vnlib/zoo/cnn.py": "LAYERS", "vnlib/zoo/base.py": "2", "vnlib/named.py": "FAMILIES", "vnlib/far.py": "Far",
+    "data_gen/bumps.py": "28", "benchmarks/times.py": "lazy",
+}  # fmt: skip
+
+
+@pytest.fixture
+def tree(tmp_path):
+    for name, text in MODULES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    write(tmp_path, CELLS)
+    return tmp_path
+
+
+def write(root, cells):
+    """The chapter's notebook, as Jupyter writes it: a cell's source is a list of lines."""
+    cells = [
+        {"cell_type": "code", "metadata": {"tags": [tag]} if tag else {}, "source": text.splitlines(keepends=True)}
+        for tag, text in cells
+    ]
+    cells.append({"cell_type": "markdown", "metadata": {}, "source": "# Prose, (not Python"})
+    (root / "fig.ipynb").write_text(json.dumps({"cells": cells}))
+
+
+def now(root):
+    return source.hash_of(root / "fig.ipynb", root)
+
+
+def edit(root, name, old, new):
+    text = (root / name).read_text()
+    assert old in text
+    (root / name).write_text(text.replace(old, new))
+
+
+def test_it_is_a_hash_of_twelve_digits(tree):
+    assert len(now(tree)) == 12 and int(now(tree), 16) >= 0 and now(tree) == now(tree)
+
+
+def test_the_closure_holds_what_is_imported_and_nothing_else(tree):
+    code = source.computing(tree / "fig.ipynb")
+    found = source.closure(source._imported(code), tree)
+    initial = {"vnlib/__init__.py", "data_gen/__init__.py", "benchmarks/__init__.py"}
+    assert {file.relative_to(tree).as_posix() for file in found.values()} == set(IMPORTED) | initial
+
+
+@pytest.mark.parametrize("name", IMPORTED)
+def test_an_edit_of_what_a_chapter_imports_dates_its_results(tree, name):
+    before = now(tree)
+    edit(tree, name, IMPORTED[name], f"{IMPORTED[name]}0")
+    assert now(tree) != before
+
+
+@pytest.mark.parametrize("name", ["vnlib/unused.py", "vnlib/store.py", "vnlib/figures/maps.py"])
+def test_an_edit_of_what_it_does_not_import_or_only_draws_with_does_not(tree, name):
+    before = now(tree)
+    (tree / name).write_text("changed = True\n")
+    assert now(tree) == before
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  # as it is", ""),
+        ('"""Fit x."""', '"""Fit x to the data."""'),
+        ('    """Fit x."""\n', ""),
+        ('"""Train."""\n', '"""Train,\n\nand say why."""\n'),
+        ("def fit(x):", "def fit(\n    x,\n):"),
+        ("return x", "return (x)"),
+        ("\n", "\r\n"),
+        ("\n\n\n", "\n\n"),
+    ],
+)
+def test_comments_docstrings_and_layout_date_nothing(tree, old, new):
+    before = now(tree)
+    edit(tree, "vnlib/fit.py", old, new)
+    assert now(tree) == before
+
+
+def test_names_of_modules_and_their_borders_count(tree):
+    before = now(tree)
+    (tree / "vnlib/far.py").rename(tree / "vnlib/near.py")
+    edit(tree, "vnlib/named.py", "vnlib.far:", "vnlib.near:")
+    assert now(tree) != before
+
+
+@pytest.mark.parametrize(
+    ("cell", "old", "new", "dates"),
+    [
+        (0, "2", "3", False),  # the settings of a run hold what was asked for
+        (1, "from IPython.display import Markdown", "from IPython.display import HTML", False),
+        (2, "from vnlib.figures import maps", "from vnlib.figures import maps as m, scatter", False),
+        (1, "import numpy", "import cupy", True),
+        (3, "* 2", "* 3", True),
+        (3, "* 2", "* 2  # twice", False),
+        (4, "{}", "{'seed': [1]}", True),
+        (5, "fit(x)", "fit(-x)", True),
+        (7, "more()", "more() or None", True),  # fills a grid by way of a function
+        (8, "That", "This", False),
+    ],
+)
+def test_the_code_of_the_notebook_counts_down_to_its_last_grid(tree, cell, old, new, dates):
+    before = now(tree)
+    tag, text = CELLS[cell]
+    assert old in text
+    write(tree, [*CELLS[:cell], (tag, text.replace(old, new)), *CELLS[cell + 1 :]])
+    assert (now(tree) != before) is dates
+
+
+def test_magics_and_broken_cells_do_no_harm(tree):
+    before = now(tree)
+    write(tree, [*CELLS, (None, "%matplotlib inline\n!ls\n"), (None, "def half(")])
+    assert now(tree) == before
+    write(tree, [CELLS[0], (None, "%matplotlib inline\n" + CELLS[1][1]), *CELLS[2:]])
+    code = source.computing(tree / "fig.ipynb")
+    assert "benchmarks.times.lazy" in source._imported(code)
+
+
+def test_a_module_in_the_middle_of_an_edit_does_no_harm(tree):
+    before = now(tree)
+    edit(tree, "vnlib/far.py", "class Far:", "class Far")
+    assert now(tree) != before
+
+
+def test_without_a_notebook_it_is_all_that_computes(tree):
+    before = source.hash_of(None, tree)
+    (tree / "vnlib/figures/maps.py").write_text("changed = True\n")
+    (tree / "vnlib/store.py").write_text("changed = True\n")
+    assert source.hash_of(None, tree) == before
+    for name in ("vnlib/unused.py", "vnlib/deep/inner.py", "data_gen/bumps.py", "benchmarks/new.py"):
+        (tree / name).write_text("changed = True\n")
+        before, last = source.hash_of(None, tree), before
+        assert before != last, name
+
+
+def test_chapters_that_share_nothing_have_hashes_of_their_own():
+    assert source.source_hash("fig1_architecture") != source.source_hash("fig2_spatial") != source.source_hash()
+    assert source.source_hash("no_such_chapter") == source.source_hash()
+
+
+def test_the_canonical_text_is_the_same_whatever_the_python():
+    """Known from its definition: fields in the order of the grammar, none that is empty, all in ASCII."""
+    tree = ast.parse('class A:\n    "doc"\n    def f(self, x=None):\n        "doc"\n        return f"é{x!r:>{self.w}}"')
+    arguments = "args=arguments(args=[arg(arg='self'), arg(arg='x')], defaults=[Constant()])"
+    width = "JoinedStr(values=[Constant(value='>'), FormattedValue(value=Attribute(value=Name(id='self', ctx=Load()), "
+    width += "attr='w', ctx=Load()), conversion=-1)])"
+    value = f"FormattedValue(value=Name(id='x', ctx=Load()), conversion=114, format_spec={width})"
+    returned = f"Return(value=JoinedStr(values=[Constant(value='\\xe9'), {value}]))"
+    function = f"FunctionDef(name='f', {arguments}, body=[{returned}])"
+    assert source.canonical(tree) == f"Module(body=[ClassDef(name='A', body=[{function}])])"
+    for node in ast.walk(tree):  # what Python 3.12 adds to a function and a class
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            node.type_params = []
+            node._fields = (*node._fields, "type_params")
+    assert source.canonical(tree) == f"Module(body=[ClassDef(name='A', body=[{function}])])"
+
+
+def test_another_process_finds_the_same_hash():
+    """Sets have no order that two processes share."""
+    code = "from vnlib import source; print(source.source_hash('fig2_spatial'))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=paths.SOURCE, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == source.source_hash("fig2_spatial")
+
+
+@pytest.mark.parametrize("name", chapter.names())
+def test_every_chapter_computes_with_modules_of_ours(name):
+    code = source.computing(paths.CHAPTERS / f"{name}.ipynb")
+    assert "chapter.grid(" in ast.unparse(code)
+    found = source.closure(source._imported(code), paths.SOURCE).keys()
+    assert any(module.startswith("data_gen.") for module in found)
+    assert any(module.startswith("vnlib.") for module in found)
+    assert not any(part in module for module in found for part in (".figures", ".claims", ".chapter", ".store"))
