@@ -88,7 +88,9 @@ def test_every_figure_has_caption_label_and_alt_text(name):
     assert drawing
     for cell in drawing:
         assert figure(cell).get("caption", "").rstrip().endswith((".", ")")), cell.id
-        assert re.fullmatch(rf"{name.split('_')[0]}-[a-z0-9-]+", figure(cell).get("name", "")), cell.id
+        start = name.split("_")[0]
+        start = f"app{start}" if len(start) == 1 else start  # an appendix
+        assert re.fullmatch(rf"{start}-[a-z0-9-]+", figure(cell).get("name", "")), cell.id
         if re.match(r"fig(ure)? *=", cell.source):
             alt = cell.metadata.mystnb.get("image", {}).get("alt", "")
             assert len(alt) > 20 and alt != figure(cell)["caption"], cell.id

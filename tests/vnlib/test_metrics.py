@@ -8,7 +8,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vnlib.metrics import coherence, jaccard, operator_rank, peak_distance
+from vnlib.metrics import (
+    coherence,
+    cumulative_coherence,
+    jaccard,
+    match_atoms,
+    operator_rank,
+    peak_distance,
+    support_recovered,
+)
 
 
 def draw(*shape: int, seed: int) -> torch.Tensor:
@@ -37,6 +45,54 @@ def test_coherence_of_known_dictionaries():
 def test_coherence_of_one_atom_is_refused():
     with pytest.raises(ValueError, match="coherence needs at least 2 atoms, got 1"):
         coherence(torch.ones(4, 1))
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 1000))
+def test_cumulative_coherence_is_the_worst_sum_of_overlaps(seed):
+    V = draw(5, 7, seed=seed)
+    gram = (V / V.norm(dim=0)).T @ (V / V.norm(dim=0))
+    rows = [sorted((abs(gram[i, j].item()) for j in range(7) if j != i), reverse=True) for i in range(7)]
+    expected = [max(sum(row[:n]) for row in rows) for n in range(1, 7)]
+    assert cumulative_coherence(V).tolist() == pytest.approx(expected)
+    assert cumulative_coherence(V)[0].item() == pytest.approx(coherence(V))
+
+
+def test_cumulative_coherence_of_equal_overlaps_grows_by_mu():
+    """In a simplex every pair has the same cosine, so that n mu is reached."""
+    simplex = torch.eye(5, dtype=torch.float64) - 0.2
+    assert cumulative_coherence(simplex).tolist() == pytest.approx([0.25, 0.5, 0.75, 1.0])
+    with pytest.raises(ValueError, match="needs at least 2 atoms, got 1"):
+        cumulative_coherence(torch.ones(4, 1))
+
+
+def test_a_support_is_recovered_only_whole():
+    planted = torch.tensor([[1.0, 0.0, -2.0, 0.0]]).expand(5, 4)
+    code = torch.tensor(
+        [[0.5, 0, 1, 0], [0.5, 0, 1, 0.01], [0.0, 0, 1, 0], [0.05, 0, -1, 0], [0.0, 0.5, 1, 0]], dtype=torch.float32
+    )
+    assert support_recovered(code, planted).tolist() == [True, False, False, True, False]
+    assert support_recovered(code, planted, threshold=0.1).tolist() == [True, True, False, False, False]
+
+
+def test_atoms_are_matched_one_to_one_whatever_their_order_and_sign():
+    V = torch.linalg.qr(draw(6, 6, seed=3)).Q
+    order = torch.tensor([4, 2, 0, 5, 1, 3])
+    cosine, index = match_atoms(-3 * V[:, order], V)
+    assert cosine.tolist() == pytest.approx([1.0] * 6)
+    assert torch.equal(order[index], torch.arange(6))
+    # Two atoms found twice cannot both stand for the same planted one.
+    cosine, _ = match_atoms(V[:, [0, 0, 1, 1, 2, 3]], V)
+    assert sorted(cosine.tolist()) == pytest.approx([0, 0, 1, 1, 1, 1], abs=1e-12)
+    with pytest.raises(ValueError, match="at least as many atoms as planted, got 3 < 6"):
+        match_atoms(V[:, :3], V)
+
+
+def test_the_assignment_maximises_the_sum_and_not_each_match():
+    planted = torch.eye(2, dtype=torch.float64)
+    found = torch.tensor([[0.8, 1.0], [0.6, 0.0]], dtype=torch.float64)  # both atoms are nearest to the first
+    cosine, index = match_atoms(found, planted)
+    assert index.tolist() == [1, 0] and cosine.tolist() == pytest.approx([1.0, 0.6])
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

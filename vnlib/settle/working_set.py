@@ -1,0 +1,276 @@
+"""The compiled loops of coordinate descent on working sets; `vnlib.settle.coordinate` says what they do.
+
+Rows are samples. The working set of a sample lists its `atoms`; w, g and `inverse` are their coefficients,
+correlations and inverse curvatures, and S their block of the Gram matrix G. `sign` is 0 where codes are >= 0, else 1.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import numba
+import numpy as np
+
+Array = np.ndarray
+
+REACH = 0.6  # an atom joins if its excess |q| - sparsity is at least this share of the largest one
+ROOM = 3  # ... and at most this many join at once, or half the working set
+INNER = 0.3  # the working set is solved to this share of the largest excess outside it
+BLOCK = 32  # lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
+
+
+def compiled(function: Callable) -> Callable:
+    """`function` in machine code, which is kept on disk where there is a folder for it."""
+    plain = inspect.unwrap(function)  # a checker of annotations may have wrapped it
+    # Sums may be reordered, and all numbers are finite: the inputs were checked.
+    fast = {"reassoc", "contract", "arcp", "nsz", "nnan", "ninf"}
+    options = {"nogil": True, "fastmath": fast, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(plain)
+    except RuntimeError:  # no folder can be written
+        return numba.njit(**options)(plain)
+
+
+@compiled
+def solve(
+    G: Array, drive: Array, energy: Array, codes: Array, gaps: Array, passes: Array,
+    lam: float, sign: float, tol: float, max_passes: int,
+) -> None:  # fmt: skip
+    """Solve every row. `codes` holds the start and becomes the result."""
+    K = G.shape[0]
+    size = min(-(-K // BLOCK), 3) * BLOCK
+    S, L = np.zeros((size, size), G.dtype), np.zeros((size, size), G.dtype)
+    vectors = np.zeros((6, K + BLOCK), G.dtype)
+    w, g, inverse = vectors[0], vectors[1], vectors[2]
+    atoms, support, marked = np.empty(K, np.int64), np.empty(K, np.int64), np.zeros(K, np.bool_)
+    q, excess = np.empty(K, G.dtype), np.empty(K, G.dtype)
+    zero = lam * 0
+    for row in range(len(drive)):
+        # np.int64(0), because numba would compile what is called with a literal 0 for that value alone.
+        n = factored = np.int64(0)
+        c, filled, done = drive[row], 0, 0
+        noise = 4 * np.finfo(G.dtype).eps * np.sqrt(energy[row])
+        for j in range(K):
+            if codes[row, j] != 0 and G[j, j] > 0:
+                atoms[n], w[n] = j, codes[row, j]
+                n += 1
+            codes[row, j] = 0
+        while True:
+            # All correlations, and the gap.
+            _correlate(G, c, atoms, w, n, q)
+            largest = zero
+            for j in range(K):
+                excess[j] = max(q[j], -sign * q[j])
+                largest = max(largest, excess[j])
+            explained, again, norm, inside = 0.0, 0.0, 0.0, zero
+            for i in range(n):
+                g[i] = q[atoms[i]]
+                explained += w[i] * c[atoms[i]]
+                again += w[i] * g[i]
+                norm += abs(w[i])
+                excess[atoms[i]] = 0
+            residual = max(energy[row] - explained - again, 0.0)  # |r|^2; x.r = energy - explained
+            along = energy[row] - explained
+            primal = 0.5 * residual + lam * norm
+            s = lam / largest if largest > lam else 1.0
+            if along < s * residual:
+                s = max(along / residual, 0.0)
+            gap = primal - s * along + 0.5 * s * s * residual
+            outside = zero
+            for j in range(K):
+                outside = max(outside, excess[j])
+            outside -= lam
+            inside = _violation(w, g, n, lam, sign)
+            if gap <= 0.999 * tol * primal or done >= max_passes or max(inside, outside) <= noise:
+                break
+            # More atoms.
+            before = n
+            if outside > 0:
+                n = _join(G, excess, lam + REACH * outside, lam + outside, ROOM + n // 2, atoms, n)
+            while n > size:
+                size *= 2
+                S, L = _wider(S, size), _wider(L, size)
+            for i in range(before, n):
+                w[i], g[i] = 0, q[atoms[i]]
+            for i in range(filled, n):
+                source = G[atoms[i]]
+                inverse[i] = 1 / source[atoms[i]]
+                for k in range(n):
+                    S[i, k] = source[atoms[k]]
+                for k in range(filled):
+                    S[k, i] = S[i, k]
+            filled = n
+            width = -(-n // BLOCK) * BLOCK
+            for k in range(n, width):
+                g[k] = 0
+            # Solve on the working set.
+            while done < max_passes:
+                _sweep(S, w, g, inverse, n, width, lam, sign)
+                factored = _newton(S, L, w, g, n, width, lam, support, factored, marked, vectors)
+                done += 1
+                norm = 0.0
+                for i in range(n):
+                    norm += abs(w[i])
+                inside = _violation(w, g, n, lam, sign)
+                if inside <= max(INNER * outside, noise) or inside * norm <= 0.5 * tol * primal:
+                    break
+        for i in range(n):
+            codes[row, atoms[i]] = w[i]
+        gaps[row], passes[row] = max(gap, 0.0), done
+
+
+@compiled
+def _wider(A: Array, size: int) -> Array:
+    wide = np.zeros((size, size), A.dtype)
+    for i in range(len(A)):
+        for k in range(len(A)):
+            wide[i, k] = A[i, k]
+    return wide
+
+
+@compiled
+def _correlate(G: Array, c: Array, atoms: Array, w: Array, n: int, q: Array) -> None:
+    """q = c - G a."""
+    for j in range(len(q)):
+        q[j] = c[j]
+    for i in range(n):
+        v, row = w[i], G[atoms[i]]
+        if v != 0:
+            for j in range(len(q)):
+                q[j] -= v * row[j]
+
+
+@compiled
+def _violation(w: Array, g: Array, n: int, lam: float, sign: float) -> float:
+    """How far the working set is from its optimality conditions: g = lam sign(w) where w != 0, else |g| <= lam."""
+    worst = lam * 0
+    for i in range(n):
+        if w[i] != 0:
+            worst = max(worst, abs(g[i] - (lam if w[i] > 0 else -lam)))
+        else:
+            worst = max(worst, max(g[i], -sign * g[i]) - lam)
+    return worst
+
+
+@compiled
+def _join(G: Array, excess: Array, low: float, high: float, room: int, atoms: Array, n: int) -> int:
+    """Append the atoms with low <= excess <= high, the largest first by 64 classes, as long as there is room."""
+    found = n
+    for j in range(len(excess)):
+        if excess[j] >= low and G[j, j] > 0:
+            atoms[found] = j
+            found += 1
+    if found <= n + room:
+        return found
+    count = np.zeros(64, np.int64)
+    scale = 63 / (high - low) if high > low else low * 0
+    for i in range(n, found):
+        count[int((excess[atoms[i]] - low) * scale)] += 1
+    last, total = 63, count[63]
+    while last > 0 and (total == 0 or total + count[last - 1] <= room):  # rounding may leave the last class empty
+        last -= 1
+        total += count[last]
+    for i in range(n, found):
+        if int((excess[atoms[i]] - low) * scale) >= last:
+            atoms[n] = atoms[i]
+            n += 1
+    return n
+
+
+@compiled
+def _sweep(S: Array, w: Array, g: Array, inverse: Array, n: int, width: int, lam: float, sign: float) -> None:
+    """One pass of coordinate descent: each coefficient goes to its minimum, g follows."""
+    zero, ahead = lam * 0, g[0]
+    for i in range(n):
+        z, t = w[i] + ahead * inverse[i], lam * inverse[i]
+        new = max(z - t, zero) - max(-sign * z - t, zero)
+        change, row = new - w[i], S[i]
+        # The next coefficient needs its g at once, before the whole of g has been written.
+        following = min(i + 1, n - 1)
+        ahead = g[following] - change * row[following]
+        if change != 0:
+            w[i] = new
+            for k in range(width):
+                g[k] -= change * row[k]
+
+
+@compiled
+def _newton(
+    S: Array, L: Array, w: Array, g: Array, n: int, width: int, lam: float,
+    support: Array, factored: int, marked: Array, vectors: Array,
+) -> int:  # fmt: skip
+    """A Newton step on the support, cut where a coefficient becomes zero. Returns the rows of L that are in use.
+
+    L L' is the Gram matrix of the support, with 1 / L_kk kept on the diagonal. Rows up to the first atom that
+    left the support are used again. Atoms that depend on earlier ones are left out: coordinate descent moves those.
+    """
+    y, z, along = vectors[3], vectors[4], vectors[5]
+    kept = 0
+    while kept < factored and w[support[kept]] != 0:
+        marked[support[kept]] = True
+        kept += 1
+    total = kept
+    for k in range(kept, factored):
+        if w[support[k]] != 0:
+            support[total] = support[k]
+            marked[support[total]] = True
+            total += 1
+    for i in range(n):
+        if w[i] != 0 and not marked[i]:
+            support[total] = i
+            total += 1
+        marked[i] = False
+    m = kept
+    for k in range(kept, total):
+        i, new = support[k], L[m]
+        row, pivot = S[i], S[i, i]
+        for r in range(m):
+            known, v = L[r], row[support[r]]
+            for t in range(r):
+                v -= known[t] * z[t]
+            z[r] = v * known[r]
+            pivot -= z[r] * z[r]
+        if pivot > 100 * np.finfo(S.dtype).eps * row[i]:
+            for t in range(m):
+                new[t] = z[t]
+            new[m] = 1 / np.sqrt(pivot)
+            support[m] = i
+            m += 1
+    # y = (L L')^-1 (g - lam sign(w)).
+    for k in range(m):
+        known, i = L[k], support[k]
+        v = g[i] - (lam if w[i] > 0 else -lam)
+        for t in range(k):
+            v -= known[t] * z[t]
+        z[k] = v * known[k]
+    for k in range(m - 1, -1, -1):
+        known = L[k]
+        y[k] = z[k] * known[k]
+        for t in range(k):
+            z[t] -= y[k] * known[t]
+    for t in range(width):
+        along[t] = 0
+    for k in range(m):
+        v, row = y[k], S[support[k]]
+        for t in range(width):
+            along[t] += v * row[t]
+    slope, curvature = lam * 0, lam * 0
+    for k in range(m):
+        i = support[k]
+        slope += y[k] * (g[i] - (lam if w[i] > 0 else -lam))
+        curvature += y[k] * along[i]
+    if slope > 0 and curvature > 0:
+        # 1 but for rounding, which this makes harmless.
+        step, emptied = slope / curvature, -1
+        for k in range(m):
+            a = w[support[k]]
+            if a * (a + step * y[k]) <= 0:
+                step, emptied = -a / y[k], support[k]
+        for k in range(m):
+            w[support[k]] += step * y[k]
+        if emptied >= 0:
+            w[emptied] = 0
+        for t in range(width):
+            g[t] -= step * along[t]
+    return m
