@@ -1,0 +1,242 @@
+"""Attention and the Vector Network side by side on the same images (VN App. B).
+
+Attention reads an image as patches and restores the hidden ones; one layer of atoms codes the image as a whole, another
+each patch by itself. `adaptive` and `rivalry` hold the measures.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vnlib import seeding
+from vnlib.baselines.attention import PatchPredictor
+from vnlib.evaluate import reconstruction_error
+from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.layer import operator
+from vnlib.learner import LocalLearner
+from vnlib.learning import atomic_hebb
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.settle import SettleConfig
+from vnlib.studies import adaptive, rivalry
+from vnlib.studies.adaptive import BATCHES, Found, idle_moved, scalars
+
+ITERATIONS = 60
+SHOWN = 32  # images whose energies are followed
+
+
+# --- Data and training ----------------------------------------------------------------------------------------------
+
+
+def to_patches(x: Float[Tensor, "batch pixels"], side: int) -> Float[Tensor, "batch tokens d"]:
+    """Square images as rows of square patches of side x side pixels, in reading order."""
+    width = round(x.shape[1] ** 0.5)
+    if width * width != x.shape[1] or width % side:
+        raise ValueError(f"side must divide the width of square images, got {side} for {x.shape[1]} pixels")
+    n, g = len(x), width // side
+    return x.reshape(n, g, side, g, side).transpose(2, 3).reshape(n, g * g, side * side)
+
+
+def from_patches(tokens: Float[Tensor, "batch tokens d"], side: int) -> Float[Tensor, "batch pixels"]:
+    """The images of `to_patches`."""
+    n, g = len(tokens), round(tokens.shape[1] ** 0.5)
+    return tokens.reshape(n, g, g, side, side).transpose(2, 3).reshape(n, -1)
+
+
+def checkerboard(tokens: int) -> Bool[Tensor, " tokens"]:
+    """Every second patch of a square grid: the ones that are hidden when models are measured."""
+    index, width = torch.arange(tokens), round(tokens**0.5)
+    return (index // width + index % width) % 2 == 1
+
+
+def train_network(
+    config: VNConfig, train: Tensor, validation: Tensor, settings: Mapping, *, seed: int, checkpoint: Path
+) -> VectorNetwork:
+    """One layer of atoms, started from samples and trained by Atomic-Hebb."""
+    network = VectorNetwork(config, seed=seed).to(train.device)
+    network.start_from_samples(train, seed=seed)
+    learner = LocalLearner(network, lr=settings["lr"], settle=SettleConfig(max_sweeps=settings["sweeps"], tol=0))
+    steps, size = settings["steps"], settings["batch_size"]
+    plan = FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4))
+    fit(
+        learner, (train,), plan, seed=seed, checkpoint=checkpoint,
+        validate=lambda: reconstruction_error(network, validation),
+    )  # fmt: skip
+    return network
+
+
+def train_predictor(
+    options: Mapping, train: Tensor, validation: Tensor, settings: Mapping, *, seed: int, checkpoint: Path
+) -> PatchPredictor:
+    """One attention layer, trained by back-propagation to restore hidden patches."""
+    model = PatchPredictor(n_tokens=train.shape[1], d_token=train.shape[2], seed=seed, **options).to(train.device)
+    hidden = checkerboard(train.shape[1]).to(train.device)[None]
+
+    @torch.no_grad()
+    def error() -> float:
+        return float(model.error(validation, hidden))
+
+    steps, size = settings["steps"], settings["batch_size"]
+    plan = FitConfig(steps=steps, batch_size=size, eval_every=max(1, steps // 8))
+    learner = GradientLearner(model, lr=settings["lr"], weight_decay=0)
+    fit(learner, (train,), plan, seed=seed, validate=error, checkpoint=checkpoint)
+    return model
+
+
+# --- What the chapter stores ----------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def descent(
+    network: VectorNetwork,
+    x: Float[Tensor, "samples pixels"],
+    model: PatchPredictor,
+    tokens: Float[Tensor, "batch tokens d"],
+    hidden: Bool[Tensor, " tokens"],
+) -> Found:
+    """Share of an energy's fall that is still to come after each iteration, medians.
+
+    settle_left: the settle of the network, sweep by sweep. hopfield_left: queries of the hidden rows, each replaced
+    again and again by the mean of the keys under its own softmax weights; iteration 1 is one attention step.
+    """
+    trace = network.settle(x, config=SettleConfig(max_sweeps=ITERATIONS, tol=0), trace=True).trace
+    energy = torch.stack([0.5 * x.square().sum(1), *trace.energy])
+    lowest = network.settle(x, config=SettleConfig(max_sweeps=20 * ITERATIONS, tol=0)).energy
+    q, keys, _ = model.attention.project(model.embed(tokens, hidden[None]))
+    beta, keys = model.attention.d_head**-0.5, keys[:, :, None].double()
+    state, fall = q[:, :, hidden].double(), []
+    for _ in range(20 * ITERATIONS):
+        fall.append(adaptive.hopfield_energy(state, keys, beta).flatten())
+        state = ((beta * keys @ state[..., None]).mT.softmax(-1) @ keys)[..., 0, :]
+    left = {"settle_left": (energy, lowest), "hopfield_left": (torch.stack(fall), fall[-1])}
+    left = {name: ((e - end) / (e[0] - end))[: ITERATIONS + 1] for name, (e, end) in left.items()}
+    return {name: (("iteration",), part.nanmedian(1).values.cpu().numpy()) for name, part in left.items()}
+
+
+def portrait(
+    network: VectorNetwork,
+    x: Float[Tensor, " pixels"],
+    model: PatchPredictor,
+    hidden: Bool[Tensor, " tokens"],
+    side: int,
+) -> Found:
+    """One image in both models: its code and weights, their spectra, and what it tells atoms and tokens to change.
+
+    shown_spectrum (matrix, index): singular values over the largest one, of the scores and the weights of the first
+    head and of the operator. shown_received, shown_part: as in `adaptive.gated_tokens`.
+    """
+    tokens, width = to_patches(x[None], side), round(x.shape[0] ** 0.5)
+    code = rivalry.settled_code(network, x[None])
+    seen = code @ network.V[0].T
+    with torch.no_grad():
+        exact = copy.deepcopy(model).double()
+        q, k, _ = exact.attention.project(exact.embed(tokens.double(), hidden[None]))
+        scores = exact.attention.scores(q, k)[0]
+        weights = exact.attention.normalise(scores)
+        restored = torch.where(hidden[:, None], model(tokens, hidden[None])[0], tokens[0])
+    matrices = (scores[0], weights[0], operator(network.layers[0], code)[0].double())
+    spectra = torch.full((len(matrices), network.V[0].shape[1]), torch.nan)
+    for row, matrix in zip(spectra, matrices, strict=True):
+        singular = torch.linalg.svdvals(matrix)[: len(row)]
+        row[: len(singular)] = singular / singular[0]
+    covered = torch.where(hidden[:, None], torch.nan, tokens[0])
+    pixels = torch.cat([x[None], from_patches(torch.stack([covered, restored]), side), seen])
+    received, part = adaptive.gated_tokens(model, tokens, hidden)
+    arrays = {
+        "shown": (("image", "y", "x"), pixels.unflatten(1, (width, width))),
+        "shown_code": (("atom",), code[0]),
+        "shown_update": (("atom",), atomic_hebb(x[None] - seen, code).norm(dim=0)),
+        "shown_weights": (("head", "query", "key"), weights),
+        "shown_received": (("head_token",), received[0]),
+        "shown_part": (("head_token",), part[0]),
+        "shown_spectrum": (("matrix", "index"), spectra),
+    }
+    return {name: (dims, value.detach().cpu().numpy()) for name, (dims, value) in arrays.items()}
+
+
+@torch.no_grad()
+def restored_error(
+    network: VectorNetwork, x: Float[Tensor, "batch pixels"], hidden: Bool[Tensor, " tokens"], side: int
+) -> float:
+    """Mean squared error of hidden patches that a network restores, settled on the visible pixels only."""
+    seen = from_patches((~hidden).to(x)[None, :, None].expand_as(to_patches(x, side)), side)
+    settled = network.settle(x * seen, config=rivalry.TIGHT, mask=seen)
+    return float((network.reconstruct(settled) - x)[seen == 0].square().mean())
+
+
+def compare(
+    image_network: VectorNetwork,
+    patch_network: VectorNetwork,
+    predictors: Mapping[str, PatchPredictor],
+    x: Float[Tensor, "batch pixels"],
+    *,
+    side: int,
+    n_ranks: int,
+    n_maps: int,
+    n_rivals: int,
+    n_understudies: int,
+    seed: int,
+) -> xr.Dataset:
+    """All measures on test images x, along `model`; what a model has not is NaN.
+
+    Models: vn_image; vn_patches; feed_forward, the control with the atoms of vn_image and no inference; the
+    predictors, of which the first is shown and takes part in `descent`. n_ranks images are looked at one by one,
+    n_maps of them for the map on all states; n_rivals atoms get a rival, n_understudies images an understudy.
+    """
+    tokens, main = to_patches(x, side), next(iter(predictors.values()))
+    hidden, settled = checkerboard(tokens.shape[1]).to(x.device), rivalry.settled_code
+    common = {"n_ranks": n_ranks, "order": image_network.config.atoms[0], "seed": seed}
+    code = settled(image_network, x)
+    threshold = rivalry.matched_threshold(image_network, x, code)
+    one_pass = partial(rivalry.feed_forward, threshold=threshold)
+    scaled = adaptive.at_best_gain(image_network, one_pass(image_network, x), x)
+    patches = tokens.flatten(0, 1)
+
+    def atoms(code: Tensor, infer: rivalry.Infer) -> Found:
+        rng = seeding.generator(seed, "rivalry")
+        found = adaptive.network_report(image_network, x, code, rows=1, **common)
+        found |= rivalry.rivalry_among_atoms(image_network, x[:64], infer, n_items=n_rivals, generator=rng)
+        return found | rivalry.understudy_of_atoms(image_network, x[:n_understudies], infer, generator=rng)
+
+    def mixing(model: PatchPredictor) -> Found:
+        rng = seeding.generator(seed, "rivalry")
+        z, rows = model.embed(tokens, hidden[None]).detach(), hidden.nonzero()[:, 0]
+        found = rivalry.rivalry_among_tokens(model.attention, z, rows, generator=rng)
+        return found | rivalry.understudy_of_tokens(model.attention, z, rows, generator=rng)
+
+    reports = {
+        "vn_image": atoms(code, settled)
+        | scalars(restored=restored_error(image_network, x, hidden, side), idle_moved=idle_moved(image_network, x[:1])),
+        "vn_patches": adaptive.network_report(
+            patch_network, patches, settled(patch_network, patches), rows=tokens.shape[1], **common
+        ),
+        "feed_forward": atoms(scaled, one_pass),
+    }
+    for name, model in predictors.items():
+        reports[name] = adaptive.attention_report(model, tokens, hidden, n_maps=n_maps, **common) | mixing(model)
+    dataset = _along_models(reports)
+    dataset = dataset.assign(descent(image_network, x[:SHOWN], main, tokens[:SHOWN], hidden))
+    dataset = dataset.assign(portrait(image_network, x[0], main, hidden, side))
+    for variable in dataset.data_vars.values():
+        variable.attrs["units"] = "1"
+    coordinates = {"batch": list(BATCHES), "similarity": list(rivalry.SIMILARITIES)}
+    coordinates |= {"iteration": np.arange(ITERATIONS + 1), "matrix": ["scores", "weights", "operator"]}
+    return dataset.assign_coords(coordinates | {"image": ["input", "visible", "restored", "reconstructed"]})
+
+
+def _along_models(reports: Mapping[str, Found]) -> xr.Dataset:
+    """One dataset with a dimension `model`; NaN where a report lacks a variable."""
+    like = {name: found for report in reports.values() for name, found in report.items()}
+    stacked = {}
+    for name, (dims, values) in like.items():
+        rows = [r[name][1] if name in r else np.full(values.shape, np.nan) for r in reports.values()]
+        stacked[name] = (("model", *dims), np.stack(rows).astype(float))
+    return xr.Dataset(stacked, {"model": list(reports)})
