@@ -12,8 +12,9 @@ Every sample is a lasso, min_a P(a) = 1/2 |x - V a|^2 + sparsity |a|_1, which is
    Newton steps on the support. A Newton step goes to the minimum for the present signs, or as far as the first
    coefficient that becomes zero, so it descends as the passes do; it ends the slow tail that coherent atoms cause.
 
-The loops are compiled by numba and run without the interpreter's lock, in as many threads as torch uses. No
-sum runs over samples, so a sample's code has the same bits in every batch and for any number of threads.
+The loops are compiled by numba and run without the interpreter's lock, in as many threads as torch uses. No sum runs
+over samples, so a sample's code has the same bits in every batch and for any number of threads, as far as BLAS gives
+V'x the same bits (`ROWS`).
 """
 
 from __future__ import annotations
