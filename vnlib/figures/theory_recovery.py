@@ -124,8 +124,8 @@ def early(r: xr.Dataset) -> plt.Figure:
         for solver, color, marker in (("ista", PALETTE[0], "o"), ("restart", PALETTE[1], "s")):
             error = r["stopped_update"].sel(data=data, solver=solver).clip(min=1e-9)
             band(axes[2], error, "sweep", color, f"{_SOLVERS[solver]}, {data}", marker, ls)
-    axes[2].set(xscale="log", yscale="log", xlabel="sweeps", ylabel="relative error", ylim=(1e-6, 5))
+    axes[2].set(xscale="log", yscale="log", xlabel="sweeps", ylabel="relative error", ylim=(1e-6, 300))
     axes[2].set_title("update of V at the stopped codes", fontsize=9)
     axes[0].legend(fontsize=8)
-    axes[2].legend(fontsize=7)
+    axes[2].legend(fontsize=7, loc="upper right")
     return fig
