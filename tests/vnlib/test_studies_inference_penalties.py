@@ -1,0 +1,53 @@
+"""Penalties at a matched count: with orthonormal atoms all of them must choose the largest correlations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from vnlib.prox import L1
+from vnlib.seeding import generator
+from vnlib.studies import inference_penalties as study
+
+SIGNED = ["l1", "elastic net", "MCP", "CEL0", "l0", "l1, then top-k", "top-k", "matching pursuit", "orthogonal m. p."]
+
+
+def problem() -> tuple[torch.Tensor, torch.Tensor]:
+    """One sample whose correlations fall by a factor from atom to atom, with changing signs."""
+    V = torch.linalg.qr(torch.randn(24, 24, generator=generator(0, "V"))).Q
+    return V, ((-0.8) ** torch.arange(24) @ V.T)[None]
+
+
+def test_orthonormal_atoms_leave_no_choice():
+    V, x = problem()
+    found = study.compare(V, x, atoms=6, sparsity=1e-3)
+    signed = found.sel(penalty=SIGNED)
+    assert np.allclose(signed["kept"], 6)
+    largest = (x @ V).square().sort(descending=True).values[0]
+    left = float(1 - largest[:6].sum() / x.square().sum())
+    assert np.allclose(signed["error_polished"], left, atol=1e-5)
+    for name in ("CEL0", "l0", "top-k", "matching pursuit", "orthogonal m. p."):  # these shrink nothing
+        assert float(found["error"].sel(penalty=name)) == pytest.approx(left, abs=1e-4)
+    for name in ("l1", "elastic net"):
+        assert float(found["error"].sel(penalty=name)) > left + 1e-3
+    assert float(found["error_polished"].sel(penalty="l1, a >= 0")) > left  # half of the atoms are of no use
+    assert float(found["time"].min()) > 0 and float(found["rest"].min()) == 1
+
+
+def test_the_weight_lies_between_the_last_atom_kept_and_the_first_one_dropped():
+    V, x = problem()
+    size = (x @ V).abs().sort(descending=True).values[0]
+    weight = study._weight(V, x, lambda s: L1(sparsity=s), 6)
+    assert float(size[6]) <= weight < float(size[5])
+
+
+def test_picks_are_the_fewest_that_do():
+    V = torch.nn.functional.normalize(torch.randn(10, 30, generator=generator(0, "coherent")), dim=0)
+    x = torch.randn(6, 10, generator=generator(1, "x"))
+    picks = study._picks(V, x, 5)
+
+    def active(k: int) -> float:
+        return float((study.matching_pursuit(V, x, k=k).code != 0).sum(1).double().mean())
+
+    assert active(picks) >= 5 > active(picks - 1)
