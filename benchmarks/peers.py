@@ -30,7 +30,7 @@ from vnlib.prox import L1, soft_threshold
 from vnlib.settle import SettleConfig, Settler
 from vnlib.settle.coordinate import coordinate_descent, gram_matrix
 
-SEARCH = 128  # samples on which tolerances are looked for; a quarter of them for numbers of iterations
+SEARCH = 128  # samples on which tolerances are looked for; an eighth of them for numbers of iterations
 MOST = 20_000  # sweeps or passes at most
 LONGEST = 3000  # iterations of plain FISTA at most
 
@@ -132,7 +132,7 @@ class PlainFista(Solver):
 
     def search(self, problem: Problem, gap: float) -> Found:
         """The iterations, a multiple of ten, after which all of the first samples have the gap."""
-        some = problem.first(SEARCH // 4)
+        some = problem.first(SEARCH // 8)
         for count, codes in enumerate(fista(some, self.prepare(some, gap)), 1):
             if count % 10 == 0:
                 gaps = relative_gap(some, codes)

@@ -65,7 +65,7 @@ def test_a_setting_is_the_loosest_that_does(name):
     found = solver.search(task, gap)
     assert float(found.gaps.max()) <= gap
     looser = found.setting - 10 if name == "fista" else 2 * found.setting
-    some = task.first(peers.SEARCH // (4 if name == "fista" else 1))
+    some = task.first(peers.SEARCH // (8 if name == "fista" else 1))
     assert looser <= gap or name == "fista"
     codes = solver.solve(solver.prepare(task, looser), some, looser, 1).dense
     assert float(relative_gap(some, codes).max()) > gap

@@ -27,16 +27,17 @@ def three(**options: object) -> study.Task:
     return study.with_reference(study.task(network(), samples(), depth=3, feedback=0.5, **options))
 
 
+class Counting(Ista):
+    count = 0
+
+    def step(self, *args):
+        self.count += 1
+        super().step(*args)
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_layer_steps_are_those_that_the_settle_takes(schedule, depth):
-    class Counting(Ista):
-        count = 0
-
-        def step(self, *args):
-            self.count += 1
-            super().step(*args)
-
     config = VNConfig(n_inputs=D, atoms=(12,) * depth, interface=(8,) * (depth - 1), sparsity=(0.1,) * depth)
     one = study.task(VectorNetwork(config, seed=0), samples(), depth=depth, feedback=0.5)
     for sweeps in (1, 4):
@@ -90,8 +91,19 @@ def test_looking_changes_nothing():
     assert settler.config == SettleConfig(method="line_search")
 
 
+@pytest.mark.parametrize(("schedule", "steps"), [("sweep", 5), ("recurrent", 3)])
+def test_the_end_is_given_a_budget_of_layer_steps(schedule, steps):
+    """Three layers: 20 steps are 4 sweeps up and down, or 6 of the recurrent schedule."""
+    one, rule = three(), Counting()
+    settler = one.settler(SettleConfig(method="ista", schedule=schedule), rule)
+    (begun,) = study.walk(settler, one.x, [1])
+    rule.count = 0
+    study.finish(settler, one.x, begun, steps=20)
+    assert rule.count == 20 // steps * steps
+
+
 def test_schedules_and_methods_end_in_the_reference():
-    found = study.schedules(network(), samples(), depths=[1, 3], betas=[0.1, 1.0], sweeps=100, kept=12, end_sweeps=2000)
+    found = study.schedules(network(), samples(), depths=[1, 3], betas=[0.1, 1.0], sweeps=100, kept=12, end_steps=6000)
     assert float(found["end_distance"].max()) < 1e-4 and float(found["end_height"].max()) < 1e-8
     assert float(found["end_gap"].max()) <= study.GAP and float(found["rises"].max()) == 0
     assert float(found["alone"].max()) < 1e-4
@@ -117,7 +129,7 @@ def test_neighbours_are_near():
 def test_starts_end_in_one_point_and_the_nearer_the_sooner():
     one = three()
     near = {"itself": one.x, "near": one.x + 1e-3}
-    options = {"random": {"random": 0.3}, "sweeps": 100, "kept": 30, "end_sweeps": 4000, "seed": 0}
+    options = {"random": {"random": 0.3}, "sweeps": 100, "kept": 30, "end_steps": 12000, "seed": 0}
     found = study.starts(one, near, study.task(network(), one.x, depth=3, feedback=0.5), **options)
     assert float(found["start_distance"].max()) < 1e-4 and float(found["start_end"].max()) < 1e-8
     assert bool(found["resumed"].all())

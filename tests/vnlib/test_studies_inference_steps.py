@@ -54,7 +54,9 @@ def test_the_first_step_may_use_the_bottom_up_constant():
 
 def test_steps_beyond_two_over_L_diverge_and_shorter_ones_do_not():
     """One atom: the error shrinks by 1 - factor per sweep, so 1 is exact and beyond 2 it grows."""
-    found = study.step_sizes([single(dictionary(6, 1), sparsity=1e-3)], factors=[0.5, 1.0, 1.9, 2.2], sweeps=200, kept=60)
+    found = study.step_sizes(
+        [single(dictionary(6, 1), sparsity=1e-3)], factors=[0.5, 1.0, 1.9, 2.2], sweeps=200, kept=60
+    )
     assert found["diverged"].values.tolist() == [[0, 0, 0, 1]]
     needed = found["step_needed"].sel(step_depth=1, level=1e-6).values
     assert needed[1] == 1 and 1 < needed[0] < needed[2] < needed[3] == np.inf
@@ -81,7 +83,7 @@ def test_a_smaller_support_allows_longer_steps():
 
 def test_accept_reject_keeps_momentum_from_rising_and_ends_in_the_same_point():
     one = pair()
-    found = study.safeguards(one, sweeps=40, end_sweeps=500)
+    found = study.safeguards(one, sweeps=40, end_steps=1500)
     rises = found["guard_rises"]
     assert float(rises.sel(safeguard="reject").max()) == 0
     assert float(rises.sel(safeguard="none", guard_solver="ista")) == 0
@@ -94,16 +96,16 @@ def test_accept_reject_keeps_momentum_from_rising_and_ends_in_the_same_point():
 
 
 def test_the_summed_energy_is_f_where_nothing_is_coupled_and_not_where_something_is():
-    alone = study.safeguards(single(dictionary(8, 6)), sweeps=40, end_sweeps=10, methods=["ista"])
+    alone = study.safeguards(single(dictionary(8, 6)), sweeps=40, end_steps=30, methods=["ista"])
     assert alone["summed_rises"].item() == 0 and np.isnan(alone["summed_stop"].item())
-    coupled = study.safeguards(pair(feedback=4.0), sweeps=40, end_sweeps=10, methods=["ista"])
+    coupled = study.safeguards(pair(feedback=4.0), sweeps=40, end_steps=30, methods=["ista"])
     assert coupled["summed_rises"].item() > 0
     assert coupled["summed_stop"].item() >= 2 and coupled["summed_height"].item() > 0
 
 
 def test_variants_count_layer_steps_and_change_no_end():
     one = pair()
-    found = study.variants(one, sweeps=60, kept=12, end_sweeps=500)
+    found = study.variants(one, sweeps=60, kept=12, end_steps=1500)
     ends = found["variant_distance"]
     assert float(ends.max()) < 1e-4
     bottom_up = found.sel(variant="bottom-up first", variant_solver="restart")

@@ -157,6 +157,9 @@ def steps(r: xr.Dataset) -> plt.Figure:
     axes[0].axvline(2, color="0.6", lw=0.8)
     axes[0].set(yscale="log", xlabel=r"step size $\eta L$", ylabel=r"sweeps to $F \leq (1 + 10^{-3}) F^*$")
     axes[0].set(xlim=(0, factor.max() + 0.3), ylim=(None, 3 * axes[0].get_ylim()[1]))
+    axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes[0].yaxis.set_major_formatter("{x:g}")
+    axes[0].yaxis.set_minor_formatter(NullFormatter())
     axes[0].legend(fontsize=8, loc="center right", bbox_to_anchor=(1, 0.6))
     for ax, depth in zip(axes[1:], depths, strict=False):
         for layer in range(1, int(depth) + 1):
@@ -170,7 +173,7 @@ def steps(r: xr.Dataset) -> plt.Figure:
         ax.axhline(1, color="0.6", lw=0.8)
         ax.set(xscale="log", xlabel="sweep", ylim=(0, None), title=stack_name(int(depth)))
         ax.title.set_fontsize(10)
-        ax.legend(fontsize=8, loc="lower right")
+        ax.legend(fontsize=7, loc="lower right", labelspacing=0.2)
     axes[1].set_ylabel(r"$\eta L$ of the line search")
     return fig
 
@@ -234,10 +237,11 @@ def limits(r: xr.Dataset) -> plt.Figure:
         x = column + 0.25 * (rng.random(len(values)) - 0.5)
         axes[0].plot(x, values, "o", color=PALETTE[3], ms=3.5, alpha=0.6)
         axes[0].plot([column - 0.2, column + 0.2], [np.median(values)] * 2, color="0.2", lw=1.5)
-    axes[0].axhline(convex, color=PALETTE[0], ls="--", lw=1, label="without a cap, worst")
+    axes[0].axhline(convex, color=PALETTE[0], ls="--", lw=1)
+    place = {"transform": axes[0].get_yaxis_transform(), "fontsize": 8, "ha": "center"}
+    axes[0].text(0.5, 1.6 * convex, "without a cap, at worst", color=PALETTE[0], **place)
     axes[0].set_xticks(range(r.sizes["cap_depth"]), [stack_name(int(d)) for d in r["cap_depth"].values])
     axes[0].set(yscale="log", ylabel="spread of F over trials / lowest F", xlim=(-0.6, r.sizes["cap_depth"] - 0.4))
-    axes[0].legend(fontsize=8, loc="center")
     axes[0].set_title("hard cap", fontsize=10)
     path = r["cap_path"].median("seed").clip(min=1e-8)
     for name, (label, color) in {

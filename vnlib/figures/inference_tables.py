@@ -79,7 +79,7 @@ def starts_sentence(r: xr.Dataset) -> str:
 
     def factor(start: str, solver: str, level: float) -> float:
         sweeps = r["start_needed"].sel(start_solver=solver, level=level).median("seed")
-        return float(sweeps.sel(start=start) / sweeps.sel(start="cold"))
+        return float((sweeps.sel(start=start) / sweeps.sel(start="cold")).where(isfinite(sweeps.sel(start="cold"))))
 
     def both(start: str) -> str:
         plain, fast = (factor(start, solver, LEVEL) for solver in ("ista", "line_search"))

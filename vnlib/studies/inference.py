@@ -108,8 +108,11 @@ def walk(
     settler.config = config
 
 
-def finish(settler: Settler, x: Float[Tensor, "batch d"], settled: Settled, *, sweeps: int) -> Settled:
-    """Go on until the relative duality gap is below `GAP`, for `sweeps` more at most."""
+def finish(settler: Settler, x: Float[Tensor, "batch d"], settled: Settled, *, steps: int) -> Settled:
+    """Go on until the relative duality gap is below `GAP`, for so many more steps on single layers at most."""
+    depth, schedule = len(settler.layers), settler.config.schedule
+    each = layer_steps(depth, schedule, 2) - layer_steps(depth, schedule, 1)
+    sweeps = max(1, steps // (each * settler.config.steps))
     every = 1 if settler.config.monotone else 10
     settler.config = replace(settler.config, criterion="gap", tol=GAP, check_every=every, max_sweeps=sweeps)
     return settler(x, settled)
@@ -139,17 +142,17 @@ def layer_steps(depth: int, schedule: str, sweeps: int) -> int:
 
 def schedules(
     network: VectorNetwork, x: Float[Tensor, "batch d"], *, depths: Sequence[int], betas: Sequence[float], sweeps: int,
-    kept: int, end_sweeps: int,
+    kept: int, end_steps: int,
 ) -> xr.Dataset:  # fmt: skip
     """Every schedule with every method, from a cold start, for stacks of these depths and weights beta of the coupling.
 
     Per (depth, beta, schedule, solver): `height` (look), (F - F*) / F* (median over samples), `needed` (level), the
-    sweeps to a height (median over samples), and after `end_sweeps` more at most, worst over samples: `end_distance`
-    of all codes from the reference, relative, `end_height`, and `end_gap`, the relative duality gap. Also `active`
-    (depth, beta, solver, look, layer), mean, in the schedule "sweep"; `steps` (depth, schedule, look), layer steps
-    done; `rises` (depth, beta, schedule), the share of plain ISTA sweeps that raise F, and `alone` (alone_solver), the
-    distance at which ADMM and coordinate descent end for one layer. A single layer has no beta: its numbers are
-    repeated.
+    sweeps to a height (median over samples), and after `end_steps` more layer steps at most, worst over samples:
+    `end_distance` of all codes from the reference, relative, `end_height`, and `end_gap`, the relative duality gap.
+    Also `active` (depth, beta, solver, look, layer), mean, in the schedule "sweep"; `steps` (depth, schedule, look),
+    layer steps done; `rises` (depth, beta, schedule), the share of plain ISTA sweeps that raise F, and `alone`
+    (alone_solver), the distance at which ADMM and coordinate descent end for one layer. A single layer has no beta:
+    its numbers are repeated.
     """
     looks = looks_at(sweeps, kept)
     shape = (len(depths), len(betas), len(SCHEDULES), len(METHODS))
@@ -177,9 +180,9 @@ def schedules(
                     heights = torch.stack(heights)
                     height[i, j, s, m] = heights.median(1).values
                     needed[i, j, s, m] = [float(sweeps_to(looks, heights, level).median()) for level in LEVELS]
-                    ends[:, i, j, s, m] = _end(one, finish(settler, one.x, settled, sweeps=end_sweeps))
+                    ends[:, i, j, s, m] = _end(one, finish(settler, one.x, settled, steps=end_steps))
             if depth == 1:
-                alone = [float(one.distance(_alone(one, name, end_sweeps).codes).max()) for name in ("admm", "cd")]
+                alone = [float(one.distance(_alone(one, name, end_steps).codes).max()) for name in ("admm", "cd")]
     cell = ("depth", "beta", "schedule", "solver")
     steps = [[[layer_steps(d, schedule, n) for n in looks] for schedule in SCHEDULES] for d in depths]
     return xr.Dataset(
@@ -239,7 +242,7 @@ def neighbours(
 
 def starts(
     one: Task, near: Mapping[str, Float[Tensor, "batch d"]], earlier: Task, *, random: Mapping[str, float], sweeps: int,
-    kept: int, end_sweeps: int, seed: int, methods: Sequence[str] = ("ista", "restart", "line_search"),
+    kept: int, end_steps: int, seed: int, methods: Sequence[str] = ("ista", "restart", "line_search"),
 ) -> xr.Dataset:  # fmt: skip
     """Cold, warm and random starts of one task in the schedule "sweep".
 
@@ -268,7 +271,7 @@ def starts(
             path = list(walk(settler, one.x, looks, codes))
             heights = torch.stack([one.height(settled.codes) for settled in path])
             needed[i, j] = [float(sweeps_to(looks, heights, level).median()) for level in LEVELS]
-            ends[:, i, j] = _end(one, finish(settler, one.x, path[-1], sweeps=end_sweeps))[:2]
+            ends[:, i, j] = _end(one, finish(settler, one.x, path[-1], steps=end_steps))[:2]
     cell = ("start", "start_solver")
     return xr.Dataset(
         {

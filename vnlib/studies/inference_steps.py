@@ -105,7 +105,7 @@ def found_steps(tasks: Sequence[Task], *, sweeps: int, kept: int) -> xr.Dataset:
 
 
 def safeguards(
-    one: Task, *, sweeps: int, end_sweeps: int, methods: Sequence[str] = ("ista", "fista", "restart")
+    one: Task, *, sweeps: int, end_steps: int, methods: Sequence[str] = ("ista", "fista", "restart")
 ) -> xr.Dataset:
     """Accept/reject on F, schedule "sweep": what it prevents, what it costs, and what the wrong energy would do.
 
@@ -132,7 +132,7 @@ def safeguards(
             rises[i, j] = _share(change > ROUNDING * energy[1:], counts)
             rejected[i, j] = _share(change == 0, counts) if monotone else 0.0
             needed[i, j], paths[i, j] = _needed(looks, heights), heights[:, 0].numpy()
-            ends[i, j] = _end(one, finish(settler, one.x, settled, sweeps=end_sweeps))[0]
+            ends[i, j] = _end(one, finish(settler, one.x, settled, steps=end_steps))[0]
         summed[:, i] = _judged_by_the_sum(one, method, sweeps)
     cell = ("guard_solver", "safeguard")
     return xr.Dataset(
@@ -166,7 +166,7 @@ def _judged_by_the_sum(one: Task, method: str, sweeps: int) -> tuple[float, floa
     return _share(rise, heights[:-1] > 1e-10), float((first[has] + 2).double().median()), float(at[has].median())
 
 
-def variants(one: Task, *, sweeps: int, kept: int, end_sweeps: int) -> xr.Dataset:
+def variants(one: Task, *, sweeps: int, kept: int, end_steps: int) -> xr.Dataset:
     """Small choices of App. C, for plain ISTA and restarted momentum, schedule "sweep".
 
     `variant_needed` (variant, variant_solver, level): layer steps to a height (median over samples);
@@ -190,7 +190,7 @@ def variants(one: Task, *, sweeps: int, kept: int, end_sweeps: int) -> xr.Datase
             heights = torch.stack([one.height(settled.codes) for settled in path])
             per_sweep = options.get("steps", 1) * layer_steps(one.depth, "sweep", 1)
             needed[i, j] = [per_sweep * n for n in _needed(looks, heights)]
-            ends[i, j] = _end(one, finish(settler, one.x, path[-1], sweeps=end_sweeps))[0]
+            ends[i, j] = _end(one, finish(settler, one.x, path[-1], steps=end_steps))[0]
     cell = ("variant", "variant_solver")
     return xr.Dataset(
         {"variant_needed": ((*cell, "level"), needed), "variant_distance": (cell, ends)},
