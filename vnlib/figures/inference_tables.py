@@ -88,8 +88,8 @@ def starts_sentence(r: xr.Dataset) -> str:
     names = [str(name) for name in r["start"].values if name != "cold"]
     late = ", ".join(f"{name} {_times(factor(name, 'ista', 1e-6))}" for name in ("noisy input", "earlier codes"))
     return (
-        f"Sweeps of plain ISTA to $10^{{-3}}$, as a factor of the cold start's: {'; '.join(map(both, names))}. To "
-        f"$10^{{-6}}$ it is {late}."
+        f"Sweeps of plain ISTA to 0.001, as a factor of the cold start's: {'; '.join(map(both, names))}. To "
+        f"0.000001 it is {late}."
     )
 
 
@@ -103,7 +103,7 @@ def guard_sentence(r: xr.Dataset) -> str:
     late = {g: _count(float(needed.sel(safeguard=g)), int(r["guard_sweep"][-1])) for g in ("none", "reject")}
     said = [
         f"FISTA raises F in {rises:.0f} % of its sweeps. With accept/reject it takes back {rejected:.1f} %, which also "
-        f"ends its momentum, and F rises in {left:.0f} %. Sweeps to $10^{{-6}}$: {late['none']} without, "
+        f"ends its momentum, and F rises in {left:.0f} %. Sweeps to 0.000001: {late['none']} without, "
         f"{late['reject']} with it. All methods end within {float(r['guard_distance'].max()):.0e} of the reference's "
         "codes, with and without (worst)."
     ]
@@ -131,9 +131,9 @@ def steps_sentence(r: xr.Dataset) -> str:
         f"layer {n}: {float(found.sel(layer=n)):.1f} ({float(allowed.sel(layer=n)):.1f})" for n in found["layer"].values
     ]
     return (
-        f"In {stack_name(deep['depth'])}, $\\eta L = 1$ takes {_count(float(sweeps.sel(factor=1.0)), most)} sweeps and "
-        f"the best fixed step, $\\eta L = {best:g}$, {_count(float(sweeps.min()), most)}; the line search takes "
-        f"{_count(line, most)}. It ends with $\\eta L$ (in brackets: $L/L_S$) of {'; '.join(layers)}."
+        f"In {stack_name(deep['depth'])}, ηL = 1 takes {_count(float(sweeps.sel(factor=1.0)), most)} sweeps and "
+        f"the best fixed step, ηL = {best:g}, {_count(float(sweeps.min()), most)}; the line search takes "
+        f"{_count(line, most)}. It ends with ηL (in brackets: L / L_S) of {'; '.join(layers)}."
     )
 
 
@@ -151,7 +151,7 @@ def limits_sentence(r: xr.Dataset) -> str:
     plain, momentum = (100 * _median(r["cap_rises"].sel(momentum=m)) for m in ("plain", "fista"))
     switched = {m: _median(r["switched"].sel(momentum=m)) for m in ("plain", "fista", "restart")}
     relu = r["relu_rises"].sel(activation="relu").median("seed")
-    rises = ", ".join(f"{100 * float(relu.sel(beta=b)):.0f} % at $\\beta$ = {b:g}" for b in r["beta"].values)
+    rises = ", ".join(f"{100 * float(relu.sel(beta=b)):.0f} % at β = {b:g}" for b in r["beta"].values)
     return (
         f"- **Hard cap.** {'; '.join(said)}. When the cap sets in after {int(r['cap_from'][-1])} sweeps instead of at "
         f"once, one layer ends {100 * to:.2g} % above the lowest trial instead of {100 * from_:.2g} %.\n"
@@ -191,7 +191,7 @@ def summary(r: xr.Dataset) -> str:
         [
             f"- **One point.** All schedules and methods end within {float(r['end_distance'].max()):.0e} of the same "
             f"codes (worst of all digits, seeds and stacks), all starts within {float(r['start_distance'].max()):.0e}.",
-            f"- **Not one speed.** To come within $10^{{-3}}$ of F, plain ISTA takes {_count(sweeps['ista'], most)} "
+            f"- **Not one speed.** To come within 0.001 of F, plain ISTA takes {_count(sweeps['ista'], most)} "
             f"sweeps in {stack_name(deep['depth'])}; {by}.",
             f"- **Warm starts** help as far as they are near: line search takes {float(warm.sel(start='cold')):.0f} "
             f"sweeps from zero, {float(warm.sel(start='noisy input')):.0f} from the codes of the same digit with "
