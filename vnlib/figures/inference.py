@@ -190,6 +190,8 @@ def starts(r: xr.Dataset) -> plt.Figure:
         }
         power = round(np.log10(level))
         _dots(ax, rows, found, xscale="log", xlabel=rf"sweeps to $(F - F^*)/F^* = 10^{{{power}}}$")
+        if not np.isfinite(needed).any():  # no start came so far: a logarithmic axis needs limits
+            ax.set_xlim(1, 10)
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.xaxis.set_major_formatter("{x:g}")
         ax.xaxis.set_minor_formatter(NullFormatter())
