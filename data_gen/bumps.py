@@ -1,7 +1,7 @@
-"""Spatial decoding: a Gaussian bump, a code of its position, a region held out (VN Sec. 4.1, App. F).
+"""Spatial decoding: a Gaussian bump, a code of its position, a region held out (FR Sec. 3.1; VN Sec. 4.1, App. F).
 
 The image is the product of two profiles, one per axis, and the code is one half per axis: whoever finds that
-structure can draw the bump at positions never seen in training. Bumps are bright on a background of 0.
+structure can draw the bump at positions never seen in training.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from numbers import Integral, Real
 import numpy as np
 import xarray as xr
 
-HOLD_OUTS = ("square", "ring", "corner")
-ENCODINGS = ("bump", "one_hot", "fourier", "scalar")
+HOLD_OUTS = ("square", "ring", "corner", "large_corner")
+ENCODINGS = ("bump", "one_hot", "fourier", "scalar", "ramp")
+POLARITIES = ("bright", "dark")
 SPLITS = ("train", "val", "id_test", "ood")
 
 
@@ -25,8 +26,11 @@ class BumpConfig:
 
     grid: pixels per side, and positions per axis. sigma: width of the bump [px].
     hold_out: the region of positions that training never sees, given for 28 px and scaled with the grid:
-        "square" 6 <= x, y <= 22; "ring" 3 <= r <= 12 px from the grid's centre; "corner" x, y >= 14.
-    encoding: "bump" (a local profile as wide as the image's), "one_hot", "fourier" or "scalar".
+        "square" 6 <= x, y <= 22; "ring" 3 <= r <= 12 px from the grid's centre; "corner" x, y >= 14;
+        "large_corner" x, y >= 10.5, which is 12 of 32.
+    encoding: "bump" (a local profile as wide as the image's), "one_hot", "fourier", "scalar" (one number in [0, 1])
+        or "ramp" (one number in px).
+    polarity: "bright" bumps on a background of 0, or "dark" ones on a background of 1, as in FR.
     n_frequencies: of the Fourier code, which has twice as many entries per axis.
     split_seed: shuffles the other positions into train, val and id_test, about 80/10/10.
     """
@@ -35,6 +39,7 @@ class BumpConfig:
     sigma: float = 2.0
     hold_out: str = "square"
     encoding: str = "bump"
+    polarity: str = "bright"
     n_frequencies: int = 14
     split_seed: int = 0
 
@@ -45,6 +50,7 @@ class BumpConfig:
         _number("sigma", self.sigma, (0, self.grid), integer=False)
         _choice("hold_out", self.hold_out, HOLD_OUTS)
         _choice("encoding", self.encoding, ENCODINGS)
+        _choice("polarity", self.polarity, POLARITIES)
         # Frequencies above `grid` repeat the lower ones at whole positions.
         highest = self.grid if self.encoding == "fourier" else math.inf
         _number("n_frequencies", self.n_frequencies, (1, highest), integer=True)
@@ -63,42 +69,44 @@ def make(config: BumpConfig) -> xr.Dataset:
     """
     axis = np.arange(config.grid)
     row, column = (a.ravel() for a in np.meshgrid(axis, axis, indexing="ij"))
-    half = _encode(config)
-    profile = _profile(config)
-    image = profile[row][:, :, None] * profile[column][:, None, :]
+    return _dataset(config, column, row, f"Gaussian bumps, {config.hold_out} held out")
+
+
+def scattered(config: BumpConfig, n: int, *, seed: int) -> xr.Dataset:
+    """As `make`, at `n` positions drawn uniformly from the plane [0, grid - 1]^2 instead of those of the grid.
+
+    Raises ValueError for the one-hot code, which knows whole positions only.
+    """
+    _number("n", n, (10, 1_000_000), integer=True)
+    _number("seed", seed, (0, math.inf), integer=True)
+    if config.encoding == "one_hot":
+        raise ValueError("encoding must not be 'one_hot' for positions between the pixels")
+    x, y = np.random.default_rng(seed).uniform(0, config.grid - 1, size=(2, n))
+    return _dataset(config, x, y, f"Gaussian bumps between the pixels, {config.hold_out} held out")
+
+
+def stripes(config: BumpConfig) -> xr.Dataset:
+    """The 2 grid stripes of FR App. E: one bright or dark line per column and one per row, as wide as the bumps.
+
+    The code has only the stripe's own half; the other one is empty, which the paper leaves open and is chosen here:
+    zeros, or -1 for the codes of one number, where 0 is a position. Variables: place (stripe) [px],
+    orientation (stripe), "vertical" (a column, x given) or "horizontal"; code and image as in `make`.
+    """
+    axis = np.arange(config.grid)
+    half, profile = _encode(config, axis), _profile(config, axis)
+    empty = np.full_like(half, -1.0 if config.encoding in ("scalar", "ramp") else 0.0)
+    line = np.broadcast_to(profile[:, None, :], (config.grid,) * 3)  # place, y, x
     variables = {
-        "position_x": ("position", column, {"units": "px", "long_name": "column of the bump's centre"}),
-        "position_y": ("position", row, {"units": "px", "long_name": "row of the bump's centre"}),
+        "place": ("stripe", np.tile(axis, 2), {"units": "px", "long_name": "column or row of the stripe"}),
+        "orientation": ("stripe", np.repeat(["vertical", "horizontal"], config.grid), {"units": "1"}),
         "code": (
-            ("position", "code"),
-            np.concatenate([half[column], half[row]], axis=1).astype(np.float32),
-            {"units": "1", "long_name": f"{config.encoding} code of the position"},
+            ("stripe", "code"),
+            np.block([[half, empty], [empty, half]]).astype(np.float32),
+            {"units": "1", "long_name": f"{config.encoding} code of the stripe"},
         ),
-        "image": (
-            ("position", "y", "x"),
-            image.astype(np.float32),
-            {"units": "1", "long_name": "brightness, 1 at the centre of the bump"},
-        ),
-        "split": (
-            "position",
-            _split(config, column, row),
-            {"units": "1", "long_name": "set of the position"},
-        ),
+        "image": (("stripe", "y", "x"), _paint(config, np.concatenate([line, line.swapaxes(1, 2)])), _BRIGHTNESS),
     }
-    coordinates = {
-        "code_axis": (
-            "code",
-            np.repeat(["x", "y"], half.shape[1]),
-            {"units": "1", "long_name": "axis coded"},
-        ),
-        "x": ("x", axis, {"units": "px", "long_name": "column"}),
-        "y": ("y", axis, {"units": "px", "long_name": "row"}),
-    }
-    attrs = {
-        "title": f"Gaussian bumps, {config.hold_out} held out",
-        "config": json.dumps(asdict(config)),
-    }
-    return xr.Dataset(variables, coordinates, attrs)
+    return xr.Dataset(variables, _pixels(config), {"title": "stripes", "config": json.dumps(asdict(config))})
 
 
 def subset(ds: xr.Dataset, *splits: str) -> xr.Dataset:
@@ -112,27 +120,77 @@ def subset(ds: xr.Dataset, *splits: str) -> xr.Dataset:
 
 def blank_mse(ds: xr.Dataset, *splits: str) -> float:
     """Mean squared error of an empty image on `splits`: the score of a model that draws nothing."""
-    return float(np.square(subset(ds, *splits)["image"].values, dtype=np.float64).mean())
+    background = float(json.loads(ds.attrs["config"])["polarity"] == "dark")
+    return float(np.square(subset(ds, *splits)["image"].values - background, dtype=np.float64).mean())
 
 
-def _profile(config: BumpConfig) -> np.ndarray:
-    """exp(-(k - x)^2 / (2 sigma^2)) for all x (rows) and k (columns), in float64."""
+_BRIGHTNESS = {"units": "1", "long_name": "brightness, 1 away from the background at the centre"}
+
+
+def _dataset(config: BumpConfig, x: np.ndarray, y: np.ndarray, title: str) -> xr.Dataset:
+    """Codes, images and splits of the positions (x, y)."""
+    code = np.concatenate([_encode(config, x), _encode(config, y)], axis=1)
+    variables = {
+        "position_x": ("position", x, {"units": "px", "long_name": "column of the bump's centre"}),
+        "position_y": ("position", y, {"units": "px", "long_name": "row of the bump's centre"}),
+        "code": (
+            ("position", "code"),
+            code.astype(np.float32),
+            {"units": "1", "long_name": f"{config.encoding} code of the position"},
+        ),
+        "image": (
+            ("position", "y", "x"),
+            _paint(config, _profile(config, y)[:, :, None] * _profile(config, x)[:, None, :]),
+            _BRIGHTNESS,
+        ),
+        "split": (
+            "position",
+            _split(config, x, y),
+            {"units": "1", "long_name": "set of the position"},
+        ),
+    }
+    coordinates = _pixels(config) | {
+        "code_axis": (
+            "code",
+            np.repeat(["x", "y"], code.shape[1] // 2),
+            {"units": "1", "long_name": "axis coded"},
+        )
+    }
+    return xr.Dataset(variables, coordinates, {"title": title, "config": json.dumps(asdict(config))})
+
+
+def _pixels(config: BumpConfig) -> dict[str, tuple]:
+    axis = np.arange(config.grid)
+    return {
+        "x": ("x", axis, {"units": "px", "long_name": "column"}),
+        "y": ("y", axis, {"units": "px", "long_name": "row"}),
+    }
+
+
+def _paint(config: BumpConfig, shape: np.ndarray) -> np.ndarray:
+    """What stands out from 0, in the polarity asked for, as float32."""
+    return (1 - shape if config.polarity == "dark" else shape).astype(np.float32)
+
+
+def _profile(config: BumpConfig, x: np.ndarray) -> np.ndarray:
+    """exp(-(k - x)^2 / (2 sigma^2)) for all places x (rows) and pixels k (columns), in float64."""
     k = np.arange(config.grid)
     with np.errstate(over="ignore"):  # a very narrow bump: exp(-inf) = 0 is right
-        return np.exp(-0.5 * np.square((k - k[:, None]) / config.sigma))
+        return np.exp(-0.5 * np.square((k - x[:, None]) / config.sigma))
 
 
-def _encode(config: BumpConfig) -> np.ndarray:
-    """The code of every position of one axis, (grid, entries per axis), in float64."""
-    x = np.arange(config.grid)[:, None]
+def _encode(config: BumpConfig, x: np.ndarray) -> np.ndarray:
+    """The code of places x of one axis, (places, entries per axis), in float64."""
     if config.encoding == "bump":
-        return _profile(config)
+        return _profile(config, x)
     if config.encoding == "one_hot":
-        return np.eye(config.grid)
+        return np.eye(config.grid)[x]
     if config.encoding == "scalar":
-        return x / (config.grid - 1)
+        return x[:, None] / (config.grid - 1)
+    if config.encoding == "ramp":
+        return x[:, None].astype(np.float64)
     # The lowest frequency spans half a period, so the two ends of the grid are not neighbours.
-    phase = np.pi * x * np.arange(1, config.n_frequencies + 1) / config.grid
+    phase = np.pi * x[:, None] * np.arange(1, config.n_frequencies + 1) / config.grid
     return np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
 
 
@@ -143,6 +201,8 @@ def _held_out(config: BumpConfig, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.all([(6 * n <= 28 * a) & (28 * a <= 22 * n) for a in (x, y)], axis=0)
     if config.hold_out == "corner":
         return (2 * x >= n) & (2 * y >= n)
+    if config.hold_out == "large_corner":
+        return (8 * x >= 3 * n) & (8 * y >= 3 * n)
     diameter_squared = 28**2 * (np.square(2 * x - (n - 1)) + np.square(2 * y - (n - 1)))
     return ((6 * n) ** 2 <= diameter_squared) & (diameter_squared <= (24 * n) ** 2)
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import torch
 from data_gen import bumps
 from vnlib import evaluate, greedy, masked
-from vnlib.baselines import BASELINES
+from vnlib.baselines.registry import BASELINES
 from vnlib.fit import FitConfig, fit
 from vnlib.models.decoders import train_decoder
 from vnlib.learner import LocalLearner

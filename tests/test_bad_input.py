@@ -14,7 +14,8 @@ import torch
 import xarray as xr
 
 from data_gen import bumps, mnist
-from vnlib import baselines, book, chapter, claims, cli, store
+from vnlib import book, chapter, claims, cli, store
+from vnlib.baselines import registry
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.learner import LocalLearner
 from vnlib.models.decoders import build_vn, train_decoder
@@ -82,7 +83,7 @@ def trained(**changes: object) -> Call:
 
 def fitted(*data: torch.Tensor) -> Call:
     def call(tmp, patch):
-        model = baselines.build("mlp", n_inputs=6, image_shape=(3, 3), seed=0, hidden=(4,))
+        model = registry.build("mlp", n_inputs=6, image_shape=(3, 3), seed=0, hidden=(4,))
         return fit(GradientLearner(model, lr=0.1), data, FitConfig(steps=1), seed=0, validate=lambda: 1.0)
 
     return call
@@ -90,7 +91,7 @@ def fitted(*data: torch.Tensor) -> Call:
 
 def foreign_checkpoint(tmp, patch):
     """A run that finds the checkpoint of another."""
-    model = baselines.build("mlp", n_inputs=6, image_shape=(3, 3), seed=0, hidden=(4,))
+    model = registry.build("mlp", n_inputs=6, image_shape=(3, 3), seed=0, hidden=(4,))
     (tmp / "fit.safetensors").write_bytes(b"not a checkpoint")
     data = (torch.rand(4, 6), torch.rand(4, 3, 3))
     fit(GradientLearner(model, lr=0.1), data, FitConfig(steps=1), seed=0, validate=lambda: 1.0,
@@ -290,7 +291,7 @@ MISTAKES: dict[str, tuple[type[BaseException], Call, tuple[str, ...]]] = {
         ("fit.safetensors", "not a readable checkpoint", "delete it"),
     ),
     "unknown baseline": (
-        ValueError, made(baselines.build, "gan", n_inputs=2, image_shape=(3, 3), seed=0), ("'gan'", "'cnn'", "'vae'"),
+        ValueError, made(registry.build, "gan", n_inputs=2, image_shape=(3, 3), seed=0), ("'gan'", "'cnn'", "'vae'"),
     ),
     "unknown streams": (
         ValueError, made(build_vn, n_inputs=6, image_shape=(3, 3), seed=0, streams="both"),

@@ -21,7 +21,8 @@ import pytest
 from click.testing import CliRunner
 from papermill.cli import papermill as papermill_command
 
-from vnlib import baselines, chapter, claims, paths, store
+from vnlib import chapter, claims, paths, store
+from vnlib.baselines import registry
 from vnlib.models.decoders import build_vn
 
 NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*.ipynb"))
@@ -151,7 +152,7 @@ def test_every_model_of_fig2_can_be_built_with_every_trial():
                 options.pop("learn_dictionary", None)
                 build_vn(**size, **options)
             else:
-                baselines.build(model["family"], **size, **options)
+                registry.build(model["family"], **size, **options)
 
 
 def test_settings_of_a_profile_lie_over_those_of_the_chapter():

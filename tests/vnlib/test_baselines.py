@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch.distributions import Normal, kl_divergence
 
-from vnlib.baselines import BASELINES, build, n_parameters
 from vnlib.baselines.autoencoders import kl_to_standard_normal
-from vnlib.baselines.base import check_hidden
+from vnlib.baselines.base import check_hidden, n_parameters
+from vnlib.baselines.registry import BASELINES, build
 
 SMALL = {
     "cnn": {"width": 8, "depth": 2},
@@ -43,6 +43,15 @@ every_baseline = pytest.mark.parametrize("name", BASELINES)
 
 def test_every_family_is_tested():
     assert set(SMALL) == set(BASELINES)
+
+
+@pytest.mark.parametrize("side", [8, 20, 32])
+def test_cnn_draws_other_sizes(side):
+    model = build("cnn", n_inputs=3, image_shape=(side, side), seed=0, width=2, depth=3)
+    assert model(torch.rand(2, 3)).shape == (2, side, side)
+    h = 2
+    counted = (side // 4) ** 2 * 3 * h + h + 2 * (16 * h * h + h) + (9 * h * h + h) + 9 * h + 1
+    assert n_parameters(model) == counted
 
 
 @every_baseline
@@ -267,7 +276,8 @@ def test_eight_samples_can_be_overfitted(name):
     [
         ("cnn", {"depth": 1}, r"depth must be an integer >= 2, got 1"),
         ("cnn", {"width": 0}, r"width must be an integer >= 1, got 0"),
-        ("cnn", {"image_shape": (32, 32)}, r"image_shape must be \(28, 28\).*got \(32, 32\)"),
+        ("cnn", {"image_shape": (30, 30)}, r"image_shape must be \(n, n\) with n divisible by 4.*got \(30, 30\)"),
+        ("cnn", {"image_shape": (28, 32)}, r"image_shape must be \(n, n\).*got \(28, 32\)"),
         ("mlp", {"image_shape": (28, 0)}, r"image_shape must be an integer >= 1, got 0"),
         ("mlp", {"n_inputs": 0}, r"n_inputs must be an integer >= 1, got 0"),
         ("mlp", {"hidden": (16, -1)}, r"hidden must be an integer >= 1, got -1"),

@@ -18,7 +18,8 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import vnlib
-from vnlib import baselines, fit, seeding
+from vnlib import fit, seeding
+from vnlib.baselines import registry
 from vnlib.fit import FitConfig, GradientLearner
 from vnlib.learner import LocalLearner
 from vnlib.models.decoders import build_vn
@@ -58,7 +59,7 @@ def make_learner(kind: str, seed: int = 0):
     """A fresh learner, its data, and its validation."""
     if kind in ("mlp", "vae"):
         options = {"hidden": (8,)} | ({"latent": 3} if kind == "vae" else {})
-        model = baselines.build(kind, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=seed, **options)
+        model = registry.build(kind, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=seed, **options)
         return GradientLearner(model, lr=1e-2), (X, Y), lambda: float((model(X) - Y).square().mean().detach())
     if kind == "buffers":
         model = WithBuffers(seed)

@@ -1,4 +1,4 @@
-"""Train any decoder of positions into images by name: the Vector Networks here, the baselines of `vnlib.baselines`."""
+"""Train any decoder of positions into images by name: the Vector Networks here, the baselines of its registry."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vnlib import baselines, checks
+from vnlib import checks
+from vnlib.baselines import registry
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.models.spatial import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
 
 Pair = tuple[Tensor, Tensor]
-FAMILIES = ("vn", *baselines.BASELINES)
+FAMILIES = ("vn", *registry.BASELINES)
 
 
 def train_decoder(
@@ -35,7 +36,7 @@ def train_decoder(
 ) -> nn.Module:
     """A decoder trained on (codes, images), at its best step on the validation pair.
 
-    family: "vn" or a name in `vnlib.baselines`; options: what that family's constructor takes (for "vn" see
+    family: "vn" or a name in `vnlib.baselines.registry`; options: what that family's constructor takes (for "vn" see
     `build_vn`). consolidation: further updates of a VN's readouts alone, on codes settled once. workdir: checkpoints.
     Raises ValueError for an unknown family or option.
     """
@@ -43,7 +44,7 @@ def train_decoder(
     device, (n_inputs, image_shape) = train[0].device, (train[0].shape[1], tuple(train[1].shape[1:]))
     config = FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4)))
     if family != "vn":
-        built = baselines.build(family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options)
+        built = registry.build(family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options)
         model = built.to(device)
         fit(GradientLearner(model, lr=lr), train, config, seed=seed,
             validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors")  # fmt: skip

@@ -1,0 +1,43 @@
+"""Baselines that decode a code into an image, by name."""
+
+from __future__ import annotations
+
+import inspect
+
+import torch
+
+from vnlib import checks
+from vnlib.baselines.autoencoders import VAE, SparseAutoencoder
+from vnlib.baselines.base import Baseline
+from vnlib.baselines.bilinear import BilinearDecoder
+from vnlib.baselines.cnn import CNN
+from vnlib.baselines.factorised import FactorisedDecoder
+from vnlib.baselines.mlp import MLP
+
+BASELINES: dict[str, type[Baseline]] = {
+    "cnn": CNN,
+    "mlp": MLP,
+    "sparse_autoencoder": SparseAutoencoder,
+    "vae": VAE,
+    "factorised": FactorisedDecoder,
+    "bilinear": BilinearDecoder,
+}
+
+
+def build(name: str, *, n_inputs: int, image_shape: tuple[int, int], seed: int, **options: object) -> Baseline:
+    """The baseline `name`, its initial weights fixed by `seed`; the global random state is left as it was.
+
+    It is built on the CPU, so that the weights do not depend on the device it is moved to. Raises ValueError
+    for an unknown name or option and for a value out of range.
+    """
+    checks.choice("name", name, BASELINES)
+    family = BASELINES[name]
+    allowed = sorted(set(inspect.signature(family).parameters) - {"n_inputs", "image_shape"})
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise ValueError(f"{name} has no option {', '.join(unknown)}; its options are {', '.join(allowed)}")
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        # torch.manual_seed would also reseed the GPUs, which fork_rng(devices=[]) does not restore.
+        torch.default_generator.manual_seed(seed)
+        return family(n_inputs=n_inputs, image_shape=image_shape, **options)
+
