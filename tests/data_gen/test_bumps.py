@@ -230,3 +230,93 @@ def test_unknown_splits_are_named(ds):
         bumps.subset(ds, "train", "test")
     with pytest.raises(ValueError, match="got none"):
         bumps.blank_mse(ds)
+
+
+# Dark bumps, positions between the pixels, stripes
+
+
+def test_dark_bumps_are_one_minus_the_bright_ones(ds):
+    dark = bumps.make(BumpConfig(polarity="dark"))
+    np.testing.assert_allclose(dark["image"], 1 - ds["image"], atol=1e-7)
+    xr.testing.assert_equal(dark["code"], ds["code"])
+    assert bumps.blank_mse(dark, "ood") == pytest.approx(bumps.blank_mse(ds, "ood"), rel=1e-6)
+
+
+def test_blank_error_is_the_energy_of_the_gaussian():
+    """Bumps far from the edge: sum of exp(-r^2 / sigma^2) over the pixels is pi sigma^2."""
+    for polarity in bumps.POLARITIES:
+        found = bumps.blank_mse(bumps.make(BumpConfig(sigma=1.0, polarity=polarity)), "ood")
+        assert found == pytest.approx(np.pi / 784, rel=1e-3)
+
+
+def test_large_corner_begins_at_12_of_32():
+    ds = bumps.make(BumpConfig(grid=32, sigma=1.5, hold_out="large_corner"))
+    held = (ds["position_x"] >= 12) & (ds["position_y"] >= 12)
+    np.testing.assert_array_equal(ds["split"] == "ood", held)
+    assert int(held.sum()) == 400
+
+
+def test_the_ramp_is_the_position_in_pixels(ds):
+    code = bumps.make(BumpConfig(encoding="ramp"))["code"].values
+    np.testing.assert_array_equal(code, np.stack([ds["position_x"], ds["position_y"]], 1))
+
+
+@pytest.mark.parametrize("encoding", ["bump", "fourier", "scalar", "ramp"])
+def test_scattered_bumps_at_whole_positions_are_those_of_the_grid(encoding, monkeypatch):
+    config = BumpConfig(grid=12, encoding=encoding, n_frequencies=5, hold_out="ring")
+    grid = bumps.make(config)
+
+    class Whole:
+        def uniform(self, low, high, size):
+            assert (low, high, size) == (0, 11, (2, 144))
+            return np.stack([grid["position_x"], grid["position_y"]]).astype(float)
+
+        def permutation(self, values):
+            return np.random.RandomState(0).permutation(values)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Whole())
+    found = bumps.scattered(config, 144, seed=0)
+    np.testing.assert_allclose(found["code"], grid["code"], rtol=1e-6)
+    np.testing.assert_allclose(found["image"], grid["image"], rtol=1e-6)
+    np.testing.assert_array_equal(found["split"] == "ood", grid["split"] == "ood")
+
+
+def test_scattered_bumps_fill_the_plane_and_repeat_with_the_seed():
+    first, again, other = (bumps.scattered(BumpConfig(), 500, seed=s) for s in (3, 3, 4))
+    xr.testing.assert_identical(first, again)
+    x, y = first["position_x"].values, first["position_y"].values
+    assert not np.array_equal(x, other["position_x"].values)
+    assert x.min() >= 0 and x.max() <= 27 and np.abs(x - x.round()).max() > 0.4
+    np.testing.assert_array_equal(first["split"] == "ood", (6 <= x) & (x <= 22) & (6 <= y) & (y <= 22))
+    with pytest.raises(ValueError, match="must not be 'one_hot'"):
+        bumps.scattered(BumpConfig(encoding="one_hot"), 500, seed=0)
+    with pytest.raises(ValueError, match="n must be an integer >= 10"):
+        bumps.scattered(BumpConfig(), 9, seed=0)
+
+
+@pytest.mark.parametrize("polarity", bumps.POLARITIES)
+def test_two_crossing_stripes_multiply_to_a_bump(polarity):
+    config = BumpConfig(grid=16, polarity=polarity)
+    lines, grid = bumps.stripes(config), bumps.make(config)
+    assert lines.sizes["stripe"] == 32
+    shape = lines["image"].values if polarity == "bright" else 1 - lines["image"].values
+    vertical, horizontal = shape[:16], shape[16:]
+    assert np.ptp(vertical, axis=1).max() == 0 and np.ptp(horizontal, axis=2).max() == 0
+    bump = position(grid, 5, 9)["image"].values
+    crossed = vertical[5] * horizontal[9]
+    np.testing.assert_allclose(crossed, bump if polarity == "bright" else 1 - bump, atol=1e-6)
+    assert lines["place"].values.tolist() == [*range(16), *range(16)]
+    assert set(lines["orientation"].values[:16]) == {"vertical"}
+
+
+@pytest.mark.parametrize(
+    ("encoding", "empty"), [("bump", 0), ("one_hot", 0), ("fourier", 0), ("ramp", -1), ("scalar", -1)]
+)
+def test_a_stripe_is_told_by_one_half_of_the_code(encoding, empty):
+    config = BumpConfig(encoding=encoding)
+    lines, grid = bumps.stripes(config), bumps.make(config)
+    half = grid.sizes["code"] // 2
+    code = lines["code"].values
+    assert (code[:28, half:] == empty).all() and (code[28:, :half] == empty).all()
+    np.testing.assert_array_equal(code[:28, :half], grid["code"].values[:28, :half])  # x runs fastest
+    np.testing.assert_array_equal(code[28:, half:], grid["code"].values[::28, half:])
