@@ -287,7 +287,7 @@ def test_scattered_bumps_fill_the_plane_and_repeat_with_the_seed():
     x, y = first["position_x"].values, first["position_y"].values
     assert not np.array_equal(x, other["position_x"].values)
     assert x.min() >= 0 and x.max() <= 27 and np.abs(x - x.round()).max() > 0.4
-    np.testing.assert_array_equal(first["split"] == "ood", (6 <= x) & (x <= 22) & (6 <= y) & (y <= 22))
+    np.testing.assert_array_equal(first["split"] == "ood", (x >= 6) & (x <= 22) & (y >= 6) & (y <= 22))
     with pytest.raises(ValueError, match="must not be 'one_hot'"):
         bumps.scattered(BumpConfig(encoding="one_hot"), 500, seed=0)
     with pytest.raises(ValueError, match="n must be an integer >= 10"):
