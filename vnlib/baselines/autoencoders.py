@@ -1,6 +1,6 @@
-"""Decoders through a regularised latent: sparse activity, or a Gaussian with a prior.
+"""Decoders through a regularised latent (sparse activity, or a Gaussian with a prior), and images in, images out.
 
-Both weigh their penalty against the *summed* pixel error: times n_pixels, the loss reads
+The first two weigh their penalty against the *summed* pixel error: times n_pixels, the loss reads
 `|y - y_hat|^2 + weight * penalty` per sample, so that a weight means the same at every image size.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
 from vnlib import checks
 from vnlib.baselines.base import Baseline, check_hidden, perceptron
@@ -109,6 +109,45 @@ class VAE(Baseline):
         noise = torch.randn(mean.shape, generator=generator, device=generator.device, dtype=mean.dtype)
         z = mean + (0.5 * log_variance).exp() * noise.to(mean.device)
         return self.decode(z), self.beta * kl_to_standard_normal(mean, log_variance).mean() / self.n_pixels
+
+
+class ConvAutoencoder(Baseline):
+    """Image -> image by convolutions; a code is an image, row by row (entangled input, VN App. F).
+
+    latent=None: four 3 x 3 convolutions at full size, `width` channels, a ReLU between: no bottleneck, and the same
+    map at every pixel. Otherwise two strided convolutions (k4 s2 p1), a dense layer to `latent` numbers, and the way
+    back.
+    """
+
+    def __init__(
+        self, *, n_inputs: int, image_shape: tuple[int, int], width: int = 16, latent: int | None = None
+    ) -> None:
+        """Raises ValueError unless `n_inputs` is the number of pixels; a latent needs sides divisible by 4."""
+        super().__init__(n_inputs=n_inputs, image_shape=image_shape)
+        if n_inputs != self.n_pixels:
+            raise ValueError(f"n_inputs must be the number of pixels, {self.n_pixels}, got {n_inputs}")
+        checks.number("width", width, low=1, integer=True)
+        if latent is None:
+            layers = [nn.Conv2d(1, width, 3, padding=1)]
+            for into in (width, width, 1):
+                layers += [nn.ReLU(), nn.Conv2d(width, into, 3, padding=1)]
+        else:
+            checks.number("latent", latent, low=1, integer=True)
+            if any(side % 4 for side in self.image_shape):
+                raise ValueError(f"image_shape must have sides divisible by 4 with a latent, got {self.image_shape}")
+            small = (width, *(side // 4 for side in self.image_shape))
+            n = small[0] * small[1] * small[2]
+            layers = [
+                nn.Conv2d(1, width, 4, 2, padding=1), nn.ReLU(),
+                nn.Conv2d(width, width, 4, 2, padding=1), nn.ReLU(),
+                nn.Flatten(), nn.Linear(n, latent), nn.Linear(latent, n), nn.ReLU(), nn.Unflatten(1, small),
+                nn.ConvTranspose2d(width, width, 4, 2, padding=1), nn.ReLU(),
+                nn.ConvTranspose2d(width, 1, 4, 2, padding=1),
+            ]  # fmt: skip
+        self.layers = nn.Sequential(*layers)
+
+    def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
+        return self.layers(x.unflatten(1, (1, *self.image_shape))).squeeze(1)
 
 
 def kl_to_standard_normal(

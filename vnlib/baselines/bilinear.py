@@ -38,6 +38,11 @@ class BilinearDecoder(Baseline):
         self.Q = nn.Linear(n_units, height, bias=False)
         self.U = nn.Linear(n_units, width, bias=False)
 
+    @property
+    def readouts(self) -> tuple[nn.Module, ...]:
+        """The last, linear layers."""
+        return self.Q, self.U
+
     def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
         units = self.encoder(x)
         return torch.einsum("bh,bw->bhw", self.Q(units), self.U(units))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from vnlib import checks
 from vnlib.baselines.base import Baseline, perceptron
@@ -31,8 +31,17 @@ class FactorisedDecoder(Baseline):
         self.f = perceptron([n_inputs // 2, *inner, rank * width])
         self.g = perceptron([n_inputs // 2, *inner, rank * height])
 
-    def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
+    @property
+    def readouts(self) -> tuple[nn.Module, ...]:
+        """The last, linear layers."""
+        return self.g[-1], self.f[-1]
+
+    def streams(
+        self, x: Float[Tensor, "batch d"]
+    ) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
+        """What the `rank` streams draw: stream r the image rows[:, r, :, None] * columns[:, r, None, :]."""
         code_x, code_y = x.chunk(2, dim=1)
-        columns = self.f(code_x).unflatten(1, (self.rank, -1))
-        rows = self.g(code_y).unflatten(1, (self.rank, -1))
-        return torch.einsum("brh,brw->bhw", rows, columns)
+        return self.g(code_y).unflatten(1, (self.rank, -1)), self.f(code_x).unflatten(1, (self.rank, -1))
+
+    def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
+        return torch.einsum("brh,brw->bhw", *self.streams(x))

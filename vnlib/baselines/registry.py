@@ -7,7 +7,7 @@ import inspect
 import torch
 
 from vnlib import checks
-from vnlib.baselines.autoencoders import VAE, SparseAutoencoder
+from vnlib.baselines.autoencoders import VAE, ConvAutoencoder, SparseAutoencoder
 from vnlib.baselines.base import Baseline
 from vnlib.baselines.bilinear import BilinearDecoder
 from vnlib.baselines.cnn import CNN
@@ -19,6 +19,7 @@ BASELINES: dict[str, type[Baseline]] = {
     "mlp": MLP,
     "sparse_autoencoder": SparseAutoencoder,
     "vae": VAE,
+    "conv_autoencoder": ConvAutoencoder,
     "factorised": FactorisedDecoder,
     "bilinear": BilinearDecoder,
 }

@@ -43,5 +43,7 @@ for _chapter in (
     "C_inference",
     "D_learning",
     "E_theory",
+    "FR3_low_rank",
+    "FR5_rotation",
 ):
     import_module(f"vnlib.claims.{_chapter}")

@@ -19,6 +19,7 @@ from vnlib.settle import SettleConfig
 
 Pair = tuple[Tensor, Tensor]
 FAMILIES = ("vn", *registry.BASELINES)
+LEARNING = ("learn_dictionary", "axis_loss")  # options of family "vn" that say how it learns
 
 
 def train_decoder(
@@ -33,12 +34,15 @@ def train_decoder(
     seed: int,
     workdir: Path,
     consolidation: int = 0,
+    weight_decay: float = 0.01,
 ) -> nn.Module:
     """A decoder trained on (codes, images), at its best step on the validation pair.
 
     family: "vn" or a name in `vnlib.baselines.registry`; options: what that family's constructor takes (for "vn" see
-    `build_vn`). consolidation: further updates of a VN's readouts alone, on codes settled once. workdir: checkpoints.
-    Raises ValueError for an unknown family or option.
+    `build_vn`; also learn_dictionary and axis_loss of `SpatialLearner`). consolidation: further updates of the
+    readouts alone: those of a VN on codes settled once, those of a baseline that names its `readouts` by
+    back-propagation. weight_decay: of the baselines; a VN has none. workdir: checkpoints.
+    Raises ValueError for an unknown family or option, and for a consolidation that a baseline cannot have.
     """
     checks.choice("family", family, FAMILIES)
     device, (n_inputs, image_shape) = train[0].device, (train[0].shape[1], tuple(train[1].shape[1:]))
@@ -46,25 +50,44 @@ def train_decoder(
     if family != "vn":
         built = registry.build(family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options)
         model = built.to(device)
-        fit(GradientLearner(model, lr=lr), train, config, seed=seed,
+        if consolidation and not hasattr(model, "readouts"):
+            raise ValueError(f"consolidation must be 0 for {family}, whose last layer is not a readout")
+        fit(GradientLearner(model, lr=lr, weight_decay=weight_decay), train, config, seed=seed,
             validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors")  # fmt: skip
+        if consolidation:
+            _consolidate(model, train, validation, lr, weight_decay, consolidation, batch_size, seed, workdir)
         return model
     options = dict(options)
-    allowed = [*list(inspect.signature(build_vn).parameters)[3:], "learn_dictionary"]
+    allowed = [*list(inspect.signature(build_vn).parameters)[3:], *LEARNING]
     for name in options:
         checks.choice("each option of family 'vn'", name, allowed)
-    learn = options.pop("learn_dictionary", True)
+    learning = {name: options.pop(name) for name in LEARNING if name in options}
     model = build_vn(n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options).to(device)
-    learner = SpatialLearner(model, lr=lr, learn_dictionary=learn)
+    learner = SpatialLearner(model, lr=lr, **learning)
     fit(learner, train, config, seed=seed,
         validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors")  # fmt: skip
     if consolidation:
         codes, held = model.codes(train[0]), model.codes(validation[0])
         config = FitConfig(steps=consolidation, batch_size=batch_size, lr_floor=1e-3)
-        fit(ReadoutLearner(model, lr=lr), (*codes, train[1]), config, seed=seed + 1,
+        axis_loss = learning.get("axis_loss", False)
+        fit(ReadoutLearner(model, lr=lr, axis_loss=axis_loss), (*codes, train[1]), config, seed=seed + 1,
             validate=lambda: float((model.render(held) - validation[1]).square().mean()),
             checkpoint=workdir / "readout.safetensors")  # fmt: skip
     return model
+
+
+def _consolidate(
+    model: nn.Module, train: Pair, validation: Pair, lr: float, weight_decay: float, steps: int, batch_size: int,
+    seed: int, workdir: Path,
+) -> None:  # fmt: skip
+    """Go on with the readouts of a baseline alone; AdamW leaves out what has no gradient."""
+    model.requires_grad_(False)
+    for layer in model.readouts:
+        layer.requires_grad_(True)
+    fit(GradientLearner(model, lr=lr, weight_decay=weight_decay), train,
+        FitConfig(steps=steps, batch_size=batch_size, lr_floor=1e-3), seed=seed + 1,
+        validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "readout.safetensors")  # fmt: skip
+    model.requires_grad_(True)
 
 
 def build_vn(
@@ -79,9 +102,17 @@ def build_vn(
     top_k: int | None = None,
     nonnegative: bool = False,
     readout: str = "product",
+    rank: int = 1,
     sweeps: int = 60,
+    steps: int = 1,
+    feedback: float = 0.0,
+    mix: float = 0.0,
 ) -> SpatialVN:
-    """A `SpatialVN` whose layers are all alike; messages between them are isometries, inference is bottom-up."""
+    """A `SpatialVN` whose layers are all alike; messages between them are isometries.
+
+    feedback: weight of the top-down term; with 0 inference is bottom-up. sweeps, steps and mix: `max_sweeps`, `steps`
+    and `mix` of `vnlib.settle.SettleConfig`; the cap of top_k sets in half-way.
+    """
     checks.choice("streams", streams, ("axes", "joint"))
     checks.number("depth", depth, low=1, integer=True)
     checks.number("n_atoms", n_atoms, low=1, integer=True)
@@ -92,13 +123,13 @@ def build_vn(
         atoms=(n_atoms,) * depth,
         interface=(n_atoms,) * (depth - 1),
         sparsity=(sparsity,) * depth,
-        feedback=0.0,
+        feedback=feedback,
         top_k=top_k,
         nonnegative=nonnegative,
         interface_rule="frozen",
-        settle=SettleConfig(max_sweeps=sweeps, tol=0, cap_from=sweeps // 2 if top_k else 0),
+        settle=SettleConfig(max_sweeps=sweeps, steps=steps, tol=0, cap_from=sweeps // 2 if top_k else 0, mix=mix),
     )
-    return SpatialVN(network=network, image_shape=image_shape, streams=streams, readout=readout, seed=seed)
+    return SpatialVN(network=network, image_shape=image_shape, streams=streams, readout=readout, rank=rank, seed=seed)
 
 
 @torch.no_grad()

@@ -1,8 +1,8 @@
 """The Vector Network as a decoder of positions into images (VN Sec. 4.1, App. F).
 
 The text does not say how a sparse code becomes an image. The reading that works, chosen here: a *product readout*,
-image = (Q b)(U a)', with a and b the top codes of the x stream and the y stream. It is quadratic in the codes, so VN
-Prop. 1 (superposition) does not hold for it. The flat readout, image = P a, is the linear control.
+image = sum_{r < rank} (Q_r b)(U_r a)', with a and b the top codes of the x stream and the y stream. It is quadratic in
+the codes, so VN Prop. 1 (superposition) does not hold for it. The flat readout, image = P a, is the linear control.
 """
 
 from __future__ import annotations
@@ -25,25 +25,33 @@ class SpatialVN(nn.Module):
     """Sparse codes of a position, and a readout of them into an image.
 
     streams: "axes" gives each half of the input its own stack (hand-factorised); "joint" gives the whole input to
-    one stack, whose code serves as both a and b. readout: "product" or "flat" (joint stream only).
+    one stack, whose code serves as both a and b. readout: "product" of `rank` pairs, or "flat" (joint stream only).
     network: the configuration of one stack; its `n_inputs` must be the size of what the stream reads.
     """
 
     def __init__(
-        self, *, network: VNConfig, image_shape: tuple[int, int], streams: str, readout: str = "product", seed: int
+        self,
+        *,
+        network: VNConfig,
+        image_shape: tuple[int, int],
+        streams: str,
+        readout: str = "product",
+        rank: int = 1,
+        seed: int,
     ) -> None:
         super().__init__()
         checks.choice("streams", streams, ("axes", "joint"))
         checks.choice("readout", readout, ("product", "flat"))
-        if readout == "flat" and streams != "joint":
-            raise ValueError("readout 'flat' needs streams='joint': it reads one code")
-        self.image_shape, self.readout = image_shape, readout
+        checks.number("rank", rank, low=1, integer=True)
+        if readout == "flat" and (streams != "joint" or rank > 1):
+            raise ValueError("readout 'flat' needs streams='joint' and rank=1: it reads one code, once")
+        self.image_shape, self.readout, self.rank = image_shape, readout, rank
         self.networks = nn.ModuleList(
             VectorNetwork(network, seed=2 * seed + i) for i in range(2 if streams == "axes" else 1)
         )
         height, width = image_shape
         rng = seeding.generator(seed, "readout")  # a stream of its own: with `seed` alone R would repeat V's numbers
-        sizes = (height, width) if readout == "product" else (height * width,)
+        sizes = (rank * height, rank * width) if readout == "product" else (height * width,)
         # Positive starts: with mixed signs two factors can settle with the wrong sign, a minimum of their own.
         self.readouts = nn.ParameterList(
             nn.Parameter(0.1 * torch.randn(n, network.atoms[-1], generator=rng).abs(), requires_grad=False)
@@ -67,16 +75,24 @@ class SpatialVN(nn.Module):
             return (tops[0],)
         return (tops[-1], tops[0])
 
-    def factors(self, codes: Codes) -> list[Float[Tensor, "batch _side"]]:
-        """Each readout applied to its code."""
-        return [code @ R.T for code, R in zip(codes, self.readouts, strict=True)]
+    def profiles(self, codes: Codes) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
+        """What each pair of a product readout makes of the codes: Q_r b and U_r a."""
+        if self.readout == "flat":
+            raise ValueError("a flat readout has no profiles; use readout='product'")
+        b, a = (code @ R.T for code, R in zip(codes, self.readouts, strict=True))
+        return b.unflatten(1, (self.rank, -1)), a.unflatten(1, (self.rank, -1))
+
+    def streams(
+        self, x: Float[Tensor, "batch d"]
+    ) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
+        """The profiles of inputs: what the R streams draw is rows[:, r, :, None] * columns[:, r, None, :]."""
+        return self.profiles(self.codes(x))
 
     def render(self, codes: Codes) -> Float[Tensor, "batch height width"]:
         """The image that codes stand for."""
-        factors = self.factors(codes)
         if self.readout == "flat":
-            return factors[0].unflatten(1, self.image_shape)
-        return factors[0][:, :, None] * factors[1][:, None, :]
+            return (codes[0] @ self.readouts[0].T).unflatten(1, self.image_shape)
+        return torch.einsum("brh,brw->bhw", *self.profiles(codes))
 
     def forward(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
         return self.render(self.codes(x))
@@ -85,30 +101,39 @@ class SpatialVN(nn.Module):
 class ReadoutLearner:
     """The delta rule on the readouts, given codes: dR = <(error seen by R) code'>. Columns keep free norms.
 
-    A batch is (code of readout 1, [code of readout 2,] image). For the product readout the error seen by Q is E u,
-    the one seen by U is E'q, with E = image - (Q b)(U a)'; both are minus the gradient of 1/2 |E|^2.
+    A batch is (code of readout 1, [code of readout 2,] image). For the product readout the error seen by Q_r is E u_r,
+    the one seen by U_r is E'q_r, with E = image - sum_r (Q_r b)(U_r a)'; both are minus the gradient of 1/2 |E|^2.
+    axis_loss: each readout is told its own profile instead, the brightest value of each row and of each column
+    (the supervised stage of VN App. F, "Emergent factorization"); for product readouts of rank 1.
     """
 
-    def __init__(self, model: SpatialVN, *, lr: float = 1e-2) -> None:
+    def __init__(self, model: SpatialVN, *, lr: float = 1e-2, axis_loss: bool = False) -> None:
         checks.number("lr", lr, above=0)
-        self.model, self.lr = model, lr
+        if axis_loss and (model.readout == "flat" or model.rank > 1):
+            raise ValueError("axis_loss needs readout='product' and rank=1: it tells each axis one profile")
+        self.model, self.lr, self.axis_loss = model, lr, axis_loss
         self.adam = [MaskedAdam(R) for R in model.readouts]
 
     @torch.no_grad()
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
         """One update; returns the mean squared error of the batch before it."""
         *codes, image = batch
-        factors = self.model.factors(tuple(codes))
-        if len(factors) == 1:
-            error = image - factors[0].unflatten(1, self.model.image_shape)
-            seen = [error.flatten(1)]
-        else:
-            q, u = factors
-            error = image - q[:, :, None] * u[:, None, :]
-            seen = [torch.einsum("byx,bx->by", error, u), torch.einsum("byx,by->bx", error, q)]
+        error, seen = self._told(tuple(codes), image)
         for R, adam, code, e in zip(self.model.readouts, self.adam, codes, seen, strict=True):
             adam.ascend(R, atomic_hebb(e, code), (code != 0).any(0), scale * self.lr, unit_norm=False)
         return float(error.square().mean())
+
+    def _told(self, codes: Codes, image: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """The error of the image, and the error that each readout is told."""
+        if self.model.readout == "flat":
+            error = image - self.model.render(codes)
+            return error, [error.flatten(1)]
+        q, u = self.model.profiles(codes)
+        error = image - torch.einsum("brh,brw->bhw", q, u)
+        if self.axis_loss:
+            return error, [image.amax(2) - q[:, 0], image.amax(1) - u[:, 0]]
+        at_q, at_u = torch.einsum("bhw,brw->brh", error, u), torch.einsum("bhw,brh->brw", error, q)
+        return error, [at_q.flatten(1), at_u.flatten(1)]
 
     def state(self) -> dict[str, Tensor]:
         """Readouts and their moments."""
@@ -121,12 +146,15 @@ class ReadoutLearner:
 class SpatialLearner:
     """Dictionaries by Atomic-Hebb, readouts by the delta rule, from the same settle. A batch is (x, image).
 
-    learn_dictionary=False keeps V as it was drawn: the control for what learning V is worth.
+    learn_dictionary=False keeps V as it was drawn: the control for what learning V is worth. axis_loss: as in
+    `ReadoutLearner`.
     """
 
-    def __init__(self, model: SpatialVN, *, lr: float = 1e-2, learn_dictionary: bool = True) -> None:
+    def __init__(
+        self, model: SpatialVN, *, lr: float = 1e-2, learn_dictionary: bool = True, axis_loss: bool = False
+    ) -> None:
         self.model, self.learn_dictionary = model, learn_dictionary
-        self.readout = ReadoutLearner(model, lr=lr)
+        self.readout = ReadoutLearner(model, lr=lr, axis_loss=axis_loss)
         self.dictionaries = [LocalLearner(net, lr=lr) for net in model.networks]
 
     @torch.no_grad()

@@ -1,0 +1,1 @@
+"""The claim of FR App. F.2."""
