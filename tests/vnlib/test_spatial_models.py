@@ -291,7 +291,7 @@ def test_mean_squared_error_is_over_pixels_and_samples():
         ({"family": "transformer"}, r"family must be one of 'vn', 'cnn'.*got 'transformer'"),
         ({"family": "mlp", "options": {"depth": 3}}, r"mlp has no option depth; its options are hidden"),
         ({"options": {"n_atom": 5}}, r"each option of family 'vn' must be one of 'streams', 'depth', .*got 'n_atom'"),
-        ({"options": {"seed": 5}}, r"each option of family 'vn' must be one of .*'learn_dictionary', got 'seed'"),
+        ({"options": {"seed": 5}}, r"each option of family 'vn' must be one of .*'learn_dictionary', 'axis_loss', got 'seed'"),
         ({"options": {"streams": "x"}}, r"streams must be one of 'axes', 'joint', got 'x'"),
         ({"options": {"readout": "outer"}}, r"readout must be one of 'product', 'flat', got 'outer'"),
         ({"options": {"readout": "flat"}}, r"readout 'flat' needs streams='joint'"),

@@ -41,6 +41,11 @@ class SparseAutoencoder(Baseline):
         self.encoder = perceptron([n_inputs, *hidden, latent])
         self.decoder = perceptron([latent, *reversed(hidden), self.n_pixels])
 
+    @property
+    def readouts(self) -> tuple[nn.Module, ...]:
+        """The last, linear layer."""
+        return (self.decoder[-1],)
+
     def encode(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch latent"]:
         """The non-negative latent activity."""
         return self.encoder(x).relu()
@@ -85,6 +90,11 @@ class VAE(Baseline):
         self.beta = beta
         self.encoder = perceptron([n_inputs, *hidden, 2 * latent])
         self.decoder = perceptron([latent, *reversed(hidden), self.n_pixels])
+
+    @property
+    def readouts(self) -> tuple[nn.Module, ...]:
+        """The last, linear layer."""
+        return (self.decoder[-1],)
 
     def encode(
         self, x: Float[Tensor, "batch d"]

@@ -41,4 +41,3 @@ def build(name: str, *, n_inputs: int, image_shape: tuple[int, int], seed: int, 
         # torch.manual_seed would also reseed the GPUs, which fork_rng(devices=[]) does not restore.
         torch.default_generator.manual_seed(seed)
         return family(n_inputs=n_inputs, image_shape=image_shape, **options)
-

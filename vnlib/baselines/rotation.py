@@ -18,9 +18,7 @@ class RotationDecoder(Baseline):
     + `l1` * mean absolute error. Batch norm takes the statistics of the batch in `loss` and running ones elsewhere.
     """
 
-    def __init__(
-        self, *, n_inputs: int, image_shape: tuple[int, int], width: int = 128, l1: float = 0.1
-    ) -> None:
+    def __init__(self, *, n_inputs: int, image_shape: tuple[int, int], width: int = 128, l1: float = 0.1) -> None:
         """Raises ValueError unless both sides are divisible by 4, `width` is even and >= 2 and `l1` >= 0."""
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         checks.number("width", width, low=2, integer=True)

@@ -52,7 +52,8 @@ def _law(r: xr.Dataset, kind: str, measure: str) -> dict[str, float]:
 
 
 def _tagged(values: dict[str, float], tag: str) -> dict[str, float]:
-    return {f"{tag}.{name}": value for name, value in values.items()}
+    """The numbers that there are: an exponent that could not be fitted is left out."""
+    return {f"{tag}.{name}": value for name, value in values.items() if np.isfinite(value)}
 
 
 def _steps(r: xr.Dataset, hold_outs: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -62,7 +63,7 @@ def _steps(r: xr.Dataset, hold_outs: Sequence[str]) -> dict[str, dict[str, float
         "joint_100": ("hit_ood", FEW), "bumps_100": ("bump_hit_ood", FEW), "mse_100": ("mse_ood", FEW),
         "joint_alone_100": ("hit_ood", ALONE), "joint_alone_all": ("hit_ood", MOST), "joint_id_all": ("hit_id", MOST),
     }  # fmt: skip
-    return {m: {name: _median(r, *what[:1], m, what[1]) for name, what in wanted.items()} for m in hold_outs}
+    return {m: {name: _median(r, of, m, diet) for name, (of, diet) in wanted.items()} for m in hold_outs}
 
 
 @claim(
@@ -102,7 +103,8 @@ def _stripes(r: xr.Dataset) -> Decision:
              {n: corner[n] for n in ("joint_0", "crosses_0")}),
         Part("stripes and 100 bumps give bumps", corner["bumps_100"] >= 0.8,
              {n: corner[n] for n in ("joint_100", "bumps_100")}),
-        Part("100 bumps alone do not", corner["joint_alone_100"] <= 0.5, {"joint_alone_100": corner["joint_alone_100"]}),
+        Part("100 bumps alone do not", corner["joint_alone_100"] <= 0.5,
+             {"joint_alone_100": corner["joint_alone_100"]}),
         grows,
         Part("with stripes it grows like N", linear["exponent"] <= 1.5, _tagged(linear, "stripes")),
         Part("units go from stripes to bumps with depth", bool(median[-1] > median[0]),

@@ -43,7 +43,10 @@ for _chapter in (
     "C_inference",
     "D_learning",
     "E_theory",
+    "F_spatial",
+    "FR2_manifold",
     "FR3_low_rank",
+    "FR4_stripes",
     "FR5_rotation",
 ):
     import_module(f"vnlib.claims.{_chapter}")

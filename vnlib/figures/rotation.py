@@ -1,0 +1,1 @@
+def summary(results): return "x"

@@ -1,0 +1,1 @@
+"""Figures of spatial decoding in full (VN App. F)."""

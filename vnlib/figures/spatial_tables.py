@@ -1,0 +1,1 @@
+"""Tables and sentences of spatial decoding in full (VN App. F)."""
