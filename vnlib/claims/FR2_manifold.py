@@ -11,19 +11,16 @@ import xarray as xr
 from vnlib.claims.ledger import Decision, Part, claim
 
 CHAPTER = "FR2_manifold"
-GROUPS = {"cnn, bump code": ("cnn", "bump"), "cnn, ramp code": ("cnn", "ramp"),
-          "mlp, bump code": ("mlp", "bump"), "mlp, ramp code": ("mlp", "ramp")}  # fmt: skip
+KINDS = ("cnn_bump", "cnn_ramp", "mlp_bump", "mlp_ramp")
 VISIBLE = 0.05  # a fall of F, of R^2 or of a share of variance that counts
 
 
-def _models(r: xr.Dataset, group: str, encoding: str | None = None) -> list[str]:
-    """The models of a group (with one code), by depth. KeyError if there are fewer than two."""
-    inside = r["group"] == group
-    inside &= True if encoding is None else r["encoding"] == encoding
-    found = r["model"].values[inside.values]
+def _models(r: xr.Dataset, kind: str) -> list[str]:
+    """The models whose names begin so, shallowest first. KeyError if there are fewer than two."""
+    found = [str(m) for m in r["model"].values if str(m).startswith(f"{kind}_")]
     if len(found) < 2:
-        raise KeyError(f"two models of group {group!r}{f' with the {encoding} code' if encoding else ''}")
-    return [str(m) for m in sorted(found, key=lambda m: float(r["depth"].sel(model=m)))]
+        raise KeyError(f"two of the models {kind}_*")
+    return sorted(found, key=lambda m: (len(m), m))  # a name ends in its depth
 
 
 def _networks(r: xr.Dataset) -> list[str]:
@@ -105,13 +102,11 @@ def _ood(r: xr.Dataset, model: str) -> float:
     "most 5 % of a blank image's) has a higher F there than every one that does not.",
 )
 def _warping(r: xr.Dataset) -> Decision:
-    groups = {name: _models(r, *key) for name, key in GROUPS.items()}
+    groups = {kind: _models(r, kind) for kind in KINDS}
     falls = {m: {n: _over(v, lambda i, m=m: _fall(r, m, i)) for n, v in groups.items()} for m in ("F", "probe")}
     cnn = [name for name in groups if name.startswith("cnn")]
-    growth = {
-        n: _over(groups[n], lambda m: _at(r, "spread_in", m, -1) / _at(r, "spread_in", m, 0)) for n in cnn
-    }  # fmt: skip
-    ramp, bump = groups["cnn, ramp code"], groups["cnn, bump code"]
+    growth = {n: _over(groups[n], lambda m: _at(r, "spread_in", m, -1) / _at(r, "spread_in", m, 0)) for n in cnn}
+    ramp, bump = groups["cnn_ramp"], groups["cnn_bump"]
     steepest = [_steepest(r, m) for m in (ramp[0], ramp[-1], bump[0])]
     both = {kind: _models(r, kind) for kind in ("cnn", "mlp")}
     shift = {kind: _over(models, lambda m: _shift(r, m)) for kind, models in both.items()}
@@ -179,8 +174,8 @@ def _warping_fair(r: xr.Dataset) -> list[Part]:
     "the output and OOD error have a rank correlation of at least 0.5.",
 )
 def _rank(r: xr.Dataset) -> Decision:
-    groups = {name: _models(r, *key) for name, key in GROUPS.items()}
-    code = {name: _at(r, name, groups["cnn, bump code"][0], "input") for name in ("one_factor", "terms")}
+    groups = {kind: _models(r, kind) for kind in KINDS}
+    code = {name: _at(r, name, groups["cnn_bump"][0], "input") for name in ("one_factor", "terms")}
     rise = {n: _over(v, lambda m: -_fall(r, "terms", m)) for n, v in groups.items()}
     fall = {n: _over(v, lambda m: _fall(r, "one_factor", m)) for n, v in groups.items()}
     parts = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -52,8 +53,7 @@ def _law(r: xr.Dataset, kind: str, measure: str) -> dict[str, float]:
 
 
 def _tagged(values: dict[str, float], tag: str) -> dict[str, float]:
-    """The numbers that there are: an exponent that could not be fitted is left out."""
-    return {f"{tag}.{name}": value for name, value in values.items() if np.isfinite(value)}
+    return {f"{tag}.{name}": value for name, value in values.items()}
 
 
 def _steps(r: xr.Dataset, hold_outs: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -112,7 +112,12 @@ def _stripes(r: xr.Dataset) -> Decision:
         Part("the volume is smoother in the hold-out", medians[f"roughness_{FEW}"] < medians[f"roughness_{MOST}"],
              medians),
     ]  # fmt: skip
-    return Decision(parts, _fair(r, corner, grows, drawn, rough))
+    return Decision([*map(_known, parts)], [*map(_known, _fair(r, corner, grows, drawn, rough))])
+
+
+def _known(part: Part) -> Part:
+    """A part without the numbers that do not exist, such as an exponent that could not be fitted."""
+    return replace(part, figures={name: value for name, value in part.figures.items() if np.isfinite(value)})
 
 
 def _fair(

@@ -44,6 +44,7 @@ for _chapter in (
     "D_learning",
     "E_theory",
     "F_spatial",
+    "FR1_failure",
     "FR2_manifold",
     "FR3_low_rank",
     "FR4_stripes",

@@ -1,4 +1,5 @@
 """Figures of the layers' geometry."""
+
 import xarray as xr
 
 

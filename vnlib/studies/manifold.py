@@ -37,7 +37,7 @@ def layers(model: nn.Module, x: Float[Tensor, "positions d"]) -> Layers:
     """All layers of a decoder, flattened, from "input" to "output".
 
     A ReLU network gives its ReLUs, a Vector Network the settled codes of its layers (those of both streams side by
-    side where there are two) and the factors of its readout. Raises ValueError for a network without either.
+    side where there are two) and the factors of a product readout. Raises ValueError for a network without either.
     """
     if not isinstance(model, SpatialVN):
         return geometry.activations(model, x)
@@ -45,8 +45,9 @@ def layers(model: nn.Module, x: Float[Tensor, "positions d"]) -> Layers:
     codes = [torch.cat(same, 1) for same in zip(*[s.codes for s in settled], strict=True)]
     tops = model.readout_codes(settled)
     named = {f"layer{n}": code for n, code in enumerate(codes, 1)}
-    factors = torch.cat([code @ R.T for code, R in zip(tops, model.readouts, strict=True)], 1)
-    return {"input": x, **named, "factors": factors, "output": model.render(tops).flatten(1)}
+    if model.readout == "product":
+        named["factors"] = torch.cat([code @ R.T for code, R in zip(tops, model.readouts, strict=True)], 1)
+    return {"input": x, **named, "output": model.render(tops).flatten(1)}
 
 
 def untrained(
