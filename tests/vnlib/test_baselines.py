@@ -18,12 +18,14 @@ SMALL = {
     "vae": {"latent": 8, "hidden": (64,), "beta": 1e-4},
     "factorised": {"hidden": 32},
     "bilinear": {"n_units": 32},
+    "conv_autoencoder": {"width": 4},
 }
 SIDE = 28
 
 
 def small(name: str, seed: int = 0, **options: object):
-    return build(name, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=seed, **(SMALL[name] | options))
+    n_inputs = SIDE**2 if name == "conv_autoencoder" else 2 * SIDE
+    return build(name, n_inputs=n_inputs, image_shape=(SIDE, SIDE), seed=seed, **(SMALL[name] | options))
 
 
 def bumps(positions: list[tuple[int, int]], width: float = 2.0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -38,6 +40,13 @@ def generator(seed: int = 0) -> torch.Generator:
 
 
 CODES, IMAGES = bumps([(2, 3), (25, 4), (13, 2), (3, 14), (24, 24), (4, 25), (14, 26), (25, 13)])
+
+
+def inputs(model) -> torch.Tensor:
+    """What a model takes: codes, or the images themselves."""
+    return IMAGES.flatten(1) if model.n_inputs == SIDE**2 else CODES
+
+
 every_baseline = pytest.mark.parametrize("name", BASELINES)
 
 
@@ -58,11 +67,12 @@ def test_cnn_draws_other_sizes(side):
 @pytest.mark.parametrize("batch", [1, 3])
 def test_forward_gives_one_image_per_code(name, batch):
     model = small(name)
-    assert model(CODES[:batch]).shape == (batch, SIDE, SIDE)
-    torch.testing.assert_close(model(CODES)[:batch], model(CODES[:batch]))
+    x = inputs(model)
+    assert model(x[:batch]).shape == (batch, SIDE, SIDE)
+    torch.testing.assert_close(model(x)[:batch], model(x[:batch]))
 
 
-@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"cnn"}))
+@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"cnn", "conv_autoencoder"}))
 def test_rectangular_images_keep_height_before_width(name):
     model = build(name, n_inputs=6, image_shape=(5, 9), seed=0)
     x, y = torch.rand(4, 6), torch.rand(4, 5, 9)
@@ -159,6 +169,50 @@ def test_linear_bilinear_image_is_quadratic_in_the_code():
     assert third_difference("linear") < 1e-12 < third_difference("relu")
 
 
+def test_factorised_streams_are_the_profiles_of_its_axes():
+    model = build("factorised", n_inputs=6, image_shape=(4, 5), seed=0, rank=2)
+    x = torch.rand(3, 6)
+    rows, columns = model.streams(x)
+    assert rows.shape == (3, 2, 4) and columns.shape == (3, 2, 5)
+    torch.testing.assert_close(model(x), torch.einsum("brh,brw->bhw", rows, columns))
+    other = torch.cat([torch.rand(3, 3), x[:, 3:]], 1)
+    assert torch.equal(model.streams(other)[0], rows) and not torch.equal(model.streams(other)[1], columns)
+
+
+@pytest.mark.parametrize("name", ["factorised", "bilinear", "sparse_autoencoder", "vae"])
+def test_readouts_are_the_layers_that_the_image_is_linear_in(name):
+    model = small(name)
+    before = model(CODES)
+    layers = model.readouts
+    with torch.no_grad():
+        for parameter in layers[0].parameters():
+            parameter.mul_(2)
+    torch.testing.assert_close(model(CODES), 2 * before)
+
+
+def test_convolutions_move_with_their_image_unless_a_bottleneck_is_between():
+    """Shifting a bump that stays away from the edge shifts the output, and a dense bottleneck breaks that."""
+
+    def shift_error(latent):
+        model = small("conv_autoencoder", latent=latent)
+        still, moved = (bumps([at], 1.0)[1].flatten(1) for at in ((12, 12), (16, 15)))
+        rolled = torch.roll(model(still), (3, 4), dims=(1, 2))
+        return (rolled - model(moved))[:, 8:20, 8:20].abs().max()
+
+    assert shift_error(None) < 1e-5 < 1e-3 < shift_error(8)
+
+
+def test_convolutional_parameters_counted_by_hand():
+    def count(**options):
+        return n_parameters(build("conv_autoencoder", n_inputs=784, image_shape=(28, 28), seed=0, **options))
+
+    w, n = 8, 8 * 49
+    assert count(width=w) == (9 * w + w) + 2 * (9 * w * w + w) + (9 * w + 1)
+    assert count(width=w, latent=32) == (
+        (16 * w + w) + 2 * (16 * w * w + w) + (32 * n + 32) + (33 * n) + (16 * w + 1)
+    )  # fmt: skip
+
+
 # --- losses ---
 
 
@@ -223,9 +277,10 @@ def test_only_the_given_generator_is_drawn_from(name):
     torch.manual_seed(11)
     before = torch.get_rng_state()
     model = small(name)
-    model(CODES)
+    x = inputs(model)
+    model(x)
     given = generator(7)
-    losses = [model.loss(CODES, IMAGES, generator=given), model.loss(CODES, IMAGES, generator=generator(7))]
+    losses = [model.loss(x, IMAGES, generator=given), model.loss(x, IMAGES, generator=generator(7))]
     assert torch.equal(torch.get_rng_state(), before)
     assert torch.equal(*losses)
     assert torch.equal(given.get_state(), generator(7).get_state()) == (name != "vae")
@@ -246,7 +301,7 @@ def overfit(model: torch.nn.Module, *, updates: int) -> tuple[float, float]:
     losses = []
     for _ in range(updates):
         optimiser.zero_grad()
-        loss = model.loss(CODES, IMAGES, generator=noise)
+        loss = model.loss(inputs(model), IMAGES, generator=noise)
         loss.backward()
         optimiser.step()
         losses.append(loss.item())
@@ -256,7 +311,7 @@ def overfit(model: torch.nn.Module, *, updates: int) -> tuple[float, float]:
 @every_baseline
 def test_gradients_reach_every_parameter(name):
     model = small(name)
-    model.loss(CODES, IMAGES, generator=generator()).backward()
+    model.loss(inputs(model), IMAGES, generator=generator()).backward()
     for parameter_name, parameter in model.named_parameters():
         assert parameter.grad is not None and parameter.grad.abs().max() > 0, parameter_name
 
@@ -290,6 +345,10 @@ def test_eight_samples_can_be_overfitted(name):
         ("factorised", {"rank": 0}, r"rank must be an integer >= 1, got 0"),
         ("bilinear", {"n_units": 0}, r"n_units must be an integer >= 1, got 0"),
         ("bilinear", {"activation": "tanh"}, r"activation must be one of 'linear', 'relu', got 'tanh'"),
+        ("conv_autoencoder", {}, r"n_inputs must be the number of pixels, 784, got 56"),
+        ("conv_autoencoder", {"n_inputs": 784, "width": 0}, r"width must be an integer >= 1, got 0"),
+        ("conv_autoencoder", {"n_inputs": 784, "latent": 0}, r"latent must be an integer >= 1, got 0"),
+        ("conv_autoencoder", {"n_inputs": 900, "image_shape": (30, 30), "latent": 4}, r"divisible by 4.*\(30, 30\)"),
         ("cnn", {"widths": 8}, r"cnn has no option widths; its options are depth, width"),
         ("vea", {}, r"name must be one of 'cnn', 'mlp'.*'vae'.*got 'vea'"),
     ],
@@ -308,9 +367,10 @@ def test_one_number_is_not_a_list_of_layers():
 @every_baseline
 def test_wrong_shapes_are_refused(name):
     model = small(name)
-    with pytest.raises(ValueError, match=r"x must have the shape \(batch, n_inputs=56\), got \(8, 55\)"):
-        model(CODES[:, 1:])
+    x, n = inputs(model), model.n_inputs
+    with pytest.raises(ValueError, match=rf"x must have the shape \(batch, n_inputs={n}\), got \(8, {n - 1}\)"):
+        model(x[:, 1:])
     with pytest.raises(ValueError, match=r"x must have the shape"):
-        model.loss(CODES[:, 1:], IMAGES, generator=generator())
+        model.loss(x[:, 1:], IMAGES, generator=generator())
     with pytest.raises(ValueError, match=r"y must have the shape .*\(8, 28, 28\), got \(8, 28, 1\)"):
-        model.loss(CODES, IMAGES[:, :, :1], generator=generator())
+        model.loss(x, IMAGES[:, :, :1], generator=generator())

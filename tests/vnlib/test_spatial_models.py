@@ -68,6 +68,40 @@ def test_the_product_readout_draws_q_b_times_u_a():
         torch.testing.assert_close(model(INPUT)[i], torch.outer(Q @ b[i], U @ a[i]))
 
 
+@pytest.mark.parametrize("streams", ["axes", "joint"])
+def test_rank_adds_pairs_of_readouts_whose_products_are_summed(streams):
+    model = small(streams=streams, rank=3)
+    b, a = model.codes(INPUT)
+    Q, U = (R.view(3, -1, 9) for R in model.readouts)
+    assert Q.shape == (3, HEIGHT, 9) and U.shape == (3, WIDTH, 9)
+    for i in range(6):
+        torch.testing.assert_close(model(INPUT)[i], sum(torch.outer(Q[r] @ b[i], U[r] @ a[i]) for r in range(3)))
+    rows, columns = model.streams(INPUT)
+    torch.testing.assert_close(rows[:, 1], b @ Q[1].T)
+    torch.testing.assert_close(columns[:, 2], a @ U[2].T)
+
+
+def test_a_flat_readout_has_neither_rank_nor_profiles():
+    flat = small(streams="joint", readout="flat")
+    with pytest.raises(ValueError, match="a flat readout has no profiles"):
+        flat.streams(INPUT)
+    with pytest.raises(ValueError, match="readout 'flat' needs streams='joint' and rank=1"):
+        small(streams="joint", readout="flat", rank=2)
+    with pytest.raises(ValueError, match="axis_loss needs readout='product' and rank=1"):
+        ReadoutLearner(flat, axis_loss=True)
+    with pytest.raises(ValueError, match="axis_loss needs readout='product' and rank=1"):
+        ReadoutLearner(small(streams="axes", rank=2), axis_loss=True)
+
+
+def test_top_down_options_reach_the_settle():
+    model = small(streams="axes", depth=2, feedback=0.3, mix=0.5, sweeps=2, steps=4)
+    config = model.networks[0].config
+    assert config.feedback == 0.3 and config.settle.mix == 0.5
+    assert (config.settle.max_sweeps, config.settle.steps) == (2, 4)
+    alone = small(streams="axes", depth=2, sweeps=2, steps=4)
+    assert not torch.allclose(model.codes(INPUT)[0], alone.codes(INPUT)[0])
+
+
 def test_the_first_half_of_the_input_moves_columns_and_the_second_rows():
     model = small(streams="axes")
     x_code, y_code = (net.settle(half).codes[-1] for net, half in zip(model.networks, INPUT.split(6, 1), strict=True))
@@ -159,6 +193,31 @@ def test_readouts_follow_minus_the_gradient_of_the_squared_error(kind):
         torch.testing.assert_close(model.readouts[index].data, expected, rtol=0, atol=1e-5)
 
 
+def test_the_directions_of_higher_rank_are_gradients_too():
+    model = small(streams="axes", rank=2)
+    codes, learner = model.codes(INPUT), ReadoutLearner(model)
+    leaves = [R.detach().clone().requires_grad_() for R in model.readouts]
+    q, u = (code @ R.T for code, R in zip(codes, leaves, strict=True))
+    drawn = torch.einsum("brh,brw->bhw", q.view(6, 2, HEIGHT), u.view(6, 2, WIDTH))
+    (0.5 * (TARGET - drawn).square().sum((1, 2)).mean()).backward()
+    learner.step((*codes, TARGET), scale=1.0, generator=torch.Generator())
+    for index, leaf in enumerate(leaves):
+        torch.testing.assert_close(learner.state()[f"adam.{index}.first"] / 0.1, -leaf.grad, rtol=1e-9, atol=1e-12)
+
+
+def test_an_axis_loss_compares_each_readout_with_its_own_profile():
+    model = small(streams="axes")
+    codes, learner = model.codes(INPUT), ReadoutLearner(model, axis_loss=True)
+    p, q = draw(6, HEIGHT, seed=5).exp(), draw(6, WIDTH, seed=6).exp()
+    p, q = p / p.amax(1, keepdim=True), q / q.amax(1, keepdim=True)
+    image = p[:, :, None] * q[:, None, :]
+    wanted = [torch.einsum("bs,bk->sk", target - code @ R.T, code) / 6
+              for target, code, R in zip((p, q), codes, model.readouts, strict=True)]  # fmt: skip
+    learner.step((*codes, image), scale=1.0, generator=torch.Generator())
+    for index, direction in enumerate(wanted):
+        torch.testing.assert_close(learner.state()[f"adam.{index}.first"] / 0.1, direction)
+
+
 @every_kind
 def test_readouts_of_unused_atoms_keep_every_bit(kind):
     model = small(**kind)
@@ -235,10 +294,12 @@ def test_the_state_holds_every_weight_under_its_own_name(kind):
         {},
         {"consolidation": 0},
         {"options": {"learn_dictionary": False}},
+        {"options": {"axis_loss": True}},
+        {"options": {"rank": 2}},
         {"options": {"streams": "joint", "n_atoms": 16, "sparsity": 0.002, "nonnegative": False}, "steps": 100},
         {"family": "bilinear", "options": {"n_units": 16, "activation": "linear"}, "lr": 1e-2, "steps": 300},
     ],
-    ids=("axes", "one phase", "random V", "joint", "bilinear"),
+    ids=("axes", "one phase", "random V", "axis loss", "rank 2", "joint", "bilinear"),
 )
 def test_training_reduces_the_validation_error_tenfold(changes, tmp_path):
     blank = VALIDATION[1].square().mean().item()
@@ -256,6 +317,28 @@ def test_consolidation_improves_the_readouts_and_leaves_the_dictionaries(tmp_pat
         assert torch.equal(first, second)
     assert not any(torch.equal(a, b) for a, b in zip(one.readouts, two.readouts, strict=True))
     assert mean_squared_error(two, VALIDATION) < 0.5 * mean_squared_error(one, VALIDATION)
+
+
+def test_a_baseline_is_consolidated_in_its_readouts_alone(tmp_path):
+    changes = {"family": "factorised", "steps": 100}
+    one = train(tmp_path / "one", consolidation=0, **changes)
+    two = train(tmp_path / "two", consolidation=100, **changes)
+    names = {id(p): n for n, p in two.named_parameters()}
+    readout = {names[id(p)] for layer in two.readouts for p in layer.parameters()}
+    for (name, a), b in zip(one.named_parameters(), two.parameters(), strict=True):
+        assert torch.equal(a, b) == (name not in readout), name
+    assert all(p.requires_grad for p in two.parameters())
+    assert mean_squared_error(two, VALIDATION) < mean_squared_error(one, VALIDATION)
+    with pytest.raises(ValueError, match="consolidation must be 0 for mlp"):
+        train(tmp_path / "three", consolidation=1, **(changes | {"family": "mlp"}))
+
+
+def test_weight_decay_is_that_of_the_baseline(tmp_path):
+    changes = {"family": "factorised", "steps": 20, "consolidation": 0, "lr": 0.05}
+    sizes = {decay: sum(p.square().sum().item() for p in train(tmp_path / str(decay), weight_decay=decay, **changes)
+                        .parameters()) for decay in (0.0, 0.01, 2.0)}  # fmt: skip
+    default = sum(p.square().sum().item() for p in train(tmp_path / "default", **changes).parameters())
+    assert sizes[2.0] < sizes[0.01] < sizes[0.0] and default == sizes[0.01]
 
 
 def test_frozen_dictionaries_stay_as_drawn(tmp_path):
@@ -291,7 +374,10 @@ def test_mean_squared_error_is_over_pixels_and_samples():
         ({"family": "transformer"}, r"family must be one of 'vn', 'cnn'.*got 'transformer'"),
         ({"family": "mlp", "options": {"depth": 3}}, r"mlp has no option depth; its options are hidden"),
         ({"options": {"n_atom": 5}}, r"each option of family 'vn' must be one of 'streams', 'depth', .*got 'n_atom'"),
-        ({"options": {"seed": 5}}, r"each option of family 'vn' must be one of .*'learn_dictionary', 'axis_loss', got 'seed'"),
+        (
+            {"options": {"seed": 5}},
+            r"each option of family 'vn' must be one of .*'learn_dictionary', 'axis_loss', got 'seed'",
+        ),
         ({"options": {"streams": "x"}}, r"streams must be one of 'axes', 'joint', got 'x'"),
         ({"options": {"readout": "outer"}}, r"readout must be one of 'product', 'flat', got 'outer'"),
         ({"options": {"readout": "flat"}}, r"readout 'flat' needs streams='joint'"),

@@ -58,7 +58,8 @@ def _paper(r: xr.Dataset) -> list[Part]:
     bumps, sums = (_medians(_kernel(r, "binary", source=s), CNN) for s in ("bumps", "superposed bumps"))
     bump_code = [f"cnn_bump.{h}" for h in HOLD_OUTS]
     return [
-        Part("the CNN's OOD error is at least 5x its training error", min(ratio.values()) >= 5, _tagged(ratio, "ratio")),
+        Part("the CNN's OOD error is at least 5x its training error", min(ratio.values()) >= 5,
+             _tagged(ratio, "ratio")),
         Part("it draws several bumps at most OOD positions", min(several.values()) > 0.5, _tagged(several, "several")),
         Part("the sum of two seen parts resembles the OOD output", min(resembles.values()) >= 0.5,
              _tagged(resembles, "resembles")),
@@ -85,7 +86,8 @@ def _fair(r: xr.Dataset) -> list[Part]:
     widest = _medians(_best_width(r, "sum") - _best_width(r, "product"), ENTANGLED)
     control = _medians(lead, COMPOSING)
     return [
-        Part("with bump codes CNN and MLP have learned: ID error at most a quarter of a blank image's", max(learned.values()) <= 0.25,
+        Part("with bump codes CNN and MLP have learned: ID error at most a quarter of a blank image's",
+             max(learned.values()) <= 0.25,
              _tagged(learned, "id_over_blank")),
         Part("OOD they err at least half as much as a blank image", min(fails.values()) >= 0.5,
              _tagged(fails, "ood_over_blank")),
@@ -100,7 +102,8 @@ def _fair(r: xr.Dataset) -> list[Part]:
         Part("OOD similarities follow a sum kernel rather than a product kernel",
              min(margin.values()) > 0 and min(seeds.values()) >= 0.75 and min(widest.values()) > 0,
              _tagged(margin, "sum_minus_product") | _tagged(widest, "at_best_widths")),
-        Part("which those of composing controls do not", max(control.values()) < 0, _tagged(control, "sum_minus_product")),
+        Part("which those of composing controls do not", max(control.values()) < 0,
+             _tagged(control, "sum_minus_product")),
     ]  # fmt: skip
 
 
@@ -116,17 +119,18 @@ def _medians_of_share(holds: xr.DataArray, models: Sequence[str]) -> dict[str, f
     figure="FR1-maps",
     statement="A disentangled input does not suffice: inside the hold-out a CNN draws superpositions of bumps that it "
     "memorised, and the similarities of its images follow the binary factorised kernel.",
-    rule="Medians over seeds, for the square and for the corner. Paper's protocol, CNN with bump and with ramp code: (a) "
-    "OOD error at least 5x the training error; (b) two or more bumps at most OOD positions; (c) the sum of two seen "
-    "parts (outputs for averaged inputs; for ramps, outputs at training positions of that row or column) has a median "
-    "correlation of at least 0.5 with the output; (d) bump code: the R^2 of the binary kernel on the cosine of different OOD "
-    "outputs is nearer to that of superposed bumps than to that of true bumps, and (e) above that of the ramp code. Fair, also MLPs and a CNN on "
-    "bright bumps: (a) with bump codes a held-out ID error of at most 25 % of a blank image's; (b) OOD error at least 50 % of it; (c) a "
-    "hand-factorised decoder and a Vector Network stay below 1 % of it; (d) several bumps, and a share of ink near the right row or column "
-    "that is 0.2 above that near another position's; (e) the sum of seen parts correlates 0.2 better than one for "
-    "another position and, at 75 % of positions, better than the true bump, for the controls at no more than 5 %; (f) "
-    "a sum kernel explains the OOD cosines better than a product kernel, at the bump's own width in 3 of 4 seeds, and with the best "
-    "width for each; (g) not so for the controls.",
+    rule="Medians over seeds, for the square and for the corner. Paper's protocol, CNN with bump and with ramp code: "
+    "(a) OOD error at least 5x the training error; (b) two or more bumps at most OOD positions; (c) the sum of two "
+    "seen parts (outputs for averaged inputs; for ramps, outputs at training positions of that row or column) has a "
+    "median correlation of at least 0.5 with the output; (d) bump code: the R^2 of the binary kernel on the cosine of "
+    "different OOD outputs is nearer to that of superposed bumps than to that of true bumps, and (e) above that of "
+    "the ramp code. Fair, also MLPs and a CNN on bright bumps: (a) with bump codes a held-out ID error of at most 25 % "
+    "of a blank image's; (b) OOD error at least 50 % of it; (c) a hand-factorised decoder and a Vector Network stay "
+    "below 1 % of it; (d) several bumps, and a share of ink near the right row or column that is 0.2 above that near "
+    "another position's; (e) the sum of seen parts correlates 0.2 better than one for another position and, at 75 % of "
+    "positions, better than the true bump, for the controls at no more than 5 %; (f) a sum kernel explains the OOD "
+    "cosines better than a product kernel, at the bump's own width in 3 of 4 seeds, and with the best width for each; "
+    "(g) not so for the controls.",
 )
 def _failure(r: xr.Dataset) -> Decision:
     return Decision(_paper(r), _fair(r))

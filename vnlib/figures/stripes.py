@@ -7,7 +7,8 @@ grid(model). A diet is "stripes+n" or "bumps+n". The maps of layers are in `figu
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,6 +20,26 @@ KINDS = {"stripes": ("stripes and bumps", PALETTE[0], "o"), "bumps": ("bumps onl
 MEASURES = {"hit": "place: joint accuracy", "bump_hit": "place and form: a bump there"}
 
 
+def absent(said: str) -> plt.Figure:
+    """An empty figure that says why: the reader asked for other models."""
+    fig, ax = plt.subplots(figsize=(5, 0.6))
+    ax.text(0, 0.5, said, va="center")
+    ax.set_axis_off()
+    return fig
+
+
+def of_cnn(draw: Callable[..., plt.Figure]) -> Callable[..., plt.Figure]:
+    """Draw only where the results hold the model "cnn"."""
+
+    @wraps(draw)
+    def drawn(results: xr.Dataset, *given: object, **options: object) -> plt.Figure:
+        if "cnn" not in results["model"].values:
+            return absent("The model cnn was not asked for.")
+        return draw(results, *given, **options)
+
+    return drawn
+
+
 def amounts(results: xr.Dataset, kind: str, model: str) -> list[str]:
     """The diets of a kind that a model was trained on, fewest bumps first."""
     here = results["bumps"].sel(model=model).max("seed")
@@ -26,21 +47,31 @@ def amounts(results: xr.Dataset, kind: str, model: str) -> list[str]:
     return sorted(names, key=lambda d: float(here.sel(diet=d)))
 
 
+def amount_labels(results: xr.Dataset, models: Sequence[str]) -> list[str]:
+    """How many bumps the diets of some models hold ("0", "25", ..., "all"), fewest first."""
+    bumps = {
+        diet.split("+")[1]: float(results["bumps"].sel(model=model, diet=diet).max())
+        for model in models for kind in KINDS for diet in amounts(results, kind, model)
+    }  # fmt: skip
+    return sorted(bumps, key=bumps.get)
+
+
 def by_bumps(ax: plt.Axes, results: xr.Dataset, name: str, model: str, **line: object) -> None:
     """A number against the number of bumps, one line per kind of diet; every seed a point, medians joined."""
-    steps = [d.split("+")[1] for d in amounts(results, "stripes", model)]
+    steps = amount_labels(results, [model])
     for kind, (label, color, marker) in KINDS.items():
         diets = amounts(results, kind, model)
         if not diets:
             continue
         one = results[name].sel(model=model, diet=diets).transpose("diet", "seed")
-        x = np.array([steps.index(d.split("+")[1]) if d.split("+")[1] in steps else np.nan for d in diets])
+        x = np.array([steps.index(d.split("+")[1]) for d in diets])
         shift = np.linspace(-0.08, 0.08, one.sizes["seed"]) if one.sizes["seed"] > 1 else np.zeros(1)
         ax.scatter(x[:, None] + shift, one, color=color, marker=marker, s=18, alpha=0.6, lw=0)
         ax.plot(x, one.median("seed"), color=color, marker=marker, ms=5, **({"lw": 1.8, "label": label} | line))
     ax.set(xticks=range(len(steps)), xticklabels=steps, xlabel="bumps in training")
 
 
+@of_cnn
 def accuracy(results: xr.Dataset, model: str = "cnn") -> plt.Figure:
     """Accuracy out of distribution against the number of bumps: marginal, joint, and joint with a bump drawn."""
     fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.3), sharey=True)
@@ -61,6 +92,8 @@ def accuracy(results: xr.Dataset, model: str = "cnn") -> plt.Figure:
 def errors(results: xr.Dataset, models: Sequence[str] = ("cnn", "cnn_square", "cnn_ramp", "cnn_bright")) -> plt.Figure:
     """OOD error against the number of bumps, one panel per model, with the error of a blank image."""
     here = [m for m in models if m in results["model"].values]
+    if not here:
+        return absent("No CNN was asked for.")
     fig, axes = plt.subplots(1, len(here), figsize=(0.6 + 2.7 * len(here), 3.2), sharey=True, squeeze=False)
     for ax, model in zip(axes[0], here, strict=True):
         by_bumps(ax, results, "mse_ood", model)
@@ -72,6 +105,7 @@ def errors(results: xr.Dataset, models: Sequence[str] = ("cnn", "cnn_square", "c
     return fig
 
 
+@of_cnn
 def crossness(results: xr.Dataset, model: str = "cnn") -> plt.Figure:
     """Out of distribution: weight of the stripes and of their product in what is drawn, and the share of crosses."""
     fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.2))
@@ -105,14 +139,16 @@ def samples(
     The first column shows the ideal cross (rows with stripes) or the ideal bump. Ink: dark images are shown inverted.
     """
     here = [m for m in models if m in results["model"].values]
-    steps = [d.split("+")[1] for d in amounts(results, "stripes", here[0])]
+    if not here:
+        return absent("None of these models was asked for.")
+    steps = amount_labels(results, here)
     rows = [(m, kind) for m in here for kind in KINDS if amounts(results, kind, m)]
     fig, axes = plt.subplots(
-        len(rows), 1 + len(steps), figsize=(1.3 * (1 + len(steps)) + 1.2, 1.45 * len(rows)), squeeze=False
+        len(rows), 1 + len(steps), figsize=(1.25 * (1 + len(steps)) + 1.6, 1.25 * len(rows) + 0.2), squeeze=False
     )
     cross, bump = ideal(results, sample, sigma)
-    for line, (model, kind) in zip(axes, rows, strict=True):
-        top = line is axes[0]
+    for number, (line, (model, kind)) in enumerate(zip(axes, rows, strict=True)):
+        top = number == 0
         bare(line[0], "ideal" if top else "").imshow(
             cross if kind == "stripes" else bump, origin="lower", vmin=0, vmax=1
         )
@@ -121,7 +157,6 @@ def samples(
         for ax, step in zip(line[1:], steps, strict=True):
             bare(ax, f"{step} bumps" if top else "")
             if f"{kind}+{step}" not in amounts(results, kind, model):
-                ax.set_visible(False)
                 continue
             image = results["picture"].sel(model=model, diet=f"{kind}+{step}", sample=sample).isel(seed=0).values
             dark = str(results["polarity"].sel(model=model).item()) == "dark"
@@ -132,6 +167,8 @@ def samples(
 def decoders(results: xr.Dataset, models: Sequence[str]) -> plt.Figure:
     """Joint accuracy (top), place and form (middle), and OOD error (below) of several decoders."""
     here = [m for m in models if m in results["model"].values]
+    if not here:
+        return absent("None of these models was asked for.")
     fig, axes = plt.subplots(3, len(here), figsize=(0.6 + 2.1 * len(here), 7.0), sharey="row", squeeze=False)
     rows = {"hit_ood": "joint accuracy", "bump_hit_ood": "joint accuracy\nof bumps", "mse_ood": "OOD error (MSE)"}
     for column, model in enumerate(here):
@@ -151,7 +188,9 @@ def decoders(results: xr.Dataset, models: Sequence[str]) -> plt.Figure:
 
 def scaling(results: xr.Dataset, laws: xr.Dataset | None, target: float = 0.8) -> plt.Figure:
     """Fewest training items that reach a target accuracy, against the image side; arrows where it is not reached."""
-    fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.9), sharey=True)
+    if laws is None:
+        return absent("No model of another image side was asked for.")
+    fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.9), sharey=True)
     sized = [str(m) for m in results["model"].values if str(m).startswith("side_")]
     sides = results["grid"].sel(model=sized).values.astype(float)
     for ax, (measure, title) in zip(axes, MEASURES.items(), strict=True):
@@ -160,7 +199,7 @@ def scaling(results: xr.Dataset, laws: xr.Dataset | None, target: float = 0.8) -
             need, most = one.transpose("model", "seed").values, results["most"].sel(model=sized, kind=kind).max("seed")
             x = np.repeat(sides[:, None] * shift, need.shape[1], 1)
             ax.scatter(x, np.where(np.isfinite(need), need, np.nan), color=color, marker=marker, s=26, alpha=0.7, lw=0)
-            said = "" if laws is None else exponent_said(laws.sel(kind=kind, measure=measure, target=target))
+            said = exponent_said(laws.sel(kind=kind, measure=measure, target=target))
             ax.plot([], [], color=color, marker=marker, ls="", label=f"{label}: {said}")
             for side, row, tried in zip(sides * shift, need, most.values, strict=True):
                 if np.isinf(row).any():
@@ -173,8 +212,10 @@ def scaling(results: xr.Dataset, laws: xr.Dataset | None, target: float = 0.8) -
                     label=f"slope {power}, from 2N")  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel="image side N [px]", title=title)
         ax.set_xticks(sides, [f"{s:g}" for s in sides])
+        ticks = [n for n in (25, 50, 100, 200, 400, 800) if n < 2 * results["most"].sel(model=sized).max()]
+        ax.set_yticks(ticks, [str(n) for n in ticks])
         ax.minorticks_off()
-        ax.legend(fontsize=7, loc="upper left")
+        ax.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(0, -0.17))
     axes[0].set_ylabel(f"training items for an accuracy of {target:g}")
     return fig
 
@@ -183,5 +224,5 @@ def exponent_said(one: xr.Dataset) -> str:
     """A fitted exponent in words."""
     value = float(one["exponent"])
     if math.isnan(value):
-        return f"never, or on too few sides (share of runs {float(one['reached']):.2f})"
+        return f"no exponent: {100 * float(one['reached']):.0f} % of the runs reach it"
     return f"exponent {value:.2f} [{float(one['low']):.2f}, {float(one['high']):.2f}], {int(one['sides'])} sides"

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
+from vnlib.figures.stripes import of_cnn
 from vnlib.figures.style import PALETTE, bare
 
 DIETS = {
@@ -27,17 +28,18 @@ def hidden(results: xr.Dataset) -> list[str]:
     return sorted(names, key=lambda n: int(n[5:]))
 
 
+@of_cnn
 def volumes(
     results: xr.Dataset, diets: Sequence[str] = ("stripes+100", "bumps+100", "bumps+all"), start: int = 14
 ) -> plt.Figure:
     """log10 volume at every position by layer (first seed), its colour range mean +- 3 sd of each map."""
     layers = hidden(results)
     fig, axes = plt.subplots(len(diets), len(layers), figsize=(1.6 * len(layers) + 1.6, 1.75 * len(diets)))
-    for row, diet in zip(axes, diets, strict=True):
+    for number, (row, diet) in enumerate(zip(axes, diets, strict=True)):
         for ax, layer in zip(row, layers, strict=True):
             one = results["log_volume"].sel(model="cnn", diet=diet, layer=layer).isel(seed=0).values
             middle, sd = float(one.mean()), max(float(one.std()), 1e-6)
-            bare(ax, layer.replace("layer", "layer ") if row is axes[0] else "")
+            bare(ax, layer.replace("layer", "layer ") if number == 0 else "")
             ax.imshow(one, origin="lower", vmin=middle - 3 * sd, vmax=middle + 3 * sd)
             ax.plot([start - 0.5, start - 0.5, 27.5], [27.5, start - 0.5, start - 0.5], color="white", lw=1, ls="--")
         row[0].set_ylabel(DIETS[diet][0].replace(" and ", "\nand ").replace(", ", ",\n"), rotation=0, ha="right",
@@ -57,6 +59,7 @@ def _by_layer(ax: plt.Axes, values: xr.DataArray, layers: Sequence[str], label: 
     ax.set(xlabel="ReLU layer", ylabel=label, xticks=range(1, len(layers) + 1))
 
 
+@of_cnn
 def smoothness(results: xr.Dataset) -> plt.Figure:
     """Roughness of log10 volume inside the hold-out, and how much more volume there is inside than outside."""
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
@@ -68,6 +71,7 @@ def smoothness(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@of_cnn
 def tuning(results: xr.Dataset) -> plt.Figure:
     """Share of the maps that no sum of stripes gives: median unit, whole layer; and the share of the better axis."""
     fig, axes = plt.subplots(1, 3, figsize=(11, 3.3), sharey=True)
@@ -82,16 +86,24 @@ def tuning(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@of_cnn
 def units(results: xr.Dataset, diets: Sequence[str] = ("stripes+0", "stripes+100")) -> plt.Figure:
     """Maps of some units of every ReLU layer over the plane of positions, each scaled by its largest value."""
     layers = hidden(results)
     n = results.sizes["neuron"]
-    fig, axes = plt.subplots(len(layers), len(diets) * n, figsize=(0.92 * len(diets) * n + 0.8, 0.98 * len(layers)))
-    for row, layer in zip(axes, layers, strict=True):
-        for number, ax in enumerate(row):
-            diet, neuron = diets[number // n], number % n
+    widths = ([1.0] * n + [0.3]) * len(diets)  # a gap after each diet
+    fig, axes = plt.subplots(
+        len(layers), len(widths), figsize=(0.92 * sum(widths) + 0.8, 0.98 * len(layers)), width_ratios=widths
+    )
+    for depth, (row, layer) in enumerate(zip(axes, layers, strict=True)):
+        for column, ax in enumerate(row):
+            group, neuron = divmod(column, n + 1)
+            if neuron == n:
+                ax.set_visible(False)
+                continue
+            diet = diets[group]
             one = results["unit"].sel(model="cnn", diet=diet, layer=layer).isel(seed=0, neuron=neuron).values
-            said = DIETS[diet][0] if row is axes[0] and neuron == n // 2 else ""
+            said = DIETS[diet][0] if depth == 0 and neuron == n // 2 else ""
             bare(ax, said).imshow(one, origin="lower", vmin=0, vmax=1)
         row[0].set_ylabel(layer.replace("layer", "layer "), rotation=0, ha="right", va="center", fontsize=8)
     return fig

@@ -69,7 +69,9 @@ def summary(results: xr.Dataset, laws: xr.Dataset | None) -> str:
                     ("bumps+100", "from 100 bumps alone"),
                 )
             )
-            lines.append(f"- **The {name}** draws bumps in the right place at {numbers} of the held-out positions.")
+            lines.append(
+                f"- **{name[0].upper()}{name[1:]}:** held-out positions with a bump in the right place: {numbers}."
+            )
     if laws is not None:
         for kind in KINDS:
             one = laws.sel(kind=kind, measure="hit", target=0.8)
@@ -77,8 +79,10 @@ def summary(results: xr.Dataset, laws: xr.Dataset | None) -> str:
     return "\n".join(lines)
 
 
-def table(results: xr.Dataset, model: str) -> pd.DataFrame:
+def table(results: xr.Dataset, model: str) -> pd.DataFrame | str:
     """One row per diet of a model: medians over seeds, and [lowest, highest]."""
+    if model not in results["model"].values:
+        return f"The model {model} was not asked for."
     rows = {}
     for kind in KINDS:
         for diet in amounts(results, kind, model):
@@ -108,8 +112,10 @@ def side_by_side(results: xr.Dataset, models: Sequence[str]) -> pd.DataFrame:
     return table.rename_axis(None).rename_axis(columns="accuracy of bumps / OOD error")
 
 
-def law_table(laws: xr.Dataset) -> pd.DataFrame:
+def law_table(laws: xr.Dataset | None) -> pd.DataFrame | str:
     """Fitted exponents with 95 % intervals, and how often the target is reached."""
+    if laws is None:
+        return "No model of another image side was asked for."
     rows = []
     for measure, title in MEASURES.items():
         for kind, (label, _, _) in KINDS.items():

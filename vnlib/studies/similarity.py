@@ -53,9 +53,7 @@ def pairs(matrix: Matrix) -> Float[np.ndarray, " pairs"]:
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
-def r_squared(
-    values: Float[np.ndarray, "m pairs"], features: Float[np.ndarray, "k pairs"]
-) -> Float[np.ndarray, "m k"]:
+def r_squared(values: Float[np.ndarray, "m pairs"], features: Float[np.ndarray, "k pairs"]) -> Float[np.ndarray, "m k"]:
     """Share of the variance of each row of `values` that an affine function of each feature explains.
 
     With one feature that is the squared correlation. NaN for values or features that do not vary.
@@ -82,9 +80,7 @@ def by_displacement(matrix: Matrix, x: Axis, y: Axis, *, reach: int) -> Float[np
     return np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(reach + 1, reach + 1)
 
 
-def weights(
-    values: Float[np.ndarray, " pairs"], features: Float[np.ndarray, "k pairs"]
-) -> Float[np.ndarray, " k"]:
+def weights(values: Float[np.ndarray, " pairs"], features: Float[np.ndarray, "k pairs"]) -> Float[np.ndarray, " k"]:
     """Least-squares weights of the features, fitted together with a constant."""
     design = np.concatenate([np.ones((1, len(values))), features])
     return np.linalg.solve(design @ design.T, design @ values)[1:]
@@ -132,20 +128,20 @@ def similarity_report(
             apart[i, j] = by_displacement(found[0], *place, reach=reach)
     lattice = np.flatnonzero((x % every == 0) & (y % every == 0))
     lattice = lattice[np.lexsort((y[lattice], x[lattice], ood[lattice]))]
-    few = np.stack([similarity(drawn[lattice], metric=m) for m in ("cosine", "overlap")]).round(3).astype(np.float32)
+    few = np.stack([similarity(drawn[lattice], metric=m) for m in ("cosine", "overlap")]).round(2).astype(np.float32)
     dims = ("source", "of", "metric", "kernel", "width")
     return xr.Dataset(
         {
             "kernel_r2": (dims, r2, {"units": "1", "long_name": "R^2 over pairs of different positions"}),
             "kernel_weight": (("source", "of", "part"), weight, {"units": "1"}),
-            "displacement": (("source", "of", "dy", "dx"), apart.round(4), {"units": "1", "long_name": "mean cosine"}),
+            "displacement": (("source", "of", "dy", "dx"), apart.round(3), {"units": "1", "long_name": "mean cosine"}),
             "white_cosine": ((), pairs(similarity(1 - drawn, metric="cosine")).min(), {"units": "1"}),
             "ink_pixels": ((), (drawn[ood].max((1, 2)) > 0.7).mean(), {"units": "1"}),
+            "matrix_position": ("one", lattice, {"units": "1"}),
             "matrix": (("shown_metric", "one", "other"), few if show else np.full_like(few, np.nan), {"units": "1"}),
         },
         {
             "source": list(sources), "of": list(groups), "metric": list(METRICS), "kernel": list(KERNELS),
             "width": list(widths), "part": ["sum", "product"], "shown_metric": ["cosine", "overlap"],
-            "matrix_position": ("one", lattice),
         },
     )  # fmt: skip

@@ -1,0 +1,141 @@
+"""Figures of FR Figs. 1(e) and 8: similarity matrices against kernels, from `studies.similarity`; and the tables."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from vnlib.figures.failure import SOURCES, _color, _columns, _dots, _label, _shown
+from vnlib.figures.style import PALETTE, bare
+
+
+def matrices(results: xr.Dataset, hold_out: str = "square", metric: str = "cosine") -> plt.Figure:
+    """Similarity of the ink at every third row and column, ID positions first, and FR's binary kernel on the left."""
+    shown, models = _shown(results).sel(hold_out=hold_out, shown_metric=metric), results["model"].values
+    fig, axes = plt.subplots(1, 1 + len(models), figsize=(1.5 * (1 + len(models)), 2.1), squeeze=False)
+    at = shown["matrix_position"].isel(model=0).astype(int)
+    x, y = (shown[f"position_{axis}"].isel(position=at).values for axis in "xy")
+    border = int((shown["held_out"].isel(model=0, position=at) == 0).sum()) - 0.5
+    binary = ((x[:, None] == x) + 1.0 * (y[:, None] == y)) / 2
+    tiles = [binary, *(shown["matrix"].sel(model=m).values for m in models)]
+    titles = ["binary kernel", *(_label(results, m) for m in models)]
+    for ax, tile, title in zip(axes[0], tiles, titles, strict=True):
+        top = 1 if metric == "cosine" or tile is binary else max(1e-3, np.nanmax(tile))
+        bare(ax, title, 8).imshow(tile, vmin=0, vmax=top, interpolation="nearest")
+        ax.axhline(border, color="white", lw=0.8)
+        ax.axvline(border, color="white", lw=0.8)
+    return fig
+
+
+def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
+    """Mean cosine of two OOD images against how far apart their positions are, median over seeds."""
+    here = results["displacement"].sel(hold_out=hold_out, of="ood").median("seed")
+    models = results["model"].values
+    tiles = {said: here.sel(source=name).isel(model=0) for name, said in SOURCES.items()}
+    tiles |= {_label(results, m): here.sel(source="model", model=m) for m in models}
+    fig, axes = plt.subplots(1, len(tiles), figsize=(1.45 * len(tiles) + 0.9, 2.1), squeeze=False)
+    for ax, (title, tile) in zip(axes[0], tiles.items(), strict=True):
+        picture = ax.imshow(tile.transpose("dy", "dx"), origin="lower", vmin=0, vmax=1)
+        ax.set_title(title.replace(" bumps", "\nbumps"), fontsize=8)
+        ax.set(xticks=[0, 8, 16], yticks=[0, 8, 16] if ax is axes[0, 0] else [])
+        ax.set_xlabel("|x - x'| [px]", fontsize=7.5)
+    axes[0, 0].set_ylabel("|y - y'| [px]", fontsize=7.5)
+    fig.colorbar(picture, ax=axes, label="mean cosine", shrink=0.9)
+    return fig
+
+
+def kernels(results: xr.Dataset) -> plt.Figure:
+    """R^2 of the sum kernel against that of the product kernel on OOD cosines, every seed a point; one panel per hold-out."""
+    hold_outs = results["hold_out"].values
+    fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.3 * len(hold_outs) + 1.8, 3.9), sharey=True, squeeze=False)
+    r2 = results["kernel_r2"].sel(metric="cosine", of="ood").isel(width=0)
+    marks = "osD^vP*X"
+    for ax, hold_out in zip(axes[0], hold_outs, strict=True):
+        here = r2.sel(hold_out=hold_out)
+        ax.plot([0, 1], [0, 1], color="0.7", lw=1)
+        for number, model in enumerate(results["model"].values):
+            one = here.sel(model=model, source="model")
+            ax.scatter(one.sel(kernel="product"), one.sel(kernel="sum"), s=34, marker=marks[number % len(marks)], alpha=0.75,
+                       color=_color(results, model)[0], edgecolor="white", lw=0.4,
+                       label=str(results["label"].sel(model=model).item()))  # fmt: skip
+        for (name, said), mark in zip(SOURCES.items(), "+x", strict=True):
+            one = here.sel(source=name).isel(model=0, seed=0)
+            ax.scatter(
+                one.sel(kernel="product"), one.sel(kernel="sum"), s=90, marker=mark, color="black", lw=1.6, label=said
+            )
+        ax.set(title=f"{hold_out} held out", xlabel="$R^2$ of the product kernel", xlim=(0, 1.03), ylim=(0, 1.03))
+    axes[0, 0].set_ylabel("$R^2$ of the sum kernel")
+    axes[0, -1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig
+
+
+def binary(results: xr.Dataset) -> plt.Figure:
+    """R^2 of FR's binary kernel on the cosines of different OOD positions; lines: the two references."""
+    hold_outs = results["hold_out"].values
+    fig, axes = plt.subplots(1, len(hold_outs), figsize=(5.4 * len(hold_outs), 3.2), sharey=True, squeeze=False)
+    r2 = results["kernel_r2"].sel(metric="cosine", of="ood", kernel="binary").isel(width=0)
+    for ax, hold_out in zip(axes[0], hold_outs, strict=True):
+        here = r2.sel(hold_out=hold_out)
+        _dots(ax, here.sel(source="model"), 0, color=PALETTE[3], marker="s")
+        for (name, said), style in zip(SOURCES.items(), (":", "--"), strict=True):
+            ax.axhline(float(here.sel(source=name).isel(model=0, seed=0)), color="0.3", ls=style, lw=1.2, label=said)
+        ax.set(title=f"{hold_out} held out", ylim=(0, None))
+        _columns(results, ax)
+    axes[0, 0].set_ylabel("$R^2$ of the binary kernel")
+    axes[0, 0].legend(fontsize=8)
+    return fig
+
+
+def _spread(values: xr.DataArray, form: str = "{:.2f}") -> str:
+    low, middle, high = (float(v) for v in (values.min(), values.median(), values.max()))
+    if np.isnan(middle):
+        return "-"
+    return form.format(middle) if values.size == 1 else f"{form} [{form}, {form}]".format(middle, low, high)
+
+
+def kernel_table(results: xr.Dataset, hold_out: str = "square") -> pd.DataFrame:
+    """R^2 of the three kernels by similarity and pairs: median over seeds. "-": these similarities do not vary."""
+    r2 = results["kernel_r2"].sel(hold_out=hold_out).isel(width=0).median("seed")
+    rows = {}
+    for source, said in SOURCES.items():
+        rows[said] = r2.sel(source=source).isel(model=0)
+    for model in results["model"].values:
+        rows[str(results["label"].sel(model=model).item())] = r2.sel(source="model", model=model)
+    pairs = [("cosine", "id"), ("cosine", "ood"), ("l2", "ood"), ("overlap", "ood")]
+    return pd.DataFrame.from_dict(
+        {
+            name: {
+                f"{metric}, {of.upper()} pairs": " / ".join(
+                    f"{float(v):.2f}" if np.isfinite(v) else "-"
+                    for v in row.sel(metric=metric, of=of, kernel=["binary", "sum", "product"]).values
+                )
+                for metric, of in pairs
+            }
+            for name, row in rows.items()
+        },
+        orient="index",
+    ).rename_axis(columns="R² of binary / sum / product")
+
+
+def table(results: xr.Dataset, hold_out: str = "square") -> pd.DataFrame:
+    """The numbers behind the figures: median over seeds and [lowest, highest]."""
+    here = results.sel(hold_out=hold_out)
+    relative, ood = here["error"] / here["blank"], here.sel(where="ood")
+    columns = {
+        "training error / blank": (relative.sel(where="train"), "{:.2g}"),
+        "ID error / blank": (relative.sel(where="id"), "{:.2g}"),
+        "OOD error / blank": (relative.sel(where="ood"), "{:.2g}"),
+        "bumps per OOD image": (ood["maxima"], "{:.1f}"),
+        "largest ink, OOD": (ood["height"], "{:.2f}"),
+        "peak within 1 px, OOD": (ood["hit"], "{:.2f}"),
+        "smallest cosine of raw images": (here["white_cosine"], "{:.3f}"),
+    }
+    rows = {
+        str(results["label"].sel(model=m).item()): {
+            n: _spread(v.sel(model=m), form) for n, (v, form) in columns.items()
+        }
+        for m in results["model"].values
+    }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="model")
