@@ -31,14 +31,18 @@ from vnlib.settle import SettleConfig
 
 data = bumps.make(bumps.BumpConfig(grid=28))
 pair = tuple(torch.from_numpy(data[name].values[::12]) for name in ("code", "image"))
-small = {"cnn": {"width": 4, "depth": 2}, "factorised": {}, "bilinear": {"n_units": 4}}
+small = {"cnn": {"width": 4, "depth": 2}, "factorised": {}, "bilinear": {"n_units": 4},
+         "conv_autoencoder": {"width": 2}}
+entangled = data.drop_vars("code").assign(code=(("position", "pixel"), data["image"].values.reshape(-1, 784)))
 models = [(name, small.get(name, {"hidden": (8,)})) for name in BASELINES]
 models += [("vn", {"streams": s, "depth": d, "n_atoms": 8, "top_k": 4}) for s in ("axes", "joint") for d in (1, 2)]
 for family, options in models:
+    told = (pair[1].flatten(1), pair[1]) if family == "conv_autoencoder" else pair
+    readouts = 0 if family in ("cnn", "mlp", "conv_autoencoder") else 2
     with tempfile.TemporaryDirectory() as folder:
-        model = train_decoder(pair, pair, family=family, options=options, lr=0.01, steps=3, batch_size=16, seed=0,
-                              workdir=Path(folder), consolidation=2)
-        evaluate.decoder_report(model, data, samples=[0, 5])
+        model = train_decoder(told, told, family=family, options=options, lr=0.01, steps=3, batch_size=16, seed=0,
+                              workdir=Path(folder), consolidation=readouts)
+        evaluate.decoder_report(model, entangled if family == "conv_autoencoder" else data, samples=[0, 5])
 for rule in ("subspace", "frozen", "atomic_hebb"):
     config = VNConfig(n_inputs=56, atoms=(8, 6), interface=(5,), sparsity=(0.05, 0.05), top_k=3, interface_rule=rule)
     network = VectorNetwork(config, seed=0)

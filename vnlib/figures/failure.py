@@ -12,7 +12,7 @@ import textwrap
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-from matplotlib.colors import LogNorm
+from matplotlib.colors import LogNorm, PowerNorm
 
 from vnlib.figures.style import GROUPS, PALETTE, bare
 
@@ -20,11 +20,12 @@ TESTS = {"averaged": "averaged inputs", "memorised": "outputs at training positi
 SOURCES = {"bumps": "true bumps", "superposed bumps": "superposed bumps"}
 
 
-def _label(results: xr.Dataset, model: str, width: int = 12) -> str:
-    return "\n".join(textwrap.wrap(str(results["label"].sel(model=model).item()), width, break_on_hyphens=False))
+def label_of(results: xr.Dataset, model: str, width: int = 12) -> str:
+    label = str(results["label"].sel(model=model).item())
+    return "\n".join(textwrap.wrap(label, width, break_long_words=False))
 
 
-def _color(results: xr.Dataset, model: str) -> tuple[str, str]:
+def look_of(results: xr.Dataset, model: str) -> tuple[str, str]:
     _, color, marker = GROUPS[str(results["group"].sel(model=model).item())]
     return color, marker
 
@@ -35,11 +36,10 @@ def _plane(values: xr.DataArray) -> np.ndarray:
     return values.values.reshape(side, side)
 
 
-def _shown(results: xr.Dataset) -> xr.Dataset:
+def with_images(results: xr.Dataset) -> xr.Dataset:
     """The seed whose images were kept: the first that has any."""
-    return results.isel(
-        seed=int(results["shown_image"].notnull().any(set(results["shown_image"].dims) - {"seed"}).argmax())
-    )
+    images = results["shown_image"]
+    return results.isel(seed=int(images.notnull().any(set(images.dims) - {"seed"}).argmax("seed")))
 
 
 def _outline(ax: plt.Axes, results: xr.Dataset, hold_out: str) -> None:
@@ -47,13 +47,13 @@ def _outline(ax: plt.Axes, results: xr.Dataset, hold_out: str) -> None:
     ax.contour(_plane(held), levels=[0.5], colors="white", linewidths=1.2, linestyles="--")
 
 
-def _columns(results: xr.Dataset, ax: plt.Axes) -> None:
+def model_axis(results: xr.Dataset, ax: plt.Axes) -> None:
     models = results["model"].values
-    ax.set_xticks(range(len(models)), [_label(results, m, 10) for m in models], fontsize=7.5)
+    ax.set_xticks(range(len(models)), [label_of(results, m, 10) for m in models], fontsize=7.5)
     ax.set_xlim(-0.5, len(models) - 0.5)
 
 
-def _dots(
+def dots(
     ax: plt.Axes,
     values: xr.DataArray,
     shift: float,
@@ -86,7 +86,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
             one = (results["mse"] / blank).sel(model=model, hold_out=hold_out).median("seed")
             picture = ax.imshow(_plane(one).clip(1e-4), origin="lower", norm=LogNorm(1e-3, 3))
             _outline(ax, results, hold_out)
-            bare(ax, _label(results, model) if ax in axes[0] else "")
+            bare(ax, label_of(results, model) if ax in axes[0] else "")
         row[0].set_ylabel(hold_out, fontsize=8.5)
     bar = fig.colorbar(picture, ax=axes, label="error / blank image", extend="both", shrink=0.9)
     bar.ax.axhline(1, color="white", lw=2)
@@ -105,10 +105,10 @@ def errors(results: xr.Dataset) -> plt.Figure:
     }
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
         for shift, (where, (said, color, marker)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
-            _dots(ax, relative.sel(where=where, hold_out=hold_out), shift, color=color, marker=marker, label=said)
+            dots(ax, relative.sel(where=where, hold_out=hold_out), shift, color=color, marker=marker, label=said)
         ax.axhline(1, color="0.3", ls=":", lw=1.2, label="blank image")
         ax.set(yscale="log", title=f"{hold_out} held out")
-        _columns(results, ax)
+        model_axis(results, ax)
     axes[0, 0].set_ylabel("error / blank image")
     axes[0, 0].legend(fontsize=8)
     return fig
@@ -119,7 +119,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
 
 def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """The ink that each model draws at the sample positions, after the targets. Columns: models, rows: positions."""
-    shown = _shown(results).sel(hold_out=hold_out)
+    shown = with_images(results).sel(hold_out=hold_out)
     images, models = shown["shown_image"], results["model"].values
     places, n = shown["sample"].values, results.sizes["sample"]
     fig, axes = plt.subplots(n, 1 + len(models), figsize=(1.15 * (1 + len(models)), 1.15 * n + 0.4), squeeze=False)
@@ -130,9 +130,9 @@ def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         tiles = [at["shown_image"].sel(panel="target").isel(model=0)]
         tiles += [images.sel(sample=sample, panel="output", model=m) for m in models]
         for ax, tile in zip(row, tiles, strict=True):
-            bare(ax).imshow(tile, origin="lower", vmin=0, vmax=1)
+            bare(ax).imshow(tile.clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
         row[0].set_ylabel(f"({place[0]}, {place[1]})\n{held}", fontsize=8)
-    for ax, title in zip(axes[0], ["target", *[_label(results, m) for m in models]], strict=True):
+    for ax, title in zip(axes[0], ["target", *[label_of(results, m) for m in models]], strict=True):
         ax.set_title(title, fontsize=8)
     return fig
 
@@ -141,19 +141,19 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """OOD: how many images hold several bumps, and where the ink is; grey: where it is relative to another position."""
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.4))
     ood = results.sel(where="ood", hold_out=hold_out)
-    _dots(axes[0], ood["several"], 0, color=PALETTE[3], marker="s")
-    axes[0].set(ylabel="share of images with several bumps", ylim=(-0.05, 1.05))
+    dots(axes[0], ood["several"], 0, color=PALETTE[3], marker="s")
+    axes[0].set(ylabel="share with several bumps", ylim=(-0.05, 1.05))
     kinds = {
         "share_cross": ("right row or column", PALETTE[0], "D"),
         "share_place": ("right row and column", PALETTE[2], "o"),
         "chance_cross": ("another position's row or column", "0.55", "^"),
     }
     for shift, (name, (said, color, marker)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
-        _dots(axes[1], ood[name], shift, color=color, marker=marker, label=said)
+        dots(axes[1], ood[name], shift, color=color, marker=marker, label=said)
     axes[1].set(ylabel="share of the ink", ylim=(-0.05, 1.05))
     axes[1].legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
     for ax in axes:
-        _columns(results, ax)
+        model_axis(results, ax)
     return fig
 
 
@@ -165,7 +165,7 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
 
     Every picture has its own scale, as in FR. Rows: models.
     """
-    shown = _shown(results).sel(hold_out=hold_out).isel(sample=sample)["shown_image"]
+    shown = with_images(results).sel(hold_out=hold_out).isel(sample=sample)["shown_image"]
     models = results["model"].values
     titles = ["$f(x, \\bar{y})$", "$f(\\bar{x}, y)$", "their sum", "sum of seen\noutputs", "output $f(x, y)$", "target"]
     fig, axes = plt.subplots(len(models), 6, figsize=(7.6, 1.2 * len(models) + 0.3), squeeze=False)
@@ -175,7 +175,7 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
         tiles = [*alone, sum(alone), *(one.sel(panel=p).values for p in ("memorised", "output", "target"))]
         for ax, tile in zip(row, tiles, strict=True):
             bare(ax).imshow(tile, origin="lower", vmin=0, vmax=max(0.05, tile.max()))
-        row[0].set_ylabel(_label(results, model), fontsize=7.5)
+        row[0].set_ylabel(label_of(results, model), fontsize=7.5)
     for ax, title in zip(axes[0], titles, strict=True):
         ax.set_title(title, fontsize=8)
     return fig
@@ -187,12 +187,12 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     fig, axes = plt.subplots(1, 2, figsize=(11, 3.4), sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
         one = here.sel(test=test)
-        _dots(ax, one["resembles"], -0.22, color=PALETTE[0], marker="D", label="sum of seen parts")
-        _dots(ax, one["resembles_shuffled"], 0, color="0.55", marker="^", label="that for another position")
-        _dots(ax, one["resembles_bump"], 0.22, color=PALETTE[1], marker="o", label="true bump")
+        dots(ax, one["resembles"], -0.22, color=PALETTE[0], marker="D", label="sum of seen parts")
+        dots(ax, one["resembles_shuffled"], 0, color="0.55", marker="^", label="that for another position")
+        dots(ax, one["resembles_bump"], 0.22, color=PALETTE[1], marker="o", label="true bump")
         ax.set(title=f"sum over {said}", ylim=(-0.4, 1.05))
         ax.axhline(0, color="0.8", lw=0.8)
-        _columns(results, ax)
+        model_axis(results, ax)
     axes[0].set_ylabel("correlation with the OOD output")
     axes[1].legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
     return fig
@@ -203,6 +203,8 @@ def summary(results: xr.Dataset) -> str:
     models = {m: str(results["label"].sel(model=m).item()) for m in results["model"].values}
     relative = (results["error"] / results["blank"]).median("seed")
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood", source="model").isel(width=0).median("seed")
+
+    several = results["several"].sel(where="ood").median("seed")
 
     def over(values: xr.DataArray, model: str, form: str = "{:.2f}") -> str:
         return ", ".join(form.format(float(values.sel(model=model, hold_out=h))) for h in results["hold_out"].values)
@@ -217,8 +219,8 @@ def summary(results: xr.Dataset) -> str:
         lines.append(
             f"- **{label}:** ID error {over(relative.sel(where='id'), model, '{:.2g}')}, OOD error "
             f"{over(relative.sel(where='ood'), model, '{:.2g}')}; several bumps in "
-            f"{over(100 * results['several'].sel(where='ood').median('seed'), model, '{:.0f} %')} of the OOD images; the "
-            f"sum of seen parts correlates {over(resembles, model)} with them, the true bump "
+            f"{over(100 * several, model, '{:.0f} %')} of the OOD images; the sum of seen parts "
+            f"correlates {over(resembles, model)} with them, the true bump "
             f"{over(results['resembles_bump'].median('seed'), model)}; $R^2$ of the sum kernel "
             f"{over(r2.sel(kernel='sum'), model)}, of the product kernel {over(r2.sel(kernel='product'), model)}."
         )

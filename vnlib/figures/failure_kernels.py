@@ -7,20 +7,20 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.failure import SOURCES, _color, _columns, _dots, _label, _shown
+from vnlib.figures.failure import SOURCES, dots, label_of, look_of, model_axis, with_images
 from vnlib.figures.style import PALETTE, bare
 
 
 def matrices(results: xr.Dataset, hold_out: str = "square", metric: str = "cosine") -> plt.Figure:
     """Similarity of the ink at every third row and column, ID positions first, and FR's binary kernel on the left."""
-    shown, models = _shown(results).sel(hold_out=hold_out, shown_metric=metric), results["model"].values
+    shown, models = with_images(results).sel(hold_out=hold_out, shown_metric=metric), results["model"].values
     fig, axes = plt.subplots(1, 1 + len(models), figsize=(1.5 * (1 + len(models)), 2.1), squeeze=False)
     at = shown["matrix_position"].isel(model=0).astype(int)
     x, y = (shown[f"position_{axis}"].isel(position=at).values for axis in "xy")
     border = int((shown["held_out"].isel(model=0, position=at) == 0).sum()) - 0.5
     binary = ((x[:, None] == x) + 1.0 * (y[:, None] == y)) / 2
     tiles = [binary, *(shown["matrix"].sel(model=m).values for m in models)]
-    titles = ["binary kernel", *(_label(results, m) for m in models)]
+    titles = ["binary kernel", *(label_of(results, m) for m in models)]
     for ax, tile, title in zip(axes[0], tiles, titles, strict=True):
         top = 1 if metric == "cosine" or tile is binary else max(1e-3, np.nanmax(tile))
         bare(ax, title, 8).imshow(tile, vmin=0, vmax=top, interpolation="nearest")
@@ -34,7 +34,7 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     here = results["displacement"].sel(hold_out=hold_out, of="ood").median("seed")
     models = results["model"].values
     tiles = {said: here.sel(source=name).isel(model=0) for name, said in SOURCES.items()}
-    tiles |= {_label(results, m): here.sel(source="model", model=m) for m in models}
+    tiles |= {label_of(results, m): here.sel(source="model", model=m) for m in models}
     fig, axes = plt.subplots(1, len(tiles), figsize=(1.45 * len(tiles) + 0.9, 2.1), squeeze=False)
     for ax, (title, tile) in zip(axes[0], tiles.items(), strict=True):
         picture = ax.imshow(tile.transpose("dy", "dx"), origin="lower", vmin=0, vmax=1)
@@ -47,7 +47,7 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 
 def kernels(results: xr.Dataset) -> plt.Figure:
-    """R^2 of the sum kernel against that of the product kernel on OOD cosines, every seed a point; one panel per hold-out."""
+    """R^2 of the sum kernel against that of the product kernel on OOD cosines, every seed a point."""
     hold_outs = results["hold_out"].values
     fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.3 * len(hold_outs) + 1.8, 3.9), sharey=True, squeeze=False)
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood").isel(width=0)
@@ -55,16 +55,16 @@ def kernels(results: xr.Dataset) -> plt.Figure:
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
         here = r2.sel(hold_out=hold_out)
         ax.plot([0, 1], [0, 1], color="0.7", lw=1)
-        for number, model in enumerate(results["model"].values):
-            one = here.sel(model=model, source="model")
-            ax.scatter(one.sel(kernel="product"), one.sel(kernel="sum"), s=34, marker=marks[number % len(marks)], alpha=0.75,
-                       color=_color(results, model)[0], edgecolor="white", lw=0.4,
-                       label=str(results["label"].sel(model=model).item()))  # fmt: skip
         for (name, said), mark in zip(SOURCES.items(), "+x", strict=True):
             one = here.sel(source=name).isel(model=0, seed=0)
             ax.scatter(
                 one.sel(kernel="product"), one.sel(kernel="sum"), s=90, marker=mark, color="black", lw=1.6, label=said
             )
+        for number, model in enumerate(results["model"].values):
+            one = here.sel(model=model, source="model")
+            ax.scatter(one.sel(kernel="product"), one.sel(kernel="sum"), s=34, marker=marks[number % len(marks)],
+                       alpha=0.75, color=look_of(results, model)[0], edgecolor="white", lw=0.4,
+                       label=str(results["label"].sel(model=model).item()))  # fmt: skip
         ax.set(title=f"{hold_out} held out", xlabel="$R^2$ of the product kernel", xlim=(0, 1.03), ylim=(0, 1.03))
     axes[0, 0].set_ylabel("$R^2$ of the sum kernel")
     axes[0, -1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -78,11 +78,11 @@ def binary(results: xr.Dataset) -> plt.Figure:
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood", kernel="binary").isel(width=0)
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
         here = r2.sel(hold_out=hold_out)
-        _dots(ax, here.sel(source="model"), 0, color=PALETTE[3], marker="s")
+        dots(ax, here.sel(source="model"), 0, color=PALETTE[3], marker="s")
         for (name, said), style in zip(SOURCES.items(), (":", "--"), strict=True):
             ax.axhline(float(here.sel(source=name).isel(model=0, seed=0)), color="0.3", ls=style, lw=1.2, label=said)
         ax.set(title=f"{hold_out} held out", ylim=(0, None))
-        _columns(results, ax)
+        model_axis(results, ax)
     axes[0, 0].set_ylabel("$R^2$ of the binary kernel")
     axes[0, 0].legend(fontsize=8)
     return fig

@@ -66,7 +66,7 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
         for model in models_of(results):
             color, marker = LOOKS[model]
             one = here.sel(model=model)
-            ax.scatter(one["mse_id"], one["mse_ood"], color=color, marker=marker, s=46, alpha=0.8, edgecolor="white",
+            ax.scatter(one["mse_id"], one["mse_ood"], color=color, marker=marker, s=90 if marker == "*" else 46, alpha=0.8, edgecolor="white",
                        lw=0.4, label=label_of(results, model))  # fmt: skip
         ends = np.array([1e-9, 1.0])
         ax.plot(ends, ends, color="0.6", lw=1, label="OOD = ID")
@@ -83,7 +83,7 @@ def what_matters(results: xr.Dataset) -> plt.Figure:
     """OOD error against the effective rank of a map, and against the share of its energy in bands along its axis."""
     rank = results["effective_rank"].median(("axis", "token"))
     panels = (
-        (rank, "effective rank of a map (median over tokens)", {"xscale": "log"}),
+        (rank, "effective rank of a map (median over tokens)", {}),
         (own_band(results), "share of a map in bands along its axis", {"xlim": (-0.03, 1.03)}),
     )
     fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
@@ -93,7 +93,7 @@ def what_matters(results: xr.Dataset) -> plt.Figure:
             for hold_out in HOLD_OUTS:
                 ax.scatter(
                     value.sel(model=model, hold_out=hold_out), results["mse_ood"].sel(model=model, hold_out=hold_out),
-                    color=color, marker=marker, s=44, alpha=0.8, edgecolor="white", lw=0.4,
+                    color=color, marker=marker, s=90 if marker == "*" else 44, alpha=0.8, edgecolor="white", lw=0.4,
                     label=label_of(results, model) if hold_out == "square" else None,
                 )  # fmt: skip
         ax.axhline(float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image")

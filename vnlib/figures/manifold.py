@@ -1,14 +1,13 @@
 """Figures of the geometry of a decoder's layers (FR Figs. 2 and 5), from the dataset of `vnlib.studies.manifold`.
 
 The dataset has dims model, seed, weights ("trained", "untrained"), layer and the coordinates label, group, encoding
-and depth (model). `manifold_maps` draws what has a place for every position.
+and depth (model). `manifold_maps` draws what has a place for every position, `manifold_words` tells it in words.
 """
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import xarray as xr
 from matplotlib.lines import Line2D
 
@@ -55,7 +54,15 @@ def mse(results: xr.Dataset, split: str, model: str) -> np.ndarray:
     return results[f"mse_{split}"].sel(model=model, weights="trained").values
 
 
-def _median(values: np.ndarray, axis: int | None = None) -> np.ndarray:
+def nothing(what: str) -> plt.Figure:
+    """A figure that says that these results have nothing to draw."""
+    fig, ax = plt.subplots(figsize=(5, 0.6))
+    ax.set_axis_off()
+    ax.text(0, 0.5, f"These results hold no {what}.", va="center")
+    return fig
+
+
+def median(values: np.ndarray, axis: int | None = None) -> np.ndarray:
     """The median of the seeds that have a value; NaN where none has."""
     if not np.isfinite(values).any():
         return np.nan if axis is None else np.full(np.delete(values.shape, axis), np.nan)
@@ -65,6 +72,8 @@ def _median(values: np.ndarray, axis: int | None = None) -> np.ndarray:
 def _rows(results: xr.Dataset, measures: dict[str, str], lines: dict[str, tuple[str, ...]]) -> plt.Figure:
     """One row per measure, one column per kind of network, one line per depth; `lines`: references per measure."""
     kinds = [kind for kind in KINDS if models(results, *kind)]
+    if not kinds:
+        return nothing("CNN and no MLP")
     fig, axes = plt.subplots(
         len(measures), len(kinds), figsize=(2.7 * len(kinds) + 0.6, 2.15 * len(measures) + 0.7),
         sharey="row", squeeze=False,
@@ -78,10 +87,10 @@ def _rows(results: xr.Dataset, measures: dict[str, str], lines: dict[str, tuple[
                 layers, values = path(results, name, model)
                 x = np.arange(len(layers))
                 ax.plot(x, values, ".", ms=3, color=color, alpha=0.5)
-                ax.plot(x, _median(values, 1), color=color, lw=1.4, label=f"{int(results['depth'].sel(model=model))}")
-                ax.plot(x[-1], _median(values[-1]), "s", ms=5, mfc="white", mec=color, zorder=3)
+                ax.plot(x, median(values, 1), color=color, lw=1.4, label=f"{int(results['depth'].sel(model=model))}")
+                ax.plot(x[-1], median(values[-1]), "s", ms=5, mfc="white", mec=color, zorder=3)
             layers, values = path(results, name, here[-1], "untrained")
-            ax.plot(np.arange(len(layers)), _median(values, 1), color=RANDOM, lw=1.2, ls=(0, (1, 1)))
+            ax.plot(np.arange(len(layers)), median(values, 1), color=RANDOM, lw=1.2, ls=(0, (1, 1)))
             _reference_lines(results, ax, name, lines.get(name, ("perfect",)))
             if row == 0:
                 ax.set_title(KINDS[kind], fontsize=10)
@@ -103,7 +112,7 @@ def _reference_lines(results: xr.Dataset, ax: plt.Axes, name: str, wanted: tuple
     for key in wanted:
         if key in results["model"].values:
             layers, values = path(results, name, key)
-            ax.axhline(_median(values[layers.index("output")]), color="0.2", lw=1, ls=REFERENCES[key][1], zorder=1)
+            ax.axhline(median(values[layers.index("output")]), color="0.2", lw=1, ls=REFERENCES[key][1], zorder=1)
 
 
 def metrics(results: xr.Dataset) -> plt.Figure:
@@ -124,6 +133,8 @@ def rank(results: xr.Dataset) -> plt.Figure:
 def distortion(results: xr.Dataset) -> plt.Figure:
     """How the last hidden layer stretches the hold-out, against depth, every seed a point."""
     kinds = [kind for kind in KINDS if models(results, *kind)]
+    if not kinds:
+        return nothing("CNN and no MLP")
     fig, axes = plt.subplots(2, len(kinds), figsize=(2.6 * len(kinds) + 0.6, 4.6), sharey="row", squeeze=False)
     for column, kind in enumerate(kinds):
         here = models(results, *kind)
@@ -131,7 +142,7 @@ def distortion(results: xr.Dataset) -> plt.Figure:
         for name, color, marker in (("spread_in", PALETTE[3], "o"), ("spread_out", PALETTE[0], "s")):
             label = "hold-out" if name == "spread_in" else "around it"
             _points(axes[0, column], depth, [last(results, name, m) for m in here], color, marker, label)
-        random = [_median(last(results, "spread_in", m, "untrained")) for m in here]
+        random = [median(last(results, "spread_in", m, "untrained")) for m in here]
         axes[0, column].plot(depth, random, color=RANDOM, ls=(0, (1, 1)), label="hold-out, random weights")
         shift = [last(results, "volume_in", m) - last(results, "volume_out", m) for m in here]
         _points(axes[1, column], depth, shift, "0.15", "o", "")
@@ -150,12 +161,14 @@ def _points(ax: plt.Axes, x: list[int], values: list[np.ndarray], color: str, ma
     """Every seed a point, medians joined."""
     for at, one in zip(x, values, strict=True):
         ax.plot(np.full(len(one), at), one, marker, ms=3.5, color=color, alpha=0.5, mec="none")
-    ax.plot(x, [_median(one) for one in values], color=color, lw=1.5, label=label)
+    ax.plot(x, [median(one) for one in values], color=color, lw=1.5, label=label)
 
 
 def errors(results: xr.Dataset) -> plt.Figure:
     """Training, ID test and OOD error against depth, every seed a point; the dotted line is a blank image."""
     kinds = [kind for kind in KINDS if models(results, *kind)]
+    if not kinds:
+        return nothing("CNN and no MLP")
     fig, axes = plt.subplots(1, len(kinds), figsize=(2.6 * len(kinds) + 0.6, 3), sharey=True, squeeze=False)
     splits = (
         ("train", "training", PALETTE[0], "s"),
@@ -184,7 +197,7 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
             ood = mse(results, "ood", model)
             if model == "table":  # which draws no bumps
                 continue
-            drawn = _median(mse(results, "train", model)) <= 0.5 * float(results["blank_id"].median())
+            drawn = median(mse(results, "train", model)) <= 0.5 * float(results["blank_id"].median())
             layers, terms = path(results, "terms", model)
             xs = (last(results, "F", model), terms[layers.index("output")])
             for ax, x in zip(axes, xs, strict=True):
@@ -194,8 +207,9 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
                     label=group.upper() if index == 0 and group != "reference" else None,
                 )  # fmt: skip
                 if group in ("reference", "vn"):
-                    at = (float(_median(x)), max(1e-15, float(_median(ood))))
-                    ax.annotate(str(results["label"].sel(model=model).item()), at, fontsize=7, xytext=(-4, 7),
+                    away = -10 if model == "perfect" else 7
+                    at = (float(median(x)), max(1e-15, float(median(ood))))
+                    ax.annotate(str(results["label"].sel(model=model).item()), at, fontsize=7, xytext=(-4, away),
                                 textcoords="offset points", ha="right" if ax is axes[0] else "left")  # fmt: skip
     for ax in axes:
         ax.axhline(blank, color="0.3", ls=":", lw=1.2, label="blank image")
@@ -214,6 +228,8 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
         "one_factor": "$F_A$", "terms": "terms of the kernel",
     }  # fmt: skip
     here = models(results, "vn")
+    if not here:
+        return nothing("Vector Network")
     fig, axes = plt.subplots(1, len(measures), figsize=(2.75 * len(measures), 3.3))
     names = ("input", "layer1", "layer2", "layer3", "factors", "output")
     for ax, (name, label) in zip(axes, measures.items(), strict=True):
@@ -222,7 +238,7 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
             x = np.array([names.index(layer) for layer in layers]) + 0.08 * (index - len(here) / 2)
             color = PALETTE[index]
             ax.plot(x, values, ".", ms=3, color=color, alpha=0.6)
-            ax.plot(x, _median(values, 1), color=color, lw=1.4, marker="osD^v"[index % 5], ms=4,
+            ax.plot(x, median(values, 1), color=color, lw=1.4, marker="osD^v"[index % 5], ms=4,
                     label=str(results["label"].sel(model=model).item()))  # fmt: skip
         _reference_lines(results, ax, name, ("perfect",))
         ax.set_xticks(range(len(names)), ["input", "1", "2", "3", "factors", "image"], rotation=45)
@@ -230,68 +246,3 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
     axes[1].set_ylim(max(-1.05, axes[1].get_ylim()[0]), 1.05)
     fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(here), fontsize=8)
     return fig
-
-
-def _said(values: np.ndarray, form: str = "{:.2f}") -> str:
-    return form.format(_median(values)) if np.isfinite(values).any() else ""
-
-
-def table(results: xr.Dataset) -> pd.DataFrame:
-    """Errors and measures of every model, medians over seeds."""
-    rows = {}
-    for group in ("reference", "cnn", "mlp", "vn"):
-        for model in models(results, group):
-            terms = path(results, "terms", model)[1]
-            single, F = path(results, "one_factor", model)[1][-1], path(results, "F", model)[1][-1]
-            hidden = group != "reference"
-            errors = {
-                s: "" if model == "table" else _said(mse(results, s, model), "{:.1e}") for s in ("train", "id", "ood")
-            }
-            rows[str(results["label"].sel(model=model).item())] = {
-                "training error": errors["train"], "ID error": errors["id"], "OOD error": errors["ood"],
-                "F, last hidden": _said(last(results, "F", model)) if hidden else "", "F, output": _said(F),
-                "probe in hold-out, last hidden": _said(last(results, "probe_ood", model)) if hidden else "",
-                "F_A, output": _said(single), "terms, output": _said(terms[-1], "{:.1f}"),
-            }  # fmt: skip
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
-
-
-def summary(results: xr.Dataset) -> str:
-    """The results as Markdown; every number is a median over seeds, then over networks."""
-    blank_in, blank_out = (float(results[f"blank_{s}"].median()) for s in ("id", "ood"))
-    networks = models(results, "cnn") + models(results, "mlp")
-    drawn = [m for m in networks if _median(mse(results, "train", m)) <= 0.5 * blank_in]
-    lines = [
-        f"- **{len(drawn)} of {len(networks)}** CNNs and MLPs learned to draw in distribution (training error at most "
-        f"half of the {blank_in:.1e} that a blank image costs). The others are in the figures all the same."
-    ]
-
-    def over(chosen: list[str], name: str, weights: str = "trained") -> float:
-        return float(_median(np.array([_median(last(results, name, m, weights)) for m in chosen])))
-
-    if drawn:
-        ood = float(np.median([_median(mse(results, "ood", m)) for m in drawn]))
-        names = ("F", "probe", "probe_ood", "spread_in", "spread_out")
-        at = {name: over(drawn, name) for name in names}
-        random = {name: over(drawn, name, "untrained") for name in names}
-        lines += [
-            f"- Those that did have an OOD error of {ood:.1e}, {ood / blank_out:.1f} times a blank image's.",
-            f"- **F** of their last hidden layer is {at['F']:.2f}; with random weights it is {random['F']:.2f}.",
-            f"- **Probes** of that layer reach $R^2$ = {at['probe']:.3f} across the grid. Fitted outside the hold-out "
-            f"and read inside, they reach {at['probe_ood']:.2f} (random weights: {random['probe_ood']:.2f}).",
-            f"- **Volume** of that layer spreads over {at['spread_in']:.2f} decades (sd) in the hold-out and over "
-            f"{at['spread_out']:.2f} around it (random weights: {random['spread_in']:.2f} in the hold-out).",
-        ]
-    if "perfect" in results["model"].values:
-        at = {name: float(_median(path(results, name, "perfect")[1][-1])) for name in
-              ("F", "probe_ood", "one_factor", "terms")}  # fmt: skip
-        lines.append(
-            f"- **Perfect images** have F = {at['F']:.2f}, {at['terms']:.2f} terms, a share of single factors of "
-            f"{at['one_factor']:.2f}, and a probe in the hold-out at $R^2$ = {at['probe_ood']:.2f}."
-        )
-    for model in models(results, "vn"):
-        ood, F = _median(mse(results, "ood", model)), _median(last(results, "F", model))
-        lines.append(
-            f"- **{results['label'].sel(model=model).item()}:** F of its last code {F:.2f}, OOD error {ood:.1e}."
-        )
-    return "\n".join(lines)

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.manifold import KINDS, models, path
+from vnlib.figures.manifold import KINDS, models, nothing, path
 from vnlib.figures.style import PALETTE, bare
 
 
@@ -18,6 +18,8 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
     The colours of a map span its own mean +- 3 standard deviations.
     """
     here = models(results, group, encoding)
+    if not here:
+        return nothing(KINDS[group, encoding])
     columns = max(len(path(results, "F", m)[0]) for m in here)
     fig, axes = plt.subplots(len(here), columns, figsize=(1.08 * columns + 0.6, 1.22 * len(here) + 0.3), squeeze=False)
     side = math.isqrt(results.sizes["position"])
@@ -44,10 +46,12 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
 def planes(results: xr.Dataset) -> plt.Figure:
     """The grid of positions in the first two principal components of a layer (FR Fig. 5), of the first seed.
 
-    One row per network for which it was kept; lines join neighbours, red in the hold-out.
+    One row per network for which it was kept; lines join neighbours, orange in the hold-out.
     """
     kept = results["plane"].sel(weights="trained").isel(seed=0)
     here = [m for m in results["model"].values if np.isfinite(kept.sel(model=m)).all()]
+    if not here:
+        return nothing("network whose planes were kept")
     stages = [str(s) for s in results["stage"].values]
     fig, axes = plt.subplots(len(here), len(stages), figsize=(2.2 * len(stages), 2.2 * len(here)), squeeze=False)
     side = math.isqrt(results.sizes["position"])
@@ -68,6 +72,8 @@ def planes(results: xr.Dataset) -> plt.Figure:
 def drawn(results: xr.Dataset) -> plt.Figure:
     """What the first seed draws at held-out positions, by code and depth (FR Fig. 10); the targets come first."""
     kinds = [kind for kind in KINDS if models(results, *kind)]
+    if not kinds:
+        return nothing("CNN and no MLP")
     n = results.sizes["sample"]
     rows = 1 + max(len(models(results, *kind)) for kind in kinds)
     fig, axes = plt.subplots(
