@@ -66,8 +66,8 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
         for model in models_of(results):
             color, marker = LOOKS[model]
             one = here.sel(model=model)
-            ax.scatter(one["mse_id"], one["mse_ood"], color=color, marker=marker, s=90 if marker == "*" else 46, alpha=0.8, edgecolor="white",
-                       lw=0.4, label=label_of(results, model))  # fmt: skip
+            ax.scatter(one["mse_id"], one["mse_ood"], color=color, marker=marker, s=90 if marker == "*" else 46,
+                       alpha=0.8, edgecolor="white", lw=0.4, label=label_of(results, model))  # fmt: skip
         ends = np.array([1e-9, 1.0])
         ax.plot(ends, ends, color="0.6", lw=1, label="OOD = ID")
         ax.axhline(float(here["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image, OOD")
