@@ -49,7 +49,7 @@ def _outline(ax: plt.Axes, results: xr.Dataset, hold_out: str) -> None:
 
 def model_axis(results: xr.Dataset, ax: plt.Axes) -> None:
     models = results["model"].values
-    ax.set_xticks(range(len(models)), [label_of(results, m, 10) for m in models], fontsize=7.5)
+    ax.set_xticks(range(len(models)), [label_of(results, m, 8) for m in models], fontsize=7.5)
     ax.set_xlim(-0.5, len(models) - 0.5)
 
 
