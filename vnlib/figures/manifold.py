@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from vnlib.figures.style import GROUPS, PALETTE
 
@@ -96,6 +97,7 @@ def _rows(results: xr.Dataset, measures: dict[str, str], lines: dict[str, tuple[
                 ax.set_title(KINDS[kind], fontsize=10)
             if column == 0:
                 ax.set_ylabel(label)
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if row == len(measures) - 1:
                 ax.set_xlabel("layer (0: input)")
         axes[0, column].legend(title="depth", fontsize=7, title_fontsize=7, loc="best", ncols=2, handlelength=1)
