@@ -296,7 +296,7 @@ def test_chapter_and_figure_of_a_claim_exist(claim):
 def test_statement_and_rule_are_sentences(claim):
     one = CLAIMS[claim]
     assert one.statement.endswith(".") and one.rule.endswith(".") and "(a)" in one.rule
-    assert re.match(r"(VN|FR) (Fig|Sec|Eq|App|Prop|Thm)\. ", one.source)
+    assert re.match(r"(VN|FR) (Figs?|Sec|Eq|App|Prop|Thm)\. ", one.source)
     assert "|" not in one.statement + one.rule, "it would end a cell of the table on the ledger's page"
 
 

@@ -114,7 +114,7 @@ def _medians_of_share(holds: xr.DataArray, models: Sequence[str]) -> dict[str, f
 
 @claim(
     id="FR-1",
-    source="FR Fig. 1, 8",
+    source="FR Figs. 1, 8",
     chapter="FR1_failure",
     figure="FR1-maps",
     statement="A disentangled input does not suffice: inside the hold-out a CNN draws superpositions of bumps that it "
