@@ -98,7 +98,10 @@ def test_every_figure_has_caption_label_and_alt_text(name):
 
 
 def test_labels_are_unique_over_the_book():
-    labels = Counter(figure(cell)["name"] for name in NAMES for cell in code_cells(name) if figure(cell))
+    """Of figures and of sections; Sphinx does not tell upper from lower case."""
+    labels = Counter(figure(cell)["name"].lower() for name in NAMES for cell in code_cells(name) if figure(cell))
+    texts = (cell.source for name in NAMES for cell in read(name).cells if cell.cell_type == "markdown")
+    labels.update(found.lower() for text in texts for found in re.findall(r"^\(([\w-]+)\)=$", text, re.M))
     assert labels and max(labels.values()) == 1, labels.most_common(3)
 
 
