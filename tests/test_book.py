@@ -114,6 +114,49 @@ def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
     assert provenance.facts(results)["library"].startswith("changed since")
 
 
+@pytest.fixture
+def reader(project) -> Path:
+    """A second chapter, `alpha`, that needs the results of `tiny`; returns the project."""
+    (project / "chapters" / "alpha.toml").write_text(
+        'title = "Reads another"\nclaims = []\nneeds = ["tiny"]\n[profiles]\nsmoke = {}\nfast = {}\npaper = {}\n'
+    )
+    notebook = nbformat.read(project / "chapters" / "tiny.ipynb", as_version=4)
+    notebook.cells[
+        0
+    ].source = 'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n'
+    notebook.cells[1].source = (
+        'from vnlib.chapter import open_chapter\nchapter = open_chapter("alpha", globals())\n'
+        'print("sum", float(chapter.results_of("tiny")["y"].sum()))\n'
+    )
+    notebook.cells = notebook.cells[:2]
+    nbformat.write(notebook, project / "chapters" / "alpha.ipynb")
+    return project
+
+
+def test_a_chapter_reads_the_results_of_another_and_runs_it_where_there_are_none(reader, vnbook):
+    said = vnbook("run", "alpha", "-p", "profile", "fast", "--quiet")
+    assert said.code == 0, said.err
+    made = reader / "results" / "fast" / "tiny.nc"
+    executed = (reader / "results" / "executed" / "fast" / "alpha.ipynb").read_text(encoding="utf-8")
+    assert "There are no results of tiny yet: it is run first." in executed and "sum 6.0" in executed  # 2 (0 + 1 + 2)
+    grid(made)  # other results: they are read as they are
+    assert vnbook("run", "alpha", "-p", "profile", "fast", "--quiet").code == 0
+    executed = (reader / "results" / "executed" / "fast" / "alpha.ipynb").read_text(encoding="utf-8")
+    assert "it is run first" not in executed and f"sum {float(store.read(made)['y'].sum())}" in executed
+
+
+def test_only_a_chapter_that_is_needed_can_be_read(reader):
+    one = chapter.Chapter(chapter.spec("alpha"), {"profile": "smoke", "device": "cpu", "results_dir": None})
+    with pytest.raises(ValueError, match="name must be one of 'tiny', got 'alpha'"):
+        one.results_of("alpha")
+
+
+def test_a_build_runs_what_others_need_first(reader, calls):
+    assert chapter.names() == ["alpha", "tiny"]
+    book.build("fast", reader / "mine", progress=False)
+    assert [call[0] for call in calls[:-1]] == ["tiny", "alpha"]
+
+
 # --- An executed notebook becomes a page ----------------------------------------------------------------------------
 
 

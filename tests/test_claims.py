@@ -274,6 +274,23 @@ def test_ledger_is_written_as_it_is_judged(tmp_path):
     assert not list(tmp_path.glob("*.tmp"))
 
 
+def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, monkeypatch):
+    """A number of another chapter's file, and not of the claim's own."""
+    words = {key: "x" for key in ("source", "chapter", "figure", "statement", "rule")}
+
+    def decide(results):
+        return claims.Decision([claims.Part("it is one", float(results["y"].sum()) == 1)])
+
+    own, other = claims.Claim("own", decide=decide, **words), claims.Claim("other", decide=decide, reads="z", **words)
+    monkeypatch.setitem(claims.ledger.__globals__, "CLAIMS", {"own": own, "other": other})
+    for name, value in (("x", 0.0), ("z", 1.0)):
+        store.grid(
+            lambda axes, settings, workdir, value=value: xr.Dataset({"y": ((), value)}), {"seed": [0]},
+            path=tmp_path / f"{name}.nc", settings=lambda axes: {}, title=name, progress=False,
+        )  # fmt: skip
+    assert {row["id"]: row["verdict"] for row in claims.ledger(tmp_path)} == {"own": NOT, "other": REPRODUCED}
+
+
 def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
     (tmp_path / "fig2_spatial.nc").write_bytes(b"\x89HDF\r\n\x1a\nbut no more")
     with pytest.raises(store.StoreError, match=r"fig2_spatial\.nc cannot be read"):

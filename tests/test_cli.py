@@ -208,6 +208,18 @@ def test_build_hands_over_its_options_and_says_what_to_open(vnbook, monkeypatch,
     assert os.path.join("book", "_build", "html", "index.html") in said.out
 
 
+@pytest.mark.parametrize(("profile", "jobs"), [("smoke", 1), ("fast", os.cpu_count()), ("paper", os.cpu_count())])
+def test_without_a_wish_there_are_as_many_processes_as_cores_but_one_in_smoke(
+    vnbook, monkeypatch, tmp_path, profile, jobs
+):
+    seen = []
+    monkeypatch.setattr(book, "build", lambda *args, **options: seen.append(options["jobs"]) or tmp_path)
+    monkeypatch.setattr(book, "run_chapter", lambda *args, **options: seen.append(options["jobs"]))
+    assert vnbook("build", "--profile", profile).code == 0
+    assert vnbook("run", "fig2_spatial", "-p", "profile", profile).code == 0
+    assert seen == [jobs, jobs]
+
+
 def test_export_to_a_script_is_python(vnbook, tmp_path):
     said = vnbook("export", "fig2_spatial", "--to", "script", "--output-dir", tmp_path)
     assert said.code == 0, said.err

@@ -25,7 +25,7 @@ EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
 PAGE_PART = re.compile(
-    r"chapter\.(links|verdicts|footer)\(\w*\)|Markdown\(\w+\.summary\(\w+\)\)|\w+\.(table|merit|trials)\(\w+\)"
+    r"chapter\.(links|verdicts|footer)\([\w, =]*\)|Markdown\(\w+\.summary\(\w+\)\)|\w+\.(table|merit|trials)\(\w+\)"
 )
 
 
@@ -102,7 +102,7 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
     shutil.copytree(paths.CHAPTERS, EXTRA / "notebooks", ignore=shutil.ignore_patterns("*.toml", ".*"))
     (EXTRA / "data").mkdir()
     GENERATED.mkdir()
-    for name in chapter.names():
+    for name in sorted(chapter.names(), key=lambda one: bool(chapter.spec(one).needs)):
         print(f"Chapter {name} ({profile})", flush=True)
         given = {"profile": profile, "results_dir": str(results_dir)}
         run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress)

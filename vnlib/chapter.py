@@ -10,6 +10,7 @@ import ast
 import difflib
 import json
 import shlex
+import tempfile
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -62,6 +63,11 @@ class Spec:
     @property
     def title(self) -> str:
         return self.sidecar["title"]
+
+    @property
+    def needs(self) -> list[str]:
+        """The chapters whose results this one reads (see `Chapter.results_of`)."""
+        return self.sidecar.get("needs", [])
 
     @property
     def parameters(self) -> dict[str, dict[str, Any]]:
@@ -210,6 +216,24 @@ class Chapter:
         print(f"Results: {paths.shown(self.file(part))}")
         return result.dataset
 
+    def results_of(self, name: str) -> xr.Dataset:
+        """The stored results of a chapter that this one `needs`, of the same profile; where there are none, it is run.
+
+        Raises ValueError for another chapter.
+        """
+        checks.choice("name", name, self.spec.needs)
+        other = Chapter(
+            spec(name), spec(name).check({k: self.parameters[k] for k in ("profile", "device", "results_dir")})
+        )
+        if not other.file().exists():
+            from vnlib import book  # which knows this module
+
+            print(f"There are no results of {name} yet: it is run first.")
+            with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
+                book.run_chapter(name, other.parameters, Path(folder) / f"{name}.ipynb")
+        print(f"Results: {paths.shown(other.file())}")
+        return store.read(other.file())
+
     @property
     def command(self) -> str:
         """The papermill command that makes this page's results."""
@@ -235,12 +259,12 @@ class Chapter:
             text = " ".join(remarks)
             display(HTML(f'<div class="admonition warning"><p class="admonition-title">Caution</p><p>{text}</p></div>'))
 
-    def verdicts(self, results: xr.Dataset) -> None:
-        """Show what the rules of this chapter's claims make of `results`."""
+    def verdicts(self, results: xr.Dataset, **others: xr.Dataset) -> None:
+        """Show what the rules of this chapter's claims make of `results`, or of those of `others` that they read."""
         rows = []
         for one in claims.CLAIMS.values():
             if one.chapter == self.spec.name:
-                row = claims.judge(one, results)
+                row = claims.judge(one, {self.spec.name: results, **others}.get(one.results))
                 rows.append(
                     f'<tr><th><a href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
                     f"<td>{escape(one.statement)}</td>"

@@ -19,7 +19,7 @@ RESULTS_DIR = click.option(
     "--results-dir", type=click.Path(path_type=Path), default=paths.RESULTS, help="holds <profile>/<chapter>.nc"
 )
 JOBS = click.option(
-    "--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, show_default=True, help="processes at work"
+    "--jobs", type=click.IntRange(min=1), show_default="as many as cores, 1 for smoke", help="processes at work"
 )
 
 
@@ -52,16 +52,22 @@ def _range(rule: dict) -> str:
 @click.option("--output", type=click.Path(path_type=Path), help="where the executed notebook goes")
 @JOBS
 @click.option("--quiet", is_flag=True, help="no progress bar")
-def run(name: str, pairs: tuple, output: Path | None, jobs: int, quiet: bool) -> None:
+def run(name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: bool) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
     given = {key: _value(text) for key, text in pairs}
     one = chapter.spec(name)
     parameters = one.check(given)
     folder = Path(parameters["results_dir"] or paths.RESULTS).expanduser()
     output = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
+    jobs = jobs or _processes(parameters["profile"])
     book.run_chapter(name, given, output, jobs=jobs, progress=not quiet)
     click.echo(f"results:  {paths.shown(chapter.Chapter(one, parameters).file())}")
     click.echo(f"notebook: {paths.shown(output)}")
+
+
+def _processes(profile: str) -> int:
+    """How many processes fill a chapter's results: the runs of `smoke` are over before a second one is at work."""
+    return 1 if profile == "smoke" else os.cpu_count() or 1
 
 
 def _value(text: str) -> object:
@@ -80,8 +86,9 @@ def _value(text: str) -> object:
 @JOBS
 @click.option("--fresh", is_flag=True, help="compute everything anew, whatever is stored")
 @click.option("--quiet", is_flag=True, help="no progress bar")
-def build(profile: str, results_dir: Path, jobs: int, fresh: bool, quiet: bool) -> None:
+def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet: bool) -> None:
     """Build the HTML from stored results, computing what is missing."""
+    jobs = jobs or _processes(profile)
     html = book.build(profile, results_dir, fresh=fresh, jobs=jobs, progress=not quiet)
     click.echo(f"Open {paths.shown(html / 'index.html')}")
 

@@ -1,8 +1,8 @@
 """The ledger: what the papers claim, the rule that decides each claim, and the verdict that the results give.
 
-A claim is decided from the result file of its chapter and from nothing else. Its rule is a list of parts, each a
-statement that holds or does not: all hold -> reproduced, some -> partly, none -> not reproduced. `verdict` follows
-the paper's protocol; `verdict_fair` adds our controls and equally tuned baselines.
+A claim is decided from one result file, that of its chapter or of the one it `reads`, and from nothing else. Its rule
+is a list of parts, each a statement that holds or does not: all hold -> reproduced, some -> partly, none -> not
+reproduced. `verdict` follows the paper's protocol; `verdict_fair` adds our controls and equally tuned baselines.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the chapter's results."""
+    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the results of `reads`."""
 
     id: str
     source: str
@@ -49,6 +49,12 @@ class Claim:
     statement: str
     rule: str
     decide: Callable[[xr.Dataset], Decision]
+    reads: str = ""
+
+    @property
+    def results(self) -> str:
+        """The chapter whose results decide: `reads`, or the claim's own."""
+        return self.reads or self.chapter
 
 
 CLAIMS: dict[str, Claim] = {}
@@ -101,10 +107,10 @@ def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
     rows, files = [], {}
     for one in CLAIMS.values():
         if chapter in (None, one.chapter):
-            path = folder / f"{one.chapter}.nc"
-            if one.chapter not in files:
-                files[one.chapter] = store.read(path) if path.exists() else None
-            rows.append(judge(one, files[one.chapter]))
+            path = folder / f"{one.results}.nc"
+            if one.results not in files:
+                files[one.results] = store.read(path) if path.exists() else None
+            rows.append(judge(one, files[one.results]))
     return rows
 
 
