@@ -1,0 +1,89 @@
+"""Selective state-space models (Mamba) that reconstruct signals, without and with a bottleneck."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import torch
+from jaxtyping import Float
+from mambapy.mamba import Mamba, MambaConfig, RMSNorm
+from torch import Tensor, nn
+
+from vnlib import checks
+from vnlib.baselines.reconstructor import Reconstructor, check_patch, patches
+
+
+class MambaReconstructor(Reconstructor):
+    """patches p_1..p_n -> t_i = E p_i -> Mamba(t_1..t_n) -> x_i = R norm(t_i); with `latent` a number, instead
+
+    z = W norm(t_n) -> Mamba(W' z + position_1, ..., W' z + position_n) -> x_i = R norm(.).
+
+    Mamba (latent=None) and Mamba-bottleneck (latent=an integer) of VN App. G, Table 5. The paper names them and gives
+    no sizes; chosen here are the blocks of mambapy (Gu and Dao 2023), patches of `patch` samples as tokens, `layers`
+    blocks of `expand` times `d_model` inner units with `d_state` states each, once before the bottleneck and once
+    after it, and learned positions for the decoder, whose steps all read the same `latent` numbers: nothing else
+    reaches it. Tokens and states are fewer than usual (there, 16 states and expand=2) for the sake of a CPU.
+
+    Mamba is causal. Without a bottleneck the output at a time depends on the signal up to the end of its own patch
+    only, so nothing that is observed later helps to fill in what is hidden before it.
+    """
+
+    def __init__(
+        self,
+        *,
+        length: int,
+        masked: bool = False,
+        patch: int = 32,
+        d_model: int = 64,
+        layers: int = 2,
+        d_state: int = 4,
+        expand: int = 1,
+        latent: int | None = None,
+    ) -> None:
+        """Raises ValueError for sizes that are not positive integers and unless `patch` divides `length`."""
+        super().__init__(length=length, masked=masked)
+        n_patches, self.patch = check_patch(length, patch), patch
+        for name, value in (("d_model", d_model), ("layers", layers), ("d_state", d_state), ("expand", expand)):
+            checks.number(name, value, low=1, integer=True)
+        if latent is not None:
+            checks.number("latent", latent, low=1, integer=True)
+        self.embed = nn.Linear(self.n_channels * patch, d_model)
+        self.encoder = Blocks(d_model, layers, d_state, expand)
+        self.to_latent = None if latent is None else nn.Linear(d_model, latent)
+        if latent is not None:
+            self.from_latent = nn.Linear(latent, d_model)
+            self.position = nn.Parameter(0.02 * torch.randn(n_patches, d_model))
+            self.decoder = Blocks(d_model, layers, d_state, expand)
+        self.readout = nn.Linear(d_model, patch)
+
+    def render(self, channels: Float[Tensor, "batch channels time"]) -> Float[Tensor, "batch time"]:
+        tokens = self.encoder(self.embed(patches(channels, self.patch)))
+        if self.to_latent is not None:
+            return self.decode(self.to_latent(tokens[:, -1]))
+        return self.readout(tokens).flatten(1)
+
+    def decode(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch time"]:
+        """The signals of the bottleneck's codes."""
+        return self.readout(self.decoder(self.from_latent(z)[:, None] + self.position)).flatten(1)
+
+
+class Blocks(nn.Module):
+    """Mamba blocks and a last normalisation: tokens (batch, tokens, d_model) in, tokens of the same shape out.
+
+    Where a GPU and the package mamba_ssm are present, its fused CUDA kernel does the scan of float32 tensors that lie
+    on the GPU; everything else runs in torch. Both compute the same function, up to rounding, of the same weights.
+    """
+
+    def __init__(self, d_model: int, layers: int, d_state: int, expand: int) -> None:
+        super().__init__()
+        fused = torch.cuda.is_available() and find_spec("mamba_ssm") is not None
+        self.config = MambaConfig(
+            d_model=d_model, n_layers=layers, d_state=d_state, expand_factor=expand, use_cuda=fused
+        )
+        self.blocks, self.norm = Mamba(self.config), RMSNorm(d_model)
+        self.fused = self.config.use_cuda  # mambapy takes it back if the kernel does not import
+
+    def forward(self, tokens: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens d_model"]:
+        # A model is moved after it was built, so that each call looks where its tensors lie.
+        self.config.use_cuda = self.fused and tokens.is_cuda and tokens.dtype == torch.float32
+        return self.norm(self.blocks(tokens))
