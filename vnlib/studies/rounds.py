@@ -1,0 +1,109 @@
+"""Imputation in rounds against the masked problem it leads to (VN App. G.4, Eq. 39, Alg. 1).
+
+Signals x are (signal, time), `seen` is bool of the same shape, True where a signal is observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from vnlib import checks, masked
+from vnlib.models import dictionaries
+from vnlib.network import VectorNetwork
+from vnlib.settle import SettleConfig, Settled, joint_energy
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What happened in rounds of imputation, per round (round, signal); `settled` and `completed` are the last ones.
+
+    hidden: mean squared error on hidden samples. objective: the masked objective (Eq. 39). rms, largest: of the
+    residual x - V a on observed samples. step: r.m.s. change of the completed signal. sweeps: inner sweeps.
+    """
+
+    settled: Settled
+    completed: Float[Tensor, "signal time"]
+    hidden: Float[Tensor, "round signal"]
+    objective: Float[Tensor, "round signal"]
+    rms: Float[Tensor, "round signal"]
+    largest: Float[Tensor, "round signal"]
+    step: Float[Tensor, "round signal"]
+    sweeps: Float[Tensor, "round signal"]
+
+
+@torch.no_grad()
+def walk(
+    network: VectorNetwork,
+    x: Float[Tensor, "signal time"],
+    seen: Bool[Tensor, "signal time"],
+    rounds: int,
+    *,
+    config: SettleConfig,
+    warm: bool = True,
+    factors: Sequence[float] = (),
+) -> Walk:
+    """`rounds` rounds of Alg. 1, with a look at each: z = m x + (1 - m) V a, a = settle(z), from z = m x.
+
+    warm: each round goes on from the last one's codes instead of zero. factors: multiples of lambda for the first
+    rounds, 1 afterwards. Raises ValueError for rounds < 1 and what `masked.observed` refuses.
+    """
+    checks.number("rounds", rounds, low=1, integer=True)
+    z, mask = masked.observed(x, seen)
+    usual = network.settler(config)
+    settled: Settled | None = None
+    notes: dict[str, list[Tensor]] = {}
+    for index in range(rounds):
+        shrunk = index < len(factors) and factors[index] != 1
+        settler = with_sparsity(network, factors[index]).settler(config) if shrunk else usual
+        settled = settler(z, settled.codes if warm and settled else None)
+        drawn = network.reconstruct(settled)
+        filled = torch.where(seen, z, drawn)
+        now = look(network, settled, x, mask)
+        now |= {"step": (filled - z).square().mean(1).sqrt(), "sweeps": settled.sweeps.to(x.dtype)}
+        for name, value in now.items():
+            notes.setdefault(name, []).append(value)
+        z = filled
+    return Walk(settled, z, **{name: torch.stack(values) for name, values in notes.items()})
+
+
+def look(
+    network: VectorNetwork, settled: Settled, x: Float[Tensor, "signal time"], mask: Float[Tensor, "signal time"]
+) -> dict[str, Float[Tensor, " signal"]]:
+    """Per signal: the error where it is hidden, the masked objective, and the residual where it is observed."""
+    error = x - network.reconstruct(settled)
+    c = network.config
+    return {
+        "hidden": mean_where(error.square(), mask == 0),
+        "objective": joint_energy(network.layers, settled.codes, x, c.feedback, c.activation, mask),
+        "rms": mean_where(error.square(), mask == 1).sqrt(),
+        "largest": (mask * error).abs().amax(1),
+    }
+
+
+def mean_where(values: Float[Tensor, "signal time"], where: Bool[Tensor, "signal time"]) -> Float[Tensor, " signal"]:
+    """The mean of each signal's values where `where` is True."""
+    return torch.where(where, values, 0.0).sum(1) / where.sum(1)
+
+
+def with_sparsity(network: VectorNetwork, factor: float) -> VectorNetwork:
+    """The same network with all its lambdas multiplied. Raises ValueError for a factor that is not > 0."""
+    checks.number("factor", factor, above=0)
+    return dictionaries.with_sparsity(network, *(factor * value for value in network.config.sparsity))
+
+
+def relative_gap(
+    objective: Float[Tensor, "*rounds signal"], least: Float[Tensor, " signal"]
+) -> Float[Tensor, "*rounds signal"]:
+    """(F - F*) / F*, per signal; F* is never above any F met."""
+    return objective / least - 1
+
+
+def same_weights(network: VectorNetwork, before: dict[str, Tensor]) -> bool:
+    """Whether every tensor of a network is, to the bit, what `before` (a cloned state_dict) says."""
+    now = network.state_dict()
+    return now.keys() == before.keys() and all(torch.equal(now[name], before[name]) for name in now)
