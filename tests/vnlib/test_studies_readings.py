@@ -88,14 +88,16 @@ def test_falling_lambdas_are_used_in_the_first_rounds_only(x, seen):
     torch.testing.assert_close(large.hidden[1], plain.hidden[0], rtol=1e-3, atol=1e-4)
 
 
-def test_a_copy_with_other_lambdas_shares_no_weights(x):
+def test_other_lambdas_leave_the_network_and_its_weights_as_they_are(x):
     one = network(x, 3)
+    before = {name: tensor.clone() for name, tensor in one.state_dict().items()}
     other = rounds.with_sparsity(one, 2.0)
-    for mine, its in zip(one.layers, other.layers, strict=True):
+    for mine, its, own in zip(one.layers, other.layers, one.config.sparsity, strict=True):
         assert its.penalty.sparsity == pytest.approx(2 * mine.penalty.sparsity)
-    assert rounds.same_weights(one, other.state_dict())
+        assert mine.penalty.sparsity == pytest.approx(own * float(one.input_scale[one.config.sparsity.index(own)]))
+    assert rounds.same_weights(one, before)
     other.V[0][0, 0] += 1
-    assert not rounds.same_weights(one, other.state_dict())
+    assert not rounds.same_weights(one, before), "both have the same weights, not copies"
 
 
 def test_without_updates_the_atoms_are_training_signals(x):

@@ -44,6 +44,8 @@ for _chapter in (
     "D_learning",
     "E_theory",
     "F_spatial",
+    "fig3_functions",
+    "G_functions",
     "FR1_failure",
     "FR2_manifold",
     "FR3_low_rank",

@@ -1,0 +1,161 @@
+"""Galleries of Hard signals as models draw them (VN Figs. 6-8), from the results of chapter fig3_functions.
+
+Dims as in `function_tables`, and example, time [s]: `truth`, `drawn` (whole signals) and `filled` (way; the last
+quarter hidden), all of the first seed. Cases are chosen by a rule, never by eye: "largest" takes those with the
+largest gap between the Vector Networks and the paper's three baselines, as the paper does; "neutral" takes the middle
+of every n-th part of all gaps, the median case for n = 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+
+from vnlib.figures.function_tables import FAMILY, OTHERS, VN, absent, group, has, label
+from vnlib.figures.style import PALETTE
+
+BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
+EXTRA = ("deep_ae_masked", "hold_last")
+RULES = {"largest": "largest gap", "neutral": "median case"}
+HIDDEN = 0.75  # the last quarter of the second is hidden
+OUTLIER = 4.0  # a case with more than so many times the mean power of ID signals is left out of the masked gallery
+LINES = {
+    "vn_3": PALETTE[0],
+    "vn_1": PALETTE[9],
+    "mamba_bottleneck": PALETTE[2],
+    "deep_ae": PALETTE[3],
+    "rnn": PALETTE[1],
+}
+
+
+def shown(r: xr.Dataset) -> xr.Dataset:
+    """The seed whose drawings are kept, and the cases that it has."""
+    kept = np.isfinite(r["truth"]).any([d for d in r["truth"].dims if d != "seed"])
+    return r.isel(seed=int(np.argmax(kept.values)))
+
+
+def errors(r: xr.Dataset, way: str | None = None) -> xr.DataArray:
+    """Mean squared error (model, example) of the kept drawings: of whole signals, or on the hidden quarter."""
+    one = shown(r)
+    truth = one["truth"].isel(model=0)
+    if way is None:
+        return ((one["drawn"] - truth) ** 2).mean("time")
+    return ((one["filled"].sel(way=way) - truth) ** 2).where(one["time"] > HIDDEN).mean("time")
+
+
+def gaps(r: xr.Dataset, way: str | None = None) -> xr.DataArray | None:
+    """Per example: mean error of the three baselines minus that of the Vector Networks; None without both."""
+    others, vn = ([m for m in names if has(r, m)] for names in (BASELINES, VN))
+    if not others or not vn:
+        return None
+    error = errors(r, way)
+    gap = (error.sel(model=others).mean("model") - error.sel(model=vn).mean("model")).dropna("example")
+    if way is not None:
+        power = (shown(r)["truth"].isel(model=0) ** 2).mean("time")
+        typical = float(r["blank"].isel(model=0, seed=0).sel(set="id"))
+        gap = gap.where(power <= OUTLIER * typical, drop=True)
+    return gap if gap.sizes["example"] else None
+
+
+def pick(gap: xr.DataArray, rule: str, n: int) -> list[str]:
+    """n examples by a rule of `RULES`, fewer where there are fewer."""
+    n = min(n, gap.sizes["example"])
+    names = gap["example"].values[np.argsort(-gap.values)]
+    if rule == "largest":
+        return list(names[:n])
+    return [names[int((i + 0.5) * len(names) / n)] for i in range(n)]
+
+
+def one_case(r: xr.Dataset) -> plt.Figure:
+    """Fig. 6: one Hard signal by each rule, as a Vector Network and the three baselines draw it, and what they miss."""
+    gap = gaps(r)
+    if gap is None:
+        return absent("The models of this figure were not asked for.")
+    one = shown(r)
+    names = [m for m in ("vn_3" if has(r, "vn_3") else "vn_1", *BASELINES) if has(r, m)]
+    fig, axes = plt.subplots(2, 2, figsize=(10, 4.6), sharex=True, sharey="col", height_ratios=(3, 2))
+    for column, (rule, said) in zip(axes.T, RULES.items(), strict=True):
+        case = pick(gap, rule, 1)[0]
+        truth = one["truth"].isel(model=0).sel(example=case)
+        column[0].plot(one["time"], truth, color="0.6", lw=4, label="signal")
+        for m in names:
+            drawn = one["drawn"].sel(model=m, example=case)
+            column[0].plot(one["time"], drawn, color=LINES[m], lw=1.3, label=label(r, m))
+            column[1].plot(one["time"], drawn - truth, color=LINES[m], lw=1.2)
+        column[1].axhline(0, color="0.6", lw=0.8)
+        column[0].set_title(f"{said}: {case.rsplit(' ', 1)[0]}", fontsize=10)
+        column[1].set_xlabel("time [s]")
+    axes[0, 0].set_ylabel("signal [r.m.s. of training]")
+    axes[1, 0].set_ylabel("drawing − signal")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize=8.5)
+    return fig
+
+
+def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
+    """Fig. 7: Hard signals by a rule (rows) as every model draws them (columns), with their errors."""
+    gap = gaps(r)
+    names = [m for m in (*VN, *OTHERS) if has(r, m)]
+    if gap is None:
+        return absent("The models of this figure were not asked for.")
+    one, error = shown(r), errors(r)
+    cases = pick(gap, rule, n)
+    drawn = {m: one["drawn"].sel(model=m) for m in names}
+    return _grid(r, one, cases, drawn, {m: error.sel(model=m) for m in names}, None)
+
+
+def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.Figure:
+    """Fig. 8: Hard signals by a rule (rows), the last quarter hidden, as every model fills them in (columns)."""
+    gap = gaps(r, "paper")
+    if gap is None:
+        return absent("The models of this figure were not asked for.")
+    one = shown(r)
+    ways = {m: way for m in (*VN, *OTHERS) if has(r, m)} | {m: "aware" for m in EXTRA if has(r, m)}
+    drawn = {m: one["filled"].sel(model=m, way=w) for m, w in ways.items()}
+    error = {m: errors(r, w).sel(model=m) for m, w in ways.items()}
+    kept = {m: v for m, v in drawn.items() if bool(np.isfinite(v).any())}
+    return _grid(r, one, pick(gap, rule, n), kept, error, HIDDEN)
+
+
+def _grid(
+    r: xr.Dataset, one: xr.Dataset, cases: Sequence[str], drawn: dict, error: dict, hidden: float | None
+) -> plt.Figure:
+    """Small panels, cases by models: the signal in grey, the drawing in the colour of its group, its error above."""
+    fig, axes = plt.subplots(
+        len(cases), len(drawn), figsize=(0.4 + 1.12 * len(drawn), 0.6 + 1.15 * len(cases)), sharex=True, sharey="row",
+        squeeze=False,
+    )  # fmt: skip
+    for row, case in zip(axes, cases, strict=True):
+        truth = one["truth"].isel(model=0).sel(example=case)
+        reach = 1.5 * float(np.abs(truth).max())
+        for ax, (m, values) in zip(row, drawn.items(), strict=True):
+            if hidden is not None:
+                ax.axvspan(hidden, 1, color="0.93", lw=0)
+            ax.plot(one["time"], truth, color="0.55", lw=2.2)
+            ax.plot(one["time"], values.sel(example=case), color=FAMILY[group(r, m)][1], lw=1)
+            ax.set(xticks=[], yticks=[], ylim=(-reach, reach))
+            ax.set_title(f"{float(error[m].sel(example=case)):.2g}", fontsize=7, pad=1)
+        row[0].set_ylabel(case.rsplit(" ", 1)[0], fontsize=6.5)
+    for ax, m in zip(axes[0], drawn, strict=True):
+        short = label(r, m).replace(", trained with masks", "\nwith masks").replace("-bottleneck", "-\nbottleneck")
+        ax.annotate(short, (0.5, 1.25), xycoords="axes fraction", ha="center", va="bottom", fontsize=7.5)
+    return fig
+
+
+def chosen(r: xr.Dataset) -> str:
+    """Which cases the rules chose from how many, as Markdown."""
+    whole, tail = gaps(r), gaps(r, "paper")
+    if whole is None or tail is None:
+        return "The models of these figures were not asked for in this profile."
+    lines = []
+    for said, gap, n in (("Reconstruction", whole, 4), ("Last quarter hidden", tail, 3)):
+        positive = 100 * float((gap > 0).mean())
+        cases = "; ".join(f"{title}: {', '.join(pick(gap, rule, n))}" for rule, title in RULES.items())
+        lines.append(
+            f"- **{said}:** {gap.sizes['example']} stored cases; the mean of the three baselines is worse than the "
+            f"mean of the Vector Networks in {positive:.0f} % of them, by {float(gap.median()):.2g} in the median and "
+            f"{float(gap.max()):.2g} at most. {cases}."
+        )
+    return "\n".join(lines)

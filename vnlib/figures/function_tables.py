@@ -1,0 +1,219 @@
+"""Tables 5 and 6 of the VN paper from the results of chapter fig3_functions: all models, all sets, all masks.
+
+Dims: model, seed, set (id, easy, hard), way ("paper": hidden samples are zero, a VN imputes in rounds; "aware":
+inference or training knows the mask), mask; coordinates label(model), group(model). Errors are mean squares in units
+of the mean power of training signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import xarray as xr
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
+from vnlib.figures.style import PALETTE
+
+VN = ("vn_1", "vn_3", "vn_5")
+OTHERS = ("neural_ode", "rslds", "deep_ae", "sparse_ae", "rnn", "transformer", "mamba_bottleneck", "mamba")
+ROSTER = (*OTHERS, *VN)  # the paper's eleven
+SETS = {"id": "ID", "easy": "Easy", "hard": "Hard"}
+MASKS = {
+    "forecast_25": "last quarter hidden", "forecast_50": "last half hidden", "random_30": "30 % of samples hidden",
+    "block_128": "a block of a quarter hidden",
+}  # fmt: skip
+WAYS = {"paper": "paper's protocol", "aware": "mask-aware"}
+FAMILY = {
+    "vn": ("Vector Networks", PALETTE[0]), "paper": ("the paper's other models", PALETTE[3]),
+    "masked": ("trained with masks", PALETTE[2]), "control": ("controls", PALETTE[7]),
+}  # fmt: skip
+# What the text of the paper still has of Table 6: model, mask, number. Their columns and the units are lost.
+SURVIVORS = (
+    ("vn_3", "forecast_25", 0.391), ("vn_5", "forecast_25", 0.392), ("vn_3", "forecast_50", 0.622),
+    ("vn_5", "forecast_50", 0.622), ("vn_5", "random_30", 0.0120), ("vn_3", "block_128", 0.297),
+)  # fmt: skip
+
+
+def has(r: xr.Dataset, *models: str) -> bool:
+    """Whether results hold all these models."""
+    return set(models) <= set(r["model"].values.astype(str))
+
+
+def order(r: xr.Dataset) -> list[str]:
+    """The models of the results: the paper's eleven, then the others as they come."""
+    names = list(r["model"].values.astype(str))
+    return [m for m in ROSTER if m in names] + [m for m in names if m not in ROSTER]
+
+
+def label(r: xr.Dataset, model: str) -> str:
+    return str(r["label"].sel(model=model).item())
+
+
+def group(r: xr.Dataset, model: str) -> str:
+    return str(r["group"].sel(model=model).item())
+
+
+def absent(said: str) -> plt.Figure:
+    """An empty figure that says why: the reader asked for other models."""
+    fig, ax = plt.subplots(figsize=(5, 0.6))
+    ax.text(0, 0.5, said, va="center")
+    ax.set_axis_off()
+    return fig
+
+
+def log_axis(axis: plt.matplotlib.axis.Axis) -> None:
+    """A logarithmic axis with labels that do not touch: 1, 2, 5 over a decade or so, decades over more."""
+    low, high = axis.get_view_interval()
+    if high / low < 30:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def spread(values: xr.DataArray) -> str:
+    """Mean and standard deviation over seeds, or "" for what does not exist."""
+    values = values.values[np.isfinite(values.values)]
+    if not len(values):
+        return ""
+    return f"{values.mean():.3g} ± {values.std(ddof=1):.1g}" if len(values) > 1 else f"{values.mean():.3g}"
+
+
+def blank(r: xr.Dataset, mask: str | None = None) -> xr.DataArray:
+    """The error of the zero prediction over set, on all samples or on those that a mask hides."""
+    first = r.isel(model=0, seed=0)
+    return first["blank"] if mask is None else first["blank_hidden"].sel(mask=mask)
+
+
+def reconstruction(r: xr.Dataset) -> pd.DataFrame:
+    """Table 5: one row per model that reconstructs, and the zero prediction."""
+    rows = {
+        label(r, m): {title: spread(r["mse"].sel(model=m, set=s)) for s, title in SETS.items()}
+        for m in order(r)
+        if bool(np.isfinite(r["mse"].sel(model=m)).any())
+    }
+    if not has(r, "zeros"):
+        rows["zero"] = {title: f"{float(blank(r).sel(set=s)):.3g}" for s, title in SETS.items()}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="model")
+
+
+def masked(r: xr.Dataset, way: str, masks: Sequence[str] = tuple(MASKS)) -> pd.DataFrame:
+    """Table 6, of one way to deal with the mask: one row per model that has it; * is the least mean of a column."""
+    names = [m for m in order(r) if bool(np.isfinite(r["hidden"].sel(model=m, way=way)).any())]
+    table = {}
+    for mask in masks:
+        for s, title in SETS.items():
+            cells = r["hidden"].sel(way=way, mask=mask, set=s)
+            means = {m: float(cells.sel(model=m).mean("seed")) for m in names}
+            least = min((v for v in means.values() if np.isfinite(v)), default=np.nan)
+            table[mask, title] = {
+                label(r, m): spread(cells.sel(model=m)) + ("*" if means[m] == least else "") for m in names
+            }
+    frame = pd.DataFrame(table)
+    return frame.rename_axis(columns=["mask", "model"])
+
+
+def best(r: xr.Dataset, way: str, models: Sequence[str], mask: str, name: str) -> tuple[str, float]:
+    """The model with the least mean error on hidden samples of one cell, and that error."""
+    cells = r["hidden"].sel(way=way, mask=mask, set=name, model=list(models)).mean("seed")
+    means = {m: float(cells.sel(model=m)) for m in models}
+    means = {m: v for m, v in means.items() if np.isfinite(v)}
+    return min(means.items(), key=lambda item: item[1]) if means else ("", float("nan"))
+
+
+def winners(r: xr.Dataset) -> pd.DataFrame:
+    """Who has the least mean error in every cell: of the paper's models under its protocol, and of all, mask-aware."""
+    eleven, rows = [m for m in ROSTER if has(r, m)], []
+    for mask, title in MASKS.items():
+        for s, name in SETS.items():
+            first, second = best(r, "paper", eleven, mask, s), best(r, "aware", order(r), mask, s)
+            said = [f"{label(r, m)}, {v:.3g}" if m else "" for m, v in (first, second)]
+            rows.append([title, name, *said, f"{float(blank(r, mask).sel(set=s)):.3g}"])
+    columns = ["mask", "set", "best of the paper's, its protocol", "best of all, mask-aware", "zero"]
+    return pd.DataFrame(rows, columns=columns).set_index(["mask", "set"])
+
+
+def survivors(r: xr.Dataset) -> pd.DataFrame | str:
+    """The six numbers that the text of Table 6 still has, beside ours on each set and the set that is nearest."""
+    rows = []
+    for model, mask, number in SURVIVORS:
+        if has(r, model):
+            ours = {s: float(r["hidden"].sel(model=model, way="paper", mask=mask, set=s).mean("seed")) for s in SETS}
+            nearest = min(ours, key=lambda s: abs(np.log(ours[s] / number)))
+            least = [SETS[s] for s in SETS if best(r, "paper", [m for m in ROSTER if has(r, m)], mask, s)[0] == model]
+            rows.append([label(r, model), MASKS[mask], f"{number:.3g}", *(f"{v:.3g}" for v in ours.values()),
+                         SETS[nearest], ", ".join(least) or "none"])  # fmt: skip
+    if not rows:
+        return "The deep Vector Networks were not asked for in this profile."
+    columns = ["model", "mask", "paper", *(f"ours, {t}" for t in SETS.values()), "nearest", "column minimum here"]
+    return pd.DataFrame(rows, columns=columns).set_index(["model", "mask"])
+
+
+def _dots(ax: plt.Axes, values: Mapping[float, xr.DataArray], color: str, marker: str, *, filled: bool = True) -> None:
+    """Seeds as faint points, their mean as a strong one; values by height."""
+    for y, one in values.items():
+        one = one.values[np.isfinite(one.values)]
+        if len(one):
+            ax.scatter(one, np.full(len(one), y), s=9, color=color, alpha=0.35, lw=0)
+            ax.scatter(one.mean(), y, s=34, marker=marker, color=color if filled else "white", edgecolor=color)
+
+
+MARKERS = {"id": ("o", "ID"), "easy": ("s", "Easy"), "hard": ("D", "Hard")}
+
+
+def _rows(ax: plt.Axes, r: xr.Dataset, names: Sequence[str]) -> None:
+    ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6))
+    ax.set_yticklabels([label(r, m) for m in names], fontsize=8)
+    for tick, model in zip(ax.get_yticklabels(), names, strict=True):
+        tick.set_color(FAMILY[group(r, model)][1])
+
+
+def reconstruction_dots(r: xr.Dataset) -> plt.Figure:
+    """Table 5 as points: error over that of the zero prediction, one panel per set, one row per model."""
+    names = [m for m in order(r) if bool(np.isfinite(r["mse"].sel(model=m)).any())]
+    fig, axes = plt.subplots(1, 3, figsize=(10.5, 0.9 + 0.24 * len(names)), sharey=True)
+    for ax, (s, title) in zip(axes, SETS.items(), strict=True):
+        for y, m in enumerate(names):
+            _dots(ax, {y: r["mse"].sel(model=m, set=s)}, FAMILY[group(r, m)][1], MARKERS[s][0])
+        ax.axvline(float(blank(r).sel(set=s)), color="k", ls=":", lw=1.2)
+        ax.set(xscale="log", title=title, xlabel="mean squared error [ID power]")
+        log_axis(ax.xaxis)
+        ax.grid(axis="y", lw=0.4, alpha=0.5)
+    _rows(axes[0], r, names)
+    axes[0].annotate("zero", (float(blank(r).sel(set="id")), 0), xytext=(-3, 0), textcoords="offset points", ha="right",
+                     fontsize=8)  # fmt: skip
+    return fig
+
+
+def masked_dots(r: xr.Dataset, s: str = "hard") -> plt.Figure:
+    """Table 6 on one set: error on hidden samples by mask, filled for the paper's protocol and hollow for mask-aware.
+
+    Dotted: the zero prediction; dashed and dash-dotted: last value held and linear interpolation, where there are any.
+    """
+    rules = {"hold_last": ("last value held", "--"), "linear": ("linear interpolation", "-.")}
+    names = [m for m in order(r) if m not in ("zeros", *rules) and bool(np.isfinite(r["hidden"].sel(model=m)).any())]
+    fig, axes = plt.subplots(1, 4, figsize=(12, 1.5 + 0.24 * len(names)), sharey=True)
+    for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
+        cells = r["hidden"].sel(mask=mask, set=s)
+        for y, m in enumerate(names):
+            color = FAMILY[group(r, m)][1]
+            _dots(ax, {y - 0.13: cells.sel(model=m, way="paper")}, color, "o")
+            _dots(ax, {y + 0.13: cells.sel(model=m, way="aware")}, color, "o", filled=False)
+        zero = ax.axvline(float(blank(r, mask).sel(set=s)), color="k", ls=":", lw=1.2, label="zero prediction")
+        lines = [zero]
+        for rule, (said, style) in rules.items():
+            if has(r, rule):
+                at = float(cells.sel(model=rule, way="aware").mean("seed"))
+                lines.append(ax.axvline(at, color="k", ls=style, lw=0.9, alpha=0.7, label=said))
+        ax.set_xscale("log")
+        log_axis(ax.xaxis)
+        ax.set_title(title, fontsize=9.5)
+        ax.grid(axis="y", lw=0.4, alpha=0.5)
+    _rows(axes[0], r, names)
+    fig.supxlabel("mean squared error on hidden samples [ID power]", fontsize=10)
+    marks = [plt.Line2D([], [], ls="", marker="o", mec="0.3", mfc=fill, label=said)
+             for fill, said in (("0.3", WAYS["paper"]), ("white", WAYS["aware"]))]  # fmt: skip
+    fig.legend(handles=[*marks, *lines], loc="outside upper center", ncols=5, fontsize=8.5)
+    return fig
