@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import of
 
 PC = ("pc", "bpc")
 LEARNED_CONTROLS = ("pc_sparse", "vn_dense", "autoencoder", "linear")
@@ -15,9 +16,7 @@ NEVER_LEARNED = ("vn_random", "vn_untrained")
 
 def _median(r: xr.Dataset, name: str, model: str) -> xr.DataArray:
     """Median over seeds, per pair of tasks. KeyError names the model that lacks."""
-    if model not in r["model"].values:
-        raise KeyError(f"the model(s) {model}")
-    return r[name].sel(model=model).median("seed")
+    return of(r[name], model=[model]).squeeze("model").median("seed")
 
 
 def _figures(r: xr.Dataset, name: str, models: Sequence[str]) -> dict[str, float]:

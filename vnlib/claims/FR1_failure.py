@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import tagged
 
 CNN = ("cnn_bump", "cnn_ramp")
 BUMP_CODE = ("cnn_bump", "cnn_bright", "mlp_bump")
@@ -36,10 +37,6 @@ def _of_test(r: xr.Dataset, name: str, models: Sequence[str]) -> dict[str, float
     return {k: v for m in models for k, v in _medians(r[name].sel(test=TEST.get(m, "averaged")), [m]).items()}
 
 
-def _tagged(values: dict[str, float], tag: str) -> dict[str, float]:
-    return {f"{name}.{tag}": value for name, value in values.items()}
-
-
 def _kernel(r: xr.Dataset, kernel: str, *, of: str = "ood", source: str = "model") -> xr.DataArray:
     """R^2 of one kernel on the cosine, at the bump's own width."""
     return r["kernel_r2"].sel(metric="cosine", kernel=kernel, of=of, source=source).isel(width=0)
@@ -59,12 +56,12 @@ def _paper(r: xr.Dataset) -> list[Part]:
     bump_code = [f"cnn_bump.{h}" for h in HOLD_OUTS]
     return [
         Part("the CNN's OOD error is at least 5x its training error", min(ratio.values()) >= 5,
-             _tagged(ratio, "ratio")),
-        Part("it draws several bumps at most OOD positions", min(several.values()) > 0.5, _tagged(several, "several")),
+             tagged(ratio, "ratio")),
+        Part("it draws several bumps at most OOD positions", min(several.values()) > 0.5, tagged(several, "several")),
         Part("the sum of two seen parts resembles the OOD output", min(resembles.values()) >= 0.5,
-             _tagged(resembles, "resembles")),
+             tagged(resembles, "resembles")),
         Part("OOD similarities follow the binary kernel", all(binary[k] >= (bumps[k] + sums[k]) / 2 for k in bump_code),
-             _tagged(binary, "binary_r2") | _tagged({k: (bumps[k] + sums[k]) / 2 for k in bump_code}, "midpoint")),
+             tagged(binary, "binary_r2") | tagged({k: (bumps[k] + sums[k]) / 2 for k in bump_code}, "midpoint")),
         Part("more so with bump codes than with ramps",
              all(binary[f"cnn_bump.{h}"] > binary[f"cnn_ramp.{h}"] for h in HOLD_OUTS)),
     ]  # fmt: skip
@@ -88,22 +85,22 @@ def _fair(r: xr.Dataset) -> list[Part]:
     return [
         Part("with bump codes CNN and MLP have learned: ID error at most a quarter of a blank image's",
              max(learned.values()) <= 0.25,
-             _tagged(learned, "id_over_blank")),
+             tagged(learned, "id_over_blank")),
         Part("OOD they err at least half as much as a blank image", min(fails.values()) >= 0.5,
-             _tagged(fails, "ood_over_blank")),
+             tagged(fails, "ood_over_blank")),
         Part("the task can be solved: two controls err below 1 % of it", max(composes.values()) <= 0.01,
-             _tagged(composes, "ood_over_blank")),
+             tagged(composes, "ood_over_blank")),
         Part("CNN and MLP draw several bumps, on the right row and column",
              min(several.values()) > 0.5 and min(cross.values()) >= 0.2,
-             _tagged(several, "several") | _tagged(cross, "cross_above_chance")),
+             tagged(several, "several") | tagged(cross, "cross_above_chance")),
         Part("the sum of two seen parts beats that of another position, and the true bump",
              min(above.values()) >= 0.2 and min(closer.values()) >= 0.75 and max(closer_composing.values()) <= 0.05,
-             _tagged(above, "above_shuffled") | _tagged(closer, "closer") | _tagged(closer_composing, "closer")),
+             tagged(above, "above_shuffled") | tagged(closer, "closer") | tagged(closer_composing, "closer")),
         Part("OOD similarities follow a sum kernel rather than a product kernel",
              min(margin.values()) > 0 and min(seeds.values()) >= 0.75 and min(widest.values()) > 0,
-             _tagged(margin, "sum_minus_product") | _tagged(widest, "at_best_widths")),
+             tagged(margin, "sum_minus_product") | tagged(widest, "at_best_widths")),
         Part("which those of composing controls do not", max(control.values()) < 0,
-             _tagged(control, "sum_minus_product")),
+             tagged(control, "sum_minus_product")),
     ]  # fmt: skip
 
 

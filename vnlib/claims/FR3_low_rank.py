@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import medians
 
 HOLD_OUTS = ("square", "large_corner")
 FOUR = ("none", "entropy", "variance", "both")
@@ -15,10 +16,7 @@ Values = dict[str, dict[str, float]]
 
 def _medians(r: xr.Dataset, models: Sequence[str], name: str) -> Values:
     """Median over seeds of a number per model and hold-out. KeyError names the models that lack."""
-    lacking = [m for m in models if m not in r["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
-    return {h: {m: float(r[name].sel(model=m, hold_out=h).median("seed")) for m in models} for h in HOLD_OUTS}
+    return {h: medians(r[name].sel(hold_out=h), models) for h in HOLD_OUTS}
 
 
 def _blank(r: xr.Dataset) -> dict[str, float]:

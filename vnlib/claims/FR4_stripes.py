@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import known
 
 FEW = "stripes+100"
 ALONE = "bumps+100"
@@ -112,12 +112,7 @@ def _stripes(r: xr.Dataset) -> Decision:
         Part("the volume is smoother in the hold-out", medians[f"roughness_{FEW}"] < medians[f"roughness_{MOST}"],
              medians),
     ]  # fmt: skip
-    return Decision([*map(_known, parts)], [*map(_known, _fair(r, corner, grows, drawn, rough))])
-
-
-def _known(part: Part) -> Part:
-    """A part without the numbers that do not exist, such as an exponent that could not be fitted."""
-    return replace(part, figures={name: value for name, value in part.figures.items() if np.isfinite(value)})
+    return Decision([*map(known, parts)], [*map(known, _fair(r, corner, grows, drawn, rough))])
 
 
 def _fair(

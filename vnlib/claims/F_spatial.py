@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import medians, tagged
 
 ENCODINGS = ("", "_one_hot", "_fourier14", "_fourier7", "_scalar")
 FOURIER = ("_fourier14", "_fourier7")
@@ -26,15 +27,8 @@ def _encoded(model: str) -> list[str]:
 
 def _medians(r: xr.Dataset, models: Sequence[str], name: str) -> dict[str, float]:
     """Median over seeds of a variable, or of the OOD/ID ratio, per model. KeyError names the models that lack."""
-    lacking = [m for m in models if m not in r["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
     values = r["mse_ood"] / r["mse_id"] if name == "ratio" else r[name]
-    return {m: float(values.sel(model=m).median("seed")) for m in models}
-
-
-def _tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
-    return {f"{model}.{tag}": value for model, value in values.items()}
+    return medians(values, models)
 
 
 def _ood(r: xr.Dataset, *models: str) -> dict[str, float]:
@@ -48,7 +42,7 @@ def _composes(r: xr.Dataset, model: str) -> bool:
 
 
 def _both(r: xr.Dataset, models: Sequence[str]) -> dict[str, float]:
-    return _tagged(_medians(r, models, "ratio"), "ratio") | _tagged(_ood(r, *models), "ood")
+    return tagged(_medians(r, models, "ratio"), "ratio") | tagged(_ood(r, *models), "ood")
 
 
 @claim(
@@ -70,13 +64,13 @@ def _rank(r: xr.Dataset) -> Decision:
         for name, models in families.items():
             similar, ood = _medians(r, models[1:], "stream_similarity"), _ood(r, *models)
             decided += [
-                Part(f"{name}: the streams are copies", min(similar.values()) >= 0.95, _tagged(similar, "similarity")),
+                Part(f"{name}: the streams are copies", min(similar.values()) >= 0.95, tagged(similar, "similarity")),
                 Part(f"{name}: rank does not help", min(ood[m] for m in models[1:]) >= 0.5 * ood[models[0]],
-                     _tagged(ood, "ood")),
+                     tagged(ood, "ood")),
             ]  # fmt: skip
         others = _ood(r, *rivals)
         return [*decided, Part("the full 2D VN beats them", one["full"] < min(others.values()),
-                               _tagged(one | others, "ood"))]  # fmt: skip
+                               tagged(one | others, "ood"))]  # fmt: skip
 
     default, tuned = ("default_1", "default_2", "default_3"), ("factorised", "factorised_2", "factorised_3")
     axes = ("vn_1_8", "vn_rank_2", "vn_rank_3")
@@ -154,15 +148,15 @@ def _encodings(r: xr.Dataset) -> Decision:
         numbers = {n: x for m in models for n, x in values[m].items() if n == _encoded(m)[0] or "fourier" in n}
         sae = values["sae"]
         return [
-            Part(f"Fourier codes lower every {says}", helped, _tagged(numbers, name)),
+            Part(f"Fourier codes lower every {says}", helped, tagged(numbers, name)),
             Part(f"the SAE's {says} depends on the code", max(sae.values()) >= 5 * min(sae.values()),
-                 _tagged(sae, name)),
+                 tagged(sae, name)),
         ]  # fmt: skip
 
     ratio = _medians(r, deep, "ratio")
     return Decision(
         [*parts("ratio", "ratio"),
-         Part("VN-3L keeps its ratio with every code", max(ratio.values()) <= 3, _tagged(ratio, "ratio"))],
+         Part("VN-3L keeps its ratio with every code", max(ratio.values()) <= 3, tagged(ratio, "ratio"))],
         [*parts("mse_ood", "OOD error"),
          Part("VN-3L composes with every code", all(_composes(r, m) for m in deep), _both(r, deep))],
     )  # fmt: skip
@@ -183,7 +177,7 @@ def _sharp(r: xr.Dataset) -> Decision:
 
     def below(says: str, *others: str) -> Part:
         values = _ood(r, *others)
-        return Part(says, full["full_sharp"] < min(values.values()), _tagged(full | values, "ood"))
+        return Part(says, full["full_sharp"] < min(values.values()), tagged(full | values, "ood"))
 
     keeps = Part("the full 2D VN keeps its ratio", _composes(r, "full_sharp"), _both(r, ["full_sharp"]))
     return Decision(
@@ -208,7 +202,7 @@ def _ring(r: xr.Dataset) -> Decision:
     every = (r["mse_ood"] / r["mse_id"]).sel(model="cnn_ring").dropna("seed")
     low = Part("the full 2D VN is low", _composes(r, "full_ring"), _both(r, ["full_ring"]))
     return Decision(
-        [low, Part("the CNN is high", ratio["cnn_ring"] >= 5, _tagged(ratio, "ratio") | _tagged(ood, "ood"))],
+        [low, Part("the CNN is high", ratio["cnn_ring"] >= 5, tagged(ratio, "ratio") | tagged(ood, "ood"))],
         [low, Part("the CNN is high in every seed", bool((every >= 5).all()) and
                    ood["cnn_ring"] >= 10 * ood["full_ring"], {"cnn_ring.ratio_min": float(every.min())}),
          Part("the hand-factorised decoder is not low", not _composes(r, "factorised_ring"),
@@ -252,6 +246,6 @@ def _entangled(r: xr.Dataset) -> Decision:
     plain, fair = [], []
     for says, models in IMAGE.items():
         ratio = _medians(r, models, "ratio")
-        plain.append(Part(f"{says}: held-out images are no harder", max(ratio.values()) <= 3, _tagged(ratio, "ratio")))
+        plain.append(Part(f"{says}: held-out images are no harder", max(ratio.values()) <= 3, tagged(ratio, "ratio")))
         fair.append(Part(f"{says}: held-out images are copied", all(_composes(r, m) for m in models), _both(r, models)))
     return Decision(plain, fair)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import medians, tagged
 
 CNN = ("cnn2", "cnn4", "cnn6")
 VAE = ("vae_low", "vae_high")
@@ -18,15 +19,8 @@ NO_VN_LEARNING = ("factorised", "bilinear_linear", "random_axes_1", "random_full
 
 def _medians(r: xr.Dataset, models: Sequence[str], name: str) -> dict[str, float]:
     """Median over seeds of an error, or of the OOD/ID ratio, per model. KeyError names the models that lack."""
-    lacking = [m for m in models if m not in r["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
     values = r["mse_ood"] / r["mse_id"] if name == "ratio" else r[f"mse_{name}"]
-    return {m: float(values.sel(model=m).median("seed")) for m in models}
-
-
-def _tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
-    return {f"{model}.{tag}": value for model, value in values.items()}
+    return medians(values, models)
 
 
 def _share_above(values: xr.DataArray, model: str, other: str) -> float:
@@ -85,9 +79,9 @@ def _maps(r: xr.Dataset) -> Decision:
     default_id, default_ratio = (_medians(r, ["factorised_default"], n)["factorised_default"] for n in ("id", "ratio"))
     tuned_id, tuned_ratio = (_medians(r, ["factorised"], n)["factorised"] for n in ("id", "ratio"))
     best = min(vn_id.values())
-    fails = Part("CNN and VAE fail inside", min(entangled.values()) >= 5, _tagged(entangled, "ratio"))
+    fails = Part("CNN and VAE fail inside", min(entangled.values()) >= 5, tagged(entangled, "ratio"))
     low = Part("the VN is low everywhere", all(_composes(r, m) for m in VN),
-               _tagged(vn_ratio, "ratio") | _tagged(_medians(r, VN, "ood"), "ood"))  # fmt: skip
+               tagged(vn_ratio, "ratio") | tagged(_medians(r, VN, "ood"), "ood"))  # fmt: skip
     without = [m for m in NO_VN_LEARNING if _composes(r, m)]
     return Decision(
         [
@@ -102,7 +96,7 @@ def _maps(r: xr.Dataset) -> Decision:
                  {"factorised.id": tuned_id, "factorised.ratio": tuned_ratio}),
             low,
             Part("nothing without VN learning is low everywhere", not without,
-                 _tagged(_medians(r, NO_VN_LEARNING, "ood"), "ood")),
+                 tagged(_medians(r, NO_VN_LEARNING, "ood"), "ood")),
         ],
     )  # fmt: skip
 
@@ -130,10 +124,10 @@ def _scatter(r: xr.Dataset) -> Decision:
         limited = ratio <= 3 and id_[factorised] >= 3 * vn_id[best]
         return [
             Part("the VN has the strongest ID error", vn_id[best] < min(id_.values()),
-                 {"vn_best.id": vn_id[best], **_tagged(id_, "id")}),
+                 {"vn_best.id": vn_id[best], **tagged(id_, "id")}),
             Part("and the lowest OOD error", vn_ood[best] < min(ood.values()),
-                 {"vn_best.ood": vn_ood[best], **_tagged(ood, "ood")}),
-            Part("the CNN loses much OOD", min(cnn.values()) >= 10, _tagged(cnn, "ratio")),
+                 {"vn_best.ood": vn_ood[best], **tagged(ood, "ood")}),
+            Part("the CNN loses much OOD", min(cnn.values()) >= 10, tagged(cnn, "ratio")),
             Part("the factorised decoder is predictable but limited", limited, {f"{factorised}.ratio": ratio}),
         ]  # fmt: skip
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import medians, of, tagged
 
 VN = ("vn_1", "vn_3", "vn_5")
 AUTOENCODERS = ("deep_ae", "sparse_ae")
@@ -21,30 +22,14 @@ OOD = ("easy", "hard")
 MASKS = ("forecast_25", "forecast_50", "random_30", "block_128")
 
 
-def _of(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
-    """A variable of these models. KeyError names the models and masks that lack."""
-    lacking = [m for m in models if m not in r["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
-    lacking = [m for m in MASKS if m not in r["mask"].values]
-    if lacking:
-        raise KeyError(f"the mask(s) {', '.join(lacking)}")
-    return r[name].sel(model=list(models))
-
-
 def _mse(r: xr.Dataset, models: Sequence[str], name: str) -> dict[str, float]:
     """Median reconstruction error of a set, per model."""
-    values = _of(r, "mse", models).sel(set=name).median("seed")
-    return {m: float(values.sel(model=m)) for m in models}
+    return medians(r["mse"].sel(set=name), models)
 
 
 def _cells(r: xr.Dataset, models: Sequence[str], way: str) -> xr.DataArray:
     """Median error on hidden samples (model, mask, set), four masks and three sets."""
-    return _of(r, "hidden", models).sel(way=way, mask=list(MASKS)).median("seed").transpose("model", "mask", "set")
-
-
-def _tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
-    return {f"{model}.{tag}": value for model, value in values.items()}
+    return of(r["hidden"].sel(way=way), model=models, mask=MASKS).median("seed").transpose("model", "mask", "set")
 
 
 @claim(
@@ -62,12 +47,12 @@ def _tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
     "components of the training signals has on Easy more than 10 times its relative ID error.",
 )
 def _task(r: xr.Dataset) -> Decision:
-    error = _of(r, "mse", PAPER).median("seed")
+    error = of(r["mse"], model=PAPER).median("seed")
     first = r.isel(model=0, seed=0)
     train, tests = first["train_count"], first["test_count"]
     known = {k for k in r["kind"].values if train.sel(kind=k) > 0}
-    of = {s: {k for k in r["kind"].values if tests.sel(set=s, kind=k) > 0} for s in ("id", *OOD)}
-    new = of["easy"] | of["hard"]
+    kinds = {s: {k for k in r["kind"].values if tests.sel(set=s, kind=k) > 0} for s in ("id", *OOD)}
+    new = kinds["easy"] | kinds["hard"]
     blank = first["blank"]
     best = float((error / blank).sel(set="id").min())
     relative = error / blank
@@ -76,10 +61,10 @@ def _task(r: xr.Dataset) -> Decision:
         above = [(values.sel(set=s) > values.sel(set="id")).values for s in OOD]
         return int(np.logical_and(*above).sum())
 
-    pca = (_of(r, "mse", ["pca"]).median("seed") / blank).sel(model="pca")
+    pca = (of(r["mse"], model=["pca"]).median("seed") / blank).sel(model="pca")
     linear = float(pca.sel(set="easy") / pca.sel(set="id"))
     same = [
-        Part("training and the ID test hold the same four families", len(known) == 4 and of["id"] == known,
+        Part("training and the ID test hold the same four families", len(known) == 4 and kinds["id"] == known,
              {"families": float(len(known))}),
         Part("no composition and no test signal is in training",
              not known & new and bool(new) and float(first["repeated"].sum()) == 0,
@@ -110,7 +95,7 @@ def _task(r: xr.Dataset) -> Decision:
 )
 def _reconstruction(r: xr.Dataset) -> Decision:
     median = {s: _mse(r, [*PAPER, "vn_dense"], s) for s in ("id", *OOD)}
-    seeds = _of(r, "mse", [*PAPER, "vn_dense"])
+    seeds = of(r["mse"], model=[*PAPER, "vn_dense"])
     low, high = seeds.min("seed"), seeds.max("seed")
 
     def times(model: str, others: Sequence[str], sets: Sequence[str] = OOD, *, each: bool = False) -> float:
@@ -179,7 +164,7 @@ def _masked(r: xr.Dataset) -> Decision:
     ]  # fmt: skip
     parts += [
         Part("its margin is clear", float(ratio.median()) <= 0.8, {"median_vs_best_other": float(ratio.median())}),
-        Part("baselines degrade strongly", min(degrade.values()) >= 10, _tagged(degrade, "degrades")),
+        Part("baselines degrade strongly", min(degrade.values()) >= 10, tagged(degrade, "degrades")),
         Part("the VN is stable", stable <= 0.5, {"vs_zero": stable}),
     ]
     return Decision(parts, _fair(r, vn))
@@ -196,6 +181,6 @@ def _fair(r: xr.Dataset, vn: xr.DataArray) -> list[Part]:
              {"cells": float((trained < 1).sum()), "median_vs_trained": float(trained.median())}),
         Part("below the last value held and linear interpolation in all cells", bool((trivial < 1).all()),
              {"cells_trivial": float((trivial < 1).sum())}),
-        Part("learned atoms matter", max(learned.values()) <= 0.9, _tagged(learned, "ratio")),
+        Part("learned atoms matter", max(learned.values()) <= 0.9, tagged(learned, "ratio")),
         Part("best of all with mask-aware inference in nine cells", won >= 9, {"cells_aware": float(won)}),
     ]  # fmt: skip

@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import xarray as xr
-from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from vnlib.figures.style import PALETTE
 
@@ -65,10 +65,10 @@ def absent(said: str) -> plt.Figure:
 
 
 def log_axis(axis: plt.matplotlib.axis.Axis) -> None:
-    """A logarithmic axis with labels that do not touch: 1, 2, 5 over a decade or so, decades over more."""
+    """A logarithmic axis with labels that do not touch: few over a factor, 1, 2, 5 over a decade, decades over more."""
     low, high = axis.get_view_interval()
     if high / low < 30:
-        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_locator(MaxNLocator(4) if high / low < 4 else LogLocator(subs=(1, 2, 5)))
         axis.set_major_formatter(FormatStrFormatter("%g"))
     axis.set_minor_formatter(NullFormatter())
 

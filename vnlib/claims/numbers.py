@@ -1,0 +1,35 @@
+"""What the rules of several chapters read from results: parts of them by name, medians, and the numbers to report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from vnlib.claims.ledger import Part
+
+
+def of(values: xr.DataArray, **wanted: Sequence[str]) -> xr.DataArray:
+    """`values` at the names wanted along their dimensions. KeyError says which names lack."""
+    for axis, names in wanted.items():
+        if lacking := [name for name in names if name not in values[axis].values]:
+            raise KeyError(f"the {axis}(s) {', '.join(lacking)}")
+    return values.sel({axis: list(names) for axis, names in wanted.items()})
+
+
+def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
+    """The median over seeds of every model. KeyError says which models lack."""
+    middle = of(values, model=models).median("seed")
+    return {model: float(middle.sel(model=model)) for model in models}
+
+
+def tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
+    """Numbers under the names that the ledger shows: "name.tag"."""
+    return {f"{name}.{tag}": value for name, value in values.items()}
+
+
+def known(part: Part) -> Part:
+    """A part without the numbers that do not exist, such as a slope that could not be fitted."""
+    return replace(part, figures={name: value for name, value in part.figures.items() if np.isfinite(value)})
