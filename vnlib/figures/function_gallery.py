@@ -37,10 +37,15 @@ def shown(r: xr.Dataset) -> xr.Dataset:
     return r.isel(seed=int(np.argmax(kept.values)))
 
 
+def truth_of(one: xr.Dataset) -> xr.DataArray:
+    """The signals themselves (example, time), which are the same for all models."""
+    return one["truth"].max("model")
+
+
 def errors(r: xr.Dataset, way: str | None = None) -> xr.DataArray:
     """Mean squared error (model, example) of the kept drawings: of whole signals, or on the hidden quarter."""
     one = shown(r)
-    truth = one["truth"].isel(model=0)
+    truth = truth_of(one)
     if way is None:
         return ((one["drawn"] - truth) ** 2).mean("time")
     return ((one["filled"].sel(way=way) - truth) ** 2).where(one["time"] > HIDDEN).mean("time")
@@ -54,7 +59,7 @@ def gaps(r: xr.Dataset, way: str | None = None) -> xr.DataArray | None:
     error = errors(r, way)
     gap = (error.sel(model=others).mean("model") - error.sel(model=vn).mean("model")).dropna("example")
     if way is not None:
-        power = (shown(r)["truth"].isel(model=0) ** 2).mean("time")
+        power = (truth_of(shown(r)) ** 2).mean("time")
         typical = float(r["blank"].isel(model=0, seed=0).sel(set="id"))
         gap = gap.where(power <= OUTLIER * typical, drop=True)
     return gap if gap.sizes["example"] else None
@@ -79,7 +84,7 @@ def one_case(r: xr.Dataset) -> plt.Figure:
     fig, axes = plt.subplots(2, 2, figsize=(10, 4.6), sharex=True, sharey="col", height_ratios=(3, 2))
     for column, (rule, said) in zip(axes.T, RULES.items(), strict=True):
         case = pick(gap, rule, 1)[0]
-        truth = one["truth"].isel(model=0).sel(example=case)
+        truth = truth_of(one).sel(example=case)
         column[0].plot(one["time"], truth, color="0.6", lw=4, label="signal")
         for m in names:
             drawn = one["drawn"].sel(model=m, example=case)
@@ -122,25 +127,30 @@ def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.F
 def _grid(
     r: xr.Dataset, one: xr.Dataset, cases: Sequence[str], drawn: dict, error: dict, hidden: float | None
 ) -> plt.Figure:
-    """Small panels, cases by models: the signal in grey, the drawing in the colour of its group, its error above."""
-    fig, axes = plt.subplots(
-        len(cases), len(drawn), figsize=(0.4 + 1.12 * len(drawn), 0.6 + 1.15 * len(cases)), sharex=True, sharey="row",
-        squeeze=False,
-    )  # fmt: skip
-    for row, case in zip(axes, cases, strict=True):
-        truth = one["truth"].isel(model=0).sel(example=case)
-        reach = 1.5 * float(np.abs(truth).max())
-        for ax, (m, values) in zip(row, drawn.items(), strict=True):
+    """Cases by models: the signal in grey, the drawing in the colour of its group, its error above.
+
+    All in one axis, shifted: dozens of small axes take seconds to draw. A drawing that leaves its cell is cut.
+    """
+    wide, high = 1.12, 1.2
+    fig, ax = plt.subplots(figsize=(0.4 + 1.15 * len(drawn), 0.6 + 1.15 * len(cases)))
+    time = one["time"].values
+    for i, case in enumerate(cases):
+        truth = truth_of(one).sel(example=case).values
+        half = 0.42 / (1.25 * np.abs(truth).max())
+        ax.text(-0.08, -i * high, case.rsplit(" ", 1)[0], rotation=90, ha="center", va="center", fontsize=6.5)
+        for j, (m, values) in enumerate(drawn.items()):
+            color = "0.15" if group(r, m) == "control" else FAMILY[group(r, m)][1]
+            x, y = time + j * wide, -i * high
             if hidden is not None:
-                ax.axvspan(hidden, 1, color="0.93", lw=0)
-            ax.plot(one["time"], truth, color="0.55", lw=2.2)
-            ax.plot(one["time"], values.sel(example=case), color=FAMILY[group(r, m)][1], lw=1)
-            ax.set(xticks=[], yticks=[], ylim=(-reach, reach))
-            ax.set_title(f"{float(error[m].sel(example=case)):.2g}", fontsize=7, pad=1)
-        row[0].set_ylabel(case.rsplit(" ", 1)[0], fontsize=6.5)
-    for ax, m in zip(axes[0], drawn, strict=True):
+                ax.fill_between([hidden + j * wide, x[-1]], y - 0.48, y + 0.48, color="0.92", lw=0)
+            ax.plot(x, y + half * truth, color="0.55", lw=2.2)
+            ax.plot(x, y + np.clip(half * values.sel(example=case).values, -0.48, 0.48), color=color, lw=1)
+            ax.text(x.mean(), y + 0.5, f"{float(error[m].sel(example=case)):.2g}", ha="center", va="bottom", fontsize=7)
+    for j, m in enumerate(drawn):
         short = label(r, m).replace(", trained with masks", "\nwith masks").replace("-bottleneck", "-\nbottleneck")
-        ax.annotate(short, (0.5, 1.25), xycoords="axes fraction", ha="center", va="bottom", fontsize=7.5)
+        ax.text(0.5 + j * wide, 0.72, short, ha="center", va="bottom", fontsize=7.5)
+    ax.set(xlim=(-0.15, len(drawn) * wide), ylim=(-(len(cases) - 1) * high - 0.55, 1.0))
+    ax.set_axis_off()
     return fig
 
 

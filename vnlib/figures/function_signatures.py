@@ -36,7 +36,7 @@ def _panels(names: Sequence[str], r: xr.Dataset, height: float = 1.75) -> tuple[
     for ax in axes.flat[len(names) :]:
         ax.set_axis_off()
     for ax, m in zip(axes.flat, names, strict=False):
-        ax.set_title(label(r, m), fontsize=8.5, color=FAMILY[group(r, m)][1])
+        ax.set_title(label(r, m).replace(", trained", ""), fontsize=8.5, color=FAMILY[group(r, m)][1])
     return fig, list(axes.flat[: len(names)])
 
 

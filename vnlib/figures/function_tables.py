@@ -7,7 +7,7 @@ of the mean power of training signals.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,9 +43,10 @@ def has(r: xr.Dataset, *models: str) -> bool:
 
 
 def order(r: xr.Dataset) -> list[str]:
-    """The models of the results: the paper's eleven, then the others as they come."""
+    """The models of the results: the paper's eleven, then those trained with masks, then the controls."""
     names = list(r["model"].values.astype(str))
-    return [m for m in ROSTER if m in names] + [m for m in names if m not in ROSTER]
+    others = sorted((m for m in names if m not in ROSTER), key=lambda m: group(r, m) != "masked")
+    return [m for m in ROSTER if m in names] + others
 
 
 def label(r: xr.Dataset, model: str) -> str:
@@ -151,13 +152,18 @@ def survivors(r: xr.Dataset) -> pd.DataFrame | str:
     return pd.DataFrame(rows, columns=columns).set_index(["model", "mask"])
 
 
-def _dots(ax: plt.Axes, values: Mapping[float, xr.DataArray], color: str, marker: str, *, filled: bool = True) -> None:
-    """Seeds as faint points, their mean as a strong one; values by height."""
-    for y, one in values.items():
-        one = one.values[np.isfinite(one.values)]
-        if len(one):
-            ax.scatter(one, np.full(len(one), y), s=9, color=color, alpha=0.35, lw=0)
-            ax.scatter(one.mean(), y, s=34, marker=marker, color=color if filled else "white", edgecolor=color)
+def _dots(
+    ax: plt.Axes, values: xr.DataArray, heights: Sequence[float], colors: Sequence[str], marker: str, *,
+    filled: bool = True,
+) -> None:  # fmt: skip
+    """Values (model, seed) at a height per model: seeds as faint points, their mean as a strong one."""
+    all_seeds = values.transpose("model", "seed").values
+    high, shade = np.asarray(heights, float), np.asarray(colors)
+    row, seed = np.nonzero(np.isfinite(all_seeds))
+    ax.scatter(all_seeds[row, seed], high[row], s=9, c=shade[row], alpha=0.35, lw=0)
+    there = np.unique(row)
+    means = np.array([np.nanmean(all_seeds[m]) for m in there])
+    ax.scatter(means, high[there], s=34, marker=marker, c=shade[there] if filled else "white", edgecolors=shade[there])
 
 
 MARKERS = {"id": ("o", "ID"), "easy": ("s", "Easy"), "hard": ("D", "Hard")}
@@ -173,10 +179,10 @@ def _rows(ax: plt.Axes, r: xr.Dataset, names: Sequence[str]) -> None:
 def reconstruction_dots(r: xr.Dataset) -> plt.Figure:
     """Table 5 as points: error over that of the zero prediction, one panel per set, one row per model."""
     names = [m for m in order(r) if bool(np.isfinite(r["mse"].sel(model=m)).any())]
+    colors = [FAMILY[group(r, m)][1] for m in names]
     fig, axes = plt.subplots(1, 3, figsize=(10.5, 0.9 + 0.24 * len(names)), sharey=True)
     for ax, (s, title) in zip(axes, SETS.items(), strict=True):
-        for y, m in enumerate(names):
-            _dots(ax, {y: r["mse"].sel(model=m, set=s)}, FAMILY[group(r, m)][1], MARKERS[s][0])
+        _dots(ax, r["mse"].sel(model=names, set=s), range(len(names)), colors, MARKERS[s][0])
         ax.axvline(float(blank(r).sel(set=s)), color="k", ls=":", lw=1.2)
         ax.set(xscale="log", title=title, xlabel="mean squared error [ID power]")
         log_axis(ax.xaxis)
@@ -194,13 +200,13 @@ def masked_dots(r: xr.Dataset, s: str = "hard") -> plt.Figure:
     """
     rules = {"hold_last": ("last value held", "--"), "linear": ("linear interpolation", "-.")}
     names = [m for m in order(r) if m not in ("zeros", *rules) and bool(np.isfinite(r["hidden"].sel(model=m)).any())]
+    colors = [FAMILY[group(r, m)][1] for m in names]
     fig, axes = plt.subplots(1, 4, figsize=(12, 1.5 + 0.24 * len(names)), sharey=True)
     for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
         cells = r["hidden"].sel(mask=mask, set=s)
-        for y, m in enumerate(names):
-            color = FAMILY[group(r, m)][1]
-            _dots(ax, {y - 0.13: cells.sel(model=m, way="paper")}, color, "o")
-            _dots(ax, {y + 0.13: cells.sel(model=m, way="aware")}, color, "o", filled=False)
+        for way, shift in (("paper", -0.13), ("aware", 0.13)):
+            heights = np.arange(len(names)) + shift
+            _dots(ax, cells.sel(model=names, way=way), heights, colors, "o", filled=way == "paper")
         zero = ax.axvline(float(blank(r, mask).sel(set=s)), color="k", ls=":", lw=1.2, label="zero prediction")
         lines = [zero]
         for rule, (said, style) in rules.items():
