@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-import numpy as np
 import xarray as xr
 
 from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.claims.numbers import known, medians, of, tagged
 
 DEEP = ("vn_3", "vn_5")
 VN = ("vn_1", *DEEP)
@@ -24,10 +23,7 @@ SETS = ("id", "easy", "hard")
 
 def _hard(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
     """A number of these models on Hard signals, over seed. KeyError names the models that lack."""
-    lacking = [m for m in models if m not in r["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
-    one = r[name].sel(model=list(models), set="hard")
+    one = of(r[name].sel(set="hard"), model=models)
     return one.sel(way="paper") if "way" in one.dims else one
 
 
@@ -54,15 +50,9 @@ def _vs_blank(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
     return _hard(r, name, models) / _hard(r, "blank", models)
 
 
-def _of(values: xr.DataArray, tag: str) -> dict[str, float]:
+def _by_model(values: xr.DataArray, tag: str) -> dict[str, float]:
     """The median over seeds of every model, by name."""
-    middle = values.median("seed")
-    return {f"{m}.{tag}": float(middle.sel(model=m)) for m in values["model"].values.astype(str)}
-
-
-def _known(part: Part) -> Part:
-    """A part without the numbers that do not exist."""
-    return replace(part, figures={name: value for name, value in part.figures.items() if np.isfinite(value)})
+    return tagged(medians(values, values["model"].values.astype(str)), tag)
 
 
 @claim(
@@ -105,26 +95,26 @@ def _signatures(r: xr.Dataset) -> Decision:
         return values.median("seed", skipna=False)
 
     parts = [
-        Part("DeepAE3 collapses to a mean or a line", bool((middle(bend) <= 0.25).all()), _of(bend, "bend")),
+        Part("DeepAE3 collapses to a mean or a line", bool((middle(bend) <= 0.25).all()), _by_model(bend, "bend")),
         Part("the RNN keeps a low-frequency envelope",
              min(envelope["rnn.gain_0-2"], envelope["rnn.gain_2-5"]) >= 0.7 and envelope[f"rnn.gain_{HIGH}"] <= 0.3,
              envelope),
         Part("Mamba-bottleneck keeps the shape without detail",
              bool((middle(low) <= 0.2).all() and (middle(high) >= 0.5).all()),
-             _of(low, "missed_low") | _of(high, "missed_high")),
+             _by_model(low, "missed_low") | _by_model(high, "missed_high")),
         Part("VN-3L and VN-5L reconstruct within a line's width", bool((middle(whole) <= 0.01).all()),
-             _of(whole, "vs_zero")),
+             _by_model(whole, "vs_zero")),
         Part("autoencoders collapse on the hidden quarter", bool((middle(power) <= 0.25).all()),
-             _of(power, "tail_power")),
+             _by_model(power, "tail_power")),
         Part("latent dynamics drift", bool((middle(growth) > 0).all() and (middle(last) > 1).all()),
-             _of(growth, "growth") | _of(last, "last_eighth")),
+             _by_model(growth, "growth") | _by_model(last, "last_eighth")),
         Part("both Mambas follow what they see and diverge after it",
              bool((middle(seen) <= 0.1).all() and (middle(tail) >= 1).all()),
-             _of(seen, "seen_vs_zero") | _of(tail, "tail_vs_power")),
+             _by_model(seen, "seen_vs_zero") | _by_model(tail, "tail_vs_power")),
         Part("VN-3L and VN-5L track the hidden quarter", bool((middle(tracked) <= 0.1).all()),
-             _of(tracked, "tail_vs_power")),
+             _by_model(tracked, "tail_vs_power")),
     ]  # fmt: skip
-    return Decision([*map(_known, parts)], [*map(_known, _against_vn(r))])
+    return Decision([*map(known, parts)], [*map(known, _against_vn(r))])
 
 
 def _against_vn(r: xr.Dataset) -> list[Part]:
@@ -150,8 +140,8 @@ def _against_vn(r: xr.Dataset) -> list[Part]:
     seen, own_seen = worst(_hard(r, "seen_error", MAMBA)), least(_hard(r, "seen_error", VN))
     tail, own_tail = least(_tail(r, MAMBA)), worst(_tail(r, VN))
     hidden = r["hidden"].sel(mask="forecast_25", set="hard")
-    ours = _hidden_of(hidden.sel(way="paper"), VN).max(each, skipna=False)
-    plain = float(_hidden_of(hidden.sel(way="aware"), ("zeros", "hold_last", "linear")).min(each))
+    ours = of(hidden.sel(way="paper"), model=VN).max(each, skipna=False)
+    plain = float(of(hidden.sel(way="aware"), model=("zeros", "hold_last", "linear")).min(each))
     return [
         Part("DeepAE3 collapses, the VN does not", bend <= 0.25 and kept >= 0.75,
              {"deep_ae.bend_worst": bend, "vn.bend_least": kept}),
@@ -171,13 +161,6 @@ def _against_vn(r: xr.Dataset) -> list[Part]:
         Part("every VN forecasts better than zero, the last value and the line", float(ours) < plain,
              {"vn.hidden_worst": float(ours), "plain.hidden_best": plain}),
     ]  # fmt: skip
-
-
-def _hidden_of(hidden: xr.DataArray, models: Sequence[str]) -> xr.DataArray:
-    lacking = [m for m in models if m not in hidden["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
-    return hidden.sel(model=list(models))
 
 
 @claim(

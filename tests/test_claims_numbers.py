@@ -1,0 +1,38 @@
+"""What the rules of several chapters share: names that lack are said, medians are over seeds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from vnlib.claims import Part, numbers
+
+
+@pytest.fixture
+def values() -> xr.DataArray:
+    data = np.array([[1.0, 5.0, 3.0], [10.0, np.nan, 30.0]])
+    return xr.DataArray(data, {"model": ["a", "b"], "seed": [0, 1, 2]}, ("model", "seed"))
+
+
+def test_of_keeps_the_order_asked_for(values):
+    assert numbers.of(values, model=["b", "a"])["model"].values.tolist() == ["b", "a"]
+    assert numbers.of(values, model=("a",), seed=[2]).item() == 3
+
+
+def test_of_names_everything_that_lacks(values):
+    with pytest.raises(KeyError, match=r"the model\(s\) c, d"):
+        numbers.of(values, model=["c", "a", "d"])
+
+
+def test_medians_are_over_the_seeds_that_are_there(values):
+    assert numbers.medians(values, ["b", "a"]) == {"b": 20.0, "a": 3.0}
+    with pytest.raises(KeyError, match=r"the model\(s\) c"):
+        numbers.medians(values, ["c"])
+
+
+def test_numbers_are_named_and_those_that_do_not_exist_left_out():
+    figures = numbers.tagged({"a": 1.0, "b": float("nan"), "c": float("inf")}, "ood")
+    assert set(figures) == {"a.ood", "b.ood", "c.ood"}
+    part = numbers.known(Part("it holds", True, figures))
+    assert part.figures == {"a.ood": 1.0} and part.says == "it holds" and part.holds
