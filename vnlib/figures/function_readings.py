@@ -72,6 +72,9 @@ def _reading_legend(fig: plt.Figure, ax: plt.Axes) -> None:
     fig.legend(handles=[*marks, *lines], loc="outside upper center", ncols=4, fontsize=8.5)
 
 
+RULES = {"frozen": "--", "literal": ":", "isometry": "-."}  # the line of an interface rule; the subspace rule is solid
+
+
 def layers(r: xr.Dataset, s: str = "id") -> plt.Figure:
     """What each layer does: atoms in use, share of its input explained, r.m.s. norm of what it reads."""
     models = [m for m in names(r) if int(r["depth"].sel(model=m)) > 1]
@@ -83,7 +86,6 @@ def layers(r: xr.Dataset, s: str = "id") -> plt.Figure:
         "message": "norm of the input",
     }
     fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.1))
-    styles = dict(zip(models, ("-", "--", ":", "-.", (0, (5, 1, 1, 1)), (0, (1, 3))), strict=False))
     for ax, (name, title) in zip(axes, titles.items(), strict=True):
         for m in models:
             values = r[name].sel(model=m, set=s).transpose("layer", "seed")
@@ -91,7 +93,7 @@ def layers(r: xr.Dataset, s: str = "id") -> plt.Figure:
                 r["layer"],
                 values.mean("seed"),
                 color=color(r, m),
-                ls=styles.get(m, "-"),
+                ls=RULES.get(m.rpartition("_")[2], "-"),
                 marker="o",
                 ms=4,
                 label=label(r, m),

@@ -193,22 +193,26 @@ def reconstruction_dots(r: xr.Dataset) -> plt.Figure:
     return fig
 
 
+FAR = 10  # times the zero prediction: larger errors are drawn here, or a few explosions would hide all else
+
+
 def masked_dots(r: xr.Dataset, s: str = "hard") -> plt.Figure:
     """Table 6 on one set: error on hidden samples by mask, filled for the paper's protocol and hollow for mask-aware.
 
     Dotted: the zero prediction; dashed and dash-dotted: last value held and linear interpolation, where there are any.
+    Errors above `FAR` times that of zero are drawn there.
     """
     rules = {"hold_last": ("last value held", "--"), "linear": ("linear interpolation", "-.")}
     names = [m for m in order(r) if m not in ("zeros", *rules) and bool(np.isfinite(r["hidden"].sel(model=m)).any())]
     colors = [FAMILY[group(r, m)][1] for m in names]
     fig, axes = plt.subplots(1, 4, figsize=(12, 1.5 + 0.24 * len(names)), sharey=True)
     for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
-        cells = r["hidden"].sel(mask=mask, set=s)
+        nothing = float(blank(r, mask).sel(set=s))
+        cells = r["hidden"].sel(mask=mask, set=s).clip(max=FAR * nothing)
         for way, shift in (("paper", -0.13), ("aware", 0.13)):
             heights = np.arange(len(names)) + shift
             _dots(ax, cells.sel(model=names, way=way), heights, colors, "o", filled=way == "paper")
-        zero = ax.axvline(float(blank(r, mask).sel(set=s)), color="k", ls=":", lw=1.2, label="zero prediction")
-        lines = [zero]
+        lines = [ax.axvline(nothing, color="k", ls=":", lw=1.2, label="zero prediction")]
         for rule, (said, style) in rules.items():
             if has(r, rule):
                 at = float(cells.sel(model=rule, way="aware").mean("seed"))

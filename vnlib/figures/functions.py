@@ -190,7 +190,7 @@ def grid(results: xr.Dataset, way: str, groups: Sequence[str] = tuple(GROUPS)) -
     best = np.nanargmin(values, axis=0)
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
-            light = not 0.1 < value / blank[column] < 10
+            light = not 0.25 < value / blank[column] < 6
             ax.text(column, row, short(value), ha="center", va="center", fontsize=7, color="w" if light else "k",
                     weight="bold" if best[column] == row else "normal")  # fmt: skip
     for column, row in enumerate(best):
