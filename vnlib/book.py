@@ -25,7 +25,7 @@ EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
 PAGE_PART = re.compile(
-    r"chapter\.(links|verdicts|footer)\([\w, =]*\)|Markdown\(\w+\.summary\(\w+\)\)|\w+\.(table|merit|trials)\(\w+\)"
+    r"chapter\.(links|verdicts|footer)\([\w, =]*\)|Markdown\(\w+\.summary\([\w, ]*\)\)|\w+\.(table|merit|trials)\(\w+\)"
 )
 
 

@@ -79,7 +79,10 @@ def spread(values: xr.DataArray) -> str:
     values = values.values[np.isfinite(values.values)]
     if not len(values):
         return ""
-    return f"{values.mean():.3g} ± {values.std(ddof=1):.1g}" if len(values) > 1 else f"{values.mean():.3g}"
+    mean, spread = values.mean(), values.std(ddof=1) if len(values) > 1 else 0.0
+    # Equal numbers have a spread of rounding.
+    said = f"{spread:.1g}" if spread > 1e-12 * abs(mean) else "0"
+    return f"{mean:.3g} ± {said}" if len(values) > 1 else f"{mean:.3g}"
 
 
 def blank(r: xr.Dataset, mask: str | None = None) -> xr.DataArray:

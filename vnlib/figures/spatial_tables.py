@@ -194,7 +194,7 @@ def mark(results: xr.Dataset) -> str:
     if not here.sizes["model"] or here.sizes["seed"] < 2:
         return "With one seed nothing can be said about the spread."
     spread = here["mse_ood"].max("seed") / here["mse_ood"].min("seed")
-    widest = str(spread["model"].values[int(spread.argmax())])
+    widest = str(spread["model"].values[int(spread.values.argmax())])
     return (
         f"Between the best and the worst seed of one model lie factors of {number(float(spread.min()))} to "
         f"{number(float(spread.max()))} (the widest: {_label(here, widest)})."
