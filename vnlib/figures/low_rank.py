@@ -44,7 +44,7 @@ def label_of(results: xr.Dataset, model: str) -> str:
 def _pictured(results: xr.Dataset) -> xr.Dataset:
     """The first seed of which images were kept; the first of all where there is none."""
     kept = results["sample_image"].notnull().any([d for d in results["sample_image"].dims if d != "seed"]).values
-    return results.isel(seed=int(kept.values.argmax()))
+    return results.isel(seed=int(kept.argmax()))
 
 
 def _square(values: xr.DataArray) -> np.ndarray:

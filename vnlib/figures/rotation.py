@@ -40,7 +40,7 @@ def _label(results: xr.Dataset, model: str) -> str:
 def _pictured(results: xr.Dataset) -> xr.Dataset:
     """The first digit, and the first seed of which images were kept (the first of all where there is none)."""
     kept = results["drawn_image"].notnull().any([d for d in results["drawn_image"].dims if d != "seed"]).values
-    return results.isel(seed=int(kept.values.argmax()), digit=0)
+    return results.isel(seed=int(kept.argmax()), digit=0)
 
 
 def middle(results: xr.Dataset) -> xr.Dataset:
