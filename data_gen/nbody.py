@@ -14,7 +14,7 @@ that is outside the box has its position scaled by 0.98 and its velocity by 0.9.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from numbers import Integral, Real
@@ -86,6 +86,38 @@ class NBodyConfig:
         object.__setattr__(self, "bodies", tuple(self.bodies))
 
 
+@dataclass(frozen=True, kw_only=True)
+class RolloutConfig:
+    """Which trajectories a model is to follow by itself (VN Figs. 10 and 11).
+
+    panels: force sets. n_starts: first states per panel, of `bodies` bodies. steps: of the integrator; every
+    `every`-th state is kept, the first and the last one too.
+    """
+
+    panels: tuple[str, ...] = ("gravity", "spring", "lorentz", "gravity+lorentz", "spring+drag", FORCE_SETS[-1])
+    n_starts: int = 20
+    steps: int = 999
+    every: int = 27
+    bodies: int = MAX_BODIES
+    seed: int = 2_000_000
+    physics: Physics = field(default_factory=Physics)
+
+    def __post_init__(self) -> None:
+        for name, low in {"n_starts": 1, "steps": 1, "every": 1, "seed": 0}.items():
+            _whole(name, getattr(self, name), low)
+        _whole("bodies", self.bodies, 1, MAX_BODIES)
+        if not isinstance(self.panels, (tuple, list)) or not self.panels:
+            raise ValueError(f"panels must be force sets such as ('gravity', 'spring+drag'), got {self.panels!r}")
+        for forces in self.panels:
+            laws_of(forces)
+        object.__setattr__(self, "panels", tuple(self.panels))
+
+    @property
+    def kept(self) -> list[int]:
+        """The steps whose states are kept."""
+        return sorted({*range(0, self.steps + 1, self.every), self.steps})
+
+
 def laws_of(forces: str) -> tuple[str, ...]:
     """The laws of a set such as "gravity+drag". Raises ValueError for unknown or repeated laws."""
     laws = tuple(forces.split("+"))
@@ -129,16 +161,28 @@ def trajectory(
     p: np.ndarray, v: np.ndarray, laws: Sequence[str], physics: Physics, *, steps: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The states (p, v) after 0, 1, ..., `steps` steps; p, v (..., bodies, 2), any number of trajectories at once."""
+    return integrate(lambda p, v: acceleration(p, v, laws, physics), p, v, physics, steps=steps)
+
+
+def integrate(
+    accelerate: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    p: np.ndarray,
+    v: np.ndarray,
+    physics: Physics,
+    *,
+    steps: int,
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """As `trajectory`, under accelerations that `accelerate(p, v)` gives: of shape (..., bodies, 2), as p and v are."""
     p, v, h = np.array(p, np.float64), np.array(v, np.float64), physics.dt
     yield p, v
     for _ in range(steps):
-        k1p, k1v = v, acceleration(p, v, laws, physics)
+        k1p, k1v = v, accelerate(p, v)
         k2p = v + h / 2 * k1v
-        k2v = acceleration(p + h / 2 * k1p, k2p, laws, physics)
+        k2v = accelerate(p + h / 2 * k1p, k2p)
         k3p = v + h / 2 * k2v
-        k3v = acceleration(p + h / 2 * k2p, k3p, laws, physics)
+        k3v = accelerate(p + h / 2 * k2p, k3p)
         k4p = v + h * k3v
-        k4v = acceleration(p + h * k3p, k4p, laws, physics)
+        k4v = accelerate(p + h * k3p, k4p)
         p = p + h / 6 * (k1p + 2 * k2p + 2 * k3p + k4p)
         v = v + h / 6 * (k1v + 2 * k2v + 2 * k3v + k4v)
         p, v = bounded(p, v, physics)
@@ -186,6 +230,36 @@ def make(config: NBodyConfig) -> xr.Dataset:
     variables |= {name: ("state", whole[name]) for name in ("forces", "bodies", "split", "trajectory")}
     attrs = {"title": "bodies in a box", "config": json.dumps(asdict(config))}
     return xr.Dataset(variables, {"axis": ["x", "y"]}, attrs)
+
+
+def rollouts(config: RolloutConfig) -> xr.Dataset:
+    """The true trajectories of the panels.
+
+    Dimensions: panel, start, step, body, axis. Variables: position, velocity (panel, start, step, body, axis) float64;
+    reach (panel, start), the largest |coordinate| of any body at any step; length (panel, start), the mean length of
+    the bodies' paths. Coordinates: panel, step, axis.
+    """
+    found: dict[str, list] = {"position": [], "velocity": [], "reach": [], "length": []}
+    for panel in config.panels:
+        index = FORCE_SETS.index(panel) if panel in FORCE_SETS else len(FORCE_SETS)
+        first = start(config.n_starts, config.bodies, (config.seed, index))
+        states = list(trajectory(*first, laws_of(panel), config.physics, steps=config.steps))
+        p, v = (np.stack(part, 1) for part in zip(*states, strict=True))
+        found["reach"].append(np.abs(p).max((1, 2, 3)))
+        found["length"].append(np.linalg.norm(np.diff(p, axis=1), axis=-1).sum(1).mean(-1))
+        found["position"].append(p[:, config.kept])
+        found["velocity"].append(v[:, config.kept])
+    dims = ("panel", "start", "step", "body", "axis")
+    return xr.Dataset(
+        {
+            "position": (dims, np.stack(found["position"]), {"units": "box"}),
+            "velocity": (dims, np.stack(found["velocity"]), {"units": "box/s"}),
+            "reach": (dims[:2], np.stack(found["reach"]), {"units": "box", "long_name": "largest |coordinate|"}),
+            "length": (dims[:2], np.stack(found["length"]), {"units": "box", "long_name": "mean length of a path"}),
+        },
+        {"panel": list(config.panels), "step": config.kept, "axis": ["x", "y"]},
+        {"title": "trajectories to follow", "config": json.dumps(asdict(config))},
+    )
 
 
 def subset(ds: xr.Dataset, *splits: str, forces: Sequence[str] = FORCE_SETS) -> xr.Dataset:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from data_gen import nbody
 from data_gen.nbody import NBodyConfig, Physics
@@ -181,3 +182,43 @@ def test_states_follow_their_seeds():
 def test_bad_settings_are_named(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+def test_integrate_follows_any_acceleration():
+    physics = Physics(**OPEN)
+    *_, (p, v) = nbody.integrate(lambda p, v: -p, np.array([[1.0, 0.0]]), np.array([[0.0, 2.0]]), physics, steps=200)
+    np.testing.assert_allclose(p, [[np.cos(1), 2 * np.sin(1)]], rtol=1e-9)
+    np.testing.assert_allclose(v, [[-np.sin(1), 2 * np.cos(1)]], rtol=1e-9)
+
+
+def test_rollouts_keep_states_of_the_true_trajectories():
+    config = nbody.RolloutConfig(panels=("drag", "gravity+spring"), n_starts=3, steps=20, every=8)
+    found = nbody.rollouts(config)
+    assert dict(found.sizes) == {"panel": 2, "start": 3, "step": 4, "body": 5, "axis": 2}
+    assert found["step"].values.tolist() == [0, 8, 16, 20]
+    one = found.sel(panel="gravity+spring").isel(start=1)
+    states = list(nbody.trajectory(*(one[k].values[0] for k in ("position", "velocity")), ("gravity", "spring"),
+                                   config.physics, steps=20))  # fmt: skip
+    for row, step in enumerate(config.kept):
+        np.testing.assert_allclose(one["position"].values[row], states[step][0], rtol=1e-12)
+        np.testing.assert_allclose(one["velocity"].values[row], states[step][1], rtol=1e-12)
+    path = np.array([p for p, _ in states])
+    assert float(one["reach"]) == pytest.approx(np.abs(path).max())
+    assert float(one["length"]) == pytest.approx(np.linalg.norm(np.diff(path, axis=0), axis=-1).sum(0).mean())
+    xr.testing.assert_identical(found, nbody.rollouts(config))
+    alone = nbody.rollouts(nbody.RolloutConfig(panels=("gravity+spring",), n_starts=3, steps=20, every=8))
+    np.testing.assert_array_equal(alone["position"][0], found["position"][1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"panels": "gravity"}, "panels must be force sets"),
+        ({"panels": ("glue",)}, "got 'glue'"),
+        ({"n_starts": 0}, "n_starts must be an integer >= 1, got 0"),
+        ({"bodies": 6}, "bodies must be an integer >= 1 and <= 5, got 6"),
+    ],
+)
+def test_rollouts_name_what_is_wrong(options, message):
+    with pytest.raises(ValueError, match=message):
+        nbody.RolloutConfig(**options)

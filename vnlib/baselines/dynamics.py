@@ -1,0 +1,74 @@
+"""The interface of every model that tells bodies their accelerations (VN Sec. 4.3, App. H)."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Generator, Tensor, nn
+
+from vnlib import checks
+from vnlib.bodies import Accelerations, Bodies, Scales, check
+
+
+class Dynamics(nn.Module, ABC):
+    """Bodies in, accelerations out. A model writes `respond`, which speaks in units of `scales.acceleration`."""
+
+    def __init__(self, *, scales: Scales) -> None:
+        """Raises ValueError unless all scales are > 0."""
+        super().__init__()
+        for name, value in scales._asdict().items():
+            checks.number(f"{name} of scales", value, above=0)
+        self.scales = scales
+
+    def forward(self, bodies: Bodies) -> Accelerations:
+        """Accelerations in box/s^2, 0 for absent bodies. Raises ValueError for wrong shapes."""
+        check(bodies)
+        return self._shown(bodies) * self.scales.acceleration
+
+    def loss(
+        self,
+        position: Float[Tensor, "batch body 2"],
+        velocity: Float[Tensor, "batch body 2"],
+        present: Bool[Tensor, "batch body"],
+        forces: Float[Tensor, "batch law"],
+        acceleration: Float[Tensor, "batch body 2"],
+        *,
+        generator: Generator,
+    ) -> Float[Tensor, ""]:
+        """Mean squared error of the components of present bodies, in units of the squared scale of accelerations.
+
+        generator: not used; these models have no noise. Raises ValueError for wrong shapes.
+        """
+        bodies = Bodies(position, velocity, present, forces)
+        check(bodies)
+        if acceleration.shape != position.shape:
+            raise ValueError(
+                f"acceleration must have the shape {tuple(position.shape)}, got {tuple(acceleration.shape)}"
+            )
+        error = self._shown(bodies) - acceleration / self.scales.acceleration
+        return error[present].square().mean()
+
+    @abstractmethod
+    def respond(self, bodies: Bodies) -> Accelerations:
+        """Accelerations of checked bodies in their scale; what it gives absent ones is dropped."""
+
+    def _shown(self, bodies: Bodies) -> Accelerations:
+        return torch.where(bodies.present[..., None], self.respond(bodies), 0.0)
+
+
+def built(family: type[Dynamics], *, scales: Scales, seed: int, **options: object) -> Dynamics:
+    """A model whose initial weights are fixed by `seed`; the global random state is left as it was.
+
+    It is built on the CPU, so that the weights do not depend on the device it is moved to. Raises ValueError for an
+    unknown option and for a value out of range.
+    """
+    allowed = sorted(set(inspect.signature(family).parameters) - {"scales"})
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise ValueError(f"{family.__name__} has no option {', '.join(unknown)}; it has {', '.join(allowed)}")
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(seed)
+        return family(scales=scales, **options)
