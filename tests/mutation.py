@@ -6,15 +6,19 @@ some. A fault counts as caught only where a test fails: an error of collection o
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 NEEDED = ("vnlib", "data_gen", "tests/vnlib", "pyproject.toml")
@@ -185,22 +189,45 @@ def copy(folder: Path) -> None:
             shutil.copy2(ROOT / name, folder / name)
 
 
+class Failures:
+    """A pytest plugin that keeps the names of tests that fail."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.failed:
+            self.names.append(report.nodeid)
+
+
+def _run(tree: Path, tests: Sequence[str], sender: Connection) -> None:
+    """In a process of its own: run the tests of a copy, and send pytest's exit code and the tests that failed."""
+    os.chdir(tree)
+    sys.path.insert(0, str(tree))
+    sys.dont_write_bytecode = True  # a file that changes twice in a second would be read from its old bytecode
+    os.environ |= {"OMP_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    failures = Failures()
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
+        code = pytest.main(["-x", "-q", "--tb=no", *tests], plugins=[failures])
+    sender.send((int(code), failures.names))
+
+
 def failing(tree: Path, tests: Iterable[str], *, timeout: float = 120) -> str | None:
     """The first of these tests that fails in a copy; None if none does, or if they did not run."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", *(f"tests/vnlib/{test}" for test in tests)]
-    env = os.environ | {
-        "PYTHONPATH": str(tree),
-        "OMP_NUM_THREADS": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",  # a file that changes twice in a second would be read from its old bytecode
-        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
-        "PYTEST_ADDOPTS": "",
-    }
+    # A server that has imported the libraries, but nothing of the copy, saves each run these imports.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["pytest", "torch", "xarray", "numba", "jaxtyping"])
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_run, args=(tree, [f"tests/vnlib/{test}" for test in tests], sender))
+    process.start()
+    sender.close()
     try:
-        done = subprocess.run(command, cwd=tree, env=env, capture_output=True, text=True, timeout=timeout)
-    except subprocess.TimeoutExpired:
-        return None
-    failed = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED")]
-    return failed[0] if done.returncode == 1 and failed else None
+        code, failed = receiver.recv() if receiver.poll(timeout) else (None, [])
+    except EOFError:  # it died
+        code, failed = None, []
+    process.kill()
+    process.join()
+    return failed[0] if code == 1 and failed else None
 
 
 def attempt(fault: Fault, tree: Path) -> str | None:
