@@ -1,0 +1,162 @@
+"""Models that take the bodies as tokens: a transformer and a selective state-space model."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from mambapy.mamba import MambaBlock
+from torch import Tensor, nn
+
+from vnlib import checks
+from vnlib.baselines.dynamics import Dynamics
+from vnlib.baselines.mamba import Blocks
+from vnlib.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
+
+READINGS = ("literal", "state")
+
+
+class Tokens(nn.Module):
+    """One token per body, 0 for an absent one: a linear map of the numbers that `reading` gives.
+
+    "literal": the body's 22 numbers, as the other models get them, and its own position: 24 numbers. What it holds of
+    the others is in the order of their places. "state": velocity, position and the forces' code, 8 numbers that hold
+    nothing of the others. Positions have their origin in the box's centre, in the scale of displacements.
+    """
+
+    def __init__(self, scales: Scales, reading: str, d_model: int, gain: float) -> None:
+        super().__init__()
+        checks.choice("reading", reading, READINGS)
+        checks.number("d_model", d_model, low=1, integer=True)
+        checks.number("gain", gain, above=0)
+        self.scales, self.reading = scales, reading
+        self.embed = nn.Linear(24 if reading == "literal" else 4 + len(LAWS), d_model)
+        with torch.no_grad():
+            for parameter in self.embed.parameters():
+                parameter.mul_(gain)
+
+    def forward(self, bodies: Bodies) -> Float[Tensor, "batch body d_model"]:
+        here = bodies.present[..., None]
+        parts = [torch.where(here, bodies.position / self.scales.displacement, 0.0)]
+        if self.reading == "literal":
+            parts.append(literal(bodies, self.scales))
+        else:
+            code = bodies.forces[:, None].expand(-1, bodies.present.shape[1], -1)
+            parts += [own_velocity(bodies, self.scales), code]
+        return torch.where(here, self.embed(torch.cat(parts, -1)), 0.0)
+
+
+class BodyTransformer(Dynamics):
+    """Bodies as tokens -> `layers` of attention among those that are there, and MLP -> norm -> accelerations.
+
+    The Transformer of VN Sec. 4.3 and App. H, which name it and give no sizes; here torch's encoder layers with
+    normalisation before each half (`d_model` wide, `heads` heads, an MLP of `width` GELU units), no dropout, and
+    nothing that tells a token's place. With reading="state" the order of the bodies does not matter; with
+    "literal" it does, by way of the numbers read. `reading`: see `Tokens`; `gain` multiplies the initial weights of
+    its map.
+    """
+
+    def __init__(
+        self,
+        *,
+        scales: Scales,
+        reading: str = "literal",
+        d_model: int = 64,
+        heads: int = 4,
+        layers: int = 2,
+        width: int = 128,
+        gain: float = 1.0,
+    ) -> None:
+        """Raises ValueError unless sizes are integers >= 1, `heads` divides `d_model`, `reading` is one of `READINGS`
+        and `gain` is > 0.
+        """
+        super().__init__(scales=scales)
+        for name, value in (("heads", heads), ("layers", layers), ("width", width)):
+            checks.number(name, value, low=1, integer=True)
+        self.tokens = Tokens(scales, reading, d_model, gain)
+        if d_model % heads:
+            raise ValueError(f"heads must divide d_model={d_model}, got {heads}")
+        layer = nn.TransformerEncoderLayer(
+            d_model, heads, width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
+        )
+        # torch copies the one layer, so that all layers start from the same weights.
+        self.layers = nn.TransformerEncoder(layer, layers, norm=nn.LayerNorm(d_model), enable_nested_tensor=False)
+        self.readout = nn.Linear(d_model, 2)
+
+    def respond(self, bodies: Bodies) -> Accelerations:
+        # Where no body is there, attention sees all five: a softmax over none is NaN, and so are its gradients.
+        hidden = ~bodies.present & bodies.present.any(1, keepdim=True)
+        return self.readout(self.layers(self.tokens(bodies), src_key_padding_mask=hidden))
+
+
+class BodyMamba(Dynamics):
+    """Bodies as a sequence of tokens -> Mamba, from either end -> the sum of both -> accelerations.
+
+    The Mamba of VN Sec. 4.3 and App. H, which name it and give no sizes; here the blocks of mambapy (Gu and Dao 2023):
+    `layers` of `expand` times `d_model` inner units with `d_state` states each. Mamba is causal. So that every body is
+    told of all the others, the same blocks read the bodies in the order of their places and in the reverse order, and
+    a body's acceleration is a linear map of the sum of what the two leave at its place. Absent bodies come last both
+    times, as zeros, and nothing reads on from them. The order of the bodies matters. `reading`: see `Tokens`; `gain`
+    multiplies the initial weights of its map.
+    """
+
+    def __init__(
+        self,
+        *,
+        scales: Scales,
+        reading: str = "literal",
+        d_model: int = 32,
+        layers: int = 2,
+        d_state: int = 4,
+        expand: int = 1,
+        gain: float = 1.0,
+    ) -> None:
+        """Raises ValueError unless sizes are integers >= 1, `reading` is one of `READINGS` and `gain` is > 0."""
+        super().__init__(scales=scales)
+        for name, value in (("layers", layers), ("d_state", d_state), ("expand", expand)):
+            checks.number(name, value, low=1, integer=True)
+        self.tokens = Tokens(scales, reading, d_model, gain)
+        self.blocks, self.readout = Blocks(d_model, layers, d_state, expand), nn.Linear(d_model, 2)
+        self.blocks.config.pscan = False
+        for block in self.blocks.blocks.layers:
+            block.mixer = ShortScan(self.blocks.config)
+
+    def respond(self, bodies: Bodies) -> Accelerations:
+        tokens, orders = self.tokens(bodies), both_ways(bodies.present)
+        ways = torch.cat([placed(tokens, order) for order in orders])
+        read = self.blocks(ways).chunk(2)  # one pass for both ways
+        return self.readout(sum(placed(one, order.argsort(1)) for one, order in zip(read, orders, strict=True)))
+
+
+class ShortScan(MambaBlock):
+    """A Mamba block that reads token by token, which is faster for five of them than a parallel scan."""
+
+    def selective_scan_seq(
+        self,
+        x: Float[Tensor, "batch token unit"],
+        delta: Float[Tensor, "batch token unit"],
+        A: Float[Tensor, "unit state"],
+        B: Float[Tensor, "batch token state"],
+        C: Float[Tensor, "batch token state"],
+        D: Float[Tensor, " unit"],
+    ) -> Float[Tensor, "batch token unit"]:
+        """h_t = exp(delta_t A) h_{t-1} + delta_t B_t x_t, y_t = C_t h_t + D x_t: what `selective_scan` computes."""
+        parts, h, outputs = (x.unbind(1), delta.unbind(1), B.unbind(1), C.unbind(1)), 0.0, []
+        for now, step, write, read in zip(*parts, strict=True):
+            h = (step[:, None] * A.T).exp() * h + (step * now)[:, None] * write[..., None]
+            outputs.append((read[:, None] @ h)[:, 0])
+        return torch.stack(outputs, 1) + D * x
+
+
+def both_ways(present: Tensor) -> tuple[Int[Tensor, "batch body"], Int[Tensor, "batch body"]]:
+    """The places of the bodies that are there, first to last and last to first, and then those of the absent ones.
+
+    present: (batch, 5) bool.
+    """
+    n = present.shape[1]
+    place = torch.arange(n, device=present.device).expand(present.shape)
+    return tuple(torch.where(present, key, n + place).argsort(1) for key in (place, -place))
+
+
+def placed(tokens: Float[Tensor, "batch body d"], order: Int[Tensor, "batch body"]) -> Float[Tensor, "batch body d"]:
+    """Tokens in the order `order`: at place k, the token order[k]."""
+    return tokens.gather(1, order[..., None].expand(tokens.shape))
