@@ -46,6 +46,8 @@ for _chapter in (
     "F_spatial",
     "fig3_functions",
     "G_functions",
+    "fig4_nbody",
+    "H_nbody",
     "FR1_failure",
     "FR2_manifold",
     "FR3_low_rank",

@@ -1,0 +1,329 @@
+"""Figures of force composition (VN Fig. 4), from the dataset of `studies.nbody.study` over models and seeds.
+
+Dims: model, seed, way (joint, passes), forces (15 sets), bodies (5, 4, 3), law, check; coordinates label and group of
+the model: "vn", "paper" (the other models of the paper), "control".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.colors import LogNorm, to_rgb
+from matplotlib.lines import Line2D
+
+from vnlib.figures.style import PALETTE, SEQUENTIAL
+
+GROUPS = {
+    "vn": ("Vector Network", PALETTE[0], "o"),
+    "paper": ("other models of the paper", PALETTE[3], "s"),
+    "control": ("controls", "#4d4d4d", "^"),
+}
+LETTERS = {"gravity": "G", "spring": "S", "drag": "D", "lorentz": "L"}
+NAMES = {"gravity": "gravity", "spring": "spring", "drag": "drag", "lorentz": "Lorentz"}
+NUMBERS = {1: "one force (ID)", 2: "two forces", 3: "three forces", 4: "four forces"}
+BLANK = "random"
+FLOOR = 1e-6  # smaller errors are drawn here
+MSE = "mean squared error [(box/s²)²]"
+RELATIVE = "relative mean squared error"
+
+
+def absent(said: str) -> plt.Figure:
+    """An empty figure that says why: the reader asked for other models."""
+    fig, ax = plt.subplots(figsize=(5, 0.6))
+    ax.text(0, 0.5, said, va="center")
+    ax.set_axis_off()
+    return fig
+
+
+def label(results: xr.Dataset, model: str) -> str:
+    return str(results["label"].sel(model=model).item())
+
+
+def group(results: xr.Dataset, model: str) -> str:
+    return str(results["group"].sel(model=model).item())
+
+
+def in_order(results: xr.Dataset, groups: Sequence[str] = tuple(GROUPS), *, blank: bool = False) -> list[str]:
+    """The models of some groups, in the order of the groups; the mean prediction, the blank line, only if asked for."""
+    names = [str(m) for m in results["model"].values if blank or m != BLANK]
+    return [m for g in groups for m in names if group(results, m) == g]
+
+
+def short(forces: str) -> str:
+    """A set of forces by its letters: "GS" for gravity and spring."""
+    return "".join(LETTERS[law] for law in forces.split("+"))
+
+
+def number_of(results: xr.Dataset) -> xr.DataArray:
+    """How many forces each set has."""
+    return (results["forces"].str.count(r"\+") + 1).rename("number")
+
+
+def error(results: xr.Dataset, *, relative: bool = False, way: str = "joint") -> xr.DataArray:
+    """Mean squared errors (model, seed, forces, bodies), or these over the mean square of true accelerations."""
+    found = results["mse"].sel(way=way, drop=True)
+    return found / results["power"] if relative else found
+
+
+def by_number(results: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
+    """Mean over the sets of each number of forces."""
+    return values.groupby(number_of(results)).mean()
+
+
+def inside_and_out(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Mean over single forces with five bodies, and over mixtures with any number of bodies."""
+    mixed = values["forces"].str.contains(r"\+")
+    return values.where(~mixed).sel(bodies=5).mean("forces"), values.where(mixed).mean(("forces", "bodies"))
+
+
+def light(color: str, bodies: int) -> tuple:
+    """The paler, the fewer bodies."""
+    share = {5: 1.0, 4: 0.62, 3: 0.36}.get(int(bodies), 0.25)
+    return tuple(1 - share * (1 - c) for c in to_rgb(color))
+
+
+def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
+    """Models as rows, the first on top."""
+    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
+    ax.set_ylim(len(models) - 0.4, -0.6)
+    ax.grid(axis="x", color="0.92", lw=0.6)
+    for number in range(1, len(models)):
+        if group(results, models[number]) != group(results, models[number - 1]):
+            ax.axhline(number - 0.5, color="0.75", lw=0.6)
+
+
+def looks(results: xr.Dataset, models: Sequence[str]) -> list[Line2D]:
+    """Legend entries of the groups that are there."""
+    shown = dict.fromkeys(group(results, m) for m in models)
+    return [Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5) for g in shown]
+
+
+def points(ax: plt.Axes, values: xr.DataArray, y: float, color: object, marker: str, *, height: float = 0.1) -> None:
+    """Every seed a point, and a bar at the median."""
+    one = np.clip(values.dropna("seed").values, FLOOR, None)
+    if len(one):
+        shift = height * np.linspace(-1, 1, len(one)) if len(one) > 1 else np.zeros(1)
+        ax.scatter(one, y + shift, marker=marker, s=13, color=[color], lw=0, zorder=3)
+        ax.plot([np.median(one)] * 2, [y - height - 0.03, y + height + 0.03], color=color, lw=1.6, zorder=2)
+
+
+# --- 4a: the task ---------------------------------------------------------------------------------------------------
+
+
+def task(data: xr.Dataset, bodies: Sequence[int] = (5, 3)) -> plt.Figure:
+    """A trajectory under each law, and one under all four for each number of bodies, with arrows of acceleration.
+
+    data: states of `data_gen.nbody.make`: position, acceleration (state, body, axis), forces, bodies, split,
+    trajectory.
+    """
+    every = max(data["forces"].values.tolist(), key=len)
+    tests = data.isel(state=np.flatnonzero(data["split"] == "test"))
+    wanted = [(law, 5, f"{NAMES[law]} (training)") for law in LETTERS] + [
+        (every, n, f"all four, {n} bodies") for n in bodies
+    ]
+    fig, axes = plt.subplots(2, 3, figsize=(9.6, 6.4), sharex=True, sharey=True)
+    for ax, (forces, n, title) in zip(axes.flat, wanted, strict=True):
+        one = tests.isel(state=np.flatnonzero((tests["forces"] == forces) & (tests["bodies"] == n)))
+        one = one.isel(state=np.flatnonzero(one["trajectory"] == one["trajectory"][0]))
+        x, a = one["position"].values, one["acceleration"].values
+        for body in range(n):
+            color = PALETTE[body]
+            ax.plot(*x[:, body].T, color=color, lw=1.6, alpha=0.75)
+            ax.scatter(*x[-1, body], color=color, s=36, zorder=4, edgecolors="w", lw=0.6)
+            ax.scatter(*x[0, body], facecolors="w", edgecolors=color, s=18, zorder=3)
+        arrows = ax.quiver(*x[-1, :n].T, *a[-1, :n].T, color="0.15", angles="xy", scale_units="xy", scale=2.0,
+                           width=0.007, zorder=5)  # fmt: skip
+        ax.set(title=title, aspect="equal", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
+        ax.add_patch(plt.Rectangle((-2.5, -2.5), 5, 5, fill=False, ec="0.7", ls="--", lw=0.9, zorder=0))
+    axes[0, 0].quiverkey(arrows, 0.82, 0.95, 2.0, "2 box/s²", labelpos="S", fontproperties={"size": 8})
+    for ax in axes[-1]:
+        ax.set_xlabel("x [box]")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("y [box]")
+    return fig
+
+
+# --- 4b: errors -----------------------------------------------------------------------------------------------------
+
+
+def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
+    """Errors by number of forces (panels) and of bodies (paler for fewer); dotted: the mean prediction."""
+    models = in_order(results)
+    if not models:
+        return absent("No model was asked for.")
+    cells = by_number(results, error(results, relative=relative))
+    fig, axes = plt.subplots(1, 4, figsize=(10.5, 1.5 + 0.36 * len(models)), sharex=True, sharey=True)
+    numbers = [int(n) for n in cells["bodies"].values]
+    for ax, (number, title) in zip(axes, NUMBERS.items(), strict=True):
+        for y, model in enumerate(models):
+            _, color, marker = GROUPS[group(results, model)]
+            for bodies, shift in zip(numbers, np.linspace(-0.27, 0.27, len(numbers)), strict=True):
+                one = cells.sel(model=model, number=number, bodies=bodies)
+                points(ax, one, y + shift, light(color, bodies), marker)
+        if BLANK in results["model"].values:
+            for bodies in numbers:
+                at = float(cells.sel(model=BLANK, number=number, bodies=bodies).median("seed"))
+                ax.axvline(at, color=light("#000000", bodies), ls=":", lw=1.2, zorder=1)
+        rows_of(ax, results, models)
+        ax.set(xscale="log", title=title)
+    fig.supxlabel(RELATIVE if relative else MSE, fontsize=9)
+    shades = [Line2D([], [], color=light("#000000", n), marker="o", ls="", ms=5, label=f"{n} bodies") for n in numbers]
+    blank = [Line2D([], [], color="k", ls=":", label="mean prediction (Random)")]
+    fig.legend(handles=[*looks(results, models), *shades, *blank], loc="outside upper center", ncols=4, fontsize=8)
+    return fig
+
+
+def table(results: xr.Dataset, way: str = "joint") -> plt.Figure:
+    """All force sets and numbers of bodies as colours: relative errors, medians over seeds."""
+    models = in_order(results, blank=True)
+    values = error(results, relative=True, way=way).median("seed").sel(model=models)
+    numbers = [int(n) for n in values["bodies"].values]
+    fig, axes = plt.subplots(1, len(numbers), figsize=(11, 1.6 + 0.24 * len(models)), sharey=True)
+    for ax, bodies in zip(np.atleast_1d(axes), numbers, strict=True):
+        one = values.sel(bodies=bodies).transpose("model", "forces")
+        image = ax.imshow(one.clip(1e-3), norm=LogNorm(1e-3, 3), cmap=SEQUENTIAL, aspect="auto")
+        names = [short(str(f)) for f in one["forces"].values]
+        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7.5)
+        for column in np.flatnonzero(np.diff([len(n) for n in names])):
+            ax.axvline(column + 0.5, color="w", lw=2)
+        for row in range(1, len(models)):
+            if group(results, models[row]) != group(results, models[row - 1]):
+                ax.axhline(row - 0.5, color="w", lw=2)
+        ax.set_title(f"{bodies} bodies", fontsize=9)
+        ax.tick_params(length=0)
+    np.atleast_1d(axes)[0].set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
+    fig.supxlabel("forces: G gravity, S spring, D drag, L Lorentz", fontsize=8)
+    fig.colorbar(image, ax=axes, extend="both", fraction=0.03, pad=0.01).set_label(RELATIVE, fontsize=8)
+    return fig
+
+
+# --- 4c: in against out of distribution -----------------------------------------------------------------------------
+
+
+def diagonal(results: xr.Dataset) -> plt.Figure:
+    """Mean ID error against mean OOD error, every seed a point: as it is, and relative to the power."""
+    models = in_order(results, blank=True)
+    fig, axes = plt.subplots(1, 2, figsize=(10.5, 5.6))
+    styles = _styles(results, models)
+    for ax, relative, unit in zip(axes, (False, True), (MSE, RELATIVE), strict=True):
+        inside, outside = inside_and_out(error(results, relative=relative))
+        for model in models:
+            x, y = (np.clip(v.sel(model=model).values, FLOOR, None) for v in (inside, outside))
+            ax.scatter(x, y, **styles[model], s=40, lw=1.1, zorder=3)
+        both = np.concatenate([v.values.ravel() for v in (inside, outside)])
+        low, high = max(np.nanmin(both), FLOOR) / 1.6, np.nanmax(both) * 1.6
+        ax.plot([low, high], [low, high], color="0.4", lw=1, zorder=1)
+        ax.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
+        ax.set(xlabel=f"one force, five bodies: {unit}", ylabel=f"mixtures: {unit}")
+        ax.xaxis.label.set_size(8.5)
+        ax.yaxis.label.set_size(8.5)
+    handles = [Line2D([], [], ls="", marker=s["marker"], markerfacecolor=s["facecolors"], ms=7,
+                      markeredgecolor=s["edgecolors"], label=label(results, m)) for m, s in styles.items()]  # fmt: skip
+    handles.append(Line2D([], [], color="0.4", lw=1, label="diagonal"))
+    fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
+    return fig
+
+
+def _styles(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
+    """Markers of Vector Networks are blue, of other models of the paper coloured squares, of controls grey and hollow;
+    those of every second Vector Network are hollow too: the one with one layer.
+    """
+    found, count = {}, dict.fromkeys(GROUPS, 0)
+    for model in models:
+        kind = group(results, model)
+        number = count[kind]
+        count[kind] += 1
+        _, color, marker = GROUPS[kind]
+        if kind == "vn":
+            marker = "oD*"[number // 2 % 3]
+        elif kind == "control":
+            marker = "^v<>ph"[number % 6]
+        elif model == BLANK:
+            color, marker = "#000000", "X"
+        else:
+            color = PALETTE[1 + number % (len(PALETTE) - 1)]
+        hollow = kind == "control" or (kind == "vn" and number % 2 == 0)
+        found[model] = {"marker": marker, "facecolors": "none" if hollow else color, "edgecolors": color}
+    return found
+
+
+# --- Superposition, laws, training ----------------------------------------------------------------------------------
+
+
+def passes(results: xr.Dataset) -> plt.Figure:
+    """Mixtures of five bodies: all forces at once (filled) against one pass per force (hollow); and how far apart."""
+    models = in_order(results)
+    if not models:
+        return absent("No model was asked for.")
+    fig, axes = plt.subplots(1, 2, figsize=(10.5, 1.5 + 0.27 * len(models)), sharey=True)
+    mixed = results["forces"].str.contains(r"\+")
+    ways = {way: error(results, way=way).sel(bodies=5).where(mixed).mean("forces") for way in ("joint", "passes")}
+    gap = by_number(results, results["gap"])
+    for y, model in enumerate(models):
+        _, color, marker = GROUPS[group(results, model)]
+        ends = [float(ways[way].sel(model=model).median("seed").clip(FLOOR)) for way in ways]
+        axes[0].plot(ends, [y, y], color=color, lw=1, zorder=1)
+        for way, values in ways.items():
+            one = values.sel(model=model).clip(FLOOR)
+            face = color if way == "joint" else "w"
+            shift = 0.2 * np.linspace(-1, 1, len(one)) if len(one) > 1 else 0
+            axes[0].scatter(one, np.full(len(one), y) + shift, marker=marker, s=16, facecolors=face, edgecolors=color)
+        for number, shift in zip((2, 3, 4), (-0.25, 0, 0.25), strict=True):
+            one = gap.sel(model=model, number=number)
+            points(axes[1], one, y + shift, light(color, 7 - number), marker, height=0.08)
+    if BLANK in results["model"].values:
+        axes[0].axvline(float(ways["joint"].sel(model=BLANK).median("seed")), color="k", ls=":", lw=1.2)
+    for ax in axes:
+        rows_of(ax, results, models)
+        ax.set_xscale("log")
+    axes[0].set(xlabel=f"mixtures, five bodies: {MSE}")
+    axes[1].set(xlabel="joint minus passes, mean square over power")
+    for ax in axes:
+        ax.xaxis.label.set_size(8.5)
+    handles = [
+        *looks(results, models),
+        Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="all forces at once"),
+        Line2D([], [], color="0.3", marker="o", mfc="w", ls="", ms=5, label="one pass per force"),
+        *(Line2D([], [], color=light("#000000", 7 - n), marker="o", ls="", ms=5, label=NUMBERS[n]) for n in (2, 3, 4)),
+        Line2D([], [], color="k", ls=":", label="mean prediction"),
+    ]
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
+    return fig
+
+
+def laws(results: xr.Dataset) -> plt.Figure:
+    """Relative error of each single force, five bodies."""
+    models = in_order(results)
+    if not models:
+        return absent("No model was asked for.")
+    single = error(results, relative=True).sel(bodies=5)
+    fig, axes = plt.subplots(1, 4, figsize=(10.5, 1.3 + 0.25 * len(models)), sharex=True, sharey=True)
+    for ax, law in zip(axes, LETTERS, strict=True):
+        for y, model in enumerate(models):
+            _, color, marker = GROUPS[group(results, model)]
+            points(ax, single.sel(model=model, forces=law), y, color, marker, height=0.25)
+        ax.axvline(1, color="k", ls=":", lw=1.2)
+        rows_of(ax, results, models)
+        ax.set(xscale="log", title=NAMES[law])
+    fig.supxlabel(f"{RELATIVE}, five bodies", fontsize=9)
+    blank = Line2D([], [], color="k", ls=":", label="mean prediction (Random)")
+    fig.legend(handles=[*looks(results, models), blank], loc="outside upper center", ncols=4, fontsize=8)
+    return fig
+
+
+def curves(results: xr.Dataset) -> plt.Figure:
+    """Validation error in training at tenths of the updates, medians over seeds."""
+    models = [m for m in in_order(results) if bool(results["curve"].sel(model=m).notnull().any())]
+    if not models:
+        return absent("No model that is trained was asked for.")
+    fig, ax = plt.subplots(figsize=(7.4, 4.2))
+    for number, model in enumerate(models):
+        one = results["curve"].sel(model=model).median("seed").clip(FLOOR)
+        style = {"vn": "-", "paper": "--", "control": ":"}[group(results, model)]
+        ax.plot(one["check"], one, color=PALETTE[number % len(PALETTE)], ls=style, lw=1.6, label=label(results, model))
+    ax.set(yscale="log", xlabel="share of the updates", ylabel=f"{RELATIVE}, validation")
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig

@@ -1,0 +1,107 @@
+"""Models of force composition by name, trained (VN Fig. 4 and its controls)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from vnlib import checks
+from vnlib.baselines.dynamics import Dynamics, built
+from vnlib.baselines.dynamics_graph import GraphNetwork
+from vnlib.baselines.dynamics_networks import BodyMLP, Factorized, FiLM
+from vnlib.baselines.dynamics_ridge import MeanPrediction, ridge
+from vnlib.baselines.dynamics_sequence import BodyMamba, BodyTransformer
+from vnlib.baselines.dynamics_tokens import TokenNetwork
+from vnlib.bodies import Accelerations, Bodies, Samples, scales_of
+from vnlib.fit import GradientLearner, fit
+from vnlib.models.body_networks import vector_network
+from vnlib.models.forces import Predict, Trained, Training, relative_errors
+
+NETWORKS: dict[str, type[Dynamics]] = {
+    "mlp": BodyMLP,
+    "film": FiLM,
+    "factorized": Factorized,
+    "gnn": GraphNetwork,
+    "transformer": BodyTransformer,
+    "mamba": BodyMamba,
+    "token_network": TokenNetwork,
+}
+CHECKS = 20  # looks at the validation error in training
+BATCH = 4096  # states that are predicted at once
+
+
+def train_dynamics(
+    train: Samples,
+    validation: Samples,
+    *,
+    family: str,
+    options: Mapping[str, Any],
+    lr: float,
+    steps: int,
+    batch_size: int,
+    seed: int,
+    workdir: Path,
+) -> Trained:
+    """Train a model of `family` by `steps` updates; networks keep the step with the least validation error.
+
+    options: what the family takes: its constructor for networks, else the functions below and `vector_network`.
+    Families without gradients ignore lr, steps and batch_size. workdir: checkpoints. Raises ValueError for an unknown
+    family, and what the family refuses.
+    """
+    checks.choice("family", family, FAMILIES)
+    return FAMILIES[family](train, validation, Training(lr, steps, batch_size, seed, workdir), **options)
+
+
+def network(family: str, train: Samples, validation: Samples, training: Training, **options: Any) -> Trained:
+    """A network of `NETWORKS`, by back-propagation."""
+    scales = scales_of(train)
+    model = built(NETWORKS[family], scales=scales, seed=training.seed, **options).to(train.position.device)
+    predict = predictor(model)
+    history = fit(
+        GradientLearner(model, lr=training.lr), train, training.config(CHECKS), seed=training.seed,
+        validate=lambda: float(relative_errors(predict, validation).mean()),
+        checkpoint=training.workdir / "fit.safetensors",
+    )  # fmt: skip
+    facts = {"parameters": sum(p.numel() for p in model.parameters())}
+    return Trained(predict, curve=history.validation, facts=facts)
+
+
+def regression(train: Samples, validation: Samples, training: Training, **options: Any) -> Trained:
+    """Ridge regression; its penalty (and bandwidth) are those with the least validation error."""
+
+    def criterion(predict: Predict) -> float:
+        return float(relative_errors(predictor(predict), validation).mean())
+
+    model = ridge(train, scales=scales_of(train), criterion=criterion, seed=training.seed, **options)
+    facts = {"parameters": model.weights.numel(), "penalty": model.penalty}
+    if hasattr(model.features, "bandwidth"):
+        facts["bandwidth"] = model.features.bandwidth
+    return Trained(predictor(model), facts=facts)
+
+
+def mean(train: Samples, validation: Samples, training: Training) -> Trained:
+    """The mean acceleration of the training samples."""
+    return Trained(predictor(MeanPrediction(train, scales=scales_of(train))), facts={"parameters": 2})
+
+
+def predictor(model: Callable[[Bodies], Accelerations]) -> Predict:
+    """The model without gradients, given at most `BATCH` states at once."""
+
+    @torch.no_grad()
+    def predict(bodies: Bodies) -> Accelerations:
+        parts = zip(*(part.split(BATCH) for part in bodies), strict=True)
+        return torch.cat([model(Bodies(*part)) for part in parts])
+
+    return predict
+
+
+FAMILIES: dict[str, Callable[..., Trained]] = {
+    "vn": vector_network,
+    "ridge": regression,
+    "mean": mean,
+    **{name: partial(network, name) for name in NETWORKS},
+}
