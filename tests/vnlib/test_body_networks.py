@@ -95,7 +95,8 @@ def test_a_stack_with_feedback_is_one_lasso(feedback):
 
 def test_atoms_that_depend_on_each_other_do_not_stop_the_path():
     V = unit_columns(torch.randn(3, 10, generator=torch.Generator().manual_seed(0)).double())
-    V = torch.cat([V, V, -V], 1)
+    near = unit_columns(V + 1e-7 * torch.randn(V.shape, generator=torch.Generator().manual_seed(1)).double())
+    V = torch.cat([V, V, -V, near], 1)
     layers, x = [Layer(V, None, make_penalty(sparsity=0.05))], inputs(20)[:, :3]
     lasso = single(V, sparsity=0.05)
     at = lasso.begin(20)

@@ -82,8 +82,8 @@ def summary(results: xr.Dataset) -> str:
     ]
     said = ", ".join(f"{label(results, m)} in {wins(joint, m, others)}" for m in vns(results))
     lines.append(
-        f"- **Mixtures, all forces at once:** of {count} cells (2 to 4 forces by numbers of bodies), a Vector Network has "
-        f"less error than every other trained model of the paper ({len(others)}) as follows: {said}."
+        f"- **Mixtures, all forces at once:** of {count} cells (2 to 4 forces by numbers of bodies), a Vector Network "
+        f"has less error than every other trained model of the paper ({len(others)}) as follows: {said}."
     )
     additive = here(results, ["factorized"])
     if additive:

@@ -67,10 +67,8 @@ class Lasso:
 
     def begin(self, rows: int) -> Followed:
         """Inputs 0, whose codes are 0."""
-        size = (rows, self.rank + 1)
-        return Followed(
-            np.zeros((rows, len(self.B))), np.zeros(size, np.int64), np.zeros(size), np.zeros(rows, np.int64)
-        )
+        atoms, count = np.zeros((rows, self.rank + 1), np.int64), np.zeros(rows, np.int64)
+        return Followed(np.zeros((rows, len(self.B))), atoms, np.zeros(atoms.shape), count)
 
     def move(self, at: Followed, x: Array) -> None:
         """Go to the inputs x (rows, d); changes `at`. Raises ValueError where x has another shape than `at`."""
@@ -81,8 +79,7 @@ class Lasso:
         at.x = x
         if not lost.any():
             return
-        # Atoms that depend on each other to rounding: another way to the same minimum.
-        rows = np.flatnonzero(lost)
+        rows = np.flatnonzero(lost)  # another way to the same minimum
         codes, _, _ = coordinate_descent(
             torch.from_numpy(self.B), torch.from_numpy(x[rows]), sparsity=self.sparsity, tol=1e-8, max_passes=5000,
             gram=torch.from_numpy(self.gram),
@@ -204,16 +201,14 @@ def _walk(
                 for i in range(at, n):
                     S[i], s[i], w[i] = S[i + 1], s[i + 1], w[i + 1]
             else:
-                if n + 1 >= room:
-                    fine = False
+                fine = n + 1 < room
+                if not fine:
                     break
                 S[n], s[n], w[n] = at, np.sign(q[at]), 0.0
                 inside[at] = True
                 n += 1
             fine = _factor(G, S, n, L)
-            if (
-                not fine and event == 2
-            ):  # a copy of what is there but for rounding: to be left out, hence still `inside`
+            if not fine and event == 2:  # a copy of what is there, to rounding: left out, hence still `inside`
                 n -= 1
                 fine = _factor(G, S, n, L)
             turn += 1
