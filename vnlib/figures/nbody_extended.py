@@ -12,37 +12,19 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
+from vnlib.figures.nbody import BLANK, in_order, label
+from vnlib.figures.rollouts import LOOK
 from vnlib.figures.style import PALETTE
 
 KINDS = {"absolute": "MSE [(box/s²)²]", "relative": "MSE over the mean square of accelerations"}
-# In two colums of panels: one colour and marker per model of the paper, and one per control.
-SHOWN = {
-    "vn_literal_3": (PALETTE[0], "*"),
-    "vn_gated_3": (PALETTE[9], "*"),
-    "vn_token_3": ("black", "*"),
-    "mlp": (PALETTE[3], "s"),
-    "gnn": (PALETTE[1], "o"),
-    "transformer": (PALETTE[5], "D"),
-    "mamba": (PALETTE[4], "v"),
-    "film": (PALETTE[6], "^"),
-    "factorized": (PALETTE[2], "P"),
-    "random": (PALETTE[7], "X"),
-}
-BESIDE = {
-    "vn_literal_1": (PALETTE[0], "o"),
-    "vn_gated_1": (PALETTE[9], "o"),
-    "vn_token_1": ("black", "o"),
-    "vn_literal_3": (PALETTE[0], "*"),
-    "vn_gated_3": (PALETTE[9], "*"),
-    "vn_token_3": ("black", "*"),
-    "factorized_dense": (PALETTE[2], "s"),
-    "token_mlp": (PALETTE[3], "D"),
-    "linear_literal": (PALETTE[6], "v"),
-    "linear_gated": (PALETTE[5], "^"),
-    "linear_tokens": (PALETTE[1], "P"),
-    "rbf_tokens": (PALETTE[4], "h"),
-    "random": (PALETTE[7], "X"),
-}
+# Colours as in rollouts; readings of the VN are told apart by their markers, deep ones are larger.
+MARKERS = {
+    "vn_literal_3": "P", "vn_gated_3": "h", "vn_token_3": "*", "vn_literal_1": "P", "vn_gated_1": "h",
+    "vn_token_1": "*", "mlp": "s", "gnn": "o", "transformer": "D", "mamba": "v", "film": "^", "factorized": "p",
+    "factorized_dense": "p", "token_mlp": "s", "linear_literal": "<", "linear_gated": ">", "linear_tokens": "D",
+    "rbf_tokens": "^", "random": "X",
+}  # fmt: skip
+DEEP = ("vn_literal_3", "vn_gated_3", "vn_token_3")
 SIZES = (120, 60, 22)  # of the markers, most bodies first
 SPREAD = 0.12  # half the width over which seeds are drawn beside each other
 
@@ -71,13 +53,18 @@ def growth(shared: xr.Dataset, kind: str = "absolute") -> xr.Dataset:
 
 def body_dropout(shared: xr.Dataset) -> plt.Figure:
     """VN Fig. 9: every model at (ID, OOD) for each number of bodies, large marks for many; seeds faint."""
-    fig, axes = plt.subplots(2, 2, figsize=(10.5, 8.6), sharex="row", sharey="row")
+    deep = [m for m in DEEP if m in shared["model"].values]
+    columns = {
+        "models of the paper": [*deep, *in_order(shared, ("paper",), blank=True)],
+        "Vector Networks and controls": [*in_order(shared, ("vn", "control")), BLANK],
+    }
+    columns = {title: [m for m in models if m in shared["model"].values] for title, models in columns.items()}
+    fig, axes = plt.subplots(2, 2, figsize=(10.5, 9.4), sharex="row", sharey="row")
     for row, kind in zip(axes, KINDS, strict=True):
         points = plane(shared, kind)
-        for ax, looks, title in zip(row, (SHOWN, BESIDE), ("models of the paper", "VNs and controls"), strict=True):
-            for model, look in looks.items():
-                if model in points["model"].values:
-                    _path(ax, points.sel(model=model), *look)
+        for ax, (title, models) in zip(row, columns.items(), strict=True):
+            for model in models:
+                _path(ax, points.sel(model=model), model)
             ax.set(xscale="log", yscale="log", title=f"{title}, {kind} error")
             ax.grid(color="0.93", lw=0.6)
             ax.set_xlabel(f"ID: {KINDS[kind]}", fontsize=8)
@@ -86,19 +73,22 @@ def body_dropout(shared: xr.Dataset) -> plt.Figure:
             low, high = ax.get_ylim()
             ax.plot([1e-9, 1e9], [1e-9, 1e9], color="0.5", lw=0.9, ls="--", zorder=0, scalex=False, scaley=False)
             ax.set_ylim(low, high)
-    for ax, looks in zip(axes[0], (SHOWN, BESIDE), strict=True):
+    for number, models in enumerate(columns.values()):
         handles = [
-            Line2D([], [], color=color, marker=marker, lw=1, label=str(shared["label"].sel(model=model).item()))
-            for model, (color, marker) in looks.items()
-            if model in shared["model"].values
+            Line2D([], [], color=LOOK.get(m, ("0.4",))[0], marker=MARKERS.get(m, "o"), lw=1, label=label(shared, m))
+            for m in models
         ]
-        ax.legend(handles=handles, fontsize=7, loc="lower right", ncols=2)
+        fig.legend(handles=handles, fontsize=7.5, loc=f"outside lower {'left' if number == 0 else 'right'}", ncols=3)
     return fig
 
 
-def _path(ax: plt.Axes, points: xr.Dataset, color: str, marker: str) -> None:
+def _path(ax: plt.Axes, points: xr.Dataset, model: str) -> None:
     """One model: its seeds, and the medians joined from the most bodies to the fewest."""
-    points = points.sortby("bodies", ascending=False)
+    color, marker, points = (
+        LOOK.get(model, ("0.4",))[0],
+        MARKERS.get(model, "o"),
+        points.sortby("bodies", ascending=False),
+    )
     middle = points.median("seed")
     ax.plot(middle["id"], middle["ood"], color=color, lw=1.1, zorder=3)
     for index, size in zip(range(points.sizes["bodies"]), SIZES, strict=False):

@@ -136,7 +136,7 @@ def _feedback(one: xr.Dataset) -> str:
     found = {name: interaction(one, name) for name in ("id_error", "ood_error")}
     plain = np.flatnonzero((one["kind"] == "plain") & ~one["revive"])
     middle = one["ood_error"].isel(variant=plain).median("seed")
-    best = float(one["beta"].values[plain][int(middle.argmin())])
+    best = float(one["beta"].values[plain][int(np.argmin(middle.values))])
     said = [
         f"β = {default:g} against 0: {against('ID error', found['id_error']['off'])}, "
         f"{against('OOD error', found['ood_error']['off'])}; of all β the least OOD error has {best:g}."
@@ -188,7 +188,7 @@ def rollouts(shared: xr.Dataset) -> str:
                 f"- **{label(shared, model)}** drifts least on {won} of {len(panels)} panels, against {len(rivals)} "
                 "models."
             )
-    best = {p: label(shared, str(last["model"].values[int(last.sel(panel=p).argmin("model"))])) for p in panels}
+    best = {p: label(shared, str(last["model"].values[int(np.argmin(last.sel(panel=p).values))])) for p in panels}
     lines.append(
         "- **Least drift of all, controls included:** " + "; ".join(f"{p}: {m}" for p, m in best.items()) + "."
     )

@@ -264,8 +264,13 @@ def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
         differ = [k for k in tried[0] if len({json.dumps(t[k]) for t in tried}) > 1]
         chosen = int(one["criterion"].argmin("trial"))
         rows[str(model)] = [
-            f"{', '.join(f'{k} {choice[k]:g}' for k in differ)}: {short(float(error))}{' *' if n == chosen else ''}"
+            f"{', '.join(f'{k} {_value(choice[k])}' for k in differ)}: {short(float(error))}{' *' * (n == chosen)}"
             for n, (choice, error) in enumerate(zip(tried, one["criterion"].values, strict=True))
         ]
     columns = [f"setting {n}" for n in range(1, tuning.sizes["trial"] + 1)]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(columns="model")
+
+
+def _value(value: float | Sequence[float]) -> str:
+    """A number, or numbers in brackets."""
+    return f"[{', '.join(f'{one:g}' for one in value)}]" if isinstance(value, list) else f"{value:g}"
