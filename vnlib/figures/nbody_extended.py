@@ -25,7 +25,7 @@ MARKERS = {
     "rbf_tokens": "^", "random": "X",
 }  # fmt: skip
 DEEP = ("vn_literal_3", "vn_gated_3", "vn_token_3")
-SIZES = (120, 60, 22)  # of the markers, most bodies first
+SIZES = (140, 75, 34)  # of the markers, most bodies first
 SPREAD = 0.12  # half the width over which seeds are drawn beside each other
 
 
@@ -94,7 +94,7 @@ def _path(ax: plt.Axes, points: xr.Dataset, model: str) -> None:
     for index, size in zip(range(points.sizes["bodies"]), SIZES, strict=False):
         one, here = points.isel(bodies=index), middle.isel(bodies=index)
         ax.scatter(one["id"], one["ood"], color=color, marker=marker, s=0.3 * size, alpha=0.25, lw=0, zorder=2)
-        ax.scatter(here["id"], here["ood"], color=color, marker=marker, s=size, edgecolors="white", lw=0.5, zorder=4)
+        ax.scatter(here["id"], here["ood"], color=color, marker=marker, s=size, edgecolors="0.25", lw=0.4, zorder=4)
 
 
 MEASURES = {"id_error": "ID test", "ood_error": "OOD: mixtures"}
@@ -104,9 +104,7 @@ def feedback(results: xr.Dataset) -> plt.Figure:
     """ID and OOD errors against beta, one column per reading; split readouts and inverted coupling to the right."""
     readings = [str(name) for name in results["reading"].values]
     betas = sorted({float(b) for b in results["beta"].values})
-    fig, axes = plt.subplots(
-        2, len(readings), figsize=(1.5 + 4.4 * len(readings), 6.2), sharex=True, sharey="row", squeeze=False
-    )
+    fig, axes = plt.subplots(2, len(readings), figsize=(1.5 + 4.4 * len(readings), 6.2), sharex=True, squeeze=False)
     places = {"plain": None, "split": len(betas) + 0.3, "inverted": len(betas) + 1.3}
     for row, (name, title) in zip(axes, MEASURES.items(), strict=True):
         for ax, reading in zip(row, readings, strict=True):

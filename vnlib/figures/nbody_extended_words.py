@@ -10,7 +10,7 @@ import xarray as xr
 
 from vnlib.figures.nbody_extended import KINDS, growth, interaction, plane
 
-VN = ("vn_literal_3", "vn_gated_3", "vn_token_3")
+VN = ("vn_literal_3", "vn_gated_3", "vn_token_3", "vn_literal_1", "vn_gated_1", "vn_token_1")
 OTHERS = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
 NOTHING = "Not computed in this profile."
 STILL = 1.5  # a factor below which an error hardly changes
@@ -39,7 +39,8 @@ def ranged(values: xr.DataArray, text: str = "{:.3g}") -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if names else "none"
+    """Names in italics, since some hold commas."""
+    return ", ".join(f"*{name}*" for name in names) if names else "none"
 
 
 # --- bodies that drop out ---
@@ -142,13 +143,14 @@ def _feedback(one: xr.Dataset) -> str:
         f"{against('OOD error', found['ood_error']['off'])}; of all β the least OOD error has {best:g}."
     ]
     dead = float(one["fact_dead"].isel(variant=plain).max())
-    revived = float(one["fact_revived"].max())
+    names = [f"beta {b:g}, revived" for b in (0, default)]
+    revived = float(one["fact_revived"].sel(variant=names).max())
     both = found["ood_error"]["both"]
     if revived:
-        sign = "competes" if float(both.median()) > 0 else "does not compete"
         said.append(
-            f"With dead atoms drawn anew (up to {revived:.0f} of them) the effect of β on the OOD error changes by a "
-            f"factor of {factor(float(both.median()))} (in log10 {ranged(both, '{:.2f}')}): by the median it {sign}."
+            f"With dead atoms drawn anew (up to {revived:.0f} of them) the OOD error is × "
+            f"{factor(float(found['ood_error']['revive'].median()))} without feedback, and the interaction is "
+            f"{ranged(both, '{:.3f}')}, positive in {int((both > 0).sum())} of {both.size} seeds."
         )
     else:
         said.append("No atom was ever drawn anew, so whether the two compete cannot be seen here.")
@@ -188,7 +190,7 @@ def rollouts(shared: xr.Dataset) -> str:
                 f"- **{label(shared, model)}** drifts least on {won} of {len(panels)} panels, against {len(rivals)} "
                 "models."
             )
-    best = {p: label(shared, str(last["model"].values[int(np.argmin(last.sel(panel=p).values))])) for p in panels}
+    best = {p: label(shared, str(last["model"].values[int(np.nanargmin(last.sel(panel=p).values))])) for p in panels}
     lines.append(
         "- **Least drift of all, controls included:** " + "; ".join(f"{p}: {m}" for p, m in best.items()) + "."
     )
@@ -206,7 +208,10 @@ def _rank(shared: xr.Dataset, last: xr.DataArray) -> str:
         if panel in error["forces"].values:
             pair = pd.DataFrame({"error": error.sel(forces=panel).values, "drift": last.sel(panel=panel).values})
             ranks.append(pair.dropna().corr("spearman").iloc[0, 1])
-    low, high = np.nanmin(ranks), np.nanmax(ranks)
+    ranks = [rank for rank in ranks if np.isfinite(rank)]
+    if not ranks:
+        return "there are too few models to compare them."
+    low, high = min(ranks), max(ranks)
     return f"their rank correlation over {last.sizes['model']} models is between {low:.2f} and {high:.2f}, by panel."
 
 
