@@ -31,7 +31,7 @@ SMALL: dict[str, tuple[type[Dynamics], dict[str, object]]] = {
 }
 every_model = pytest.mark.parametrize("name", SMALL)
 EQUIVARIANT = ("factorized_pairwise", "factorized_relative", "gnn", "gnn_2", "transformer_state")
-ORDERED = tuple(SMALL.keys() - EQUIVARIANT)
+ORDERED = sorted(SMALL.keys() - EQUIVARIANT)
 # The others read positions in the box too.
 SHIFTABLE = tuple(name for name in SMALL if not name.startswith(("transformer", "mamba")))
 

@@ -125,7 +125,7 @@ def feedback(results: xr.Dataset) -> plt.Figure:
     for ax, reading in zip(axes[0], readings, strict=True):
         ax.set_title(str(results["label"].sel(reading=reading).item()))
     for ax in axes[-1]:
-        ax.set_xlabel("weight β of what comes from above; variants at the default")
+        ax.set_xlabel("feedback β; variants at the default β")
     axes[0, 0].legend(
         handles=[
             Line2D([], [], color=PALETTE[0], marker="o", label="plain"),
