@@ -1,0 +1,46 @@
+"""Models of images by name, trained (VN Fig. 5 and its controls)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from vnlib import checks
+from vnlib.models import image_controls as controls
+from vnlib.models.forces import Training
+from vnlib.models.image_autoencoders import autoencoder
+from vnlib.models.image_networks import vector_network
+from vnlib.models.pictures import Images, Trained
+
+FAMILIES: dict[str, Callable[..., Trained]] = {
+    "vn": vector_network,
+    "autoencoder": autoencoder,
+    "dictionary_learning": controls.dictionary_learning,
+    "pca": controls.pca,
+    "pca_adaptive": controls.pca_adaptive,
+    "dct": controls.dct,
+    "untrained": controls.untrained,
+    "blank": controls.blank,
+}
+
+
+def train_images(
+    train: Images,
+    validation: Images,
+    *,
+    family: str,
+    options: Mapping[str, Any],
+    lr: float,
+    steps: int,
+    batch_size: int,
+    seed: int,
+    workdir: Path,
+) -> Trained:
+    """Train a model of `family`, one of `FAMILIES`, by `steps` updates.
+
+    options: what the function of the family takes. Families without updates ignore lr, steps and batch_size.
+    workdir: for checkpoints. Raises ValueError for an unknown family, and what the family refuses.
+    """
+    checks.choice("family", family, FAMILIES)
+    return FAMILIES[family](train, validation, Training(lr, steps, batch_size, seed, workdir), **options)
