@@ -48,6 +48,8 @@ for _chapter in (
     "G_functions",
     "fig4_nbody",
     "H_nbody",
+    "fig5_mnist",
+    "I_mnist",
     "FR1_failure",
     "FR2_manifold",
     "FR3_low_rank",

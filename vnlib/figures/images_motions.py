@@ -1,0 +1,68 @@
+"""Motion signals: errors by kind and size of the move and by number of digits (VN Fig. 5b, c).
+
+Datasets as in `figures.images`.
+"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import xarray as xr
+from matplotlib.lines import Line2D
+
+from vnlib.figures.images import GROWTH, MSE, absent, colors, error, inside, legend, main, power
+
+STEPS = {1.0: "", 1.5: "_x1.5", 2.0: "_x2", 3.0: "_x3"}
+DIGITS = {1: "", 2: "_2d", 3: "_3d"}
+# Title -> (name of the axis, value on it -> set).
+PANELS: dict[str, tuple[str, dict]] = {
+    "one move, larger": ("size of the step", {step: f"single{end}" for step, end in STEPS.items()}),
+    "all three, larger": ("size of the step", {step: f"RTS{end}" for step, end in STEPS.items()}),
+    "other moves": ("kind of move", {name: name for name in ("single", "RT", "RS", "TS", "RTS")}),
+    "one move, more digits": ("digits that move", {n: f"single{end}" for n, end in DIGITS.items()}),
+    "all three, more digits": ("digits that move", {n: f"RTS{end}" for n, end in DIGITS.items()}),
+    "all three of step 2, more digits": ("digits that move", {n: f"RTS_x2{end}" for n, end in DIGITS.items()}),
+}
+UNITS = {
+    "absolute": MSE,
+    "growth": GROWTH,
+    "power": "error over mean square of the signals",
+}
+
+
+def scaled(results: xr.Dataset, unit: str) -> xr.DataArray:
+    """Errors on motions (model, seed, set): "absolute", over own ID error ("growth"), or over the "power"."""
+    found = error(results, "motions", relative=unit == "growth")
+    return found / power(results, "motions") if unit == "power" else found
+
+
+def steps(results: xr.Dataset, unit: str = "absolute") -> plt.Figure:
+    """Errors against size, kind and number of moves; every seed a point, lines through medians. unit: of `UNITS`."""
+    models = main(results, "motions")
+    if not models:
+        return absent()
+    values, styles = scaled(results, unit), colors(results, models)
+    blank = power(results, "motions")
+    fig, axes = plt.subplots(2, 3, figsize=(10.5, 6.6), sharey=True)
+    for ax, (title, (axis, sets)) in zip(axes.flat, PANELS.items(), strict=True):
+        at = {name: x for x, name in sets.items() if name in values["set"].values}
+        if axis == "kind of move":
+            at = {name: number for number, name in enumerate(at)}
+            ax.set_xticks(list(at.values()), list(at))
+        else:
+            ax.set_xticks(list(at.values()))
+        for model, style in styles.items():
+            one = values.sel(model=model, set=list(at))
+            ax.plot(list(at.values()), one.median("seed"), color=style["color"], ls=style["ls"], lw=1.4)
+            for name, x in at.items():
+                seeds = one.sel(set=name).dropna("seed").values
+                ax.scatter([x] * len(seeds), seeds, color=style["color"], marker=style["marker"], s=13, zorder=3)
+        nothing = blank.sel(set=list(at))
+        nothing = {"absolute": nothing, "growth": nothing / blank.sel(set=inside("motions"))}.get(unit)
+        if nothing is not None:
+            ax.plot(list(at.values()), nothing, color="k", ls=(0, (1, 3)), lw=1.2)
+        ax.set(yscale="log", xlabel=axis)
+        ax.set_title(title, fontsize=9)
+    fig.supylabel(UNITS[unit], fontsize=9)
+    more = [] if unit == "power" else [Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="power of the signals")]
+    fig.legend(handles=legend(results, styles, *more), loc="outside upper center", ncols=5, fontsize=8)
+    return fig
