@@ -239,6 +239,7 @@ def test_an_atlas_of_atoms_that_are_pixels():
     np.testing.assert_array_equal(signed["atlas_examples"][0] > 0, True)  # not image 0, where it is positive
     dead = found.sel(band="least").isel(place=3)
     assert not dead["atlas_examples"].any() and np.abs(dead["atlas_drawing"]).max() == 1
+    assert float(dead["atlas_size"]) == 0
     with pytest.raises(ValueError, match="count must be"):
         selection_atlas.atlas(net, [code], x, labels, count=6)
 
@@ -273,6 +274,7 @@ def test_a_study_has_all_measures(found):
     np.testing.assert_array_equal(found["atoms"].sel(set="id"), [14, 12, 9])
     assert found["told"].dims == ("state", "layer") and found["locked"].sizes["set"] == 2
     assert found["atlas_drawing"].shape == (3, 3, 2, SIDE, SIDE)
+    np.testing.assert_array_equal(np.abs(found["atlas_drawing"]).max(("y", "x")), 1)  # none is empty
     assert found["curve"].values.tolist() == [3, 2] and found["scale"].sizes == {"layer": 3}
     assert all(variable.attrs["units"] for variable in found.data_vars.values())
     np.testing.assert_allclose(found["blank"].sel(set="add2"), (4 * images(30, 5) ** 2).mean(), rtol=1e-6)

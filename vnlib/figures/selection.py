@@ -26,6 +26,7 @@ SOLVERS = {
     "line_search": ("momentum and line search", PALETTE[2], "-", "o"),
 }
 SETS = {"id": ("single digits", "-", None), "add2": ("sums of two", "--", "w")}
+LAYERS = ("0.15", "0.5", "0.75")  # shades
 LOCKED, FAST = 0.9, 20
 
 
@@ -54,14 +55,15 @@ def layers_of(results: xr.Dataset, model: str) -> list[int]:
 def usage(results: xr.Dataset) -> plt.Figure:
     """Share of single digits that use each atom, atoms in falling order; a line per seed."""
     models = names(results)
-    fig, axes = plt.subplots(1, results.sizes["layer"], figsize=(10.5, 3.6), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, results.sizes["layer"], figsize=(10.5, 3.6), squeeze=False)
     for ax, layer in zip(axes[0], results["layer"].values, strict=True):
         for model in models:
             values = results["usage"].sel(set="id", layer=layer, model=model)
             for seed in results["seed"].values:
                 one = values.sel(seed=seed).dropna("atom").values
                 ax.plot((np.arange(len(one)) + 0.5) / max(len(one), 1), one, color=COLORS[model], lw=1, alpha=0.7)
-        ax.set(title=f"layer {layer}", xlabel="atoms, by use [share of all]", xlim=(0, 1), ylim=(0, None))
+        ax.set(title=f"layer {layer}", xlabel="atoms, by use [share of all]", xlim=(0, 1))
+        ax.set_ylim(0, None)
     axes[0, 0].set_ylabel("share of digits that use it")
     handles = [Line2D([], [], color=COLORS[m], label=label(results, m)) for m in models]
     fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=8)
@@ -185,7 +187,7 @@ def motion(results: xr.Dataset) -> plt.Figure:
     one = results.sel(model=model, set="id")
     layers = layers_of(results, model)
     fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.5), sharex=True)
-    widths = {layer: 0.8 + 0.6 * k for k, layer in enumerate(layers)}
+    widths = {layer: 0.8 + 0.8 * k for k, layer in enumerate(layers)}
     for solver, (_, color, style, _) in SOLVERS.items():
         here = one.sel(solver=solver).median("seed")
         for layer in layers:
@@ -252,7 +254,7 @@ def selectivity(results: xr.Dataset) -> plt.Figure:
         for k, seed in enumerate(results["seed"].values):
             one = results["told_atom"].sel(model=model, layer=layer, seed=seed).dropna("atom").values
             x = (np.arange(len(one)) + 0.5) / max(len(one), 1)
-            axes[2].plot(x, one, color=PALETTE[number], lw=1, alpha=0.8, label=f"layer {layer}" if k == 0 else None)
+            axes[2].plot(x, one, color=LAYERS[number % len(LAYERS)], lw=1, alpha=0.8, label=f"layer {layer}" if k == 0 else None)
     axes[2].axhline(0, color="0.4", lw=0.8)
     axes[2].set(xlabel="atoms, by selectivity [share of all]", ylabel="selectivity above chance")
     axes[2].set_title(label(results, model), fontsize=9)

@@ -36,9 +36,10 @@ def atlas(
 
     Over (layer, band, place): `atlas_atom`, the number of the atom; `atlas_use`, the share of images that use it;
     `atlas_profile` (.., digit), the same for the images of each digit, NaN where there are none; `atlas_size`, its
-    mean magnitude where used, with its sign; `atlas_drawing` (.., y, x), what a code of this coefficient and nothing
-    else stands for (see `draw`), of unit maximum magnitude; `atlas_examples` (.., example, y, x), the images with the
-    largest coefficients, blank where fewer use it. Pictures are kept as whole hundredths.
+    mean magnitude where used, with its sign; `atlas_drawing` (.., y, x), what a code of this atom alone stands for (see
+    `draw`), of unit maximum magnitude; `atlas_examples` (.., example, y, x), the images with the largest coefficients,
+    blank where fewer use it. Pictures are kept as whole hundredths. The atom is drawn with a coefficient that draws an
+    input of typical norm: a single atom of its usual size is too faint to be read back from the messages below.
 
     Raises ValueError where a layer has fewer than three times `count` atoms.
     """
@@ -79,10 +80,9 @@ def _layer(network: VectorNetwork, layer: int, code: Tensor, x: Images, labels: 
     some, used = code[:, chosen], active[:, chosen]
     sign = torch.sign(torch.sign(some).sum(0) + 0.5)  # the more frequent one, + in a draw
     size = some.abs().sum(0) / used.sum(0).clamp_min(1)
-    # An atom that no image uses is drawn as often as the typical one.
-    size = torch.where(size > 0, size, code.abs().sum() / active.sum().clamp_min(1))
+    whole = float(network.input_scale[layer]) if network.config.relative_sparsity else 1.0
     one_hot = torch.zeros(len(chosen), code.shape[1]).to(code)
-    one_hot[torch.arange(len(chosen)), chosen] = sign * size
+    one_hot[torch.arange(len(chosen)), chosen] = sign * whole
     drawn = draw(network, layer, one_hot)
     drawn = drawn / drawn.abs().amax(1, keepdim=True).clamp_min(1e-12)
 
