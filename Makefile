@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install book reproduce chapter test lint linkcheck clean
+.PHONY: help install book reproduce chapter test mutate lint linkcheck clean
 
 # The scripts in an environment carry its path, so a checkout that was moved (or never set up) gets a new one;
 # otherwise the environment is brought up to date in place.
@@ -58,6 +58,9 @@ test: $(STAMP) ## run the tests and every chapter in smoke, with branch coverage
 	@mkdir -p .cache
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 -n 2 --dist loadscope \
 	  --cov --cov-report=term-missing:skip-covered tests chapters
+
+mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
+	$(BIN)/python tests/mutation.py
 
 lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""The faults of `mutation.py` still fit the source, and the tests catch them all."""
+"""The faults of `mutation.py` still fit the source, and it tells a caught one from others. `make mutate` tries all."""
 
 from __future__ import annotations
 
@@ -33,15 +33,11 @@ def test_a_fault_that_does_not_fit_is_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_harmless_change_and_a_broken_file_are_not_called_caught(capsys, monkeypatch):
+def test_a_fault_is_caught_but_no_harmless_change_and_no_broken_file(capsys, monkeypatch):
     fault = mutation.FAULTS[0]
     harmless = replace(fault, name="harmless", new=f"{fault.old} + 0")
     broken = replace(fault, name="broken", new="(")
-    monkeypatch.setattr(mutation, "FAULTS", (harmless, broken))
+    monkeypatch.setattr(mutation, "FAULTS", (harmless, fault, broken))
     assert mutation.main([]) == 1
-    assert capsys.readouterr().out.count("SURVIVED") == 2
-
-
-@pytest.mark.slow
-def test_every_fault_is_caught():
-    assert not [fault.name for fault, by, _ in mutation.trial() if by is None]
+    lines = capsys.readouterr().out.splitlines()
+    assert ["SURVIVED" in line for line in lines[:3]] == [True, False, True] and lines[3] == "2 survived"

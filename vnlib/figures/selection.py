@@ -254,7 +254,9 @@ def selectivity(results: xr.Dataset) -> plt.Figure:
         for k, seed in enumerate(results["seed"].values):
             one = results["told_atom"].sel(model=model, layer=layer, seed=seed).dropna("atom").values
             x = (np.arange(len(one)) + 0.5) / max(len(one), 1)
-            axes[2].plot(x, one, color=LAYERS[number % len(LAYERS)], lw=1, alpha=0.8, label=f"layer {layer}" if k == 0 else None)
+            axes[2].plot(
+                x, one, color=LAYERS[number % len(LAYERS)], lw=1, alpha=0.8, label=f"layer {layer}" if k == 0 else None
+            )
     axes[2].axhline(0, color="0.4", lw=0.8)
     axes[2].set(xlabel="atoms, by selectivity [share of all]", ylabel="selectivity above chance")
     axes[2].set_title(label(results, model), fontsize=9)
