@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from vnlib.figures.style import PALETTE, SEQUENTIAL
 
@@ -38,8 +39,8 @@ FAMILIES = {
 }
 # What the line figures compare, where it is there: more would hide each other.
 MAIN = {
-    "digits": ("vn_1", "vn_3", "ae", "ksparse", "ae_signed", "pca", "dct"),
-    "motions": ("m_vn_1", "m_vn_3", "m_ae", "m_ksparse", "m_pca", "m_dct"),
+    "digits": ("vn_1", "vn_3", "ae", "ksparse", "ae_signed", "pca_matched", "dct"),
+    "motions": ("m_vn_1", "m_vn_3", "m_ae", "m_ksparse", "m_pca_matched", "m_dct"),
 }
 BLANK = {"digits": "blank", "motions": "m_blank"}
 MSE = "mean squared error [ink²]"
@@ -102,25 +103,32 @@ def power(results: xr.Dataset, benchmark: str) -> xr.DataArray:
 
 
 def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
-    """Line styles: Vector Networks blue and green and solid, the paper's others dashed, controls grey and dotted."""
-    palettes = {
-        "vn": (PALETTE[0], PALETTE[2], PALETTE[9]),
-        "paper": (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]),
-        "control": ("#000000", "#6b6b6b", "#a0a0a0", PALETTE[6]),
+    """Line styles: Vector Networks solid, autoencoders of the paper dashed, controls dotted; no two are the same."""
+    looks = {
+        "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], PALETTE[8]), "oD*"),
+        "paper": ("--", (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]), "sPX"),
+        "control": (":", ("#000000", "#6b6b6b", "#a0a0a0", PALETTE[6], PALETTE[7]), "^v<>"),
     }
     styles, count = {}, dict.fromkeys(GROUPS, 0)
     for model in models:
-        kind = group(results, model)
-        number = count[kind]
-        count[kind] += 1
-        color = palettes[kind][number % len(palettes[kind])]
-        marker = {"vn": "oD*", "paper": "sPX", "control": "^v<>"}[kind]
+        line, palette, markers = looks[group(results, model)]
+        number = count[group(results, model)]
+        count[group(results, model)] += 1
         styles[model] = {
-            "color": color,
-            "marker": marker[number % len(marker)],
-            "ls": {"vn": "-", "paper": "--", "control": ":"}[kind],
-        }
+            "color": palette[number % len(palette)], "marker": markers[number % len(markers)], "ls": line,
+        }  # fmt: skip
     return styles
+
+
+def logarithmic(ax: plt.Axes, axis: str, subs: Sequence[float] = (1, 2, 5)) -> None:
+    """A logarithmic axis ("x" or "y") with plain numbers at these multiples of powers of ten."""
+    ax.set(**{f"{axis}scale": "log"})
+    one = getattr(ax, f"{axis}axis")
+    one.set_major_locator(LogLocator(subs=subs))
+    one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    one.set_minor_locator(LogLocator(subs=range(1, 10)))
+    one.set_minor_formatter(NullFormatter())
+    ax.tick_params(axis=axis, labelsize=8)
 
 
 def legend(results: xr.Dataset, styles: dict[str, dict], *more: Line2D) -> list[Line2D]:
@@ -167,7 +175,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
             points(ax, values.sel(model=model, set=name), y, color, marker)
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
         rows_of(ax, results, models)
-        ax.set(xscale="log")
+        logarithmic(ax, "x", (1,))
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()
@@ -224,7 +232,8 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     ax.axhline(1, color="0.4", lw=0.8)
     for column in np.cumsum([len([s for s in f if s in sets]) for f in FAMILIES[benchmark].values()])[:-1]:
         ax.axvline(column - 0.5, color="0.85", lw=0.8)
-    ax.set(yscale="log", ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
+    ax.set(ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
+    logarithmic(ax, "y")
     ax.set_xticks(at, sets, rotation=45, ha="right", fontsize=8.5)
     blank_line = Line2D([], [], color="k", marker="_", ls="", ms=12, label="power of the images")
     ax.legend(handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line), fontsize=8,

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.images import GROWTH, MSE, absent, colors, error, inside, legend, main, power
+from vnlib.figures.images import GROWTH, MSE, absent, colors, error, inside, legend, logarithmic, main, power
 
 STEPS = {1.0: "", 1.5: "_x1.5", 2.0: "_x2", 3.0: "_x3"}
 DIGITS = {1: "", 2: "_2d", 3: "_3d"}
@@ -60,7 +60,8 @@ def steps(results: xr.Dataset, unit: str = "absolute") -> plt.Figure:
         nothing = {"absolute": nothing, "growth": nothing / blank.sel(set=inside("motions"))}.get(unit)
         if nothing is not None:
             ax.plot(list(at.values()), nothing, color="k", ls=(0, (1, 3)), lw=1.2)
-        ax.set(yscale="log", xlabel=axis)
+        ax.set(xlabel=axis)
+        logarithmic(ax, "y")
         ax.set_title(title, fontsize=9)
     fig.supylabel(UNITS[unit], fontsize=9)
     more = [] if unit == "power" else [Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="power of the signals")]

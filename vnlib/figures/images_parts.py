@@ -24,6 +24,7 @@ from vnlib.figures.images import (
     inside,
     label,
     legend,
+    logarithmic,
     main,
     points,
     power,
@@ -32,7 +33,10 @@ from vnlib.figures.images import (
 )
 from vnlib.figures.style import DIVERGING, PALETTE, bare
 
-SEEN = 5  # models beyond the truth in the figure of samples
+SOME = {
+    "digits": ("id", "add2", "sub2", "max5", "stripes1"),
+    "motions": ("single", "RTS", "RTS_x3", "single_3d", "RTS_x2_3d"),
+}
 MATCHED = {"digits": ("vn_1", "ae"), "motions": ("m_vn_1", "m_ae")}
 SIDE = {"top": "from the code of the top layer alone", "searched": "code optimised for each image"}
 
@@ -83,7 +87,8 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         for model, color, marker in ((ae, PALETTE[3], "s"), (vn, PALETTE[0], "o")):
             at = own.sel(model=model)
             ax.scatter(at.sel(set=inside(benchmark)), at.sel(set=name), color=color, marker=marker, s=26, zorder=4)
-        ax.set(xscale="log", yscale="log")
+        logarithmic(ax, "x", (1, 3))
+        logarithmic(ax, "y")
         ax.set_title(name, fontsize=9)
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()
@@ -107,10 +112,7 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
         return absent("No model that was asked for has this reading.")
     models = [*both, *(m for m in in_order(results, benchmark) if m in more and m not in both)]
     first, blank = error(results, benchmark), power(results, benchmark)
-    there = set(sets_of(results, benchmark))
-    shown = [next(s for s in family if s in there) for family in FAMILIES[benchmark].values() if there & set(family)]
-    if benchmark == "digits":
-        shown = [s for s in ("id", "add2", "sub2", "max5", "stripes1") if s in there]
+    shown = [name for name in SOME[benchmark] if name in sets_of(results, benchmark)]
     fig, axes = plt.subplots(1, len(shown), figsize=(11, 1.5 + 0.27 * len(models)), sharex=True, sharey=True,
                              squeeze=False)  # fmt: skip
     for ax, name in zip(axes[0], shown, strict=True):
@@ -122,7 +124,7 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
             points(ax, second.sel(model=model, set=name), y, color, marker, hollow=True)
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
         rows_of(ax, results, models)
-        ax.set(xscale="log")
+        logarithmic(ax, "x", (1, 3))
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     fig.supxlabel(MSE, fontsize=9)
     handles = [
@@ -155,7 +157,7 @@ def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
                 ax.vlines(range(len(sets)), one.min("seed"), one.max("seed"), color=style["color"], lw=1)
         ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=7.5)
         ax.set_title(f"layer {layer}", fontsize=9)
-        ax.set(yscale="log")
+        logarithmic(ax, "y")
     axes[0, 0].set_ylabel("nonzero units per image")
     fig.legend(handles=legend(results, styles), loc="outside lower center", ncols=5, fontsize=8)
     return fig
@@ -175,6 +177,7 @@ def curves(results: xr.Dataset) -> plt.Figure:
         for model, style in styles.items():
             one = results["curve"].sel(model=model).median("seed")
             ax.plot(one["check"], one, **style, ms=4, lw=1.4)
-        ax.set(yscale="log", xlabel="share of the checks of training", ylabel=f"validation: {MSE}", title=benchmark)
+        ax.set(xlabel="share of the checks of training", ylabel=f"validation: {MSE}", title=benchmark)
+        logarithmic(ax, "y")
         ax.legend(handles=legend(results, styles), fontsize=7, ncols=2)
     return fig

@@ -74,7 +74,7 @@ def _benchmark(results: xr.Dataset, benchmark: str) -> list[str]:
     ]
     if ae in others:
         ratio = (own.sel(model=ae) / own.sel(model=vn)).sel(set=sets)
-        low, high = (str(ratio["set"].values[int(pick)]) for pick in (ratio.argmin(), ratio.argmax()))
+        low, high = (str(ratio["set"].values[int(pick)]) for pick in (ratio.argmin("set"), ratio.argmax("set")))
         lines.append(
             f"- **{name}, {label(results, ae)} over {label(results, vn)}:** from {number(float(ratio.min()))} ({low}) "
             f"to {number(float(ratio.max()))} ({high}), {number(float(mean(ratio)))} in the geometric mean."

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
 from vnlib.figures.style import DIVERGING, PALETTE, bare
 
+WIDE, TALL = 9.9, (1.1, 0.6)  # inches that a row of atoms has, and a row of drawings and of pairs
 TITLES = {"most": "used most", "middle": "in the middle", "least": "used least"}
 
 
@@ -22,16 +25,42 @@ def atlas(results: xr.Dataset, layer: int) -> plt.Figure:
         ax.axis("off")
         ax.text(0.5, 0.5, "No atlas was made of these networks.", ha="center", va="center")
         return fig
-    count = found.sizes["place"]
-    fig = plt.figure(figsize=(10.5, 7.6))
-    parts = fig.subfigures(len(TITLES), 1)
-    highest = float(found["atlas_profile"].max())
-    for part, (band, title) in zip(parts, TITLES.items(), strict=True):
-        axes = part.subplots(3, count, squeeze=False, height_ratios=(1.5, 1, 0.9))
-        part.supylabel(title, fontsize=9)
-        for place in range(count):
-            _atom(axes[:, place], found.sel(band=band).isel(place=place), highest, place == 0)
+    # One axis for a whole row: an axis per atom would take seconds to lay out.
+    fig, axes = plt.subplots(9, 1, figsize=(10.5, 8.2), height_ratios=(*TALL, 0.5) * 3, sharex=True)
+    for rows, (band, title) in zip(axes.reshape(3, 3), TITLES.items(), strict=True):
+        _band(rows, found.sel(band=band), title, float(found["atlas_profile"].max()))
     return fig
+
+
+def row_of(pictures: Sequence[np.ndarray], gap: int) -> np.ndarray:
+    """Pictures (y, x) of one size side by side, NaN in gaps that surround each of them."""
+    return np.concatenate([np.pad(one, ((0, 0), (gap, gap)), constant_values=np.nan) for one in pictures], axis=1)
+
+
+def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> None:
+    """Three rows of one band: drawings, pairs of digits at half the size, bars; an atom is one wide."""
+    count, digits = band.sizes["place"], band["digit"].values
+    pairs = [np.concatenate(list(one), axis=1) for one in band["atlas_examples"].values]
+    for ax, pictures, tall, low, cmap in (
+        (rows[0], band["atlas_drawing"].values, TALL[0], -1, DIVERGING),
+        (rows[1], pairs, TALL[1], 0, "gray_r"),
+    ):
+        # Gaps that make an atom as wide as it has room, and pixels square.
+        room = pictures[0].shape[0] * WIDE / count / tall
+        picture = row_of(pictures, max(1, round((room - pictures[0].shape[1]) / 2)))
+        bare(ax).imshow(picture, cmap=cmap, vmin=low, vmax=1, extent=(0, count, 0, 1), aspect="auto")
+    for place, use in enumerate(band["atlas_use"].values):
+        rows[0].annotate(f"{100 * use:.0f} %", (place + 0.5, 1.02), xycoords=("data", "axes fraction"), fontsize=8,
+                         ha="center")  # fmt: skip
+        x = place + 0.12 + 0.76 * (np.arange(len(digits)) + 0.5) / len(digits)
+        rows[2].bar(x, 100 * np.nan_to_num(band["atlas_profile"].values[place]), color=PALETTE[0], width=0.065)
+        for digit, where in zip(digits, x, strict=True):
+            rows[2].annotate(str(digit), (where, -0.02), xycoords=("data", "axes fraction"), fontsize=5.5, ha="center",
+                             va="top")  # fmt: skip
+    rows[0].set_ylabel(title, fontsize=9)
+    rows[2].set(xlim=(0, count), ylim=(0, 100 * highest), xticks=[])
+    rows[2].set_ylabel("use [%]", fontsize=7)
+    rows[2].tick_params(axis="y", labelsize=6)
 
 
 def entries(results: xr.Dataset, layer: int) -> xr.Dataset | None:
@@ -46,21 +75,3 @@ def entries(results: xr.Dataset, layer: int) -> xr.Dataset | None:
             if bool(there.sel(model=model, seed=seed)):
                 return every.sel(model=model, seed=seed).dropna("place", how="all", subset=["atlas_atom"])
     return None
-
-
-def _atom(axes: np.ndarray, atom: xr.Dataset, highest: float, first: bool) -> None:
-    """One column: the drawing, its two images side by side, its bars."""
-    bare(axes[0], f"{100 * float(atom['atlas_use']):.0f} %", 8)
-    axes[0].imshow(atom["atlas_drawing"], cmap=DIVERGING, vmin=-1, vmax=1)
-    pair = np.concatenate(list(atom["atlas_examples"].values), axis=1)
-    bare(axes[1]).imshow(pair, cmap="gray_r", vmin=0, vmax=1)
-    digits = atom["digit"].values
-    axes[2].bar(digits, 100 * atom["atlas_profile"].fillna(0), color=PALETTE[0], width=0.8)
-    axes[2].set_ylim(0, 100 * highest)
-    axes[2].set_xticks(digits, [str(d) for d in digits], fontsize=5.5)
-    axes[2].tick_params(axis="x", length=0, pad=1)
-    axes[2].tick_params(axis="y", labelsize=6)
-    if first:
-        axes[2].set_ylabel("use [%]", fontsize=7)
-    else:
-        axes[2].set_yticklabels([])
