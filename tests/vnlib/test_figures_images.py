@@ -93,8 +93,7 @@ DRAWN = {
     "active": parts.active,
     "curves": parts.curves,
     "steps": moves.steps,
-    "growth of steps": lambda r: moves.steps(r, "growth"),
-    "power of steps": lambda r: moves.steps(r, "power"),
+    "growth of steps": lambda r: moves.steps(r, relative=True),
 }
 SAID = {
     "summary": words.summary,
@@ -138,7 +137,7 @@ def test_sets_are_known_by_the_same_names_as_they_are_made():
         assert sorted(s for family in families.values() for s in family) == sorted(SETS[name])
     named = {s for _, sets in moves.PANELS.values() for s in sets.values()}
     assert named == set(motions.SETS)
-    for sets in parts.SOME.values():
+    for sets in (*parts.SOME.values(), *parts.PATHS.values()):
         assert set(sets) <= set(ALL)
 
 
@@ -151,11 +150,27 @@ def test_points_are_where_the_errors_are(results):
     plt.close(figure)
 
 
+def test_samples_are_scaled_set_by_set_and_tell_their_errors(results):
+    figure = parts.samples(results)
+    mosaic = figure.axes[0].images[0].get_array()
+    assert np.nanmax(mosaic) == 1 and np.nanmin(mosaic) == pytest.approx(0.9)
+    assert {text.get_text() for text in figure.axes[0].texts} == {"10.00"}
+    plt.close(figure)
+
+
+def test_steps_show_every_seed(results):
+    figure = moves.steps(results)
+    panel = next(ax for ax in figure.axes if ax.get_title() == "all three, larger")
+    points = np.concatenate([np.asarray(c.get_offsets()) for c in panel.collections])
+    assert (np.isclose(points[:, 1], 0.022) & (points[:, 0] == 3)).sum() == 3
+    plt.close(figure)
+
+
 def test_growth_is_relative_to_own_id_error(results):
     found = figures.error(results, "digits", relative=True).median("seed")
     assert np.allclose(found.sel(model="ae", set=["id", "add2", "sub2"]), [1, 3, 30])
-    assert np.allclose(moves.scaled(results, "growth").sel(model="m_ae", set="RTS_x3"), 4)
-    assert np.allclose(moves.scaled(results, "power").sel(model="m_ae", set="RTS_x3"), 0.22)
+    assert np.allclose(figures.error(results, "motions", relative=True).sel(model="m_ae", set="RTS_x3"), 4)
+    assert figures.power(results, "digits").sel(set="max5") == pytest.approx(0.1)
 
 
 def test_no_two_models_look_the_same(results):
@@ -212,12 +227,12 @@ def test_settings_that_were_tried_are_told_apart():
 
 
 def test_formulas_are_listed():
-    table = words.formulas(digits.FORMULAS)
-    assert list(table.index) == list(digits.SETS) and table.loc["add2", "image"] == "x + y"
+    lines = words.formulas(digits.FORMULAS).splitlines()
+    assert len(lines) == 2 + len(digits.SETS) and "| `add2` | x + y |" in lines
 
 
 @pytest.mark.parametrize(
     ("value", "said"), [(0.1234, "0.12"), (5.309, "5.31"), (21.66, "21.7"), (417.4, "417"), (np.nan, "")]
 )
 def test_numbers_have_three_digits(value, said):
-    assert words.number(value) == said
+    assert figures.number(value) == said

@@ -105,7 +105,7 @@ def power(results: xr.Dataset, benchmark: str) -> xr.DataArray:
 def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
     """Line styles: Vector Networks solid, autoencoders of the paper dashed, controls dotted; no two are the same."""
     looks = {
-        "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], PALETTE[8]), "oD*"),
+        "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], "#003f5c"), "oD*"),
         "paper": ("--", (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]), "sPX"),
         "control": (":", ("#000000", "#6b6b6b", "#a0a0a0", PALETTE[6], PALETTE[7]), "^v<>"),
     }
@@ -134,6 +134,13 @@ def logarithmic(ax: plt.Axes, axis: str, subs: Sequence[float] = (1, 2, 5)) -> N
 def legend(results: xr.Dataset, styles: dict[str, dict], *more: Line2D) -> list[Line2D]:
     """Entries for models and whatever else there is."""
     return [*(Line2D([], [], label=label(results, m), ms=5, lw=1.4, **s) for m, s in styles.items()), *more]
+
+
+def number(value: float) -> str:
+    """Three digits: 0.12, 5.31, 21.7, 417; nothing where there is no number."""
+    if not np.isfinite(value):
+        return ""
+    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
 
 
 def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
@@ -197,9 +204,9 @@ def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     sets = [str(name) for name in values["set"].values]
     fig, ax = plt.subplots(figsize=(2.6 + 0.56 * len(sets), 1.5 + 0.27 * len(models)))
     image = ax.imshow(growth, norm=LogNorm(1, 30), cmap=SEQUENTIAL, aspect="auto")
-    for (row, column), number in np.ndenumerate(1e3 * values.values):
+    for (row, column), value in np.ndenumerate(1e3 * values.values):
         dark = growth[row, column] < 5
-        ax.text(column, row, _digits(number), ha="center", va="center", fontsize=7, color="w" if dark else "k")
+        ax.text(column, row, number(value), ha="center", va="center", fontsize=7, color="w" if dark else "k")
     ax.set_xticks(range(len(sets)), sets, rotation=60, ha="right", fontsize=8)
     ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
     ax.tick_params(length=0)
@@ -239,8 +246,3 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     ax.legend(handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line), fontsize=8,
               loc="center left", bbox_to_anchor=(1.01, 0.5))  # fmt: skip
     return fig
-
-
-def _digits(number: float) -> str:
-    """About three digits: 5.31, 21.7, 417; nothing where there is no number."""
-    return "" if not np.isfinite(number) else f"{number:.{max(0, 2 - int(np.floor(np.log10(max(number, 1)))))}f}"

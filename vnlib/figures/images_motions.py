@@ -22,26 +22,19 @@ PANELS: dict[str, tuple[str, dict]] = {
     "all three, more digits": ("digits that move", {n: f"RTS{end}" for n, end in DIGITS.items()}),
     "all three of step 2, more digits": ("digits that move", {n: f"RTS_x2{end}" for n, end in DIGITS.items()}),
 }
-UNITS = {
-    "absolute": MSE,
-    "growth": GROWTH,
-    "power": "error over mean square of the signals",
-}
 
 
-def scaled(results: xr.Dataset, unit: str) -> xr.DataArray:
-    """Errors on motions (model, seed, set): "absolute", over own ID error ("growth"), or over the "power"."""
-    found = error(results, "motions", relative=unit == "growth")
-    return found / power(results, "motions") if unit == "power" else found
+def steps(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
+    """Errors against size, kind and number of moves, or these over own ID error; dotted: the power of the signals.
 
-
-def steps(results: xr.Dataset, unit: str = "absolute") -> plt.Figure:
-    """Errors against size, kind and number of moves; every seed a point, lines through medians. unit: of `UNITS`."""
+    Every seed a point, lines through medians.
+    """
     models = main(results, "motions")
     if not models:
         return absent()
-    values, styles = scaled(results, unit), colors(results, models)
+    values, styles = error(results, "motions", relative=relative), colors(results, models)
     blank = power(results, "motions")
+    blank = blank / blank.sel(set=inside("motions"), drop=True) if relative else blank
     fig, axes = plt.subplots(2, 3, figsize=(10.5, 6.6), sharey=True)
     for ax, (title, (axis, sets)) in zip(axes.flat, PANELS.items(), strict=True):
         at = {name: x for x, name in sets.items() if name in values["set"].values}
@@ -56,14 +49,11 @@ def steps(results: xr.Dataset, unit: str = "absolute") -> plt.Figure:
             for name, x in at.items():
                 seeds = one.sel(set=name).dropna("seed").values
                 ax.scatter([x] * len(seeds), seeds, color=style["color"], marker=style["marker"], s=13, zorder=3)
-        nothing = blank.sel(set=list(at))
-        nothing = {"absolute": nothing, "growth": nothing / blank.sel(set=inside("motions"))}.get(unit)
-        if nothing is not None:
-            ax.plot(list(at.values()), nothing, color="k", ls=(0, (1, 3)), lw=1.2)
+        ax.plot(list(at.values()), blank.sel(set=list(at)), color="k", ls=(0, (1, 3)), lw=1.2)
         ax.set(xlabel=axis)
         logarithmic(ax, "y")
         ax.set_title(title, fontsize=9)
-    fig.supylabel(UNITS[unit], fontsize=9)
-    more = [] if unit == "power" else [Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="power of the signals")]
-    fig.legend(handles=legend(results, styles, *more), loc="outside upper center", ncols=5, fontsize=8)
+    fig.supylabel(GROWTH if relative else MSE, fontsize=9)
+    dotted = Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="power of the signals")
+    fig.legend(handles=legend(results, styles, dotted), loc="outside upper center", ncols=5, fontsize=8)
     return fig

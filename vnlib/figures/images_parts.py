@@ -26,6 +26,7 @@ from vnlib.figures.images import (
     legend,
     logarithmic,
     main,
+    number,
     points,
     power,
     rows_of,
@@ -37,7 +38,12 @@ SOME = {
     "digits": ("id", "add2", "sub2", "max5", "stripes1"),
     "motions": ("single", "RTS", "RTS_x3", "single_3d", "RTS_x2_3d"),
 }
+PATHS = {
+    "digits": ("add2", "sub2", "addsub4", "max5", "occlude1", "stripes1"),
+    "motions": ("RTS", "RTS_x3", "single_3d", "RTS_x2_3d"),
+}
 MATCHED = {"digits": ("vn_1", "ae"), "motions": ("m_vn_1", "m_ae")}
+GAP, NOTE = 2, 10  # px between images in a row, and below each
 SIDE = {"top": "from the code of the top layer alone", "searched": "code optimised for each image"}
 
 
@@ -50,36 +56,37 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         return absent("No pictures are stored of these models.")
     sets = sets_of(results, benchmark)
     one = results.isel(seed=0).sel(set=sets)
-    truth = one["truth"].sel(model=models[0])
-    fig, axes = plt.subplots(len(models) + 1, len(sets), figsize=(0.78 * len(sets) + 1.2, 0.92 * (len(models) + 1)))
-    for column, name in enumerate(sets):
-        image = truth.sel(set=name).values
-        limit = float(np.abs(image).max())
-        look = {"cmap": DIVERGING, "vmin": -limit, "vmax": limit, "interpolation": "nearest"}
-        bare(axes[0, column], name, 7).imshow(image, **look)
-        for row, model in enumerate(models, 1):
-            drawn = one["drawn"].sel(model=model, reading="own", set=name).values
-            ax = bare(axes[row, column])
-            ax.imshow(drawn, **look)
-            ax.set_xlabel(f"{1e3 * np.square(drawn - image).mean():.1f}", fontsize=6.5, labelpad=1)
-    for ax, said in zip(axes[:, 0], ["image", *(label(results, m) for m in models)], strict=True):
-        ax.set_ylabel(said, rotation=0, ha="right", va="center", fontsize=8)
+    truth = one["truth"].sel(model=models[0]).transpose("set", "y", "x").values
+    drawn = one["drawn"].sel(model=models, reading="own").transpose("model", "set", "y", "x").values
+    height, width = truth.shape[1:]
+    # One mosaic, with room for a number under each image.
+    grid = np.concatenate([truth[None], drawn]) / np.abs(truth).max((1, 2))[:, None, None]
+    grid = np.pad(grid, ((0, 0), (0, 0), (0, NOTE), (0, GAP)), constant_values=np.nan)
+    mosaic = grid.transpose(0, 2, 1, 3).reshape(len(grid) * (height + NOTE), -1)
+    fig, ax = plt.subplots(figsize=(0.7 * len(sets) + 1.4, 0.86 * len(grid) + 0.3))
+    ax.imshow(mosaic, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
+    across, down = np.arange(len(sets)) * (width + GAP) + width / 2, np.arange(len(grid)) * (height + NOTE)
+    for (row, column), mse in np.ndenumerate(np.square(drawn - truth).mean((2, 3))):
+        at = down[row + 1] + height + NOTE / 2
+        ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=7)
+    bare(ax)
+    ax.set_xticks(across, sets, fontsize=7)
+    ax.set_yticks(down + height / 2, ["image", *(label(results, m) for m in models)], fontsize=8)
+    ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     return fig
 
 
 def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """The matched autoencoder along its training: ID error against the error of each set, and the point of VN-1L."""
+    """The matched autoencoder along its training: ID error against that of sets of `PATHS`, and the point of VN-1L."""
     vn, ae = MATCHED[benchmark]
     if "path_mse" not in results or not {vn, ae} <= set(results["model"].values):
         return absent("The matched autoencoder and VN-1L are not both there.")
-    sets = [name for name in sets_of(results, benchmark) if name != inside(benchmark)]
+    sets = [name for name in PATHS[benchmark] if name in sets_of(results, benchmark)]
     own = error(results, benchmark)
     trained = results["path_mse"].sel(model=ae)
     middle = float(own.sel(model=vn, set=inside(benchmark)).median("seed"))
-    columns = 5
-    rows = -(-len(sets) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(11, 2.05 * rows + 0.5), sharex=True, squeeze=False)
-    for ax, name in zip(axes.flat, sets, strict=False):
+    fig, axes = plt.subplots(1, len(sets), figsize=(11.5, 2.9), sharex=True, squeeze=False)
+    for ax, name in zip(axes.flat, sets, strict=True):
         ax.axvspan(middle / 1.05, middle * 1.05, color="0.85", lw=0)
         for seed in results["seed"].values:
             one = trained.sel(seed=seed).dropna("stage", how="all")
@@ -90,8 +97,6 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         logarithmic(ax, "x", (1, 3))
         logarithmic(ax, "y")
         ax.set_title(name, fontsize=9)
-    for ax in axes.flat[len(sets) :]:
-        ax.set_axis_off()
     fig.supxlabel(f"ID ({inside(benchmark)}): {MSE}", fontsize=9)
     fig.supylabel(MSE, fontsize=9)
     handles = [

@@ -12,19 +12,12 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures import nbody_words
-from vnlib.figures.images import FAMILIES, error, in_order, inside, label, main, power, sets_of
+from vnlib.figures.images import FAMILIES, error, in_order, inside, label, main, number, power, sets_of
 from vnlib.figures.images_parts import MATCHED
 
 NOTHING = "Not computed in this profile."
 MILLI = 1e3
 WORST = 2  # sets in which an autoencoder errs most
-
-
-def number(value: float) -> str:
-    """Three digits: 0.12, 5.31, 21.7, 417."""
-    if not np.isfinite(value):
-        return ""
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
 
 
 def spread(values: xr.DataArray, unit: float = MILLI) -> str:
@@ -244,6 +237,7 @@ def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
     return nbody_words.trials(tuning if tuning is None else tuning.assign(criterion=MILLI * tuning["criterion"]))
 
 
-def formulas(known: Mapping[str, str]) -> pd.DataFrame:
-    """The sets of digits by name: what they are made of."""
-    return pd.DataFrame({"image": known}).rename_axis(None).rename_axis(columns="set")
+def formulas(known: Mapping[str, str]) -> str:
+    """The sets of digits and what they are made of, as a table in Markdown."""
+    rows = [f"| `{name}` | {formula} |" for name, formula in known.items()]
+    return "\n".join(["| set | image |", "|---|---|", *rows])
