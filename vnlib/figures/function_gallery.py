@@ -14,7 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.function_tables import FAMILY, OTHERS, VN, absent, group, has, label
+from vnlib.figures.function_tables import FAMILY, OTHERS, VN, has
+from vnlib.figures.rows import absent, group, label
 from vnlib.figures.style import PALETTE
 
 BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")

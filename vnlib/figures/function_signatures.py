@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.function_tables import FAMILY, OTHERS, VN, WAYS, absent, blank, group, has, label
+from vnlib.figures.function_tables import FAMILY, OTHERS, VN, WAYS, blank, has
+from vnlib.figures.rows import absent, group, label
 
 COLLAPSE = {
     "spread": "spread: power\naround its own mean", "bend": "bend: power\naround its own best line",

@@ -15,6 +15,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from vnlib.figures.rows import group, label
 from vnlib.figures.style import PALETTE
 
 VN = ("vn_1", "vn_3", "vn_5")
@@ -47,22 +48,6 @@ def order(r: xr.Dataset) -> list[str]:
     names = list(r["model"].values.astype(str))
     others = sorted((m for m in names if m not in ROSTER), key=lambda m: group(r, m) != "masked")
     return [m for m in ROSTER if m in names] + others
-
-
-def label(r: xr.Dataset, model: str) -> str:
-    return str(r["label"].sel(model=model).item())
-
-
-def group(r: xr.Dataset, model: str) -> str:
-    return str(r["group"].sel(model=model).item())
-
-
-def absent(said: str) -> plt.Figure:
-    """An empty figure that says why: the reader asked for other models."""
-    fig, ax = plt.subplots(figsize=(5, 0.6))
-    ax.text(0, 0.5, said, va="center")
-    ax.set_axis_off()
-    return fig
 
 
 def log_axis(axis: plt.matplotlib.axis.Axis) -> None:

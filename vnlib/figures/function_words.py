@@ -10,7 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.function_readings import FOLLOWED, names
-from vnlib.figures.function_tables import MASKS, OTHERS, ROSTER, SETS, VN, best, blank, has, label, order
+from vnlib.figures.function_tables import MASKS, OTHERS, ROSTER, SETS, VN, best, blank, has, order
+from vnlib.figures.rows import label
 
 TRAINED_WITH_MASKS = ("deep_ae_masked", "rnn_masked", "transformer_masked")
 UNLEARNED = ("vn_untrained", "fourier")

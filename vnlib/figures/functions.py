@@ -15,6 +15,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
+from vnlib.figures.rows import absent, group, label, points
 from vnlib.figures.style import DIVERGING, PALETTE
 
 GROUPS = {
@@ -30,22 +31,6 @@ MASKS = {
 LINES = {"zeros": ("zero", ":"), "hold_last": ("last value held", "--"), "linear": ("linear interpolation", "-.")}
 FLOOR = 1e-5  # smaller reconstruction errors are drawn here
 UNIT = "in units of the signals' mean power"
-
-
-def absent(said: str) -> plt.Figure:
-    """An empty figure that says why: the reader asked for other models."""
-    fig, ax = plt.subplots(figsize=(5, 0.6))
-    ax.text(0, 0.5, said, va="center")
-    ax.set_axis_off()
-    return fig
-
-
-def label(results: xr.Dataset, model: str) -> str:
-    return str(results["label"].sel(model=model).item())
-
-
-def group(results: xr.Dataset, model: str) -> str:
-    return str(results["group"].sel(model=model).item())
 
 
 def with_values(results: xr.Dataset, values: xr.DataArray, groups: Sequence[str] = tuple(GROUPS)) -> list[str]:
@@ -74,20 +59,6 @@ def task(data: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def points(
-    ax: plt.Axes, values: xr.DataArray, y: float, look: tuple, *, hollow: bool = False, height: float = 0.32
-) -> None:
-    """Every seed a point, and a bar of twice this height at the median, at y."""
-    _, color, marker = look
-    one = values.dropna("seed").values
-    if not len(one):
-        return
-    shift = height / 2 * np.linspace(-1, 1, len(one)) if len(one) > 1 else np.zeros(1)
-    face = "none" if hollow else color
-    ax.scatter(one, y + shift, marker=marker, s=16, facecolors=face, edgecolors=color, lw=0.8, alpha=0.8, zorder=3)
-    ax.plot([np.median(one)] * 2, [y - height, y + height], color=color, lw=1.8, zorder=2)
-
-
 def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
     """Models as rows, the first on top."""
     ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
@@ -112,7 +83,7 @@ def reconstruction(results: xr.Dataset) -> plt.Figure:
     fig, axes = plt.subplots(1, 3, figsize=(10.5, 1.4 + 0.24 * len(models)), sharex=True, sharey=True)
     for ax, (name, title) in zip(axes, SETS.items(), strict=True):
         for y, model in enumerate(models):
-            points(ax, results["mse"].sel(model=model, set=name).clip(FLOOR), y, GROUPS[group(results, model)])
+            points(ax, results["mse"].sel(model=model, set=name).clip(FLOOR), y, *GROUPS[group(results, model)][1:])
         ax.axvline(float(results["blank"].sel(set=name).max()), color="0.2", ls=":", lw=1.3)
         rows_of(ax, results, models)
         ax.set(xscale="log", title=title)
@@ -128,7 +99,7 @@ def hidden_panel(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], mask:
         one = results["hidden"].sel(model=model, mask=mask, set=name)
         both = bool(one.sel(way="paper").notnull().any() and one.sel(way="aware").notnull().any())
         for way, shift in (("paper", -0.2), ("aware", 0.2)):
-            points(ax, one.sel(way=way), y + shift * both, GROUPS[group(results, model)], hollow=way == "aware",
+            points(ax, one.sel(way=way), y + shift * both, *GROUPS[group(results, model)][1:], hollow=way == "aware",
                    height=0.18 if both else 0.32)  # fmt: skip
     for model, (_, style) in LINES.items():
         if model in results["model"].values:

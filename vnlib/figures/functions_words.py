@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.functions import MASKS, SETS, group, label, short, with_values
+from vnlib.figures.functions import MASKS, SETS, short, with_values
+from vnlib.figures.rows import group, label
 
 NAMES = {"id": "ID", "easy": "Easy", "hard": "Hard"}
 VN = ("vn_1", "vn_3", "vn_5")

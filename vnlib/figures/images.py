@@ -15,6 +15,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from vnlib.figures.rows import absent, group, label, points
 from vnlib.figures.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
@@ -43,24 +44,9 @@ MAIN = {
     "motions": ("m_vn_1", "m_vn_3", "m_ae", "m_ksparse", "m_pca_matched", "m_dct"),
 }
 BLANK = {"digits": "blank", "motions": "m_blank"}
+NOBODY = "No model of this benchmark was asked for."
 MSE = "mean squared error [ink²]"
 GROWTH = "error over own ID error"
-
-
-def absent(said: str = "No model of this benchmark was asked for.") -> plt.Figure:
-    """An empty figure that says why: the reader asked for other models."""
-    fig, ax = plt.subplots(figsize=(5, 0.6))
-    ax.text(0, 0.5, said, va="center")
-    ax.set_axis_off()
-    return fig
-
-
-def label(results: xr.Dataset, model: str) -> str:
-    return str(results["label"].sel(model=model).item())
-
-
-def group(results: xr.Dataset, model: str) -> str:
-    return str(results["group"].sel(model=model).item())
 
 
 def in_order(
@@ -153,16 +139,6 @@ def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
             ax.axhline(number - 0.5, color="0.75", lw=0.6)
 
 
-def points(ax: plt.Axes, values: xr.DataArray, y: float, color: str, marker: str, *, hollow: bool = False) -> None:
-    """Every seed a point, and a bar at the median."""
-    one = values.dropna("seed").values
-    if len(one):
-        shift = 0.22 * np.linspace(-1, 1, len(one)) if len(one) > 1 else np.zeros(1)
-        face = "none" if hollow else color
-        ax.scatter(one, y + shift, marker=marker, s=14, facecolors=face, edgecolors=color, lw=0.7, zorder=3)
-        ax.plot([np.median(one)] * 2, [y - 0.33, y + 0.33], color=color, lw=1.5, ls=":" if hollow else "-", zorder=2)
-
-
 # --- 5a: errors -----------------------------------------------------------------------------------------------------
 
 
@@ -170,7 +146,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     """Errors of all models, a panel for each set; dotted: drawing nothing."""
     models, sets = in_order(results, benchmark), sets_of(results, benchmark)
     if not models:
-        return absent()
+        return absent(NOBODY)
     values, blank = error(results, benchmark), power(results, benchmark)
     columns = 5
     rows = -(-len(sets) // columns)
@@ -198,7 +174,7 @@ def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     """All models and sets: errors in 10⁻³ ink² as numbers, their growth from ID as colours; medians over seeds."""
     models = in_order(results, benchmark, blank=True)
     if not models:
-        return absent()
+        return absent(NOBODY)
     values = error(results, benchmark).median("seed").sel(model=models).transpose("model", "set")
     growth = (values / values.sel(set=inside(benchmark))).values
     sets = [str(name) for name in values["set"].values]
@@ -224,7 +200,7 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     """Errors over what each model has in distribution, medians over seeds and all seeds as a bar."""
     models = main(results, benchmark)
     if not models:
-        return absent()
+        return absent(NOBODY)
     values, sets = error(results, benchmark, relative=True), sets_of(results, benchmark)
     styles = colors(results, models)
     fig, ax = plt.subplots(figsize=(10.5, 4.4))

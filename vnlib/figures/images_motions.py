@@ -9,7 +9,8 @@ import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.images import GROWTH, MSE, absent, colors, error, inside, legend, logarithmic, main, power
+from vnlib.figures.images import GROWTH, MSE, NOBODY, colors, error, inside, legend, logarithmic, main, power
+from vnlib.figures.rows import absent
 
 STEPS = {1.0: "", 1.5: "_x1.5", 2.0: "_x2", 3.0: "_x3"}
 DIGITS = {1: "", 2: "_2d", 3: "_3d"}
@@ -31,7 +32,7 @@ def steps(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
     """
     models = main(results, "motions")
     if not models:
-        return absent()
+        return absent(NOBODY)
     values, styles = error(results, "motions", relative=relative), colors(results, models)
     blank = power(results, "motions")
     blank = blank / blank.sel(set=inside("motions"), drop=True) if relative else blank

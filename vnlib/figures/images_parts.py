@@ -16,22 +16,19 @@ from vnlib.figures.images import (
     FAMILIES,
     GROUPS,
     MSE,
-    absent,
     colors,
     error,
-    group,
     in_order,
     inside,
-    label,
     legend,
     logarithmic,
     main,
     number,
-    points,
     power,
     rows_of,
     sets_of,
 )
+from vnlib.figures.rows import absent, group, label, points
 from vnlib.figures.style import DIVERGING, PALETTE, bare
 
 SOME = {

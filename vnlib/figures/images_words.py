@@ -12,8 +12,9 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures import nbody_words
-from vnlib.figures.images import FAMILIES, error, in_order, inside, label, main, number, power, sets_of
+from vnlib.figures.images import FAMILIES, error, in_order, inside, main, number, power, sets_of
 from vnlib.figures.images_parts import MATCHED
+from vnlib.figures.rows import label
 
 NOTHING = "Not computed in this profile."
 MILLI = 1e3

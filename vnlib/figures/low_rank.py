@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import LogNorm
 
+from vnlib.figures.rows import label
 from vnlib.figures.style import DIVERGING, GROUPS, PALETTE, bare
 
 FOUR = ("none", "entropy", "variance", "both")
@@ -35,10 +36,6 @@ LOOKS = {
 
 def models_of(results: xr.Dataset, wanted: tuple[str, ...] = tuple(LOOKS)) -> list[str]:
     return [m for m in wanted if m in results["model"].values]
-
-
-def label_of(results: xr.Dataset, model: str) -> str:
-    return str(results["label"].sel(model=model).item())
 
 
 def _pictured(results: xr.Dataset) -> xr.Dataset:
@@ -67,7 +64,7 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
             color, marker = LOOKS[model]
             one = here.sel(model=model)
             ax.scatter(one["mse_id"], one["mse_ood"], color=color, marker=marker, s=90 if marker == "*" else 46,
-                       alpha=0.8, edgecolor="white", lw=0.4, label=label_of(results, model))  # fmt: skip
+                       alpha=0.8, edgecolor="white", lw=0.4, label=label(results, model))  # fmt: skip
         ends = np.array([1e-9, 1.0])
         ax.plot(ends, ends, color="0.6", lw=1, label="OOD = ID")
         ax.axhline(float(here["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image, OOD")
@@ -94,7 +91,7 @@ def what_matters(results: xr.Dataset) -> plt.Figure:
                 ax.scatter(
                     value.sel(model=model, hold_out=hold_out), results["mse_ood"].sel(model=model, hold_out=hold_out),
                     color=color, marker=marker, s=90 if marker == "*" else 44, alpha=0.8, edgecolor="white", lw=0.4,
-                    label=label_of(results, model) if hold_out == "square" else None,
+                    label=label(results, model) if hold_out == "square" else None,
                 )  # fmt: skip
         ax.axhline(float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image")
         ax.set(yscale="log", xlabel=name, **options)
@@ -123,9 +120,7 @@ def embeddings(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figur
             largest = np.nanmax(np.abs(image)) if np.isfinite(image).any() else 1.0
             bare(ax, f"{axis} = {token}" if model == models[0] else "")
             ax.imshow(image / largest, origin="lower", cmap=DIVERGING, vmin=-1, vmax=1)
-        row[0].set_ylabel(
-            label_of(results, model).replace(", ", ",\n"), fontsize=8.5, rotation=0, ha="right", va="center"
-        )
+        row[0].set_ylabel(label(results, model).replace(", ", ",\n"), fontsize=8.5, rotation=0, ha="right", va="center")
     return fig
 
 
@@ -138,14 +133,14 @@ def spectra(results: xr.Dataset) -> plt.Figure:
         color, marker = LOOKS[model]
         share = spectrum.sel(model=model).values
         modes = np.arange(1, len(share) + 1)
-        axes[0].plot(modes, share, color=color, marker=marker, ms=4, lw=1, label=label_of(results, model))
+        axes[0].plot(modes, share, color=color, marker=marker, ms=4, lw=1, label=label(results, model))
     axes[0].set(yscale="log", ylim=(1e-6, 1.5), xlabel="singular value", ylabel="share of the map's energy")
     axes[0].legend(fontsize=8)
     for model in (m for m in models if m in (*FOUR, "rank1")):
         color, marker = LOOKS[model]
         one = results.sel(model=model)
         counted, has = one["s_rank"].mean("axis"), one["effective_rank"].median("token").mean("axis")
-        axes[1].scatter(counted, has, color=color, marker=marker, s=40, alpha=0.8, label=label_of(results, model))
+        axes[1].scatter(counted, has, color=color, marker=marker, s=40, alpha=0.8, label=label(results, model))
     ends = [1, results.sizes["mode"]]
     axes[1].plot(ends, ends, color="0.6", lw=1)
     axes[1].set(xscale="log", yscale="log", xlabel="modes counted by $s_k^2$", ylabel="effective rank of the map")
@@ -165,7 +160,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
             _outline(ax, one, hold_out)
             bare(
                 ax,
-                label_of(results, model).replace(", ", ",\n").replace(" by ", "\nby ") if hold_out == "square" else "",
+                label(results, model).replace(", ", ",\n").replace(" by ", "\nby ") if hold_out == "square" else "",
                 8,
             )
     fig.colorbar(picture, ax=axes, label="mean squared error", shrink=0.8, extend="both")
@@ -187,7 +182,7 @@ def volumes(results: xr.Dataset) -> plt.Figure:
                 values.sel(model=model), origin="lower", cmap=DIVERGING, vmin=middle - 1.5, vmax=middle + 1.5
             )
             _outline(ax, _pictured(results), "large_corner", color="black")
-            bare(ax, label_of(results, model) if layer == "maps" else "")
+            bare(ax, label(results, model) if layer == "maps" else "")
         row[0].set_ylabel(name)
         fig.colorbar(picture, ax=row, label="log10 volume", extend="both")
     return fig
@@ -219,7 +214,7 @@ def samples(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figure:
     one = _pictured(results).sel(hold_out=hold_out)
     models = models_of(results, ("none", "entropy", "variance", "both", "rank1", "free", "bands", "factorised"))
     tiles = [("target", results["target_image"])]
-    tiles += [(label_of(results, m), one["sample_image"].sel(model=m)) for m in models]
+    tiles += [(label(results, m), one["sample_image"].sel(model=m)) for m in models]
     places = results["sample"].values
     fig, axes = plt.subplots(len(places), len(tiles), figsize=(1.2 * len(tiles), 1.25 * len(places)), squeeze=False)
     held = one["split_ood"].isel(model=0)

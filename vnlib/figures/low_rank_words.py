@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.low_rank import HOLD_OUTS, LOOKS, label_of, models_of, own_band
+from vnlib.figures.low_rank import HOLD_OUTS, LOOKS, models_of, own_band
+from vnlib.figures.rows import label
 
 
 def table(results: xr.Dataset) -> pd.DataFrame:
@@ -21,7 +22,7 @@ def table(results: xr.Dataset) -> pd.DataFrame:
             low, middle, high = (float(one["mse_ood"].quantile(q)) for q in (0, 0.5, 1))
             rank = float(one["effective_rank"].median(("axis", "token")).median("seed"))
             band = float(own.sel(model=model, hold_out=hold_out).median("seed"))
-            rows[label_of(results, model), hold_out.replace("large_", "")] = {
+            rows[label(results, model), hold_out.replace("large_", "")] = {
                 "training error": f"{float(one['mse_train'].median()):.1e}",
                 "ID test error": f"{float(one['mse_id'].median()):.1e}",
                 "OOD error": f"{middle:.1e} [{low:.1e}, {high:.1e}]",
@@ -82,10 +83,10 @@ def verdict_on_rank(results: xr.Dataset) -> str:
     narrow = [m for m in with_maps["model"].values if float(rank.sel(model=m).median("seed").max()) <= 2]
     said = {True: "composes", False: "does not compose"}
     for model in narrow:
-        lines.append(f"- Of low rank (2 at most), {label_of(results, model)}: {said[model in composes]}.")
+        lines.append(f"- Of low rank (2 at most), {label(results, model)}: {said[model in composes]}.")
     for model in (m for m in composes if m not in narrow):
         lines.append(
-            f"- Of higher rank ({float(rank.sel(model=model).median()):.0f}), {label_of(results, model)}: composes."
+            f"- Of higher rank ({float(rank.sel(model=model).median()):.0f}), {label(results, model)}: composes."
         )
     lines.append(
         "\n*Composes* means here: a median OOD error of at most a tenth of a blank image's, in both hold-outs."
@@ -102,6 +103,6 @@ def geometry(results: xr.Dataset) -> str:
             f"{float(one['volume_spread'].sel(hold_out=h).median()):.2f} in the {h.replace('large_', '')}"
             for h in HOLD_OUTS
         )
-        lines.append(f"- {label_of(results, model)}: {spread}.")
+        lines.append(f"- {label(results, model)}: {spread}.")
     head = "Standard deviation of the output's log10 volume inside the hold-out, away from the edges of the image:\n\n"
     return head + "\n".join(lines)

@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.lines import Line2D
 
+from vnlib.figures.rows import absent, group, label, points
 from vnlib.figures.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
@@ -28,22 +29,6 @@ BLANK = "random"
 FLOOR = 1e-6  # smaller errors are drawn here
 MSE = "mean squared error [(box/s²)²]"
 RELATIVE = "relative mean squared error"
-
-
-def absent(said: str) -> plt.Figure:
-    """An empty figure that says why: the reader asked for other models."""
-    fig, ax = plt.subplots(figsize=(5, 0.6))
-    ax.text(0, 0.5, said, va="center")
-    ax.set_axis_off()
-    return fig
-
-
-def label(results: xr.Dataset, model: str) -> str:
-    return str(results["label"].sel(model=model).item())
-
-
-def group(results: xr.Dataset, model: str) -> str:
-    return str(results["group"].sel(model=model).item())
 
 
 def in_order(results: xr.Dataset, groups: Sequence[str] = tuple(GROUPS), *, blank: bool = False) -> list[str]:
@@ -101,15 +86,6 @@ def looks(results: xr.Dataset, models: Sequence[str]) -> list[Line2D]:
     return [Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5) for g in shown]
 
 
-def points(ax: plt.Axes, values: xr.DataArray, y: float, color: object, marker: str, *, height: float = 0.1) -> None:
-    """Every seed a point, and a bar at the median."""
-    one = np.clip(values.dropna("seed").values, FLOOR, None)
-    if len(one):
-        shift = height * np.linspace(-1, 1, len(one)) if len(one) > 1 else np.zeros(1)
-        ax.scatter(one, y + shift, marker=marker, s=13, color=[color], lw=0, zorder=3)
-        ax.plot([np.median(one)] * 2, [y - height - 0.03, y + height + 0.03], color=color, lw=1.6, zorder=2)
-
-
 # --- 4a: the task ---------------------------------------------------------------------------------------------------
 
 
@@ -162,7 +138,7 @@ def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
             _, color, marker = GROUPS[group(results, model)]
             for bodies, shift in zip(numbers, np.linspace(-0.27, 0.27, len(numbers)), strict=True):
                 one = cells.sel(model=model, number=number, bodies=bodies)
-                points(ax, one, y + shift, light(color, bodies), marker)
+                points(ax, one.clip(FLOOR), y + shift, light(color, bodies), marker, height=0.13)
         if BLANK in results["model"].values:
             for bodies in numbers:
                 at = float(cells.sel(model=BLANK, number=number, bodies=bodies).median("seed"))

@@ -12,8 +12,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.nbody import BLANK, in_order, label
+from vnlib.figures.nbody import BLANK, in_order
 from vnlib.figures.rollouts import LOOK
+from vnlib.figures.rows import label
 from vnlib.figures.style import PALETTE
 
 KINDS = {"absolute": "MSE [(box/s²)²]", "relative": "MSE over the mean square of accelerations"}

@@ -9,15 +9,12 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.nbody_extended import KINDS, growth, interaction, plane
+from vnlib.figures.rows import label
 
 VN = ("vn_literal_3", "vn_gated_3", "vn_token_3", "vn_literal_1", "vn_gated_1", "vn_token_1")
 OTHERS = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
 NOTHING = "Not computed in this profile."
 STILL = 1.5  # a factor below which an error hardly changes
-
-
-def label(shared: xr.Dataset, model: str) -> str:
-    return str(shared["label"].sel(model=model).item())
 
 
 def here(shared: xr.Dataset, models: Sequence[str]) -> list[str]:

@@ -19,17 +19,14 @@ from vnlib.figures.nbody import (
     NAMES,
     NUMBERS,
     RELATIVE,
-    absent,
     by_number,
     error,
-    group,
     in_order,
-    label,
     light,
     looks,
-    points,
     rows_of,
 )
+from vnlib.figures.rows import absent, group, label, points
 from vnlib.figures.style import PALETTE
 
 
@@ -53,7 +50,7 @@ def passes(results: xr.Dataset) -> plt.Figure:
             axes[0].scatter(one, np.full(len(one), y) + shift, marker=marker, s=16, facecolors=face, edgecolors=color)
         for number, shift in zip((2, 3, 4), (-0.25, 0, 0.25), strict=True):
             one = gap.sel(model=model, number=number)
-            points(axes[1], one, y + shift, light(color, 7 - number), marker, height=0.08)
+            points(axes[1], one.clip(FLOOR), y + shift, light(color, 7 - number), marker, height=0.11)
     if BLANK in results["model"].values:
         axes[0].axvline(float(ways["joint"].sel(model=BLANK).median("seed")), color="k", ls=":", lw=1.2)
     for ax in axes:
@@ -84,7 +81,7 @@ def laws(results: xr.Dataset) -> plt.Figure:
     for ax, law in zip(axes, LETTERS, strict=True):
         for y, model in enumerate(models):
             _, color, marker = GROUPS[group(results, model)]
-            points(ax, single.sel(model=model, forces=law), y, color, marker, height=0.25)
+            points(ax, single.sel(model=model, forces=law).clip(FLOOR), y, color, marker, height=0.25)
         ax.axvline(1, color="k", ls=":", lw=1.2)
         rows_of(ax, results, models)
         ax.set(xscale="log", title=NAMES[law])

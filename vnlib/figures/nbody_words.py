@@ -15,8 +15,8 @@ from vnlib.figures.nbody import (
     error,
     in_order,
     inside_and_out,
-    label,
 )
+from vnlib.figures.rows import label
 
 NOTHING = "Not computed in this profile."
 SAME_TOKENS = ("token_mlp", "rbf_tokens")

@@ -15,7 +15,8 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.figures.nbody import BLANK, absent, group, label
+from vnlib.figures.nbody import BLANK
+from vnlib.figures.rows import absent, group, label
 from vnlib.figures.style import PALETTE, bare
 
 DT = 0.005  # s

@@ -11,8 +11,8 @@ from string import Template
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.nbody import group, label
 from vnlib.figures.rollouts import CAP, DT, EDGE, choose, drawn, seen_seed, title, told
+from vnlib.figures.rows import group, label
 from vnlib.figures.style import PALETTE
 
 SIDE = 200  # of a panel, in units of the drawing

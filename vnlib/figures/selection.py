@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
+from vnlib.figures.rows import label
 from vnlib.figures.style import PALETTE
 
 DEFAULT, CAPPED = "vn_3", "vn_3_top24"
@@ -33,10 +34,6 @@ LOCKED, FAST = 0.9, 20
 def names(results: xr.Dataset, wanted: Sequence[str] = tuple(COLORS)) -> list[str]:
     """The networks wanted that there are."""
     return [name for name in wanted if name in results["model"].values]
-
-
-def label(results: xr.Dataset, model: str) -> str:
-    return str(results["label"].sel(model=model).item())
 
 
 def typical(results: xr.Dataset) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.selection import CAPPED, FAST, LOCKED, SOLVERS, label, layers_of, measure, names, typical
+from vnlib.figures.rows import label
+from vnlib.figures.selection import CAPPED, FAST, LOCKED, SOLVERS, layers_of, measure, names, typical
 from vnlib.figures.selection_atlas import entries
 
 NOTHING = "Not computed in this profile."

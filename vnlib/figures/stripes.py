@@ -14,18 +14,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
+from vnlib.figures.rows import absent
 from vnlib.figures.style import PALETTE, bare
 
 KINDS = {"stripes": ("stripes and bumps", PALETTE[0], "o"), "bumps": ("bumps only", PALETTE[3], "s")}
 MEASURES = {"hit": "place: joint accuracy", "bump_hit": "place and form: a bump there"}
-
-
-def absent(said: str) -> plt.Figure:
-    """An empty figure that says why: the reader asked for other models."""
-    fig, ax = plt.subplots(figsize=(5, 0.6))
-    ax.text(0, 0.5, said, va="center")
-    ax.set_axis_off()
-    return fig
 
 
 def of_cnn(draw: Callable[..., plt.Figure]) -> Callable[..., plt.Figure]:
