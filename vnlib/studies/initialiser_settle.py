@@ -1,0 +1,220 @@
+"""A settle after a start: how many sweeps until its energy is near the lowest, and where it ends (VN Sec. 5).
+
+Stacks may have a hard cap. Then there is no lowest energy for all starts: each may come to rest elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+from vnlib import checks
+from vnlib.models.initialiser import Codes, Stack
+from vnlib.settle import SettleConfig, Settler, duality_gap
+from vnlib.studies.inference import relative_distance
+from vnlib.studies.selection_settling import jaccard
+
+LEVELS = (1e-2, 1e-3, 1e-4)  # heights above the lowest energy, relative to it
+SOLVERS = ("ista", "restart", "line_search")
+LOOKS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 36, 48, 64, 80, 100, 140, 200, 280, 400)  # sweeps that curves show
+FINE, STRIDE = 20, 4  # every one of the first sweeps is looked at, then every fourth
+ZERO = 1e-6  # a coefficient below this share of the largest of its layer and sample is not in the support
+
+Images = Float[Tensor, "batch d"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How much is measured. sweeps: most per solver. settled: images that are settled to the very end, per set, with
+    `end` sweeps at most and to a relative gap of `gap`. timed: images of a timed settle, `repeats` times."""
+
+    sweeps: Mapping[str, int]
+    settled: int
+    end: int
+    gap: float
+    timed: int
+    repeats: int
+
+    def __post_init__(self) -> None:
+        for solver in SOLVERS:
+            checks.number(f"sweeps of {solver}", self.sweeps.get(solver), low=1, integer=True)
+        for name in ("settled", "end", "timed", "repeats"):
+            checks.number(name, getattr(self, name), low=1, integer=True)
+        checks.number("gap", self.gap, above=0)
+
+
+def convex(stack: Stack) -> bool:
+    """Whether there is one lowest energy: no layer has a hard cap."""
+    return all(layer.penalty.convex for layer in stack.layers)
+
+
+def settled(stack: Stack, x: Images, *, tol: float, sweeps: int, every: int = 10, start: Codes | None = None) -> Codes:
+    """Codes by line search: to a relative duality gap of `tol`, or, under a cap, until F moves by less per sweep."""
+    criterion = "gap" if convex(stack) else "energy"
+    config = SettleConfig(method="line_search", criterion=criterion, tol=tol, max_sweeps=sweeps, check_every=every)
+    settler = Settler(stack.layers, feedback=stack.feedback, config=config)
+    parts = [settler(some.contiguous(), _rows(start, at)).codes for at, some in _batches(x)]
+    return tuple(torch.cat(layer) for layer in zip(*parts, strict=True))
+
+
+def heights(
+    stack: Stack, x: Images, lowest: Float[Tensor, " batch"], start: Codes | None, *, solver: str, sweeps: int
+) -> tuple[list[int], Float[Tensor, "looks batch"]]:
+    """(F - lowest) / lowest before any sweep and after some of them, until all are below the last of `LEVELS`.
+
+    Of the first `FINE` sweeps every one is looked at, then every `STRIDE`-th. start: None for a cold start.
+    """
+    seen, rows = [0], [stack.energy(start or zeros(stack, x), x) / lowest - 1]
+    config = SettleConfig(method=solver, tol=0)
+    settler, now = Settler(stack.layers, feedback=stack.feedback, config=config), start
+    while seen[-1] < sweeps and bool((torch.stack(rows).amin(0) > LEVELS[-1]).any()):
+        every, block = 1 if seen[-1] < FINE else STRIDE, min(FINE, sweeps - seen[-1])
+        settler.config = replace(config, max_sweeps=block, check_every=every)
+        now = settler(x, now, trace=True)
+        rows += [energy / lowest - 1 for energy in now.trace.energy]
+        seen += [seen[-1] + sweep for sweep in now.trace.sweep]
+    return seen, torch.stack(rows)
+
+
+def first_below(seen: Sequence[int], rows: Float[Tensor, "looks batch"], level: float) -> Float[Tensor, " batch"]:
+    """The first look at which a sample's height is at or below `level`; inf if there is none."""
+    below = rows <= level
+    at = torch.tensor(seen, dtype=rows.dtype)[below.int().argmax(0)]
+    return torch.where(below.any(0), at, torch.inf)
+
+
+def zeros(stack: Stack, x: Images) -> Codes:
+    """The codes of a cold start."""
+    return tuple(x.new_zeros(len(x), layer.V.shape[1]) for layer in stack.layers)
+
+
+def support(codes: Codes) -> list[Tensor]:
+    """Which coefficients of each layer are not zero, up to what rounding and a last trace of motion leave."""
+    return [code.abs() > ZERO * code.abs().amax(1, keepdim=True) for code in codes]
+
+
+def measured(stack: Stack, x: Images, guesses: Mapping[str, Codes], sets: Sequence[str], sizes: Sizes) -> xr.Dataset:
+    """All that depends on the set; x holds the inputs of one set after the other."""
+    n = len(x) // len(sets)
+    watched = torch.cat([torch.arange(sizes.settled) + n * i for i in range(len(sets))])
+    rest = settled(stack, x, tol=sizes.gap, sweeps=sizes.end)
+    ends = {"cold": tuple(code[watched] for code in rest)}
+    for name, guess in guesses.items():
+        if name != "cold":
+            start = tuple(code[watched] for code in guess)
+            ends[name] = settled(stack, x[watched], tol=sizes.gap, sweeps=sizes.end, start=start)
+    lowest = stack.energy(rest, x)
+    energies = {name: stack.energy(codes, x[watched]) for name, codes in ends.items()}
+    lowest[watched] = torch.stack(list(energies.values())).amin(0)
+
+    of_starts = []
+    for name, guess in guesses.items():
+        parts = [_paths(stack, x, lowest, None if name == "cold" else guess, sets, sizes)]
+        parts += [_before(stack, x, lowest, guess, rest, sets), _ends(ends[name], ends["cold"], energies, name, sets)]
+        of_starts.append(xr.merge(parts))
+    found = xr.concat(of_starts, "start").assign_coords(start=list(guesses), set=list(sets))
+    gap = x.new_full((len(sets),), torch.nan)
+    if convex(stack):
+        gaps = [duality_gap(stack.layers, c, x[watched], stack.feedback) / energies[n] for n, c in ends.items()]
+        gap = torch.stack(gaps).amax(0).unflatten(0, (len(sets), -1)).amax(1)
+    return found.assign(end_gap=("set", gap.numpy()))
+
+
+def _paths(
+    stack: Stack, x: Images, lowest: Tensor, start: Codes | None, sets: Sequence[str], sizes: Sizes
+) -> xr.Dataset:
+    parts = []
+    for solver in SOLVERS:
+        seen, rows = heights(stack, x, lowest, start, solver=solver, sweeps=sizes.sweeps[solver])
+        needed = torch.stack([first_below(seen, rows, level) for level in LEVELS]).unflatten(1, (len(sets), -1))
+        middle = rows.unflatten(1, (len(sets), -1)).median(2).values
+        curve = [middle[seen.index(look)] if look in seen else torch.full_like(middle[0], torch.nan) for look in LOOKS]
+        parts.append(
+            xr.Dataset(
+                {
+                    "needed": (("level", "set", "image"), needed.float().numpy()),
+                    "sweeps": (("level", "set"), needed.median(2).values.numpy()),
+                    "height": (("look", "set"), torch.stack(curve).numpy()),
+                },
+                {"level": list(LEVELS), "look": list(LOOKS)},
+            )
+        )
+    return xr.concat(parts, "solver").assign_coords(solver=list(SOLVERS))
+
+
+def _before(stack: Stack, x: Images, lowest: Tensor, guess: Codes, rest: Codes, sets: Sequence[str]) -> xr.Dataset:
+    def by_set(values: Tensor) -> Tensor:
+        return values.unflatten(0, (len(sets), -1))
+
+    found = {
+        "start_height": ("set", by_set(stack.energy(guess, x) / lowest - 1).median(1).values.numpy()),
+        "start_distance": ("set", by_set(relative_distance(guess, rest)).median(1).values.numpy()),
+    }
+    pairs = list(zip(support(guess), support(rest), strict=True))
+    both = [(a & b).sum(1).double() for a, b in pairs]
+    shares = {
+        "overlap": [jaccard(a, b) for a, b in pairs],
+        "recall": [c / b.sum(1).clamp_min(1) for c, (_, b) in zip(both, pairs, strict=True)],
+        "precision": [c / a.sum(1).clamp_min(1) for c, (a, _) in zip(both, pairs, strict=True)],
+    }
+    for name, layers in shares.items():
+        found[name] = (("layer", "set"), torch.stack([by_set(v).mean(1) for v in layers]).numpy())
+    return xr.Dataset(found, {"layer": np.arange(1, len(pairs) + 1)})
+
+
+def _ends(end: Codes, cold: Codes, energies: Mapping[str, Tensor], name: str, sets: Sequence[str]) -> xr.Dataset:
+    other = torch.stack([(a != b).any(1) for a, b in zip(support(end), support(cold), strict=True)]).any(0)
+    change = energies[name] / energies["cold"] - 1
+    values = {
+        "end_distance": relative_distance(end, cold),
+        "end_height": change.abs(),
+        "end_differs": other.double(),
+        "end_lower": (change < -ZERO).double(),
+    }
+    rows = {key: value.unflatten(0, (len(sets), -1)) for key, value in values.items()}
+    whole = {key: rows[key].amax(1) if key in ("end_distance", "end_height") else rows[key].mean(1) for key in rows}
+    return xr.Dataset({key: ("set", value.numpy()) for key, value in whole.items()})
+
+
+def timed(stack: Stack, x: Images, made: Mapping[str, Callable[[Images], Codes]], repeats: int) -> xr.Dataset:
+    """Processor time of one thread, the least of some turns: what else the machine does can only add to it."""
+    solvers = ("restart", "line_search")
+    taken = np.empty((len(made), len(solvers), repeats))
+    settlers = {
+        solver: Settler(
+            stack.layers, feedback=stack.feedback,
+            config=SettleConfig(method=solver, criterion="gap", tol=LEVELS[1], max_sweeps=500, check_every=2),
+        )
+        for solver in solvers
+    }  # fmt: skip
+    for turn in range(-1, repeats):  # the first one only fills what is kept for later
+        for i, (name, guess) in enumerate(made.items()):
+            for j, settler in enumerate(settlers.values()):
+                begun = time.process_time()
+                settler(x, None if name == "cold" else guess(x))
+                if turn >= 0:
+                    taken[i, j, turn] = time.process_time() - begun
+    quickest = taken.min(2)
+    cold = quickest[list(made).index("cold")]
+    return xr.Dataset(
+        {
+            "time_ratio": (("start", "timed_solver"), quickest / np.maximum(cold, 1e-9)),
+            "time_cold": ("timed_solver", 1e3 * cold / len(x), {"units": "ms"}),
+        },
+        {"start": list(made), "timed_solver": list(solvers)},
+    )
+
+
+def _batches(x: Images, size: int = 500) -> list[tuple[slice, Images]]:
+    return [(slice(i, i + size), x[i : i + size]) for i in range(0, len(x), size)]
+
+
+def _rows(codes: Codes | None, at: slice) -> Codes | None:
+    return None if codes is None else tuple(code[at] for code in codes)
