@@ -1,0 +1,98 @@
+"""What stored results say of their own cost: runs, time, bytes on disk, weights; per chapter and per model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from vnlib import store
+
+WEIGHTS = ("n_parameters", "fact_parameters", "n_weights")
+"""Names under which chapters keep how many weights a model has."""
+BYTES = 4  # of a weight in single precision
+
+
+def files(folder: Path, chapter: str) -> list[Path]:
+    """The result files of a chapter, its own first, then its parts; without those of other tasks (`--`)."""
+    parts = sorted(path for path in folder.glob(f"{chapter}.*.nc") if "--" not in path.name)
+    return [path for path in (folder / f"{chapter}.nc", *parts) if path.exists()]
+
+
+def stored(folder: Path, chapter: str) -> dict[str, Any]:
+    """What the files of a chapter say, as JSON values, or {"missing": reason}.
+
+    runs; seconds, by the clock and summed over runs, each of which has one thread; bytes on disk; date of the newest
+    run; weights: bytes of the weights of all trained models, seed by seed, -1 where the chapter does not say them.
+    """
+    try:
+        found = [(path, store.read(path)) for path in files(folder, chapter)]
+        if not found:
+            return {"missing": f"no results of {chapter}"}
+        return {
+            "runs": sum(int(ds["run_wall_time"].count()) for _, ds in found),
+            "seconds": round(sum(float(ds["run_wall_time"].sum()) for _, ds in found), 3),
+            "bytes": sum(path.stat().st_size for path, _ in found),
+            "date": max(str(ds.attrs["date"]) for _, ds in found),
+            "weights": sum(weights(ds) for _, ds in found) if weights(found[0][1]) >= 0 else -1.0,
+        }
+    except (store.StoreError, KeyError, OSError) as error:
+        return {"missing": f"{chapter}: {error}".splitlines()[0][:200]}
+
+
+def weights(results: xr.Dataset) -> float:
+    """Bytes of the weights of all runs in a file, -1 where it does not say how many there are."""
+    name = next((name for name in WEIGHTS if name in results), None)
+    if name is None:
+        return -1.0
+    missing = results["run_wall_time"].isnull()
+    per_run = results[name].broadcast_like(results["run_wall_time"]).where(~missing)
+    extra = [dim for dim in per_run.dims if dim not in missing.dims]
+    return float(BYTES * per_run.max(extra).sum())
+
+
+def models(folder: Path, chapter: str) -> xr.Dataset:
+    """Runs, seconds (total and median of a run) and weights of every model of a chapter (model).
+
+    Where a chapter compares no models, its runs are one model of its own name. Raises StoreError for a missing or
+    damaged file.
+    """
+    ds = store.read(folder / f"{chapter}.nc")
+    took = ds["run_wall_time"]
+    along = next((dim for dim in ("model", "variant") if dim in took.dims), None)
+    if along is None:
+        took, along, labels = took.expand_dims(model=[chapter]), "model", [chapter]
+    else:
+        labels = [str(value) for value in ds[along].values]
+    rest = [dim for dim in took.dims if dim != along]
+    name = next((name for name in WEIGHTS if name in ds and along in ds[name].dims), None)
+    many = np.full(len(labels), np.nan)
+    if name:
+        many = ds[name].max([dim for dim in ds[name].dims if dim != along]).values
+    return xr.Dataset(
+        {
+            "runs": ("model", took.count(rest).values, {"units": "1"}),
+            "seconds": ("model", took.sum(rest).values, {"units": "s"}),
+            "median": ("model", took.median(rest).values, {"units": "s"}),
+            "weights": ("model", many, {"units": "1"}),
+        },
+        {"model": labels},
+    )
+
+
+def table(folder: Path, chapters: Sequence[str]) -> tuple[xr.Dataset, list[str]]:
+    """`models` of all chapters, one after the other, with a coordinate `chapter` (model); and what is missing."""
+    parts, missing = [], []
+    for chapter in chapters:
+        try:
+            found = models(folder, chapter)
+            parts.append(found.assign_coords(chapter=("model", [chapter] * found.sizes["model"])))
+        except (store.StoreError, KeyError) as error:
+            missing.append(f"{chapter} ({str(error).splitlines()[0]})")
+    if not parts:
+        empty = {name: ("model", np.zeros(0)) for name in ("runs", "seconds", "median", "weights")}
+        return xr.Dataset(empty, {"model": np.array([], "U1"), "chapter": ("model", np.array([], "U1"))}), missing
+    return xr.concat(parts, "model"), missing
