@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install book reproduce chapter test mutate lint linkcheck clean
+.PHONY: help install book reproduce chapter test mutate lint accessible robust linkcheck clean
 
 # The scripts in an environment carry its path, so a checkout that was moved (or never set up) gets a new one;
 # otherwise the environment is brought up to date in place.
@@ -67,6 +67,12 @@ lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
+
+accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run after book or reproduce)
+	$(BIN)/python tests/accessibility.py
+
+robust: $(STAMP) ## kill runs, garble parameters and files, cut the network: nothing may break (an hour)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/robustness.py
 
 linkcheck: $(STAMP) ## check the links of the built book (needs a network; run after book or reproduce)
 	$(BIN)/jupyter-book build . --path-output book --builder linkcheck

@@ -77,6 +77,14 @@ def vnbook(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -
     return command
 
 
+CONFIG = """\
+repository:
+  url: ""
+  branch: main
+html:
+  use_repository_button: false
+  use_issues_button: false
+"""
 TINY = """
 title = "A tiny chapter"
 claims = []
@@ -108,6 +116,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "project"
     (root / "chapters").mkdir(parents=True)
     (root / "chapters" / "tiny.toml").write_text(TINY, encoding="utf-8")
+    (root / "_config.yml").write_text(CONFIG, encoding="utf-8")
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
     notebook.metadata["language_info"] = {"name": "python"}
     notebook.cells = [nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in TINY_CELLS]

@@ -10,6 +10,7 @@ import sys
 
 import click
 import pytest
+import yaml
 
 from vnlib import chapter, cli, paths
 
@@ -161,3 +162,15 @@ def test_files_and_chapters_that_the_text_names_exist(page):
     for name in re.findall(r"\bVNBOOK_[A-Z]+\b", text):
         sources = [*(paths.SOURCE / "vnlib").glob("*.py"), *(paths.SOURCE / "data_gen").glob("*.py")]
         assert any(name in source.read_text(encoding="utf-8") for source in sources), name
+
+
+def test_the_page_on_citing_agrees_with_the_citation_file():
+    cited = yaml.safe_load((paths.SOURCE / "CITATION.cff").read_text(encoding="utf-8"))
+    page = (paths.SOURCE / "book" / "cite.md").read_text(encoding="utf-8")
+    assert f"title   = {{{cited['title']}}}" in page and f"version = {{{cited['version']}}}" in page
+    assert f"{{{{{cited['authors'][0]['name']}}}}}" in page
+    first, last = map(int, re.search(r":lines: (\d+)-(\d+)", page).groups())
+    shown = "\n".join((paths.SOURCE / "book" / "references.bib").read_text("utf-8").splitlines()[first - 1 : last])
+    for paper in cited["references"]:
+        assert f"{{{paper['title']}}}" in shown
+    assert shown.count("@") == len(cited["references"]) and shown.rstrip().endswith("}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
 import os
 import re
@@ -16,12 +17,15 @@ from typing import Any
 
 import nbformat
 import papermill
+from PIL import Image
 
-from vnlib import chapter, checks, claims, pages, paths, provenance
+from vnlib import chapter, checks, claims, home, pages, paths, provenance, weight
 
 EXECUTED = paths.BOOK / "chapters"
 GENERATED = paths.BOOK / "generated"
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
+PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
+CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
 PAGE_PART = re.compile(
@@ -30,13 +34,13 @@ PAGE_PART = re.compile(
 
 
 def run_chapter(
-    name: str, given: Mapping[str, Any], output: Path, *, jobs: int = 1, progress: bool = True
+    name: str, given: Mapping[str, Any], output: Path, *, jobs: int = 1, progress: bool = True, prints: bool = False
 ) -> dict[str, Any]:
     """Execute a chapter with papermill and keep the executed notebook; returns all its parameters.
 
     Parameters are checked before anything starts. With jobs > 1, that many executions fill the chapter's results
-    together, unless there are results already; the first one's notebook is kept. Raises ValueError for bad parameters
-    and `papermill.PapermillExecutionError` for a failed cell.
+    together, unless there are results already; the first one's notebook is kept. prints: draw every figure for print
+    too (PDF, SVG). Raises ValueError for bad parameters and `papermill.PapermillExecutionError` for a failed cell.
     """
     parameters = chapter.spec(name).check(given)
     checks.number("jobs", jobs, low=1, integer=True)
@@ -50,12 +54,14 @@ def run_chapter(
     stored = one.file().exists() and not parameters["recompute"]
     thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
     helpers = [] if stored else [_helper(name, given, Path(thrown_away.name) / f"{i}.ipynb") for i in range(jobs - 1)]
+    formats = ("png", *PRINT) if prints else ("png",)
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
     try:
         papermill.execute_notebook(
             str(paths.CHAPTERS / f"{name}.ipynb"), str(draft), parameters=_for_notebook(given), cwd=str(paths.ROOT),
             kernel_name="python3", progress_bar=False, stderr_file=sys.stderr if progress else None,
-            extra_arguments=["--log-level=40"],  # the progress bars of the runs, without the kernel's own remarks
+            # The progress bars of the runs, without the kernel's own remarks.
+            extra_arguments=["--log-level=40", *(f"--InlineBackend.figure_formats={f}" for f in formats)],
         )  # fmt: skip
         os.replace(draft, output)
     except papermill.PapermillExecutionError:
@@ -102,11 +108,12 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
     shutil.copytree(paths.CHAPTERS, EXTRA / "notebooks", ignore=shutil.ignore_patterns("*.toml", ".*"))
     (EXTRA / "data").mkdir()
     GENERATED.mkdir()
+    repository = home.repository()
     for name in sorted(chapter.names(), key=lambda one: bool(chapter.spec(one).needs)):
         print(f"Chapter {name} ({profile})", flush=True)
         given = {"profile": profile, "results_dir": str(results_dir)}
-        run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress)
-        finish(EXECUTED / f"{name}.ipynb")
+        run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress, prints=True)
+        finish(EXECUTED / f"{name}.ipynb", home.actions(name, repository))
         for result in folder.glob(f"{name}*.nc"):
             shutil.copy(result, EXTRA / "data")
     rows = claims.ledger(folder)
@@ -116,9 +123,11 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
     (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
     (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
     _jupyter_book()
+    site = paths.BOOK / "_build" / "html"
+    weight.write_table(site, site / "book" / "generated" / "status.html")
     if fresh:
         (folder / UNFINISHED).unlink(missing_ok=True)
-    return paths.BOOK / "_build" / "html"
+    return site
 
 
 def _clear(folder: Path) -> None:
@@ -142,9 +151,14 @@ def _clear(folder: Path) -> None:
     mark.write_text(source)
 
 
-def finish(path: Path) -> None:
-    """Make an executed notebook fit for the page: code collapsed, named figures also saved for other pages."""
+def finish(path: Path, actions: str = "") -> None:
+    """Make an executed notebook fit for the page: code collapsed, named figures also saved as files of their own.
+
+    A small PNG is for the cards of other pages, PDF and SVG are for download: the links under the figure name them. actions: a line of
+    Markdown to go below the first cell.
+    """
     notebook = nbformat.read(path, as_version=4)
+    label = None
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -152,16 +166,43 @@ def finish(path: Path) -> None:
         if not {"hide-cell", "hide-input", "remove-input"} & set(tags):
             # Links, verdicts, tables and footer are read, not studied: their one line of code would only be in the way.
             tags.append("remove-input" if PAGE_PART.fullmatch(cell.source.strip()) else "hide-input")
+        if cell.source.strip() == "chapter.links()":
+            _add_downloads(cell, label)
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
-        for output in cell.outputs:
-            picture = output.get("data", {}).get("image/png")
-            if label and picture:
-                GENERATED.mkdir(parents=True, exist_ok=True)
-                (GENERATED / f"{label}.png").write_bytes(base64.b64decode(picture))
+        _save_pictures(cell, label)
     notebook.metadata.pop("papermill", None)  # holds paths of the machine
     for cell in notebook.cells:
         cell.metadata.pop("papermill", None)
+    if actions:
+        notebook.cells.insert(1, nbformat.v4.new_markdown_cell(actions))
     nbformat.write(notebook, path)
+
+
+def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
+    """Write the pictures of a named figure to files; those for print leave the notebook, which shows the PNG."""
+    for output in cell.outputs:
+        data = output.get("data", {})
+        printed = {end: data.pop(kind) for end, kind in PRINT.items() if kind in data}
+        if not label or "image/png" not in data:
+            continue
+        for folder in (GENERATED, EXTRA / "figures"):
+            folder.mkdir(parents=True, exist_ok=True)
+        with Image.open(io.BytesIO(base64.b64decode(data["image/png"]))) as picture:
+            picture.thumbnail(CARD)
+            picture.save(GENERATED / f"{label}.png", optimize=True)
+        for end, content in printed.items():
+            whole = content.encode() if end == "svg" else base64.b64decode(content)
+            (EXTRA / "figures" / f"{label}.{end}").write_bytes(whole)
+
+
+def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
+    """Name the files of the figure above in its line of links."""
+    ends = [end for end in PRINT if label and (EXTRA / "figures" / f"{label}.{end}").exists()]
+    links = [f'<a href="../../figures/{label}.{end}" download>{end.upper()}</a>' for end in ends]
+    for output in cell.outputs:
+        if links and "text/html" in output.get("data", {}):
+            html = output.data["text/html"]
+            output.data["text/html"] = html.replace(" · re-make", f" · figure as {' or '.join(links)} · re-make", 1)
 
 
 def _jupyter_book(arguments: Sequence[str] = ()) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import difflib
 import json
+import re
 import shlex
 import tempfile
 import tomllib
@@ -48,6 +49,7 @@ COLOR = {
     claims.NOT_TESTABLE: "muted",
 }
 MAX_SEEDS = 1000  # a slip of the keyboard should not ask for more runs than memory holds
+MAX_TEXT = 12 * MAX_SEEDS  # characters of a value; as many seeds must fit
 # What an IPython kernel defines by itself.
 _KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
@@ -132,6 +134,31 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
     # One thread: the same bits whatever the machine's load, and two processes fill a grid faster than two threads.
     torch.set_num_threads(1)
     return Chapter(chapter_spec, chapter_spec.check(given))
+
+
+def fill(name: str, given: Mapping[str, Any]) -> None:
+    """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a cluster does.
+
+    The notebook's statements down to its last call of `chapter.grid` are executed in this process, without a kernel. So
+    a few of the models will do, with which its figures could not be drawn. Raises ValueError for bad parameters and
+    whatever a run raises.
+    """
+    namespace = {"__name__": "__main__", **spec(name).check(given)}
+    exec(compile(_filling(name), f"{name}.ipynb", "exec"), namespace)
+
+
+def _filling(name: str) -> ast.Module:
+    """The statements of a notebook that fill its grids, after those of its parameters."""
+    from IPython.core.inputtransformer2 import TransformerManager  # knows magics and shell commands
+
+    statements, end = [], 0
+    for cell in json.loads((paths.CHAPTERS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(cell["metadata"].get("tags", ())):
+            statements += ast.parse(TransformerManager().transform_cell("".join(cell["source"]))).body
+    for index, statement in enumerate(statements, 1):
+        if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "chapter.grid" for node in ast.walk(statement)):
+            end = index
+    return ast.Module(statements[:end], [])
 
 
 @dataclass(frozen=True)
@@ -234,6 +261,11 @@ class Chapter:
         print(f"Results: {paths.shown(other.file())}")
         return store.read(other.file())
 
+    def stored(self, name: str) -> xr.Dataset | None:
+        """What is stored of another chapter in the same folder, if anything; nothing is run for it."""
+        path = self.file().with_name(f"{spec(name).name}.nc")
+        return store.read(path) if path.exists() else None
+
     @property
     def command(self) -> str:
         """The papermill command that makes this page's results."""
@@ -304,6 +336,7 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> An
     """One parameter's value in its own type. Raises ValueError that names it and what is allowed."""
     if value is None and default is None:
         return None
+    _check_size(name, value)
     kind = rule["type"]
     if kind == "bool":
         if not isinstance(value, bool):
@@ -334,11 +367,31 @@ def _checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> An
         raise ValueError(f"{name} must be text, got {value!r}")
     if "choices" in rule:
         checks.choice(name, value, rule["choices"])
-    if name == "device" and value not in ("auto", "cpu", "cuda") and not (
-        value.startswith("cuda:") and value[5:].isdigit()
-    ):  # fmt: skip
+    if name == "results_dir" and not _is_folder_name(value):
+        raise ValueError(f"results_dir must be the name of a folder, got {value!r}")
+    if name == "device" and not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", value):
         raise ValueError(f"device must be {rule['pattern']}, got {value!r}")
     return value
+
+
+def _check_size(name: str, value: Any) -> None:
+    """Raises ValueError for a value that is too large to be meant, or even to be printed."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an integer of thousands of digits, lists thousands deep
+        text = ""
+    if not text or len(text) > MAX_TEXT or (isinstance(value, int) and abs(value) >= 2**63):
+        raise ValueError(
+            f"{name} must be below 2**63 and of at most {MAX_TEXT} characters, got {text[:60] or 'more'}..."
+        )
+
+
+def _is_folder_name(text: str) -> bool:
+    try:
+        Path(text).expanduser()
+        return b"\0" not in text.encode()
+    except (RuntimeError, UnicodeError):  # no such user; half a character
+        return False
 
 
 def _flag(name: str, value: Any) -> str:

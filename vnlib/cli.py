@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
@@ -12,7 +14,8 @@ import click
 import papermill
 import yaml
 
-from vnlib import book, chapter, claims, paths, provenance, store
+from vnlib import book, chapter, claims, pages, paths, store
+from vnlib import home as public_home
 
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(
@@ -52,11 +55,17 @@ def _range(rule: dict) -> str:
 @click.option("--output", type=click.Path(path_type=Path), help="where the executed notebook goes")
 @JOBS
 @click.option("--quiet", is_flag=True, help="no progress bar")
-def run(name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: bool) -> None:
+@click.option("--no-page", is_flag=True, help="only compute and store, as a slice on a cluster does")
+def run(name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: bool, no_page: bool) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
     given = {key: _value(text) for key, text in pairs}
     one = chapter.spec(name)
     parameters = one.check(given)
+    if no_page:
+        if output or jobs:
+            raise ValueError("--no-page writes no notebook and is one process; leave out --output and --jobs")
+        with contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext():
+            return chapter.fill(name, given)
     folder = Path(parameters["results_dir"] or paths.RESULTS).expanduser()
     output = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
     jobs = jobs or _processes(parameters["profile"])
@@ -74,10 +83,13 @@ def _value(text: str) -> object:
     """A parameter as it was typed: YAML, which papermill's own command line takes too, or else text."""
     try:
         value = yaml.safe_load(text)
-        # YAML 1.1 reads 1e-3 as text; a parameter never means that.
-        return float(value) if isinstance(value, str) else value
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):  # the last: thousands of brackets
         return text
+    try:
+        # YAML 1.1 reads 1e-3 as text; a parameter never means that, unless it is quoted.
+        return float(text) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 @vnbook.command()
@@ -101,7 +113,7 @@ def status(results_dir: Path) -> None:
         for name in chapter.names():
             path = results_dir / profile / f"{name}.nc"
             try:
-                said = ", ".join(f"{k} {v}" for k, v in provenance.facts(store.read(path)).items() if k != "versions")
+                said = ", ".join(f"{k} {v}" for k, v in pages.facts(path).items() if k != "versions")
             except store.StoreError as error:
                 said = str(error) if path.exists() else "no results"
             click.echo(f"{profile:6} {name}: {said}")
@@ -125,6 +137,14 @@ def ledger(profile: str, results_dir: Path) -> None:
             click.echo(f"         {'+' if part['holds'] else '-'} {part['says']}")
     claims.write_ledger(rows, folder / "ledger.json")
     click.echo(f"written: {paths.shown(folder / 'ledger.json')}")
+
+
+@vnbook.command()
+@click.argument("url")
+def home(url: str) -> None:
+    """Name the book's repository on GitHub: pages get their buttons, chapters the cell that installs them on Colab."""
+    public_home.move_in(url)
+    click.echo("written: _config.yml and every chapter; build the book to see the buttons")
 
 
 @vnbook.command()

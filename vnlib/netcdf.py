@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import h5netcdf
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -18,6 +21,12 @@ FORMAT = "vnbook-results-1"
 
 WHOLE = "whole_dtype"
 """Attribute with the type of a whole-number variable, which is kept as float while parts are missing."""
+
+MOST_PER_BYTE = 1032
+"""Bytes that one byte of a compressed file can stand for, by the format of zlib."""
+
+SEAL = b"vnbook-sha256:"
+"""What follows the NetCDF data, which readers of NetCDF pass over; then comes the checksum of all before it."""
 
 REMEDY = "move it away or delete it, then run again"
 
@@ -43,6 +52,7 @@ def write(ds: xr.Dataset, path: Path) -> None:
         large = [name for name, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096]
         encoding = {name: {"zlib": True, "complevel": 4, "shuffle": True} for name in large}
         ds.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
+        _seal(temporary)
         _sync(temporary)
         os.replace(temporary, path)
         _sync(path.parent)
@@ -57,14 +67,39 @@ def read(path: Path) -> xr.Dataset:
     """Load a file into memory and close it. Raises StoreError if it is missing, damaged or foreign."""
     path = Path(path)
     try:
-        ds = xr.load_dataset(path, engine="h5netcdf")
+        _check_seal(path)
+        _check_size(path)
+        ds = tidy(xr.load_dataset(path, engine="h5netcdf"))
     except FileNotFoundError as exc:
         raise StoreError(f"{path} does not exist; compute it first, or check the results folder") from exc
     except Exception as exc:  # a damaged file surfaces as nearly any error of the HDF5 library
         raise StoreError(f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}") from exc
     if ds.attrs.get("format") != FORMAT:
         raise StoreError(f"{path} is not one of our result files (it lacks format={FORMAT!r}); {REMEDY}")
-    return tidy(ds)
+    return ds
+
+
+def _seal(path: Path) -> None:
+    digest = hashlib.sha256(path.read_bytes()).digest()
+    with path.open("ab") as file:
+        file.write(SEAL + digest)
+
+
+def _check_seal(path: Path) -> None:
+    """Raise ValueError if a sealed file was changed: HDF5 may read damaged data as if they were right, or for ever."""
+    data = path.read_bytes()
+    data, seal, digest = data[: -len(SEAL) - 32], data[-len(SEAL) - 32 : -32], data[-32:]
+    if seal == SEAL and hashlib.sha256(data).digest() != digest:
+        raise ValueError("its checksum is not that of its content")
+
+
+def _check_size(path: Path) -> None:
+    """Raise ValueError if a file cannot hold what it says, so that no memory is taken for a damaged header."""
+    with h5netcdf.File(path, "r") as file:
+        claimed = sum(math.prod(v.shape) * (np.dtype(v.dtype).itemsize or 8) for v in file.variables.values())
+    size = path.stat().st_size
+    if claimed > MOST_PER_BYTE * size:
+        raise ValueError(f"it claims to hold {claimed} bytes in a file of {size}")
 
 
 def tidy(ds: xr.Dataset) -> xr.Dataset:

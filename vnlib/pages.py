@@ -6,7 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vnlib import chapter, provenance, store
+from vnlib import chapter, claims, provenance, store
+from vnlib.netcdf import REMEDY
+from vnlib.weight import PLACE
+
+PAPERS = {"Vector Networks": "VN-", "Forced Rendering": "FR-"}  # and how the ids of their claims begin
+VERDICTS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_TESTABLE)
 
 # What the landing page says of results that are not the shipped ones.
 REMARKS = {
@@ -27,10 +32,14 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         "known. *Fair* adds our controls and tunes the baselines like everything else. The same as data: "
         '<a href="../../data/ledger.json" download>ledger.json</a>.',
         "",
-        *_table(rows),
+        *_counts(rows),
     ]
+    for paper, prefix in PAPERS.items():
+        if covered := [row for row in rows if row["id"].startswith(prefix)]:
+            lines += ["", f"## {paper}", "", *_table(covered)]
+    lines += ["", "## Rules and numbers"]
     for row in rows:
-        lines += ["", f"({_anchor(row)})=", f"## {row['id']}: {row['verdict']}", ""]
+        lines += ["", f"({_anchor(row)})=", f"### {row['id']}: {row['verdict']}", ""]
         lines += [f"*{row['source']}, [{row['figure']}](#{row['figure']}).* {row['statement']}"]
         lines += ["", f"**Rule.** {row['rule']}", ""]
         if row.get("missing"):
@@ -46,18 +55,27 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
 
 
 def headlines(rows: Sequence[Mapping], profile: str) -> str:
-    """The ledger in short, for the landing page: a remark on the profile, one row per claim."""
+    """The ledger in short, for the landing page: a remark on the profile, and how many claims held."""
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
-    return "\n".join([*lines, *_table(rows)]) + "\n"
+    return "\n".join([*lines, *_counts(rows)]) + "\n"
+
+
+def _counts(rows: Sequence[Mapping]) -> list[str]:
+    """How many claims of each paper got each verdict, under its own protocol and under fair controls."""
+    lines = [f"| claims | {' | '.join(VERDICTS)} |", "|---|" + "---|" * len(VERDICTS)]
+    for paper, prefix in PAPERS.items():
+        covered = [row for row in rows if row["id"].startswith(prefix)]
+        for protocol, key in (("paper's protocol", "verdict"), ("fair controls", "verdict_fair")):
+            counts = Counter(row[key] for row in covered)
+            if covered:
+                lines.append(f"| {paper}: {protocol} | {' | '.join(str(counts[one]) for one in VERDICTS)} |")
+    return [*lines, ""]
 
 
 def _table(rows: Sequence[Mapping]) -> list[str]:
-    """Counts and one row per claim; its links are labels, so it reads the same on every page."""
-    counts = Counter(row["verdict"] for row in rows)
-    fair = Counter(row["verdict_fair"] for row in rows if row["verdict_fair"])
-    lines = [f"Paper's protocol: {_counted(counts)}. Fair: {_counted(fair)}.", ""]
-    lines += [
+    """One row per claim; its links are labels, so it reads the same on every page."""
+    lines = [
         ":::{table}",
         ":class: vn-ledger",
         "",
@@ -93,7 +111,7 @@ def status(folder: Path, profile: str) -> str:
         if not path.exists():
             lines.append(f"| {title} | no results in this profile | | | | | | |")
             continue
-        known = provenance.facts(store.read(path))
+        known = facts(path)
         versions[known.pop("versions")].append(title)
         state, _, source = known["library"].partition(" (")
         known["library"] = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
@@ -101,15 +119,20 @@ def status(folder: Path, profile: str) -> str:
         lines.append(f"| {title} | {profile} | {' | '.join(known.values())} | {data} |")
     lines += [":::", "", "## Versions", ""]
     lines += [f"- {', '.join(titles)}: {text}" for text, titles in versions.items()]
+    lines += ["", "## Weight of the pages", "", "With their pictures, uncompressed.", "", PLACE]
     return "\n".join(lines) + "\n"
+
+
+def facts(path: Path) -> dict[str, str]:
+    """`provenance.facts` of a result file. Raises StoreError if it is damaged, or does not say them."""
+    try:
+        return provenance.facts(store.read(path))
+    except (KeyError, TypeError, ValueError) as error:
+        raise store.StoreError(f"{path} does not say where its results come from ({error}); {REMEDY}") from error
 
 
 def _badge(verdict: str | None) -> str:
     return f"{{bdg-{chapter.COLOR[verdict]}}}`{verdict}`" if verdict else ""
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {word}" for word, n in counts.items()) or "none"
 
 
 def _anchor(row: Mapping) -> str:

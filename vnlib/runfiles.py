@@ -34,6 +34,9 @@ from vnlib.netcdf import FORMAT, REMEDY, StoreError, plain_attrs, read, to_json,
 
 Axes = dict[str, str | int | float]
 
+STAMP = ("settings", "source_hash", "date", "versions", "wall_time", "git_revision", "git_dirty", "hardware")
+"""What every file says of each of its runs, in variables `run_*`."""
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -243,17 +246,24 @@ def _stat(path: Path) -> tuple | None:
 
 
 def _made(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, Made]:
-    """The runs in a dataset, by key of their cell. Raises StoreError if it is a grid over other axes."""
+    """The runs in a dataset, by key of their cell. Raises StoreError if it is a grid over other axes, or no grid."""
     found = ds["run_settings"].dims if "run_settings" in ds else ()
     if set(found) != set(axes):
         raise StoreError(f"{path} is a grid over {found}, not over {tuple(axes)}; use another file, or {REMEDY}")
     for name, values in axes.items():
         if (ds[name].dtype.kind in "iuf") == isinstance(values[0], str):
             raise StoreError(f"{path} has {name} = {ds[name].values.tolist()}, not like {values}; {REMEDY}")
+    if lacking := [f"run_{name}" for name in STAMP if f"run_{name}" not in ds]:
+        raise StoreError(f"{path} does not say of its runs what it should ({', '.join(lacking)}); {REMEDY}")
     table = ds[["run_settings", "run_source_hash", "run_date"]].transpose(*axes)
     cells = product(*(ds[name].values.tolist() for name in axes))
     rows = zip(cells, *(table[name].values.ravel().tolist() for name in table.data_vars), strict=True)
-    return {Cell(dict(zip(axes, cell, strict=True))).key: Made(*row) for cell, *row in rows if row[0]}
+    try:
+        for text in {*ds["run_settings"].values.flat, *ds["run_versions"].values.flat} - {""}:
+            json.loads(text)
+        return {Cell(dict(zip(axes, cell, strict=True))).key: Made(*row) for cell, *row in rows if row[0]}
+    except (TypeError, ValueError) as exc:  # numbers in place of text, no JSON, an axis with NaN
+        raise StoreError(f"{path} holds no runs that can be told apart ({exc}); {REMEDY}") from exc
 
 
 def _wins(run: Made, merged: Made | None, wanted: str | None) -> bool:

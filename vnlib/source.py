@@ -53,7 +53,7 @@ def computing(notebook: Path) -> ast.Module:
 
     statements = []
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code" and "parameters" not in cell["metadata"].get("tags", ()):
+        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(cell["metadata"].get("tags", ())):
             with suppress(SyntaxError):  # such a cell cannot have computed anything
                 statements += ast.parse(TransformerManager().transform_cell("".join(cell["source"]))).body
     end, fillers = 0, {"grid"}

@@ -210,9 +210,13 @@ def test_another_process_finds_the_same_hash():
 
 @pytest.mark.parametrize("name", chapter.names())
 def test_every_chapter_computes_with_modules_of_ours(name):
-    code = source.computing(paths.CHAPTERS / f"{name}.ipynb")
+    notebook = paths.CHAPTERS / f"{name}.ipynb"
+    code = source.computing(notebook)
+    if not code.body:  # a chapter that only reads what others stored
+        assert "grid(" not in notebook.read_text(encoding="utf-8")
+        return
     assert "chapter.grid(" in ast.unparse(code)
     found = source.closure(source._imported(code), paths.SOURCE).keys()
-    assert any(module.startswith("data_gen.") for module in found)
+    assert any(module.startswith(("data_gen.", "vnlib.studies.")) for module in found)
     assert any(module.startswith("vnlib.") for module in found)
     assert not any(part in module for module in found for part in (".figures", ".claims", ".chapter", ".store"))

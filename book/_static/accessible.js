@@ -1,0 +1,21 @@
+// What the theme leaves out for readers who use a keyboard or hear the page.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const summary of document.querySelectorAll(".bd-sidebar summary")) {
+    const link = summary.closest("li")?.querySelector("a");
+    summary.setAttribute("aria-label", `Pages under ${link?.textContent.trim() ?? "this one"}`);
+  }
+  // The parameters of a signature are no definitions.
+  for (const list of document.querySelectorAll("dt.sig dl")) {
+    list.setAttribute("role", "list");
+    list.querySelectorAll(":scope > dd").forEach((item) => item.setAttribute("role", "listitem"));
+  }
+  const wide = ".cell_output .text_html, .pst-scrollable-table-container, .bd-content pre, mjx-container[display]";
+  const reach = () => {
+    for (const box of document.querySelectorAll(wide)) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+      else if (box.tabIndex === 0) box.removeAttribute("tabindex");
+    }
+  };
+  window.addEventListener("load", reach);
+  window.addEventListener("resize", reach);
+});

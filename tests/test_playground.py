@@ -1,0 +1,242 @@
+"""The data of the playground page: what is written comes back, and what the page cannot show is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from data_gen import mnist
+from vnlib import paths, playground
+from vnlib.network import VectorNetwork, VNConfig
+
+ROOT = paths.SOURCE
+SHIPPED = ROOT / "book" / "_static" / "playground"
+PAGE = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
+
+
+def network(**options) -> VectorNetwork:
+    config = {"n_inputs": 12, "atoms": (5,), "sparsity": (0.1,)} | options
+    return VectorNetwork(VNConfig(**config), seed=0)
+
+
+def pictures(n: int = 4, shape: tuple[int, ...] = (3, 4)) -> np.ndarray:
+    return np.random.default_rng(0).integers(0, 256, (n, *shape)).astype(np.uint8)
+
+
+def export(one: VectorNetwork, images: np.ndarray, labels, folder, about: str = "learned by chance") -> list:
+    return playground.export(one, images, labels, folder, about=about)
+
+
+# --- There and back -------------------------------------------------------------------------------------------------
+
+
+def test_what_was_exported_comes_back(tmp_path):
+    images, original = pictures(), network()
+    written = export(original, images, [3, 1, 4, 1], tmp_path / "new" / "folder")
+    assert [path.name for path in written] == ["dictionary.js", "digits.js"]
+    assert sorted(path.name for path in written[0].parent.iterdir()) == ["dictionary.js", "digits.js"]
+    back, x, labels = playground.read(written[0].parent)
+    assert labels == [3, 1, 4, 1]
+    np.testing.assert_array_equal(x.numpy(), images.reshape(4, 12) / 255)
+    V, V_back = original.V[0].double(), back.V[0]
+    assert V_back.dtype == torch.float64
+    torch.testing.assert_close(V_back.norm(dim=0), torch.ones(5, dtype=torch.float64))
+    # Rounding moves an entry by half a step at most, and the new norm moves the atom by no more than that again.
+    half_step = V.abs().amax(0) / 254
+    assert bool(((V_back - V).norm(dim=0) <= 2 * 12**0.5 * half_step).all())
+
+
+def test_whole_numbers_of_steps_are_kept_exactly():
+    steps = np.array([[127, -5, 0], [2, -127, 64]], dtype=np.int8)
+    np.testing.assert_array_equal(playground.quantise(torch.tensor(steps.T) * 0.01), steps)
+
+
+def test_a_relative_sparsity_becomes_the_one_it_stands_for(tmp_path):
+    relative = network(relative_sparsity=True, nonnegative=True)
+    relative.input_scale.fill_(3.0)
+    export(relative, pictures(), range(4), tmp_path)
+    penalty = playground.read(tmp_path)[0].layers[0].penalty
+    assert type(penalty).__name__ == "NonNegativeL1"
+    assert penalty.sparsity == pytest.approx(0.3)
+
+
+def test_the_step_is_safe(tmp_path):
+    export(network(), pictures(), range(4), tmp_path)
+    V = playground.read(tmp_path)[0].V[0].numpy()
+    largest = np.linalg.norm(V, 2) ** 2
+    stored = float(re.search(r'"lipschitz": ([\d.]+)', (tmp_path / "dictionary.js").read_text())[1])
+    assert largest <= stored <= 1.001 * largest
+
+
+def test_a_second_export_writes_the_same_bytes(tmp_path):
+    for folder in ("a", "b", "a"):
+        export(network(), pictures(), range(4), tmp_path / folder)
+    for name in ("dictionary.js", "digits.js"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+# --- What is refused ------------------------------------------------------------------------------------------------
+
+
+def dead() -> VectorNetwork:
+    one = network()
+    one.V[0].data[:, 2] = 0
+    return one
+
+
+@pytest.mark.parametrize(
+    ("one", "images", "labels", "said"),
+    [
+        (network(atoms=(5, 4), interface=(3,), sparsity=(0.1, 0.1)), pictures(), range(4), r"one layer.*\(5, 4\)"),
+        (network(top_k=2), pictures(), range(4), "top_k=2"),
+        (network(penalty="l0"), pictures(), range(4), "'l0'"),
+        (dead(), pictures(), range(4), "zero columns, got one at 2"),
+        (network(), pictures() / 255, range(4), "uint8.*float64"),
+        (network(), pictures().tolist(), range(4), "uint8.*list"),
+        (network(), pictures().reshape(4, 12), range(4), r"\(n, height, width\)"),
+        (network(), pictures(0), range(0), "n >= 1"),
+        (network(), pictures(shape=(3, 5)), range(4), r"12 pixels.*\[3, 5\]"),
+        (network(), pictures(), range(3), "each of the 4 images, got 3"),
+    ],
+)
+def test_what_the_page_cannot_show_is_refused(one, images, labels, said, tmp_path):
+    with pytest.raises(ValueError, match=said):
+        export(one, images, labels, tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path):
+    (tmp_path / "dictionary.js").mkdir()  # cannot be replaced by a file
+    with pytest.raises(OSError):
+        export(network(), pictures(), range(4), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["dictionary.js"]
+
+
+@pytest.mark.parametrize("about", ["", " ", None])
+def test_the_page_must_be_able_to_say_which_model_it_is(about, tmp_path):
+    with pytest.raises(ValueError, match="about must say how"):
+        export(network(), pictures(), range(4), tmp_path, about=about)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["dictionary.js", "digits.js"])
+@pytest.mark.parametrize(
+    ("spoil", "error", "said"),
+    [
+        (lambda text: None, FileNotFoundError, "export it first"),
+        (lambda text: "hello", ValueError, "not a file of the playground"),
+        (lambda text: "globalThis.é", ValueError, "not plain text"),
+        (lambda text: text.replace('"format": 1', '"format": 2'), ValueError, "format 1"),
+        (lambda text: text[:-40], ValueError, "format 1"),
+        (lambda text: re.sub('"([A-Za-z0-9+/=]{8})', '"', text), ValueError, "damaged|format 1"),
+    ],
+)
+def test_files_of_another_kind_are_refused(name, spoil, error, said, tmp_path):
+    export(network(), pictures(), range(4), tmp_path)
+    path = tmp_path / name
+    text = spoil(path.read_text())
+    path.unlink() if text is None else path.write_text(text, encoding="utf-8")
+    with pytest.raises(error, match=said):
+        playground.read(tmp_path)
+
+
+# --- What is shipped ------------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_data_are_small_and_whole():
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 500_000
+    shipped, x, labels = playground.read(SHIPPED)
+    assert shipped.config.atoms == (256,) and shipped.config.nonnegative and x.shape == (12, 784)
+    assert set(labels) == set(range(10))
+    settled = shipped.settle(x)
+    assert bool(settled.converged.all())
+    missed = (x - shipped.reconstruct(settled)).square().sum() / x.square().sum()
+    active = (settled.codes[0] != 0).sum(1)
+    assert missed < 0.25 and active.max() < 40, "a picture of a digit by few atoms"
+
+
+@pytest.fixture(scope="module")
+def shipped() -> tuple[VectorNetwork, torch.Tensor]:
+    return playground.read(SHIPPED)[:2]
+
+
+def explained(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+    """Per picture, one minus the residual's sum of squares over the picture's."""
+    return 1 - (x - drawn).square().sum(1) / x.square().sum(1)
+
+
+def span(values: torch.Tensor, percent: bool = False) -> str:
+    low, high = (100 * values if percent else values).aminmax()
+    return f"{low:.0f} to {high:.0f}{' %' * percent}"
+
+
+def on_the_page(text: str) -> bool:
+    return text in " ".join(PAGE.split())
+
+
+def test_the_page_says_what_digits_and_sums_take(shipped):
+    network, x = shipped
+    alone = network.settle(x)
+    active = (alone.codes[0] != 0).sum(1)
+    share = explained(x, network.reconstruct(alone))
+    assert on_the_page(f"take {span(active)} of the 256 atoms, which explain {span(share, percent=True)}")
+    first, second = np.triu_indices(10, 1)
+    pairs = (network.settle(x[first] + x[second]).codes[0] != 0).sum(1)
+    assert on_the_page(f"One list of atoms composes both: {span(pairs)} for a pair")
+
+
+def test_the_page_says_what_negative_coefficients_are_for(shipped):
+    network, x = shipped
+    first, second = np.triu_indices(10, 1)
+    x = x[first] - x[second]
+    said = []
+    for nonnegative in (False, True):
+        one = playground.playground_network(
+            network.V[0], sparsity=network.layers[0].penalty.sparsity, nonnegative=nonnegative
+        )
+        said.append(span(explained(x, one.reconstruct(one.settle(x))), percent=True))
+    assert on_the_page("With them a difference is explained to {}, without them to {}".format(*said))
+
+
+@pytest.mark.parametrize("seen", [np.arange(784) % 28 >= 14, np.arange(784) < 392], ids=["right", "top"])
+def test_a_hidden_half_is_guessed_by_half(seen, shipped):
+    network, x = shipped
+    seen = torch.tensor(seen)
+    drawn = network.reconstruct(network.settle(x, mask=seen.double().expand(len(x), 784)))
+    guessed = explained(x[:, ~seen], drawn[:, ~seen])
+    whole = 1 - (x - drawn)[:, ~seen].square().sum() / x[:, ~seen].square().sum()
+    assert on_the_page("gets about half of its sum of squares right") and 0.45 < whole < 0.55
+    assert on_the_page("for some digits nearly all and for some little")
+    assert guessed.max() > 0.85 and 0 < guessed.min() < 0.2
+
+
+def about(folder: Path) -> str:
+    return json.loads(re.search(r"= (.*);", (folder / "dictionary.js").read_text())[1])["about"]
+
+
+def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
+    """As they stand there, with fewer images and updates, on scikit-learn's digits where there is no MNIST."""
+    lines = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
+    for whole, part in {
+        "n, steps, seed = 20_000, 300, 0": "n, steps, seed = 300, 1, 0",
+        '"train", n=n': '"train", n=n, allow_fallback=True',
+        '"test"': '"test", allow_fallback=True',
+        "(256,)": "(8,)",
+    }.items():
+        assert whole in lines
+        lines = lines.replace(whole, part)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(lines, "playground.md", "exec"), {})
+    folder = tmp_path / "book" / "_static" / "playground"
+    made, x, labels = playground.read(folder)
+    assert made.config.atoms == (8,) and made.config.nonnegative
+    assert labels == [*range(10), 1, 8] and x.shape == (12, 784)
+    assert "300 digits" in about(folder) and "1 updates" in about(folder) and "seed 0" in about(folder)
+    assert about(folder) == about(SHIPPED).replace("20,000", "300").replace("300 updates", "1 updates")
+    if not mnist.load("test", n=1, allow_fallback=True).attrs["fallback"]:
+        torch.testing.assert_close(x, playground.read(SHIPPED)[1], rtol=0, atol=0)

@@ -1,0 +1,69 @@
+"""The public home: what `vnbook home` writes, and where the buttons lead."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+import yaml
+
+from vnlib import book, home, source
+
+URL = "https://github.com/someone/some.book"
+
+
+def cells(project) -> list:
+    return nbformat.read(project / "chapters" / "tiny.ipynb", as_version=4).cells
+
+
+def test_without_a_home_there_are_no_buttons(project):
+    assert home.repository() == {"url": "", "branch": "main"}
+    assert home.actions("tiny", home.repository()) == ""
+
+
+@pytest.mark.parametrize("given", [URL, f"{URL}/", f"{URL}.git"])
+def test_the_home_is_named_in_the_settings_with_its_buttons(project, vnbook, given):
+    assert vnbook("home", given).code == 0
+    assert home.repository() == {"url": URL, "branch": "main"}
+    html = yaml.safe_load((project / "_config.yml").read_text())["html"]
+    assert html == {"use_repository_button": True, "use_issues_button": True}
+
+
+@pytest.mark.parametrize("given", ["", "someone/book", "http://github.com/a/b", "https://github.com/a", f"{URL}/x"])
+def test_other_addresses_are_refused_and_nothing_is_written(project, vnbook, given):
+    before = {path: path.read_bytes() for path in project.rglob("*.*") if path.is_file()}
+    said = vnbook("home", given)
+    assert said.code == 1 and f"url must be like https://github.com/OWNER/NAME, got {given!r}" in said.err
+    assert before == {path: path.read_bytes() for path in project.rglob("*.*") if path.is_file()}
+
+
+def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(project):
+    before, sources = source.hash_of(project / "chapters" / "tiny.ipynb", project), [c.source for c in cells(project)]
+    for url in ("https://github.com/first/place", URL):
+        home.move_in(url)
+    now = cells(project)
+    assert [c.source for c in now if home.TAG not in c.metadata.tags] == sources
+    (install,) = (c for c in now if home.TAG in c.metadata.tags)
+    assert now.index(install) == 1, "after the parameters, before all that imports"
+    assert f"git clone -q --depth 1 {URL} " in install.source and "first/place" not in install.source
+    assert 'if importlib.util.find_spec("vnlib") is None:' in install.source and "remove-cell" in install.metadata.tags
+    nbformat.validate(nbformat.read(project / "chapters" / "tiny.ipynb", as_version=4))
+    assert source.hash_of(project / "chapters" / "tiny.ipynb", project) == before
+
+
+def test_a_chapter_with_the_cell_runs_and_installs_nothing(project, vnbook):
+    home.move_in(URL)
+    assert vnbook("run", "tiny", "--quiet").code == 0
+    executed = nbformat.read(project / "results" / "executed" / "smoke" / "tiny.ipynb", as_version=4)
+    (install,) = (c for c in executed.cells if home.TAG in c.metadata.tags)
+    assert install.execution_count and not install.outputs and not (project / "the-book").exists()
+
+
+def test_actions_lead_to_the_chapter_as_it_is_in_the_repository(project, tmp_path):
+    line = home.actions("tiny", {"url": URL, "branch": "next"})
+    assert f"({URL}/edit/next/chapters/tiny.ipynb)" in line and f"({URL}/issues/new?title=tiny%3A%20)" in line
+    assert "(https://mybinder.org/v2/gh/someone/some.book/next?labpath=chapters%2Ftiny.ipynb)" in line
+    assert "(https://colab.research.google.com/github/someone/some.book/blob/next/chapters/tiny.ipynb)" in line
+    page = tmp_path / "page.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(t) for t in ("# Title", "end")]), page)
+    book.finish(page, line)
+    assert [c.source for c in nbformat.read(page, as_version=4).cells] == ["# Title", line, "end"]

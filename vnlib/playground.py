@@ -1,0 +1,152 @@
+"""The data of the playground page: a dictionary of one layer and some images as small scripts, and back.
+
+A page opened from a disk may not fetch files, but it may load scripts; so each file is one assignment of JSON to a
+global name, with arrays of bytes in base64. An atom is stored as int8, its largest entry as 127. No scale is stored:
+atoms have unit norm, and whoever reads the file, in Python or in the browser, divides by the norm again. The page
+itself shows the lines that make its files.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int8, UInt8
+from torch import Tensor
+
+from vnlib import checks
+from vnlib.layer import hessian, lipschitz
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.settle import SettleConfig
+
+FORMAT = 1
+FILES = {"dictionary": "vnDictionary", "digits": "vnDigits"}  # <name>.js sets this global name
+SETTLE = SettleConfig(method="restart", criterion="gap", tol=1e-12, max_sweeps=20_000)  # as settle.js does
+
+
+def quantise(V: Float[Tensor, "d atoms"]) -> Int8[np.ndarray, "atoms d"]:
+    """One row per atom, each scaled so that its largest entry is 127. Raises ValueError for an atom that is zero."""
+    checks.finite("V", V)
+    atoms = V.detach().cpu().double().numpy().T
+    largest = np.abs(atoms).max(1, keepdims=True)
+    if not largest.all():
+        raise ValueError(f"V must have no zero columns, got one at {int(np.argmin(largest))}")
+    return np.rint(127 * atoms / largest).astype(np.int8)
+
+
+def restore(atoms: Int8[np.ndarray, "atoms d"]) -> Float[Tensor, "d atoms"]:
+    """The dictionary that quantised atoms stand for: float64, columns of unit norm."""
+    V = torch.tensor(atoms.T, dtype=torch.float64)
+    return V / V.norm(dim=0)
+
+
+def export(
+    network: VectorNetwork,
+    images: UInt8[np.ndarray, "n height width"],
+    labels: Sequence[int],
+    folder: str | Path,
+    *,
+    about: str,
+) -> list[Path]:
+    """Write `dictionary.js` and `digits.js` into a folder, which is made if it is missing; returns their paths.
+
+    network: one layer with an l1 penalty and no cap. images: 0 is paper, 255 full ink, which is 1 for the network.
+    labels: what each shows. about: how the network was made, which the page tells the reader: "learned from ...".
+    Raises ValueError for a network or images that the page cannot show; nothing is written then.
+    """
+    config = network.config
+    if len(config.atoms) != 1 or config.penalty != "l1" or config.top_k is not None:
+        raise ValueError(
+            "network must have one layer with penalty 'l1' and no top_k, "
+            f"got atoms={config.atoms}, penalty={config.penalty!r}, top_k={config.top_k}"
+        )
+    if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.ndim != 3 or not len(images):
+        found = f"{images.dtype} {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+        raise ValueError(f"images must be a uint8 array (n, height, width), n >= 1, got {found}")
+    size = [int(n) for n in images.shape[1:]]
+    if size[0] * size[1] != config.n_inputs:
+        raise ValueError(f"images must have {config.n_inputs} pixels, as many as the network's inputs, got {size}")
+    labels = [int(label) for label in labels]
+    if len(labels) != len(images):
+        raise ValueError(f"labels must name each of the {len(images)} images, got {len(labels)} labels")
+    if not isinstance(about, str) or not about.strip():
+        raise ValueError(f"about must say how the network was made, got {about!r}")
+    atoms = quantise(network.V[0])
+    layer = playground_network(restore(atoms), sparsity=network.layers[0].penalty.sparsity).layers[0]
+    dictionary = {
+        "format": FORMAT,
+        "size": size,
+        "atoms": len(atoms),
+        "about": about,
+        "sparsity": layer.penalty.sparsity,
+        "nonnegative": config.nonnegative,
+        "lipschitz": lipschitz(hessian(layer)),
+        "int8": _text(atoms),
+    }
+    digits = {"format": FORMAT, "labels": labels, "uint8": _text(images)}
+    return [_write(Path(folder), name, value) for name, value in (("dictionary", dictionary), ("digits", digits))]
+
+
+def read(folder: str | Path) -> tuple[VectorNetwork, Float[Tensor, "n d"], list[int]]:
+    """The network, the images and their labels that `export` wrote, as the page has them: in float64, atoms quantised.
+
+    Raises FileNotFoundError, and ValueError for files of another kind.
+    """
+    folder = Path(folder)
+    dictionary, digits = _parsed(folder / "dictionary.js"), _parsed(folder / "digits.js")
+    try:
+        atoms = np.frombuffer(base64.b64decode(dictionary["int8"]), np.int8).reshape(dictionary["atoms"], -1)
+        images = np.frombuffer(base64.b64decode(digits["uint8"]), np.uint8).reshape(len(digits["labels"]), -1)
+        known = {name: dictionary[name] for name in ("sparsity", "nonnegative")}
+        network = playground_network(restore(atoms), **known)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder} holds damaged playground files ({error}); export them again") from error
+    return network, torch.tensor(images / 255), digits["labels"]
+
+
+def playground_network(V: Float[Tensor, "d atoms"], *, sparsity: float, nonnegative: bool = False) -> VectorNetwork:
+    """A network of one layer with this dictionary and an absolute lambda, which settles to a tiny duality gap."""
+    d, K = V.shape
+    config = VNConfig(n_inputs=d, atoms=(K,), sparsity=(sparsity,), nonnegative=nonnegative, settle=SETTLE)
+    network = VectorNetwork(config, seed=0).double()
+    network.V[0].data.copy_(V)
+    return network
+
+
+def _text(array: np.ndarray) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def _write(folder: Path, name: str, value: Mapping) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.js"
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(f"globalThis.{FILES[name]} = {json.dumps(value)};\n", encoding="ascii", newline="\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _parsed(path: Path) -> dict:
+    start, end = f"globalThis.{FILES[path.stem]} = ", ";\n"
+    try:
+        text = path.read_text(encoding="ascii")
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"there is no file {path}; export it first") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a file of the playground: it is not plain text") from error
+    try:
+        value = json.loads(text.removeprefix(start).removesuffix(end))
+        known = text.startswith(start) and value["format"] == FORMAT
+    except (TypeError, KeyError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(f"{path} is not a file of the playground in format {FORMAT}")
+    return value

@@ -1,0 +1,64 @@
+"""What a reader downloads: the weight of every page of the built book."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+PLACE = '<div id="vn-weights"></div>'
+"""Stands in a page where its table is wanted."""
+
+
+class _Loaded(HTMLParser):
+    """The addresses that a page loads by itself: pictures, scripts and style sheets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        named = dict(attrs)
+        style = tag == "link" and "stylesheet" in (named.get("rel") or "")
+        address = named.get("src") or (named.get("href") if style else None)
+        if address and not urlsplit(address).scheme and not urlsplit(address).netloc:
+            self.addresses.add(unquote(urlsplit(address).path))
+
+
+def loaded(page: Path) -> dict[Path, int]:
+    """The files that a page loads from its own site, itself among them, and their sizes in bytes."""
+    parser = _Loaded()
+    parser.feed(page.read_text(encoding="utf-8"))
+    files = {page, *(Path(os.path.normpath(page.parent / address)) for address in parser.addresses)}
+    return {file: file.stat().st_size for file in files if file.is_file()}
+
+
+def weigh(site: Path) -> tuple[dict[str, int], int]:
+    """Bytes of each page (by its path in `site`), largest first, and of what most of them share, which loads once."""
+    pages = {page: loaded(page) for page in sorted(site.rglob("*.html")) if "_static" not in page.parts}
+    pages = {page: files for page, files in pages.items() if len(files) > 1}  # not those that only forward
+    uses = Counter(file for files in pages.values() for file in files)
+    shared = {file: file.stat().st_size for file, many in uses.items() if many > len(pages) / 2}
+    own = {
+        page.relative_to(site).as_posix(): sum(size for file, size in files.items() if file not in shared)
+        for page, files in pages.items()
+    }
+    return dict(sorted(own.items(), key=lambda one: -one[1])), sum(shared.values())
+
+
+def write_table(site: Path, page: Path) -> None:
+    """Put the table into a built page, where it has `PLACE`; nothing where it has none, or was not built."""
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    if PLACE not in text:
+        return
+    own, shared = weigh(site)
+    rows = [f"<tr><td>{escape(name)}</td><td>{size / 1e6:.2f}</td></tr>" for name, size in own.items()]
+    rows.append(f"<tr><td>what most pages share, loaded once</td><td>{shared / 1e6:.2f}</td></tr>")
+    head = "<thead><tr><th>page</th><th>weight [MB]</th></tr></thead>"
+    table = f'<table class="table vn-weights">{head}<tbody>{"".join(rows)}</tbody></table>'
+    draft = page.with_name(f".{page.name}.tmp")
+    draft.write_text(text.replace(PLACE, table), encoding="utf-8")
+    os.replace(draft, page)
