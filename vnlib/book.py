@@ -154,8 +154,8 @@ def _clear(folder: Path) -> None:
 def finish(path: Path, actions: str = "") -> None:
     """Make an executed notebook fit for the page: code collapsed, named figures also saved as files of their own.
 
-    A small PNG is for the cards of other pages, PDF and SVG are for download: the links under the figure name them. actions: a line of
-    Markdown to go below the first cell.
+    A small PNG is for the cards of other pages, PDF and SVG are for download: the links under the figure name them.
+    actions: a line of Markdown to go below the first cell.
     """
     notebook = nbformat.read(path, as_version=4)
     label = None

@@ -26,7 +26,8 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
     """What the files of a chapter say, as JSON values, or {"missing": reason}.
 
     runs; seconds, by the clock and summed over runs, each of which has one thread; bytes on disk; date of the newest
-    run; weights: bytes of the weights of all trained models, seed by seed, -1 where the chapter does not say them.
+    run; weights: bytes of the weights of all models, seed by seed, -1 where the chapter does not say them;
+    tuning_weights: of the models in its parts, which were only tried.
     """
     try:
         found = [(path, store.read(path)) for path in files(folder, chapter)]
@@ -37,7 +38,8 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
             "seconds": round(sum(float(ds["run_wall_time"].sum()) for _, ds in found), 3),
             "bytes": sum(path.stat().st_size for path, _ in found),
             "date": max(str(ds.attrs["date"]) for _, ds in found),
-            "weights": sum(weights(ds) for _, ds in found) if weights(found[0][1]) >= 0 else -1.0,
+            "weights": weights(found[0][1]),
+            "tuning_weights": sum(max(weights(ds), 0.0) for _, ds in found[1:]),
         }
     except (store.StoreError, KeyError, OSError) as error:
         return {"missing": f"{chapter}: {error}".splitlines()[0][:200]}

@@ -34,7 +34,7 @@ def test_all_parts_of_a_chapter_count_and_other_tasks_do_not(tmp_path):
     assert said["runs"] == 8 and said["seconds"] == 2 * (1 + 3 + 5 + 0.5)
     assert said["bytes"] == sum((tmp_path / f"{name}.nc").stat().st_size for name in ("one", "one.tuning"))
     assert said["date"].startswith("2026-02-03")
-    assert said["weights"] == 2 * 2 * 4 * (10 + 20)
+    assert said["weights"] == said["tuning_weights"] == 2 * 4 * (10 + 20)
     json.dumps(said)
 
 

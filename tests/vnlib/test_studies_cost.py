@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from vnlib import store
 from vnlib.studies import cost
 
 SMALL = {"updates": 1, "sweeps": 3}
@@ -88,6 +89,21 @@ def test_scaling_returns_what_it_promises_and_counts_the_same_twice():
     assert one["operations"].sel(task="update").notnull().all()
     assert one["weights"].values.tolist() == [16 * 32, 32 * 32]
     assert one["device_peak"].isnull().all()
+
+
+def test_axes_of_different_length_fit_into_one_file(tmp_path):
+    sizes = {"d": [16, 24, 32], "depth": [1, 2]}
+
+    def run(axes, settings, workdir):
+        base = {"d": 16, "K": 16, "B": 4, "depth": 1}
+        return cost.scaling(axes["vary"], sizes[axes["vary"]], base, seed=0, repeats=1, **SMALL)
+
+    path = tmp_path / "cost.nc"
+    merged = store.grid(
+        run, {"vary": list(sizes)}, path=path, settings=lambda axes: {}, title="t", progress=False
+    ).dataset
+    assert merged["size"].sel(vary="d").values.tolist() == [16, 24, 32]
+    assert np.array_equal(merged["size"].sel(vary="depth"), [1, 2, np.nan], equal_nan=True)
 
 
 def test_only_one_layer_is_settled_by_coordinates():

@@ -241,5 +241,5 @@ def scaling(
             "time_exponent": ("task", [exponent(sizes, row) for row in middle], units),
             "operations_exponent": ("task", [exponent(sizes, row) for row in counted], units),
         },
-        {"task": list(TASKS)},
+        {"task": list(TASKS), "place": range(len(sizes))},
     )  # fmt: skip

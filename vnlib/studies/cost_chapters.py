@@ -97,8 +97,8 @@ def largest(measured: xr.Dataset) -> dict[str, float]:
 
 
 NUMBERS = {
-    "runs": "1", "seconds": "s", "bytes": "B", "weights": "B", "peak": "B", "own": "B", "checkpoints": "B",
-    "device_peak": "B", "runs_measured": "1", "finished": "1",
+    "runs": "1", "seconds": "s", "bytes": "B", "weights": "B", "tuning_weights": "B", "peak": "B", "own": "B",
+    "checkpoints": "B", "device_peak": "B", "runs_measured": "1", "finished": "1",
 }  # fmt: skip
 
 

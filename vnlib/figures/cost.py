@@ -1,0 +1,131 @@
+"""What it costs: growth with the sizes of a problem, against a feed-forward pass, and the account of the chapters.
+
+`scaling` (vary, seed, task, place, repeat) as `studies.cost.scaling` makes it, `results` (chapter) as
+`studies.cost_chapters.account` does.
+"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+
+from vnlib.figures.style import PALETTE
+
+# Label, colour, marker.
+TASKS = {
+    "settle": ("settle to a gap of 0.001, line search", PALETTE[0], "o"),
+    "coordinates": ("the same, coordinate descent", PALETTE[9], "v"),
+    "sweep": ("one sweep of many", PALETTE[2], "."),
+    "update": ("learning: one local update", PALETTE[1], "D"),
+    "forward": ("feed-forward: one pass", PALETTE[7], "s"),
+    "backward": ("feed-forward: one update", PALETTE[3], "^"),
+}
+AXES = {
+    "d": "d, numbers per input",
+    "K": "K, atoms per layer",
+    "B": "B, samples per batch",
+    "depth": "layers",
+}
+
+
+def axes_of(scaling: xr.Dataset) -> list[str]:
+    """What was varied, in the order of the page."""
+    return [name for name in AXES if name in scaling["vary"].values]
+
+
+def line(scaling: xr.Dataset, vary: str, values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes (n) and values (n, seed) along one axis, without places that it does not have."""
+    sizes = scaling["size"].sel(vary=vary).max("seed").values
+    there = np.isfinite(sizes)
+    return sizes[there], values.sel(vary=vary).transpose("place", "seed").values[there]
+
+
+def typical(scaling: xr.Dataset) -> xr.DataArray:
+    """Median time over repeats (vary, seed, task, place)."""
+    return scaling["time"].median("repeat")
+
+
+def growth(scaling: xr.Dataset) -> plt.Figure:
+    """Operations (above) and time (below) of every task; points: seeds, lines: their medians."""
+    wanted = axes_of(scaling)
+    fig, axes = plt.subplots(2, len(wanted), figsize=(2.55 * len(wanted), 5.4), sharey="row", squeeze=False)
+    rows = ((scaling["operations"], "operations per batch"), (typical(scaling), "time per batch, s"))
+    for row, (values, name) in zip(axes, rows, strict=True):
+        for ax, vary in zip(row, wanted, strict=True):
+            for task, (label, color, marker) in TASKS.items():
+                sizes, found = line(scaling, vary, values.sel(task=task))
+                if not np.isfinite(found).any():
+                    continue
+                ax.plot(sizes, np.median(found, axis=1), "-", color=color, lw=1)
+                for seed in found.T:
+                    ax.plot(sizes, seed, marker, color=color, ms=4, label=label)
+                    label = None
+            _logarithmic(ax, sizes)
+            ax.set_xlabel(AXES[vary])
+        row[0].set_ylabel(name)
+    handles, labels = axes[1, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncol=3, fontsize=8.5)
+    return fig
+
+
+def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
+    ax.set(xscale="log", yscale="log")
+    ax.set_xticks(sizes, [f"{size:g}" for size in sizes], fontsize=7.5)
+    ax.minorticks_off()
+    ax.grid(color="0.93")
+
+
+def ratio(scaling: xr.Dataset, what: str, over: str) -> dict[str, xr.DataArray]:
+    """How many times one task costs another: "time" of each repeat (they took turns), and "operations"."""
+    return {name: scaling[name].sel(task=what) / scaling[name].sel(task=over) for name in ("time", "operations")}
+
+
+PAIRS = (("settle", "forward", "settle / forward pass"), ("update", "backward", "local update / backpropagation"))
+
+
+def slowdown(scaling: xr.Dataset) -> plt.Figure:
+    """How many times a settle costs a forward pass, and a local update one by backpropagation."""
+    wanted = axes_of(scaling)
+    fig, axes = plt.subplots(2, len(wanted), figsize=(2.55 * len(wanted), 4.8), sharey="row", squeeze=False)
+    for row, (what, over, name) in zip(axes, PAIRS, strict=True):
+        found = ratio(scaling, what, over)
+        for ax, vary in zip(row, wanted, strict=True):
+            middle = found["time"].median("repeat")
+            sizes, times = line(scaling, vary, middle)
+            _, low = line(scaling, vary, found["time"].min("repeat"))
+            _, high = line(scaling, vary, found["time"].max("repeat"))
+            _, counts = line(scaling, vary, found["operations"])
+            ax.vlines(sizes, low.min(axis=1), high.max(axis=1), color=PALETTE[0], lw=1, alpha=0.6)
+            ax.plot(sizes, np.median(times, axis=1), "o-", color=PALETTE[0], ms=5, label="time")
+            ax.plot(sizes, np.median(counts, axis=1), "s--", color=PALETTE[1], ms=4, label="operations")
+            _logarithmic(ax, sizes)
+            ax.axhline(1, color="0.5", ls=":", lw=1)
+            ax.set_xlabel(AXES[vary])
+        row[0].set_ylabel(name, fontsize=8.5)
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside lower center", ncol=2)
+    return fig
+
+
+def account(results: xr.Dataset) -> plt.Figure:
+    """Core-minutes, the largest measured process, and disk, chapter by chapter; what is not known has no point."""
+    names = [str(name) for name in results["chapter"].values]
+    panels = (
+        ("seconds", 60, "core-minutes, all runs"),
+        ("peak", 1e6, "largest process, MB"),
+        ("bytes", 1e6, "results on disk, MB"),
+    )
+    fig, axes = plt.subplots(1, 3, figsize=(9.8, 0.24 * len(names) + 1.2), sharey=True)
+    for ax, (name, unit, label) in zip(axes, panels, strict=True):
+        values = results[name].values / unit
+        early = results["finished"].values == 0 if name == "peak" else np.zeros(len(names), bool)
+        for row, (value, hollow) in enumerate(zip(values, early, strict=True)):
+            ax.plot(value, row, "o", mec=PALETTE[0], mfc="none" if hollow else PALETTE[0], ms=6)
+        ax.set(xscale="log", ylim=(len(names) - 0.5, -0.5), xlabel=label)
+        ax.grid(color="0.93")
+    program = (results["peak"] - results["own"]).median() / 1e6
+    if np.isfinite(program):
+        axes[1].axvline(float(program), color="0.5", ls=":", lw=1)
+    axes[0].set_yticks(range(len(names)), names, fontsize=8)
+    return fig

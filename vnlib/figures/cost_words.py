@@ -1,0 +1,222 @@
+"""What it costs, in words and tables; everything said is computed from the results.
+
+`results`, `scaling` as in `figures.cost`; `measured` (chapter, run) as `studies.cost_chapters.measure` returns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from vnlib.figures.cost import AXES, TASKS, axes_of, line, ratio
+
+
+def spread(values: np.ndarray, text: str = "{:.2f}") -> str:
+    """Median [lowest, highest] of what is known; one number where they read the same; "" for nothing."""
+    one = np.asarray(values, float)
+    one = one[np.isfinite(one)]
+    if not one.size:
+        return ""
+    middle, low, high = (text.format(v + 0.0) for v in (np.median(one), one.min(), one.max()))
+    return middle if low == high else f"{middle} [{low}, {high}]"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """a, b and c."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "none"
+
+
+def duration(seconds: float) -> str:
+    """Hours from 100 minutes on, minutes from 100 seconds on."""
+    if seconds >= 6000:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
+
+
+def size(number: float) -> str:
+    """Bytes in units of 1000."""
+    for unit, name in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if number >= unit:
+            return f"{number / unit:.3g} {name}"
+    return f"{number:.0f} B"
+
+
+def summary(results: xr.Dataset, scaling: xr.Dataset) -> str:
+    """The page in four sentences."""
+    lines = []
+    known = results.where(results["bytes"].notnull(), drop=True)
+    if known.sizes["chapter"]:
+        lines.append(
+            f"**Everything.** The stored results of {known.sizes['chapter']} chapters took "
+            f"{duration(float(known['seconds'].sum()))} of one core, {int(known['runs'].sum())} runs in all, and "
+            f"{size(float(known['bytes'].sum()))} on disk."
+        )
+    seen = results.where(results["peak"].notnull(), drop=True)
+    if seen.sizes["chapter"]:
+        worst = seen["chapter"].values[int(seen["peak"].values.argmax())]
+        lines.append(
+            f"**Memory.** The largest process measured was one of `{worst}`: {size(float(seen['peak'].max()))}, of "
+            f"which {size(float((seen['peak'] - seen['own']).max()))} are Python and its libraries. {gpu(results)}"
+        )
+    for what, over, said in (
+        ("settle", "forward", "A settle takes {time} times as long as a feed-forward pass with as many weights"),
+        ("update", "backward", "A local update takes {time} times as long as one by backpropagation"),
+    ):
+        found = ratio(scaling, what, over)
+        times = spread(found["time"].median("repeat").values.ravel(), "{:.0f}")
+        counts = spread(found["operations"].values.ravel(), "{:.0f}")
+        head = "Inference" if what == "settle" else "Learning"
+        lines.append(
+            f"**{head}.** {said.format(time=times)}, and {counts} times as many operations (median [lowest, highest] "
+            "over all sizes and seeds)."
+        )
+    return "\n\n".join(lines)
+
+
+def gpu(results: xr.Dataset) -> str:
+    """What is known of a GPU's memory."""
+    most = float(results["device_peak"].max())
+    if np.isfinite(most):
+        return f"Tensors held at most {size(most)} on a GPU."
+    own = float(results["own"].max())
+    bound = f": at most {size(own)} of data would have had to lie on one" if np.isfinite(own) else ""
+    return f"No GPU was used, so that its memory is only bounded{bound}; time on a GPU is not testable here."
+
+
+def exponents(scaling: xr.Dataset) -> pd.DataFrame:
+    """Fitted exponents of operations and time by task and axis: median [lowest, highest] over seeds."""
+    rows = {}
+    for task, (name, *_) in TASKS.items():
+        for of, label in (("operations", "operations"), ("time", "time")):
+            found = scaling[f"{of}_exponent"].sel(task=task)
+            if bool(found.notnull().any()):
+                rows[name, label] = {AXES[v]: spread(found.sel(vary=v).values) for v in axes_of(scaling)}
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    frame.index.names = ["", "exponent of"]
+    return frame
+
+
+def needed(scaling: xr.Dataset) -> str:
+    """How the number of sweeps to the gap changes along each axis."""
+    said = []
+    for vary in axes_of(scaling):
+        sizes, found = line(scaling, vary, scaling["needed"])
+        first, last = (f"{np.median(found[at]):.0f}" for at in (0, -1))
+        said.append(f"from {first} to {last} as {AXES[vary].split(',')[0]} goes from {sizes[0]:g} to {sizes[-1]:g}")
+    return f"Sweeps to the gap, mean over samples and median over seeds, go {listed(said)}."
+
+
+def ratios(scaling: xr.Dataset) -> pd.DataFrame:
+    """Both ratios at the smallest and the largest size of every axis, and the spread of single repeats."""
+    rows = {}
+    for vary in axes_of(scaling):
+        for what, over, name in (("settle", "forward", "settle / pass"), ("update", "backward", "update / backprop")):
+            found = ratio(scaling, what, over)
+            sizes, times = line(scaling, vary, found["time"].median("repeat"))
+            _, low = line(scaling, vary, found["time"].min("repeat"))
+            _, high = line(scaling, vary, found["time"].max("repeat"))
+            _, counts = line(scaling, vary, found["operations"])
+            for at in (0, -1):
+                rows[AXES[vary], f"{sizes[at]:g}", name] = {
+                    "operations": spread(counts[at], "{:.1f}"),
+                    "time": spread(times[at], "{:.1f}"),
+                    "single repeats": f"{low[at].min():.1f} to {high[at].max():.1f}",
+                }
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    frame.index.names = ["varied", "value", "ratio"]
+    return frame
+
+
+def weights(scaling: xr.Dataset) -> str:
+    """How well the numbers of weights of both networks agree."""
+    off = float(abs(scaling["other_weights"] / scaling["weights"] - 1).max())
+    return f"The two networks differ by at most {off:.1%} in their number of weights."
+
+
+def chapters(results: xr.Dataset) -> pd.DataFrame:
+    """The account, chapter by chapter, and its sum."""
+    rows = {}
+    for name in results["chapter"].values:
+        one = {key: float(results[key].sel(chapter=name)) for key in
+               ("runs", "seconds", "bytes", "weights", "peak", "own", "checkpoints", "finished")}  # fmt: skip
+        early = ", stopped early" if one["finished"] == 0 else ""
+        rows[str(name)] = {
+            "runs": _known(one["runs"], "{:.0f}".format),
+            "core time": _known(one["seconds"], duration),
+            "results": _known(one["bytes"], size),
+            "weights": _known(one["weights"], size),
+            "largest process": f"{_known(one['peak'], size)}{early}",
+            "of which data": _known(one["own"], size),
+            "checkpoints": _known(one["checkpoints"], size),
+        }
+    total = {key: float(results[key].sum()) for key in ("runs", "seconds", "bytes", "weights")}
+    rows["all"] = {
+        "runs": f"{total['runs']:.0f}", "core time": duration(total["seconds"]), "results": size(total["bytes"]),
+        "weights": size(total["weights"]), "largest process": _known(float(results["peak"].max()), size),
+        "of which data": _known(float(results["own"].max()), size),
+        "checkpoints": _known(float(results["checkpoints"].max()), size),
+    }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("chapter")
+
+
+def _known(value: float, write) -> str:
+    return write(value) if np.isfinite(value) else ""
+
+
+def lacking(results: xr.Dataset, measured: xr.Dataset) -> str:
+    """Chapters without results, without measured runs, and measured runs that ended early, with the reasons."""
+    said = []
+    absent = [str(name) for name, why in zip(results["chapter"].values, results["missing"].values, strict=True) if why]
+    if absent:
+        said.append(f"No stored results of {listed([f'`{name}`' for name in absent])}: their cost is not in the sums.")
+    there = results["bytes"].notnull() & results["peak"].isnull()
+    if bool(there.any()):
+        names = [f"`{name}`" for name in results["chapter"].values[there.values]]
+        said.append(f"Not measured: runs of {listed(names)}.")
+    early = []
+    for name in measured["chapter"].values:
+        one = measured.sel(chapter=name)
+        if str(one["why"].item()):
+            early.append(f"`{name}` ({str(one['why'].item()).split(': ', 1)[-1]})")
+    if early:
+        said.append(f"Ended before all was done, so that more memory might have been needed: {listed(early)}.")
+    return " ".join(said) or "All chapters have results, and of each the largest runs were measured to their end."
+
+
+def runs(measured: xr.Dataset) -> pd.DataFrame:
+    """Every measured run."""
+    rows = {}
+    for name in measured["chapter"].values:
+        one = measured.sel(chapter=name)
+        for at in range(one.sizes["run"]):
+            run = one.isel(run=at)
+            if np.isfinite(float(run["peak"])):
+                rows[str(name), str(run["label"].item()).split(": ", 1)[-1]] = {
+                    "at its peak": size(float(run["peak"])),
+                    "program": size(float(run["program"])),
+                    "processor": f"{float(run['cpu']):.1f} s",
+                    "to its end": "yes" if float(run["done"]) else "no",
+                }
+    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["at its peak", "program", "processor", "to its end"])
+    if rows:
+        frame.index = pd.MultiIndex.from_tuples(rows, names=["chapter", "run"])
+    return frame
+
+
+def models(found: xr.Dataset) -> pd.DataFrame:
+    """Every model of every chapter, as `costs.table` gives them: runs, time of all and of a typical one, weights."""
+    rows = [
+        {
+            "chapter": str(chapter), "model": str(model), "runs": f"{runs:.0f}", "all runs": duration(total),
+            "a run": f"{middle:.3g} s", "weights": "" if np.isnan(many) else f"{many:.0f}",
+        }
+        for chapter, model, runs, total, middle, many in zip(
+            found["chapter"].values, found["model"].values, found["runs"].values, found["seconds"].values,
+            found["median"].values, found["weights"].values, strict=True,
+        )
+    ]  # fmt: skip
+    columns = ["chapter", "model", "runs", "all runs", "a run", "weights"]
+    return pd.DataFrame(rows, columns=columns).set_index(["chapter", "model"])
