@@ -178,6 +178,11 @@ def test_only_the_runs_wanted_are_computed_and_the_first_of_other_axes(tmp_path,
     json.dumps(said)
 
 
+def test_where_no_value_wanted_is_on_the_axis_the_first_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr(chapter, "fill", filled({"model": ["x", "y"]}, lambda *_: xr.Dataset({"x": ((), 1.0)})))
+    assert [entry["run"] for entry in cost_worker.work(order(tmp_path))["entries"]] == ["x"]
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts")
 def test_a_run_that_takes_too_long_is_stopped_and_says_so(tmp_path, monkeypatch):
     def run(axes, settings, workdir):

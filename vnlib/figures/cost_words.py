@@ -141,21 +141,22 @@ def chapters(results: xr.Dataset) -> pd.DataFrame:
     rows = {}
     for name in results["chapter"].values:
         one = {key: float(results[key].sel(chapter=name)) for key in
-               ("runs", "seconds", "bytes", "weights", "peak", "own", "checkpoints", "finished")}  # fmt: skip
+               ("runs", "seconds", "bytes", "weights", "tuning_weights", "peak", "own", "checkpoints", "finished")}  # fmt: skip
         early = ", stopped early" if one["finished"] == 0 else ""
         rows[str(name)] = {
             "runs": _known(one["runs"], "{:.0f}".format),
             "core time": _known(one["seconds"], duration),
             "results": _known(one["bytes"], size),
             "weights": _known(one["weights"], size),
+            "of tuning": _known(one["tuning_weights"] or np.nan, size),
             "largest process": f"{_known(one['peak'], size)}{early}",
             "of which data": _known(one["own"], size),
             "checkpoints": _known(one["checkpoints"], size),
         }
-    total = {key: float(results[key].sum()) for key in ("runs", "seconds", "bytes", "weights")}
+    total = {key: float(results[key].sum()) for key in ("runs", "seconds", "bytes", "weights", "tuning_weights")}
     rows["all"] = {
         "runs": f"{total['runs']:.0f}", "core time": duration(total["seconds"]), "results": size(total["bytes"]),
-        "weights": size(total["weights"]), "largest process": _known(float(results["peak"].max()), size),
+        "weights": size(total["weights"]), "of tuning": size(total["tuning_weights"]), "largest process": _known(float(results["peak"].max()), size),
         "of which data": _known(float(results["own"].max()), size),
         "checkpoints": _known(float(results["checkpoints"].max()), size),
     }  # fmt: skip

@@ -91,8 +91,8 @@ class Gauge:
         self.only, self.entries, self.grid = only, [], store.grid
 
     def __call__(self, run: Callable, axes: Mapping[str, Sequence], **options: Any) -> store.GridResult:
-        chosen = {name: [v for v in values if v in self.only.get(name, values)] for name, values in axes.items()}
-        chosen = {name: (values if name in self.only else values[:1]) for name, values in chosen.items()}
+        wanted = {name: [v for v in values if v in self.only.get(name, values[:1])] for name, values in axes.items()}
+        chosen = {name: values or list(axes[name][:1]) for name, values in wanted.items()}  # another part's axis
         for cell in product(*chosen.values()):
             one = {name: [value] for name, value in zip(chosen, cell, strict=True)}
             result = self.grid(self._measured(run, options["path"]), one, **options | {"progress": False})
