@@ -17,7 +17,7 @@ from vnlib.figures.style import PALETTE
 STARTS = {
     "cold": ("cold", "0.15", "-", "x"),
     "nearest": ("nearest training code", PALETTE[7], "--", "^"),
-    "untrained": ("ISTA steps, untrained", PALETTE[8], ":", "v"),
+    "untrained": ("ISTA steps, untrained", PALETTE[9], ":", "v"),
     "steps": ("learned step sizes", PALETTE[2], "-.", "s"),
     "lista": ("LISTA, from codes", PALETTE[0], "-", "o"),
     "lista_energy": ("LISTA, from the energy", PALETTE[4], "--", "D"),
@@ -74,6 +74,11 @@ def descent(results: xr.Dataset) -> plt.Figure:
 def saved(results: xr.Dataset) -> plt.Figure:
     """The share of sweeps saved to a height of 1e-3, by set and solver; every seed a point."""
     models, there = results["model"].values.tolist(), [s for s in starts(results) if s != "cold"]
+    shares = 100 * np.stack(
+        [results[name].sel(level=LEVEL, method="nearest").values for name in ("saved", "saved_paid")]
+    )
+    shares = shares[np.isfinite(shares)].clip(-100)
+    ends = shares.min(initial=-20) - 6, shares.max(initial=20) + 6
     fig, axes = plt.subplots(
         len(SETS), len(models), figsize=(2.4 + 2.5 * len(models), 2.6 * len(SETS) + 0.8), squeeze=False, sharey=True,
         sharex=True,
@@ -84,11 +89,11 @@ def saved(results: xr.Dataset) -> plt.Figure:
             for y, name in enumerate(there):
                 for j, (solver, (_, color, marker)) in enumerate(SOLVERS.items()):
                     for values, hollow in (("saved", False), ("saved_paid", True)):
-                        # Far below zero a point would only say "longer".
+                        # Far below zero a point only says "longer".
                         share = one[values].sel(start=name, solver=solver).clip(-1, 1)
                         points(ax, 100 * share, y + 0.27 * (j - 1), color, marker, hollow=hollow, height=0.1)
             ax.axvline(0, color="0.6", lw=0.8, zorder=0)
-            ax.set(yticks=range(len(there)), xlim=(-106, 106), title=label(results, model))
+            ax.set(yticks=range(len(there)), xlim=ends, title=label(results, model))
             ax.set_yticklabels([STARTS[name][0] for name in there], fontsize=8)
             ax.title.set_fontsize(9)
         row[0].set_ylabel(SETS[kind])
@@ -106,7 +111,7 @@ def saved(results: xr.Dataset) -> plt.Figure:
 def supports(results: xr.Dataset) -> plt.Figure:
     """How much of the final support a start has, and how much of its own is in it; all layers, before any sweep."""
     models = results["model"].values.tolist()
-    fig, axes = plt.subplots(1, len(models), figsize=(2.7 * len(models) + 0.8, 3.6), squeeze=False, sharey=True)
+    fig, axes = plt.subplots(1, len(models), figsize=(max(8, 2.7 * len(models) + 0.8), 3.6), squeeze=False, sharey=True)
     for ax, model in zip(axes[0], models, strict=True):
         for name in starts(results, model):
             if name == "cold":
@@ -133,10 +138,15 @@ def ends(results: xr.Dataset) -> plt.Figure:
     for y, name in enumerate(there):
         for j, model in enumerate(models):
             if name in starts(results, model):
-                worst = results["end_distance"].sel(model=model, start=name).max("set").clip(1e-16)
+                worst = results["end_distance"].sel(model=model, start=name).max("set").clip(1.5e-10)
                 shift = 0.18 * (j - (len(models) - 1) / 2)
                 points(ax, worst, y + shift, PALETTE[j], "osDv"[j % 4], height=0.07)
-    ax.set(xscale="log", yticks=np.arange(len(there)), xlabel="largest distance of codes at rest, relative")
+    ax.set(
+        xscale="log",
+        xlim=(1e-10, 3),
+        yticks=np.arange(len(there)),
+        xlabel="largest distance of codes at rest, relative",
+    )
     ax.set_yticklabels([STARTS[name][0] for name in there])
     ax.invert_yaxis()
     handles = [

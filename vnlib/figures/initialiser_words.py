@@ -16,9 +16,9 @@ from vnlib.figures.selection_words import listed, ranged
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 
 
-def shown(value: float, text: str = "{:.0f}") -> str:
-    """A number of sweeps; more than were tried where it is infinite."""
-    return text.format(value) if np.isfinite(value) else "not reached"
+def shown(value: float, text: str = "{:.0f}", never: str = "more than were tried") -> str:
+    """A number of sweeps, or what is said where it is infinite."""
+    return text.format(value) if np.isfinite(value) else never
 
 
 def at_level(results: xr.Dataset, model: str, kind: str = "id", level: float = LEVEL) -> xr.Dataset:
@@ -40,25 +40,40 @@ def cheapest(results: xr.Dataset, model: str, kind: str = "id", *, learned: bool
     return name, solver, float(total.sel(start=name, solver=solver))
 
 
+def learners(results: xr.Dataset, model: str) -> list[str]:
+    """The starts of a network that are learned."""
+    return [name for name in starts(results, model) if name in LEARNED]
+
+
+def worth(results: xr.Dataset, model: str, name: str, solver: str) -> float:
+    """After how many sweeps the cold settle is as low as a start is before any, in distribution; medians."""
+    one = results.sel(model=model, set="id")
+    curve = one["height"].sel(start="cold", solver=solver).median("seed").dropna("look")
+    height = float(one["start_height"].sel(start=name).median())
+    # Between two looks the height falls exponentially.
+    return float(np.interp(-np.log(height), -np.log(curve.clip(1e-16)), curve["look"]))
+
+
 def summary(results: xr.Dataset) -> str:
     """What came out, in a few lines of Markdown."""
     lines = []
     for model in results["model"].values.tolist():
-        if not any(name in LEARNED for name in starts(results, model)):
+        if not (learned := learners(results, model)):
             continue
         one = at_level(results, model)
+        total = one["sweeps"] + one["cost"]
         cold = {solver: float(one["sweeps"].sel(start="cold", solver=solver)) for solver in SOLVERS}
-        name, solver, total = cheapest(results, model, learned=True)
-        plain = min(
-            (n for n in starts(results, model) if n in LEARNED),
-            key=lambda n: float(one["sweeps"].sel(start=n, solver="ista") + one["cost"].sel(start=n)),
-        )
-        after = float(one["sweeps"].sel(start=plain, solver="ista") + one["cost"].sel(start=plain))
+        plain = min(learned, key=lambda n, total=total: float(total.sel(start=n, solver="ista")))
+        after = float(total.sel(start=plain, solver="ista"))
+        if np.isinf([cold["ista"], after]).all():
+            steps = f"{shown(np.inf)}, from any start"
+        else:
+            steps = f"{shown(cold['ista'])} from a cold start, {shown(after)} after the best guess ({STARTS[plain][0]})"
+        name, solver, least = cheapest(results, model, learned=True)
         lines.append(
-            f"- *{label(results, model)}*, in distribution. Plain steps need {shown(cold['ista'])} sweeps from a cold "
-            f"start, {shown(after)} with the best learned start ({STARTS[plain][0]}), its cost included. Without any "
-            f"learning, with momentum: {shown(cold['restart'])}, and with a line search: {shown(cold['line_search'])}. "
-            f"The cheapest that is learned: {STARTS[name][0]}, then {SOLVERS[solver][0]}, {shown(total, '{:.1f}')}."
+            f"- *{label(results, model)}*, in distribution. Sweeps of plain steps: {steps}. Without anything learned, "
+            f"momentum takes {shown(cold['restart'])}, with a line search {shown(cold['line_search'])}. The least with "
+            f"something learned: {shown(least, '{:.1f}')} ({STARTS[name][0]}, then {SOLVERS[solver][0]})."
         )
     return "\n".join([*lines, _same_end(results)])
 
@@ -84,20 +99,44 @@ def _same_end(results: xr.Dataset) -> str:
 
 
 def outside(results: xr.Dataset) -> str:
-    """What is left of the savings out of distribution, as Markdown."""
+    """What is left of the savings out of distribution, for the start that saves most in it, as Markdown."""
+    lines = [
+        f"Sweeps saved, cost included ({'; '.join(SETS.values())}), by the start that saves most of the first:",
+        "",
+    ]
+    for model in results["model"].values.tolist():
+        parts = []
+        for solver, (title, _, _) in SOLVERS.items():
+            share = {kind: at_level(results, model, kind)["saved_paid"].sel(solver=solver) for kind in SETS}
+            known = [n for n in learners(results, model) if np.isfinite(float(share["id"].sel(start=n)))]
+            if known:
+                best = max(known, key=lambda n, share=share: float(share["id"].sel(start=n)))
+                there = "; ".join(_percent(float(share[kind].sel(start=best))) for kind in SETS)
+                parts.append(f"{title}, {STARTS[best][0]}: {there}")
+        if parts:
+            lines.append(f"- *{label(results, model)}*. {'. '.join(p[0].upper() + p[1:] for p in parts)}.")
+    return "\n".join(lines)
+
+
+def tail(results: xr.Dataset) -> str:
+    """Why low guesses save little: how many sweeps they are worth, against those that follow, as Markdown."""
     lines = []
     for model in results["model"].values.tolist():
-        said = []
-        for name in [n for n in starts(results, model) if n in LEARNED]:
-            parts = []
-            for kind in SETS:
-                share = at_level(results, model, kind)["saved_paid"].sel(start=name)
-                parts.append(listed([_percent(float(share.sel(solver=solver))) for solver in SOLVERS]))
-            said.append(f"{STARTS[name][0]}: {'; '.join(parts)}")
-        if said:
-            lines.append(f"- *{label(results, model)}*. {'. '.join(said)}.")
-    order = listed([title for title, _, _ in SOLVERS.values()])
-    return "\n".join([f"Per set ({'; '.join(SETS.values())}), with {order}, cost included:", "", *lines])
+        if not (learned := learners(results, model)):
+            continue
+        lowest = results["start_height"].sel(model=model, set="id").median("seed")
+        best = min(learned, key=lambda n, lowest=lowest: float(lowest.sel(start=n)))
+        cold = at_level(results, model)["sweeps"].sel(start="cold")
+        counts = [
+            f"{worth(results, model, best, s):.1f} of {shown(float(cold.sel(solver=s)))} ({SOLVERS[s][0]})"
+            for s in SOLVERS
+        ]
+        lines.append(
+            f"- *{label(results, model)}*. The lowest guess ({STARTS[best][0]}) is "
+            f"{float(lowest.sel(start=best)):.2g} above the minimum, relatively, zero codes are "
+            f"{float(lowest.sel(start='cold')):.2g}. Sweeps until a cold settle is as low: {listed(counts)}."
+        )
+    return "\n".join(lines)
 
 
 def _percent(share: float) -> str:
@@ -108,7 +147,7 @@ def against(results: xr.Dataset) -> str:
     """Whether momentum, which is free, gives as much as learning does, as Markdown."""
     lines = []
     for model in results["model"].values.tolist():
-        if not any(name in LEARNED for name in starts(results, model)):
+        if not learners(results, model):
             continue
         parts = []
         for kind, title in SETS.items():
@@ -134,7 +173,7 @@ def sweeps_table(results: xr.Dataset, level: float = LEVEL) -> pd.DataFrame:
             row = {("", "cost"): shown(float(results["cost"].sel(model=model, start=name).median()), "{:.1f}")}
             for kind, title in SETS.items():
                 one = at_level(results, model, kind, level)["sweeps"].sel(start=name)
-                row |= {(title, SOLVERS[s][0]): shown(float(one.sel(solver=s))) for s in SOLVERS}
+                row |= {(title, SOLVERS[s][0]): shown(float(one.sel(solver=s)), never="not reached") for s in SOLVERS}
             rows[label(results, model), STARTS[name][0]] = row
     table = pd.DataFrame(rows).T
     table.columns = pd.MultiIndex.from_tuples(table.columns)
