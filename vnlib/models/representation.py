@@ -1,0 +1,276 @@
+"""Models whose codes are looked at, trained: what each layer says of an input, and what the model draws from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from vnlib import checks, seeding
+from vnlib.baselines.dynamics import built as built_dynamics
+from vnlib.baselines.image_autoencoders import built as built_autoencoder
+from vnlib.baselines.reconstructor import built as built_reconstructor
+from vnlib.baselines.registry import BASELINES
+from vnlib.baselines.registry import build as built_decoder
+from vnlib.baselines.transformer import TransformerReconstructor
+from vnlib.bodies import Bodies, Samples, gated, literal, scales_of, tokens
+from vnlib.fit import GradientLearner, fit
+from vnlib.models.body_networks import BodyNetwork, vector_network
+from vnlib.models.decoders import build_vn, mean_squared_error, train_decoder
+from vnlib.models.dynamics import NETWORKS, predictor
+from vnlib.models.forces import Training, relative_errors
+from vnlib.models.image_controls import principal_axes
+from vnlib.models.image_networks import settle_in_batches, train_network
+
+Rows = Float[Tensor, "batch d"]
+Layers = Mapping[str, Tensor]
+BODY_NETWORKS = ("mlp", "film")  # whose layers see one body at a time
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A trained model.
+
+    layers(x): the codes of inputs, (batch, units) or (batch, body, units), by name, in the order of the pass. draw(x):
+    what it makes of them. code: the name of the layer that counts as its code: a network's first code, a bottleneck,
+    or the last layer before a linear readout. facts: what else is known of the model.
+    """
+
+    layers: Callable[[Any], Layers]
+    draw: Callable[[Any], Tensor]
+    code: str
+    facts: Mapping[str, float] = field(default_factory=dict)
+
+
+def heard(model: nn.Module, taps: Mapping[str, nn.Module], x: Any) -> dict[str, Tensor]:
+    """What modules of a model read while it looks at x, by the names of `taps`; channels and places are flattened."""
+    found: dict[str, Tensor] = {}
+    handles = [
+        module.register_forward_pre_hook(lambda _, args, name=name: found.__setitem__(name, args[0].detach()))
+        for name, module in taps.items()
+    ]
+    try:
+        with torch.no_grad():
+            model(x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return {name: found[name] for name in taps}
+
+
+def of_module(model: nn.Module, taps: Mapping[str, nn.Module], code: str, *, bodies: bool = False) -> Coded:
+    """A module as it is, with the layers that `taps` read."""
+
+    def layers(x: Any) -> Layers:
+        return {name: z if bodies else z.flatten(1) for name, z in heard(model, taps, x).items()}
+
+    parameters = float(sum(p.numel() for p in model.parameters()))
+    return Coded(layers, torch.no_grad()(model.forward), code, {"parameters": parameters})
+
+
+def hidden(layers: nn.Module, *, begin: int = 1) -> dict[str, nn.Module]:
+    """The linear maps and convolutions of a network but the first: each reads a hidden layer."""
+    maps = [m for m in layers.modules() if isinstance(m, nn.Linear | nn.ConvTranspose2d)]
+    return {f"hidden {number}": module for number, module in enumerate(maps[1:], begin)}
+
+
+def with_supports(codes: Layers) -> dict[str, Tensor]:
+    """Codes, and which of their entries are not 0."""
+    return {**codes, **{name.replace("code", "support"): (z != 0).to(z) for name, z in codes.items()}}
+
+
+# --- Positions drawn as images ---------------------------------------------------------------------------------------
+
+
+def decoder(
+    train: tuple[Tensor, Tensor], validation: tuple[Tensor, Tensor], training: Training, *, family: str,
+    consolidation: int = 0, **options: Any,
+) -> Coded:  # fmt: skip
+    """A model of `vnlib.models.decoders`, or, with zero updates, the same before training.
+
+    Families besides: "linear", the input itself and the best linear map to images (least squares); "product", the
+    products of the two halves of the input, which for bumps are the image: a code that needs no drawing.
+    """
+    checks.choice("family", family, ("vn", *BASELINES, "linear", "product"))
+    if family == "linear":
+        return linear_readout(*train, lambda x: {"input": x}, "input")
+    if family == "product":
+
+        def product(x: Rows) -> Tensor:
+            column, row = x.chunk(2, 1)
+            return row[:, :, None] * column[:, None]
+
+        return Coded(lambda x: {"input": x, "code 1": product(x).flatten(1)}, product, "code 1")
+    sizes = {"n_inputs": train[0].shape[1], "image_shape": tuple(train[1].shape[1:])}
+    if training.steps:
+        model = train_decoder(
+            train, validation, family=family, options=options, lr=training.lr, steps=training.steps,
+            batch_size=training.batch_size, seed=training.seed, workdir=training.workdir, consolidation=consolidation,
+        )  # fmt: skip
+    else:
+        build = build_vn if family == "vn" else lambda **all_: built_decoder(family, **all_)
+        model = build(**sizes, seed=training.seed, **options)
+    if family == "vn":
+        return _spatial_network(model, {"validation": mean_squared_error(model, validation)})
+    if family == "bilinear":
+        return of_module(model, {"code 1": model.Q}, "code 1")
+    taps = hidden(model)
+    return of_module(model, taps, list(taps)[-1])
+
+
+def _spatial_network(model: Any, facts: Mapping[str, float]) -> Coded:
+    """Codes of all streams of a `SpatialVN` side by side; its images are read from those of the top."""
+
+    def layers(x: Rows) -> Layers:
+        streams = [state.codes for state in model.settle(x)]
+        return with_supports(
+            {f"code {number}": torch.cat(parts, 1) for number, parts in enumerate(zip(*streams, strict=True), 1)}
+        )
+
+    depth = len(model.networks[0].V)
+    return Coded(layers, torch.no_grad()(model.forward), f"code {depth}", facts)
+
+
+# --- Signals and images, drawn again ---------------------------------------------------------------------------------
+
+
+def autocoder(train: Rows, validation: Rows, training: Training, *, family: str, **options: Any) -> Coded:
+    """A model that draws its own input.
+
+    family: "vn" (options of `train_network`), "autoencoder" (of `ImageAutoencoder`), "transformer" (of
+    `TransformerReconstructor`), "identity", "pca" with k axes, or "projection" on k random directions, from which a
+    linear map (least squares) draws. Zero updates leave a model as it starts.
+    """
+    checks.choice("family", family, ("vn", "autoencoder", "transformer", "identity", "pca", "projection"))
+    if family == "vn":
+        network, curve = train_network(train, validation, training, **options)
+
+        def layers(x: Rows) -> Layers:
+            codes = settle_in_batches(network, x).codes
+            return with_supports({f"code {number}": code for number, code in enumerate(codes, 1)})
+
+        facts = {"validation": curve[-1]} if curve else {}
+        return Coded(layers, lambda x: network.reconstruct(settle_in_batches(network, x)), "code 1", facts)
+    if family == "identity":
+        return Coded(lambda x: {"input": x}, lambda x: x, "input")
+    if family == "pca":
+        mean, axes = principal_axes(train)
+        axes = axes[:, : options["k"]]
+        return Coded(lambda x: {"code 1": (x - mean) @ axes}, lambda x: mean + (x - mean) @ axes @ axes.T, "code 1")
+    if family == "projection":
+        onto = projection(train.shape[1], options["k"], seed=training.seed).to(train)
+        return linear_readout(train, train, lambda x: {"code 1": x @ onto}, "code 1")
+    if family == "autoencoder":
+        model = built_autoencoder(pixels=train.shape[1], seed=training.seed, **options)
+        before = hidden(model.encoder)
+        maps = hidden(model.decoder, begin=len(before) + 1)
+        first = next(m for m in model.decoder.modules() if isinstance(m, nn.Linear))
+        taps, code = {**before, "code 1": first, **maps}, "code 1"
+    else:
+        model = built_reconstructor(TransformerReconstructor, length=train.shape[1], seed=training.seed, **options)
+        blocks = {f"hidden {number}": block for number, block in enumerate(model.layers.layers)}
+        taps, code = {**blocks, f"hidden {len(blocks)}": model.readout}, f"hidden {len(blocks)}"
+    model = model.to(train.device)
+
+    @torch.no_grad()
+    def error() -> float:
+        return float((model(validation) - validation).square().mean())
+
+    learned(model, (train,), training, error)
+    coded = of_module(model, taps, code)
+    if getattr(model, "k", None) is None:
+        return coded
+    plain = coded.layers
+    return Coded(lambda x: _supported(plain(x)), coded.draw, code, coded.facts)
+
+
+def _supported(codes: Layers) -> dict[str, Tensor]:
+    return {**codes, "support 1": (codes["code 1"] != 0).to(codes["code 1"])}
+
+
+# --- Bodies and their accelerations ----------------------------------------------------------------------------------
+
+FEATURES = {"literal": literal, "gated": gated}
+
+
+def dynamics(train: Samples, validation: Samples, training: Training, *, family: str, **options: Any) -> Coded:
+    """A model of forces; all its codes are (batch, body, units).
+
+    family: "vn" (options of `vector_network`), one of `BODY_NETWORKS`, or a ridge-free linear readout (least squares)
+    of what a body reads, "literal", "gated" or "tokens": the sum of the body's tokens.
+    """
+    scales = scales_of(train)
+    checks.choice("family", family, ("vn", *BODY_NETWORKS, *FEATURES, "tokens"))
+    if family == "vn":
+        model = vector_network(train, validation, training, **options).predict.__self__
+        if not isinstance(model, BodyNetwork):
+            raise TypeError(f"the network must predict by a BodyNetwork, got {type(model).__name__}")
+        sizes = model.coder.sizes
+
+        def layers(bodies: Bodies) -> Layers:
+            parts = model.codes(bodies).split(sizes, -1)
+            return with_supports({f"code {number}": part for number, part in enumerate(parts, 1)})
+
+        return Coded(layers, model.predict, f"code {len(sizes)}")
+    if family in BODY_NETWORKS:
+        net = built_dynamics(NETWORKS[family], scales=scales, seed=training.seed, **options)
+        predict = predictor(net)
+        learned(net, train, training, lambda: float(relative_errors(predict, validation).mean()))
+        # All maps but the first read a hidden layer; the network that reads the forces of FiLM is left out.
+        if family == "mlp":
+            taps = hidden(net.net)
+        else:
+            taps = {f"hidden {n}": m for n, m in enumerate([*net.hidden[1:], net.readout], 1)}
+        return of_module(net, taps, list(taps)[-1], bodies=True)
+
+    def read(bodies: Bodies) -> Tensor:
+        if family == "tokens":
+            return tokens(bodies, scales).sum(3).flatten(2)
+        return FEATURES[family](bodies, scales)
+
+    there = train.present
+    linear = linear_readout(
+        read(train.bodies)[there], train.acceleration[there], lambda x: {"input": x}, "input", offset=False
+    )
+    return Coded(lambda bodies: {"input": read(bodies)}, lambda bodies: linear.draw(read(bodies)), "input")
+
+
+# --- Shared ----------------------------------------------------------------------------------------------------------
+
+
+def learned(model: nn.Module, data: tuple[Tensor, ...], training: Training, error: Callable[[], float]) -> None:
+    """Train a module by back-propagation and keep its best step; zero updates leave it as it is."""
+    if training.steps:
+        fit(
+            GradientLearner(model, lr=training.lr), data, training.config(20), seed=training.seed, validate=error,
+            checkpoint=training.workdir / "fit.safetensors",
+        )  # fmt: skip
+
+
+def projection(inputs: int, k: int, *, seed: int) -> Float[Tensor, "inputs k"]:
+    """k random directions of unit length on average."""
+    checks.number("k", k, low=1, integer=True)
+    return torch.randn(inputs, k, generator=seeding.generator(seed, "projection")) / inputs**0.5
+
+
+def linear_readout(
+    x: Rows, y: Float[Tensor, "batch ..."], layers: Callable[[Any], Layers], code: str, *, offset: bool = True
+) -> Coded:
+    """The code `layers(x)[code]` and the linear map from it that draws y best (least squares, least norm)."""
+
+    def rows(z: Tensor) -> Tensor:
+        return torch.cat([z, torch.ones_like(z[..., :1])], -1) if offset else z
+
+    seen = rows(layers(x)[code]).double()
+    # pinv, not lstsq: codes may have dependent entries.
+    map_ = (torch.linalg.pinv(seen, rtol=1e-6) @ y.flatten(1).double()).to(y)
+
+    def draw(some: Any) -> Tensor:
+        z = rows(layers(some)[code])
+        return (z @ map_).unflatten(-1, y.shape[1:])
+
+    return Coded(layers, draw, code)
