@@ -1,0 +1,155 @@
+"""Figures of linear and orthogonal factors: codes of four benchmarks on grids of combinations.
+
+`results` is what `studies.representation_codes.study` returns over model and seed, with the coordinates label, group
+and benchmark of the model.
+"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import xarray as xr
+from matplotlib.lines import Line2D
+
+from vnlib.figures.rows import absent, group, label, points
+from vnlib.figures.style import DIVERGING, PALETTE, bare
+
+BENCHMARKS = {"spatial": "positions", "functions": "functions", "forces": "forces", "digits": "digits"}
+# group -> (what readers call it, colour, marker)
+GROUPS = {
+    "vn": ("Vector Networks", PALETTE[0], "o"),
+    "backprop": ("back-propagation", PALETTE[3], "s"),
+    "untrained": ("untrained networks", PALETTE[2], "v"),
+    "control": ("nothing learned, or linear", PALETTE[7], "^"),
+}
+SECOND = 100  # number of the second factor's first value among the effects
+LOWEST = 1e-6  # smaller errors are drawn here
+
+
+def there(results: xr.Dataset, benchmark: str, groups: tuple[str, ...] = tuple(GROUPS)) -> list[str]:
+    """The models of a benchmark that belong to these groups, in the order of the results."""
+    models = results["model"].values.tolist()
+    kinds = results["benchmark"].values.tolist()
+    return [m for m, kind in zip(models, kinds, strict=True) if kind == benchmark and group(results, m) in groups]
+
+
+def benchmarks(results: xr.Dataset) -> list[str]:
+    """The benchmarks that there are."""
+    return [name for name in BENCHMARKS if there(results, name)]
+
+
+def layers(results: xr.Dataset, model: str) -> list[str]:
+    """The layers of a model in the order of the pass."""
+    order = results["order"].sel(model=model).max("seed").dropna("layer")
+    return order.sortby(order)["layer"].values.tolist()
+
+
+def code(results: xr.Dataset, model: str) -> xr.Dataset:
+    """What holds of the layer that counts as a model's code, over seeds; with `read`, both factors read right, and
+    `condition`, linearity times 1 - overlap.
+    """
+    one = results.sel(model=model)
+    is_code = one["is_code"].max("seed")
+    one = one.sel(layer=is_code["layer"][(is_code == 1).values].item())
+    read = (one["read_first"] + one["read_second"]) / 2
+    return one.assign(read=read, condition=one["linearity"] * (1 - one["overlap"]))
+
+
+def codes(results: xr.Dataset) -> plt.Figure:
+    """Four measures of every model's code; every seed a point."""
+    names = benchmarks(results)
+    counts = [len(there(results, name)) for name in names]
+    fig, axes = plt.subplots(
+        len(names), 4, figsize=(10.5, 0.22 * sum(counts) + 0.55 * len(names) + 0.8), sharey="row", sharex="col",
+        squeeze=False, height_ratios=[n + 1.5 for n in counts],
+    )  # fmt: skip
+    titles = ("linearity", "overlap", "read right", "error, 1: drawing nothing")
+    for row, name in zip(axes, names, strict=True):
+        models = there(results, name)
+        for y, model in enumerate(models):
+            one, (_, color, marker) = code(results, model), GROUPS[group(results, model)]
+            for ax, measure in zip(row, ("linearity", "overlap", "read"), strict=False):
+                points(ax, one[measure], y, color, marker)
+            chance = float(one["overlap_random"].median())
+            row[1].plot([chance] * 2, [y - 0.4, y + 0.4], color="0.1", lw=1, ls=":", zorder=1)
+            points(row[3], one["error_seen"].clip(LOWEST), y, color, marker, hollow=True)
+            points(row[3], one["error_unseen"].clip(LOWEST), y, color, marker)
+        for ax in row:
+            ax.grid(axis="y", color="0.93", lw=0.6)
+        row[0].set(yticks=range(len(models)), ylim=(len(models) - 0.4, -0.6), ylabel=BENCHMARKS[name])
+        row[0].set_yticklabels([label(results, m) for m in models], fontsize=7.5)
+        row[3].axvline(1, color="0.6", lw=0.8, zorder=0)
+    for ax, title in zip(axes[0], titles, strict=True):
+        ax.set_title(title, fontsize=9)
+    for ax in axes[-1, :3]:
+        ax.set_xlim(-0.03, 1.03)
+    axes[-1, 3].set(xscale="log", xlim=(LOWEST / 2, None))
+    _legend(fig)
+    return fig
+
+
+def paths(results: xr.Dataset) -> plt.Figure:
+    """Linearity against overlap, layer by layer; medians over seeds."""
+    names = [n for n in benchmarks(results) if there(results, n, ("vn", "backprop"))]
+    if not names:
+        return absent("Shown of Vector Networks and of models trained by back-propagation.")
+    fig, axes = plt.subplots(1, len(names), figsize=(2.9 * len(names) + 0.6, 4.2), sharey=True, squeeze=False)
+    for ax, name in zip(axes[0], names, strict=True):
+        for number, model in enumerate(there(results, name, ("vn", "backprop"))):
+            medians = results[["linearity", "overlap"]].sel(model=model).median("seed")
+            steps = [layer for layer in layers(results, model) if not layer.startswith(("support", "input"))]
+            x, y = (medians[key].sel(layer=steps).values for key in ("overlap", "linearity"))
+            style = dict(color=PALETTE[number % 10], marker=GROUPS[group(results, model)][2], ms=4, lw=1.2)
+            ax.plot(x, y, "-", label=label(results, model), **style)
+            ax.plot(x[0], y[0], "o", ms=9, mfc="none", color=PALETTE[number % 10])
+        ax.set(title=BENCHMARKS[name], xlabel="overlap", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+        ax.legend(fontsize=6.5, loc="lower center", bbox_to_anchor=(0.5, -0.62), ncols=1)
+    axes[0, 0].set_ylabel("linearity")
+    return fig
+
+
+def relation(results: xr.Dataset) -> plt.Figure:
+    """Error at new combinations against linearity times 1 - overlap of the code; a point per model, medians."""
+    names = benchmarks(results)
+    fig, axes = plt.subplots(1, len(names), figsize=(2.8 * len(names) + 0.4, 3.6), sharey=True, squeeze=False)
+    for ax, name in zip(axes[0], names, strict=True):
+        for model in there(results, name):
+            one = code(results, model)[["condition", "error_unseen"]].median("seed")
+            x, y = float(one["condition"]), max(float(one["error_unseen"]), LOWEST)
+            _, color, marker = GROUPS[group(results, model)]
+            ax.scatter(x, y, color=color, marker=marker, s=30, zorder=3)
+            ax.annotate(label(results, model), (x, y), xytext=(3, 3), textcoords="offset points", fontsize=5.5)
+        ax.axhline(1, color="0.6", lw=0.8, zorder=0)
+        ax.set(title=BENCHMARKS[name], xlabel="linearity × (1 − overlap)", xlim=(-0.03, 1.12), yscale="log")
+    axes[0, 0].set_ylabel("error at new combinations")
+    _legend(fig)
+    return fig
+
+
+def effects(results: xr.Dataset) -> plt.Figure:
+    """Cosines between the main effects of all values, first factor first, for a few models; the first seed's."""
+    models = results["model"].values.tolist() if "cosines" in results else []
+    models = [m for m in models if bool(results["cosines"].sel(model=m).notnull().any())]
+    if not models:
+        return absent("These models keep no cosines.")
+    columns = min(5, len(models))
+    rows = -(-len(models) // columns)
+    fig, axes = plt.subplots(rows, columns, figsize=(2.1 * columns + 0.6, 2.3 * rows), squeeze=False)
+    for ax in axes.flat:
+        ax.set_axis_off()
+    image = None
+    for ax, model in zip(axes.flat, models, strict=False):
+        ax.set_axis_on()
+        table = results["cosines"].sel(model=model).max("seed").dropna("effect", how="all").dropna("other", how="all")
+        image = ax.imshow(table, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
+        edge = int((table["effect"] < SECOND).sum()) - 0.5
+        ax.axhline(edge, color="0.2", lw=0.7)
+        ax.axvline(edge, color="0.2", lw=0.7)
+        kind = BENCHMARKS[str(results["benchmark"].sel(model=model).item())]
+        bare(ax, f"{kind}:\n{label(results, model)}", size=7.5)
+    fig.colorbar(image, ax=axes, shrink=0.6, label="cosine")
+    return fig
+
+
+def _legend(fig: plt.Figure) -> None:
+    handles = [Line2D([], [], color=c, marker=m, ls="none", label=title) for title, c, m in GROUPS.values()]
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
