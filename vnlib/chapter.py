@@ -72,6 +72,11 @@ class Spec:
         return self.sidecar.get("needs", [])
 
     @property
+    def stores(self) -> bool:
+        """Whether the chapter has results of its own; if not, it only reads those of others."""
+        return self.sidecar.get("stores", True)
+
+    @property
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Name -> what the parameter may be; common ones first."""
         own = self.sidecar.get("parameters", {})
@@ -276,11 +281,11 @@ class Chapter:
     def links(self) -> None:
         """Show, under a figure, where its code and data are and how to make it again."""
         name = self.spec.name
+        data = f'<a href="../../data/{self.file().name}" download>data (NetCDF)</a> · ' if self.file().exists() else ""
         display(
             HTML(
                 '<p class="vn-links">'
-                f'<a href="../../notebooks/{name}.ipynb" download>notebook</a> · '
-                f'<a href="../../data/{self.file().name}" download>data (NetCDF)</a> · '
+                f'<a href="../../notebooks/{name}.ipynb" download>notebook</a> · {data}'
                 f"re-make with <code>{self.command}</code></p>"
             )
         )

@@ -70,7 +70,8 @@ def run(name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: b
     output = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
     jobs = jobs or _processes(parameters["profile"])
     book.run_chapter(name, given, output, jobs=jobs, progress=not quiet)
-    click.echo(f"results:  {paths.shown(chapter.Chapter(one, parameters).file())}")
+    if one.stores:
+        click.echo(f"results:  {paths.shown(chapter.Chapter(one, parameters).file())}")
     click.echo(f"notebook: {paths.shown(output)}")
 
 
@@ -110,7 +111,7 @@ def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet:
 def status(results_dir: Path) -> None:
     """What results there are, and whether the library changed since."""
     for profile in chapter.PROFILES:
-        for name in chapter.names():
+        for name in filter(lambda one: chapter.spec(one).stores, chapter.names()):
             path = results_dir / profile / f"{name}.nc"
             try:
                 said = ", ".join(f"{k} {v}" for k, v in pages.facts(path).items() if k != "versions")

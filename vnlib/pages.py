@@ -107,6 +107,8 @@ def status(folder: Path, profile: str) -> str:
     versions = defaultdict(list)
     for name in chapter.names():
         path = folder / f"{name}.nc"
+        if not chapter.spec(name).stores:
+            continue
         title = f"[{chapter.spec(name).title}](../chapters/{name}.ipynb)"
         if not path.exists():
             lines.append(f"| {title} | no results in this profile | | | | | | |")

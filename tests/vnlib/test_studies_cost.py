@@ -44,7 +44,7 @@ def test_every_further_layer_costs_the_same():
 )
 def test_exponents_of_a_sweep(vary, sizes, base, power):
     counts = [cost.one_sweep(cost.Size(**{"depth": 1, **base, vary: value}), seed=0) for value in sizes]
-    assert cost.exponent(np.array(sizes), np.array(counts)) == pytest.approx(power, abs=1e-9)
+    assert cost.exponent(np.array(sizes), np.array(counts, float)) == pytest.approx(power, abs=1e-9)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4])

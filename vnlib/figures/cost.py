@@ -122,10 +122,25 @@ def account(results: xr.Dataset) -> plt.Figure:
         early = results["finished"].values == 0 if name == "peak" else np.zeros(len(names), bool)
         for row, (value, hollow) in enumerate(zip(values, early, strict=True)):
             ax.plot(value, row, "o", mec=PALETTE[0], mfc="none" if hollow else PALETTE[0], ms=6)
-        ax.set(xscale="log", ylim=(len(names) - 0.5, -0.5), xlabel=label)
+        ax.set(ylim=(len(names) - 0.5, -0.5), xlabel=label)
+        if name == "peak":
+            most = np.nanmax(values, initial=0) if np.isfinite(values).any() else 1
+            ax.set_xlim(0, 1.1 * most)
+        else:
+            _decades(ax, values)
         ax.grid(color="0.93")
-    program = (results["peak"] - results["own"]).median() / 1e6
+    program = float((results["peak"] - results["own"]).median()) / 1e6
     if np.isfinite(program):
-        axes[1].axvline(float(program), color="0.5", ls=":", lw=1)
+        axes[1].axvline(program, color="0.5", ls=":", lw=1)
     axes[0].set_yticks(range(len(names)), names, fontsize=8)
     return fig
+
+
+def _decades(ax: plt.Axes, values: np.ndarray) -> None:
+    """A logarithmic axis between powers of ten, which alone have ticks."""
+    there = values[np.isfinite(values) & (values > 0)]
+    if there.size:
+        powers = np.arange(np.floor(np.log10(there.min())), np.ceil(np.log10(there.max())) + 1)
+        ax.set(xscale="log", xlim=(10 ** powers[0] / 1.3, 10 ** powers[-1] * 1.3))
+        ax.set_xticks(10**powers, [f"{10**p:g}" for p in powers])
+        ax.minorticks_off()

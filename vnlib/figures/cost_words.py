@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -136,34 +136,36 @@ def weights(scaling: xr.Dataset) -> str:
     return f"The two networks differ by at most {off:.1%} in their number of weights."
 
 
+# Label, how to write it, how to put chapters together.
+COLUMNS = {
+    "runs": ("runs", "{:.0f}".format, "sum"),
+    "seconds": ("core time", duration, "sum"),
+    "bytes": ("results", size, "sum"),
+    "weights": ("weights", size, "sum"),
+    "tuning_weights": ("of tuning", size, "sum"),
+    "peak": ("largest process", size, "max"),
+    "own": ("of which data", size, "max"),
+    "checkpoints": ("checkpoints seen", size, "max"),
+}
+
+
 def chapters(results: xr.Dataset) -> pd.DataFrame:
-    """The account, chapter by chapter, and its sum."""
+    """The account, chapter by chapter; in the last row the sum, of the last three columns the most."""
     rows = {}
     for name in results["chapter"].values:
-        one = {key: float(results[key].sel(chapter=name)) for key in
-               ("runs", "seconds", "bytes", "weights", "tuning_weights", "peak", "own", "checkpoints", "finished")}  # fmt: skip
-        early = ", stopped early" if one["finished"] == 0 else ""
+        one = results.sel(chapter=name)
+        early = ", stopped early" if float(one["finished"]) == 0 else ""
         rows[str(name)] = {
-            "runs": _known(one["runs"], "{:.0f}".format),
-            "core time": _known(one["seconds"], duration),
-            "results": _known(one["bytes"], size),
-            "weights": _known(one["weights"], size),
-            "of tuning": _known(one["tuning_weights"] or np.nan, size),
-            "largest process": f"{_known(one['peak'], size)}{early}",
-            "of which data": _known(one["own"], size),
-            "checkpoints": _known(one["checkpoints"], size),
+            label: _known(float(one[key]), write) + (early if key == "peak" else "")
+            for key, (label, write, _) in COLUMNS.items()
         }
-    total = {key: float(results[key].sum()) for key in ("runs", "seconds", "bytes", "weights", "tuning_weights")}
     rows["all"] = {
-        "runs": f"{total['runs']:.0f}", "core time": duration(total["seconds"]), "results": size(total["bytes"]),
-        "weights": size(total["weights"]), "of tuning": size(total["tuning_weights"]), "largest process": _known(float(results["peak"].max()), size),
-        "of which data": _known(float(results["own"].max()), size),
-        "checkpoints": _known(float(results["checkpoints"].max()), size),
-    }  # fmt: skip
+        label: _known(float(getattr(results[key], over)()), write) for key, (label, write, over) in COLUMNS.items()
+    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("chapter")
 
 
-def _known(value: float, write) -> str:
+def _known(value: float, write: Callable[[float], str]) -> str:
     return write(value) if np.isfinite(value) else ""
 
 
