@@ -50,6 +50,8 @@ for _chapter in (
     "H_nbody",
     "fig5_mnist",
     "I_mnist",
+    "J_cost",
+    "beyond_continual",
     "FR1_failure",
     "FR2_manifold",
     "FR3_low_rank",

@@ -92,7 +92,7 @@ def paths(results: xr.Dataset) -> plt.Figure:
     names = [n for n in benchmarks(results) if there(results, n, ("vn", "backprop"))]
     if not names:
         return absent("Shown of Vector Networks and of models trained by back-propagation.")
-    fig, axes = plt.subplots(1, len(names), figsize=(2.9 * len(names) + 0.6, 4.2), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(names), figsize=(2.9 * len(names) + 0.6, 3.6), sharey=True, squeeze=False)
     for ax, name in zip(axes[0], names, strict=True):
         for number, model in enumerate(there(results, name, ("vn", "backprop"))):
             medians = results[["linearity", "overlap"]].sel(model=model).median("seed")
@@ -102,7 +102,7 @@ def paths(results: xr.Dataset) -> plt.Figure:
             ax.plot(x, y, "-", label=label(results, model), **style)
             ax.plot(x[0], y[0], "o", ms=9, mfc="none", color=PALETTE[number % 10])
         ax.set(title=BENCHMARKS[name], xlabel="overlap", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-        ax.legend(fontsize=6.5, loc="lower center", bbox_to_anchor=(0.5, -0.62), ncols=1)
+        ax.legend(fontsize=6.5, loc="lower right")
     axes[0, 0].set_ylabel("linearity")
     return fig
 
@@ -110,17 +110,30 @@ def paths(results: xr.Dataset) -> plt.Figure:
 def relation(results: xr.Dataset) -> plt.Figure:
     """Error at new combinations against linearity times 1 - overlap of the code; a point per model, medians."""
     names = benchmarks(results)
-    fig, axes = plt.subplots(1, len(names), figsize=(2.8 * len(names) + 0.4, 3.6), sharey=True, squeeze=False)
-    for ax, name in zip(axes[0], names, strict=True):
+    columns = min(2, len(names))
+    fig, axes = plt.subplots(
+        -(-len(names) // columns), columns, figsize=(4.6 * columns + 0.4, 3.4 * (-(-len(names) // columns)) + 0.5),
+        squeeze=False,
+    )  # fmt: skip
+    for ax in axes.flat[len(names) :]:
+        ax.set_axis_off()
+    for ax, name in zip(axes.flat, names, strict=False):
+        found = []
         for model in there(results, name):
             one = code(results, model)[["condition", "error_unseen"]].median("seed")
-            x, y = float(one["condition"]), max(float(one["error_unseen"]), LOWEST)
+            found.append((max(float(one["error_unseen"]), LOWEST), float(one["condition"]), model))
+        for number, (y, x, model) in enumerate(sorted(found)):
             _, color, marker = GROUPS[group(results, model)]
             ax.scatter(x, y, color=color, marker=marker, s=30, zorder=3)
-            ax.annotate(label(results, model), (x, y), xytext=(3, 3), textcoords="offset points", fontsize=5.5)
+            # Neighbours in height have their names on different sides.
+            left = number % 2
+            ax.annotate(
+                label(results, model), (x, y), xytext=(-5 if left else 5, -2), textcoords="offset points", fontsize=6,
+                ha="right" if left else "left",
+            )  # fmt: skip
         ax.axhline(1, color="0.6", lw=0.8, zorder=0)
-        ax.set(title=BENCHMARKS[name], xlabel="linearity × (1 − overlap)", xlim=(-0.03, 1.12), yscale="log")
-    axes[0, 0].set_ylabel("error at new combinations")
+        ax.set(title=BENCHMARKS[name], xlabel="linearity × (1 − overlap)", xlim=(-0.25, 1.4), yscale="log")
+        ax.set(xticks=[0, 0.25, 0.5, 0.75, 1], ylabel="error at new combinations")
     _legend(fig)
     return fig
 

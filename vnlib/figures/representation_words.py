@@ -34,7 +34,7 @@ def medians(results: xr.Dataset, model: str) -> dict[str, float]:
     return {name: float(one[name].median()) for name in (*names, "error_seen", "error_unseen")}
 
 
-def named(results: xr.Dataset, models: Sequence[str], text: str = "{linearity:.2f} and {overlap:.2f}") -> str:
+def named(results: xr.Dataset, models: Sequence[str], text: str) -> str:
     """Models with what is known of their codes."""
     return listed([f"{text.format(**medians(results, m))} ({label(results, m)})" for m in models])
 
@@ -43,24 +43,35 @@ def summary(results: xr.Dataset) -> str:
     """What came out, in a few lines of Markdown."""
     lines = []
     for name in benchmarks(results):
+        frames = {kind: known(results, name, (kind,)) for kind in LEARNED}
         parts = [
-            f"{GROUPS[kind][0]} {named(results, models)}"
-            for kind in LEARNED
-            if (models := there(results, name, (kind,)))
+            f"{GROUPS[kind][0]} {_span(frame['linearity'])} and {_span(frame['overlap'])}"
+            for kind, frame in frames.items()
+            if len(frame)
         ]
         if not parts:
             continue
         learned = there(results, name, LEARNED)
         best = min(learned, key=lambda m: medians(results, m)["error_unseen"])
-        top = max(learned, key=lambda m: medians(results, m)["condition"])
-        text = "the same model" if best == top else f"{label(results, top)}"
+        top = max(learned, key=lambda m: (round(medians(results, m)["condition"], 3), m == best))
+        nearest = "and the code nearest to the condition"
+        if best != top:
+            nearest = (
+                f"; the code nearest to the condition is that of {label(results, top)} "
+                f"({medians(results, top)['error_unseen']:.2g})"
+            )
         lines.append(
-            f"- **{BENCHMARKS[name].capitalize()}.** Linearity and overlap of the codes: {'; '.join(parts)}. "
-            f"Of these the least error at new combinations has {label(results, best)} "
-            f"({medians(results, best)['error_unseen']:.2g}); the code nearest to the condition has {text} "
-            f"({medians(results, top)['error_unseen']:.2g})."
+            f"- **{BENCHMARKS[name].capitalize()}.** Linearity and overlap of the codes: {'; '.join(parts)}. Of these "
+            f"models {label(results, best)} has the least error at new combinations "
+            f"({medians(results, best)['error_unseen']:.2g}){'' if nearest[0] == ';' else ' '}{nearest}."
         )
     return "\n".join([*lines, agreement(results)])
+
+
+def _span(values: pd.Series) -> str:
+    """The lowest and the highest value."""
+    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def agreement(results: xr.Dataset) -> str:

@@ -93,7 +93,8 @@ def decoder(
     """A model of `vnlib.models.decoders`, or, with zero updates, the same before training.
 
     Families besides: "linear", the input itself and the best linear map to images (least squares); "product", the
-    products of the two halves of the input, which for bumps are the image: a code that needs no drawing.
+    products of the two halves of the input, which for bumps are the image: a code that needs no drawing. The halves of
+    a "factorised" decoder never meet; its last layer is that of y alone.
     """
     checks.choice("family", family, ("vn", *BASELINES, "linear", "product"))
     if family == "linear":
