@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -182,8 +183,10 @@ def lacking(results: xr.Dataset, measured: xr.Dataset) -> str:
     early = []
     for name in measured["chapter"].values:
         one = measured.sel(chapter=name)
-        if str(one["why"].item()):
-            early.append(f"`{name}` ({str(one['why'].item()).split(': ', 1)[-1]})")
+        if why := str(one["why"].item()):
+            # The end of time can come while a file is read, whose error then stands around it.
+            stopped = re.search(r"stopped after \d+ s", why)
+            early.append(f"`{name}` ({stopped[0] if stopped else why.split(': ', 1)[-1]})")
     if early:
         said.append(f"Ended before all was done, so that more memory might have been needed: {listed(early)}.")
     return " ".join(said) or "All chapters have results, and of each the largest runs were measured to their end."
