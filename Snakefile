@@ -53,7 +53,7 @@ def slices(name):
     """The slices of a chapter by name, such as "vn_1-seed0", each with its parameters; those of a model together."""
     one = chapter.Chapter(spec(name), spec(name).check(COMMON))
     step = CONFIG["seeds_per_slice"]
-    seeds = one.seeds if "seeds" in spec(name).parameters else []  # a chapter that only reads has no slices
+    seeds = one.seeds if spec(name).stores else []  # a chapter that only reads has no slices
     batches = [seeds[start : start + step] for start in range(0, len(seeds), step)]
     groups = {f"{name}-": {"models": [name]} for name in one.models} if "models" in spec(name).parameters else {"": {}}
     # The first seed is there already, but a chapter has to see it: some store their pictures with that one only.
