@@ -219,7 +219,7 @@ def sidecar_slices(name: str) -> set[str]:
     sidecar = tomllib.loads((paths.CHAPTERS / f"{name}.toml").read_text(encoding="utf-8"))
     paper = sidecar.get("settings", {}) | sidecar["profiles"]["paper"]
     known = chapter.spec(name).parameters
-    seeds = range(paper["seeds"]) if "seeds" in known else ()
+    seeds = range(paper["seeds"]) if sidecar.get("stores", True) else ()
     models = [f"{one}-" for one in paper.get("models", sidecar["models"])] if "models" in known else [""]
     return {f"{model}seed{seed}" for model in models for seed in seeds}
 
