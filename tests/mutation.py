@@ -79,7 +79,7 @@ FAULTS = (
         "vnlib/settle/quadratic.py",
         "= SAFETY * float(",
         "= 0.45 * float(",
-        ("test_settle.py::test_every_ista_step_decreases_the_energy_by_the_stated_amount",),
+        ("test_settle_descent.py::test_every_ista_step_decreases_the_energy_by_the_stated_amount",),
     ),
     Fault(
         "hidden entries in the gradient",
@@ -107,7 +107,7 @@ FAULTS = (
         "vnlib/settle/steps.py",
         "lip, momentum = problem.lipschitz, problem.penalty.accelerable",
         "lip, momentum = problem.lipschitz, True",
-        ("test_settle.py::test_energy_falls_under_a_hard_cap_too",),
+        ("test_settle_descent.py::test_energy_falls_under_a_hard_cap_too",),
     ),
     Fault(
         "momentum restarted for the whole batch",
@@ -128,7 +128,7 @@ FAULTS = (
         "vnlib/settle/settler.py",
         "accepted = now <= before",
         "accepted = now > before",
-        ("test_settle.py::test_monotone_never_raises_the_energy",),
+        ("test_settle_descent.py::test_monotone_never_raises_the_energy",),
     ),
     Fault(
         "the update is not divided by the batch size",

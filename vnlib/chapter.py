@@ -26,7 +26,7 @@ import torch
 import xarray as xr
 from IPython.display import HTML, display
 
-from vnlib import checks, claims, paths, provenance, store
+from vnlib import checks, claims, paths, provenance, source, store
 
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
 warnings.filterwarnings("ignore", message="IProgress not found")
@@ -154,12 +154,8 @@ def fill(name: str, given: Mapping[str, Any]) -> None:
 
 def _filling(name: str) -> ast.Module:
     """The statements of a notebook that fill its grids, after those of its parameters."""
-    from IPython.core.inputtransformer2 import TransformerManager  # knows magics and shell commands
-
-    statements, end = [], 0
-    for cell in json.loads((paths.CHAPTERS / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(cell["metadata"].get("tags", ())):
-            statements += ast.parse(TransformerManager().transform_cell("".join(cell["source"]))).body
+    cells = source.code_cells(paths.CHAPTERS / f"{name}.ipynb")
+    statements, end = [one for text in cells for one in ast.parse(text).body], 0
     for index, statement in enumerate(statements, 1):
         if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "chapter.grid" for node in ast.walk(statement)):
             end = index

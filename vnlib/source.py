@@ -10,7 +10,7 @@ import ast
 import hashlib
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -49,13 +49,10 @@ def hash_of(notebook: Path | None, root: Path) -> str:
 
 def computing(notebook: Path) -> ast.Module:
     """The statements of a notebook down to the last that fills a grid, without its parameters and drawing imports."""
-    from IPython.core.inputtransformer2 import TransformerManager  # knows magics and shell commands
-
     statements = []
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(cell["metadata"].get("tags", ())):
-            with suppress(SyntaxError):  # such a cell cannot have computed anything
-                statements += ast.parse(TransformerManager().transform_cell("".join(cell["source"]))).body
+    for text in code_cells(notebook):
+        with suppress(SyntaxError):  # such a cell cannot have computed anything
+            statements += ast.parse(text).body
     end, fillers = 0, {"grid"}
     for index, statement in enumerate(statements, 1):
         nodes = list(ast.walk(statement))
@@ -63,6 +60,15 @@ def computing(notebook: Path) -> ast.Module:
             end = index
             fillers |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
     return ast.Module([one for one in statements[:end] if not _imports_to_draw(one)], [])
+
+
+def code_cells(notebook: Path) -> Iterator[str]:
+    """The code of a notebook as plain Python, cell by cell, without its parameters and what installs the book."""
+    from IPython.core.inputtransformer2 import TransformerManager  # knows magics and shell commands
+
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(cell["metadata"].get("tags", ())):
+            yield TransformerManager().transform_cell("".join(cell["source"]))
 
 
 def closure(names: Collection[str], root: Path) -> dict[str, Path]:

@@ -10,66 +10,26 @@ import dataclasses
 
 import pytest
 import torch
+from settle_cases import (
+    FEEDBACK,
+    LONG,
+    SPARSITY,
+    X,
+    draw,
+    energies,
+    every_method,
+    network,
+    settle,
+    single,
+    some_codes,
+    stack,
+)
 from sklearn.linear_model import Lasso
 
-from vnlib.layer import Layer, energy, hessian, lipschitz, message, smooth_gradient
+from vnlib.layer import Layer, energy, message, smooth_gradient
 from vnlib.learning import unit_columns
 from vnlib.prox import make_penalty, soft_threshold
 from vnlib.settle import SettleConfig, Settler, Stop, joint_energy
-
-# A line search may spend a sweep on a step that it takes back; the other two never do.
-steady_methods = pytest.mark.parametrize("method", ["ista", "restart"])
-every_method = pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
-FEEDBACK = 0.3
-SPARSITY = (0.4, 0.2, 0.1)  # the messages shrink with depth
-
-
-def draw(*shape: int, seed: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def stack(
-    inputs=(16, 10, 8), atoms=(20, 12, 8), *, sparsity=SPARSITY, seed=2, top_k=None, nonnegative=False, tilt=0.0
-) -> tuple[Layer, ...]:
-    """Layers with random unit atoms; `tilt` adds a common direction, which makes them coherent."""
-    layers = []
-    for i, (d, K) in enumerate(zip(inputs, atoms, strict=True)):
-        V = unit_columns(draw(d, K, seed=seed + 10 * i) + tilt)
-        U = unit_columns(draw(inputs[i + 1], K, seed=seed + 10 * i + 1)) if i + 1 < len(atoms) else None
-        cap = top_k if i + 1 == len(atoms) else None
-        layers.append(Layer(V, U, make_penalty(sparsity=sparsity[i], nonnegative=nonnegative, top_k=cap)))
-    return tuple(layers)
-
-
-def single(d=16, K=20, *, sparsity=0.4, **options) -> tuple[Layer, ...]:
-    return stack((d,), (K,), sparsity=(sparsity,), **options)
-
-
-def network(depth: int, **options) -> tuple[Layer, ...]:
-    return single(**options) if depth == 1 else stack(**options)
-
-
-def some_codes(layers, *, seed=500, size=1.0) -> list[torch.Tensor]:
-    return [size * draw(5, layer.V.shape[1], seed=seed + i) for i, layer in enumerate(layers)]
-
-
-def settle(layers, x, *, feedback=FEEDBACK, start=None, trace=False, activation="identity", **config):
-    settler = Settler(layers, feedback=feedback, activation=activation, config=SettleConfig(**config))
-    return settler(x, start, trace=trace)
-
-
-def energies(settled) -> torch.Tensor:
-    return torch.stack(settled.trace.energy)
-
-
-def largest_rise(rows: torch.Tensor) -> float:
-    """The largest relative rise of the energy from one sweep to the next."""
-    return float(((rows[1:] - rows[:-1]) / rows[:-1].abs().clamp_min(1e-300)).max())
-
-
-LONG = {"tol": 0.0, "max_sweeps": 400}  # to rounding, with momentum
-X = draw(5, 16, seed=99)
-
 
 # --- closed forms ---
 
@@ -201,122 +161,6 @@ def test_gradients_of_the_joint_energy_are_those_of_the_layers():
             x = message(layer, code) if i < 2 else None
 
 
-# --- descent ---
-
-
-@pytest.mark.parametrize("steps", [1, 3])
-@pytest.mark.parametrize("depth", [1, 3])
-def test_energy_never_rises_under_ista_and_all_starts_agree(depth, steps):
-    layers, ends = network(depth), []
-    enough = 1500 if depth == 1 else 400
-    for seed in (100, 200, 300):
-        start = some_codes(layers, seed=seed, size=2.0)
-        settled = settle(layers, X, method="ista", start=start, trace=True, steps=steps, tol=0, max_sweeps=enough)
-        rows = torch.cat([joint_energy(layers, start, X, FEEDBACK)[None], energies(settled)])
-        assert largest_rise(rows) < 1e-12
-        assert (rows[-1] < 0.5 * rows[0]).all()
-        ends.append(settled.energy)
-    cold = settle(layers, X, **LONG)
-    for end in ends:
-        torch.testing.assert_close(end, cold.energy, rtol=1e-9, atol=0)
-
-
-def test_strong_feedback_makes_the_steps_smaller():
-    """L grows with the feedback; the step of the bottom-up problem would diverge here."""
-    layers = stack()
-    assert lipschitz(hessian(layers[0], 10.0)) > 2 * lipschitz(hessian(layers[0]))
-    start = some_codes(layers)
-    settled = settle(layers, X, feedback=10.0, method="ista", start=start, trace=True, tol=0, max_sweeps=200)
-    assert largest_rise(energies(settled)) < 1e-12
-    assert (settled.energy < 0.5 * joint_energy(layers, start, X, 10.0)).all()
-
-
-@pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
-@pytest.mark.parametrize("depth", [1, 3])
-def test_energy_falls_under_a_hard_cap_too(depth, method):
-    layers = network(depth, top_k=2)
-    start = [torch.zeros(5, layer.V.shape[1], dtype=torch.float64) for layer in layers]
-    # Momentum may raise the energy of layers without a cap; only plain steps promise descent there.
-    method = "ista" if depth == 3 else method
-    settled = settle(layers, X, method=method, start=start, trace=True, tol=0, max_sweeps=300)
-    assert largest_rise(energies(settled)) < 1e-12
-    assert ((settled.codes[-1] != 0).sum(1) <= 2).all()
-    assert (settled.energy < joint_energy(layers, start, X, FEEDBACK)).all()
-
-
-def test_every_ista_step_decreases_the_energy_by_the_stated_amount():
-    """F(a') <= F(a) - 1/(2 eta) |a' - a|^2 with eta = 1/L (VN Thm. 3)."""
-    layers = single(tilt=0.5)
-    lip = lipschitz(hessian(layers[0]))
-    code, before = [torch.zeros(5, 20, dtype=torch.float64)], None
-    for _ in range(60):
-        settled = settle(layers, X, start=code, method="ista", tol=0, max_sweeps=1)
-        moved = (settled.codes[0] - code[0]).square().sum(1)
-        if before is not None:
-            assert (settled.energy <= before - 0.5 * lip * moved + 1e-12).all()
-        code, before = settled.codes, settled.energy
-    torch.testing.assert_close(settle(layers, X, method="ista", tol=0, max_sweeps=60).codes[0], code[0])
-
-
-def test_errors_fall_as_fast_as_the_theorem_says():
-    """F(a_n) - F* <= L |a_0 - a*|^2 / (2 n), and with momentum 2 L |a_0 - a*|^2 / (n + 1)^2 (VN Thm. 3)."""
-    layers = single(sparsity=0.05)
-    best = settle(layers, X, tol=0, max_sweeps=3000)
-    ista, fista = (
-        energies(settle(layers, X, method=m, trace=True, tol=0, max_sweeps=600)) - best.energy
-        for m in ("ista", "fista")
-    )
-    n = torch.arange(1, 601, dtype=torch.float64)[:, None]
-    distance = lipschitz(hessian(layers[0])) * best.codes[0].square().sum(1)
-    assert (ista <= distance / (2 * n) + 1e-12).all()
-    assert (fista <= 2 * distance / (n + 1) ** 2 + 1e-12).all()
-    assert ista[-1].max() > 1e-4 and fista[-1].max() > 1e-8, "too easy to show a rate"
-    # With restarts, and with longer steps, the error falls geometrically.
-    for method in ("restart", "line_search"):
-        assert (settle(layers, X, method=method, tol=0, max_sweeps=600).energy - best.energy < 1e-11).all()
-
-
-def test_monotone_never_raises_the_energy():
-    layers = single(tilt=0.8)
-    options = {"start": some_codes(layers), "trace": True, "tol": 0, "max_sweeps": 300}
-    free, kept = settle(layers, X, **options), settle(layers, X, monotone=True, **options)
-    assert largest_rise(energies(free)) > 1e-8, "the case is too easy to show anything"
-    assert largest_rise(energies(kept)) <= 0
-    assert (kept.energy <= free.energy * (1 + 1e-12)).all()
-
-
-def test_monotone_holds_for_a_stack_with_feedback():
-    layers = stack(tilt=0.8, sparsity=(0.05, 0.02, 0.01))
-    free, kept = (settle(layers, X, monotone=m, trace=True, tol=0, max_sweeps=600) for m in (False, True))
-    assert largest_rise(energies(free)) > 1e-8, "the case is too easy to show anything"
-    assert largest_rise(energies(kept)) <= 0
-    assert (kept.energy <= free.energy * (1 + 1e-4)).all()
-
-
-def test_a_rejected_sweep_is_taken_back_and_followed_by_fresh_momentum():
-    layers, options = single(tilt=0.8), {"tol": 0, "monotone": True}
-    free, kept = (
-        energies(settle(layers, X, trace=True, tol=0, max_sweeps=200, monotone=monotone)) for monotone in (False, True)
-    )
-    checked = 0
-    for b in range(5):
-        rises = (free[1:, b] > free[:-1, b] * (1 + 1e-10)).nonzero()
-        if not len(rises):
-            continue
-        n = 1 + int(rises[0])  # the row of the first sweep that is rejected, and so its predecessors' number
-        assert kept[n, b] == kept[n - 1, b]
-        (code,) = settle(layers, X[b : b + 1], max_sweeps=n, **options).codes
-        (after,) = settle(layers, X[b : b + 1], max_sweeps=n + 1, **options).codes
-        assert torch.equal(after, code)
-        # What follows is what a settle that starts there does.
-        for more in (1, 2, 3, 4):
-            went_on = settle(layers, X[b : b + 1], max_sweeps=n + 1 + more, **options)
-            anew = settle(layers, X[b : b + 1], start=[code], max_sweeps=more, **options)
-            torch.testing.assert_close(went_on.codes[0], anew.codes[0], rtol=0, atol=1e-13)
-        checked += 1
-    assert checked, "the case is too easy to show anything"
-
-
 # --- Danskin ---
 
 
@@ -374,96 +218,6 @@ def test_an_empty_batch_gives_empty_codes():
     settled = settle(stack(), X[:0], trace=True)
     assert [tuple(code.shape) for code in settled.codes] == [(0, 20), (0, 12), (0, 8)]
     assert settled.reasons == []
-
-
-# --- starting ---
-
-
-@every_method
-@pytest.mark.parametrize("feedback", [0.0, FEEDBACK])
-def test_a_warm_start_is_not_changed(method, feedback):
-    layers = stack(top_k=2)
-    start = some_codes(layers)
-    copies, x = [code.clone() for code in start], X.clone()
-    settled = settle(layers, x, start=start, feedback=feedback, method=method, monotone=True)
-    assert all(torch.equal(code, copy) for code, copy in zip(start, copies, strict=True))
-    assert torch.equal(x, X)
-    assert not any(torch.equal(code, copy) for code, copy in zip(settled.codes, copies, strict=True))
-    # Nor does the answer share memory with it.
-    settled.codes[0].fill_(7)
-    assert torch.equal(start[0], copies[0])
-
-
-@steady_methods
-@pytest.mark.parametrize("feedback", [0.0, FEEDBACK])
-def test_a_warm_start_at_the_solution_stops_at_once(method, feedback):
-    layers = stack()
-    solution = settle(layers, X, feedback=feedback, **LONG)
-    again = settle(layers, X, feedback=feedback, start=solution.codes, method=method, tol=1e-8)
-    # One sweep to take the energy, one to see that it no longer falls; layers without feedback take turns.
-    assert (again.sweeps == (2 if feedback else 2 * len(layers))).all()
-    assert again.converged.all()
-    for code, exact in zip(again.codes, solution.codes, strict=True):
-        torch.testing.assert_close(code, exact, rtol=0, atol=1e-8)
-
-
-def test_a_start_at_zero_is_no_different_from_none_in_the_end():
-    layers = stack()
-    zero = [torch.zeros(5, layer.V.shape[1], dtype=torch.float64) for layer in layers]
-    cold, warm = settle(layers, X, **LONG), settle(layers, X, start=zero, **LONG)
-    torch.testing.assert_close(cold.energy, warm.energy, rtol=1e-9, atol=0)
-
-
-# --- stopping and the trace ---
-
-
-def test_each_sample_says_why_it_stopped():
-    layers = single(tilt=0.5)
-    # The second sample is an atom times a large number in a coherent dictionary, the first nothing at all.
-    x = torch.stack([torch.zeros(16, dtype=torch.float64), 50 * layers[0].V[:, 0] + X[0]])
-    settled = settle(layers, x, tol=1e-9, max_sweeps=20)
-    assert settled.reasons == [Stop.CONVERGED, Stop.MAX_SWEEPS]
-    assert settled.converged.dtype == torch.bool
-    assert settled.sweeps.tolist() == [2, 20]
-    assert "max_sweeps" in Stop.MAX_SWEEPS.value and "tol" in Stop.CONVERGED.value
-
-
-@steady_methods
-def test_a_sample_stops_at_the_first_small_improvement(method):
-    layers, tol = stack(), 1e-4
-    free = energies(settle(layers, X, method=method, trace=True, tol=0, max_sweeps=300))
-    stopped = settle(layers, X, method=method, tol=tol, max_sweeps=300)
-    small = (free[1:] - free[:-1]).abs() <= tol * free[:-1].abs()
-    first = 2 + small.int().argmax(0)  # row n of `small` compares sweeps n + 1 and n + 2
-    assert torch.equal(stopped.sweeps, first)
-    torch.testing.assert_close(stopped.energy, free.gather(0, first[None] - 1)[0])
-
-
-def test_no_tolerance_runs_all_sweeps():
-    settled = settle(stack(), X, tol=0, max_sweeps=7, trace=True)
-    assert settled.sweeps.tolist() == [7] * 5 and not settled.converged.any()
-    assert len(settled.trace.energy) == 7
-    plain = settle(stack(), X, tol=0, max_sweeps=7)
-    assert plain.trace is None
-    assert all(torch.equal(a, b) for a, b in zip(plain.codes, settled.codes, strict=True))
-    torch.testing.assert_close(plain.energy, settled.energy)
-
-
-@pytest.mark.parametrize("feedback", [0.0, FEEDBACK])
-@pytest.mark.parametrize("monotone", [False, True])
-def test_the_trace_ends_in_the_final_state(feedback, monotone):
-    layers = stack()
-    settled = settle(layers, X, feedback=feedback, monotone=monotone, trace=True, tol=1e-4)
-    rows, active = energies(settled), torch.stack(settled.trace.active)
-    assert rows.shape[1:] == (5,) and active.shape == (len(rows), 3, 5)
-    if feedback:
-        assert len(rows) == settled.sweeps.max()
-        torch.testing.assert_close(settled.energy, joint_energy(layers, settled.codes, X, feedback))
-        for b, sweeps in enumerate(settled.sweeps.tolist()):  # after its stop a sample repeats its last value
-            assert (rows[sweeps - 1 :, b] == rows[-1, b]).all()
-            assert (active[sweeps - 1 :, :, b] == active[-1, :, b]).all()
-    torch.testing.assert_close(rows[-1], settled.energy)
-    assert torch.equal(active[-1], torch.stack([(code != 0).sum(1) for code in settled.codes]))
 
 
 # --- without feedback ---
