@@ -101,7 +101,7 @@ class Spec:
 
     def settings(self, profile: str) -> dict[str, Any]:
         """The chapter's settings with those of the profile laid over them."""
-        return _overlay(self.sidecar.get("settings", {}), self.sidecar["profiles"][profile])
+        return overlay(self.sidecar.get("settings", {}), self.sidecar["profiles"][profile])
 
 
 def names() -> list[str]:
@@ -402,9 +402,9 @@ def _flag(name: str, value: Any) -> str:
     return f"-p {name} {shlex.quote(str(value))}"
 
 
-def _overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in top.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = _overlay(merged[key], value) if both else value
+        merged[key] = overlay(merged[key], value) if both else value
     return merged

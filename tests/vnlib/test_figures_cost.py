@@ -109,9 +109,6 @@ def test_what_lacks_is_said():
     assert "No stored results of `lost`" in said
     assert "Not measured: runs of `part`" in said
     assert "`whole` (stopped after 40 s)" in said and "other" not in said
-    late = "OutOfTime: /somewhere/x.nc cannot be read (stopped after 40 s); move it away"
-    reading = measured().assign(why=("chapter", [late, ""]))
-    assert "`whole` (stopped after 40 s)" in words.lacking(results(), reading), "what was read then does not matter"
     fine = words.lacking(results().isel(chapter=[0]), measured().isel(chapter=[1]))
     assert fine.startswith("All chapters have results")
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -184,9 +183,7 @@ def lacking(results: xr.Dataset, measured: xr.Dataset) -> str:
     for name in measured["chapter"].values:
         one = measured.sel(chapter=name)
         if why := str(one["why"].item()):
-            # The end of time can come while a file is read, whose error then stands around it.
-            stopped = re.search(r"stopped after \d+ s", why)
-            early.append(f"`{name}` ({stopped[0] if stopped else why.split(': ', 1)[-1]})")
+            early.append(f"`{name}` ({why.split(': ', 1)[-1]})")
     if early:
         said.append(f"Ended before all was done, so that more memory might have been needed: {listed(early)}.")
     return " ".join(said) or "All chapters have results, and of each the largest runs were measured to their end."

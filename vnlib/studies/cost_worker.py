@@ -25,8 +25,8 @@ import xarray as xr
 from vnlib import chapter, paths, store
 
 
-class OutOfTime(RuntimeError):
-    """The work was not done in time."""
+class OutOfTime(BaseException):
+    """The work was not done in time; no Exception, which a reader of files or a store of runs takes for its own."""
 
 
 def held() -> tuple[float, float]:
@@ -80,7 +80,7 @@ def cut(sidecar: Mapping[str, Any], profile: str, lengths: Sequence[str]) -> dic
     smoke, wanted = sidecar["profiles"]["smoke"], sidecar["profiles"][profile]
     if unknown := [name for name in lengths if name not in smoke]:
         raise ValueError(f"lengths must be settings of the smoke profile, got {unknown}; it has {', '.join(smoke)}")
-    short = chapter._overlay(wanted, {name: smoke[name] for name in lengths})
+    short = chapter.overlay(wanted, {name: smoke[name] for name in lengths})
     return {**sidecar, "profiles": {**sidecar["profiles"], profile: short}}
 
 
@@ -159,7 +159,7 @@ def work(order: Mapping[str, Any]) -> dict[str, Any]:
         torch.set_num_threads(1)
         start = held()[0]
         chapter.fill(name, given)
-    except Exception as error:
+    except (Exception, OutOfTime) as error:
         # What the chapter does with so few runs is not what is measured; that it ended early is recorded.
         why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     finally:
