@@ -26,6 +26,8 @@ import numpy as np
 import pooch
 import xarray as xr
 
+from data_gen import guards
+
 PARTS = {
     "train": ("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
     "test": ("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"),
@@ -132,6 +134,7 @@ def parse_idx(data: bytes, origin: str) -> np.ndarray:
     if len(data) < start:
         raise MnistError(f"{origin} is truncated: its header of {start} bytes ends after {len(data)}")
     shape = tuple(int(size) for size in np.frombuffer(data[4:start], dtype=">u4"))
+    guards.array_shape(shape, origin, MnistError)
     found, wanted = len(data) - start, math.prod(shape)
     if found != wanted:
         problem = "truncated" if found < wanted else "too long"

@@ -83,6 +83,21 @@ def test_idx_refuses_what_is_not_exact(spoil, message):
         parse_idx(spoil(idx(np.zeros((2, 3, 4)))), "some.idx")
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [(0, 2**31, 2**31), (0, 2**32 - 1, 2**31), (0, 2**31, 2**31, 2), (0,) * 64, (0,) * 65, (2**32 - 1,) * 254 + (0,)],
+)
+def test_shapes_that_no_array_has_are_refused_with_the_name_of_the_file(shape):
+    data = bytes([0, 0, 8, len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
+    try:
+        wanted = np.empty(0, np.uint8).reshape(shape).shape
+    except ValueError:
+        with pytest.raises(MnistError, match=r"some\.idx claims"):
+            parse_idx(data, "some.idx")
+    else:
+        assert parse_idx(data, "some.idx").shape == wanted
+
+
 # The dataset
 
 

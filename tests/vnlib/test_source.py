@@ -123,6 +123,15 @@ def test_comments_docstrings_and_layout_date_nothing(tree, old, new):
     assert now(tree) == before
 
 
+def test_guards_date_nothing_but_what_is_made_of_them_does(tree):
+    before = now(tree)
+    (tree / "data_gen/guards.py").write_text("def small(x):\n    return x\n")
+    edit(tree, "data_gen/bumps.py", "WIDTH", "from data_gen import guards\nguards.small(3)\nWIDTH")
+    assert now(tree) == before
+    edit(tree, "data_gen/bumps.py", "28", "guards.small(28)")
+    assert now(tree) != before
+
+
 def test_names_of_modules_and_their_borders_count(tree):
     before = now(tree)
     (tree / "vnlib/far.py").rename(tree / "vnlib/near.py")
