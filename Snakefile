@@ -7,14 +7,13 @@ A slice is one model and one seed of a chapter. It adds its runs to the chapter'
 whatever was computed anywhere. The files that Snakemake sees are only marks of what has been gone through.
 """
 
-import difflib
 import json
 import shlex
 import sys
 from functools import cache
 from pathlib import Path
 
-from vnlib import chapter, checks, paths
+from vnlib import chapter, checks, parameters, paths
 
 DEFAULTS = {
     "profile": "paper",  # smoke, fast or paper
@@ -29,8 +28,7 @@ def settings(given):
     """The configuration, checked. Raises ValueError for names and values that are not allowed."""
     for name in given:
         if name not in DEFAULTS:
-            close = difflib.get_close_matches(name, DEFAULTS, n=1)
-            hint = f" Did you mean {close[0]!r}?" if close else ""
+            hint = parameters.guess(name, DEFAULTS)
             raise ValueError(f"there is no config value {name!r}.{hint} There are: {', '.join(DEFAULTS)}")
     known = DEFAULTS | given
     checks.number("seeds_per_slice", known["seeds_per_slice"], low=1, integer=True)

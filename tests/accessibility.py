@@ -8,10 +8,10 @@ with 1 where a page has a finding that is serious or critical, or asks for anyth
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from pathlib import Path
 
+import chromium
 import click
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Error, sync_playwright
@@ -24,11 +24,6 @@ RULES = {
     "dark": {"type": "rule", "values": ["color-contrast"]},
 }
 PAGE = {"exclude": [["mjx-container"]]}  # thousands of strokes of formulas; MathJax describes them
-
-
-def browser_path() -> str | None:
-    """A Chromium of the system; None: Playwright's own."""
-    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
@@ -63,7 +58,8 @@ def main(site: Path, names: tuple[str, ...]) -> None:
     wrong: Counter[str] = Counter()
     with sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+            # Without a Chromium of the system it is Playwright's own.
+            browser = playwright.chromium.launch(executable_path=chromium.path(), args=["--no-sandbox"])
         except Error as error:
             raise click.ClickException(f"no Chromium could be started; install one ({error.message})") from error
         for page in tqdm(pages, unit="page"):

@@ -20,7 +20,8 @@ from unittest import mock
 from papermill.translators import PythonTranslator
 
 from vnlib import cli, paths
-from vnlib.chapter import MAX_TEXT, names, open_chapter, spec
+from vnlib.chapter import names, open_chapter, spec
+from vnlib.parameters import MAX_TEXT
 
 
 @dataclass(frozen=True)

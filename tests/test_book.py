@@ -16,6 +16,7 @@ import xarray as xr
 from PIL import Image
 
 from vnlib import book, chapter, claims, pages, provenance, source, store
+from vnlib.parameters import PROFILES
 
 PICTURE = io.BytesIO()
 Image.new("RGB", (1440, 360)).save(PICTURE, "PNG")
@@ -245,7 +246,7 @@ def test_finish_removes_the_traces_of_the_machine(executed):
 
 
 @pytest.mark.parametrize("folder", ["results", "results/reproduced/..", "./results"])
-@pytest.mark.parametrize("profile", chapter.PROFILES)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_a_fresh_build_never_empties_the_shipped_results(project, folder, profile):
     shipped = project / "results" / profile / "tiny.nc"
     (project / "results" / "reproduced").mkdir(parents=True)

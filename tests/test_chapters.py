@@ -24,6 +24,7 @@ from papermill.cli import papermill as papermill_command
 from vnlib import chapter, claims, paths, store
 from vnlib.baselines import registry
 from vnlib.models.decoders import build_vn
+from vnlib.parameters import PROFILES
 
 NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*.ipynb"))
 # A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its end.
@@ -31,7 +32,7 @@ MODELS = ["factorised", "vn_axes_1", "cnn2"]
 MAX_LINES = 60
 
 every_chapter = pytest.mark.parametrize("name", NAMES)
-every_profile = pytest.mark.parametrize("profile", chapter.PROFILES)
+every_profile = pytest.mark.parametrize("profile", PROFILES)
 
 
 def read(name: str) -> nbformat.NotebookNode:

@@ -15,6 +15,7 @@ import xarray as xr
 
 from vnlib import chapter, claims, paths, store
 from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.parameters import PROFILES
 
 BLANK = 0.02  # error of a blank image: composing means an OOD error of at most 2e-4
 SEEDS = 4
@@ -322,7 +323,7 @@ def test_sidecars_and_ledger_name_the_same_claims():
     assert listed == {(one.id, one.chapter) for one in CLAIMS.values()}
 
 
-@pytest.mark.parametrize("profile", chapter.PROFILES)
+@pytest.mark.parametrize("profile", PROFILES)
 def test_shipped_ledger_is_what_the_rules_make_of_the_shipped_results(profile):
     folder = paths.RESULTS / profile
     if not (folder / "ledger.json").exists():

@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 from vnlib import book, chapter, claims, cli, paths, provenance, store
+from vnlib.parameters import PROFILES
 
 
 def one_paragraph(text: str) -> bool:
@@ -65,7 +66,7 @@ def test_status_tells_each_profile_and_chapter(vnbook, results):
     lines = {tuple(line.split(":")[0].split()): line for line in said.out.splitlines()}
     with_results = {name for name in chapter.names() if chapter.spec(name).stores}
     assert "summary" not in with_results and "fig2_spatial" in with_results
-    assert set(lines) == {(p, n) for p in chapter.PROFILES for n in with_results}
+    assert set(lines) == {(p, n) for p in PROFILES for n in with_results}
     assert "runs 2" in lines["smoke", "fig2_spatial"] and "library current" in lines["smoke", "fig2_spatial"]
     assert "cannot be read" in lines["fast", "fig2_spatial"], "one bad file must not hide the others"
     assert "no results" in lines["paper", "fig2_spatial"]

@@ -14,7 +14,10 @@ from vnlib import paths
 
 ROOT = paths.SOURCE
 CORE = ("prox", "layer", "settle/*", "network", "learner", "learning", "greedy", "masked", "estimator", "serialize")
-RUNNING = {"chapter", "book", "pages", "cli", "claims", "store", "runfiles", "netcdf", "figures", "provenance", "paths"}
+RUNNING = {
+    "book", "chapter", "claims", "cli", "figures", "netcdf", "pages", "panels", "parameters", "paths", "provenance",
+    "runfiles", "store",
+}  # fmt: skip
 TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".cff", ".ipynb", ".json", ".css", ".bib", ".sh", ""}
 
 

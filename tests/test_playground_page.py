@@ -12,6 +12,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import chromium
 import numpy as np
 import pytest
 import torch
@@ -21,7 +22,7 @@ from vnlib.settle import SettleConfig
 
 ROOT = paths.SOURCE
 DATA = ROOT / "book" / "_static" / "playground"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+CHROMIUM = chromium.path()
 NODE = shutil.which("node")
 PATIENCE = 120_000  # milliseconds for a page on a busy machine
 
@@ -125,9 +126,9 @@ def browser() -> Iterator:
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     with sync_api.sync_playwright() as tool:
-        chromium = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
-        yield chromium
-        chromium.close()
+        window = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
+        yield window
+        window.close()
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from vnlib import chapter, cli, paths
+from vnlib.parameters import PROFILES
 
 PAGES = [
     page for page in map(paths.SOURCE.joinpath, ("README.md", "book/intro.md", "book/how_to_run.md")) if page.exists()
@@ -74,7 +75,7 @@ def test_make_targets_and_variables_exist(command):
     assert targets and set(targets) <= set(phony)
     assert all(re.search(rf"^{name} *\?=", MAKEFILE, re.MULTILINE) for name in given), given
     if "PROFILE" in given:
-        assert given["PROFILE"] in chapter.PROFILES
+        assert given["PROFILE"] in PROFILES
     if "NAME" in given:
         assert given["NAME"] in chapter.names()
     assert set(variables) <= {"VNBOOK_DATA", "VNBOOK_OFFLINE", "PIP_EXTRA_INDEX_URL"}
@@ -106,7 +107,7 @@ def test_vnbook_commands_have_the_options_they_are_called_with(command):
         given = {key: cli._value(text) for key, text in context.params.get("pairs", ())}
         chapter.spec(context.params["name"]).check(given)
     if "profile" in context.params:
-        assert context.params["profile"] in chapter.PROFILES
+        assert context.params["profile"] in PROFILES
 
 
 def test_the_parser_refuses_an_option_that_is_not_there():

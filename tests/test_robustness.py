@@ -17,6 +17,7 @@ import xarray as xr
 
 from data_gen import mnist
 from vnlib import chapter, cli, netcdf, pages, store
+from vnlib.parameters import MAX_SEEDS
 
 
 def broken(cases):
@@ -96,7 +97,7 @@ def test_values_that_cannot_be_printed_are_refused_by_name():
 
 
 def test_as_many_seeds_as_are_allowed_can_be_listed():
-    seeds = list(range(2**31 - chapter.MAX_SEEDS, 2**31))
+    seeds = list(range(2**31 - MAX_SEEDS, 2**31))
     assert chapter.spec("fig2_spatial").check({"seeds": seeds})["seeds"] == seeds
 
 

@@ -20,6 +20,7 @@ import papermill
 from PIL import Image
 
 from vnlib import chapter, checks, claims, home, pages, paths, provenance, weight
+from vnlib.parameters import PROFILES
 
 EXECUTED = paths.BOOK / "chapters"
 GENERATED = paths.BOOK / "generated"
@@ -99,7 +100,7 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
     fresh: compute everything anew. A fresh build that was interrupted goes on where it stopped, unless the source
     changed. Raises what `run_chapter` raises, and RuntimeError if jupyter-book finds anything to complain about.
     """
-    checks.choice("profile", profile, chapter.PROFILES)
+    checks.choice("profile", profile, PROFILES)
     folder = results_dir.expanduser().resolve() / profile
     if fresh:
         _clear(folder)

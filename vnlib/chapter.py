@@ -1,4 +1,4 @@
-"""A chapter at work: its parameters are checked, its settings read, its runs stored, its links and footer drawn.
+"""A chapter at work: its parameters are checked, its settings read, its runs stored.
 
 A chapter is a notebook with a sidecar of the same name, `chapters/NAME.toml`, which holds the title, the claims, what
 each parameter may be, and the settings of each profile. This module knows that form and no chapter.
@@ -7,9 +7,7 @@ each parameter may be, and the settings of each profile. This module knows that 
 from __future__ import annotations
 
 import ast
-import difflib
 import json
-import re
 import shlex
 import tempfile
 import tomllib
@@ -17,7 +15,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -26,30 +23,12 @@ import torch
 import xarray as xr
 from IPython.display import HTML, display
 
-from vnlib import checks, claims, paths, provenance, source, store
+from vnlib import checks, panels, paths, provenance, source, store
+from vnlib.parameters import COMMON, checked, guess
 
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
-PROFILES = ("smoke", "fast", "paper")
-# Every chapter has these; its sidecar may add to them and narrow `models`.
-COMMON: dict[str, dict[str, Any]] = {
-    "profile": {"type": "str", "choices": list(PROFILES), "help": "how large the runs are"},
-    "seeds": {"type": "seeds", "help": "a list of seeds, or how many; None: the profile's"},
-    "models": {"type": "names", "help": "a list of models, or 'a,b'; None: all of the profile"},
-    "device": {"type": "str", "pattern": "auto, cpu, cuda or cuda:N", "help": "where to compute"},
-    "recompute": {"type": "bool", "help": "compute anew what is already stored"},
-    "results_dir": {"type": "str", "help": "the folder that holds <profile>/<chapter>.nc"},
-}
-# The colour of each verdict, by sphinx-design's names.
-COLOR = {
-    claims.REPRODUCED: "success",
-    claims.PARTLY: "warning",
-    claims.NOT: "danger",
-    claims.NOT_TESTABLE: "muted",
-}
-MAX_SEEDS = 1000  # a slip of the keyboard should not ask for more runs than memory holds
-MAX_TEXT = 12 * MAX_SEEDS  # characters of a value; as many seeds must fit
 # What an IPython kernel defines by itself.
 _KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
@@ -89,13 +68,10 @@ class Spec:
         """All parameters, those given checked and the others at their defaults. Raises ValueError."""
         for name in given:
             if name not in self.parameters:
-                close = difflib.get_close_matches(name, self.parameters, n=1)
-                hint = f" Did you mean {close[0]!r}?" if close else ""
-                raise ValueError(
-                    f"chapter {self.name!r} has no parameter {name!r}.{hint} It has: {', '.join(self.parameters)}"
-                )
+                hint, known = guess(name, self.parameters), ", ".join(self.parameters)
+                raise ValueError(f"chapter {self.name!r} has no parameter {name!r}.{hint} It has: {known}")
         return {
-            name: _checked(name, given.get(name, self.defaults[name]), rule, self.defaults[name])
+            name: checked(name, given.get(name, self.defaults[name]), rule, self.defaults[name])
             for name, rule in self.parameters.items()
         }
 
@@ -276,123 +252,20 @@ class Chapter:
 
     def links(self) -> None:
         """Show, under a figure, where its code and data are and how to make it again."""
-        name = self.spec.name
-        data = f'<a href="../../data/{self.file().name}" download>data (NetCDF)</a> · ' if self.file().exists() else ""
-        display(
-            HTML(
-                '<p class="vn-links">'
-                f'<a href="../../notebooks/{name}.ipynb" download>notebook</a> · {data}'
-                f"re-make with <code>{self.command}</code></p>"
-            )
-        )
+        display(HTML(panels.links(self.spec.name, self.file(), self.command)))
 
     def caution(self, *remarks: str) -> None:
         """Show a box with what a reader must know before believing the figures; nothing where there is nothing."""
         if remarks:
-            text = " ".join(remarks)
-            display(HTML(f'<div class="admonition warning"><p class="admonition-title">Caution</p><p>{text}</p></div>'))
+            display(HTML(panels.caution(remarks)))
 
     def verdicts(self, results: xr.Dataset, **others: xr.Dataset) -> None:
         """Show what the rules of this chapter's claims make of `results`, or of those of `others` that they read."""
-        rows = []
-        for one in claims.CLAIMS.values():
-            if one.chapter == self.spec.name:
-                row = claims.judge(one, {self.spec.name: results, **others}.get(one.results))
-                rows.append(
-                    f'<tr><th><a href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
-                    f"<td>{escape(one.statement)}</td>"
-                    f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
-                    f"<td>{_decided(row['verdict_fair'], row['parts_fair'])}</td></tr>"
-                )
-        head = "<tr><th>claim</th><th>in our words</th><th>paper's protocol</th><th>fair</th></tr>"
-        note = f"<p>These runs differ from the printed task: {self.variant}.</p>" if self.variant else ""
-        display(HTML(f'{note}<table class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'))
+        display(HTML(panels.verdicts(self.spec.name, {self.spec.name: results, **others}, self.variant)))
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
-        a, known = results.attrs, provenance.facts(results)
-        rows = {
-            "profile": self.profile,
-            "computed": f"{known['date']} UTC on {known['hardware']}",
-            "compute time": f"{known['time']}, summed over {known['runs']} runs",
-            "revision": f"{a['git_revision'][:12]}{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
-            "versions": known["versions"],
-            "library": f"{known['library']}; its source is now {provenance.source_hash(self.spec.name)}",
-            "command": f"<code>{self.command}</code>",
-        }
-        cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
-        display(HTML(f'<table class="vn-footer">{cells}</table>'))
-
-
-def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: str = "") -> str:
-    """A verdict as HTML: the word, then every part of its rule. The classes are those of sphinx-design."""
-    if verdict is None:
-        return ""
-    color = COLOR[verdict]
-    marks = "".join(f"<li>{'✓' if p['holds'] else '✗'} {escape(p['says'])}</li>" for p in parts)
-    return f'<b class="sd-badge sd-bg-{color} sd-bg-text-{color}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
-
-
-def _checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any:
-    """One parameter's value in its own type. Raises ValueError that names it and what is allowed."""
-    if value is None and default is None:
-        return None
-    _check_size(name, value)
-    kind = rule["type"]
-    if kind == "bool":
-        if not isinstance(value, bool):
-            raise ValueError(f"{name} must be true or false, got {value!r}")
-    elif kind in ("int", "float"):
-        checks.number(name, value, low=rule.get("low"), high=rule.get("high"), above=rule.get("above"),
-                      integer=kind == "int")  # fmt: skip
-    elif kind == "seeds":
-        seeds = value
-        if isinstance(value, int) and not isinstance(value, bool):
-            seeds = range(value) if value <= MAX_SEEDS else ()
-        if not isinstance(seeds, (list, tuple, range)) or not seeds or len(set(map(repr, seeds))) != len(seeds):
-            wanted = f"a count >= 1 and <= {MAX_SEEDS} or a list of different integers >= 0"
-            raise ValueError(f"{name} must be {wanted}, got {value!r}")
-        for seed in seeds:
-            checks.number(f"each of {name}", seed, low=0, high=2**31 - 1, integer=True)
-        return list(seeds)
-    elif kind == "names":
-        value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-        if not isinstance(value, (list, tuple)) or not value:
-            raise ValueError(f"{name} must be a list of names, got {value!r}; allowed: {', '.join(rule['choices'])}")
-        for one in value:
-            checks.choice(f"each of {name}", one, rule["choices"])
-        if len(set(value)) != len(value):
-            raise ValueError(f"{name} must not name anything twice, got {value!r}")
-        return list(value)
-    elif not isinstance(value, str) or not value:
-        raise ValueError(f"{name} must be text, got {value!r}")
-    if "choices" in rule:
-        checks.choice(name, value, rule["choices"])
-    if name == "results_dir" and not _is_folder_name(value):
-        raise ValueError(f"results_dir must be the name of a folder, got {value!r}")
-    if name == "device" and not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", value):
-        raise ValueError(f"device must be {rule['pattern']}, got {value!r}")
-    return value
-
-
-def _check_size(name: str, value: Any) -> None:
-    """Raises ValueError for a value that is too large to be meant, or even to be printed."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # an integer of thousands of digits, lists thousands deep
-        text = ""
-    if not text or len(text) > MAX_TEXT or (isinstance(value, int) and abs(value) >= 2**63):
-        raise ValueError(
-            f"{name} must be below 2**63 and of at most {MAX_TEXT} characters, got {text[:60] or 'more'}..."
-        )
-
-
-def _is_folder_name(text: str) -> bool:
-    try:
-        Path(text).expanduser()
-        return b"\0" not in text.encode()
-    except (RuntimeError, UnicodeError):  # no such user; half a character
-        return False
+        display(HTML(panels.footer(self.spec.name, results, self.profile, self.command)))
 
 
 def _flag(name: str, value: Any) -> str:

@@ -14,8 +14,9 @@ import click
 import papermill
 import yaml
 
-from vnlib import book, chapter, claims, pages, paths, store
+from vnlib import book, chapter, checks, claims, pages, paths, store
 from vnlib import home as public_home
+from vnlib.parameters import PROFILES
 
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(
@@ -110,7 +111,7 @@ def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet:
 @RESULTS_DIR
 def status(results_dir: Path) -> None:
     """What results there are, and whether the library changed since."""
-    for profile in chapter.PROFILES:
+    for profile in PROFILES:
         for name in filter(lambda one: chapter.spec(one).stores, chapter.names()):
             path = results_dir / profile / f"{name}.nc"
             try:
@@ -125,8 +126,7 @@ def status(results_dir: Path) -> None:
 @RESULTS_DIR
 def ledger(profile: str, results_dir: Path) -> None:
     """Decide every claim from the results and write ledger.json beside them."""
-    if profile not in chapter.PROFILES:
-        raise ValueError(f"profile must be one of {', '.join(chapter.PROFILES)}, got {profile!r}")
+    checks.choice("profile", profile, PROFILES)
     folder = results_dir / profile
     if not folder.is_dir():
         raise ValueError(f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first")

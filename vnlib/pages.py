@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vnlib import chapter, claims, provenance, store
 from vnlib.netcdf import REMEDY
+from vnlib.panels import COLOR
 from vnlib.weight import PLACE
 
 PAPERS = {"Vector Networks": "VN-", "Forced Rendering": "FR-"}  # and how the ids of their claims begin
@@ -134,7 +135,7 @@ def facts(path: Path) -> dict[str, str]:
 
 
 def _badge(verdict: str | None) -> str:
-    return f"{{bdg-{chapter.COLOR[verdict]}}}`{verdict}`" if verdict else ""
+    return f"{{bdg-{COLOR[verdict]}}}`{verdict}`" if verdict else ""
 
 
 def _anchor(row: Mapping) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from vnlib import paths
 
 PACKAGES = ("vnlib", "data_gen", "benchmarks")
-_PRESENT = {"figures", "claims", "pages", "book", "chapter", "cli"}
+_PRESENT = {"figures", "claims", "panels", "pages", "weight", "home", "book", "parameters", "chapter", "cli"}
 _DRIVE = {"paths", "provenance", "source", "store", "runfiles", "netcdf"}
 # A registry names its modules by strings: "vnlib.a.b", "vnlib.a.b:Class", or f"vnlib.a.{name}", which means all of a.
 _REGISTERED = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)*\.?)(?::\w+)?")

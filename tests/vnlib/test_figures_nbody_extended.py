@@ -84,7 +84,7 @@ def test_directions_have_names(ids, oods, said):
 
 def test_the_table_and_the_sentences_say_so(shared):
     table = words.growth_table(shared)
-    assert table.loc["GNN", "moves"] == "ID up" and table.loc["GNN", "ID grows by"].startswith("1e+02 [")
+    assert table.loc["GNN", "moves"] == "ID up" and table.loc["GNN", "ID grows by"] == "1e+02"
     assert table.loc["VN_TOKEN_3", "moves"] == "both down"
     assert words.growth_table(shared, "relative").loc["VN_TOKEN_3", "moves"] == "hardly"
     said = words.dropout(shared)
@@ -113,7 +113,7 @@ def test_feedback_in_words(results):
     assert "No atom was ever drawn anew" in said
     assert "The inverted coupling: OOD error × 2 (higher in 3 of 3 seeds)" in said
     assert words.feedback_table(results, "literal") == words.NOTHING
-    assert words.feedback_table(results, "token").loc["beta 0", "OOD"] == "1 [1, 1]"
+    assert words.feedback_table(results, "token").loc["beta 0", "OOD"] == "1"
 
 
 def test_rollouts_in_words(shared):

@@ -156,12 +156,6 @@ def test_tables_have_a_row_per_layer_that_there_is(results):
     assert errors.loc["zero drawing", "sums, top"] == "100.0" and errors.loc["DEEP", "digits, own"] == "4.00"
 
 
-def test_ranges_and_lists():
-    assert words.ranged(xr.DataArray([1.0, 3.0, np.nan, 2.0])) == "2 [1, 3]"
-    assert words.ranged(xr.DataArray([np.nan])) == "" and words.ranged(xr.DataArray([2.0, 2.0])) == "2"
-    assert [words.listed(list(text)) for text in ("", "a", "ab", "abc")] == ["none", "a", "a and b", "a, b and c"]
-
-
 def test_the_atlas_is_that_of_the_network_that_has_one(atlas, results):
     found = selection_atlas.entries(atlas, 2)
     assert str(found["model"].item()) == "vn_3" and int(found["seed"]) == 0

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from vnlib.figures.continual import KINDS, SETS, STREAMS, final, forgotten, models, transfer
 from vnlib.figures.rows import label
-from vnlib.figures.selection_words import ranged
+from vnlib.figures.texts import ranged
 
 LEARNED = {"lista": "LISTA", "linear": "a linear guess", "untrained": "three steps of ISTA, untrained"}
 SOLVERS = {"ista": "plain steps", "restart": "momentum", "line_search": "momentum and line search"}
@@ -66,16 +68,21 @@ def _of_inference(results: xr.Dataset) -> list[str]:
     if "inference_ratio" not in results:
         return []
     lines = []
-    for name in results["model"].values.tolist():
-        one = results.sel(model=name)
-        if not bool(one["inference_ratio"].notnull().any()):
-            continue
+    for name, one in _measured(results):
         ratio = ranged(one["inference_ratio"], "{:.0f}")
         lines.append(
-            f"- **Inference.** {label(results, name)} takes {ratio} times the operations of a pass through the "
-            "autoencoder, in products of matrices."
+            f"- **Inference.** {name} takes {ratio} times the operations of a pass through the autoencoder, in "
+            "products of matrices."
         )
     return lines
+
+
+def _measured(results: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
+    """The models whose inference was measured, by the name that readers call them, and the results of each."""
+    for name in results["model"].values.tolist():
+        one = results.sel(model=name)
+        if bool(one["inference_ratio"].notnull().any()):
+            yield label(results, name), one
 
 
 def table(results: xr.Dataset) -> pd.DataFrame:
@@ -127,10 +134,7 @@ def inference_table(results: xr.Dataset) -> pd.DataFrame:
     if "inference_sweeps" not in results:
         return pd.DataFrame()
     rows = {}
-    for name in results["model"].values.tolist():
-        one = results.sel(model=name)
-        if not bool(one["inference_ratio"].notnull().any()):
-            continue
+    for name, one in _measured(results):
         sweeps = one["inference_sweeps"].sel(level=LEVEL, method="nearest").median("seed")
         for start in one["start"].values.tolist():
             row = {"cost": f"{float(one['inference_cost'].sel(start=start).median()):.1f}"}
@@ -138,5 +142,5 @@ def inference_table(results: xr.Dataset) -> pd.DataFrame:
                 for solver, how in SOLVERS.items():
                     value = float(sweeps.sel(start=start, set=kind, solver=solver))
                     row[f"{title}, {how}"] = f"{value:.0f}" if np.isfinite(value) else "not reached"
-            rows[label(results, name), LEARNED.get(start, "cold")] = row
+            rows[name, LEARNED.get(start, "cold")] = row
     return pd.DataFrame(rows).T

@@ -5,28 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from vnlib.figures.cost import AXES, TASKS, axes_of, line, ratio
-
-
-def spread(values: np.ndarray, text: str = "{:.2f}") -> str:
-    """Median [lowest, highest] of what is known; one number where they read the same; "" for nothing."""
-    one = np.asarray(values, float)
-    one = one[np.isfinite(one)]
-    if not one.size:
-        return ""
-    middle, low, high = (text.format(v + 0.0) for v in (np.median(one), one.min(), one.max()))
-    return middle if low == high else f"{middle} [{low}, {high}]"
-
-
-def listed(parts: Sequence[str]) -> str:
-    """a, b and c."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "none"
+from vnlib.figures.texts import listed, ranged
 
 
 def duration(seconds: float) -> str:
@@ -66,8 +52,8 @@ def summary(results: xr.Dataset, scaling: xr.Dataset) -> str:
         ("update", "backward", "A local update takes {time} times as long as one by backpropagation"),
     ):
         found = ratio(scaling, what, over)
-        times = spread(found["time"].median("repeat").values.ravel(), "{:.0f}")
-        counts = spread(found["operations"].values.ravel(), "{:.0f}")
+        times = ranged(found["time"].median("repeat").values.ravel(), "{:.0f}")
+        counts = ranged(found["operations"].values.ravel(), "{:.0f}")
         head = "Inference" if what == "settle" else "Learning"
         lines.append(
             f"**{head}.** {said.format(time=times)}, and {counts} times as many operations (median [lowest, highest] "
@@ -93,7 +79,7 @@ def exponents(scaling: xr.Dataset) -> pd.DataFrame:
         for of, label in (("operations", "operations"), ("time", "time")):
             found = scaling[f"{of}_exponent"].sel(task=task)
             if bool(found.notnull().any()):
-                rows[name, label] = {AXES[v]: spread(found.sel(vary=v).values) for v in axes_of(scaling)}
+                rows[name, label] = {AXES[v]: ranged(found.sel(vary=v).values, "{:.2f}") for v in axes_of(scaling)}
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame.index.names = ["", "exponent of"]
     return frame
@@ -121,8 +107,8 @@ def ratios(scaling: xr.Dataset) -> pd.DataFrame:
             _, counts = line(scaling, vary, found["operations"])
             for at in (0, -1):
                 rows[AXES[vary], f"{sizes[at]:g}", name] = {
-                    "operations": spread(counts[at], "{:.1f}"),
-                    "time": spread(times[at], "{:.1f}"),
+                    "operations": ranged(counts[at], "{:.1f}"),
+                    "time": ranged(times[at], "{:.1f}"),
                     "single repeats": f"{low[at].min():.1f} to {high[at].max():.1f}",
                 }
     frame = pd.DataFrame.from_dict(rows, orient="index")

@@ -17,6 +17,7 @@ from matplotlib.ticker import NullFormatter
 
 from vnlib.figures.rows import absent, group, label, points
 from vnlib.figures.style import DIVERGING, PALETTE
+from vnlib.figures.texts import short
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),
@@ -180,15 +181,6 @@ def grid(results: xr.Dataset, way: str, groups: Sequence[str] = tuple(GROUPS)) -
     bar = fig.colorbar(image, ax=ax, extend="both", fraction=0.025, pad=0.01)
     bar.set_label("error / error of zero", fontsize=8)
     return fig
-
-
-def short(value: float) -> str:
-    """Three digits at most: 0.412, 1.04, 12, 1e+03, and 3e-05 for small ones."""
-    if value == 0:
-        return "0"
-    if value < 1e-3 or value >= 1e3:
-        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e+")
-    return f"{value:.3f}"[:5] if value < 10 else f"{value:.0f}"
 
 
 def curves(results: xr.Dataset) -> plt.Figure:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.functions import MASKS, SETS, short, with_values
+from vnlib.figures import texts
+from vnlib.figures.functions import MASKS, SETS, with_values
 from vnlib.figures.rows import group, label
+from vnlib.figures.texts import short, spread
 
 NAMES = {"id": "ID", "easy": "Easy", "hard": "Hard"}
 VN = ("vn_1", "vn_3", "vn_5")
@@ -24,15 +25,6 @@ def here(results: xr.Dataset, models: Sequence[str]) -> list[str]:
 def median(results: xr.Dataset, name: str, **at: str) -> float:
     """Median over seeds of one number."""
     return float(results[name].sel(at).median("seed"))
-
-
-def spread(values: xr.DataArray) -> str:
-    """Median and [lowest, highest] over seeds."""
-    values = values.dropna("seed")
-    if not values.size:
-        return ""
-    low, middle, high = (short(float(v)) for v in (values.min(), values.median(), values.max()))
-    return f"{middle} [{low}, {high}]" if values.size > 1 else middle
 
 
 def best(results: xr.Dataset, models: Sequence[str], way: str, mask: str, name: str) -> tuple[str, float]:
@@ -197,18 +189,4 @@ def levelled(results: xr.Dataset, most: float = 0.3) -> str:
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
     """Mean ID validation error on hidden samples of every setting that was tried; the chosen one has a *."""
-    if tuning is None:
-        return "Nothing was tuned in this profile: every model takes its first setting."
-    rows = {}
-    for model in tuning["model"].values:
-        one = tuning.sel(model=model)
-        settings = [json.loads(str(text))["training"] for text in one["run_settings"].values]
-        tried = [{"lr": s["lr"]} | s["options"] for s in settings]
-        differ = [k for k in tried[0] if len({json.dumps(t[k]) for t in tried}) > 1]
-        chosen = int(one["criterion"].argmin("trial"))
-        rows[str(model)] = [
-            f"{', '.join(f'{k} {choice[k]:g}' for k in differ)}: {short(float(error))}{' *' if n == chosen else ''}"
-            for n, (choice, error) in enumerate(zip(tried, one["criterion"].values, strict=True))
-        ]
-    columns = [f"setting {n}" for n in range(1, tuning.sizes["trial"] + 1)]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(columns="model")
+    return texts.trials(tuning)

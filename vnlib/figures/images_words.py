@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures import nbody_words
+from vnlib.figures import texts
 from vnlib.figures.images import FAMILIES, error, in_order, inside, main, number, power, sets_of
 from vnlib.figures.images_parts import MATCHED
 from vnlib.figures.rows import label
@@ -23,11 +23,7 @@ WORST = 2  # sets in which an autoencoder errs most
 
 def spread(values: xr.DataArray, unit: float = MILLI) -> str:
     """Median and [lowest, highest] over seeds."""
-    values = unit * values.dropna("seed")
-    if not values.size:
-        return ""
-    low, middle, high = (number(float(v)) for v in (values.min(), values.median(), values.max()))
-    return f"{middle} [{low}, {high}]" if values.size > 1 else middle
+    return texts.spread(unit * values, number)
 
 
 def mean(values: xr.DataArray) -> xr.DataArray:
@@ -235,7 +231,7 @@ def levelled(results: xr.Dataset, most: float = 0.1) -> str:
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
     """Validation error in 10⁻³ ink² of every setting that was tried; the chosen one has a *."""
-    return nbody_words.trials(tuning if tuning is None else tuning.assign(criterion=MILLI * tuning["criterion"]))
+    return texts.trials(None if tuning is None else tuning.assign(criterion=MILLI * tuning["criterion"]))
 
 
 def formulas(known: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ import xarray as xr
 
 from vnlib.figures.initialiser import LEVEL, SETS, SOLVERS, STARTS, free, starts
 from vnlib.figures.rows import label
-from vnlib.figures.selection_words import listed, ranged
+from vnlib.figures.texts import listed, ranged
 
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 

@@ -10,6 +10,7 @@ import xarray as xr
 
 from vnlib.figures.nbody_extended import KINDS, growth, interaction, plane
 from vnlib.figures.rows import label
+from vnlib.figures.texts import ranged
 
 VN = ("vn_literal_3", "vn_gated_3", "vn_token_3", "vn_literal_1", "vn_gated_1", "vn_token_1")
 OTHERS = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
@@ -24,15 +25,6 @@ def here(shared: xr.Dataset, models: Sequence[str]) -> list[str]:
 def factor(log10: float) -> str:
     """A factor as text."""
     return f"{10**log10:.2g}" if abs(log10) < 2 else f"{10**log10:.0f}"
-
-
-def ranged(values: xr.DataArray, text: str = "{:.3g}") -> str:
-    """Median and [lowest, highest] of all values that exist."""
-    one = values.values[np.isfinite(values.values)]
-    if not one.size:
-        return ""
-    middle, low, high = (text.format(v) for v in (np.median(one), one.min(), one.max()))
-    return f"{middle} [{low}, {high}]" if one.size > 1 else middle
 
 
 def listed(names: Sequence[str]) -> str:

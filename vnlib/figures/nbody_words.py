@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
+from vnlib.figures import texts
 from vnlib.figures.nbody import (
     BLANK,
     by_number,
@@ -17,6 +16,7 @@ from vnlib.figures.nbody import (
     inside_and_out,
 )
 from vnlib.figures.rows import label
+from vnlib.figures.texts import short, spread
 
 NOTHING = "Not computed in this profile."
 SAME_TOKENS = ("token_mlp", "rbf_tokens")
@@ -26,26 +26,6 @@ JOINT = ("mlp", "gnn", "transformer", "mamba", "film")
 
 def here(results: xr.Dataset, models: Sequence[str]) -> list[str]:
     return [m for m in models if m in results["model"].values]
-
-
-def short(value: float) -> str:
-    """Three digits at most: 0.412, 1.04, 12, and 3e-05 for small ones."""
-    if not np.isfinite(value):
-        return ""
-    if value == 0:
-        return "0"
-    if abs(value) < 1e-3 or abs(value) >= 1e3:
-        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e+")
-    return f"{value:.3f}"[:5] if abs(value) < 10 else f"{value:.0f}"
-
-
-def spread(values: xr.DataArray) -> str:
-    """Median and [lowest, highest] over seeds."""
-    values = values.dropna("seed")
-    if not values.size:
-        return ""
-    low, middle, high = (short(float(v)) for v in (values.min(), values.median(), values.max()))
-    return f"{middle} [{low}, {high}]" if values.size > 1 else middle
 
 
 def cells(results: xr.Dataset, *, relative: bool = False, way: str = "joint") -> xr.DataArray:
@@ -254,23 +234,4 @@ def levelled(results: xr.Dataset, most: float = 0.3) -> str:
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
     """Relative validation error of every setting that was tried; the chosen one has a *."""
-    if tuning is None:
-        return "Nothing was tuned in this profile: every model takes its first setting."
-    rows = {}
-    for model in tuning["model"].values:
-        one = tuning.sel(model=model)
-        settings = [json.loads(str(text))["training"] for text in one["run_settings"].values]
-        tried = [{"lr": s["lr"]} | s["options"] for s in settings]
-        differ = [k for k in tried[0] if len({json.dumps(t[k]) for t in tried}) > 1]
-        chosen = int(one["criterion"].argmin("trial"))
-        rows[str(model)] = [
-            f"{', '.join(f'{k} {_value(choice[k])}' for k in differ)}: {short(float(error))}{' *' * (n == chosen)}"
-            for n, (choice, error) in enumerate(zip(tried, one["criterion"].values, strict=True))
-        ]
-    columns = [f"setting {n}" for n in range(1, tuning.sizes["trial"] + 1)]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(columns="model")
-
-
-def _value(value: float | Sequence[float]) -> str:
-    """A number, or numbers in brackets."""
-    return f"[{', '.join(f'{one:g}' for one in value)}]" if isinstance(value, list) else f"{value:g}"
+    return texts.trials(tuning)

@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from vnlib.figures.representation import BENCHMARKS, GROUPS, benchmarks, code, layers, there
 from vnlib.figures.rows import label
-from vnlib.figures.selection_words import listed, ranged
+from vnlib.figures.texts import listed, ranged
 
 LEARNED = ("vn", "backprop")
 # measure -> (what readers call it, its sign where more of it should mean a smaller error)

@@ -12,24 +12,11 @@ import xarray as xr
 from vnlib.figures.rows import label
 from vnlib.figures.selection import CAPPED, FAST, LOCKED, SOLVERS, layers_of, measure, names, typical
 from vnlib.figures.selection_atlas import entries
+from vnlib.figures.texts import listed, ranged
 
 NOTHING = "Not computed in this profile."
 FREE = ("vn_3_half", "vn_3", "vn_3_double")
 EQUAL = "vn_3_equal"
-
-
-def ranged(values: xr.DataArray, text: str = "{:.3g}") -> str:
-    """Median and [lowest, highest] of all values that exist; one number where they are the same."""
-    one = values.values[np.isfinite(values.values)]
-    if not one.size:
-        return ""
-    middle, low, high = (text.format(v) for v in (np.median(one), one.min(), one.max()))
-    return middle if low == high else f"{middle} [{low}, {high}]"
-
-
-def listed(parts: list[str]) -> str:
-    """a, b and c."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "none"
 
 
 def by_layer(results: xr.Dataset, values: xr.DataArray, model: str, text: str = "{:.3g}") -> str:

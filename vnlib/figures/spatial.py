@@ -6,7 +6,6 @@ position_x, position_y and split(position).
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
 
@@ -17,6 +16,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Patch
 
+from vnlib.figures import texts
 from vnlib.figures.style import GROUPS, PALETTE, bare
 
 FLOOR = 1e-15  # below this an error is rounding
@@ -223,18 +223,4 @@ def summary(results: xr.Dataset) -> str:
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
     """ID validation error of every setting that was tried, per model; the chosen one is marked with *."""
-    if tuning is None:
-        return "Nothing was tuned in this profile: every model takes its first setting."
-    rows = {}
-    for model in tuning["model"].values:
-        one = tuning.sel(model=model)
-        settings = [json.loads(str(text)) for text in one["run_settings"].values]
-        tried = [{"lr": s["lr"]} | {k: v for k, v in s["options"].items() if k == "sparsity"} for s in settings]
-        differ = [k for k in tried[0] if len({t[k] for t in tried}) > 1]
-        best = int(one["mse_val"].argmin("trial"))
-        rows[model] = []
-        for number, (choice, error) in enumerate(zip(tried, one["mse_val"].values, strict=True)):
-            named = ", ".join(f"{k} {choice[k]:g}" for k in differ)
-            rows[model].append(f"{named}: {error:.1e}{' *' if number == best else ''}")
-    columns = [f"setting {n}" for n in range(1, tuning.sizes["trial"] + 1)]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(columns="model")
+    return texts.trials(tuning, "mse_val", "{:.1e}".format)

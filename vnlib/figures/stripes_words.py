@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from vnlib.figures import texts
 from vnlib.figures.stripes import KINDS, MEASURES, amounts, exponent_said
 
 COLUMNS = {
@@ -130,18 +130,4 @@ def law_table(laws: xr.Dataset | None) -> pd.DataFrame | str:
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
     """ID validation error of every setting that was tried; the chosen one is marked with *."""
-    if tuning is None:
-        return "Nothing was tuned in this profile: every model takes its first setting."
-    rows = {}
-    for model in tuning["model"].values:
-        one = tuning.sel(model=model).isel(diet=0)
-        settings = [json.loads(str(text))["training"] for text in one["run_settings"].values]
-        tried = [{"lr": s["lr"]} | {k: v for k, v in s["options"].items() if k == "sparsity"} for s in settings]
-        differ = [k for k in tried[0] if len({t[k] for t in tried}) > 1]
-        best = int(one["mse_val"].argmin("trial"))
-        rows[str(model)] = [
-            f"{', '.join(f'{k} {choice[k]:g}' for k in differ)}: {error:.1e}{' *' if number == best else ''}"
-            for number, (choice, error) in enumerate(zip(tried, one["mse_val"].values, strict=True))
-        ]
-    columns = [f"setting {n}" for n in range(1, tuning.sizes["trial"] + 1)]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(columns="model")
+    return texts.trials(None if tuning is None else tuning.isel(diet=0), "mse_val", "{:.1e}".format)

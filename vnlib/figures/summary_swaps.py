@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -23,11 +24,14 @@ Errors = Callable[..., tuple[xr.DataArray, xr.DataArray] | None]
 class Row:
     """One line of a table; `errors` are those in and out of distribution (seed), None where there are none."""
 
+    kind: str
     key: str
     name: str
-    part: str
-    kind: str
     errors: tuple[xr.DataArray, xr.DataArray] | None
+    part: str = ""
+
+
+vn, paper, control = (partial(Row, kind) for kind in KINDS)
 
 
 def table(blocks: dict[str, Sequence[Row]]) -> xr.Dataset | None:
@@ -86,35 +90,29 @@ def spatial(
     return table(
         {
             "Vector Networks, product readout": [
-                Row("vn_full", "full 2D VN: one dictionary", "", "vn", own("vn_full")),
-                Row("axes_1", "VN per axis, 1 layer", "", "vn", own("vn_axes_1")),
-                Row("axes_3", "VN per axis, 3 layers", "", "vn", own("vn_axes_3")),
+                vn("vn_full", "full 2D VN: one dictionary", own("vn_full")),
+                vn("axes_1", "VN per axis, 1 layer", own("vn_axes_1")),
+                vn("axes_3", "VN per axis, 3 layers", own("vn_axes_3")),
             ],
             "Product readout kept, the rest changed": [
-                Row("random", "dictionary: random, frozen", "dictionary", "vn", own("random_full")),
-                Row(
-                    "linear_pass",
-                    "inference: one linear pass, back-prop.",
-                    "inference",
-                    "control",
-                    own("bilinear_linear"),
-                ),
-                Row("relu_pass", "inference: one ReLU pass, back-prop.", "inference", "control", own("bilinear_relu")),
-                Row("by_hand", "learning: by hand and back-prop., tuned", "learning", "control", own("factorised")),
-                Row("image", "input: the image itself", "input", "vn", more("image_full")),
+                vn("random", "dictionary: random, frozen", own("random_full"), "dictionary"),
+                control("linear_pass", "inference: one linear pass, back-prop.", own("bilinear_linear"), "inference"),
+                control("relu_pass", "inference: one ReLU pass, back-prop.", own("bilinear_relu"), "inference"),
+                control("by_hand", "learning: by hand and back-prop., tuned", own("factorised"), "learning"),
+                vn("image", "input: the image itself", more("image_full"), "input"),
             ],
             "Product readout taken away": [
-                Row("flat", "readout: flat and linear, same VN", "readout", "vn", own("vn_flat")),
-                Row("cnn", "CNN, 4 blocks", "", "paper", own("cnn4")),
-                Row("sparse", "sparse autoencoder", "", "paper", own("sparse_autoencoder")),
-                Row("mlp", "MLP", "", "paper", own("mlp")),
+                vn("flat", "readout: flat and linear, same VN", own("vn_flat"), "readout"),
+                paper("cnn", "CNN, 4 blocks", own("cnn4")),
+                paper("sparse", "sparse autoencoder", own("sparse_autoencoder")),
+                paper("mlp", "MLP", own("mlp")),
             ],
             "Forced Rendering: factors forced upon a decoder": [
-                Row("free_maps", "embedding network, no penalty", "", "paper", ranks("none", **square)),
-                Row("penalty", "the same, variance penalty on its maps", "", "paper", ranks("variance", **square)),
-                Row("bands", "the same, bands by construction", "", "control", ranks("bands", **square)),
-                Row("bumps", "CNN, all bumps outside the corner", "", "paper", diets("cnn", diet="bumps+all")),
-                Row("stripes", "CNN, stripes and 100 bumps", "", "paper", diets("cnn", diet="stripes+100")),
+                paper("free_maps", "embedding network, no penalty", ranks("none", **square)),
+                paper("penalty", "the same, variance penalty on its maps", ranks("variance", **square)),
+                control("bands", "the same, bands by construction", ranks("bands", **square)),
+                paper("bumps", "CNN, all bumps outside the corner", diets("cnn", diet="bumps+all")),
+                paper("stripes", "CNN, stripes and 100 bumps", diets("cnn", diet="stripes+100")),
             ],
         }
     )
@@ -133,42 +131,33 @@ def functions(results: xr.Dataset | None) -> xr.Dataset | None:
     return table(
         {
             "Vector Networks, five rounds of imputation": [
-                Row("vn_1", "VN-1L", "", "vn", errors("vn_1", "paper")),
-                Row("vn_3", "VN-3L", "", "vn", errors("vn_3", "paper")),
-                Row(
+                vn("vn_1", "VN-1L", errors("vn_1", "paper")),
+                vn("vn_3", "VN-3L", errors("vn_3", "paper")),
+                vn(
                     "untrained",
                     "learning: none, atoms are training signals",
-                    "learning",
-                    "vn",
                     errors("vn_untrained", "paper"),
+                    "learning",
                 ),
-                Row(
-                    "fixed", "dictionary: fixed Fourier and bumps", "dictionary", "control", errors("fourier", "paper")
-                ),
+                control("fixed", "dictionary: fixed Fourier and bumps", errors("fourier", "paper"), "dictionary"),
             ],
             "Inference: the masked problem solved to its end": [
-                Row("solved", "VN-1L", "inference", "vn", errors("vn_1", "aware")),
-                Row("untrained_solved", "VN-1L, atoms are training signals", "", "vn", errors("vn_untrained", "aware")),
-                Row("fixed_solved", "fixed Fourier and bumps", "", "control", errors("fourier", "aware")),
-                Row("pca", "PCA, least squares", "", "control", errors("pca", "aware")),
-                Row("exemplars", "3 of 2048 training signals", "", "control", errors("exemplars", "aware")),
+                vn("solved", "VN-1L", errors("vn_1", "aware"), "inference"),
+                vn("untrained_solved", "VN-1L, atoms are training signals", errors("vn_untrained", "aware")),
+                control("fixed_solved", "fixed Fourier and bumps", errors("fourier", "aware")),
+                control("pca", "PCA, least squares", errors("pca", "aware")),
+                control("exemplars", "3 of 2048 training signals", errors("exemplars", "aware")),
             ],
             "The paper's others, zeros where hidden": [
-                Row("deep_ae", "DeepAE3", "", "paper", errors("deep_ae", "paper")),
-                Row("transformer", "Transformer", "", "paper", errors("transformer", "paper")),
-                Row("mamba", "Mamba", "", "paper", errors("mamba", "paper")),
+                paper("deep_ae", "DeepAE3", errors("deep_ae", "paper")),
+                paper("transformer", "Transformer", errors("transformer", "paper")),
+                paper("mamba", "Mamba", errors("mamba", "paper")),
             ],
             "Told the mask, no dictionary": [
-                Row("deep_ae_masked", "DeepAE3, trained with masks", "", "control", errors("deep_ae_masked", "aware")),
-                Row(
-                    "transformer_masked",
-                    "Transformer, trained with masks",
-                    "",
-                    "control",
-                    errors("transformer_masked", "aware"),
-                ),
-                Row("held", "last value held", "", "control", errors("hold_last", "aware")),
-                Row("interpolation", "linear interpolation", "", "control", errors("linear", "aware")),
+                control("deep_ae_masked", "DeepAE3, trained with masks", errors("deep_ae_masked", "aware")),
+                control("transformer_masked", "Transformer, trained with masks", errors("transformer_masked", "aware")),
+                control("held", "last value held", errors("hold_last", "aware")),
+                control("interpolation", "linear interpolation", errors("linear", "aware")),
             ],
         }
     )
@@ -188,23 +177,23 @@ def forces(results: xr.Dataset | None) -> xr.Dataset | None:
     return table(
         {
             "All forces in one pass, 22 numbers per body": [
-                Row("vn_3", "VN-3L", "", "vn", errors("vn_literal_3")),
-                Row("ridge", "learning: ridge regression instead", "learning", "control", errors("linear_literal")),
-                *(Row(model, name, "", "paper", errors(model)) for model, name in free.items()),
+                vn("vn_3", "VN-3L", errors("vn_literal_3")),
+                control("ridge", "learning: ridge regression instead", errors("linear_literal"), "learning"),
+                *(paper(model, name, errors(model)) for model, name in free.items()),
             ],
             "Readout: one pass per force, added up; same weights": [
-                Row("passes", "VN-3L", "readout", "vn", errors("vn_literal_3", "passes")),
-                *(Row(f"{model}_passes", name, "", "paper", errors(model, "passes")) for model, name in free.items()),
-                Row("factorized", "Factorized, adds up by construction", "", "paper", errors("factorized")),
+                vn("passes", "VN-3L", errors("vn_literal_3", "passes"), "readout"),
+                *(paper(f"{model}_passes", name, errors(model, "passes")) for model, name in free.items()),
+                paper("factorized", "Factorized, adds up by construction", errors("factorized")),
             ],
             "All forces in one pass, more of their structure read": [
-                Row("gated", "input: features gated by the forces", "input", "vn", errors("vn_gated_3")),
-                Row("tokens", "input: tokens of pairs", "input", "vn", errors("vn_token_3")),
+                vn("gated", "input: features gated by the forces", errors("vn_gated_3"), "input"),
+                vn("tokens", "input: tokens of pairs", errors("vn_token_3"), "input"),
             ],
             "Tokens of pairs, other learners": [
-                Row("tokens_ridge", "ridge regression", "", "control", errors("linear_tokens")),
-                Row("tokens_rbf", "RBF ridge regression", "", "control", errors("rbf_tokens")),
-                Row("tokens_network", "network", "", "control", errors("token_mlp")),
+                control("tokens_ridge", "ridge regression", errors("linear_tokens")),
+                control("tokens_rbf", "RBF ridge regression", errors("rbf_tokens")),
+                control("tokens_network", "network", errors("token_mlp")),
             ],
         }
     )
@@ -223,38 +212,28 @@ def digits(results: xr.Dataset | None, sets: Sequence[str]) -> xr.Dataset | None
     return table(
         {
             "Vector Networks": [
-                Row("vn_1", "VN-1L", "", "vn", errors("vn_1")),
-                Row("vn_3", "VN-3L", "", "vn", errors("vn_3")),
-                Row("top", "VN-3L, drawn from its top layer alone", "", "vn", errors("vn_3", "top")),
-                Row("untrained", "learning: none, atoms are training digits", "learning", "vn", errors("vn_untrained")),
+                vn("vn_1", "VN-1L", errors("vn_1")),
+                vn("vn_3", "VN-3L", errors("vn_3")),
+                vn("top", "VN-3L, drawn from its top layer alone", errors("vn_3", "top")),
+                vn("untrained", "learning: none, atoms are training digits", errors("vn_untrained"), "learning"),
             ],
             "The same sparse inference, other atoms": [
-                Row("sklearn", "learning: scikit-learn's rule", "learning", "control", errors("dictionary_learning")),
-                Row("dct", "dictionary: fixed DCT, same ID error", "dictionary", "control", errors("dct")),
+                control("sklearn", "learning: scikit-learn's rule", errors("dictionary_learning"), "learning"),
+                control("dct", "dictionary: fixed DCT, same ID error", errors("dct"), "dictionary"),
             ],
             "Linear drawings, other codes": [
-                Row(
-                    "one_pass",
-                    "inference: one pass, k largest, back-prop.",
-                    "inference",
-                    "control",
-                    errors("ksparse_linear"),
+                control(
+                    "one_pass", "inference: one pass, k largest, back-prop.", errors("ksparse_linear"), "inference"
                 ),
-                Row("pca_largest", "PCA, largest coefficients of each image", "", "control", errors("pca_adaptive")),
-                Row("pca", "PCA, same ID error", "", "control", errors("pca_matched")),
-                Row("overcomplete", "AE of 1024 units, more than pixels", "", "control", errors("ae_overcomplete")),
+                control("pca_largest", "PCA, largest coefficients of each image", errors("pca_adaptive")),
+                control("pca", "PCA, same ID error", errors("pca_matched")),
+                control("overcomplete", "AE of 1024 units, more than pixels", errors("ae_overcomplete")),
             ],
             "Nonlinear drawings: autoencoders": [
-                Row("ae", "AE, same ID error", "", "paper", errors("ae")),
-                Row("ksparse", "k-sparse AE, as many active units", "", "paper", errors("ksparse")),
-                Row(
-                    "searched",
-                    "readout: AE with codes searched per image",
-                    "readout",
-                    "control",
-                    errors("ae", "searched"),
-                ),
-                Row("signed", "AE trained on x and −x", "", "control", errors("ae_signed")),
+                paper("ae", "AE, same ID error", errors("ae")),
+                paper("ksparse", "k-sparse AE, as many active units", errors("ksparse")),
+                control("searched", "readout: AE with codes searched per image", errors("ae", "searched"), "readout"),
+                control("signed", "AE trained on x and −x", errors("ae_signed")),
             ],
         }
     )

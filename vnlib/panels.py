@@ -1,0 +1,77 @@
+"""What a chapter shows besides its figures, as HTML: links, boxes, verdicts, where its results come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from vnlib import claims, provenance
+
+# The colour of each verdict, by sphinx-design's names.
+COLOR = {
+    claims.REPRODUCED: "success",
+    claims.PARTLY: "warning",
+    claims.NOT: "danger",
+    claims.NOT_TESTABLE: "muted",
+}
+
+
+def links(chapter: str, results: Path, command: str) -> str:
+    """Where the code and the data of a figure are, and the command that makes it again."""
+    data = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · ' if results.exists() else ""
+    return (
+        f'<p class="vn-links"><a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
+        f"re-make with <code>{escape(command, quote=False)}</code></p>"
+    )
+
+
+def caution(remarks: Sequence[str]) -> str:
+    """A box with these remarks, which are HTML."""
+    text = " ".join(remarks)
+    return f'<div class="admonition warning"><p class="admonition-title">Caution</p><p>{text}</p></div>'
+
+
+def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "") -> str:
+    """What the rules of a chapter's claims make of `results`, by the name of the chapter that stored them."""
+    rows = []
+    for one in claims.CLAIMS.values():
+        if one.chapter == chapter:
+            row = claims.judge(one, results.get(one.results))
+            rows.append(
+                f'<tr><th><a href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
+                f"<td>{escape(one.statement)}</td>"
+                f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
+                f"<td>{_decided(row['verdict_fair'], row['parts_fair'])}</td></tr>"
+            )
+    head = "<tr><th>claim</th><th>in our words</th><th>paper's protocol</th><th>fair</th></tr>"
+    note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
+    return f'{note}<table class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
+    """Where results come from, and whether the source changed since."""
+    a, known = results.attrs, provenance.facts(results)
+    rows = {
+        "profile": profile,
+        "computed": f"{known['date']} UTC on {known['hardware']}",
+        "compute time": f"{known['time']}, summed over {known['runs']} runs",
+        "revision": f"{a['git_revision'][:12]}{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
+        "versions": known["versions"],
+        "library": f"{known['library']}; its source is now {provenance.source_hash(chapter)}",
+        "command": f"<code>{escape(command, quote=False)}</code>",
+    }
+    cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
+    return f'<table class="vn-footer">{cells}</table>'
+
+
+def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: str = "") -> str:
+    """A verdict: the word, then every part of its rule. The classes are those of sphinx-design."""
+    if verdict is None:
+        return ""
+    color = COLOR[verdict]
+    marks = "".join(f"<li>{'✓' if p['holds'] else '✗'} {escape(p['says'])}</li>" for p in parts)
+    return f'<b class="sd-badge sd-bg-{color} sd-bg-text-{color}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
