@@ -71,7 +71,7 @@ def changed(name: str, where: dict, factor: float) -> xr.Dataset:
     return r
 
 
-SINGLE, DOUBLE, ALL = list(LAWS), FORCES[4], FORCES[-1]
+SINGLE, ALL = list(LAWS), FORCES[-1]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from vnlib import chapter, cli, paths
+from vnlib import chapter, cli, costs, paths
 from vnlib.parameters import PROFILES
 
 PAGES = [
@@ -27,7 +27,7 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
 def commands() -> list[str]:
     """Every command in a bash block, once; continued lines joined, comments and blank lines left out."""
     found = {}
-    for page in PAGES:
+    for page in (*PAGES, paths.SOURCE / "book" / "cluster.md"):
         for block in BLOCK.findall(page.read_text(encoding="utf-8")):
             for line in block.replace("\\\n", " ").splitlines():
                 if words := shlex.split(line, comments=True):
@@ -62,8 +62,8 @@ def test_the_readme_shows_the_commands_that_matter():
 
 
 def test_every_program_is_one_that_the_tests_below_know():
-    known = {*of_program, "git", "cd", "python3", "pip", "conda", "mamba", "export", "python", "snakemake"}
-    assert {parsed(command)[1] for command in ALL} <= known
+    others = "git cd python3 pip conda mamba export python snakemake slurm.sh rsync"
+    assert {parsed(command)[1] for command in ALL} <= {*of_program, *others.split()}
 
 
 @pytest.mark.parametrize("command", of_program["make"])
@@ -164,6 +164,20 @@ def test_files_and_chapters_that_the_text_names_exist(page):
     for name in re.findall(r"\bVNBOOK_[A-Z]+\b", text):
         sources = [*(paths.SOURCE / "vnlib").glob("*.py"), *(paths.SOURCE / "data_gen").glob("*.py")]
         assert any(name in source.read_text(encoding="utf-8") for source in sources), name
+
+
+def test_links_of_the_readme_lead_to_files():
+    links = re.findall(r"\]\(([^)]+)\)", PAGES[0].read_text(encoding="utf-8"))
+    assert len(links) > 5 and not [link for link in links if not (paths.SOURCE / link).is_file()]
+
+
+def test_the_readme_counts_chapters_and_hours_as_they_are():
+    text = PAGES[0].read_text(encoding="utf-8")
+    assert f"There are {len(chapter.names())} chapters" in text
+    stored = [costs.stored(paths.SOURCE / "results" / "paper", name) for name in chapter.names()]
+    hours = [one["seconds"] / 3600 / 2 for one in stored if "seconds" in one]  # on two cores
+    assert "at most two hours a chapter, nine in all" in text
+    assert max(hours) < 2 and 7.5 < sum(hours) < 10.5
 
 
 def test_the_page_on_citing_agrees_with_the_citation_file():

@@ -276,6 +276,7 @@ def _flag(name: str, value: Any) -> str:
 
 
 def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with the values of `top` in the place of its own, table by table."""
     merged = dict(base)
     for key, value in top.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)

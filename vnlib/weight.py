@@ -58,7 +58,7 @@ def write_table(site: Path, page: Path) -> None:
     rows = [f"<tr><td>{escape(name)}</td><td>{size / 1e6:.2f}</td></tr>" for name, size in own.items()]
     rows.append(f"<tr><td>what most pages share, loaded once</td><td>{shared / 1e6:.2f}</td></tr>")
     head = "<thead><tr><th>page</th><th>weight [MB]</th></tr></thead>"
-    table = f'<table class="table vn-weights">{head}<tbody>{"".join(rows)}</tbody></table>'
+    table = f'<table class="table">{head}<tbody>{"".join(rows)}</tbody></table>'
     draft = page.with_name(f".{page.name}.tmp")
     draft.write_text(text.replace(PLACE, table), encoding="utf-8")
     os.replace(draft, page)

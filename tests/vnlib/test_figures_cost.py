@@ -12,7 +12,7 @@ from vnlib.figures import cost_words as words
 from vnlib.studies import cost_chapters
 from vnlib.studies.cost import AXES, TASKS
 
-SEEDS, PLACES, REPEATS = 2, 3, 3
+SEEDS, PLACES = 2, 3
 FACTOR = {"sweep": 3, "settle": 50, "coordinates": 20, "update": 80, "forward": 1, "backward": 4}
 
 

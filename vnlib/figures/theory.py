@@ -89,13 +89,6 @@ def collapse(r: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def _row(values: xr.DataArray) -> dict[str, str]:
-    return {
-        "median": f"{float(values.median()):.3g}", "lowest": f"{float(values.min()):.3g}",
-        "highest": f"{float(values.max()):.3g}",
-    }  # fmt: skip
-
-
 def table(r: xr.Dataset) -> pd.DataFrame:
     """The numbers that the text rests on: median, lowest and highest seed."""
     exact, cells = r["recovered"].sel(rule="exact"), ("family", "coherence", "active")
