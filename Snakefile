@@ -53,7 +53,8 @@ def slices(name):
     step = CONFIG["seeds_per_slice"]
     seeds = one.seeds if spec(name).stores else []  # a chapter that only reads has no slices
     batches = [seeds[start : start + step] for start in range(0, len(seeds), step)]
-    groups = {f"{name}-": {"models": [name]} for name in one.models} if "models" in spec(name).parameters else {"": {}}
+    compares = "models" in spec(name).parameters
+    groups = {f"{model}-": {"models": [model]} for model in one.models} if compares else {"": {}}
     # The first seed is there already, but a chapter has to see it: some store their pictures with that one only.
     # Snakemake hands wildcards on in a form that has no room for "=" and ",".
     return {

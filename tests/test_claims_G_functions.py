@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
+from judging import judged
 
-from vnlib import claims
 from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
 
 SEEDS = 3
@@ -75,12 +73,6 @@ def own() -> xr.Dataset:
     for name in ("curve_gap", "curve_gain", "curve_rms", "limit_rms"):
         put(r, name, np.nan, mask=["forecast_50", "random_30"])
     return r
-
-
-def judged(claim: str, r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS[claim], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
 
 
 def held(claim: str, r: xr.Dataset, protocol: str = "parts") -> list[bool]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
+from judging import failing, judged
 
 from data_gen import nbody
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.claims import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.H_nbody import DEFAULT, ON_TOKENS, OTHERS, PANELS, PAPER, READINGS, VN
 
 SEEDS = 3
@@ -67,17 +65,6 @@ def ablation() -> xr.Dataset:
 
 
 MADE = {"VN-H2": shared, "VN-H3": ablation, "VN-H4": shared}
-
-
-def judged(name: str, r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS[name], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
-
-
-def failing(name: str, r: xr.Dataset) -> tuple[list[int], list[int]]:
-    row = judged(name, r)
-    return tuple([i for i, part in enumerate(row[p]) if not part["holds"]] for p in ("parts", "parts_fair"))
 
 
 def changed(name: str, variable: str, where: dict, value: float) -> xr.Dataset:

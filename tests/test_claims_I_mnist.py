@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 
+import judging
 import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, REPRODUCED
+from vnlib.claims import NOT, NOT_TESTABLE, REPRODUCED
 from vnlib.claims.I_mnist import EQUAL, LEVELS, PRINTED
 
 SEEDS = 3
@@ -43,15 +43,8 @@ def made() -> xr.Dataset:
     return r
 
 
-def judged(r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS["VN-I"], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
-
-
-def failing(r: xr.Dataset) -> tuple[list[int], list[int]]:
-    row = judged(r)
-    return tuple([i for i, part in enumerate(row[p]) if not part["holds"]] for p in ("parts", "parts_fair"))
+judged = partial(judging.judged, "VN-I")
+failing = partial(judging.failing, "VN-I")
 
 
 def test_all_as_printed():

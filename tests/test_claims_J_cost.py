@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
+from functools import partial
 
+import judging
 import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.claims import NOT_TESTABLE, PARTLY, REPRODUCED
 from vnlib.claims.J_cost import CARD, DISK, MEMORY
 
 VALUES = {
@@ -25,15 +25,8 @@ def made() -> xr.Dataset:
     return r.assign(paper=("chapter", ["VN", "VN", "FR"]), missing=("chapter", ["", "", ""]))
 
 
-def judged(r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS["VN-J"], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
-
-
-def failing(r: xr.Dataset) -> tuple[list[int], list[int]]:
-    row = judged(r)
-    return tuple([i for i, part in enumerate(row[p]) if not part["holds"]] for p in ("parts", "parts_fair"))
+judged = partial(judging.judged, "VN-J")
+failing = partial(judging.failing, "VN-J")
 
 
 def put(chapter: str, **values: float) -> xr.Dataset:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from functools import partial
 
+import judging
 import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, REPRODUCED
+from vnlib.claims import NOT, NOT_TESTABLE, REPRODUCED
 from vnlib.claims import beyond_continual as rules
 
 MODELS = [rules.VN, rules.AE, *rules.LONG, rules.PCA, rules.TOKENS, rules.MLP, rules.TOKEN_NET]
@@ -52,15 +52,8 @@ def made() -> xr.Dataset:
     return r
 
 
-def judged(r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS["VN-disc"], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
-
-
-def failing(r: xr.Dataset) -> tuple[list[int], list[int]]:
-    row = judged(r)
-    return tuple([i for i, part in enumerate(row[p]) if not part["holds"]] for p in ("parts", "parts_fair"))
+judged = partial(judging.judged, "VN-disc")
+failing = partial(judging.failing, "VN-disc")
 
 
 def test_all_as_hoped():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 import xarray as xr
+from judging import judged
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.claims import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.fig3_functions import AWARE, MASKED, MASKS, OTHERS, PAPER, UNLEARNED, VN
 
 SEEDS = 3
@@ -44,12 +42,6 @@ def made() -> xr.Dataset:
     r["test_count"] = full(0.0, "model", "seed", "set", "kind") + np.array(tests)
     r["repeated"] = full(0.0, "model", "seed", "set")
     return r
-
-
-def judged(name: str, r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS[name], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
 
 
 def failing(name: str, r: xr.Dataset, protocol: str) -> list[int]:

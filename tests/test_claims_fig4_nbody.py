@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 
 import numpy as np
 import pytest
 import xarray as xr
+from judging import failing, judged
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.claims import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.fig4_nbody import BASELINES, GATED, LINEAR, LITERAL, OTHERS, SAME_TOKENS, TOKENS
 
 SEEDS = 3
@@ -45,18 +44,6 @@ def made() -> xr.Dataset:
     for name, value in (("momentum", 0), ("superposition", 0), ("boundary", 0), ("order", 4)):
         r[f"sim_{name}"] = full(float(value), "model", "seed")
     return r
-
-
-def judged(name: str, r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS[name], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
-
-
-def failing(name: str, r: xr.Dataset) -> tuple[list[int], list[int]]:
-    row = judged(name, r)
-    assert row["parts"], row.get("missing")
-    return tuple([i for i, part in enumerate(row[key]) if not part["holds"]] for key in ("parts", "parts_fair"))
 
 
 @pytest.mark.parametrize("name", ["VN-F4b", "VN-F4c", "VN-H1"])

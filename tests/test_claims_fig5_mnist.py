@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 
 import numpy as np
 import pytest
 import xarray as xr
+from judging import failing, judged
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.claims import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.fig5_mnist import ALL_DIGITS, ALL_MOTIONS
 
 SEEDS = 3
@@ -62,18 +61,6 @@ def printed() -> xr.Dataset:
     r["mse"].loc[{"model": "m_ae", "reading": "searched"}] = r["mse"].sel(model="m_ae", reading="own") * 0.9
     r["mse"].loc[{"model": "m_vn_3", "reading": "top"}] = r["mse"].sel(model="m_vn_3", reading="own") * 3
     return r
-
-
-def judged(name: str, r: xr.Dataset) -> dict:
-    row = claims.judge(CLAIMS[name], r)
-    json.dumps(row, allow_nan=False)  # the ledger is a JSON file
-    return row
-
-
-def failing(name: str, r: xr.Dataset) -> tuple[list[int], list[int]]:
-    row = judged(name, r)
-    assert row["parts"], row.get("missing")
-    return tuple([i for i, part in enumerate(row[key]) if not part["holds"]] for key in ("parts", "parts_fair"))
 
 
 @pytest.mark.parametrize("name", ["VN-F5a", "VN-F5b"])

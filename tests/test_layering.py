@@ -16,7 +16,7 @@ ROOT = paths.SOURCE
 CORE = ("prox", "layer", "settle/*", "network", "learner", "learning", "greedy", "masked", "estimator", "serialize")
 RUNNING = {
     "book", "chapter", "claims", "cli", "figures", "netcdf", "pages", "panels", "parameters", "paths", "provenance",
-    "runfiles", "store",
+    "runfiles", "runs", "store",
 }  # fmt: skip
 TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".cff", ".ipynb", ".json", ".css", ".bib", ".sh", ""}
 

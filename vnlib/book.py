@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,8 @@ def run_chapter(
     together, unless there are results already; the first one's notebook is kept. prints: draw every figure for print
     too (PDF, SVG). Raises ValueError for bad parameters and `papermill.PapermillExecutionError` for a failed cell.
     """
-    parameters = chapter.spec(name).check(given)
+    spec = chapter.spec(name)
+    parameters = spec.check(given)
     checks.number("jobs", jobs, low=1, integer=True)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -51,8 +52,7 @@ def run_chapter(
         raise ValueError(
             f"the folder {output.parent} cannot be made ({error.strerror}); choose another results_dir or output"
         ) from error
-    one = chapter.Chapter(chapter.spec(name), parameters)
-    stored = one.file().exists() and not parameters["recompute"]
+    stored = chapter.Chapter(spec, parameters).file().exists() and not parameters["recompute"]
     thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
     helpers = [] if stored else [_helper(name, given, Path(thrown_away.name) / f"{i}.ipynb") for i in range(jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)
@@ -133,7 +133,7 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
 
 def _clear(folder: Path) -> None:
     """Empty a folder of fresh results, unless it holds an interrupted build of the same source."""
-    if folder.is_relative_to(paths.RESULTS) and folder.parent == paths.RESULTS:
+    if folder.parent == paths.RESULTS:
         raise ValueError(
             f"results_dir must not be {paths.shown(paths.RESULTS)} in a fresh build, which empties its folder; "
             f"take another one, such as {paths.shown(paths.RESULTS / 'reproduced')}"
@@ -206,11 +206,11 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
             output.data["text/html"] = html.replace(" · re-make", f" · figure as {' or '.join(links)} · re-make", 1)
 
 
-def _jupyter_book(arguments: Sequence[str] = ()) -> None:
+def _jupyter_book() -> None:
     # A page that is not read again does not repeat its warnings, and a second build would pass: always from nothing.
     shutil.rmtree(paths.BOOK / "_build", ignore_errors=True)
     command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT), "--path-output", str(paths.BOOK)]
-    command += ["-W", "-n", "--keep-going", *arguments]
+    command += ["-W", "-n", "--keep-going"]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")
     if done.returncode:

@@ -164,7 +164,7 @@ def export(name: str, form: str, output_dir: Path) -> None:
     command = [sys.executable, "-m", "nbconvert", str(source), "--to", target, "--output-dir", str(output_dir)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"nbconvert failed: {done.stderr.strip().splitlines()[-1]}")
+        raise RuntimeError(f"nbconvert failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
     click.echo(f"written: {output_dir / name}.{'py' if form == 'script' else form}")
 
 

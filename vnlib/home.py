@@ -5,10 +5,8 @@ Without a home there are no buttons, since they would lead nowhere.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
@@ -60,17 +58,11 @@ def move_in(url: str) -> None:
         raise ValueError(f"url must be like https://github.com/OWNER/NAME, got {url!r}")
     config = paths.ROOT / "_config.yml"
     text = re.sub(r"^(  url: ).*$", rf'\1"{url}"', config.read_text(encoding="utf-8"), count=1, flags=re.MULTILINE)
-    _replace(config, re.sub(r"^(  use_(?:repository|issues)_button: )false$", r"\1true", text, flags=re.MULTILINE))
+    paths.replace(config, re.sub(r"^(  use_(?:repository|issues)_button: )false$", r"\1true", text, flags=re.MULTILINE))
     for path in sorted(paths.CHAPTERS.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         cells = [cell for cell in notebook.cells if TAG not in cell.metadata.get("tags", ())]
         after = next(i for i, cell in enumerate(cells, 1) if "parameters" in cell.metadata.get("tags", ()))
         cell = nbformat.v4.new_code_cell(INSTALL.format(url=url), id=TAG, metadata={"tags": [TAG, "remove-cell"]})
         notebook.cells = [*cells[:after], cell, *cells[after:]]
-        _replace(path, nbformat.writes(notebook) + "\n")
-
-
-def _replace(path: Path, text: str) -> None:
-    draft = path.with_name(f".{path.name}.tmp")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
+        paths.replace(path, nbformat.writes(notebook) + "\n")

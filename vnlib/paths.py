@@ -29,6 +29,16 @@ def result_file(results_dir: str | Path, profile: str, chapter: str, variant: st
     return Path(results_dir).expanduser().resolve() / profile / f"{stem}.nc"
 
 
+def replace(path: Path, text: str) -> None:
+    """Write a text file in one step: a reader sees the old file or the new one, never a part."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 def shown(path: Path) -> str:
     """A path as it is printed: relative to the project where it is inside, so that pages name no machine."""
     path = Path(path).absolute()

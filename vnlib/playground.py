@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import torch
 from jaxtyping import Float, Int8, UInt8
 from torch import Tensor
 
-from vnlib import checks
+from vnlib import checks, paths
 from vnlib.layer import hessian, lipschitz
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
@@ -125,12 +124,7 @@ def _text(array: np.ndarray) -> str:
 def _write(folder: Path, name: str, value: Mapping) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.js"
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(f"globalThis.{FILES[name]} = {json.dumps(value)};\n", encoding="ascii", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    paths.replace(path, f"globalThis.{FILES[name]} = {json.dumps(value)};\n")
     return path
 
 

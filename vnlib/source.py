@@ -20,7 +20,7 @@ from vnlib import paths
 
 PACKAGES = ("vnlib", "data_gen", "benchmarks")
 _PRESENT = {"figures", "claims", "panels", "pages", "weight", "home", "book", "parameters", "chapter", "cli"}
-_DRIVE = {"paths", "provenance", "source", "store", "runfiles", "netcdf"}
+_DRIVE = {"paths", "provenance", "source", "store", "runfiles", "runs", "netcdf"}
 # A registry names its modules by strings: "vnlib.a.b", "vnlib.a.b:Class", or f"vnlib.a.{name}", which means all of a.
 _REGISTERED = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)*\.?)(?::\w+)?")
 

@@ -1,6 +1,6 @@
 """Result store: a grid of runs over named axes, saved run by run, resumed, and merged into one NetCDF file.
 
-`runfiles` says which files there are and how processes share them; `netcdf` reads and writes a single one.
+`runfiles` says which files there are and how processes share them, `runs` what they say; `netcdf` reads and writes one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from tqdm import tqdm
 
 from vnlib import provenance
 from vnlib.netcdf import FORMAT, WHOLE, StoreError, plain_attrs, read, tidy, to_json, write
-from vnlib.runfiles import Axes, Cell, Made, RunFiles, header, listed
+from vnlib.runfiles import RunFiles
+from vnlib.runs import Axes, Cell, Made, header, listed
 
 __all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "read", "write"]
 

@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from vnlib import paths
+
 PLACE = '<div id="vn-weights"></div>'
 """Stands in a page where its table is wanted."""
 
@@ -59,6 +61,4 @@ def write_table(site: Path, page: Path) -> None:
     rows.append(f"<tr><td>what most pages share, loaded once</td><td>{shared / 1e6:.2f}</td></tr>")
     head = "<thead><tr><th>page</th><th>weight [MB]</th></tr></thead>"
     table = f'<table class="table">{head}<tbody>{"".join(rows)}</tbody></table>'
-    draft = page.with_name(f".{page.name}.tmp")
-    draft.write_text(text.replace(PLACE, table), encoding="utf-8")
-    os.replace(draft, page)
+    paths.replace(page, text.replace(PLACE, table))

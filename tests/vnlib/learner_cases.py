@@ -1,4 +1,4 @@
-"""Small networks and planted dictionaries for the tests of the learner."""
+"""Small networks and planted dictionaries for the tests of the network and of the learner."""
 
 from __future__ import annotations
 

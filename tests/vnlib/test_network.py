@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from learner_cases import QUICK, THREE, draw, make
 
 from vnlib.learning import unit_columns
 from vnlib.metrics import operator_rank
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import MCP, ElasticNet, soft_threshold
 from vnlib.settle import SettleConfig, Settler
-
-QUICK = SettleConfig(max_sweeps=30, tol=0)
-THREE = {"n_inputs": 12, "atoms": (18, 14, 10), "interface": (9, 8), "sparsity": (0.2, 0.05, 0.02), "feedback": 0.2}
-
-
-def draw(*shape: int, seed: int, dtype=torch.float32) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
-
-
-def make(seed: int = 0, **options) -> VectorNetwork:
-    return VectorNetwork(VNConfig(**({"settle": QUICK} | options)), seed=seed)
 
 
 def snapshot(network: VectorNetwork) -> dict[str, torch.Tensor]:

@@ -15,7 +15,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from vnlib.figures.rows import absent, group, label, points
+from vnlib.figures.rows import absent, group, label, looks, points, rows_of
 from vnlib.figures.style import DIVERGING, PALETTE
 from vnlib.figures.texts import short
 
@@ -60,22 +60,6 @@ def task(data: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
-    """Models as rows, the first on top."""
-    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
-    ax.set_ylim(len(models) - 0.5, -0.5)
-    ax.grid(axis="x", color="0.92", lw=0.6)
-    for number in range(1, len(models)):
-        if group(results, models[number]) != group(results, models[number - 1]):
-            ax.axhline(number - 0.5, color="0.75", lw=0.6)
-
-
-def looks(results: xr.Dataset, models: Sequence[str]) -> list[Line2D]:
-    """Legend entries of the groups that are there."""
-    shown = dict.fromkeys(group(results, m) for m in models)
-    return [Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5) for g in shown]
-
-
 def reconstruction(results: xr.Dataset) -> plt.Figure:
     """Reconstruction error of every model that draws whole signals, one panel per set; dotted: the zero prediction."""
     models = [m for m in with_values(results, results["mse"]) if m != "zeros"]
@@ -86,10 +70,10 @@ def reconstruction(results: xr.Dataset) -> plt.Figure:
         for y, model in enumerate(models):
             points(ax, results["mse"].sel(model=model, set=name).clip(FLOOR), y, *GROUPS[group(results, model)][1:])
         ax.axvline(float(results["blank"].sel(set=name).max()), color="0.2", ls=":", lw=1.3)
-        rows_of(ax, results, models)
+        rows_of(ax, results, models, margin=0.5)
         ax.set(xscale="log", title=title)
     axes[1].set_xlabel(f"mean squared error of whole signals, {UNIT}")
-    handles = [*looks(results, models), Line2D([], [], color="0.2", ls=":", label="zero prediction")]
+    handles = [*looks(results, models, GROUPS), Line2D([], [], color="0.2", ls=":", label="zero prediction")]
     fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
     return fig
 
@@ -107,7 +91,7 @@ def hidden_panel(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], mask:
             value = float(results["hidden"].sel(model=model, mask=mask, set=name, way="aware").median())
             if value > 0:
                 ax.axvline(value, color="0.2", ls=style, lw=1.1, zorder=1)
-    rows_of(ax, results, models)
+    rows_of(ax, results, models, margin=0.5)
     ax.set_xscale("log")
 
 
@@ -128,7 +112,7 @@ def tail(results: xr.Dataset, mask: str = "forecast_25") -> plt.Figure:
         ax.xaxis.set_minor_formatter(NullFormatter())
     axes[1].set_xlabel(f"mean squared error on hidden samples ({MASKS.get(mask, mask)}), {UNIT}")
     handles = [
-        *looks(results, models),
+        *looks(results, models, GROUPS),
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="paper's protocol"),
         Line2D([], [], color="0.3", marker="o", mfc="none", ls="", ms=5, label="knows the mask"),
         *(Line2D([], [], color="0.2", ls=s, label=n) for m, (n, s) in LINES.items() if m in results["model"].values),

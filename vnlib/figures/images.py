@@ -15,7 +15,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from vnlib.figures.rows import absent, group, label, points
+from vnlib.figures.rows import absent, group, label, points, rows_of
 from vnlib.figures.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
@@ -129,16 +129,6 @@ def number(value: float) -> str:
     return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
 
 
-def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
-    """Models as rows, the first on top."""
-    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=7.5)
-    ax.set_ylim(len(models) - 0.4, -0.6)
-    ax.grid(axis="x", color="0.92", lw=0.6)
-    for number in range(1, len(models)):
-        if group(results, models[number]) != group(results, models[number - 1]):
-            ax.axhline(number - 0.5, color="0.75", lw=0.6)
-
-
 # --- 5a: errors -----------------------------------------------------------------------------------------------------
 
 
@@ -157,7 +147,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
             _, color, marker = GROUPS[group(results, model)]
             points(ax, values.sel(model=model, set=name), y, color, marker)
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models)
+        rows_of(ax, results, models, size=7.5)
         logarithmic(ax, "x", (1,))
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     for ax in axes.flat[len(sets) :]:

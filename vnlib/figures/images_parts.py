@@ -25,10 +25,9 @@ from vnlib.figures.images import (
     main,
     number,
     power,
-    rows_of,
     sets_of,
 )
-from vnlib.figures.rows import absent, group, label, points
+from vnlib.figures.rows import absent, group, label, points, rows_of
 from vnlib.figures.style import DIVERGING, PALETTE, bare
 
 SOME = {
@@ -125,7 +124,7 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
             points(ax, first.sel(model=model, set=name), y, color, marker)
             points(ax, second.sel(model=model, set=name), y, color, marker, hollow=True)
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models)
+        rows_of(ax, results, models, size=7.5)
         logarithmic(ax, "x", (1, 3))
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     fig.supxlabel(MSE, fontsize=9)

@@ -14,7 +14,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import absent, group, label, points
+from vnlib.figures.rows import absent, group, label, looks, points, rows_of
 from vnlib.figures.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
@@ -68,22 +68,6 @@ def light(color: str, bodies: int) -> tuple:
     """The paler, the fewer bodies."""
     share = {5: 1.0, 4: 0.62, 3: 0.36}.get(int(bodies), 0.25)
     return tuple(1 - share * (1 - c) for c in to_rgb(color))
-
-
-def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str]) -> None:
-    """Models as rows, the first on top."""
-    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
-    ax.set_ylim(len(models) - 0.4, -0.6)
-    ax.grid(axis="x", color="0.92", lw=0.6)
-    for number in range(1, len(models)):
-        if group(results, models[number]) != group(results, models[number - 1]):
-            ax.axhline(number - 0.5, color="0.75", lw=0.6)
-
-
-def looks(results: xr.Dataset, models: Sequence[str]) -> list[Line2D]:
-    """Legend entries of the groups that are there."""
-    shown = dict.fromkeys(group(results, m) for m in models)
-    return [Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5) for g in shown]
 
 
 # --- 4a: the task ---------------------------------------------------------------------------------------------------
@@ -148,7 +132,9 @@ def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
     fig.supxlabel(RELATIVE if relative else MSE, fontsize=9)
     shades = [Line2D([], [], color=light("#000000", n), marker="o", ls="", ms=5, label=f"{n} bodies") for n in numbers]
     blank = [Line2D([], [], color="k", ls=":", label="mean prediction (Random)")]
-    fig.legend(handles=[*looks(results, models), *shades, *blank], loc="outside upper center", ncols=4, fontsize=8)
+    fig.legend(
+        handles=[*looks(results, models, GROUPS), *shades, *blank], loc="outside upper center", ncols=4, fontsize=8
+    )
     return fig
 
 

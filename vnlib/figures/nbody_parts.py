@@ -23,10 +23,8 @@ from vnlib.figures.nbody import (
     error,
     in_order,
     light,
-    looks,
-    rows_of,
 )
-from vnlib.figures.rows import absent, group, label, points
+from vnlib.figures.rows import absent, group, label, looks, points, rows_of
 from vnlib.figures.style import PALETTE
 
 
@@ -61,7 +59,7 @@ def passes(results: xr.Dataset) -> plt.Figure:
     for ax in axes:
         ax.xaxis.label.set_size(8.5)
     handles = [
-        *looks(results, models),
+        *looks(results, models, GROUPS),
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="all forces at once"),
         Line2D([], [], color="0.3", marker="o", mfc="w", ls="", ms=5, label="one pass per force"),
         *(Line2D([], [], color=light("#000000", 7 - n), marker="o", ls="", ms=5, label=NUMBERS[n]) for n in (2, 3, 4)),
@@ -87,7 +85,7 @@ def laws(results: xr.Dataset) -> plt.Figure:
         ax.set(xscale="log", title=NAMES[law])
     fig.supxlabel(f"{RELATIVE}, five bodies", fontsize=9)
     blank = Line2D([], [], color="k", ls=":", label="mean prediction (Random)")
-    fig.legend(handles=[*looks(results, models), blank], loc="outside upper center", ncols=4, fontsize=8)
+    fig.legend(handles=[*looks(results, models, GROUPS), blank], loc="outside upper center", ncols=4, fontsize=8)
     return fig
 
 

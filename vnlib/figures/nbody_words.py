@@ -70,11 +70,11 @@ def summary(results: xr.Dataset) -> str:
         rest = [m for m in others if m not in additive]
         said = ", ".join(f"{label(results, m)} in {wins(joint, m, rest)}" for m in vns(results))
         lines.append(f"- **The same without Factorized,** which adds up forces by construction: {said}.")
-    lines += _controls(results, joint, count)
+    lines += _controls(results, joint)
     return "\n".join(lines)
 
 
-def _controls(results: xr.Dataset, joint: xr.DataArray, count: int) -> list[str]:
+def _controls(results: xr.Dataset, joint: xr.DataArray) -> list[str]:
     lines, tokens = [], [m for m in vns(results) if m.startswith("vn_token")]
     for model in tokens:
         said = [

@@ -5,6 +5,7 @@ Results have the coordinates `label` and `group` of the model.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -28,6 +29,22 @@ def label(results: xr.Dataset, model: str) -> str:
 def group(results: xr.Dataset, model: str) -> str:
     """Which group of the chapter a model belongs to."""
     return str(results["group"].sel(model=model).item())
+
+
+def looks(results: xr.Dataset, models: Sequence[str], groups: Mapping[str, tuple[str, Any, str]]) -> list[plt.Line2D]:
+    """Legend entries of those `groups` (name, colour, marker) that are there."""
+    shown = [groups[name] for name in dict.fromkeys(group(results, m) for m in models)]
+    return [plt.Line2D([], [], color=color, marker=marker, ls="", label=name, ms=5) for name, color, marker in shown]
+
+
+def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], *, size: float = 8, margin: float = 0.6) -> None:
+    """Models as rows, the first on top, with lines between groups; `margin` above the first and below the last."""
+    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=size)
+    ax.set_ylim(len(models) - 1 + margin, -margin)
+    ax.grid(axis="x", color="0.92", lw=0.6)
+    for number in range(1, len(models)):
+        if group(results, models[number]) != group(results, models[number - 1]):
+            ax.axhline(number - 0.5, color="0.75", lw=0.6)
 
 
 def points(

@@ -1,0 +1,24 @@
+"""What the rule of a claim makes of results, for the tests of all rules."""
+
+from __future__ import annotations
+
+import json
+
+import xarray as xr
+
+from vnlib import claims
+
+
+def judged(name: str, results: xr.Dataset) -> dict:
+    """The row of a claim in the ledger, which must go into a JSON file."""
+    row = claims.judge(claims.CLAIMS[name], results)
+    json.dumps(row, allow_nan=False)
+    return row
+
+
+def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
+    """Which parts of the rule fail, by their place: under the paper's protocol, and under the fair one."""
+    row = judged(name, results)
+    assert row["parts"], row.get("missing")
+    plain, fair = ([i for i, part in enumerate(row[key]) if not part["holds"]] for key in ("parts", "parts_fair"))
+    return plain, fair
