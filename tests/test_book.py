@@ -199,6 +199,7 @@ def executed(project) -> Path:
     for one in cells[3], cells[5]:
         drawn = {"image/png": PNG, "image/svg+xml": "<svg/>", "application/pdf": PDF, "text/plain": "<Figure>"}
         one.outputs = [nbformat.v4.new_output("display_data", drawn)]
+    cells[2].outputs = [nbformat.v4.new_output("stream", text="2 of 2 runs already there")]
     for one in cells[4], cells[6]:
         one.outputs = [nbformat.v4.new_output("display_data", {"text/html": "<p>data · re-make with x</p>"})]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"papermill": {"input_path": "/somewhere/x.ipynb"}})
@@ -212,9 +213,32 @@ def test_finish_collapses_code_and_keeps_what_is_hidden_already(executed):
     book.finish(executed)
     tags = [cell.metadata.get("tags", []) for cell in nbformat.read(executed, 4).cells]
     assert tags[0] == ["hide-input"] and tags[1] == ["hide-cell"]
-    assert set(tags[2]) == {"parameters", "hide-input"}
+    assert set(tags[2]) == {"parameters", "hide-cell"}, "what is printed is folded with its code"
     assert tags[4] == ["remove-input"], "links are read, not studied"
     assert tags[7] == []
+
+
+def test_finish_joins_code_that_shows_nothing_to_what_follows(project):
+    """One line of folded code where there were several; neither hidden cells nor what is read is joined."""
+
+    def cell(source: str, *outputs: nbformat.NotebookNode, **metadata: object) -> nbformat.NotebookNode:
+        return nbformat.v4.new_code_cell(source, outputs=list(outputs), metadata=metadata)
+
+    print_ = nbformat.v4.new_output("stream", text="2 of 2 runs already there")
+    table = nbformat.v4.new_output("execute_result", {"text/html": "<table></table>"})
+    cells = [
+        cell("a", tags=["parameters"]), cell("b"), nbformat.v4.new_markdown_cell("text"),
+        cell("c"), cell("d", print_), cell("e", tags=["remove-cell"]), cell("f"), cell("words.table(x)", table),
+        cell("g"), cell("h", table, mystnb={"figure": {"name": "fig9-map"}}),
+    ]  # fmt: skip
+    path = project / "fig9.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    book.finish(path)
+    found = [(one.source, one.metadata.get("tags")) for one in nbformat.read(path, 4).cells]
+    assert found == [
+        ("a\n\nb", ["hide-input"]), ("text", None), ("c\n\nd", ["hide-cell"]), ("e", ["remove-cell"]),
+        ("f", ["hide-input"]), ("words.table(x)", ["remove-input"]), ("g\n\nh", ["hide-input"]),
+    ]  # fmt: skip
 
 
 def test_finish_takes_out_named_figures(executed):

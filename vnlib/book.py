@@ -27,11 +27,10 @@ GENERATED = paths.BOOK / "generated"
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
+FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags that say already what a page shows of a cell
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
-PAGE_PART = re.compile(
-    r"chapter\.(links|verdicts|footer)\([\w, =]*\)|Markdown\(\w+\.summary\([\w, ]*\)\)|\w+\.(table|merit|trials)\(\w+\)"
-)
+PAGE_PART = re.compile(r"(\w+\()?\w+\.\w+\(.*\)")  # links, verdicts, footer, sentences, tables: one call in one line
 
 
 def run_chapter(
@@ -155,18 +154,22 @@ def _clear(folder: Path) -> None:
 def finish(path: Path, actions: str = "") -> None:
     """Make an executed notebook fit for the page: code collapsed, named figures also saved as files of their own.
 
-    A small PNG is for the cards of other pages, PDF and SVG are for download: the links under the figure name them.
-    actions: a line of Markdown to go below the first cell.
+    Cells that show nothing join the next one, so that there is one line *Show the code* where there were several; what
+    cells print is folded with them. A small PNG is for the cards of other pages, PDF and SVG are for download: the links
+    under the figure name them. actions: a line of Markdown to go below the first cell.
     """
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells = _joined(notebook.cells)
     label = None
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
         tags = cell.metadata.setdefault("tags", [])
-        if not {"hide-cell", "hide-input", "remove-input"} & set(tags):
-            # Links, verdicts, tables and footer are read, not studied: their one line of code would only be in the way.
-            tags.append("remove-input" if PAGE_PART.fullmatch(cell.source.strip()) else "hide-input")
+        if not FOLDED & set(tags):
+            printed = bool(cell.outputs) and all(output.output_type == "stream" for output in cell.outputs)
+            # What is read, not studied, has one line of code, which would only be in the way.
+            read = PAGE_PART.fullmatch(cell.source.strip())
+            tags.append("remove-input" if read else "hide-cell" if printed else "hide-input")
         if cell.source.strip() == "chapter.links()":
             _add_downloads(cell, label)
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
@@ -177,6 +180,21 @@ def finish(path: Path, actions: str = "") -> None:
     if actions:
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(actions))
     nbformat.write(notebook, path)
+
+
+def _joined(cells: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """The cells, where code that shows nothing stands at the head of the code that follows at once."""
+    kept: list[nbformat.NotebookNode] = []
+    for cell in cells:
+        last = kept[-1] if kept else None
+        if (
+            last and last.cell_type == cell.cell_type == "code" and not last.outputs
+            and not any(FOLDED & set(one.metadata.get("tags", ())) for one in (last, cell))
+            and not PAGE_PART.fullmatch(cell.source.strip())
+        ):  # fmt: skip
+            cell.source = f"{kept.pop().source}\n\n{cell.source}"
+        kept.append(cell)
+    return kept
 
 
 def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
