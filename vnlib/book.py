@@ -154,9 +154,9 @@ def _clear(folder: Path) -> None:
 def finish(path: Path, actions: str = "") -> None:
     """Make an executed notebook fit for the page: code collapsed, named figures also saved as files of their own.
 
-    Cells that show nothing join the next one, so that there is one line *Show the code* where there were several; what
-    cells print is folded with them. A small PNG is for the cards of other pages, PDF and SVG are for download: the links
-    under the figure name them. actions: a line of Markdown to go below the first cell.
+    Code that shows nothing joins the next cell, so that one line *Show the code* stands where there were several; what
+    is printed is folded with it. A small PNG is for the cards of other pages, PDF and SVG are for download: the
+    links under the figure name them. actions: a line of Markdown to go below the first cell.
     """
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = _joined(notebook.cells)

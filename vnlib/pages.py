@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from vnlib import chapter, claims, provenance, store
+from vnlib import chapter, claims, paths, provenance, store
 from vnlib.netcdf import REMEDY
 from vnlib.panels import COLOR
 from vnlib.weight import PLACE
 
 PAPERS = {"Vector Networks": "VN-", "Forced Rendering": "FR-"}  # and how the ids of their claims begin
 VERDICTS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_TESTABLE)
+NOT_ASKED = "not asked"
 
 # What the landing page says of results that are not the shipped ones.
 REMARKS = {
@@ -28,9 +30,14 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
     lines = [
         "# The ledger",
         "",
-        f"Every claim that the built chapters cover, decided from the `{profile}` results by a rule that was written "
-        "before the out-of-distribution numbers of the shipped runs were looked at; those of smaller trials were "
-        "known. *Fair* adds our controls and tunes the baselines like everything else. The same as data: "
+        f"Every claim of the two papers, in our words, and what the `{profile}` results say of it. A claim is decided "
+        "by a *rule*, a list of statements on saved numbers: it is *reproduced* if all of them hold, *partly* if some "
+        "do, *not reproduced* if none does. The *paper's protocol* is the experiment as printed; *fair* tunes the "
+        "baselines like everything else and adds our controls. Rules were written before the out-of-distribution "
+        "numbers of the shipped runs were looked at; those of smaller trials were known.",
+        "",
+        "A claim's name leads to its rule and the numbers, the place in the paper to the figure that shows it. VN: "
+        "Vector Network; ID and OOD: in and out of the distribution of the training data. The same as data: "
         '<a href="../../data/ledger.json" download>ledger.json</a>.',
         "",
         *_counts(rows),
@@ -40,8 +47,9 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
             lines += ["", f"## {paper}", "", *_table(covered)]
     lines += ["", "## Rules and numbers"]
     for row in rows:
-        lines += ["", f"({_anchor(row)})=", f"### {row['id']}: {row['verdict']}", ""]
-        lines += [f"*{row['source']}, [{row['figure']}](#{row['figure']}).* {row['statement']}"]
+        fair = f"; fair: {row['verdict_fair']}" if row["verdict_fair"] else ""
+        lines += ["", f"({_anchor(row)})=", f"### {row['id']}: {row['verdict']}{fair}", ""]
+        lines += [f"*[{row['source']}](#{row['figure']}).* {row['statement']}"]
         lines += ["", f"**Rule.** {row['rule']}", ""]
         if row.get("missing"):
             lines += [f"Not testable: {row['missing']}.", ""]
@@ -63,14 +71,19 @@ def headlines(rows: Sequence[Mapping], profile: str) -> str:
 
 
 def _counts(rows: Sequence[Mapping]) -> list[str]:
-    """How many claims of each paper got each verdict, under its own protocol and under fair controls."""
-    lines = [f"| claims | {' | '.join(VERDICTS)} |", "|---|" + "---|" * len(VERDICTS)]
+    """How many claims of each paper got each verdict, under its own protocol and under fair controls.
+
+    A verdict that no claim has takes no column. Claims on how a task is made are not asked under fair controls.
+    """
+    counts = {}
     for paper, prefix in PAPERS.items():
         covered = [row for row in rows if row["id"].startswith(prefix)]
         for protocol, key in (("paper's protocol", "verdict"), ("fair controls", "verdict_fair")):
-            counts = Counter(row[key] for row in covered)
             if covered:
-                lines.append(f"| {paper}: {protocol} | {' | '.join(str(counts[one]) for one in VERDICTS)} |")
+                counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
+    used = [word for word in (*VERDICTS, NOT_ASKED) if any(one[word] for one in counts.values())]
+    lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
+    lines += [f"| {name} | {' | '.join(str(one[word]) for word in used)} |" for name, one in counts.items()]
     return [*lines, ""]
 
 
@@ -80,50 +93,57 @@ def _table(rows: Sequence[Mapping]) -> list[str]:
         ":::{table}",
         ":class: vn-ledger",
         "",
-        "| claim | in our words | paper's protocol | fair | figure |",
-        "|---|---|---|---|---|",
+        "| claim | in our words | paper's protocol | fair |",
+        "|---|---|---|---|",
     ]
     for row in rows:
         verdicts = f"{_badge(row['verdict'])} | {_badge(row['verdict_fair'])}"
-        link = f"[{row['figure']}](#{row['figure']})"
-        lines.append(f"| [{row['id']}](#{_anchor(row)}) | {row['statement']} | {verdicts} | {link} |")
+        shown = f"{row['statement']}<br>[{row['source']}](#{row['figure']})"
+        lines.append(f"| [{row['id']}](#{_anchor(row)}) | {shown} | {verdicts} |")
     return [*lines, ":::"]
 
 
 def status(folder: Path, profile: str) -> str:
-    """Where every result comes from, chapter by chapter."""
+    """Where every result comes from, chapter by chapter in the order of the book."""
     lines = [
         "# Status",
         "",
-        "What the pages were drawn from. *Library* says whether the code that computed the results, the chapter's own "
-        "and that of every module it imports, is the code of this book; where it changed since, `make reproduce` "
-        "computes them anew.",
+        f"What the pages were drawn from: the `{profile}` results of every chapter. *Compute time* is summed over all "
+        "runs. *Library* says whether the code that computed the results, the chapter's own and that of every module "
+        "it imports, is the code of this book; where it changed since, `make reproduce` computes them anew.",
         "",
         ":::{table}",
         ":class: vn-status",
         "",
-        "| chapter | profile | date (UTC) | runs | compute time | hardware | library | data |",
-        "|---|---|---|---|---|---|---|---|",
+        "| chapter | date (UTC) | runs | compute time | library | data |",
+        "|---|---|---|---|---|---|",
     ]
-    versions = defaultdict(list)
-    for name in chapter.names():
+    machines = defaultdict(list)
+    for name in _in_order(name for name in chapter.names() if chapter.spec(name).stores):
         path = folder / f"{name}.nc"
-        if not chapter.spec(name).stores:
-            continue
-        title = f"[{chapter.spec(name).title}](../chapters/{name}.ipynb)"
+        title = f"[](../chapters/{name}.ipynb)"
         if not path.exists():
-            lines.append(f"| {title} | no results in this profile | | | | | | |")
+            lines.append(f"| {title} | no results in this profile | | | | |")
             continue
         known = facts(path)
-        versions[known.pop("versions")].append(title)
+        machines[f"{known['hardware']}; {known['versions']}"].append(title)
         state, _, source = known["library"].partition(" (")
-        known["library"] = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
+        library = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
         data = f'<a href="../../data/{name}.nc" download>NetCDF</a>'
-        lines.append(f"| {title} | {profile} | {' | '.join(known.values())} | {data} |")
-    lines += [":::", "", "## Versions", ""]
-    lines += [f"- {', '.join(titles)}: {text}" for text, titles in versions.items()]
-    lines += ["", "## Weight of the pages", "", "With their pictures, uncompressed.", "", PLACE]
+        lines.append(f"| {title} | {known['date']} | {known['runs']} | {known['time']} | {library} | {data} |")
+    lines += [":::", "", "## Machines and versions", ""]
+    for machine, titles in machines.items():
+        lines.append(f"- {', '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
+    lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed.", ""]
+    lines += ["```{dropdown} Every page", PLACE, "```"]
     return "\n".join(lines) + "\n"
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Chapters as the book's table of contents has them; those that it lacks come last."""
+    toc = paths.ROOT / "_toc.yml"
+    listed = re.findall(r"chapters/(\w+)", toc.read_text(encoding="utf-8")) if toc.is_file() else []
+    return sorted(names, key=lambda name: listed.index(name) if name in listed else len(listed))
 
 
 def facts(path: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from vnlib import paths
 
@@ -57,7 +57,11 @@ def write_table(site: Path, page: Path) -> None:
     if PLACE not in text:
         return
     own, shared = weigh(site)
-    rows = [f"<tr><td>{escape(name)}</td><td>{size / 1e6:.2f}</td></tr>" for name, size in own.items()]
+    up = "../" * len(page.relative_to(site).parent.parts)
+    rows = [
+        f'<tr><td><a href="{up}{quote(name)}">{escape(name)}</a></td><td>{size / 1e6:.2f}</td></tr>'
+        for name, size in own.items()
+    ]
     rows.append(f"<tr><td>what most pages share, loaded once</td><td>{shared / 1e6:.2f}</td></tr>")
     head = "<thead><tr><th>page</th><th>weight [MB]</th></tr></thead>"
     table = f'<table class="table">{head}<tbody>{"".join(rows)}</tbody></table>'

@@ -209,15 +209,11 @@ def test_the_summary_counts_claims_and_statements():
 
 
 def test_claims_of_a_benchmark_stand_under_their_verdict():
-    lines = words.verdicts(ROWS, "positions").splitlines()
-    assert lines[0] == "| | reproduced | partly | not reproduced |"
-    assert [re.findall(r">([\w-]+)</a>", cell) for cell in lines[2].split("|")[2:5]] == [
-        ["VN-X1", "VN-X2"],
-        [],
-        ["FR-X1"],
-    ]
-    assert [re.findall(r">([\w-]+)</a>", cell) for cell in lines[3].split("|")[2:5]] == [[], ["VN-X1"], ["FR-X1"]]
-    assert 'href="../generated/ledger.html#claim-vn-x1"' in lines[2]
+    printed, fair = words.verdicts(ROWS, "positions").splitlines()
+    assert re.sub(r"<[^>]*>", "", printed) == "- **Claims as printed:** reproduced VN-X1, VN-X2; not reproduced FR-X1."
+    assert re.sub(r"<[^>]*>", "", fair) == "- **Beside fair controls:** partly VN-X1; not reproduced FR-X1."
+    assert 'href="../generated/ledger.html#claim-vn-x1"' in printed
+    assert words.verdicts(ROWS, "signals").splitlines()[0] == "- **Claims as printed:** none."
 
 
 def test_every_claim_of_a_benchmark_chapter_is_in_one_benchmark():
@@ -225,29 +221,23 @@ def test_every_claim_of_a_benchmark_chapter_is_in_one_benchmark():
     assert len(named) == len(set(named)) and set(named) <= set(chapter.names())
 
 
-def test_what_decides_names_the_swap_and_its_factor(table):
+def test_what_decides_names_the_swap_and_its_factors(table):
+    table["inside"] = table["inside"].copy(data=table["inside"].values * [[1], [1], [0.5], [1]])
     found = words.decides({"positions": table, "signals": None})
-    assert found.loc["positions", "readout"] == "flat and linear, same VN ×90"
-    assert found.loc["positions", "dictionary"] == "random, frozen ×2.0"
-    assert "| **dictionary** | random, frozen ×2.0 | – |" in words.parts({"positions": table, "signals": None})
+    assert found.loc["positions", "dictionary"] == "random, frozen **×2.0** (×2.0)"
+    assert found.loc["positions", "readout"] == "flat and linear, same VN **×90** (×45)"
+    page = words.parts({"positions": table, "signals": None})
+    assert "| **dictionary** | random, frozen **×2.0** (×2.0) | – |" in page
     assert found.loc["positions", "learning"] == "–" and set(found.loc["signals"]) == {"–"}
-    said = words.widest({"positions": table, "signals": None})
-    assert said == (
-        "- **Positions:** between ×2.0 and ×90; most by readout (flat and linear, same VN: ×90, in distribution ×90)."
-    )
-    assert words.widest({"signals": None}) == words.NOTHING
 
 
-def test_a_fall_counts_as_much_as_a_rise():
-    results = spatial({"vn_full": 0.1, "random_full": 0.3, "factorised": 0.01})
-    assert "most by learning" in words.widest({"positions": swaps.spatial(results)})
-
-
-def test_sources_are_listed():
-    facts = {"date": "2026-01-01", "runs": "3", "time": "5 s", "library": "current", "hardware": "x"}
-    found = words.sources({"fig2_spatial": facts})
-    assert found.loc["fig2_spatial"].tolist() == ["2026-01-01", "3", "5 s", "current"]
-    assert words.sources({}) == words.NOTHING
+def test_the_page_in_one_table(table):
+    lines = words.short(dict.fromkeys(words.SHORT) | {"positions": table}).splitlines()
+    assert len(lines) == 2 + len(words.SHORT) and {line.count("|") for line in lines} == {5}
+    cells = [cell.strip() for cell in lines[2].split("|")[1:-1]]
+    assert cells[0] == "[Positions](#summary-of-positions)"
+    assert cells[1:] == ["–", "–", "**Readout**: flat instead of a product ×90"], "no MLP, nothing by hand"
+    assert lines[3].endswith("| – | – | – |")
 
 
 # --- The shipped results --------------------------------------------------------------------------------------------
@@ -271,10 +261,12 @@ def shipped() -> dict[str, xr.Dataset]:
 @pytest.mark.parametrize("benchmark", sorted(SENTENCES))
 def test_every_sentence_finds_its_rows_in_the_shipped_results(shipped, benchmark):
     table = shipped[benchmark]
-    asked = {key for text in SENTENCES[benchmark] for key in re.findall(r"\{(\w+)\.", text)}
+    texts = [*SENTENCES[benchmark], *words.SHORT[benchmark]]
+    asked = {key for text in texts for key in re.findall(r"\{(\w+)\.", text)}
     assert asked <= set(table["key"].values)
     said = words.said(table, SENTENCES[benchmark])
-    assert "{" not in said and "nan" not in said and said.count("\n- **") >= 2
+    assert "{" not in said and "nan" not in said and said.count("- **") >= 2
+    assert "– |" not in words.short(shipped)
     assert len(set(table["key"].values)) == table.sizes["row"]
 
 
@@ -284,7 +276,7 @@ def test_every_swap_of_one_part_says_what_was_put_in_its_place(shipped):
         (benchmark, part) for benchmark in found.index for part in found.columns if found.loc[benchmark, part] != "–"
     }
     assert named == {(name, str(part)) for name, table in shipped.items() for part in table["part"].values if part}
-    assert found.loc["forces", "readout"].startswith("one pass per force, added up; same weights ×")
+    assert found.loc["forces", "readout"].startswith("one pass per force, added up; same weights **×")
 
 
 def test_the_prose_says_what_the_shipped_results_show(shipped):

@@ -47,5 +47,10 @@ def test_the_table_takes_its_place(site):
     page.write_text(f"<p>{weight.PLACE}</p>{SHARED}")
     weight.write_table(site, page)
     text = page.read_text()
-    assert weight.PLACE not in text and text.startswith("<p><table") and "<td>book/large.html</td><td>0.00</td>" in text
+    assert weight.PLACE not in text and text.startswith("<p><table")
+    assert '<td><a href="book/large.html">book/large.html</a></td><td>0.00</td>' in text
     assert not list(site.glob(".*.tmp"))
+    page = site / "book" / "large.html"
+    page.write_text(f"<p>{weight.PLACE}</p>{SHARED.replace('_static', '../_static')}")
+    weight.write_table(site, page)
+    assert '<a href="../small.html">' in page.read_text(), "links start from the page"

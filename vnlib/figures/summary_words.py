@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -25,45 +24,59 @@ CHAPTERS = {
     "digits": ("fig5_mnist", "I_mnist"),
 }  # fmt: skip
 
+# The page in one table: what was found as the papers ran it, what beside fair controls, and the part that decides.
+SHORT = {
+    "positions": (
+        "Inside the hold-out the Vector Network leaves {vn_full.out}, the CNN {cnn.out}, the MLP {mlp.out}.",
+        "With the same product a decoder built by hand leaves {by_hand.out}, back-propagation {linear_pass.out}, atoms "
+        "that never learned {random.out}.",
+        "**Readout**: flat instead of a product {flat.times}",
+    ),
+    "signals": (
+        "On hidden parts of compositions VN-1L leaves {vn_1.out}, the Transformer {transformer.out}, which is not told "
+        "what is hidden.",
+        "Linear interpolation leaves {interpolation.out}, least squares in principal components {pca.out}.",
+        "**Inference**: solved to its end {solved.times}; fixed atoms {fixed.times}",
+    ),
+    "forces": (
+        "On mixtures VN-3L leaves {vn_3.out}, the GNN {gnn.out}: neither composes.",
+        "One pass per force, added up, leaves {mlp_passes.out} with the MLP, {gnn_passes.out} with the GNN, "
+        "{passes.out} with VN-3L.",
+        "**Readout**: a sum of passes {passes.times}; **input**: tokens of pairs {tokens.times}",
+    ),
+    "digits": (
+        "On images that are no single digits VN-1L leaves {vn_1.out}, the autoencoder {ae.out}, at {vn_1.inn} and "
+        "{ae.inn} on digits.",
+        "Fixed cosines under the same inference leave {dct.out}, principal components {pca.out}.",
+        "**Dictionary**, but little: fixed cosines {dct.times}",
+    ),
+}
 SPATIAL = (
-    "**As in the paper.** Inside the hold-out the Vector Networks leave {vn_full.out} (one dictionary) and "
-    "{axes_3.out} (per axis, 3 layers) of a blank image's error, the CNN {cnn.out}, the MLP {mlp.out}.",
-    "**Fair controls.** With the same product, a decoder factorised by hand leaves {by_hand.out}, one linear pass by "
-    "back-propagation {linear_pass.out}, random atoms that never learn {random.out}.",
     "**One part changed.** With a flat readout the same Vector Network leaves {flat.out}, at {flat.inn} in "
     "distribution; with the product, but the image itself as input, {image.out}; behind one ReLU pass the product "
     "leaves {relu_pass.out}.",
+    "**Depth.** Vector Networks of three layers, one per axis, leave {axes_3.out}.",
     "**Forced Rendering.** Without a product, the embedding network leaves {free_maps.out}, {penalty.out} once a "
     "penalty presses its maps towards rank 1; a CNN {bumps.out} after all bumps, {stripes.out} after stripes and a "
     "hundred bumps.",
 )
 FUNCTIONS = (
-    "**As in the paper.** On hidden parts of compositions VN-1L leaves {vn_1.out} of the error of predicting zero, "
-    "DeepAE3 {deep_ae.out}, the Transformer {transformer.out}; but these read zeros there, and nothing tells them.",
-    "**Fair controls.** Linear interpolation leaves {interpolation.out}, a Transformer trained with masks "
-    "{transformer_masked.out}, least squares in principal components {pca.out}.",
     "**One part changed.** The masked problem solved to its end, instead of five rounds: {solved.out}.",
     "In five rounds, atoms that never learned leave {untrained.out}, fixed ones {fixed.out}; solved to the end, "
     "{untrained_solved.out} and {fixed_solved.out}.",
+    "**Told what is hidden.** A Transformer trained with masks leaves {transformer_masked.out}.",
 )
 FORCES = (
-    "**As in the paper.** From 22 numbers per body and all forces at once, VN-3L leaves {vn_3.inn} of the power of "
-    "accelerations on single forces and {vn_3.out} on mixtures, the GNN {gnn.inn} and {gnn.out}.",
-    "**Fair controls.** Ridge regression on the same numbers leaves {ridge.out} on mixtures.",
-    "From tokens of pairs, VN-3L leaves {tokens.out}, RBF ridge regression {tokens_rbf.out}, a small network "
-    "{tokens_network.out}.",
-    "**One part changed.** One pass per force, the outputs added, with the same weights: VN-3L {passes.out}, the MLP "
-    "{mlp_passes.out} instead of {mlp.out}, the GNN {gnn_passes.out}.",
+    "**Single forces** come first: from 22 numbers per body VN-3L leaves {vn_3.inn} of their power, the GNN {gnn.inn}.",
+    "**One part changed.** From tokens of pairs VN-3L leaves {tokens.out} on mixtures.",
+    "On the same tokens RBF ridge regression leaves {tokens_rbf.out}, a small network {tokens_network.out}.",
 )
 DIGITS = (
-    "**As in the paper.** At {vn_1.inn} and {ae.inn} of the power of single digits, VN-1L leaves {vn_1.out} out of "
-    "distribution, the autoencoder {ae.out}.",
-    "**Fair controls.** Fixed cosines under the same inference, at {dct.inn} in distribution, leave {dct.out}; atoms "
-    "by scikit-learn's rule {sklearn.out}; the largest principal components of each image {pca_largest.out}.",
-    "An autoencoder with more units than pixels can copy: {overcomplete.out}.",
     "**One part changed.** A linear drawing from one pass instead of a settle leaves {one_pass.out}; a nonlinear one "
     "with codes searched for every image {searched.out}; atoms that are training digits {untrained.out}, at "
     "{untrained.inn} in distribution.",
+    "**Same inference.** Atoms by scikit-learn's rule leave {sklearn.out}.",
+    "**A low error alone says little.** An autoencoder with more units than pixels can copy: {overcomplete.out}.",
 )
 
 
@@ -75,18 +88,23 @@ def percent(share: float) -> str:
     )
 
 
-def said(table: xr.Dataset | None, sentences: Sequence[str]) -> str:
-    """Sentences with the medians of the rows that they name; those whose rows are not in the table are left out."""
-    if table is None:
-        return NOTHING
+def _named(table: xr.Dataset) -> dict[str, SimpleNamespace]:
+    """Medians of every row, as sentences name them: `key.inn` and `key.out` in %, `key.times` over the first row."""
     middle = {side: table[side].median("seed") for side in ("inside", "outside")}
-    known = {
+    return {
         str(key): SimpleNamespace(
             inn=percent(float(middle["inside"][row])), out=percent(float(middle["outside"][row])),
             times=times(float(factor)),
         )
         for row, (key, factor) in enumerate(zip(table["key"].values, factors(table).values, strict=True))
     }  # fmt: skip
+
+
+def said(table: xr.Dataset | None, sentences: Sequence[str]) -> str:
+    """Sentences with the medians of the rows that they name; those whose rows are not in the table are left out."""
+    if table is None:
+        return NOTHING
+    known = _named(table)
     lines: list[str] = []
     for sentence in sentences:
         try:
@@ -99,6 +117,17 @@ def said(table: xr.Dataset | None, sentences: Sequence[str]) -> str:
         else:
             lines[-1] += f" {text}"
     return "\n".join(lines) or NOTHING
+
+
+def short(tables: Mapping[str, xr.Dataset | None]) -> str:
+    """The page in one table, in Markdown: a dash where the results lack a model that the cell names."""
+    lines = ["| benchmark | as the papers ran it | beside fair controls | what decides |", "|---|---|---|---|"]
+    for benchmark, cells in SHORT.items():
+        table = tables[benchmark]
+        found = [said(table, [cell]).removeprefix("- ") for cell in cells]
+        told = " | ".join("–" if cell == NOTHING else cell for cell in found)
+        lines.append(f"| [{benchmark.capitalize()}](#summary-of-{benchmark}) | {told} |")
+    return "\n".join(lines)
 
 
 def counts(rows: Sequence[Mapping]) -> pd.DataFrame:
@@ -117,7 +146,10 @@ def summary(rows: Sequence[Mapping]) -> str:
     if not tested:
         return NOTHING
     lines = []
-    for verdict, parts, protocol in (("verdict", "parts", "paper's protocol"), ("verdict_fair", "parts_fair", "fair")):
+    for verdict, parts, protocol in (
+        ("verdict", "parts", "as the papers ran it"),
+        ("verdict_fair", "parts_fair", "beside fair controls"),
+    ):
         asked = [row for row in tested if row[parts]]
         whole = sum(row[verdict] == VERDICTS[0] for row in asked)
         all_parts = [part["holds"] for row in asked for part in row[parts]]
@@ -133,13 +165,13 @@ def summary(rows: Sequence[Mapping]) -> str:
 
 
 def verdicts(rows: Sequence[Mapping], benchmark: str) -> str:
-    """The claims of a benchmark by verdict and protocol, as a table in Markdown; ids link to the ledger."""
+    """The claims of a benchmark by verdict, a line for each protocol, in Markdown; ids link to the ledger."""
     own = [row for row in rows if row["chapter"] in CHAPTERS[benchmark]]
-    used = [word for word in VERDICTS if any(word in (row["verdict"], row["verdict_fair"]) for row in own)]
-    lines = [f"| | {' | '.join(used)} |", f"|---|{'---|' * len(used)}"]
-    for key, protocol in PROTOCOLS.items():
-        cells = [", ".join(_link(row["id"]) for row in own if row[key] == word) or "–" for word in used]
-        lines.append(f"| **{protocol}** | {' | '.join(cells)} |")
+    lines = []
+    for key, protocol in (("verdict", "Claims as printed"), ("verdict_fair", "Beside fair controls")):
+        found = {word: [_link(row["id"]) for row in own if row[key] == word] for word in VERDICTS}
+        told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
+        lines.append(f"- **{protocol}:** {told or 'none'}.")
     return "\n".join(lines)
 
 
@@ -148,16 +180,17 @@ def _link(claim: str) -> str:
 
 
 def decides(tables: Mapping[str, xr.Dataset | None]) -> pd.DataFrame:
-    """By benchmark and part: what was put in its place, and the factor of the OOD error."""
+    """By benchmark and part: what was put in its place, and the factor of the OOD error (of the ID error)."""
     rows = {}
     for benchmark, table in tables.items():
         cells = dict.fromkeys(PARTS, "")
         if table is not None:
+            inside = factors(table, "inside").values
             for row, factor in enumerate(factors(table).values):
                 one = table.isel(row=row)
                 part = str(one["part"].item())
                 if part:
-                    entry = f"{described(one)} {times(float(factor))}"
+                    entry = f"{described(one)} **{times(float(factor))}** ({times(float(inside[row]))})"
                     cells[part] = f"{cells[part]}; {entry}" if cells[part] else entry
         rows[benchmark] = {part: cell or "–" for part, cell in cells.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="benchmark")
@@ -177,22 +210,6 @@ def described(row: xr.Dataset) -> str:
     return text[len(start) :]
 
 
-def widest(tables: Mapping[str, xr.Dataset | None]) -> str:
-    """In every benchmark how far swaps of one part reach, and the one that moves the OOD error most."""
-    lines = []
-    for benchmark, table in tables.items():
-        if table is None or not (changed := np.flatnonzero(table["part"].values != "")).size:
-            continue
-        out, inn = (factors(table, side).values for side in ("outside", "inside"))
-        most = max(changed, key=lambda row: abs(np.log(out[row])))
-        one = table.isel(row=most)
-        lines.append(
-            f"- **{benchmark.capitalize()}:** between {times(out[changed].min())} and {times(out[changed].max())}; "
-            f"most by {one['part'].item()} ({described(one)}: {times(out[most])}, in distribution {times(inn[most])})."
-        )
-    return "\n".join(lines) or NOTHING
-
-
 def lacking(chapters: Mapping[str, xr.Dataset | None], table: xr.Dataset | None) -> str:
     """Why a picture is not there: results that are not stored, or lack its first row; "" where it is there."""
     if table is not None:
@@ -200,12 +217,3 @@ def lacking(chapters: Mapping[str, xr.Dataset | None], table: xr.Dataset | None)
     if absent := [name for name, results in chapters.items() if results is None]:
         return f"No picture: no results of {', '.join(absent)} here."
     return f"No picture: {', '.join(chapters)} without its first model."
-
-
-def sources(known: Mapping[str, Mapping[str, str]]) -> pd.DataFrame | str:
-    """Where the numbers of the pictures come from; `known` holds `provenance.facts` by chapter."""
-    if not known:
-        return NOTHING
-    columns = {"date": "date (UTC)", "runs": "runs", "time": "compute time", "library": "library"}
-    table = {name: {title: facts[key] for key, title in columns.items()} for name, facts in known.items()}
-    return pd.DataFrame.from_dict(table, orient="index").rename_axis(columns="chapter")
