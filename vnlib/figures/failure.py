@@ -49,7 +49,7 @@ def _outline(ax: plt.Axes, results: xr.Dataset, hold_out: str) -> None:
 
 def model_axis(results: xr.Dataset, ax: plt.Axes) -> None:
     models = results["model"].values
-    ax.set_xticks(range(len(models)), [label_of(results, m, 8) for m in models], fontsize=7.5)
+    ax.set_xticks(range(len(models)), [label_of(results, m, 8) for m in models], fontsize=8)
     ax.set_xlim(-0.5, len(models) - 0.5)
 
 
@@ -79,7 +79,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
     """Error at every position over that of a blank image there, median over seeds; rows: hold-outs."""
     models, hold_outs = results["model"].values, results["hold_out"].values
     fig, axes = plt.subplots(len(hold_outs), len(models), squeeze=False,
-                             figsize=(1.3 + 1.3 * len(models), 0.5 + 1.5 * len(hold_outs)))  # fmt: skip
+                             figsize=(1.2 + 1.15 * len(models), 0.4 + 1.35 * len(hold_outs)))  # fmt: skip
     blank = results["blank"].sel(where="ood")
     for row, hold_out in zip(axes, hold_outs, strict=True):
         for ax, model in zip(row, models, strict=True):
@@ -96,7 +96,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
 def errors(results: xr.Dataset) -> plt.Figure:
     """Error on training, held-out ID and OOD positions, every seed a point, over a blank image's (the line at 1)."""
     hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(1, len(hold_outs), figsize=(5.6 * len(hold_outs), 3.5), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.5), sharey=True, squeeze=False)
     relative = results["error"] / results["blank"]
     kinds = {
         "train": ("training", PALETTE[7], "o"),
@@ -139,7 +139,7 @@ def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """OOD: how many images hold several bumps, and where the ink is; grey: where it is relative to another position."""
-    fig, axes = plt.subplots(1, 2, figsize=(11, 3.4))
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8))
     ood = results.sel(where="ood", hold_out=hold_out)
     dots(axes[0], ood["several"], 0, color=PALETTE[3], marker="s")
     axes[0].set(ylabel="share with several bumps", ylim=(-0.05, 1.05))
@@ -151,7 +151,7 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     for shift, (name, (said, color, marker)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
         dots(axes[1], ood[name], shift, color=color, marker=marker, label=said)
     axes[1].set(ylabel="share of the ink", ylim=(-0.05, 1.05))
-    axes[1].legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
+    fig.legend(*axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3)
     for ax in axes:
         model_axis(results, ax)
     return fig
@@ -184,7 +184,7 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
 def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """How the OOD output correlates with the sum of seen parts, that for another position, and the true bump."""
     here = results.sel(hold_out=hold_out)
-    fig, axes = plt.subplots(1, 2, figsize=(11, 3.4), sharey=True)
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
         one = here.sel(test=test)
         dots(ax, one["resembles"], -0.22, color=PALETTE[0], marker="D", label="sum of seen parts")
@@ -194,7 +194,7 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         ax.axhline(0, color="0.8", lw=0.8)
         model_axis(results, ax)
     axes[0].set_ylabel("correlation with the OOD output")
-    axes[1].legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(1, 1))
+    fig.legend(*axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3)
     return fig
 
 
@@ -202,26 +202,28 @@ def summary(results: xr.Dataset) -> str:
     """What happened inside the hold-outs, as Markdown; every number is a median over seeds."""
     models = {m: str(results["label"].sel(model=m).item()) for m in results["model"].values}
     relative = (results["error"] / results["blank"]).median("seed")
-    r2 = results["kernel_r2"].sel(metric="cosine", of="ood", source="model").isel(width=0).median("seed")
-
-    several = results["several"].sel(where="ood").median("seed")
+    several = 100 * results["several"].sel(where="ood").median("seed")
+    true_bump = results["resembles_bump"].median("seed")
 
     def over(values: xr.DataArray, model: str, form: str = "{:.2f}") -> str:
         return ", ".join(form.format(float(values.sel(model=model, hold_out=h))) for h in results["hold_out"].values)
 
-    def test(model: str) -> str:
-        return "memorised" if model.endswith("ramp") else "averaged"
-
-    order = ", ".join(str(h) for h in results["hold_out"].values)
-    lines = [f"Medians over seeds; each pair of numbers is for the hold-outs {order}. A blank image has error 1.", ""]
+    lines = [
+        f"Medians over seeds, for the hold-outs {', '.join(str(h) for h in results['hold_out'].values)}. Errors are "
+        "over that of a blank image. The last columns say how OOD images correlate with the sum of two seen parts, and "
+        "with the true bump.",
+        "",
+        "| model | ID error | OOD error | OOD images with several bumps | like the sum | like the true bump |",
+        "|---|---|---|---|---|---|",
+    ]
     for model, label in models.items():
-        resembles = results["resembles"].sel(test=test(model)).median("seed")
-        lines.append(
-            f"- **{label}:** ID error {over(relative.sel(where='id'), model, '{:.2g}')}, OOD error "
-            f"{over(relative.sel(where='ood'), model, '{:.2g}')}; several bumps in "
-            f"{over(100 * several, model, '{:.0f} %')} of the OOD images; the sum of seen parts "
-            f"correlates {over(resembles, model)} with them, the true bump "
-            f"{over(results['resembles_bump'].median('seed'), model)}; $R^2$ of the sum kernel "
-            f"{over(r2.sel(kernel='sum'), model)}, of the product kernel {over(r2.sel(kernel='product'), model)}."
-        )
+        parts = results["resembles"].sel(test="memorised" if model.endswith("ramp") else "averaged").median("seed")
+        cells = [
+            over(relative.sel(where="id"), model, "{:.2g}"),
+            over(relative.sel(where="ood"), model, "{:.2g}"),
+            over(several, model, "{:.0f} %"),
+            over(parts, model),
+            over(true_bump, model),
+        ]
+        lines.append(f"| {label} | {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -14,16 +14,19 @@ from vnlib.figures.style import PALETTE, bare
 def matrices(results: xr.Dataset, hold_out: str = "square", metric: str = "cosine") -> plt.Figure:
     """Similarity of the ink at every third row and column, ID positions first, and FR's binary kernel on the left."""
     shown, models = with_images(results).sel(hold_out=hold_out, shown_metric=metric), results["model"].values
-    fig, axes = plt.subplots(1, 1 + len(models), figsize=(1.5 * (1 + len(models)), 2.1), squeeze=False)
+    columns = -(-(1 + len(models)) // 2)
+    fig, axes = plt.subplots(2, columns, figsize=(1.9 * columns, 4.6), squeeze=False)
     at = shown["matrix_position"].isel(model=0).astype(int)
     x, y = (shown[f"position_{axis}"].isel(position=at).values for axis in "xy")
     border = int((shown["held_out"].isel(model=0, position=at) == 0).sum()) - 0.5
     binary = ((x[:, None] == x) + 1.0 * (y[:, None] == y)) / 2
     tiles = [binary, *(shown["matrix"].sel(model=m).values for m in models)]
     titles = ["binary kernel", *(label_of(results, m) for m in models)]
-    for ax, tile, title in zip(axes[0], tiles, titles, strict=True):
+    for ax in axes.flat[len(tiles) :]:
+        ax.set_visible(False)
+    for ax, tile, title in zip(axes.flat, tiles, titles, strict=False):
         top = 1 if metric == "cosine" or tile is binary else max(1e-3, np.nanmax(tile))
-        bare(ax, title, 8).imshow(tile, vmin=0, vmax=top, interpolation="nearest")
+        bare(ax, title, 9).imshow(tile, vmin=0, vmax=top, interpolation="nearest")
         ax.axhline(border, color="white", lw=0.8)
         ax.axvline(border, color="white", lw=0.8)
     return fig
@@ -35,13 +38,18 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     models = results["model"].values
     tiles = {said: here.sel(source=name).isel(model=0) for name, said in SOURCES.items()}
     tiles |= {label_of(results, m): here.sel(source="model", model=m) for m in models}
-    fig, axes = plt.subplots(1, len(tiles), figsize=(1.45 * len(tiles) + 0.9, 2.1), squeeze=False)
-    for ax, (title, tile) in zip(axes[0], tiles.items(), strict=True):
+    columns = -(-len(tiles) // 2)
+    fig, axes = plt.subplots(2, columns, figsize=(1.6 * columns + 0.9, 4.3), squeeze=False)
+    for ax in axes.flat[len(tiles) :]:
+        ax.set_visible(False)
+    for ax, (title, tile) in zip(axes.flat, tiles.items(), strict=False):
         picture = ax.imshow(tile.transpose("dy", "dx"), origin="lower", vmin=0, vmax=1)
-        ax.set_title(title.replace(" bumps", "\nbumps"), fontsize=8)
-        ax.set(xticks=[0, 8, 16], yticks=[0, 8, 16] if ax is axes[0, 0] else [])
-        ax.set_xlabel("|x - x'| [px]", fontsize=7.5)
-    axes[0, 0].set_ylabel("|y - y'| [px]", fontsize=7.5)
+        ax.set_title(title.replace(" bumps", "\nbumps"), fontsize=9)
+        ax.set(xticks=[0, 8, 16], yticks=[0, 8, 16] if ax in axes[:, 0] else [])
+        if ax not in axes[0, : len(tiles) - columns]:  # nothing stands below
+            ax.set_xlabel("|x - x'| [px]", fontsize=9)
+    for ax in axes[:, 0]:
+        ax.set_ylabel("|y - y'| [px]", fontsize=9)
     fig.colorbar(picture, ax=axes, label="mean cosine", shrink=0.9)
     return fig
 
@@ -49,9 +57,9 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 def kernels(results: xr.Dataset) -> plt.Figure:
     """R^2 of the sum kernel against that of the product kernel on OOD cosines, every seed a point."""
     hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.3 * len(hold_outs) + 1.8, 3.9), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(hold_outs), figsize=(3.8 * len(hold_outs) + 1.8, 3.9), sharey=True, squeeze=False)
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood").isel(width=0)
-    marks = "osD^vP*X"
+    marks = "osD^vPX*"
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
         here = r2.sel(hold_out=hold_out)
         ax.plot([0, 1], [0, 1], color="0.7", lw=1)
@@ -62,7 +70,7 @@ def kernels(results: xr.Dataset) -> plt.Figure:
             )
         for number, model in enumerate(results["model"].values):
             one = here.sel(model=model, source="model")
-            ax.scatter(one.sel(kernel="product"), one.sel(kernel="sum"), s=34, marker=marks[number % len(marks)],
+            ax.scatter(one.sel(kernel="product"), one.sel(kernel="sum"), s=44, marker=marks[number % len(marks)],
                        alpha=0.75, color=look_of(results, model)[0], edgecolor="white", lw=0.4,
                        label=str(results["label"].sel(model=model).item()))  # fmt: skip
         ax.set(title=f"{hold_out} held out", xlabel="$R^2$ of the product kernel", xlim=(0, 1.03), ylim=(0, 1.03))
@@ -74,7 +82,7 @@ def kernels(results: xr.Dataset) -> plt.Figure:
 def binary(results: xr.Dataset) -> plt.Figure:
     """R^2 of FR's binary kernel on the cosines of different OOD positions; lines: the two references."""
     hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(1, len(hold_outs), figsize=(5.4 * len(hold_outs), 3.2), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.2), sharey=True, squeeze=False)
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood", kernel="binary").isel(width=0)
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
         here = r2.sel(hold_out=hold_out)

@@ -140,23 +140,23 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     values, blank = error(results, benchmark), power(results, benchmark)
     columns = 5
     rows = -(-len(sets) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(11.5, rows * (0.5 + 0.145 * len(models)) + 0.7), sharex=True,
+    fig, axes = plt.subplots(rows, columns, figsize=(9.6, rows * (0.5 + 0.145 * len(models)) + 0.7), sharex=True,
                              sharey=True, squeeze=False)  # fmt: skip
     for ax, name in zip(axes.flat, sets, strict=False):
         for y, model in enumerate(models):
             _, color, marker = GROUPS[group(results, model)]
             points(ax, values.sel(model=model, set=name), y, color, marker)
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models, size=7.5)
+        rows_of(ax, results, models)
         logarithmic(ax, "x", (1,))
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()
-    fig.supxlabel(MSE, fontsize=9)
+    fig.supxlabel(MSE, fontsize=10)
     shown = dict.fromkeys(group(results, m) for m in models)
     handles = [Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5) for g in shown]
     handles.append(Line2D([], [], color="k", ls=":", label="drawing nothing"))
-    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig
 
 
@@ -168,13 +168,13 @@ def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     values = error(results, benchmark).median("seed").sel(model=models).transpose("model", "set")
     growth = (values / values.sel(set=inside(benchmark))).values
     sets = [str(name) for name in values["set"].values]
-    fig, ax = plt.subplots(figsize=(2.6 + 0.56 * len(sets), 1.5 + 0.27 * len(models)))
+    fig, ax = plt.subplots(figsize=(2.4 + 0.5 * len(sets), 1.5 + 0.26 * len(models)))
     image = ax.imshow(growth, norm=LogNorm(1, 30), cmap=SEQUENTIAL, aspect="auto")
     for (row, column), value in np.ndenumerate(1e3 * values.values):
         dark = growth[row, column] < 5
-        ax.text(column, row, number(value), ha="center", va="center", fontsize=7, color="w" if dark else "k")
-    ax.set_xticks(range(len(sets)), sets, rotation=60, ha="right", fontsize=8)
-    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
+        ax.text(column, row, number(value), ha="center", va="center", fontsize=7.5, color="w" if dark else "k")
+    ax.set_xticks(range(len(sets)), sets, rotation=60, ha="right", fontsize=9)
+    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=9)
     ax.tick_params(length=0)
     starts = np.cumsum([len([s for s in family if s in sets]) for family in FAMILIES[benchmark].values()])
     for column in starts[:-1]:
@@ -182,7 +182,7 @@ def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     for row in range(1, len(models)):
         if group(results, models[row]) != group(results, models[row - 1]):
             ax.axhline(row - 0.5, color="w", lw=2)
-    fig.colorbar(image, ax=ax, extend="both", fraction=0.03, pad=0.01).set_label(GROWTH, fontsize=8)
+    fig.colorbar(image, ax=ax, extend="both", fraction=0.03, pad=0.01).set_label(GROWTH, fontsize=9)
     return fig
 
 
@@ -193,7 +193,7 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         return absent(NOBODY)
     values, sets = error(results, benchmark, relative=True), sets_of(results, benchmark)
     styles = colors(results, models)
-    fig, ax = plt.subplots(figsize=(10.5, 4.4))
+    fig, ax = plt.subplots(figsize=(9.4, 4.4))
     shifts = np.linspace(-0.25, 0.25, len(models)) if len(models) > 1 else [0.0]
     at = np.arange(len(sets))
     for (model, style), shift in zip(styles.items(), shifts, strict=True):
@@ -207,8 +207,8 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         ax.axvline(column - 0.5, color="0.85", lw=0.8)
     ax.set(ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
     logarithmic(ax, "y")
-    ax.set_xticks(at, sets, rotation=45, ha="right", fontsize=8.5)
+    ax.set_xticks(at, sets, rotation=45, ha="right", fontsize=9)
     blank_line = Line2D([], [], color="k", marker="_", ls="", ms=12, label="power of the images")
-    ax.legend(handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line), fontsize=8,
+    ax.legend(handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line), fontsize=9,
               loc="center left", bbox_to_anchor=(1.01, 0.5))  # fmt: skip
     return fig

@@ -36,7 +36,7 @@ def steps(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
     values, styles = error(results, "motions", relative=relative), colors(results, models)
     blank = power(results, "motions")
     blank = blank / blank.sel(set=inside("motions"), drop=True) if relative else blank
-    fig, axes = plt.subplots(2, 3, figsize=(10.5, 6.6), sharey=True)
+    fig, axes = plt.subplots(2, 3, figsize=(9.2, 6.4), sharey=True)
     for ax, (title, (axis, sets)) in zip(axes.flat, PANELS.items(), strict=True):
         at = {name: x for x, name in sets.items() if name in values["set"].values}
         if axis == "kind of move":
@@ -53,8 +53,8 @@ def steps(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
         ax.plot(list(at.values()), blank.sel(set=list(at)), color="k", ls=(0, (1, 3)), lw=1.2)
         ax.set(xlabel=axis)
         logarithmic(ax, "y")
-        ax.set_title(title, fontsize=9)
-    fig.supylabel(GROWTH if relative else MSE, fontsize=9)
+        ax.set_title(title, fontsize=10)
+    fig.supylabel(GROWTH if relative else MSE, fontsize=10)
     dotted = Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="power of the signals")
-    fig.legend(handles=legend(results, styles, dotted), loc="outside upper center", ncols=5, fontsize=8)
+    fig.legend(handles=legend(results, styles, dotted), loc="outside upper center", ncols=4, fontsize=9)
     return fig

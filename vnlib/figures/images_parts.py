@@ -59,15 +59,15 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     grid = np.concatenate([truth[None], drawn]) / np.abs(truth).max((1, 2))[:, None, None]
     grid = np.pad(grid, ((0, 0), (0, 0), (0, NOTE), (0, GAP)), constant_values=np.nan)
     mosaic = grid.transpose(0, 2, 1, 3).reshape(len(grid) * (height + NOTE), -1)
-    fig, ax = plt.subplots(figsize=(0.7 * len(sets) + 1.4, 0.86 * len(grid) + 0.3))
+    fig, ax = plt.subplots(figsize=(0.56 * len(sets) + 1.4, 0.76 * len(grid) + 0.6))
     ax.imshow(mosaic, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
     across, down = np.arange(len(sets)) * (width + GAP) + width / 2, np.arange(len(grid)) * (height + NOTE)
     for (row, column), mse in np.ndenumerate(np.square(drawn - truth).mean((2, 3))):
         at = down[row + 1] + height + NOTE / 2
-        ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=7)
+        ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=8)
     bare(ax)
-    ax.set_xticks(across, sets, fontsize=7)
-    ax.set_yticks(down + height / 2, ["image", *(label(results, m) for m in models)], fontsize=8)
+    ax.set_xticks(across, sets, fontsize=9, rotation=45, ha="left", rotation_mode="anchor")
+    ax.set_yticks(down + height / 2, ["image", *(label(results, m) for m in models)], fontsize=9)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     return fig
 
@@ -81,7 +81,8 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     own = error(results, benchmark)
     trained = results["path_mse"].sel(model=ae)
     middle = float(own.sel(model=vn, set=inside(benchmark)).median("seed"))
-    fig, axes = plt.subplots(1, len(sets), figsize=(11.5, 2.9), sharex=True, squeeze=False)
+    rows = -(-len(sets) // 3)
+    fig, axes = plt.subplots(rows, -(-len(sets) // rows), figsize=(9, 0.7 + 2.3 * rows), sharex=True, squeeze=False)
     for ax, name in zip(axes.flat, sets, strict=True):
         ax.axvspan(middle / 1.05, middle * 1.05, color="0.85", lw=0)
         for seed in results["seed"].values:
@@ -92,16 +93,16 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
             ax.scatter(at.sel(set=inside(benchmark)), at.sel(set=name), color=color, marker=marker, s=26, zorder=4)
         logarithmic(ax, "x", (1, 3))
         logarithmic(ax, "y")
-        ax.set_title(name, fontsize=9)
-    fig.supxlabel(f"ID ({inside(benchmark)}): {MSE}", fontsize=9)
-    fig.supylabel(MSE, fontsize=9)
+        ax.set_title(name, fontsize=10)
+    fig.supxlabel(f"ID ({inside(benchmark)}): {MSE}", fontsize=10)
+    fig.supylabel(MSE, fontsize=10)
     handles = [
         Line2D([], [], color=PALETTE[3], marker=".", label=f"{label(results, ae)}, along its training"),
         Line2D([], [], color=PALETTE[3], marker="s", ls="", label="the stage that is kept"),
         Line2D([], [], color=PALETTE[0], marker="o", ls="", label=label(results, vn)),
         plt.Rectangle((0, 0), 1, 1, color="0.85", label="ID error within 5 % of its median"),
     ]
-    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
+    fig.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)
     return fig
 
 
@@ -114,7 +115,7 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
     models = [*both, *(m for m in in_order(results, benchmark) if m in more and m not in both)]
     first, blank = error(results, benchmark), power(results, benchmark)
     shown = [name for name in SOME[benchmark] if name in sets_of(results, benchmark)]
-    fig, axes = plt.subplots(1, len(shown), figsize=(11, 1.5 + 0.27 * len(models)), sharex=True, sharey=True,
+    fig, axes = plt.subplots(1, len(shown), figsize=(9, 1.5 + 0.27 * len(models)), sharex=True, sharey=True,
                              squeeze=False)  # fmt: skip
     for ax, name in zip(axes[0], shown, strict=True):
         for y, model in enumerate(models):
@@ -124,16 +125,16 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
             points(ax, first.sel(model=model, set=name), y, color, marker)
             points(ax, second.sel(model=model, set=name), y, color, marker, hollow=True)
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models, size=7.5)
-        logarithmic(ax, "x", (1, 3))
+        rows_of(ax, results, models)
+        logarithmic(ax, "x", (1,))
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
-    fig.supxlabel(MSE, fontsize=9)
+    fig.supxlabel(MSE, fontsize=10)
     handles = [
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="own drawing"),
         Line2D([], [], color="0.3", marker="o", mfc="none", ls="", ms=5, label=SIDE[reading]),
         Line2D([], [], color="k", ls=":", label="drawing nothing"),
     ]
-    fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=8)
+    fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9)
     return fig
 
 
@@ -148,7 +149,7 @@ def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     dense = {m: bool((results["active"].sel(model=m, layer=1, set=sets).std("set") < 1e-9).all()) for m in models}
     styles = colors(results, [m for m in models if not dense[m]])
     fig, axes = plt.subplots(
-        1, len(layers), figsize=(12, 4.6), sharey=True, squeeze=False, width_ratios=[2, 1, 1][: len(layers)]
+        1, len(layers), figsize=(9.6, 4.6), sharey=True, squeeze=False, width_ratios=[2, 1, 1][: len(layers)]
     )
     for ax, layer in zip(axes[0], layers, strict=True):
         for model, style in styles.items():
@@ -156,11 +157,11 @@ def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
             if bool(one.notnull().any()):
                 ax.plot(range(len(sets)), one.median("seed"), **style, ms=4, lw=1.2)
                 ax.vlines(range(len(sets)), one.min("seed"), one.max("seed"), color=style["color"], lw=1)
-        ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=7.5)
+        ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=8)
         ax.set_title(f"layer {layer}", fontsize=9)
         logarithmic(ax, "y")
     axes[0, 0].set_ylabel("nonzero units per image")
-    fig.legend(handles=legend(results, styles), loc="outside lower center", ncols=5, fontsize=8)
+    fig.legend(handles=legend(results, styles), loc="outside lower center", ncols=4, fontsize=9)
     return fig
 
 
@@ -172,7 +173,7 @@ def curves(results: xr.Dataset) -> plt.Figure:
     trained = {b: models for b, models in trained.items() if models}
     if not trained:
         return absent("No model that is trained was asked for.")
-    fig, axes = plt.subplots(1, len(trained), figsize=(11, 4.4), squeeze=False)
+    fig, axes = plt.subplots(1, len(trained), figsize=(9.4, 4.6), squeeze=False)
     for ax, (benchmark, models) in zip(axes[0], trained.items(), strict=True):
         styles = colors(results, models)
         for model, style in styles.items():

@@ -101,7 +101,7 @@ def same_point(r: xr.Dataset) -> plt.Figure:
         ax.axvline(1e-3, color="0.3", ls="--", lw=1)
         ax.set_title(title, fontsize=10)
         ax.tick_params(axis="y", labelsize=8)
-    axes[0].legend(fontsize=8)
+    fig.legend(*axes[0].get_legend_handles_labels(), ncols=4, fontsize=8, loc="outside lower center")
     return fig
 
 
@@ -150,7 +150,8 @@ def steps(r: xr.Dataset) -> plt.Figure:
         for x, percent in zip(factor, share.values, strict=True):
             if percent:
                 at = (x, 0.97 - 0.06 * list(depths).index(depth))
-                said = {"ha": "center", "fontsize": 7, "xycoords": ("data", "axes fraction")}
+                said = {"ha": "center", "fontsize": 7.5, "xycoords": ("data", "axes fraction")}
+                said |= {"bbox": {"fc": "w", "ec": "none", "pad": 0.5}}
                 axes[0].annotate(f"{percent:.0f} %", at, color=color, **said)
         line = r["needed"].sel(depth=depth, schedule="sweep", solver="line_search", level=1e-3).isel(beta=0)
         axes[0].axhline(float(line.median()), color=color, ls=":", lw=1)

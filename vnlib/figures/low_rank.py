@@ -7,6 +7,7 @@ layer, y, x; coordinates label(model) and group(model).
 from __future__ import annotations
 
 import math
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -160,8 +161,8 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
             _outline(ax, one, hold_out)
             bare(
                 ax,
-                label(results, model).replace(", ", ",\n").replace(" by ", "\nby ") if hold_out == "square" else "",
-                8,
+                fill(label(results, model), 12) if hold_out == "square" else "",
+                8.5,
             )
     fig.colorbar(picture, ax=axes, label="mean squared error", shrink=0.8, extend="both")
     return fig
@@ -205,7 +206,7 @@ def weights(results: xr.Dataset) -> plt.Figure:
         ax.set(yscale="log", title=title, xlabel="weight of the variance penalty, no entropy penalty")
         ax.set_xticks(places, [f"{sweep[m]:g}" for m in models])
     axes[0].set_ylabel("mean squared error")
-    axes[1].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="center")
     return fig
 
 
@@ -221,7 +222,7 @@ def samples(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figure:
     for column, (name, images) in zip(axes.T, tiles, strict=True):
         for ax, index in zip(column, range(len(places)), strict=True):
             ax.imshow(images.isel(sample=index), origin="lower", vmin=0, vmax=1)
-            bare(ax, name.replace(", ", ",\n").replace(" by ", "\nby ") if ax is column[0] else "", 8)
+            bare(ax, fill(name, 12) if ax is column[0] else "", 8.5)
     for ax, place in zip(axes[:, 0], places, strict=True):
         x, y = (int(results[f"position_{a}"].sel(position=place)) for a in ("x", "y"))
         where = "OOD" if bool(held.sel(position=place)) else "ID"

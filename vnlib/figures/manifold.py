@@ -76,7 +76,7 @@ def _rows(results: xr.Dataset, measures: dict[str, str], lines: dict[str, tuple[
     if not kinds:
         return nothing("CNN and no MLP")
     fig, axes = plt.subplots(
-        len(measures), len(kinds), figsize=(2.7 * len(kinds) + 0.6, 2.15 * len(measures) + 0.7),
+        len(measures), len(kinds), figsize=(2.2 * len(kinds) + 0.6, 2.15 * len(measures) + 0.7),
         sharey="row", squeeze=False,
     )  # fmt: skip
     for column, kind in enumerate(kinds):
@@ -100,13 +100,13 @@ def _rows(results: xr.Dataset, measures: dict[str, str], lines: dict[str, tuple[
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if row == len(measures) - 1:
                 ax.set_xlabel("layer (0: input)")
-        axes[0, column].legend(title="depth", fontsize=7, title_fontsize=7, loc="best", ncols=2, handlelength=1)
+        axes[0, column].legend(title="depth", fontsize=8, title_fontsize=8, loc="best", ncols=2, handlelength=1)
     shown = {reference for row in measures for reference in lines.get(row, ("perfect",))}
     handles = [Line2D([], [], color="0.2", lw=1, ls=style, label=f"{name}, output")
                for key, (name, style) in REFERENCES.items() if key in shown]  # fmt: skip
     handles += [Line2D([], [], color=RANDOM, ls=(0, (1, 1)), label="random weights, deepest")]
     handles += [Line2D([], [], color="0.3", marker="s", mfc="white", ls="", label="output")]
-    fig.legend(handles=handles, loc="outside lower center", ncols=len(handles), fontsize=8)
+    fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
     return fig
 
 
@@ -137,7 +137,7 @@ def distortion(results: xr.Dataset) -> plt.Figure:
     kinds = [kind for kind in KINDS if models(results, *kind)]
     if not kinds:
         return nothing("CNN and no MLP")
-    fig, axes = plt.subplots(2, len(kinds), figsize=(2.6 * len(kinds) + 0.6, 4.6), sharey="row", squeeze=False)
+    fig, axes = plt.subplots(2, len(kinds), figsize=(2.2 * len(kinds) + 0.6, 4.6), sharey="row", squeeze=False)
     for column, kind in enumerate(kinds):
         here = models(results, *kind)
         depth = [int(results["depth"].sel(model=m)) for m in here]
@@ -155,7 +155,7 @@ def distortion(results: xr.Dataset) -> plt.Figure:
             ax.set_xticks(depth)
     axes[0, 0].set_ylabel("spread of log volume\n[decades, sd]")
     axes[1, 0].set_ylabel("log volume, hold-out\nless around it [decades]")
-    axes[0, -1].legend(fontsize=7)
+    axes[0, -1].legend(fontsize=8)
     return fig
 
 
@@ -171,7 +171,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
     kinds = [kind for kind in KINDS if models(results, *kind)]
     if not kinds:
         return nothing("CNN and no MLP")
-    fig, axes = plt.subplots(1, len(kinds), figsize=(2.6 * len(kinds) + 0.6, 3), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(kinds), figsize=(2.2 * len(kinds) + 0.6, 3), sharey=True, squeeze=False)
     splits = (
         ("train", "training", PALETTE[0], "s"),
         ("id", "ID test", PALETTE[2], "^"),
@@ -186,13 +186,13 @@ def errors(results: xr.Dataset) -> plt.Figure:
         ax.set(yscale="log", xlabel="depth", xticks=depth)
         ax.set_title(KINDS[kind], fontsize=10)
     axes[0, 0].set_ylabel("mean squared error")
-    axes[0, -1].legend(fontsize=7)
+    axes[0, -1].legend(fontsize=8)
     return fig
 
 
 def against_failure(results: xr.Dataset) -> plt.Figure:
     """F of the last hidden layer, and terms of the output, against OOD error; every seed a point."""
-    fig, axes = plt.subplots(1, 2, figsize=(9.4, 3.8), sharey=True)
+    fig, axes = plt.subplots(1, 2, figsize=(9.4, 4.4), sharey=True)
     blank = float(results["blank_ood"].median())
     for group, marker in (("cnn", "s"), ("mlp", "D"), ("vn", "o"), ("reference", "*")):
         for index, model in enumerate(models(results, group)):
@@ -209,10 +209,12 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
                     label=group.upper() if index == 0 and group != "reference" else None,
                 )  # fmt: skip
                 if group in ("reference", "vn"):
-                    away = -10 if model == "perfect" else 7
+                    side = -1 if ax is axes[0] else 1  # where there is room for a name
+                    up = {"perfect": -7, "vn_flat": 9, "crosses": 5}.get(model, 0)
                     at = (float(median(x)), max(1e-15, float(median(ood))))
-                    ax.annotate(str(results["label"].sel(model=model).item()), at, fontsize=7, xytext=(-4, away),
-                                textcoords="offset points", ha="right" if ax is axes[0] else "left")  # fmt: skip
+                    name = str(results["label"].sel(model=model).item())
+                    ax.annotate(name, at, xytext=(7 * side, up), fontsize=8, va="center",
+                                ha="right" if side < 0 else "left", textcoords="offset points")  # fmt: skip
     for ax in axes:
         ax.axhline(blank, color="0.3", ls=":", lw=1.2, label="blank image")
         ax.set_yscale("log")
@@ -232,9 +234,9 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
     here = models(results, "vn")
     if not here:
         return nothing("Vector Network")
-    fig, axes = plt.subplots(1, len(measures), figsize=(2.75 * len(measures), 3.3))
+    fig, axes = plt.subplots(2, 3, figsize=(9.2, 5.8))
     names = ("input", "layer1", "layer2", "layer3", "factors", "output")
-    for ax, (name, label) in zip(axes, measures.items(), strict=True):
+    for ax, (name, label) in zip(axes.flat, measures.items(), strict=False):
         for index, model in enumerate(here):
             layers, values = path(results, name, model)
             x = np.array([names.index(layer) for layer in layers]) + 0.08 * (index - len(here) / 2)
@@ -245,6 +247,7 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
         _reference_lines(results, ax, name, ("perfect",))
         ax.set_xticks(range(len(names)), ["input", "1", "2", "3", "factors", "image"], rotation=45)
         ax.set_title(label, fontsize=9.5)
-    axes[1].set_ylim(max(-1.05, axes[1].get_ylim()[0]), 1.05)
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(here), fontsize=8)
+    axes[0, 1].set_ylim(max(-1.05, axes[0, 1].get_ylim()[0]), 1.05)
+    axes[1, 2].set_axis_off()
+    axes[1, 2].legend(*axes[0, 0].get_legend_handles_labels(), loc="center", fontsize=9)
     return fig

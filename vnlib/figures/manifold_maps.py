@@ -7,6 +7,7 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
+from matplotlib.colors import PowerNorm
 
 from vnlib.figures.manifold import KINDS, models, nothing, path
 from vnlib.figures.style import PALETTE, bare
@@ -21,7 +22,7 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
     if not here:
         return nothing(KINDS[group, encoding])
     columns = max(len(path(results, "F", m)[0]) for m in here)
-    fig, axes = plt.subplots(len(here), columns, figsize=(1.08 * columns + 0.6, 1.22 * len(here) + 0.3), squeeze=False)
+    fig, axes = plt.subplots(len(here), columns, figsize=(0.78 * columns + 0.6, 1.05 * len(here) + 0.3), squeeze=False)
     side = math.isqrt(results.sizes["position"])
     outside = (results["split"] == "ood").values.reshape(side, side).astype(float)
     for row, model in zip(axes, here, strict=True):
@@ -37,9 +38,9 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
             middle, spread = one.mean(), max(float(one.std()), 1e-3)
             ax.imshow(one, origin="lower", vmin=middle - 3 * spread, vmax=middle + 3 * spread)
             ax.contour(outside, levels=[0.5], colors="white", linewidths=0.8, linestyles="--")
-            bare(ax, layer.replace("layer", ""), size=7.5)
-            ax.set_xlabel(f"{middle:.1f} ± {spread:.2f}", fontsize=6.5, labelpad=1)
-        row[0].set_ylabel(f"depth {int(results['depth'].sel(model=model))}", fontsize=8)
+            bare(ax, layer.replace("layer", ""), size=8.5)
+            ax.set_xlabel(f"{middle:.1f} ± {spread:.2f}", fontsize=7, labelpad=1)
+        row[0].set_ylabel(f"depth {int(results['depth'].sel(model=model))}", fontsize=9)
     return fig
 
 
@@ -65,19 +66,19 @@ def planes(results: xr.Dataset) -> plt.Figure:
                     ax.plot(np.where(mask, line, np.nan), np.where(mask, other, np.nan), color=PALETTE[3], lw=0.7)
             bare(ax, "" if number else stage)
             ax.set_aspect("equal", adjustable="datalim")
-        row[0].set_ylabel(str(results["label"].sel(model=model).item()), fontsize=8)
+        row[0].set_ylabel(str(results["label"].sel(model=model).item()), fontsize=9)
     return fig
 
 
 def drawn(results: xr.Dataset) -> plt.Figure:
-    """What the first seed draws at held-out positions, by code and depth (FR Fig. 10); the targets come first."""
+    """Ink, shown bright, that the first seed draws at held-out positions (FR Fig. 10); the targets come first."""
     kinds = [kind for kind in KINDS if models(results, *kind)]
     if not kinds:
         return nothing("CNN and no MLP")
     n = results.sizes["sample"]
     rows = 1 + max(len(models(results, *kind)) for kind in kinds)
     fig, axes = plt.subplots(
-        rows, len(kinds) * n, figsize=(0.78 * len(kinds) * n + 0.5, 0.86 * rows + 0.4), squeeze=False
+        rows, len(kinds) * n, figsize=(0.56 * len(kinds) * n + 0.6, 0.66 * rows + 0.4), squeeze=False
     )
     for ax in axes.flat:
         ax.set_visible(False)
@@ -88,9 +89,9 @@ def drawn(results: xr.Dataset) -> plt.Figure:
         for row, (name, four) in zip(axes, shown, strict=False):
             for ax, image in zip(row[block * n :], four.transpose("sample", "y", "x").values, strict=False):
                 ax.set_visible(True)
-                bare(ax).imshow(image, origin="lower", vmin=0, vmax=1, cmap="gray")
+                bare(ax).imshow((1 - image).clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
             row[block * n].set_ylabel(
-                name if block else ("target" if name == "target" else f"depth {name}"), fontsize=7
+                name if block else ("target" if name == "target" else f"depth {name}"), fontsize=8
             )
-        axes[0, block * n].set_title(KINDS[kind], fontsize=8.5, loc="left")
+        axes[0, block * n].set_title(KINDS[kind], fontsize=9, loc="left")
     return fig

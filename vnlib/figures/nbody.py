@@ -115,7 +115,7 @@ def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
     if not models:
         return absent("No model was asked for.")
     cells = by_number(results, error(results, relative=relative))
-    fig, axes = plt.subplots(1, 4, figsize=(10.5, 1.5 + 0.36 * len(models)), sharex=True, sharey=True)
+    fig, axes = plt.subplots(1, 4, figsize=(9, 1.5 + 0.36 * len(models)), sharex=True, sharey=True)
     numbers = [int(n) for n in cells["bodies"].values]
     for ax, (number, title) in zip(axes, NUMBERS.items(), strict=True):
         for y, model in enumerate(models):
@@ -127,13 +127,13 @@ def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
             for bodies in numbers:
                 at = float(cells.sel(model=BLANK, number=number, bodies=bodies).median("seed"))
                 ax.axvline(at, color=light("#000000", bodies), ls=":", lw=1.2, zorder=1)
-        rows_of(ax, results, models)
+        rows_of(ax, results, models, size=9)
         ax.set(xscale="log", title=title)
-    fig.supxlabel(RELATIVE if relative else MSE, fontsize=9)
+    fig.supxlabel(RELATIVE if relative else MSE, fontsize=10)
     shades = [Line2D([], [], color=light("#000000", n), marker="o", ls="", ms=5, label=f"{n} bodies") for n in numbers]
     blank = [Line2D([], [], color="k", ls=":", label="mean prediction (Random)")]
     fig.legend(
-        handles=[*looks(results, models, GROUPS), *shades, *blank], loc="outside upper center", ncols=4, fontsize=8
+        handles=[*looks(results, models, GROUPS), *shades, *blank], loc="outside upper center", ncols=4, fontsize=9
     )
     return fig
 
@@ -143,22 +143,22 @@ def table(results: xr.Dataset, way: str = "joint") -> plt.Figure:
     models = in_order(results, blank=True)
     values = error(results, relative=True, way=way).median("seed").sel(model=models)
     numbers = [int(n) for n in values["bodies"].values]
-    fig, axes = plt.subplots(1, len(numbers), figsize=(11, 1.6 + 0.24 * len(models)), sharey=True)
+    fig, axes = plt.subplots(1, len(numbers), figsize=(9.6, 1.6 + 0.24 * len(models)), sharey=True)
     for ax, bodies in zip(np.atleast_1d(axes), numbers, strict=True):
         one = values.sel(bodies=bodies).transpose("model", "forces")
         image = ax.imshow(one.clip(1e-3), norm=LogNorm(1e-3, 3), cmap=SEQUENTIAL, aspect="auto")
         names = [short(str(f)) for f in one["forces"].values]
-        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7.5)
+        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
         for column in np.flatnonzero(np.diff([len(n) for n in names])):
             ax.axvline(column + 0.5, color="w", lw=2)
         for row in range(1, len(models)):
             if group(results, models[row]) != group(results, models[row - 1]):
                 ax.axhline(row - 0.5, color="w", lw=2)
-        ax.set_title(f"{bodies} bodies", fontsize=9)
+        ax.set_title(f"{bodies} bodies", fontsize=10)
         ax.tick_params(length=0)
-    np.atleast_1d(axes)[0].set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
-    fig.supxlabel("forces: G gravity, S spring, D drag, L Lorentz", fontsize=8)
-    fig.colorbar(image, ax=axes, extend="both", fraction=0.03, pad=0.01).set_label(RELATIVE, fontsize=8)
+    np.atleast_1d(axes)[0].set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=9)
+    fig.supxlabel("forces: G gravity, S spring, D drag, L Lorentz", fontsize=9)
+    fig.colorbar(image, ax=axes, extend="both", fraction=0.03, pad=0.01).set_label(RELATIVE, fontsize=9)
     return fig
 
 
@@ -168,7 +168,7 @@ def table(results: xr.Dataset, way: str = "joint") -> plt.Figure:
 def diagonal(results: xr.Dataset) -> plt.Figure:
     """Mean ID error against mean OOD error, every seed a point: as it is, and relative to the power."""
     models = in_order(results, blank=True)
-    fig, axes = plt.subplots(1, 2, figsize=(10.5, 5.6))
+    fig, axes = plt.subplots(1, 2, figsize=(9.2, 5.4))
     styles = _styles(results, models)
     for ax, relative, unit in zip(axes, (False, True), (MSE, RELATIVE), strict=True):
         inside, outside = inside_and_out(error(results, relative=relative))
@@ -185,7 +185,7 @@ def diagonal(results: xr.Dataset) -> plt.Figure:
     handles = [Line2D([], [], ls="", marker=s["marker"], markerfacecolor=s["facecolors"], ms=7,
                       markeredgecolor=s["edgecolors"], label=label(results, m)) for m, s in styles.items()]  # fmt: skip
     handles.append(Line2D([], [], color="0.4", lw=1, label="diagonal"))
-    fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
+    fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=9)
     return fig
 
 

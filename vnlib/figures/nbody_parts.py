@@ -33,7 +33,7 @@ def passes(results: xr.Dataset) -> plt.Figure:
     models = in_order(results)
     if not models:
         return absent("No model was asked for.")
-    fig, axes = plt.subplots(1, 2, figsize=(10.5, 1.5 + 0.27 * len(models)), sharey=True)
+    fig, axes = plt.subplots(1, 2, figsize=(9, 1.5 + 0.28 * len(models)), sharey=True)
     mixed = results["forces"].str.contains(r"\+")
     ways = {way: error(results, way=way).sel(bodies=5).where(mixed).mean("forces") for way in ("joint", "passes")}
     gap = by_number(results, results["gap"])
@@ -52,7 +52,7 @@ def passes(results: xr.Dataset) -> plt.Figure:
     if BLANK in results["model"].values:
         axes[0].axvline(float(ways["joint"].sel(model=BLANK).median("seed")), color="k", ls=":", lw=1.2)
     for ax in axes:
-        rows_of(ax, results, models)
+        rows_of(ax, results, models, size=9)
         ax.set_xscale("log")
     axes[0].set(xlabel=f"mixtures, five bodies: {MSE}")
     axes[1].set(xlabel="joint minus passes, mean square over power")
@@ -65,7 +65,7 @@ def passes(results: xr.Dataset) -> plt.Figure:
         *(Line2D([], [], color=light("#000000", 7 - n), marker="o", ls="", ms=5, label=NUMBERS[n]) for n in (2, 3, 4)),
         Line2D([], [], color="k", ls=":", label="mean prediction"),
     ]
-    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig
 
 
@@ -75,17 +75,17 @@ def laws(results: xr.Dataset) -> plt.Figure:
     if not models:
         return absent("No model was asked for.")
     single = error(results, relative=True).sel(bodies=5)
-    fig, axes = plt.subplots(1, 4, figsize=(10.5, 1.3 + 0.25 * len(models)), sharex=True, sharey=True)
+    fig, axes = plt.subplots(1, 4, figsize=(9, 1.3 + 0.27 * len(models)), sharex=True, sharey=True)
     for ax, law in zip(axes, LETTERS, strict=True):
         for y, model in enumerate(models):
             _, color, marker = GROUPS[group(results, model)]
             points(ax, single.sel(model=model, forces=law).clip(FLOOR), y, color, marker, height=0.25)
         ax.axvline(1, color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models)
+        rows_of(ax, results, models, size=9)
         ax.set(xscale="log", title=NAMES[law])
-    fig.supxlabel(f"{RELATIVE}, five bodies", fontsize=9)
+    fig.supxlabel(f"{RELATIVE}, five bodies", fontsize=10)
     blank = Line2D([], [], color="k", ls=":", label="mean prediction (Random)")
-    fig.legend(handles=[*looks(results, models, GROUPS), blank], loc="outside upper center", ncols=4, fontsize=8)
+    fig.legend(handles=[*looks(results, models, GROUPS), blank], loc="outside upper center", ncols=4, fontsize=9)
     return fig
 
 

@@ -74,7 +74,7 @@ def inferred(results: xr.Dataset) -> plt.Figure:
         scaled = np.where(code == 0, np.nan, code / np.abs(code).max(1, keepdims=True))
         image = ax.imshow(scaled, cmap=DIVERGING, vmin=-1, vmax=1, aspect="auto", interpolation="nearest")
         active = 100 * float((code != 0).mean())
-        ax.set(title=f"{MODELS[model][0]}: {active:.0f} % nonzero", xlabel="unit of the first level", yticks=[])
+        ax.set(title=f"{MODELS[model][0]}:\n{active:.0f} % nonzero", xlabel="unit of the first level", yticks=[])
         ax.set_facecolor("white")
     above.axes[0].set_ylabel("test sample")
     above.colorbar(image, ax=above.axes, label="state / largest", shrink=0.8)
@@ -156,7 +156,8 @@ def forgetting(results: xr.Dataset) -> plt.Figure:
               xlabel="error on task 1:\nafter task 2 / after task 1 again")  # fmt: skip
         for ax in (upper, lower):
             ax.axvline(1, color="0.6", lw=1, zorder=0)
-            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=8))
+            low, high = ax.get_xlim()
+            ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 50 * low else (1,), numticks=8))
             ax.xaxis.set_major_formatter("{x:g}")
             ax.xaxis.set_minor_formatter(NullFormatter())
         upper.set_title(PAIRS[pair][0], fontsize=10)
@@ -202,6 +203,8 @@ def overlap(results: xr.Dataset) -> plt.Figure:
     right.set(
         xlabel="|cosine| of the updates", ylabel="error on task 1:\nafter task 2 / after task 1 again", yscale="log"
     )
+    for ax in (left, right):
+        ax.locator_params(axis="x", nbins=5)
     return fig
 
 

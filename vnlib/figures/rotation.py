@@ -56,7 +56,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
     digits, gap = results["digit"].values, results["gap_angle"].values
     columns = min(3, len(digits))
     rows = -(-len(digits) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(3.7 * columns + 2.2, 2.7 * rows), squeeze=False, sharey=True)
+    fig, axes = plt.subplots(rows, columns, figsize=(3.1 * columns, 2.4 * rows + 0.6), squeeze=False, sharey=True)
     for ax in axes.flat[len(digits) :]:
         ax.set_visible(False)
     for ax, digit in zip(axes.flat, digits, strict=False):
@@ -73,7 +73,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
     for row in axes:
         row[0].set_ylabel("mean squared error")
     handles, labels = axes.flat[0].get_legend_handles_labels()
-    fig.legend(handles, labels, fontsize=8, loc="outside right center")
+    fig.legend(handles, labels, fontsize=9, loc="outside lower center", ncols=4)
     return fig
 
 
@@ -102,9 +102,7 @@ def blend(results: xr.Dataset) -> plt.Figure:
     """The weight of the best blend against the angle, and what blends, rotations and the truth leave of the outputs."""
     models = [m for m in ("cnn", "cnn_4", "cnn_8") if m in results["model"].values]
     gap = results["gap_angle"].values
-    fig, axes = plt.subplots(
-        2, len(models), figsize=(3.7 * len(models) + 1.5, 5.8), squeeze=False, sharex=True, sharey="row"
-    )
+    fig, axes = plt.subplots(2, len(models), figsize=(3.1 * len(models), 6.4), squeeze=False, sharex=True, sharey="row")
     step = gap[1] - gap[0]
     for (top, bottom), model in zip(axes.T, models, strict=True):
         for number, digit in enumerate(results["digit"].values):
@@ -121,8 +119,8 @@ def blend(results: xr.Dataset) -> plt.Figure:
         bottom.set(xlabel="angle [degrees]", yscale="log")
     axes[0, 0].set_ylabel("weight of the later edge image")
     axes[1, 0].set_ylabel("mean squared difference\nof the output from ...")
-    for row in axes:
-        row[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    axes[0, 0].legend(fontsize=8)
+    fig.legend(*axes[1, 0].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=2)
     return fig
 
 

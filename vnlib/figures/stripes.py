@@ -162,20 +162,21 @@ def decoders(results: xr.Dataset, models: Sequence[str]) -> plt.Figure:
     here = [m for m in models if m in results["model"].values]
     if not here:
         return absent("None of these models was asked for.")
-    fig, axes = plt.subplots(3, len(here), figsize=(0.6 + 2.1 * len(here), 7.0), sharey="row", squeeze=False)
+    fig, axes = plt.subplots(3, len(here), figsize=(0.6 + 1.3 * len(here), 6.4), sharey="row", squeeze=False)
     rows = {"hit_ood": "joint accuracy", "bump_hit_ood": "joint accuracy\nof bumps", "mse_ood": "OOD error (MSE)"}
     for column, model in enumerate(here):
         for ax, name in zip(axes[:, column], rows, strict=True):
             by_bumps(ax, results, name, model)
             ax.tick_params(axis="x", labelsize=7)
-            ax.set(xlabel="" if name != "mse_ood" else "bumps in training")
-        axes[0, column].set_title(str(results["label"].sel(model=model).item()).replace(", ", ",\n"), fontsize=9)
+            ax.set_xlabel("")
+        axes[0, column].set_title(str(results["label"].sel(model=model).item()).replace(", ", ",\n"), fontsize=8)
         blank = float(results["blank_ood"].sel(model=model).median())
         axes[2, column].axhline(blank, color="0.3", ls=":", lw=1.2, label="blank image")
         axes[2, column].set_yscale("log")
     for ax, name in zip(axes[:, 0], rows.values(), strict=True):
         ax.set_ylabel(name)
-    axes[2, -1].legend(fontsize=7)
+    fig.legend(*axes[2, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9)
+    fig.supxlabel("bumps in training", fontsize=10)
     return fig
 
 

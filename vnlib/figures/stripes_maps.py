@@ -74,7 +74,7 @@ def smoothness(results: xr.Dataset) -> plt.Figure:
 @of_cnn
 def tuning(results: xr.Dataset) -> plt.Figure:
     """Share of the maps that no sum of stripes gives: median unit, whole layer; and the share of the better axis."""
-    fig, axes = plt.subplots(1, 3, figsize=(11, 3.3), sharey=True)
+    fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.4), sharey=True)
     layers = hidden(results)
     _by_layer(axes[0], results["tuning_quantile"].sel(quantile=0.5), layers, "share of variance")
     _by_layer(axes[1], results["tuning_rest"], layers, "")
@@ -82,7 +82,7 @@ def tuning(results: xr.Dataset) -> plt.Figure:
     titles = ("neither stripe nor sum of stripes,\nmedian unit", "the same, whole layer", "one axis, median unit")
     for ax, title in zip(axes, titles, strict=True):
         ax.set_title(title, fontsize=9)
-    axes[2].legend(fontsize=7)
+    axes[2].legend(fontsize=8)
     return fig
 
 
@@ -93,7 +93,7 @@ def units(results: xr.Dataset, diets: Sequence[str] = ("stripes+0", "stripes+100
     n = results.sizes["neuron"]
     widths = ([1.0] * n + [0.3]) * len(diets)  # a gap after each diet
     fig, axes = plt.subplots(
-        len(layers), len(widths), figsize=(0.92 * sum(widths) + 0.8, 0.98 * len(layers)), width_ratios=widths
+        len(layers), len(widths), figsize=(0.7 * sum(widths) + 0.8, 0.76 * len(layers)), width_ratios=widths
     )
     for depth, (row, layer) in enumerate(zip(axes, layers, strict=True)):
         for column, ax in enumerate(row):
@@ -105,5 +105,5 @@ def units(results: xr.Dataset, diets: Sequence[str] = ("stripes+0", "stripes+100
             one = results["unit"].sel(model="cnn", diet=diet, layer=layer).isel(seed=0, neuron=neuron).values
             said = DIETS[diet][0] if depth == 0 and neuron == n // 2 else ""
             bare(ax, said).imshow(one, origin="lower", vmin=0, vmax=1)
-        row[0].set_ylabel(layer.replace("layer", "layer "), rotation=0, ha="right", va="center", fontsize=8)
+        row[0].set_ylabel(layer.replace("layer", "layer "), rotation=0, ha="right", va="center", fontsize=9)
     return fig
