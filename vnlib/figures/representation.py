@@ -7,6 +7,7 @@ and benchmark of the model.
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
@@ -111,10 +112,8 @@ def relation(results: xr.Dataset) -> plt.Figure:
     """Error at new combinations against linearity times 1 - overlap of the code; a point per model, medians."""
     names = benchmarks(results)
     columns = min(2, len(names))
-    fig, axes = plt.subplots(
-        -(-len(names) // columns), columns, figsize=(4.6 * columns + 0.4, 3.4 * (-(-len(names) // columns)) + 0.5),
-        squeeze=False,
-    )  # fmt: skip
+    rows = -(-len(names) // columns)
+    fig, axes = plt.subplots(rows, columns, figsize=(5 * columns, 3.3 * rows + 0.4), squeeze=False)
     for ax in axes.flat[len(names) :]:
         ax.set_axis_off()
     for ax, name in zip(axes.flat, names, strict=False):
@@ -122,44 +121,60 @@ def relation(results: xr.Dataset) -> plt.Figure:
         for model in there(results, name):
             one = code(results, model)[["condition", "error_unseen"]].median("seed")
             found.append((max(float(one["error_unseen"]), LOWEST), float(one["condition"]), model))
-        for number, (y, x, model) in enumerate(sorted(found)):
+        found.sort()
+        for y, x, model in found:
             _, color, marker = GROUPS[group(results, model)]
             ax.scatter(x, y, color=color, marker=marker, s=30, zorder=3)
-            # Neighbours in height have their names on different sides.
-            left = number % 2
-            ax.annotate(
-                label(results, model), (x, y), xytext=(-5 if left else 5, -2), textcoords="offset points", fontsize=6,
-                ha="right" if left else "left",
-            )  # fmt: skip
         ax.axhline(1, color="0.6", lw=0.8, zorder=0)
-        ax.set(title=BENCHMARKS[name], xlabel="linearity × (1 − overlap)", xlim=(-0.25, 1.4), yscale="log")
-        ax.set(xticks=[0, 0.25, 0.5, 0.75, 1], ylabel="error at new combinations")
+        errors = [y for y, _, _ in found] + [1.0]
+        ax.set(yscale="log", xlim=(-0.03, 1.03), ylim=(min(errors) / 2, max(errors) * 2))
+        ax.set(title=BENCHMARKS[name], xlabel="linearity × (1 − overlap)", ylabel="error at new combinations")
+        _names(ax, [(x, y, label(results, model)) for y, x, model in found])
     _legend(fig)
     return fig
+
+
+def _names(ax: plt.Axes, found: list[tuple[float, float, str]], gap: float = 0.078) -> None:
+    """Names of points in a column at the right, from the lowest up, each with a line to its point.
+
+    found: x, y and name by rising y, on a logarithmic axis. gap: the least distance of two names, in heights of ax.
+    """
+    low, high = np.log(ax.get_ylim())
+    heights = [(np.log(y) - low) / (high - low) for _, y, _ in found]
+    for k in range(1, len(heights)):
+        heights[k] = max(heights[k], heights[k - 1] + gap)
+    for k in reversed(range(len(heights))):
+        heights[k] = min(heights[k], 1 - gap * (len(heights) - 1 - k))
+    for (x, y, name), height in zip(found, heights, strict=True):
+        arrow = {"arrowstyle": "-", "color": "0.75", "lw": 0.7, "shrinkB": 4, "relpos": (0, 0.5)}
+        ax.annotate(name, (x, y), (1.06, height), textcoords="axes fraction", fontsize=8, va="center", arrowprops=arrow)
 
 
 def effects(results: xr.Dataset) -> plt.Figure:
     """Cosines between the main effects of all values, first factor first, for a few models; the first seed's."""
     models = results["model"].values.tolist() if "cosines" in results else []
     models = [m for m in models if bool(results["cosines"].sel(model=m).notnull().any())]
-    if not models:
+    rows = [[m for m in models if m in there(results, name)] for name in benchmarks(results)]
+    rows = [row for row in rows if row]
+    if not rows:
         return absent("These models keep no cosines.")
-    columns = min(5, len(models))
-    rows = -(-len(models) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(2.1 * columns + 0.6, 2.3 * rows), squeeze=False)
+    columns = max(len(row) for row in rows)
+    fig, axes = plt.subplots(len(rows), columns, figsize=(2.1 * columns + 1, 2.3 * len(rows)), squeeze=False)
     for ax in axes.flat:
         ax.set_axis_off()
     image = None
-    for ax, model in zip(axes.flat, models, strict=False):
-        ax.set_axis_on()
-        table = results["cosines"].sel(model=model).max("seed").dropna("effect", how="all").dropna("other", how="all")
-        image = ax.imshow(table, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
-        edge = int((table["effect"] < SECOND).sum()) - 0.5
-        ax.axhline(edge, color="0.2", lw=0.7)
-        ax.axvline(edge, color="0.2", lw=0.7)
-        kind = BENCHMARKS[str(results["benchmark"].sel(model=model).item())]
-        bare(ax, f"{kind}:\n{label(results, model)}", size=7.5)
-    fig.colorbar(image, ax=axes, shrink=0.6, label="cosine")
+    for row, own in zip(axes, rows, strict=True):
+        for ax, model in zip(row, own, strict=False):
+            ax.set_axis_on()
+            table = results["cosines"].sel(model=model).max("seed")
+            table = table.dropna("effect", how="all").dropna("other", how="all")
+            image = ax.imshow(table, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
+            edge = int((table["effect"] < SECOND).sum()) - 0.5
+            ax.axhline(edge, color="0.2", lw=0.7)
+            ax.axvline(edge, color="0.2", lw=0.7)
+            bare(ax, label(results, model), size=8.5)
+        row[0].set_ylabel(BENCHMARKS[str(results["benchmark"].sel(model=own[0]).item())], fontsize=10)
+    fig.colorbar(image, ax=axes, shrink=0.6, label="cosine of two main effects")
     return fig
 
 
