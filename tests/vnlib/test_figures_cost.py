@@ -115,7 +115,7 @@ def test_what_lacks_is_said():
 
 def test_the_account_sums_what_is_known():
     table = words.chapters(results())
-    assert table.loc["whole", "largest process"] == "500 MB, stopped early"
+    assert table.loc["whole", "largest process"] == "≥ 500 MB"
     assert table.loc["part", "weights"] == "" and table.loc["lost", "core time"] == ""
     assert table.loc["all", "core time"] == "4.0 h" and table.loc["all", "weights"] == "3 MB"
     assert table.loc["whole", "of tuning"] == "0 B" and table.loc["all", "largest process"] == "500 MB"
@@ -127,17 +127,19 @@ def test_runs_that_are_only_filled_up_are_not_listed():
     assert table["to its end"].tolist() == ["yes", "no", "yes"]
 
 
-def test_models_are_listed_and_unknown_weights_left_empty():
+def test_models_are_listed_and_what_is_unknown_left_empty():
     found = xr.Dataset(
         {
-            "runs": ("model", [5.0, 5.0]), "seconds": ("model", [9.0, 700.0]), "median": ("model", [2.0, 140.0]),
-            "weights": ("model", [np.nan, 300.0]),
+            "runs": ("model", [5.0, 5.0, 1.0]), "seconds": ("model", [9.0, 700.0, 1.0]),
+            "median": ("model", [2.0, 140.0, 1.0]), "weights": ("model", [np.nan, 3000.0, np.nan]),
         },
-        {"model": ["a", "b"], "chapter": ("model", ["one", "two"])},
+        {"model": ["a", "b", "lost"], "chapter": ("model", ["whole", "whole", "lost"])},
     )  # fmt: skip
-    table = words.models(found)
-    assert table.loc[("one", "a"), "weights"] == "" and table.loc[("two", "b"), "weights"] == "300"
-    assert table.loc[("two", "b"), "all runs"] == "12 min"
+    table = words.models(found, measured())
+    assert table["weights"].tolist() == ["", "3000", ""] and table["their size"].tolist() == ["", "12 kB", ""]
+    assert table.loc[("whole", "b"), "all runs"] == "12 min"
+    # The run of b was stopped.
+    assert table["largest process"].tolist() == ["500 MB", "≥ 500 MB", ""]
 
 
 @pytest.mark.parametrize(

@@ -140,9 +140,9 @@ def chapters(results: xr.Dataset) -> pd.DataFrame:
     rows = {}
     for name in results["chapter"].values:
         one = results.sel(chapter=name)
-        early = ", stopped early" if float(one["finished"]) == 0 else ""
+        early = "≥ " if float(one["finished"]) == 0 else ""  # a run that was stopped may have needed more
         rows[str(name)] = {
-            label: _known(float(one[key]), write) + (early if key == "peak" else "")
+            label: (early if key == "peak" else "") + _known(float(one[key]), write)
             for key, (label, write, _) in COLUMNS.items()
         }
     rows["all"] = {
@@ -195,17 +195,39 @@ def runs(measured: xr.Dataset) -> pd.DataFrame:
     return frame
 
 
-def models(found: xr.Dataset) -> pd.DataFrame:
-    """Every model of every chapter, as `costs.table` gives them: runs, time of all and of a typical one, weights."""
-    rows = [
-        {
-            "chapter": str(chapter), "model": str(model), "runs": f"{runs:.0f}", "all runs": duration(total),
-            "a run": f"{middle:.3g} s", "weights": "" if np.isnan(many) else f"{many:.0f}",
+def models(found: xr.Dataset, measured: xr.Dataset) -> pd.DataFrame:
+    """Every model of every chapter: runs, time of all and of a typical one, weights, and memory where it was measured.
+
+    found: as `costs.table` gives it; a chapter without models has one row, of its own name.
+    """
+    rows = {
+        (str(one["chapter"].item()), str(one["model"].item())): {
+            "runs": f"{float(one['runs']):.0f}",
+            "all runs": duration(float(one["seconds"])),
+            "a run": f"{float(one['median']):.3g} s",
+            "weights": _known(float(one["weights"]), "{:.0f}".format),
+            "their size": _known(4 * float(one["weights"]), size),
+            "largest process": "",
         }
-        for chapter, model, runs, total, middle, many in zip(
-            found["chapter"].values, found["model"].values, found["runs"].values, found["seconds"].values,
-            found["median"].values, found["weights"].values, strict=True,
-        )
-    ]  # fmt: skip
-    columns = ["chapter", "model", "runs", "all runs", "a run", "weights"]
-    return pd.DataFrame(rows, columns=columns).set_index(["chapter", "model"])
+        for one in (found.isel(model=at) for at in range(found.sizes["model"]))
+    }
+    for chapter, model in rows:
+        peaks = _peaks(measured, chapter, model)
+        rows[chapter, model]["largest process"] = max(peaks)[1] if peaks else ""
+    columns = ["runs", "all runs", "a run", "weights", "their size", "largest process"]
+    frame = pd.DataFrame(list(rows.values()), columns=columns)
+    frame.index = pd.MultiIndex.from_tuples(rows, names=["chapter", "model"])
+    return frame
+
+
+def _peaks(measured: xr.Dataset, chapter: str, model: str) -> list[tuple[float, str]]:
+    """The measured processes of a model, in bytes and as readers are told; "≥" where a run was stopped."""
+    if chapter not in measured["chapter"].values:
+        return []
+    found, one = [], measured.sel(chapter=chapter)
+    for at in range(one.sizes["run"]):
+        run = one.isel(run=at)
+        said, peak = str(run["label"].item()).split(": ", 1)[-1].split(", "), float(run["peak"])
+        if np.isfinite(peak) and (model in said or model == chapter):
+            found.append((peak, ("" if float(run["done"]) else "≥ ") + size(peak)))
+    return found

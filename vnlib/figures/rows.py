@@ -10,7 +10,9 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import xarray as xr
+from IPython.display import HTML
 
 
 def absent(said: str) -> plt.Figure:
@@ -19,6 +21,15 @@ def absent(said: str) -> plt.Figure:
     ax.text(0, 0.5, said, va="center")
     ax.set_axis_off()
     return fig
+
+
+def whole(table: pd.DataFrame, name: str) -> HTML:
+    """A long table with all its rows, of which pandas leaves out the middle, in a box that scrolls.
+
+    name: what those are told who hear the page.
+    """
+    box = f'<div tabindex="0" role="region" aria-label="{name}" style="max-height: 28rem; overflow: auto">'
+    return HTML(f"{box}{table.to_html()}</div>")
 
 
 def label(results: xr.Dataset, model: str) -> str:
