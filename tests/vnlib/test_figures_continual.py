@@ -95,7 +95,11 @@ def test_measures_of_streams_that_lack_are_missing(results):
 
 def test_sentences_hold_the_numbers(results):
     said = words.summary(results)
-    assert "VN × 1.5, to 0.14 (all mixed: 0.14)" in said and "TOKENS × 1, to 1 " in said
+    results["fact_units"].loc[{"model": "ae", "after": 1}] = 3.0
+    grown = words.summary(results)
+    # Updates share 0.5 less a hundredth of the sum of both tasks, which is 4 on average (of four tasks: 3).
+    assert "| VN | 1.5 | 0.14 | 0.14 | 0.46 | 7 |" in said and "| TOKENS | 1 | 1 | 1 | 0.46 | 7 |" in said
+    assert "| AE | 3 | 0.26 | 0.26 | 0.46 | 3 to 7 |" in grown
     assert "64: VN; 512: VN" in said
     assert "VN takes 30 times the operations" in said
     assert "VN -1.00; AE -1.00" in words.related(results)

@@ -84,8 +84,8 @@ def test_the_cheapest_pair_counts_the_cost(results):
 def test_sentences_hold_the_numbers(results):
     said = words.summary(results)
     assert "Sweeps of plain steps: 100 from a cold start, 44 after the best guess (LISTA, from codes)" in said
-    assert "momentum takes 20, with a line search 10." in said
-    assert "something learned: 8.0 (LISTA, from codes, then momentum and line search)" in said
+    assert "8.0 with something learned (LISTA, from codes, then momentum and line search), 10.0 with nothing" in said
+    assert "(cold, then momentum and line search): 20 % fewer." in said
     assert "at most 1e-07" in said and "for 25 % of inputs" in said
     free = words.against(results).splitlines()[0]
     assert "in distribution: 8.0 learned, 10.0 without (cold" in free and ", fewer" in free

@@ -103,7 +103,9 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> plt.Figure:
         ax.set_axis_off()
     fig.supxlabel("task", fontsize=9)
     fig.supylabel("turns", fontsize=9)
-    fig.colorbar(drawn, ax=axes, label="error over mean square", shrink=0.8)
+    bar = fig.colorbar(drawn, ax=axes, label="error over mean square", shrink=0.8)
+    if kind == "digits":  # those of forces span decades
+        _readable(bar.ax.yaxis)
     return fig
 
 
@@ -160,7 +162,7 @@ def overlaps(results: xr.Dataset) -> plt.Figure:
             ax.set(ylabel=title, xlim=(-0.05, 1.05))
         row[0].set_title(KINDS[kind], fontsize=9)
         row[2].axhline(0, color="0.5", lw=0.8)
-        row[2].legend(fontsize=6.5, loc="center left", bbox_to_anchor=(1, 0.5))
+        row[2].legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1, 0.5))
     for ax in axes[-1]:
         ax.set_xlabel("codes: share of their energy")
     return fig
@@ -187,5 +189,6 @@ def data(results: xr.Dataset) -> plt.Figure:
         ax.set(xscale="log", yscale="log", title=title, xlabel="training images", ylabel="mean squared error per pixel")
         ax.set_xticks(results["images"].values, [str(n) for n in results["images"].values], fontsize=8)
         ax.xaxis.set_minor_formatter(NullFormatter())
-    axes[0, 1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+        _readable(ax.yaxis)
+    axes[0, 1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     return fig

@@ -26,23 +26,25 @@ def summary(results: xr.Dataset) -> str:
 
 
 def _of_tasks(results: xr.Dataset) -> list[str]:
-    ratio, errors, lines = forgotten(results), final(results), []
+    """A table per kind of task: what is forgotten, errors at the end, shared updates, units at the start and end."""
+    ratio, errors, lines = forgotten(results), final(results).median("seed"), []
+    turns = results.sel(stream="sequence")
     for kind, title in KINDS.items():
-        parts = []
+        rows = []
         for name in models(results, kind):
-            one = ratio.sel(model=name, stream="sequence")
-            if not bool(one.notnull().any()):
+            grown = ratio.sel(model=name, stream="sequence")
+            if not bool(grown.notnull().any()):
                 continue
-            last = float(errors.sel(model=name, stream="sequence").median("seed"))
-            said = f"{label(results, name)} × {float(one.median()):.3g}, to {last:.3g}"
-            joint = float(errors.sel(model=name, stream="joint").median("seed"))
-            said += f" (all mixed: {joint:.3g})" if np.isfinite(joint) else ""
-            parts.append(said)
-        if parts:
-            lines.append(
-                f"- **{title.capitalize()} in turn.** From right after a task to the end its error grows by this "
-                f"factor, to this share of the mean square: {'; '.join(parts)}."
-            )
+            alone, mixed = (float(errors.sel(model=name, stream=stream)) for stream in ("sequence", "joint"))
+            shared = float(turns["shared_units"].sel(model=name).mean(("task", "other")).median())
+            units = turns["fact_units"].sel(model=name).median("seed").sel(after=slice(1, None)).dropna("after").values
+            counts = f"{units[0]:.0f} to {units[-1]:.0f}" if units[0] != units[-1] else f"{units[0]:.0f}"
+            cells = (f"{float(grown.median()):.3g}", f"{alone:.3g}", f"{mixed:.3g}" if np.isfinite(mixed) else "")
+            rows.append(f"| {label(results, name)} | {' | '.join(cells)} | {shared:.2f} | {counts} |")
+        if rows:
+            head = (f"**{title}**, in turn", "error grows by (×)", "error at the end", "all mixed", "updates share",
+                    "units of the code")  # fmt: skip
+            lines += [f"| {' | '.join(head)} |", "|---" + "|---:" * 5 + "|", *rows, ""]
     return lines
 
 

@@ -62,18 +62,20 @@ def summary(results: xr.Dataset) -> str:
             continue
         one = at_level(results, model)
         total = one["sweeps"] + one["cost"]
-        cold = {solver: float(one["sweeps"].sel(start="cold", solver=solver)) for solver in SOLVERS}
+        cold = float(one["sweeps"].sel(start="cold", solver="ista"))
         plain = min(learned, key=lambda n, total=total: float(total.sel(start=n, solver="ista")))
         after = float(total.sel(start=plain, solver="ista"))
-        if np.isinf([cold["ista"], after]).all():
+        if np.isinf([cold, after]).all():
             steps = f"{shown(np.inf)}, from any start"
         else:
-            steps = f"{shown(cold['ista'])} from a cold start, {shown(after)} after the best guess ({STARTS[plain][0]})"
-        name, solver, least = cheapest(results, model, learned=True)
+            steps = f"{shown(cold)} from a cold start, {shown(after)} after the best guess ({STARTS[plain][0]})"
+        (name, solver, least), (other, how, plainly) = (cheapest(results, model, learned=k) for k in (True, False))
+        gain = f": {abs(1 - least / plainly):.0%} {'fewer' if least < plainly else 'more'}".replace("%", " %")
         lines.append(
-            f"- *{label(results, model)}*, in distribution. Sweeps of plain steps: {steps}. Without anything learned, "
-            f"momentum takes {shown(cold['restart'])}, with a line search {shown(cold['line_search'])}. The least with "
-            f"something learned: {shown(least, '{:.1f}')} ({STARTS[name][0]}, then {SOLVERS[solver][0]})."
+            f"- *{label(results, model)}*, in distribution. Sweeps of plain steps: {steps}. By the best solver: "
+            f"{shown(least, '{:.1f}')} with something learned ({STARTS[name][0]}, then {SOLVERS[solver][0]}), "
+            f"{shown(plainly, '{:.1f}')} with nothing learned ({STARTS[other][0]}, then {SOLVERS[how][0]})"
+            f"{gain if np.isfinite([least, plainly]).all() else ''}."
         )
     return "\n".join([*lines, _same_end(results)])
 
