@@ -101,7 +101,7 @@ def one_case(r: xr.Dataset) -> plt.Figure:
 
 
 def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
-    """Fig. 7: Hard signals by a rule (rows) as every model draws them (columns), with their errors."""
+    """Fig. 7: Hard signals by a rule (columns) as every model draws them (rows), with their errors."""
     gap = gaps(r)
     names = [m for m in (*VN, *OTHERS) if has(r, m)]
     if gap is None:
@@ -113,7 +113,7 @@ def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
 
 
 def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.Figure:
-    """Fig. 8: Hard signals by a rule (rows), the last quarter hidden, as every model fills them in (columns)."""
+    """Fig. 8: Hard signals by a rule (columns), the last quarter hidden, as every model fills them in (rows)."""
     gap = gaps(r, "paper")
     if gap is None:
         return absent("The models of this figure were not asked for.")
@@ -128,29 +128,29 @@ def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.F
 def _grid(
     r: xr.Dataset, one: xr.Dataset, cases: Sequence[str], drawn: dict, error: dict, hidden: float | None
 ) -> plt.Figure:
-    """Cases by models: the signal in grey, the drawing in the colour of its group, its error above.
+    """Models (rows) by cases (columns): the signal in grey, the drawing in the colour of its group, its error above.
 
     All in one axis, shifted: dozens of small axes take seconds to draw. A drawing that leaves its cell is cut.
     """
-    wide, high = 1.12, 1.2
-    fig, ax = plt.subplots(figsize=(0.4 + 1.15 * len(drawn), 0.6 + 1.15 * len(cases)))
+    wide, high = 1.08, 1.3
+    fig, ax = plt.subplots(figsize=(1.6 + 1.9 * len(cases), 0.4 + 0.66 * len(drawn)))
     time = one["time"].values
-    for i, case in enumerate(cases):
+    for j, case in enumerate(cases):
         truth = truth_of(one).sel(example=case).values
         half = 0.42 / (1.25 * np.abs(truth).max())
-        ax.text(-0.08, -i * high, case.rsplit(" ", 1)[0], rotation=90, ha="center", va="center", fontsize=6.5)
-        for j, (m, values) in enumerate(drawn.items()):
+        ax.text(0.5 + j * wide, 0.85, case.rsplit(" ", 1)[0], ha="center", va="bottom", fontsize=9)
+        for i, (m, values) in enumerate(drawn.items()):
             color = "0.15" if group(r, m) == "control" else FAMILY[group(r, m)][1]
             x, y = time + j * wide, -i * high
             if hidden is not None:
                 ax.fill_between([hidden + j * wide, x[-1]], y - 0.48, y + 0.48, color="0.92", lw=0)
             ax.plot(x, y + half * truth, color="0.55", lw=2.2)
-            ax.plot(x, y + np.clip(half * values.sel(example=case).values, -0.48, 0.48), color=color, lw=1)
-            ax.text(x.mean(), y + 0.5, f"{float(error[m].sel(example=case)):.2g}", ha="center", va="bottom", fontsize=7)
-    for j, m in enumerate(drawn):
-        short = label(r, m).replace(", trained with masks", "\nwith masks").replace("-bottleneck", "-\nbottleneck")
-        ax.text(0.5 + j * wide, 0.72, short, ha="center", va="bottom", fontsize=7.5)
-    ax.set(xlim=(-0.15, len(drawn) * wide), ylim=(-(len(cases) - 1) * high - 0.55, 1.0))
+            ax.plot(x, y + np.clip(half * values.sel(example=case).values, -0.48, 0.48), color=color, lw=1.2)
+            ax.text(x.mean(), y + 0.5, f"{float(error[m].sel(example=case)):.2g}", ha="center", va="bottom", fontsize=8)
+    for i, m in enumerate(drawn):
+        short = label(r, m).replace(", trained with masks", "\nwith masks")
+        ax.text(-0.06, -i * high, short, ha="right", va="center", fontsize=9)
+    ax.set(xlim=(-0.1, len(cases) * wide), ylim=(-(len(drawn) - 1) * high - 0.55, 1.2))
     ax.set_axis_off()
     return fig
 
@@ -163,10 +163,12 @@ def chosen(r: xr.Dataset) -> str:
     lines = []
     for said, gap, n in (("Reconstruction", whole, 4), ("Last quarter hidden", tail, 3)):
         positive = 100 * float((gap > 0).mean())
-        cases = "; ".join(f"{title}: {', '.join(pick(gap, rule, n))}" for rule, title in RULES.items())
+        # Names of signals have stars, which Markdown would take for emphasis.
+        picked = {title: ", ".join(f"`{case}`" for case in pick(gap, rule, n)) for rule, title in RULES.items()}
+        cases = "; ".join(f"{title}: {names}" for title, names in picked.items())
         lines.append(
             f"- **{said}:** {gap.sizes['example']} stored cases; the mean of the three baselines is worse than the "
             f"mean of the Vector Networks in {positive:.0f} % of them, by {float(gap.median()):.2g} in the median and "
-            f"{float(gap.max()):.2g} at most. {cases}."
+            f"{float(gap.max()):.2g} at most. Drawn are, by {cases}."
         )
     return "\n".join(lines)

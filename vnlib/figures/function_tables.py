@@ -161,7 +161,8 @@ def _rows(ax: plt.Axes, r: xr.Dataset, names: Sequence[str]) -> None:
     ax.set(yticks=range(len(names)), ylim=(len(names) - 0.4, -0.6))
     ax.set_yticklabels([label(r, m) for m in names], fontsize=8)
     for tick, model in zip(ax.get_yticklabels(), names, strict=True):
-        tick.set_color(FAMILY[group(r, model)][1])
+        family = group(r, model)
+        tick.set_color("0.35" if family == "control" else FAMILY[family][1])  # its grey is too faint for letters
 
 
 def reconstruction_dots(r: xr.Dataset) -> plt.Figure:

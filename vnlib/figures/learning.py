@@ -183,9 +183,9 @@ def interface(results: xr.Dataset) -> plt.Figure:
             values = values.sel(rule=rule).transpose("seed", "stage")
             _dots(ax, stage, values, color=color, marker=marker, ms=5, ls=line, label=text)
         ax.set(xlabel="updates", title=label)
-    axes[0, 1].axhline(float(results["mse_zero"].mean()), color="0.4", lw=1, ls=":")
-    axes[0, 1].text(stage[-1], float(results["mse_zero"].mean()), "blank image", fontsize=8, ha="right", va="bottom",
-                    color="0.3")  # fmt: skip
+    blank = float(results["mse_zero"].mean())
+    axes[0, 1].axhline(blank, color="0.4", lw=1, ls=":")
+    axes[0, 1].text(stage[0], 0.98 * blank, "blank image", fontsize=8, va="top", color="0.3")
     axes[0, 0].set_ylim(0, None)
     axes[0, 1].set_ylim(0, None)
     handles, labels = axes[0, 0].get_legend_handles_labels()

@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from vnlib.figures.nbody import BLANK, in_order
 from vnlib.figures.rollouts import LOOK
@@ -119,6 +120,9 @@ def feedback(results: xr.Dataset) -> plt.Figure:
             ax.axhline(1, color="0.2", ls=":", lw=1.2)
             ax.axvline(len(betas) - 0.35, color="0.8", lw=0.7)
             ax.set_yscale("log")
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=9))
+            ax.yaxis.set_major_formatter("{x:g}")
+            ax.yaxis.set_minor_formatter(NullFormatter())
             ax.grid(axis="y", color="0.93", lw=0.6)
             ticks = [f"{b:g}" for b in betas]
             ax.set_xticks([*range(len(betas)), places["split"], places["inverted"]], [*ticks, "split", "inverted"])

@@ -16,10 +16,11 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 
+from vnlib.figures.rows import label as name_of
 from vnlib.figures.style import PALETTE, bare
 
 FLOOR = 1e-17  # below this an error is rounding
-MARKS = "osD^vP*X<>hdp8H"
+MARKS = "osD^vP*X<>dhp8H"
 COLORS = [PALETTE[i] for i in (0, 3, 2, 1, 4, 7, 5, 8, 9, 6)]
 ENCODINGS = {
     "bump": "bump",
@@ -60,9 +61,9 @@ def scatter(results: xr.Dataset, part: str) -> plt.Figure:
     fig, ax = plt.subplots(figsize=(7.6, 4.2))
     for number, model in enumerate(one["model"].values):
         x, y = (one[f"mse_{s}"].sel(model=model).dropna("seed").clip(FLOOR) for s in ("id", "ood"))
-        style = {"marker": MARKS[number % len(MARKS)], "color": COLORS[number % len(COLORS)], "edgecolor": "white"}
-        ax.scatter(x, y, s=18, alpha=0.6, lw=0.2, **style)
-        ax.scatter(x.median(), y.median(), s=75, lw=0.8, label=str(one["label"].sel(model=model).item()), **style)
+        style = {"marker": MARKS[number % len(MARKS)], "color": COLORS[number % len(COLORS)]}
+        ax.scatter(x, y, s=18, alpha=0.6, lw=0.2, edgecolor="white", **style)
+        ax.scatter(x.median(), y.median(), s=75, lw=0.6, edgecolor="0.2", label=name_of(one, model), **style)
     _square(ax, one)
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
@@ -137,7 +138,7 @@ def depth(results: xr.Dataset) -> plt.Figure:
     axes[1].set_title("3 layers, K 8", fontsize=9)
     for ax in axes:
         _blank(ax, one)
-    axes[0].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.92))  # below the line of the blank image
     return fig
 
 
@@ -219,8 +220,8 @@ def images(results: xr.Dataset, part: str, name: str = "sample") -> plt.Figure:
 
 
 def _tiles(tiles: Sequence[tuple[str, np.ndarray]]) -> plt.Figure:
-    columns = min(7, len(tiles))
-    rows = math.ceil(len(tiles) / columns)
+    rows = math.ceil(len(tiles) / 7)
+    columns = math.ceil(len(tiles) / rows)
     fig, axes = plt.subplots(rows, columns, figsize=(1.5 * columns + 0.7, 1.85 * rows), squeeze=False)
     for ax in axes.flat[len(tiles) :]:
         ax.set_visible(False)

@@ -112,6 +112,7 @@ def sweeps(r: xr.Dataset) -> plt.Figure:
     axes[0].set(xscale="log", xlabel="sweep", ylabel="energy / last energy - 1")
     axes[0].set_yscale("symlog", linthresh=1e-4)
     axes[0].legend(fontsize=8)
+    axes[1].legend(fontsize=8, loc="upper left", bbox_to_anchor=(0, 1.14), ncols=2)
     axes[1].set(xticks=[0, 1], xticklabels=[r"$\ell_1$", "top-k at the top"], ylabel="sweeps that raise it (%)")
     return fig
 
@@ -127,8 +128,8 @@ def reject(r: xr.Dataset) -> plt.Figure:
             height = r["end_gap"].sel(safeguard=safeguard, data=data).clip(min=1e-12, max=1e4)
             band(axes[0], height, "factor", color, f"{label}, {name}", marker, ls)
     axes[0].set(yscale="log", xlabel=r"step size $\eta L$", ylabel="height of the energy in the end", ylim=(1e-12, 1e4))
-    note(axes[0], "2/L", 2.0, y=0.1)
-    axes[0].legend(fontsize=7.5)
+    note(axes[0], "2/L", 2.0, y=0.42)
+    axes[0].legend(fontsize=7.5, handlelength=3)
     methods = {"ista": "ISTA", "fista": "FISTA", "fista, reject": "FISTA with\naccept/reject"}
     for data, (name, color, marker) in SIGNS.items():
         offset = -0.1 if data == "planted" else 0.1

@@ -127,5 +127,5 @@ def early(r: xr.Dataset) -> plt.Figure:
     axes[2].set(xscale="log", yscale="log", xlabel="sweeps", ylabel="relative error", ylim=(1e-6, 300))
     axes[2].set_title("update of V at the stopped codes", fontsize=9)
     axes[0].legend(fontsize=8)
-    axes[2].legend(fontsize=7, loc="upper right")
+    axes[2].legend(fontsize=7.5, loc="upper right", handlelength=3)
     return fig
