@@ -123,6 +123,14 @@ def test_rollouts_in_words(shared):
     assert words.rollouts(shared.drop_vars("drift")) == words.NOTHING
 
 
+def test_the_summary_holds_growth_and_drift(shared, results):
+    said = words.summary(shared, results)
+    # Forces with three bodies have a quarter of the power; the GNN's error on single forces grows from 0.01 to 1.
+    assert "| VN_TOKEN_3 | 0.25 | 0.25 | 0.25 |" in said and "| GNN | 100 | 1 | 1 |" in said
+    assert "TOKENS × 0.1 (in 3 of 3 seeds below 1)" in said
+    assert "| GNN | 100 | 1 |  |" in words.summary(shared.drop_vars("drift"), results)
+
+
 def test_a_page_without_the_paper_s_models_is_drawn_and_said(shared, results):
     for one in (shared, shared.sel(model=["rbf_tokens"]), shared.sel(model=["gnn"])):
         plt.close(figures.body_dropout(one))

@@ -226,14 +226,23 @@ def _later(shared: xr.Dataset, model: str) -> str:
 
 
 def summary(shared: xr.Dataset, results: xr.Dataset) -> str:
-    """One line per section."""
-    lines = []
-    moved = growth(shared).median("seed")
-    models = here(shared, [*VN, *OTHERS])
+    """A table of models, bodies that drop out and rollouts, and a line on feedback."""
+    lines, models = [], here(shared, [*VN, *OTHERS])
     if models:
-        times = {m: [factor(float(moved[axis].sel(model=m))) for axis in ("id", "ood")] for m in models}
-        each = [f"{label(shared, m)} × {ids} and × {oods}" for m, (ids, oods) in times.items()]
-        lines.append(f"- **Three bodies instead of five** multiply the median ID and OOD error by: {'; '.join(each)}.")
+        moved = growth(shared).median("seed")
+        last = final_drift(shared).median("seed") if "drift" in shared else None
+        head = (
+            "median errors, three bodies over five",
+            "in distribution (×)",
+            "mixtures (×)",
+            "drift at the end [box²]",
+        )
+        lines += [f"| {' | '.join(head)} |", "|---" + "|---:" * 3 + "|"]
+        for m in models:
+            cells = [label(shared, m), *(factor(float(moved[axis].sel(model=m))) for axis in ("id", "ood"))]
+            cells.append("" if last is None else f"{float(last.sel(model=m).median()):.2g}")
+            lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
     effects = []
     for reading in results["reading"].values:
         off = interaction(results.sel(reading=reading))["off"]
@@ -241,9 +250,5 @@ def summary(shared: xr.Dataset, results: xr.Dataset) -> str:
         effects.append(
             f"{name} × {factor(float(off.median()))} (in {int((off < 0).sum())} of {off.size} seeds below 1)"
         )
-    lines.append(f"- **A little feedback** multiplies the OOD error by: {'; '.join(effects)}.")
-    if "drift" in shared:
-        last = final_drift(shared).median("seed")
-        ends = [f"{label(shared, m)} {float(last.sel(model=m).median()):.2g}" for m in models]
-        lines.append(f"- **Drift at the last step** [box², median over panels]: {'; '.join(ends)}.")
+    lines.append(f"**A little feedback** multiplies the error on mixtures by: {'; '.join(effects)}.")
     return "\n".join(lines)
