@@ -40,12 +40,13 @@ def settle(layers, x, start=None, *, mask=None, trace=False, feedback=FEEDBACK, 
 
 X = draw(6, 16, seed=77)
 REST = {"tol": 0.0, "max_sweeps": 2500}
+SOON = {"method": "restart", "tol": 0.0, "max_sweeps": 600}  # at rest too, where momentum is of use
 
 
 @pytest.fixture(scope="module")
 def rest():
-    """Where plain steps end, for one, two and three layers."""
-    return {depth: settle(stack(depth), X, method="ista", **REST) for depth in (1, 2, 3)}
+    """Where plain steps end, for three layers."""
+    return settle(stack(), X, method="ista", **REST)
 
 
 # --- schedules ---
@@ -53,12 +54,11 @@ def rest():
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("method", ["ista", "fista", "restart", "line_search"])
-@pytest.mark.parametrize("depth", [2, 3])
-def test_every_schedule_and_method_reaches_the_same_point(schedule, method, depth, rest):
+def test_every_schedule_and_method_reaches_the_same_point(schedule, method, rest):
     # Momentum without restarts orbits the minimum for long; plain steps that are taken together are half as long.
     tol = {"fista": 1e-3, "ista": 1e-3}.get(method, 1e-7)
-    found = settle(stack(depth), X, schedule=schedule, method=method, tol=0, max_sweeps=1200)
-    for code, exact in zip(found.codes, rest[depth].codes, strict=True):
+    found = settle(stack(), X, schedule=schedule, method=method, tol=0, max_sweeps=1200)
+    for code, exact in zip(found.codes, rest.codes, strict=True):
         torch.testing.assert_close(code, exact, rtol=0, atol=tol)
 
 
@@ -155,14 +155,14 @@ def test_couplings_carry_messages_up_and_targets_down(m, activation, untied):
 @pytest.mark.parametrize(
     "penalty", [L1(sparsity=0.3), NonNegativeL1(sparsity=0.2), ElasticNet(sparsity=0.2, ridge=0.5)]
 )
-@pytest.mark.parametrize("method", sorted(METHODS))
-def test_every_method_solves_convex_problems(penalty, method):
+def test_every_method_solves_convex_problems(penalty):
     layer = dataclasses.replace(stack(1)[0], penalty=penalty)
-    found = settle([layer], X, method=method, criterion="gap", tol=1e-10, max_sweeps=20_000, check_every=10)
-    assert found.converged.all()
     exact = settle([layer], X, method="ista", **REST)
-    torch.testing.assert_close(found.codes[0], exact.codes[0], rtol=0, atol=1e-4)
-    torch.testing.assert_close(found.energy, exact.energy, rtol=1e-9, atol=0)
+    for method in sorted(METHODS):
+        found = settle([layer], X, method=method, criterion="gap", tol=1e-10, max_sweeps=20_000, check_every=10)
+        assert found.converged.all(), method
+        torch.testing.assert_close(found.codes[0], exact.codes[0], rtol=0, atol=1e-4)
+        torch.testing.assert_close(found.energy, exact.energy, rtol=1e-9, atol=0)
 
 
 @pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
@@ -214,7 +214,7 @@ def test_alternating_directions_and_coordinates_are_for_layers_alone(rest):
 def test_coordinate_descent_solves_layers_alone(penalty):
     layers = stack(2, penalty=penalty)
     found = settle(layers, X, feedback=0.0, method="cd", criterion="gap", tol=1e-10)
-    plain = settle(layers, X, feedback=0.0, method="restart", **REST)
+    plain = settle(layers, X, feedback=0.0, **SOON)
     assert found.converged.all() and set(found.reasons) == {Stop.GAP}
     torch.testing.assert_close(found.codes[0], plain.codes[0], rtol=0, atol=1e-5)
     model = Lasso(alpha=0.4 / 16, fit_intercept=False, tol=1e-12, max_iter=100_000, positive=penalty is NonNegativeL1)
@@ -245,7 +245,7 @@ def test_coordinate_descent_says_what_it_cannot_do(change, message):
 @pytest.mark.parametrize("penalty", [L1, NonNegativeL1, lambda sparsity: ElasticNet(sparsity=sparsity, ridge=0.3)])
 def test_the_gap_bounds_what_is_left_to_gain(depth, penalty):
     layers = stack(depth, penalty=penalty)
-    best = settle(layers, X, method="ista", **REST)
+    best = settle(layers, X, **SOON)
     for sweeps in (1, 3, 10, 30, 100):
         found = settle(layers, X, method="restart", tol=0, max_sweeps=sweeps)
         gap = duality_gap(layers, found.codes, X, FEEDBACK)
@@ -325,19 +325,19 @@ def test_a_settle_can_be_resumed_by_another_method_from_its_codes(rest):
     layers = stack()
     begun = settle(layers, X, method="restart", tol=0, max_sweeps=5)
     found = settle(layers, X, begun, method="line_search", tol=0, max_sweeps=800)
-    torch.testing.assert_close(found.codes[0], rest[3].codes[0], rtol=0, atol=1e-7)
+    torch.testing.assert_close(found.codes[0], rest.codes[0], rtol=0, atol=1e-7)
     with pytest.raises(ValueError, match="do not fit 2 samples"):
         settle(layers, X[:2], begun)
 
 
 def test_random_starts_are_seeded_and_end_in_the_same_point(rest):
-    settler = Settler(stack(), feedback=FEEDBACK, config=SettleConfig(**{**REST, "method": "restart"}))
+    settler = Settler(stack(), feedback=FEEDBACK, config=SettleConfig(**SOON))
     one, same, other = (settler.random_start(6, seed=s, scale=2.0) for s in (0, 0, 1))
     assert all(torch.equal(a, b) for a, b in zip(one, same, strict=True))
     assert not torch.equal(one[0], other[0]) and one[0].std() > 1
     for start in (one, other):
         found = settler(X, start)
-        torch.testing.assert_close(found.codes[0], rest[3].codes[0], rtol=0, atol=1e-6)
+        torch.testing.assert_close(found.codes[0], rest.codes[0], rtol=0, atol=1e-6)
     nonnegative = Settler(stack(penalty=NonNegativeL1)).random_start(6, seed=0)
     assert all((code >= 0).all() for code in nonnegative)
 
@@ -357,21 +357,21 @@ def test_mix_keeps_a_share_of_the_code_in_the_downward_step():
 
 @pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
 def test_mix_does_not_move_the_fixed_point(method, rest):
-    found = settle(stack(), X, method=method, mix=0.4, tol=0, max_sweeps=2500)
-    torch.testing.assert_close(found.codes[0], rest[3].codes[0], rtol=0, atol=1e-6)
+    found = settle(stack(), X, method=method, mix=0.4, tol=0, max_sweeps=2500 if method == "ista" else 800)
+    torch.testing.assert_close(found.codes[0], rest.codes[0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize("method", ["restart", "line_search"])
 def test_hidden_inputs_have_no_part_in_the_settle(depth, method):
     layers, mask = stack(depth), (draw(6, 16, seed=8) > -0.3).double()
-    options = {"method": method, "tol": 0.0, "max_sweeps": 1500}
+    options = SOON | {"method": method}
     found = settle(layers, X, mask=mask, **options)
     noise = settle(layers, X + (1 - mask) * draw(6, 16, seed=9), mask=mask, **options)
     for code, other in zip(found.codes, noise.codes, strict=True):
         assert torch.equal(code, other)
     # Each sample's mask is a dictionary of its own.
-    for index in range(6):
+    for index in (0, 3):
         seen = mask[index] > 0
         first = dataclasses.replace(layers[0], V=layers[0].V[seen])
         alone = settle([first, *layers[1:]], X[index : index + 1, seen], **options)
@@ -382,7 +382,7 @@ def test_hidden_inputs_have_no_part_in_the_settle(depth, method):
 def test_a_masked_settle_can_stop_on_its_gap():
     mask = (draw(6, 16, seed=8) > -0.3).double()
     found = settle(stack(), X, mask=mask, criterion="gap", tol=1e-6, max_sweeps=5000)
-    exact = settle(stack(), X, mask=mask, method="ista", **REST)
+    exact = settle(stack(), X, mask=mask, **SOON)
     assert found.converged.all()
     torch.testing.assert_close(found.energy, exact.energy, rtol=2e-6, atol=0)
 
@@ -404,15 +404,15 @@ def test_untied_feedback_reads_the_target_by_its_own_dictionary():
     first, second = stack(2)
     B = unit_columns(draw(10, 20, seed=40))
     untied = [dataclasses.replace(first, B=B), second]
-    found = settle(untied, X, method="ista", **REST)
+    found = settle(untied, X, **SOON)
     target = found.codes[1] @ second.V.T
     gradient = (found.codes[0] @ first.V.T - X) @ first.V + FEEDBACK * (found.codes[0] @ B.T - target) @ B
     active = found.codes[0] != 0
     torch.testing.assert_close(gradient[active], -0.4 * found.codes[0].sign()[active], rtol=0, atol=1e-6)
     assert (gradient[~active].abs() <= 0.4 + 1e-6).all()
     torch.testing.assert_close(found.inputs[1], found.codes[0] @ first.U.T)
-    tied = settle([dataclasses.replace(first, B=first.U), second], X, method="ista", **REST)
-    torch.testing.assert_close(tied.codes[0], settle([first, second], X, method="ista", **REST).codes[0])
+    tied = settle([dataclasses.replace(first, B=first.U), second], X, **SOON)
+    torch.testing.assert_close(tied.codes[0], settle([first, second], X, **SOON).codes[0])
 
 
 @pytest.mark.parametrize(
