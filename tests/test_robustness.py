@@ -11,6 +11,7 @@ import time
 import fuzz_files
 import fuzz_parameters
 import numpy as np
+import psutil
 import pytest
 import robustness
 import xarray as xr
@@ -26,31 +27,29 @@ def broken(cases):
     return [case for case in cases if case.wrong]
 
 
-def tiny(folder):
-    """What the chapter `tiny` computes: seed times width."""
-    found = robustness.results(folder, "tiny")
-    np.testing.assert_array_equal(found["y"].sel(seed=[0, 1]), [0.0, 2.0])
-    return found
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
-def test_a_killed_chapter_goes_on_beside_others(project, tmp_path):
-    """Killed in its first seconds; then two at the same time finish it together."""
-    home = tmp_path / "home"
-    assert robustness.kill_at(2.0, robustness.command("tiny", home), home, family=True) is None
-    assert not robustness.damaged(home)
-    processes = [robustness.begin(robustness.command("tiny", home), home) for _ in range(2)]
-    assert [process.wait() for process in processes] == [0, 0], robustness.said(home)
-    assert not robustness.damaged(home) and os.listdir(home / "smoke") == ["tiny.nc"]
-    wanted = tiny(home)
+@pytest.mark.parametrize("family", [False, True])
+def test_a_command_is_killed_with_its_family_or_without(tmp_path, family):
+    """A chapter that is killed and goes on is in test_chapters.py."""
+    assert robustness.kill_at(1.0, ["sh", "-c", "sleep 60 & echo $!; wait"], tmp_path, family=family) is None
+    child = int(robustness.said(tmp_path))
+    alive = psutil.pid_exists(child) and psutil.Process(child).status() != psutil.STATUS_ZOMBIE
+    assert alive is not family
+    if alive:
+        psutil.Process(child).kill()
+    assert robustness.kill_at(60, ["sh", "-c", "exit 3"], tmp_path, family=family) == 3
+
+
+def test_damage_and_differences_are_seen(tmp_path, whole):
+    (tmp_path / "smoke").mkdir()
+    store.write(whole, tmp_path / "smoke" / "a.nc")
+    assert not robustness.damaged(tmp_path)
+    wanted = robustness.results(tmp_path, "a")
     assert not robustness.difference(wanted, wanted)
     assert robustness.difference(wanted, wanted.assign(y=wanted["y"] + 1)).endswith(": y")
     assert robustness.difference(wanted, wanted.drop_vars("y")).endswith(": y")
-
-
-def test_damage_is_seen(tmp_path):
-    (tmp_path / "a.nc").write_bytes(b"no data")
-    assert robustness.damaged(tmp_path).startswith("a.nc: ")
+    (tmp_path / "b.nc").write_bytes(b"no data")
+    assert robustness.damaged(tmp_path).startswith("b.nc: ")
 
 
 def test_parameters_are_refused_by_name_or_accepted():

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+from types import SimpleNamespace
+
 import nbformat
 import pytest
 import yaml
+from IPython.core.inputtransformer2 import TransformerManager
 
 from vnlib import book, home, source
 
@@ -50,12 +54,17 @@ def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(proj
     assert source.hash_of(project / "chapters" / "tiny.ipynb", project) == before
 
 
-def test_a_chapter_with_the_cell_runs_and_installs_nothing(project, vnbook):
+def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
     home.move_in(URL)
-    assert vnbook("run", "tiny", "--quiet").code == 0
-    executed = nbformat.read(project / "results" / "executed" / "smoke" / "tiny.ipynb", as_version=4)
-    (install,) = (c for c in executed.cells if home.TAG in c.metadata.tags)
-    assert install.execution_count and not install.outputs and not (project / "the-book").exists()
+    (install,) = (c for c in cells(project) if home.TAG in c.metadata.tags)
+    code = TransformerManager().transform_cell(install.source)
+    asked = []
+    kernel = SimpleNamespace(system=asked.append, run_line_magic=lambda *words: asked.append(" ".join(words)))
+    exec(code, {"get_ipython": lambda: kernel})
+    assert not asked
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    exec(code, {"get_ipython": lambda: kernel})
+    assert [words.split()[0] for words in asked] == ["git", "cd", "pip"] and URL in asked[0]
 
 
 def test_actions_lead_to_the_chapter_as_it_is_in_the_repository(project, tmp_path):

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-import vnlib
 from vnlib.learner import LocalLearner
 from vnlib.learning import unit_columns
 from vnlib.metrics import peak_distance
@@ -415,49 +409,3 @@ def test_streams_and_readouts_are_checked_by_the_model_itself():
     with pytest.raises(ValueError, match=r"streams must be one of 'axes', 'joint', got 'both'"):
         SpatialVN(network=network, image_shape=(3, 3), streams="both", seed=0)
     assert FAMILIES[0] == "vn" and len(set(FAMILIES)) == len(FAMILIES)
-
-
-# --- annotations ---
-
-ANNOTATED = """
-import torch
-from jaxtyping import install_import_hook
-
-with install_import_hook("vnlib", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))"):
-    from vnlib import metrics
-    from vnlib.fit import FitConfig, fit
-    from vnlib.models.decoders import build_vn
-    from vnlib.models.spatial import SpatialLearner
-    from vnlib.learner import LocalLearner
-    from vnlib.network import VectorNetwork, VNConfig
-    from vnlib.settle import SettleConfig
-
-torch.set_num_threads(1)
-x, y = torch.randn(20, 12), torch.randn(20, 5, 7)
-sizes = {"n_inputs": 12, "atoms": (18, 14, 10), "interface": (9, 8, 7), "sparsity": (0.2, 0.1, 0.1), "top_k": 3}
-sizes["settle"] = SettleConfig(max_sweeps=3, monotone=True)
-for rule, feedback in (("subspace", 0.2), ("atomic_hebb", 0.0)):
-    network = VectorNetwork(VNConfig(interface_rule=rule, feedback=feedback, **sizes), seed=0)
-    network.start_from_samples(x, seed=0)
-    settled = network.settle(x, trace=True)
-    network.settle(x, start=settled.codes), network.reconstruct(settled)
-    network.reconstruct_from_top(settled, max_sweeps=3)
-    metrics.operator_rank(network.operator(settled)), metrics.coherence(network.V[0])
-    metrics.jaccard(settled.codes[0] > 0, settled.codes[0] < 0)
-    fit(LocalLearner(network), (x,), FitConfig(steps=2), seed=0, validate=lambda: 1.0)
-for streams, readout in (("axes", "product"), ("joint", "product"), ("joint", "flat")):
-    model = build_vn(n_inputs=12, image_shape=(5, 7), seed=0, streams=streams, readout=readout, sweeps=5)
-    fit(SpatialLearner(model), (x, y), FitConfig(steps=2), seed=0, validate=lambda: 1.0)
-    model(x)
-try:
-    network.reconstruct(x)
-except Exception as error:
-    print(type(error).__name__)
-"""
-
-
-def test_the_annotated_shapes_hold():
-    environment = os.environ | {"PYTHONPATH": str(Path(vnlib.__file__).parents[1])}
-    done = subprocess.run([sys.executable, "-c", ANNOTATED], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout == "TypeCheckError\n", "the annotations are not looked at"

@@ -17,6 +17,7 @@ PRELUDE = """
     from vnlib import provenance, store
 
     provenance.collect = lambda device: {"git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"}
+    store._POLL = 0.01
     folder = Path(sys.argv[1])
     path, log = folder / "fig.nc", folder / "log"
 
