@@ -53,10 +53,11 @@ chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fas
 	fi
 	$(BIN)/vnbook run $(NAME) -p profile $(PROFILE)
 
-# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures.
+# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures. Bytecode is
+# kept, whatever the environment says: the tests start more than fifty processes that import the library.
 test: $(STAMP) ## run the tests and every chapter in smoke, with branch coverage
 	@mkdir -p .cache
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 -n 2 --dist loadscope \
+	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 -n 2 --dist loadscope \
 	  --cov --cov-report=term-missing:skip-covered tests chapters
 
 mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
