@@ -47,15 +47,14 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
             lines += ["", f"## {paper}", "", *_table(covered)]
     lines += ["", "## Rules and numbers"]
     for row in rows:
-        fair = f"; fair: {row['verdict_fair']}" if row["verdict_fair"] else ""
-        lines += ["", f"({_anchor(row)})=", f"### {row['id']}: {row['verdict']}{fair}", ""]
+        lines += ["", f"({_anchor(row)})=", f"### {row['id']}", ""]
         lines += [f"*[{row['source']}](#{row['figure']}).* {row['statement']}"]
         lines += ["", f"**Rule.** {row['rule']}", ""]
         if row.get("missing"):
             lines += [f"Not testable: {row['missing']}.", ""]
-        for title, parts in (("Paper's protocol", row["parts"]), ("Fair", row["parts_fair"])):
-            if parts:
-                lines += [f"**{title}.**", ""]
+        for title, key, fits in (("Paper's protocol", "verdict", "parts"), ("Fair", "verdict_fair", "parts_fair")):
+            if parts := row[fits]:
+                lines += [f"**{title}:** {_badge(row[key])}", ""]
                 lines += [f"- {'✓ holds' if p['holds'] else '✗ does not hold'}: {p['says']}" for p in parts] + [""]
         if row["figures"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]

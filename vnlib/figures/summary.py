@@ -71,11 +71,12 @@ def _frame(ax: plt.Axes, table: xr.Dataset, places: list[float], end: float) -> 
     ax.axvline(1, color="k", ls=(0, (1, 3)), lw=1.2)
     ax.axvline(float(table["outside"].isel(row=0).median("seed")), color=PALETTE[0], lw=0.9, alpha=0.6, zorder=0)
     ax.set_xlabel("mean squared error, over that of drawing nothing", fontsize=9)
+    plain = {"boxstyle": "square,pad=0.15", "fc": "w", "ec": "none"}  # hides the line of drawing nothing
     for row, place in enumerate(places):
         astray = int((table["outside"].isel(row=row) > ax.get_xlim()[1]).sum())
         if astray:
             ax.annotate(f"{astray} seed{'s' * (astray > 1)} →", (0.995, place), xycoords=("axes fraction", "data"),
-                        va="center", ha="right", fontsize=7.5)  # fmt: skip
+                        va="center", ha="right", fontsize=7.5, bbox=plain)  # fmt: skip
 
 
 def _legend(fig: plt.Figure, kinds: set[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 
@@ -14,8 +13,6 @@ from vnlib.figures.summary_swaps import PARTS, factors
 
 NOTHING = "Not computed in this profile."
 VERDICTS = ("reproduced", "partly", "not reproduced", "not testable")
-PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}
-PROTOCOLS = {"verdict": "paper's protocol", "verdict_fair": "fair"}
 CHAPTERS = {
     "positions": ("fig2_spatial", "F_spatial", "FR1_failure", "FR2_manifold", "FR3_low_rank", "FR4_stripes",
                   "FR5_rotation"),
@@ -55,7 +52,7 @@ SPATIAL = (
     "**One part changed.** With a flat readout the same Vector Network leaves {flat.out}, at {flat.inn} in "
     "distribution; with the product, but the image itself as input, {image.out}; behind one ReLU pass the product "
     "leaves {relu_pass.out}.",
-    "**Depth.** Vector Networks of three layers, one per axis, leave {axes_3.out}.",
+    "**Depth.** With three layers for each axis a Vector Network leaves {axes_3.out}.",
     "**Forced Rendering.** Without a product, the embedding network leaves {free_maps.out}, {penalty.out} once a "
     "penalty presses its maps towards rank 1; a CNN {bumps.out} after all bumps, {stripes.out} after stripes and a "
     "hundred bumps.",
@@ -130,16 +127,6 @@ def short(tables: Mapping[str, xr.Dataset | None]) -> str:
     return "\n".join(lines)
 
 
-def counts(rows: Sequence[Mapping]) -> pd.DataFrame:
-    """How many claims have which verdict, by paper and by protocol; claims that a protocol does not ask are apart."""
-    table = {}
-    for start, paper in PAPERS.items():
-        for key, protocol in PROTOCOLS.items():
-            found = Counter(row[key] or "not asked" for row in rows if row["source"].startswith(start))
-            table[f"{paper}, {protocol}"] = {word: found[word] for word in (*VERDICTS, "not asked")}
-    return pd.DataFrame.from_dict(table, orient="index").rename_axis(columns="claims")
-
-
 def summary(rows: Sequence[Mapping]) -> str:
     """How many claims and single statements hold under each protocol."""
     tested = [row for row in rows if row["parts"]]
@@ -147,19 +134,19 @@ def summary(rows: Sequence[Mapping]) -> str:
         return NOTHING
     lines = []
     for verdict, parts, protocol in (
-        ("verdict", "parts", "as the papers ran it"),
-        ("verdict_fair", "parts_fair", "beside fair controls"),
+        ("verdict", "parts", "As the papers ran it"),
+        ("verdict_fair", "parts_fair", "Beside fair controls"),
     ):
         asked = [row for row in tested if row[parts]]
-        whole = sum(row[verdict] == VERDICTS[0] for row in asked)
+        whole, partly, none = (sum(row[verdict] == word for row in asked) for word in VERDICTS[:3])
         all_parts = [part["holds"] for row in asked for part in row[parts]]
         lines.append(
-            f"- **{protocol[0].upper()}{protocol[1:]}:** {whole} of {len(asked)} claims hold whole, and "
-            f"{sum(all_parts)} of the {len(all_parts)} statements that they consist of."
+            f"- **{protocol}:** {whole} of {len(asked)} claims hold whole, {partly} in part, {none} not at all; of the "
+            f"{len(all_parts)} statements that they consist of, {sum(all_parts)} hold."
         )
     weaker = [row for row in tested if row["parts_fair"] and row["verdict"] == VERDICTS[0] != row["verdict_fair"]]
     lines.append(
-        f"- Of the claims that hold whole as the papers ran them, {len(weaker)} do not hold whole beside fair controls."
+        f"- Of the claims that hold whole as the papers ran them, {len(weaker)} no longer do beside fair controls."
     )
     return "\n".join(lines)
 
