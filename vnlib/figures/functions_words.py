@@ -187,6 +187,6 @@ def levelled(results: xr.Dataset, most: float = 0.3) -> str:
     )
 
 
-def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """Mean ID validation error on hidden samples of every setting that was tried; the chosen one has a *."""
-    return texts.trials(tuning)
+def trials(tuning: xr.Dataset | None, results: xr.Dataset) -> pd.DataFrame | str:
+    """Mean ID validation error on hidden samples of every setting tried, per model of `results`; the chosen has a *."""
+    return texts.trials(tuning, results=results)

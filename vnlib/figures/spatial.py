@@ -221,6 +221,6 @@ def summary(results: xr.Dataset) -> str:
     return "\n".join([*bullets, f"- **A blank image** costs {blank:.1e} inside the hold-out."])
 
 
-def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """ID validation error of every setting that was tried, per model; the chosen one is marked with *."""
-    return texts.trials(tuning, "mse_val", "{:.1e}".format)
+def trials(tuning: xr.Dataset | None, results: xr.Dataset) -> pd.DataFrame | str:
+    """ID validation error of every setting that was tried, per model of `results`; the chosen one has a *."""
+    return texts.trials(tuning, "mse_val", "{:.1e}".format, results=results)

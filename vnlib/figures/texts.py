@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from vnlib.figures.rows import label
+
 
 def short(value: float) -> str:
     """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no number."""
@@ -46,11 +48,14 @@ def listed(parts: Sequence[str]) -> str:
 
 
 def trials(
-    tuning: xr.Dataset | None, criterion: str = "criterion", said: Callable[[float], str] = short
+    tuning: xr.Dataset | None,
+    criterion: str = "criterion",
+    said: Callable[[float], str] = short,
+    results: xr.Dataset | None = None,
 ) -> pd.DataFrame | str:
     """What every model's settings differ in, and the criterion they were compared by; the chosen one has a *.
 
-    `tuning` holds the criterion over (model, trial); None: a sentence that says so.
+    `tuning` holds the criterion over (model, trial); None: a sentence that says so. `results`: with the models' names.
     """
     if tuning is None:
         return "Nothing was tuned in this profile: every model takes its first setting."
@@ -63,7 +68,7 @@ def trials(
         differ = [name for name in tried[0] if len({json.dumps(each[name]) for each in tried}) > 1]
         chosen = int(one[criterion].argmin("trial"))
         named = [", ".join(f"{name} {_value(each[name])}" for name in differ) for each in tried]
-        rows[str(model)] = [
+        rows[label(results, model) if results is not None else str(model)] = [
             f"{name}: {said(float(error))}{' *' * (n == chosen)}"
             for n, (name, error) in enumerate(zip(named, one[criterion].values, strict=True))
         ]
