@@ -193,7 +193,8 @@ def test_the_summary_compares_with_the_matched_autoencoder(results):
 def test_what_is_matched_is_marked(results):
     table = words.matching(results)
     assert table.loc["AE", "within 5 %"] == "yes" and table.loc["VN_3", "within 5 %"] == ""
-    assert table.loc["AE", "over VN-1L, test"] == "1.02" and table.loc["AE", "ID error, test"] == "5.10 [5.10, 5.10]"
+    assert table.loc["AE", "over VN-1L, test"] == "1.02"
+    assert table.loc["AE", "ID error, test"] == "5.10 [5.10, 5.10]"
     assert words.matching(results, "motions").loc["M_AE", "over VN-1L, validation"] == "1.10"
 
 

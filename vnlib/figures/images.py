@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, NullFormatter
 
 from vnlib.figures.rows import absent, group, label, points, rows_of
 from vnlib.figures.style import PALETTE, SEQUENTIAL
@@ -149,6 +149,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
         rows_of(ax, results, models)
         logarithmic(ax, "x", (1,))
+        ax.xaxis.set_major_formatter(LogFormatterMathtext())  # plain decades would touch each other
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()

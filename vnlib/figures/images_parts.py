@@ -173,7 +173,7 @@ def curves(results: xr.Dataset) -> plt.Figure:
     trained = {b: models for b, models in trained.items() if models}
     if not trained:
         return absent("No model that is trained was asked for.")
-    fig, axes = plt.subplots(1, len(trained), figsize=(9.4, 4.6), squeeze=False)
+    fig, axes = plt.subplots(1, len(trained), figsize=(9.4, 5.4), squeeze=False)
     for ax, (benchmark, models) in zip(axes[0], trained.items(), strict=True):
         styles = colors(results, models)
         for model, style in styles.items():
@@ -181,5 +181,5 @@ def curves(results: xr.Dataset) -> plt.Figure:
             ax.plot(one["check"], one, **style, ms=4, lw=1.4)
         ax.set(xlabel="share of the checks of training", ylabel=f"validation: {MSE}", title=benchmark)
         logarithmic(ax, "y")
-        ax.legend(handles=legend(results, styles), fontsize=7, ncols=2)
+        ax.legend(handles=legend(results, styles), fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15))
     return fig

@@ -100,7 +100,7 @@ def _rows(results: xr.Dataset, measures: dict[str, str], lines: dict[str, tuple[
             ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if row == len(measures) - 1:
                 ax.set_xlabel("layer (0: input)")
-        axes[0, column].legend(title="depth", fontsize=8, title_fontsize=8, loc="best", ncols=2, handlelength=1)
+        axes[1, column].legend(title="depth", fontsize=8, title_fontsize=8, loc="best", ncols=2, handlelength=1)
     shown = {reference for row in measures for reference in lines.get(row, ("perfect",))}
     handles = [Line2D([], [], color="0.2", lw=1, ls=style, label=f"{name}, output")
                for key, (name, style) in REFERENCES.items() if key in shown]  # fmt: skip

@@ -98,7 +98,7 @@ def task(data: xr.Dataset, bodies: Sequence[int] = (5, 3)) -> plt.Figure:
                            width=0.007, zorder=5)  # fmt: skip
         ax.set(title=title, aspect="equal", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
         ax.add_patch(plt.Rectangle((-2.5, -2.5), 5, 5, fill=False, ec="0.7", ls="--", lw=0.9, zorder=0))
-    axes[0, 0].quiverkey(arrows, 0.82, 0.95, 2.0, "2 box/s²", labelpos="S", fontproperties={"size": 8})
+    axes[-1, -1].quiverkey(arrows, 0.8, 0.96, 2.0, "2 box/s²", labelpos="W", fontproperties={"size": 9})
     for ax in axes[-1]:
         ax.set_xlabel("x [box]")
     for ax in axes[:, 0]:

@@ -16,7 +16,7 @@ from vnlib.figures.nbody import (
     inside_and_out,
 )
 from vnlib.figures.rows import label
-from vnlib.figures.texts import short, spread
+from vnlib.figures.texts import short
 
 NOTHING = "Not computed in this profile."
 SAME_TOKENS = ("token_mlp", "rbf_tokens")
@@ -60,15 +60,15 @@ def summary(results: xr.Dataset) -> str:
         f"- **Single forces:** {len(fits)} of {len(worst)} trained models have a relative error of at most 0.1; the "
         f"highest is {short(max(worst.values()))} ({label(results, max(worst, key=worst.__getitem__))})."
     ]
-    said = ", ".join(f"{label(results, m)} in {wins(joint, m, others)}" for m in vns(results))
+    said = "; ".join(f"{label(results, m)} in {wins(joint, m, others)}" for m in vns(results))
     lines.append(
-        f"- **Mixtures, all forces at once:** of {count} cells (2 to 4 forces by numbers of bodies), a Vector Network "
-        f"has less error than every other trained model of the paper ({len(others)}) as follows: {said}."
+        f"- **Mixtures, all forces at once:** of the {count} cells (2 to 4 forces by numbers of bodies) these Vector "
+        f"Networks have less error than all {len(others)} other trained models of the paper: {said}."
     )
     additive = here(results, ["factorized"])
     if additive:
         rest = [m for m in others if m not in additive]
-        said = ", ".join(f"{label(results, m)} in {wins(joint, m, rest)}" for m in vns(results))
+        said = "; ".join(f"{label(results, m)} in {wins(joint, m, rest)}" for m in vns(results))
         lines.append(f"- **The same without Factorized,** which adds up forces by construction: {said}.")
     lines += _controls(results, joint)
     return "\n".join(lines)
@@ -88,7 +88,7 @@ def _controls(results: xr.Dataset, joint: xr.DataArray) -> list[str]:
     if asked := here(results, JOINT):
         out = {way: inside_and_out(error(results, way=way))[1].median("seed") for way in ("joint", "passes")}
         ratio = {m: float(out["passes"].sel(model=m) / out["joint"].sel(model=m)) for m in asked}
-        said = ", ".join(f"{label(results, m)} {short(v)}" for m, v in ratio.items())
+        said = "; ".join(f"{label(results, m)} {short(v)}" for m, v in ratio.items())
         lines.append(
             f"- **One pass per force, the same weights,** leaves of the error on mixtures these shares: {said}."
         )
@@ -96,16 +96,16 @@ def _controls(results: xr.Dataset, joint: xr.DataArray) -> list[str]:
 
 
 def numbers(results: xr.Dataset) -> pd.DataFrame:
-    """Errors per model: median and [lowest, highest] over seeds."""
-    both = {flag: by_number(results, error(results, relative=flag)) for flag in (False, True)}
+    """Errors per model with five bodies, plain and relative: medians over seeds."""
+    both = {flag: by_number(results, error(results, relative=flag)).median("seed") for flag in (False, True)}
     inside, outside = inside_and_out(error(results))
     rows = {}
     for m in in_order(results, blank=True):
         plain, relative = (both[flag].sel(model=m, bodies=5) for flag in (False, True))
         rows[label(results, m)] = (
-            {"1 force": spread(plain.sel(number=1))}
-            | {f"{n} forces": spread(plain.sel(number=n)) for n in (2, 3, 4)}
-            | {f"relative, {n}": short(float(relative.sel(number=n).median("seed"))) for n in (1, 2, 3, 4)}
+            {"1 force": short(float(plain.sel(number=1)))}
+            | {f"{n} forces": short(float(plain.sel(number=n))) for n in (2, 3, 4)}
+            | {f"relative, {n}": short(float(relative.sel(number=n))) for n in (1, 2, 3, 4)}
             | {"OOD / ID": short(float((outside / inside).sel(model=m).median("seed")))}
         )
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
@@ -132,7 +132,7 @@ def dropout_said(results: xr.Dataset) -> str:
     for relative, name in ((False, "MSE"), (True, "relative MSE")):
         found = cells(results, relative=relative).mean("number")
         worse = [m for m in models if found.sel(model=m, bodies=3) > found.sel(model=m, bodies=5)]
-        which = f": {', '.join(label(results, m) for m in worse)}" if worse and len(worse) < len(models) else ""
+        which = f" ({'; '.join(label(results, m) for m in worse)})" if worse and len(worse) < len(models) else ""
         said.append(f"in {name} for {len(worse)} of {len(models)} models{which}")
     power = by_number(results, results["power"].isel(seed=0, model=0)).sel(number=[2, 3, 4]).mean("number")
     ratio = float(power.sel(bodies=3) / power.sel(bodies=5))
@@ -165,7 +165,7 @@ def diagonal_said(results: xr.Dataset) -> str:
     lowest = [str(m) for m in outside.sel(model=models).sortby(outside.sel(model=models))["model"].values[:3]]
 
     def named(names: Sequence[str], values: xr.DataArray) -> str:
-        return ", ".join(f"{label(results, m)} {short(float(values.sel(model=m)))}" for m in names)
+        return "; ".join(f"{label(results, m)} {short(float(values.sel(model=m)))}" for m in names)
 
     said = [
         f"Nearest to the diagonal (OOD / ID): {named(order, ratio)}.",
@@ -187,7 +187,7 @@ def passes_said(results: xr.Dataset) -> str:
     far = sorted((m for m in models if m not in exact), key=lambda m: -float(gap.sel(model=m)))
     said = f"Of {len(models)} models {len(exact)} superpose forces exactly, as they are built"
     if far:
-        named = ", ".join(f"{label(results, m)} {short(float(gap.sel(model=m)))}" for m in far)
+        named = "; ".join(f"{label(results, m)} {short(float(gap.sel(model=m)))}" for m in far)
         said += f"; the others deviate by, in shares of the power: {named}"
     return f"{said}."
 

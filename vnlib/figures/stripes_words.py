@@ -59,19 +59,14 @@ def summary(results: xr.Dataset, laws: xr.Dataset | None) -> str:
         "vn_joint_const": "full 2D VN with a constant entry", "vn_flat": "VN with a flat readout",
         "factorised": "hand-factorised decoder",
     }  # fmt: skip
-    for model, name in said.items():
-        if model in results["model"].values:
-            numbers = ", ".join(
-                f"{share('bump_hit_ood', model, diet)} {words}"
-                for diet, words in (
-                    ("stripes+0", "from stripes alone"),
-                    ("stripes+100", "with 100 bumps more"),
-                    ("bumps+100", "from 100 bumps alone"),
-                )
-            )
-            lines.append(
-                f"- **{name[0].upper()}{name[1:]}:** held-out positions with a bump in the right place: {numbers}."
-            )
+    if here := [model for model in said if model in results["model"].values]:
+        lines.append(
+            "- **Other decoders:** held-out positions with a bump in the right place, from stripes alone, with 100 bumps "
+            "more, and from 100 bumps alone:"
+        )
+        for model in here:
+            numbers = (share("bump_hit_ood", model, diet) for diet in ("stripes+0", "stripes+100", "bumps+100"))
+            lines.append(f"  - {said[model]}: {', '.join(numbers)}")
     if laws is not None:
         for kind in KINDS:
             one = laws.sel(kind=kind, measure="hit", target=0.8)
