@@ -61,8 +61,8 @@ def summary(results: xr.Dataset, laws: xr.Dataset | None) -> str:
     }  # fmt: skip
     if here := [model for model in said if model in results["model"].values]:
         lines.append(
-            "- **Other decoders:** held-out positions with a bump in the right place, from stripes alone, with 100 bumps "
-            "more, and from 100 bumps alone:"
+            "- **Other decoders:** held-out positions with a bump in the right place, from stripes alone, with 100 "
+            "bumps more, and from 100 bumps alone:"
         )
         for model in here:
             numbers = (share("bump_hit_ood", model, diet) for diet in ("stripes+0", "stripes+100", "bumps+100"))

@@ -1,0 +1,43 @@
+"""What a chapter says in the end about its claims is what the shipped ledger says."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import nbformat
+import pytest
+
+from vnlib import chapter, claims, paths
+
+SECTION = re.compile(r"^## What held, and why$(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
+NAMED = re.compile(r"\b((?:VN|FR)-\w+) \*([a-z ]+)\*")
+PARTS = (("**Under the paper's protocol**", "verdict"), ("**With fair controls**", "verdict_fair"))
+LEDGER = paths.RESULTS / "paper" / "ledger.json"
+
+
+def ending(name: str) -> str | None:
+    """The last section of a chapter before its settings; None where it has no such section."""
+    cells = nbformat.read(paths.CHAPTERS / f"{name}.ipynb", as_version=4).cells
+    found = SECTION.search("\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
+    return found and found[1]
+
+
+ENDINGS = {name: text for name in chapter.names() if (text := ending(name))}
+
+
+@pytest.mark.skipif(not LEDGER.exists(), reason="no shipped ledger")
+@pytest.mark.parametrize("name", sorted(ENDINGS))
+@pytest.mark.parametrize(("start", "key"), PARTS)
+def test_an_ending_names_the_verdicts_of_the_ledger(name, start, key):
+    said = next(part for part in ENDINGS[name].split("\n\n") if part.strip().startswith(start))
+    rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))}
+    asked = {one: rows[one][key] for one in chapter.spec(name).sidecar["claims"] if rows[one][key]}
+    assert dict(NAMED.findall(" ".join(said.split()))) == asked
+
+
+def test_a_verdict_is_found_in_a_sentence():
+    assert ENDINGS and NAMED.findall("(VN-F4b *not reproduced*, FR-A *partly*)") == [
+        ("VN-F4b", claims.NOT),
+        ("FR-A", claims.PARTLY),
+    ]
