@@ -129,10 +129,11 @@ def test_the_summary_says_who_is_best_and_who_is_nearest(results):
 
 
 def test_supports_are_set_beside_codes(results):
-    assert "Positions: S_A 0.25 for 1.00." in words.supports(results)
+    assert "Positions: S_A 0.25 (1.00)." in words.supports(results)
     assert "S_B" not in words.supports(results)
 
 
 def test_what_is_free_names_controls_and_untrained_models(results):
     said = words.free(results)
-    assert "1.00, overlap 0.10, error 0 (F_D)" in said and "untrained: linearity 0.70" in said
+    assert "| functions | F_D | 1.00 | 0.10 | 0 |" in said and "| digits | D_A | 0.70 | 0.60 | 2 |" in said
+    assert "F_A" not in said

@@ -34,11 +34,6 @@ def medians(results: xr.Dataset, model: str) -> dict[str, float]:
     return {name: float(one[name].median()) for name in (*names, "error_seen", "error_unseen")}
 
 
-def named(results: xr.Dataset, models: Sequence[str], text: str) -> str:
-    """Models with what is known of their codes."""
-    return listed([f"{text.format(**medians(results, m))} ({label(results, m)})" for m in models])
-
-
 def summary(results: xr.Dataset) -> str:
     """What came out, in a few lines of Markdown."""
     lines = []
@@ -90,14 +85,12 @@ def agreement(results: xr.Dataset) -> str:
 
 
 def free(results: xr.Dataset) -> str:
-    """What nothing that was learned has: linear codes, and small errors without them, as Markdown."""
-    lines = []
+    """What nothing that was learned has: linear codes, and small errors without them, as a Markdown table."""
+    lines = ["| | nothing learned | linearity | overlap | error |", "|---|---|---:|---:|---:|"]
     for name in benchmarks(results):
-        for kind, title in (("untrained", "untrained"), ("control", "not learned, or linear")):
-            models = there(results, name, (kind,))
-            if models:
-                told = named(results, models, "{linearity:.2f}, overlap {overlap:.2f}, error {error_unseen:.2g}")
-                lines.append(f"- {BENCHMARKS[name].capitalize()}, {title}: linearity {told}.")
+        for model in there(results, name, ("untrained", "control")):
+            text = "| {linearity:.2f} | {overlap:.2f} | {error_unseen:.2g} |".format(**medians(results, model))
+            lines.append(f"| {BENCHMARKS[name]} | {label(results, model)} {text}")
     return "\n".join(lines)
 
 
@@ -110,8 +103,7 @@ def supports(results: xr.Dataset) -> str:
             share, own = results["linearity"].sel(model=model), layers(results, model)
             pairs = [(layer, layer.replace("support", "code")) for layer in own if layer.startswith("support")]
             told = [
-                f"{float(share.sel(layer=s).median()):.2f} for {float(share.sel(layer=c).median()):.2f}"
-                for s, c in pairs
+                f"{float(share.sel(layer=s).median()):.2f} ({float(share.sel(layer=c).median()):.2f})" for s, c in pairs
             ]
             if told:
                 parts.append(f"{label(results, model)} {listed(told)}")
