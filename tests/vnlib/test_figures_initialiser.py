@@ -87,17 +87,18 @@ def test_sentences_hold_the_numbers(results):
     assert "8.0 with something learned (LISTA, from codes, then momentum and line search), 10.0 with nothing" in said
     assert "(cold, then momentum and line search): 20 % fewer." in said
     assert "at most 1e-07" in said and "for 25 % of inputs" in said
-    free = words.against(results).splitlines()[0]
-    assert "in distribution: 8.0 learned, 10.0 without (cold" in free and ", fewer" in free
-    assert "sums of two: 11.0 learned, 10.0 without" in free and "not fewer" in free
+    _, _, known, sums, *_ = words.against(results).splitlines()
+    how = "momentum and line search"
+    assert known == f"| FREE | in distribution | 8.0 (LISTA, from codes, {how}) | 10.0 (cold, {how}) | -20 % |"
+    assert "| FREE | sums of two | 11.0 (" in sums and sums.endswith("| 10 % |")
 
 
 def test_what_is_left_out_of_distribution(results):
     # In distribution (100 - 44)/100, (20 - 12)/20, (10 - 8)/10; sums: 4, 20 and 40 % longer.
-    free = next(line for line in words.outside(results).splitlines() if "FREE" in line)
-    assert "Plain steps, LISTA, from codes: 56 %; -4 %; 56 %" in free
-    assert "Momentum, restarted, LISTA, from codes: 40 %; -20 %; 40 %" in free
-    assert "Momentum and line search, LISTA, from codes: 20 %; -40 %; 20 %" in free
+    said = words.outside(results)
+    assert "| FREE | plain steps | LISTA, from codes | 56 % | -4 % | 56 % |" in said
+    assert "| FREE | momentum, restarted | LISTA, from codes | 40 % | -20 % | 40 % |" in said
+    assert "| FREE | momentum and line search | LISTA, from codes | 20 % | -40 % | 20 % |" in said
 
 
 def test_what_a_guess_is_worth(results):

@@ -101,22 +101,16 @@ def _same_end(results: xr.Dataset) -> str:
 
 
 def outside(results: xr.Dataset) -> str:
-    """What is left of the savings out of distribution, for the start that saves most in it, as Markdown."""
-    lines = [
-        f"Sweeps saved, cost included ({'; '.join(SETS.values())}), by the start that saves most of the first:",
-        "",
-    ]
+    """Sweeps saved by set, cost included, for the start that saves most in distribution, as a Markdown table."""
+    lines = [f"| | solver | start | {' | '.join(SETS.values())} |", "|---" * 3 + "|---:" * len(SETS) + "|"]
     for model in results["model"].values.tolist():
-        parts = []
         for solver, (title, _, _) in SOLVERS.items():
             share = {kind: at_level(results, model, kind)["saved_paid"].sel(solver=solver) for kind in SETS}
             known = [n for n in learners(results, model) if np.isfinite(float(share["id"].sel(start=n)))]
             if known:
                 best = max(known, key=lambda n, share=share: float(share["id"].sel(start=n)))
-                there = "; ".join(_percent(float(share[kind].sel(start=best))) for kind in SETS)
-                parts.append(f"{title}, {STARTS[best][0]}: {there}")
-        if parts:
-            lines.append(f"- *{label(results, model)}*. {'. '.join(p[0].upper() + p[1:] for p in parts)}.")
+                there = " | ".join(_percent(float(share[kind].sel(start=best))) for kind in SETS)
+                lines.append(f"| {label(results, model)} | {title} | {STARTS[best][0]} | {there} |")
     return "\n".join(lines)
 
 
@@ -142,25 +136,18 @@ def tail(results: xr.Dataset) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if np.isfinite(share) else "–"
+    return f"{100 * share:.0f} %".replace("-0 %", "0 %") if np.isfinite(share) else "–"
 
 
 def against(results: xr.Dataset) -> str:
-    """Whether momentum, which is free, gives as much as learning does, as Markdown."""
-    lines = []
-    for model in results["model"].values.tolist():
-        if not learners(results, model):
-            continue
-        parts = []
+    """Whether momentum, which is free, gives as much as learning does, as a Markdown table."""
+    lines = ["| | inputs | something learned | nothing learned | change |", "|---|---|---|---|---:|"]
+    for model in [m for m in results["model"].values.tolist() if learners(results, m)]:
         for kind, title in SETS.items():
-            _, _, learned = cheapest(results, model, kind, learned=True)
-            name, solver, plain = cheapest(results, model, kind, learned=False)
-            kept = "fewer" if learned < plain else "not fewer"
-            parts.append(
-                f"{title}: {shown(learned, '{:.1f}')} learned, {shown(plain, '{:.1f}')} without ({STARTS[name][0]}, "
-                f"{SOLVERS[solver][0]}), {kept}"
-            )
-        lines.append(f"- *{label(results, model)}*. {'; '.join(parts)}.")
+            pairs = [cheapest(results, model, kind, learned=learned) for learned in (True, False)]
+            said = [f"{shown(n, '{:.1f}')} ({STARTS[start][0]}, {SOLVERS[solver][0]})" for start, solver, n in pairs]
+            change = pairs[0][2] / pairs[1][2] - 1 if np.isfinite([pairs[0][2], pairs[1][2]]).all() else np.nan
+            lines.append(f"| {label(results, model)} | {title} | {' | '.join(said)} | {_percent(change)} |")
     return "\n".join(lines)
 
 
