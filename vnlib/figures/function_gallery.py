@@ -133,7 +133,7 @@ def _grid(
     All in one axis, shifted: dozens of small axes take seconds to draw. A drawing that leaves its cell is cut.
     """
     wide, high = 1.08, 1.3
-    fig, ax = plt.subplots(figsize=(1.6 + 1.9 * len(cases), 0.4 + 0.66 * len(drawn)))
+    fig, ax = plt.subplots(figsize=(1.6 + 1.9 * len(cases), 0.4 + 0.72 * len(drawn)))
     time = one["time"].values
     for j, case in enumerate(cases):
         truth = truth_of(one).sel(example=case).values

@@ -106,56 +106,36 @@ def _readings(r: xr.Dataset) -> list[str]:
 
 
 def owes(shared: xr.Dataset) -> str:
-    """Who wins under which protocol, and what the Vector Network owes to inference and what to learning."""
-    lines = []
-
-    def compare(title: str, ours: np.ndarray, theirs: np.ndarray, said: str) -> None:
-        ratio = ours / theirs
-        known = ratio[np.isfinite(ratio)]
-        if len(known):
-            lines.append(
-                f"- **{title}:** {said.format(won=int((known < 1).sum()), n=len(known), median=np.median(known))}"
-            )
-
+    """Who wins under which protocol, and what the Vector Network owes to inference and what to learning: Markdown."""
     vn = [m for m in VN if has(shared, m)]
     if not vn:
         return "The Vector Networks were not asked for in this profile."
-    paper = _least(shared, vn, "paper")
-    said = "the best VN is below in {won} of {n} cells; its error is {median:.2f} times theirs in the median."
-    compare("VN in rounds against the paper's others, zero-filled", paper, _least(shared, OTHERS, "paper"), said)
+    rounds, solved = (_least(shared, vn, way) for way in ("paper", "aware"))
+    masked = _least(shared, TRAINED_WITH_MASKS, "aware")
+    pairs = [("best VN, rounds", rounds, "the paper's others, zeros where hidden", _least(shared, OTHERS, "paper"))]
     for rule, title in (("zeros", "the zero prediction"), ("hold_last", "the last value held"),
                         ("linear", "linear interpolation")):  # fmt: skip
         if has(shared, rule):
-            compare(f"VN in rounds against {title}", paper, _hidden(shared, rule, "aware"), said)
-    compare(
-        "VN in rounds against networks trained with masks", paper, _least(shared, TRAINED_WITH_MASKS, "aware"), said
-    )
-    compare(
-        "VN with the masked problem solved against the same", _least(shared, vn, "aware"),
-        _least(shared, TRAINED_WITH_MASKS, "aware"), said,
-    )  # fmt: skip
-    if has(shared, "vn_1"):
-        compare(
-            "Owed to inference", _hidden(shared, "vn_1", "aware"), _hidden(shared, "vn_1", "paper"),
-            "solving the masked problem gives VN-1L a lower error than its rounds in {won} of {n} cells, "
-            "{median:.2f} times "
-            "in the median.",
-        )  # fmt: skip
-        for m in (m for m in UNLEARNED if has(shared, m)):
-            for way, words in (("paper", "in rounds"), ("aware", "with the masked problem solved")):
-                compare(
-                    f"Owed to learning, against {label(shared, m)}, {words}", _hidden(shared, "vn_1", way),
-                    _hidden(shared, m, way),
-                    "VN-1L is below in {won} of {n} cells; its error is {median:.2f} times in the median.",
-                )  # fmt: skip
+            pairs.append(("best VN, rounds", rounds, title, _hidden(shared, rule, "aware")))
+    pairs.append(("best VN, rounds", rounds, "networks trained with masks", masked))
+    pairs.append(("best VN, solved", solved, "networks trained with masks", masked))
     for m in ("exemplars", "nearest", "gaussian"):
         if has(shared, m):
-            compare(
-                f"Against {label(shared, m)}, all mask-aware",
-                _least(shared, vn, "aware"),
-                _hidden(shared, m, "aware"),
-                said,
-            )
+            pairs.append(("best VN, solved", solved, f"{label(shared, m)}, mask-aware", _hidden(shared, m, "aware")))
+    if has(shared, "vn_1"):
+        own = {way: _hidden(shared, "vn_1", way) for way in ("paper", "aware")}
+        pairs.append(("VN-1L, solved: owed to inference", own["aware"], "VN-1L, rounds", own["paper"]))
+        for m in (m for m in UNLEARNED if has(shared, m)):
+            for way, how in (("paper", "rounds"), ("aware", "solved")):
+                theirs = _hidden(shared, m, way)
+                pairs.append((f"VN-1L, {how}: owed to learning", own[way], f"{label(shared, m)}, {how}", theirs))
+    lines = ["| ours | against | cells in which ours is lower | our error over theirs, median |", "|---|---|---:|---:|"]
+    for ours, mine, against, theirs in pairs:
+        ratio = mine / theirs
+        known = ratio[np.isfinite(ratio)]
+        if len(known):
+            won = f"{int((known < 1).sum())} of {len(known)}"
+            lines.append(f"| {ours} | {against} | {won} | {np.median(known):.2f} |")
     return "\n".join(lines)
 
 
@@ -271,19 +251,16 @@ def sparsity(r: xr.Dataset) -> str:
 
 
 def strict(r: xr.Dataset) -> str:
-    """What reading the completed signal strictly from the top changes, as Markdown."""
+    """What reading the completed signal strictly from the top changes, as a Markdown table."""
     lines = []
-    for m in names(r):
-        if int(r["depth"].sel(model=m)) == 1:
-            continue
+    for m in (m for m in names(r) if int(r["depth"].sel(model=m)) > 1):
         cells = r["hidden"].sel(model=m, set=list(SETS), solver="limit").mean("seed")
         ratio = cells.sel(reading="top") / cells.sel(reading="first")
-        lines.append(
-            f"- {label(r, m)}: read from the top, the masked error at the limit is {float(ratio.median()):.2f} times "
-            "that "
-            f"of the first code in the median over cells, {float(ratio.max()):.2f} at most."
-        )
-    return "\n".join(lines) or "No deep network was asked for in this profile."
+        lines.append(f"| {label(r, m)} | {float(ratio.median()):.2f} | {float(ratio.max()):.2f} |")
+    if not lines:
+        return "No deep network was asked for in this profile."
+    head = "| masked error at the limit, top code over first code | median over cells | most |"
+    return "\n".join([head, "|---|---:|---:|", *lines])
 
 
 def zero_line(shared: xr.Dataset) -> str:
