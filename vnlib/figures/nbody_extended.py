@@ -120,7 +120,7 @@ def feedback(results: xr.Dataset) -> plt.Figure:
             ax.axhline(1, color="0.2", ls=":", lw=1.2)
             ax.axvline(len(betas) - 0.35, color="0.8", lw=0.7)
             ax.set_yscale("log")
-            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=9))
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5), numticks=12))
             ax.yaxis.set_major_formatter("{x:g}")
             ax.yaxis.set_minor_formatter(NullFormatter())
             ax.grid(axis="y", color="0.93", lw=0.6)
