@@ -35,11 +35,16 @@ def _of_tasks(results: xr.Dataset) -> list[str]:
             grown = ratio.sel(model=name, stream="sequence")
             if not bool(grown.notnull().any()):
                 continue
+            factor = float(grown.median())
             alone, mixed = (float(errors.sel(model=name, stream=stream)) for stream in ("sequence", "joint"))
             shared = float(turns["shared_units"].sel(model=name).mean(("task", "other")).median())
             units = turns["fact_units"].sel(model=name).median("seed").sel(after=slice(1, None)).dropna("after").values
             counts = f"{units[0]:.0f} to {units[-1]:.0f}" if units[0] != units[-1] else f"{units[0]:.0f}"
-            cells = (f"{float(grown.median()):.3g}", f"{alone:.3g}", f"{mixed:.3g}" if np.isfinite(mixed) else "")
+            cells = (
+                f"{factor:,.0f}" if factor >= 1000 else f"{factor:.3g}",
+                f"{alone:.3g}",
+                f"{mixed:.3g}" if np.isfinite(mixed) else "",
+            )
             rows.append(f"| {label(results, name)} | {' | '.join(cells)} | {shared:.2f} | {counts} |")
         if rows:
             head = (f"**{title}**, in turn", "error grows by (×)", "error at the end", "all mixed", "updates share",
