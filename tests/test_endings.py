@@ -13,6 +13,7 @@ from vnlib import chapter, claims, paths
 SECTION = re.compile(r"^## What held, and what did not$(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"\b((?:VN|FR)-\w+) \*([a-z ]+)\*")
 PARTS = (("**Under the paper's protocol**", "verdict"), ("**With fair controls**", "verdict_fair"))
+BOTH = re.compile(r"\b((?:VN|FR)-[\w-]+) \*([a-z ]+)\*, with fair controls \*([a-z ]+)\*")
 LEDGER = paths.RESULTS / "paper" / "ledger.json"
 
 
@@ -23,8 +24,9 @@ def ending(name: str) -> str | None:
     return found and found[1]
 
 
-# Those that go protocol by protocol; others go claim by claim.
+# Some go protocol by protocol, some claim by claim.
 ENDINGS = {name: text for name in chapter.names() if (text := ending(name)) and PARTS[0][0] in text}
+BY_CLAIM = {name: text for name in chapter.names() if (text := ending(name)) and BOTH.search(" ".join(text.split()))}
 
 
 @pytest.mark.skipif(not LEDGER.exists(), reason="no shipped ledger")
@@ -37,8 +39,18 @@ def test_an_ending_names_the_verdicts_of_the_ledger(name, start, key):
     assert dict(NAMED.findall(" ".join(said.split()))) == asked
 
 
+@pytest.mark.skipif(not LEDGER.exists(), reason="no shipped ledger")
+@pytest.mark.parametrize("name", sorted(BY_CLAIM))
+def test_an_ending_by_claim_names_both_verdicts_of_the_ledger(name):
+    said = {one: verdicts for one, *verdicts in BOTH.findall(" ".join(BY_CLAIM[name].split()))}
+    rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))}
+    assert said == {one: [rows[one][key] for _, key in PARTS] for one in chapter.spec(name).sidecar["claims"]}
+
+
 def test_a_verdict_is_found_in_a_sentence():
     assert ENDINGS and NAMED.findall("(VN-F4b *not reproduced*, FR-A *partly*)") == [
         ("VN-F4b", claims.NOT),
         ("FR-A", claims.PARTLY),
     ]
+    one = ("VN-F-ent", claims.NOT, claims.PARTLY)
+    assert BY_CLAIM and BOTH.findall("({} *{}*, with fair controls *{}*)".format(*one)) == [one]
