@@ -14,7 +14,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install book reproduce chapter test mutate lint accessible robust linkcheck clean
+.PHONY: help install book reproduce chapter test coverage mutate lint accessible robust linkcheck clean
 
 # The scripts in an environment carry its path, so a checkout that was moved (or never set up) gets a new one;
 # otherwise the environment is brought up to date in place.
@@ -53,12 +53,18 @@ chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fas
 	fi
 	$(BIN)/vnbook run $(NAME) -p profile $(PROFILE)
 
-# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures. Bytecode is
-# kept, whatever the environment says: the tests start more than fifty processes that import the library.
-test: $(STAMP) ## run the tests and every chapter in smoke, with branch coverage
+# Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures. Bytecode is kept:
+# each of the many processes that tests start would compile the library anew.
+PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 \
+	-n 2 --dist loadscope
+SHOWN  = --cov --cov-report=term-missing:skip-covered
+
+test: $(STAMP) ## run the tests and every chapter in smoke
+	$(PYTEST) tests chapters
+
+coverage: $(STAMP) ## the same, with branch coverage, which takes half as long again
 	@mkdir -p .cache
-	PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 -n 2 --dist loadscope \
-	  --cov --cov-report=term-missing:skip-covered tests chapters
+	$(PYTEST) $(SHOWN) tests chapters
 
 mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
 	$(BIN)/python tests/mutation.py
@@ -72,7 +78,7 @@ lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
 accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run after book or reproduce)
 	$(BIN)/python tests/accessibility.py
 
-robust: $(STAMP) ## kill runs, garble parameters and files, cut the network: nothing may break (an hour)
+robust: $(STAMP) ## kill runs, garble parameters and files, cut the network: nothing may break (half an hour)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/robustness.py
 
 linkcheck: $(STAMP) ## check the links of the built book (needs a network; run after book or reproduce)

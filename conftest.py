@@ -10,7 +10,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,15 +32,6 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("book")
 
 
-@contextmanager
-def unmeasured() -> Iterator[None]:
-    """Processes that begin here are not in the coverage: it is to say what tests look at, not what chapters pass by."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"):
-            patch.delenv(name, raising=False)
-        yield
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Hand nbmake a copy of the chapter with parameters in it; the test keeps the name of the chapter itself."""
@@ -49,7 +39,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return (yield)
     source = item.filename
     # The copy lies outside the project: a chapter must not depend on the folder it runs in.
-    with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder, unmeasured():
+    with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
         item.filename = str(Path(folder) / item.path.name)
         given = {"profile": "smoke", "results_dir": folder}
         papermill.execute_notebook(source, item.filename, given, prepare_only=True, progress_bar=False)
