@@ -9,6 +9,8 @@ document.addEventListener("DOMContentLoaded", () => {
     list.setAttribute("role", "list");
     list.querySelectorAll(":scope > dd").forEach((item) => item.setAttribute("role", "listitem"));
   }
+  // Entries of a bibliography are items of its list; their own role is no longer one that a list may hold.
+  for (const entry of document.querySelectorAll(".citation-list > .citation")) entry.setAttribute("role", "listitem");
   const wide = ".cell_output .text_html, .pst-scrollable-table-container, .bd-content pre, mjx-container[display]";
   const reach = () => {
     for (const box of document.querySelectorAll(wide)) {
