@@ -7,15 +7,14 @@ import json
 import math
 import os
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import h5py
+import h5netcdf
 import numpy as np
 import pandas as pd
 import xarray as xr
-from h5netcdf.attrs import Attributes
 
 FORMAT = "vnbook-results-1"
 """Value of the attribute `format` that marks our files."""
@@ -69,7 +68,8 @@ def read(path: Path) -> xr.Dataset:
     path = Path(path)
     try:
         _check_seal(path)
-        ds = tidy(_load(path))
+        _check_size(path)
+        ds = tidy(xr.load_dataset(path, engine="h5netcdf"))
     except FileNotFoundError as exc:
         raise StoreError(f"{path} does not exist; compute it first, or check the results folder") from exc
     except Exception as exc:  # a damaged file surfaces as nearly any error of the HDF5 library
@@ -93,41 +93,10 @@ def _check_seal(path: Path) -> None:
         raise ValueError("its checksum is not that of its content")
 
 
-def _load(path: Path) -> xr.Dataset:
-    """All that a file holds, as `xarray.load_dataset` has it, in a fraction of the time: h5netcdf looks every dimension
-    of every variable up anew, which takes longer than to read them. Raises ValueError for what is no NetCDF."""
-    with h5py.File(path, "r") as file:
-        found = {name: v for name, v in file.items() if isinstance(v, h5py.Dataset) and not _only_a_dimension(v)}
-        _check_size(found.values(), path)
-        variables = {name: _variable(name, v, file) for name, v in found.items()}
-        attrs = dict(Attributes(file.attrs, None, h5py))
-        variables, attrs, coords = xr.conventions.decode_cf_variables(variables, attrs)
-        return xr.Dataset(variables, attrs=attrs).set_coords(coords & variables.keys()).load()
-
-
-def _only_a_dimension(stored: h5py.Dataset) -> bool:
-    name = stored.attrs.get("NAME", b"")
-    name = name.encode() if isinstance(name, str) else bytes(name)
-    return name.startswith(b"This is a netCDF dimension but not a netCDF variable")
-
-
-def _variable(name: str, stored: h5py.Dataset, file: h5py.File) -> xr.Variable:
-    if "DIMENSION_LIST" in stored.attrs:
-        dims = [
-            h5py.h5r.get_name(refs[0], file.id).decode().removeprefix("/") for refs in stored.attrs["DIMENSION_LIST"]
-        ]
-    elif stored.ndim > 1 or (stored.ndim == 1 and not stored.is_scale):
-        raise ValueError(f"{name!r} has no dimensions")
-    else:  # a number, or the values of a dimension
-        dims = [name] * stored.ndim
-    text = h5py.check_string_dtype(stored.dtype)
-    values = np.asarray(stored.asstr()[...], dtype=object) if text else stored[...]
-    return xr.Variable(dims, values, dict(Attributes(stored.attrs, None, h5py)), {"dtype": str} if text else None)
-
-
-def _check_size(variables: Iterable[h5py.Dataset], path: Path) -> None:
+def _check_size(path: Path) -> None:
     """Raise ValueError if a file cannot hold what it says, so that no memory is taken for a damaged header."""
-    claimed = sum(math.prod(v.shape) * (v.dtype.itemsize or 8) for v in variables)
+    with h5netcdf.File(path, "r") as file:
+        claimed = sum(math.prod(v.shape) * (np.dtype(v.dtype).itemsize or 8) for v in file.variables.values())
     size = path.stat().st_size
     if claimed > MOST_PER_BYTE * size:
         raise ValueError(f"it claims to hold {claimed} bytes in a file of {size}")

@@ -4,12 +4,11 @@ import json
 import os
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import netcdf, store
+from vnlib import store
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
@@ -55,32 +54,6 @@ def test_write_and_read_keep_values_and_make_attributes_plain(tmp_path):
     assert xr.open_dataset(path, engine="h5netcdf")["x"].encoding["zlib"]
     store.write(back, path)  # a second time, with the encodings of the first
     xr.testing.assert_identical(back, store.read(path))
-
-
-def test_what_is_read_is_what_xarray_loads(tmp_path):
-    path = tmp_path / "a.nc"
-    ds = xr.Dataset(
-        {
-            "x": (("i", "j"), np.array([[1.0, np.nan, 3.0], [4.0, 5.0, 6.0]], np.float32), {"units": "s"}),
-            "large": ("many", np.arange(9000)), "flag": ("i", [True, False]), "none": ("no", np.zeros(0)),
-            "n": ((), 3), "text": ((), "é"), "texts": (("j", "i"), [["a", "bc"], ["", "d"], ["e", "f"]]),
-        },
-        {"i": [3, 5], "j": ["p", "", "rs"], "label": ("i", ["u", "v"]), "here": 2.0},
-        {"title": "t", "count": 7, "list": [1.5, 2.5]},
-    )  # fmt: skip
-    store.write(ds, path)
-    found, wanted = store.read(path), netcdf.tidy(xr.load_dataset(path, engine="h5netcdf"))
-    xr.testing.assert_identical(found, wanted)
-    assert {n: v.dtype for n, v in found.variables.items()} == {n: v.dtype for n, v in wanted.variables.items()}
-    assert list(found.data_vars) == list(wanted.data_vars) and list(found.attrs) == list(wanted.attrs)
-    xr.testing.assert_equal(found, ds)
-
-
-def test_data_without_dimensions_are_refused(tmp_path):
-    with h5py.File(tmp_path / "a.nc", "w") as file:
-        file["x"] = np.zeros(3)
-    with pytest.raises(store.StoreError, match=r"a\.nc cannot be read.*'x' has no dimensions"):
-        store.read(tmp_path / "a.nc")
 
 
 @pytest.mark.parametrize(
