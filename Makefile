@@ -56,15 +56,14 @@ chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fas
 # Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures. Bytecode is kept:
 # each of the many processes that tests start would compile the library anew.
 PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nbmake --nbmake-timeout=300 \
-	-n 2 --dist loadscope
-SHOWN  = --cov --cov-report=term-missing:skip-covered
+  -n 2 --dist loadscope
 
 test: $(STAMP) ## run the tests and every chapter in smoke
 	$(PYTEST) tests chapters
 
 coverage: $(STAMP) ## the same, with branch coverage, which takes half as long again
 	@mkdir -p .cache
-	$(PYTEST) $(SHOWN) tests chapters
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered tests chapters
 
 mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
 	$(BIN)/python tests/mutation.py
