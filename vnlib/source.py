@@ -2,7 +2,8 @@
 
 An edit dates results only where it could change them. So comments, docstrings and layout do not count, nor do modules
 that draw, judge or store, nor what a notebook does after its last grid of runs: that is drawn anew for every page.
-A module called `guards` only refuses bad input: neither it nor the statements that call it count.
+A module called `guards` only refuses bad input: neither it nor the statements that call it count. Nor does it count
+where a module lies: in the place of an import stands the hash of what is imported.
 """
 
 from __future__ import annotations
@@ -15,14 +16,31 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from vnlib import paths
 
-PACKAGES = ("vnlib", "data_gen", "benchmarks")
+PACKAGES = ("vnlib", "data_gen", "benchmarks", "chapters")
 _PRESENT = {"figures", "claims", "panels", "pages", "weight", "home", "book", "parameters", "chapter", "cli"}
 _DRIVE = {"paths", "provenance", "source", "store", "runfiles", "runs", "netcdf"}
-# A registry names its modules by strings: "vnlib.a.b", "vnlib.a.b:Class", or f"vnlib.a.{name}", which means all of a.
-_REGISTERED = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)*\.?)(?::\w+)?")
+LONGEST_CHAIN = 32
+"""How many imports one behind the other are followed, which is far more than there are."""
+# A module can be named by a text, "vnlib.a.b" or "vnlib.a.b:Class", as for `python -m`.
+_NAMED = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+)(:\w+)?")
+
+
+class Reference(NamedTuple):
+    """What a source calls something of ours, and what that is: "vnlib.fit" or, as it may be, "vnlib.fit.FitConfig"."""
+
+    bound: str
+    target: str
+
+
+class Source(NamedTuple):
+    """A source without its imports of ours and texts that name modules, and what these refer to."""
+
+    text: str
+    references: tuple[Reference, ...]
 
 
 def source_hash(chapter: str | None = None) -> str:
@@ -42,14 +60,26 @@ def _hash_once(notebook: Path | None) -> str:
 
 def hash_of(notebook: Path | None, root: Path) -> str:
     """`source_hash` of a notebook with the packages below `root`."""
-    code = computing(notebook) if notebook else ast.Module([], [])
-    names = _imported(code) if notebook else {f"{package}." for package in PACKAGES}
-    texts = {"notebook": canonical(code)} | {name: _read(file)[1] for name, file in closure(names, root).items()}
-    return hashlib.sha256("\0".join(f"{name}\0{texts[name]}" for name in sorted(texts)).encode()).hexdigest()[:12]
+    start = _source(computing(notebook)) if notebook else Source("", _everything(root))
+    found = closure(start.references, root)
+    sources = {"": start} | {name: _read(file) for name, file in found.items()}
+    aims = {
+        name: sorted((ref.bound, *aim) for ref in source.references if (aim := _resolved(ref.target, found)))
+        for name, source in sources.items()
+    }
+    # Round by round, a module's digest takes in those of what it imports, from one step further away each time.
+    # Circles do no harm.
+    digests = dict.fromkeys(sources, "")
+    for _ in range(LONGEST_CHAIN):
+        digests = {
+            name: _digest(source.text, *sorted(f"{b} {digests[m]} {rest}" for b, m, rest in aims[name]))
+            for name, source in sources.items()
+        }
+    return digests[""][:12]
 
 
 def computing(notebook: Path) -> ast.Module:
-    """The statements of a notebook down to the last that fills a grid, without its parameters and drawing imports."""
+    """The statements of a notebook down to the last that fills a grid, without its parameters."""
     statements = []
     for text in code_cells(notebook):
         with suppress(SyntaxError):  # such a cell cannot have computed anything
@@ -60,7 +90,7 @@ def computing(notebook: Path) -> ast.Module:
         if fillers & {getattr(node, "attr", getattr(node, "id", None)) for node in nodes}:
             end = index
             fillers |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    return ast.Module([one for one in statements[:end] if not _imports_to_draw(one)], [])
+    return ast.Module(statements[:end], [])
 
 
 def code_cells(notebook: Path) -> Iterator[str]:
@@ -72,62 +102,84 @@ def code_cells(notebook: Path) -> Iterator[str]:
             yield TransformerManager().transform_cell("".join(cell["source"]))
 
 
-def closure(names: Collection[str], root: Path) -> dict[str, Path]:
-    """The modules of ours behind `names`, with their packages and all that they import; none that only presents.
+def closure(references: Collection[Reference], root: Path) -> dict[str, Path]:
+    """The modules of ours behind references and behind all that these import, none that only presents.
 
-    "vnlib.fit" is a module, "vnlib.fit.fit" something in it, "vnlib.models." every module of a package.
+    A package counts where something of its own is imported, not where a module in it is.
     """
     found: dict[str, Path] = {}
-    queue = set(names)
-    while queue:
-        name = queue.pop()
-        if name.endswith("."):
-            files = (root / name.replace(".", "/")).glob("*")
-            queue |= {f"{name}{file.stem}{'.' * file.is_dir()}" for file in files if not file.name.startswith("__")}
-        parts = name.rstrip(".").split(".")
-        for module in (".".join(parts[:depth]) for depth in range(1, len(parts) + 1)):
-            file = _file(module, root)
-            if file and module not in found and not _presents(module):
-                found[module] = file
-                queue |= _read(file)[0]
+    fresh = {ref.target for ref in references}
+    while fresh := {m for target in fresh if (m := _module(target, root)) and m not in found and not _presents(m)}:
+        found |= {module: _file(module, root) for module in fresh}
+        fresh = {ref.target for module in fresh for ref in _read(found[module]).references}
     return found
 
 
 def canonical(node: object) -> str:
-    """A syntax tree as text, without positions, bare strings and empty fields, of which newer Pythons have more."""
+    """A syntax tree as text, without positions, bare strings, imports of ours, and empty fields, of which newer
+    Pythons have more; a text that names a module stands as the numeral sign."""
+    if isinstance(node, ast.Constant) and _named(node):
+        return "#"
     if isinstance(node, ast.AST):
         fields = {name: value for name, value in ast.iter_fields(node) if value is not None and value != []}
         return f"{type(node).__name__}({', '.join(f'{name}={canonical(value)}' for name, value in fields.items())})"
     if isinstance(node, list):
-        return f"[{', '.join(canonical(one) for one in node if not (_is_bare_string(one) or _guards(one)))}]"
+        return f"[{', '.join(canonical(one) for one in node if not _passed_over(one))}]"
     return ascii(node)
 
 
-def _read(file: Path) -> tuple[frozenset[str], str]:
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _read(file: Path) -> Source:
     return _parsed(file.read_text(encoding="utf-8"))
 
 
 @cache
-def _parsed(text: str) -> tuple[frozenset[str], str]:
-    """What a source imports, and its canonical text: chapters share most modules."""
+def _parsed(text: str) -> Source:
+    """A source once for all chapters, which share most of them."""
     try:
-        tree = ast.parse(text)
+        return _source(ast.parse(text))
     except SyntaxError:  # in the middle of an edit; nothing here ever raises
-        return frozenset(), ascii(text)
-    return frozenset(_imported(tree)), canonical(tree)
+        return Source(ascii(text), ())
 
 
-def _imported(tree: ast.AST) -> set[str]:
-    """Dotted names that a source imports, wherever in it; of `from a import b` it is a.b, module or not."""
-    names: set[str] = set()
+def _source(tree: ast.AST) -> Source:
+    references, named = set(), []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            names |= {named[1]} if (named := _REGISTERED.fullmatch(node.value)) else set()
-    return names
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            references |= {Reference(*pair) for pair in _imported(node)}
+        elif isinstance(node, ast.Constant) and (name := _named(node)):
+            named.append(Reference(f"#{len(named)}{name[2] or ''}", name[1]))
+    return Source(canonical(tree), (*references, *named))
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
+    """The names that an import binds, and what to: of `from a import b` it is a.b, module or not."""
+    start = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+    return [(alias.asname or alias.name, f"{start}{alias.name}") for alias in node.names]
+
+
+def _named(node: ast.Constant) -> re.Match | None:
+    return _NAMED.fullmatch(node.value) if isinstance(node.value, str) else None
+
+
+def _everything(root: Path) -> tuple[Reference, ...]:
+    files = [file for package in PACKAGES for file in (root / package).rglob("*.py")]
+    names = (".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for file in files)
+    return tuple(Reference("", name) for name in names)
+
+
+def _module(target: str, root: Path) -> str | None:
+    """The module of ours that a target is, or is something of."""
+    return next((name for name in (target, target.rpartition(".")[0]) if _file(name, root)), None)
+
+
+def _resolved(target: str, found: Collection[str]) -> tuple[str, str] | None:
+    """The module of a target, and what of the module; None for what is not ours or only presents."""
+    head, _, last = target.rpartition(".")
+    return (target, "") if target in found else (head, last) if head in found else None
 
 
 def _file(module: str, root: Path) -> Path | None:
@@ -138,21 +190,14 @@ def _file(module: str, root: Path) -> Path | None:
 
 def _presents(module: str) -> bool:
     package, _, rest = module.partition(".")
-    mere = package == "vnlib" and rest.split(".")[0] in _PRESENT | _DRIVE
-    return mere or package == "IPython" or rest == "guards"
+    return (package == "vnlib" and rest.split(".")[0] in _PRESENT | _DRIVE) or rest == "guards"
 
 
-def _imports_to_draw(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Import | ast.ImportFrom) and all(map(_presents, _imported(statement)))
-
-
-def _is_bare_string(node: object) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def _guards(node: object) -> bool:
-    """Whether a statement only imports `guards`, or only calls a function of it."""
+def _passed_over(node: object) -> bool:
+    """Whether a statement is a bare string, imports something of ours or to show it, or only calls `guards`."""
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return all(name.partition(".")[2] == "guards" for name in _imported(node))
-    called = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
-    return isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "guards"
+        return all(target.split(".")[0] in (*PACKAGES, "IPython") for _, target in _imported(node))
+    value = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return isinstance(value.func.value, ast.Name) and value.func.value.id == "guards"
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
