@@ -72,7 +72,7 @@ lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
-	$(BIN)/nbstripout --keep-id --verify chapters/*.ipynb
+	$(BIN)/nbstripout --keep-id --verify chapters/*/*.ipynb
 
 accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run after book or reproduce)
 	$(BIN)/python tests/accessibility.py

@@ -18,7 +18,7 @@ from vnlib import chapter, checks, parameters, paths
 DEFAULTS = {
     "profile": "paper",  # smoke, fast or paper
     "results_dir": "results/cluster",  # holds <profile>/<chapter>.nc; all nodes must see it
-    "chapters": chapter.names(),  # a list, or "a,b"; those that they need are added
+    "chapters": paths.chapters(),  # a list, or "a,b"; those that they need are added
     "device": "auto",  # auto, cpu, cuda or cuda:N
     "seeds_per_slice": 1,  # more make fewer and longer jobs
 }
@@ -35,7 +35,7 @@ def settings(given):
     wanted = known["chapters"]
     wanted = wanted if isinstance(wanted, list) else [part.strip() for part in str(wanted).split(",")]
     for name in wanted or [""]:
-        checks.choice("each of chapters", name, chapter.names())
+        checks.choice("each of chapters", name, paths.chapters())
     chapter.spec(wanted[0]).check({name: known[name] for name in ("profile", "results_dir", "device")})
     return known | {"chapters": wanted, "results_dir": str(Path(known["results_dir"]).expanduser().absolute())}
 
@@ -74,7 +74,7 @@ def page(name):
 
 def source(wildcards):
     """What is run again when it changes, though runs whose settings are the same stay."""
-    return [paths.CHAPTERS / f"{wildcards.chapter}{end}" for end in (".ipynb", ".toml")]
+    return [paths.notebook(wildcards.chapter), paths.sidecar(wildcards.chapter)]
 
 
 def marks(wildcards):
@@ -93,9 +93,9 @@ def first(wildcards):
 
 
 def whole(wildcards):
-    if missing := set(chapter.names()) - set(CONFIG["chapters"]):
+    if missing := set(paths.chapters()) - set(CONFIG["chapters"]):
         raise ValueError(f"the book needs all chapters, and {', '.join(sorted(missing))} is left out")
-    return [page(name) for name in chapter.names()]
+    return [page(name) for name in paths.chapters()]
 
 
 def command(name, given, *flags):
@@ -110,7 +110,7 @@ EXECUTED = f"{CONFIG['results_dir']}/executed/{CONFIG['profile']}"
 
 
 wildcard_constraints:
-    chapter="|".join(chapter.names()),
+    chapter="|".join(paths.chapters()),
     slice="[^/]+",
 
 

@@ -35,7 +35,7 @@ hypothesis.settings.load_profile("book")
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Hand nbmake a copy of the chapter with parameters in it; the test keeps the name of the chapter itself."""
-    if not (isinstance(item, NotebookItem) and item.path.parent == paths.CHAPTERS):
+    if not (isinstance(item, NotebookItem) and item.path.is_relative_to(paths.CHAPTERS)):
         return (yield)
     source = item.filename
     # The copy lies outside the project: a chapter must not depend on the folder it runs in.
@@ -114,14 +114,14 @@ TINY_CELLS = (
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one chapter, `tiny`, whose runs take no time; the command and its kernels work there."""
     root = tmp_path / "project"
-    (root / "chapters").mkdir(parents=True)
-    (root / "chapters" / "tiny.toml").write_text(TINY, encoding="utf-8")
+    (root / "chapters" / "tiny").mkdir(parents=True)
+    (root / "chapters" / "tiny" / "tiny.toml").write_text(TINY, encoding="utf-8")
     (root / "_config.yml").write_text(CONFIG, encoding="utf-8")
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
     notebook.metadata["language_info"] = {"name": "python"}
     notebook.cells = [nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in TINY_CELLS]
     notebook.cells[0].metadata.tags.append("parameters")
-    nbformat.write(notebook, root / "chapters" / "tiny.ipynb")
+    nbformat.write(notebook, root / "chapters" / "tiny" / "tiny.ipynb")
     monkeypatch.setenv("VNBOOK_ROOT", str(root))
     for name, folder in {"ROOT": "", "CHAPTERS": "chapters", "BOOK": "book", "RESULTS": "results"}.items():
         monkeypatch.setattr(paths, name, root / folder)

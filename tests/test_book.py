@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 from PIL import Image
 
-from vnlib import book, chapter, claims, pages, provenance, source, store
+from vnlib import book, chapter, claims, pages, paths, provenance, source, store
 from vnlib.parameters import PROFILES
 
 PICTURE = io.BytesIO()
@@ -142,7 +142,7 @@ def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
     executed = project / "results" / "executed" / "smoke" / "tiny.ipynb"
     assert f"current; its source is now {provenance.source_hash('tiny')}" in executed.read_text(encoding="utf-8")
 
-    notebook = project / "chapters" / "tiny.ipynb"
+    notebook = project / "chapters" / "tiny" / "tiny.ipynb"
     text = notebook.read_text(encoding="utf-8")
     notebook.write_text(text.replace("import xarray as xr", "import xarray as xr  # labelled arrays"), encoding="utf-8")
     source._hash_once.cache_clear()  # as in a new process
@@ -155,10 +155,11 @@ def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
 @pytest.fixture
 def reader(project) -> Path:
     """A second chapter, `alpha`, that needs the results of `tiny`; returns the project."""
-    (project / "chapters" / "alpha.toml").write_text(
+    (project / "chapters" / "alpha").mkdir()
+    (project / "chapters" / "alpha" / "alpha.toml").write_text(
         'title = "Reads another"\nclaims = []\nneeds = ["tiny"]\n[profiles]\nsmoke = {}\nfast = {}\npaper = {}\n'
     )
-    notebook = nbformat.read(project / "chapters" / "tiny.ipynb", as_version=4)
+    notebook = nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4)
     notebook.cells[
         0
     ].source = 'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n'
@@ -167,7 +168,7 @@ def reader(project) -> Path:
         'print("sum", float(chapter.results_of("tiny")["y"].sum()))\n'
     )
     notebook.cells = notebook.cells[:2]
-    nbformat.write(notebook, project / "chapters" / "alpha.ipynb")
+    nbformat.write(notebook, project / "chapters" / "alpha" / "alpha.ipynb")
     return project
 
 
@@ -187,7 +188,7 @@ def test_only_a_chapter_that_is_needed_can_be_read(reader):
 
 
 def test_a_build_runs_what_others_need_first(reader, calls):
-    assert chapter.names() == ["alpha", "tiny"]
+    assert paths.chapters() == ["alpha", "tiny"]
     book.build("fast", reader / "mine", progress=False)
     assert [call[0] for call in calls[:-1]] == ["tiny", "alpha"]
 
@@ -357,7 +358,7 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
     results = project / "mine"
     html = book.build("fast", results, jobs=3, progress=False)
     assert html == project / "book" / "_build" / "html"
-    assert [call[0] for call in calls[:-1]] == chapter.names() and calls[-1] == "html"
+    assert [call[0] for call in calls[:-1]] == paths.chapters() and calls[-1] == "html"
     assert calls[0][1] == {"profile": "fast", "results_dir": str(results)}
     assert calls[0][2]["progress"] is False
     assert not list((project / "book").rglob("stale.txt"))

@@ -26,7 +26,7 @@ from vnlib.baselines import registry
 from vnlib.models.decoders import build_vn
 from vnlib.parameters import PROFILES
 
-NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*.ipynb"))
+NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*/*.ipynb"))
 # A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its end.
 MODELS = ["factorised", "vn_axes_1", "cnn2"]
 MAX_LINES = 60
@@ -36,7 +36,7 @@ every_profile = pytest.mark.parametrize("profile", PROFILES)
 
 
 def read(name: str) -> nbformat.NotebookNode:
-    notebook = nbformat.read(paths.CHAPTERS / f"{name}.ipynb", as_version=4)
+    notebook = nbformat.read(paths.notebook(name), as_version=4)
     nbformat.validate(notebook)
     return notebook
 
@@ -54,8 +54,8 @@ def figure(cell: nbformat.NotebookNode) -> dict:
 
 def test_there_are_chapters_and_all_have_a_sidecar():
     assert NAMES
-    assert {path.stem for path in paths.CHAPTERS.glob("*.toml")} == set(NAMES)
-    assert chapter.names() == NAMES
+    assert {path.stem for path in paths.CHAPTERS.glob("*/*.toml")} == set(NAMES)
+    assert paths.chapters() == NAMES
 
 
 @every_chapter
@@ -250,7 +250,7 @@ def arguments(results_dir: Path, *, flag: str = "-p") -> list[str]:
 def by_papermill(tmp_path_factory) -> Path:
     """Plain papermill from a folder that has nothing to do with the project, with a relative results folder."""
     folder = tmp_path_factory.mktemp("elsewhere")
-    command = [sys.executable, "-m", "papermill", str(paths.CHAPTERS / "fig2_spatial.ipynb"), "out.ipynb"]
+    command = [sys.executable, "-m", "papermill", str(paths.notebook("fig2_spatial")), "out.ipynb"]
     command += [*arguments(Path("mine")), "--no-progress-bar"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -320,7 +320,7 @@ def test_a_misspelled_parameter_fails_under_plain_papermill(tmp_path, monkeypatc
     """Papermill injects any name; the chapter must not go on with its defaults."""
     monkeypatch.chdir(tmp_path)
     given = {"prfile": "fast", "results_dir": str(tmp_path)}
-    source = str(paths.CHAPTERS / "fig2_spatial.ipynb")
+    source = str(paths.notebook("fig2_spatial"))
     papermill.execute_notebook(source, "out.ipynb", given, prepare_only=True, progress_bar=False)
     cells = [cell.source for cell in nbformat.read("out.ipynb", as_version=4).cells if cell.cell_type == "code"]
     assert "prfile" in cells[1], "injected"

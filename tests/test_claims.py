@@ -304,8 +304,8 @@ def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_chapter_and_figure_of_a_claim_exist(claim):
     one = CLAIMS[claim]
-    assert one.id == claim and one.chapter in chapter.names()
-    cells = nbformat.read(paths.CHAPTERS / f"{one.chapter}.ipynb", as_version=4).cells
+    assert one.id == claim and one.chapter in paths.chapters()
+    cells = nbformat.read(paths.notebook(one.chapter), as_version=4).cells
     assert one.figure in {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells}
     assert claim in "".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
@@ -319,7 +319,7 @@ def test_statement_and_rule_are_sentences(claim):
 
 
 def test_sidecars_and_ledger_name_the_same_claims():
-    listed = {(claim, name) for name in chapter.names() for claim in chapter.spec(name).sidecar["claims"]}
+    listed = {(claim, name) for name in paths.chapters() for claim in chapter.spec(name).sidecar["claims"]}
     assert listed == {(one.id, one.chapter) for one in CLAIMS.values()}
 
 

@@ -11,7 +11,7 @@ import xarray as xr
 from vnlib import claims, paths
 from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
 
-SIDECAR = tomllib.loads((paths.CHAPTERS / "F_spatial.toml").read_text(encoding="utf-8"))
+SIDECAR = tomllib.loads((paths.sidecar("F_spatial")).read_text(encoding="utf-8"))
 MODELS = list(SIDECAR["models"])
 IDS = [one.id for one in CLAIMS.values() if one.chapter == "F_spatial"]
 SEEDS, BLANK = 3, 1e-2

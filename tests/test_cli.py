@@ -42,7 +42,7 @@ def results(tmp_path):
 def test_list_shows_every_chapter_with_its_parameters(vnbook):
     said = vnbook("list")
     assert said.code == 0 and not said.err
-    for name in chapter.names():
+    for name in paths.chapters():
         one = chapter.spec(name)
         assert f"{name}: {one.title}" in said.out
         section = said.out.split(f"{name}: ")[1]
@@ -64,7 +64,7 @@ def test_status_tells_each_profile_and_chapter(vnbook, results):
     said = vnbook("status", "--results-dir", results)
     assert said.code == 0
     lines = {tuple(line.split(":")[0].split()): line for line in said.out.splitlines()}
-    with_results = {name for name in chapter.names() if chapter.spec(name).stores}
+    with_results = {name for name in paths.chapters() if chapter.spec(name).stores}
     assert "summary" not in with_results and "fig2_spatial" in with_results
     assert set(lines) == {(p, n) for p in PROFILES for n in with_results}
     assert "runs 2" in lines["smoke", "fig2_spatial"] and "library current" in lines["smoke", "fig2_spatial"]
@@ -140,7 +140,7 @@ def test_values_are_read_as_papermill_reads_them(vnbook, monkeypatch, typed, mea
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("run", "fig9"), ("chapter", "'fig9'", *chapter.names())),
+        (("run", "fig9"), ("chapter", "'fig9'", *paths.chapters())),
         (("run", "fig2_spatial", "-p", "holdout", "ring"), ("'holdout'", "Did you mean 'hold_out'?", "encoding")),
         (("run", "fig2_spatial", "-p", "hold_out", "disc"), ("hold_out", "'disc'", "'ring'")),
         (("run", "fig2_spatial", "-p", "sigma", "9"), ("sigma", ">= 0.3", "<= 6.0", "9")),
@@ -150,7 +150,7 @@ def test_values_are_read_as_papermill_reads_them(vnbook, monkeypatch, typed, mea
         (("build", "--profile", "quick"), ("profile", "'quick'", "'smoke'")),
         (("ledger", "--profile", "quick"), ("profile", "'quick'", "smoke")),
         (("ledger", "--profile", "smoke", "--results-dir", "/nowhere"), ("/nowhere/smoke", "vnbook run")),
-        (("export", "fig9", "--to", "html"), ("chapter", "'fig9'", *chapter.names())),
+        (("export", "fig9", "--to", "html"), ("chapter", "'fig9'", *paths.chapters())),
     ],
 )
 def test_refusals_are_one_paragraph_on_stderr(vnbook, arguments, words):

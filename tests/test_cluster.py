@@ -10,6 +10,7 @@ import importlib.util
 import os
 import re
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,16 +62,16 @@ CELLS = (
 @pytest.fixture
 def chapters(project: Path) -> Path:
     """A project of two chapters, `first` and `second`, which needs it; a run waits while `hold-<cell>` exists."""
-    for file in (project / "chapters").iterdir():
-        file.unlink()
+    shutil.rmtree(project / "chapters" / "tiny")
     for name, needs in (("first", ""), ("second", 'needs = ["first"]')):
-        (project / "chapters" / f"{name}.toml").write_text(SIDECAR.format(needs=needs), encoding="utf-8")
+        (project / "chapters" / name).mkdir()
+        (project / "chapters" / name / f"{name}.toml").write_text(SIDECAR.format(needs=needs), encoding="utf-8")
         notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
         notebook.metadata["language_info"] = {"name": "python"}
         sources = [CELLS[0], CELLS[1].format(name=name), CELLS[2]]
         notebook.cells = [nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in sources]
         notebook.cells[0].metadata.tags.append("parameters")
-        nbformat.write(notebook, project / "chapters" / f"{name}.ipynb")
+        nbformat.write(notebook, project / "chapters" / name / f"{name}.ipynb")
     return project
 
 
@@ -110,7 +111,7 @@ def jobs(said: str) -> dict[str, set[str]]:
 def stems(files: str) -> set[str]:
     """`.../slices/first/a-seed0.done` is "first/a-seed0", `.../first.ipynb` is "first"."""
     found = (Path(file) for file in files.split(", ") if file)
-    found = (f for f in found if f.parent.name != "chapters")  # the sources
+    found = (f for f in found if f.parent.parent.name != "chapters")  # the sources
     return {f"{f.parent.name}/{f.stem}" if f.parent.parent.name == "slices" else f.stem for f in found}
 
 
@@ -134,7 +135,7 @@ def test_a_slice_refuses_what_a_chapter_refuses(chapters, vnbook):
     assert not (chapters / "results").exists()
 
 
-@pytest.mark.parametrize("name", chapter.names())
+@pytest.mark.parametrize("name", paths.chapters())
 def test_the_slices_of_every_chapter_end_with_its_last_grid(name):
     """A grid inside a function would be defined and never filled; statements after the last one draw."""
     if not chapter.spec(name).stores:
@@ -209,14 +210,14 @@ def test_a_book_of_some_chapters_is_refused(chapters, dry_run):
 def test_slices_of_the_paper_profile_are_its_models_and_seeds(tmp_path, dry_run):
     code, said = dry_run(tmp_path, "profile=paper")
     assert code == 0, said
-    expected = set(chapter.names())
-    for name in chapter.names():
+    expected = set(paths.chapters())
+    for name in paths.chapters():
         expected |= {f"{name}/{one}" for one in sidecar_slices(name)}
     assert jobs(said).keys() == expected
 
 
 def sidecar_slices(name: str) -> set[str]:
-    sidecar = tomllib.loads((paths.CHAPTERS / f"{name}.toml").read_text(encoding="utf-8"))
+    sidecar = tomllib.loads((paths.sidecar(name)).read_text(encoding="utf-8"))
     paper = sidecar.get("settings", {}) | sidecar["profiles"]["paper"]
     known = chapter.spec(name).parameters
     seeds = range(paper["seeds"]) if sidecar.get("stores", True) else ()
@@ -237,7 +238,7 @@ def fills(name: str, given: dict) -> bool:
     return True
 
 
-@pytest.mark.parametrize("name", chapter.names())
+@pytest.mark.parametrize("name", paths.chapters())
 def test_a_slice_asks_for_the_runs_of_the_whole_chapter(name, tmp_path, monkeypatch):
     """Beside the shipped results it computes nothing: were a setting another in a slice, its page would start again."""
     if not (shipped := sorted((paths.RESULTS / "paper").glob(f"{name}.*nc"))):

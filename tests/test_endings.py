@@ -19,14 +19,14 @@ LEDGER = paths.RESULTS / "paper" / "ledger.json"
 
 def ending(name: str) -> str | None:
     """The section that ends a chapter, before its settings; None where there is none."""
-    cells = nbformat.read(paths.CHAPTERS / f"{name}.ipynb", as_version=4).cells
+    cells = nbformat.read(paths.notebook(name), as_version=4).cells
     found = SECTION.search("\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
     return found and found[1]
 
 
 # Some go protocol by protocol, some claim by claim.
-ENDINGS = {name: text for name in chapter.names() if (text := ending(name)) and PARTS[0][0] in text}
-BY_CLAIM = {name: text for name in chapter.names() if (text := ending(name)) and BOTH.search(" ".join(text.split()))}
+ENDINGS = {name: text for name in paths.chapters() if (text := ending(name)) and PARTS[0][0] in text}
+BY_CLAIM = {name: text for name in paths.chapters() if (text := ending(name)) and BOTH.search(" ".join(text.split()))}
 
 
 @pytest.mark.skipif(not LEDGER.exists(), reason="no shipped ledger")

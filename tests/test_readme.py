@@ -77,7 +77,7 @@ def test_make_targets_and_variables_exist(command):
     if "PROFILE" in given:
         assert given["PROFILE"] in PROFILES
     if "NAME" in given:
-        assert given["NAME"] in chapter.names()
+        assert given["NAME"] in paths.chapters()
     assert set(variables) <= {"VNBOOK_DATA", "VNBOOK_OFFLINE", "PIP_EXTRA_INDEX_URL"}
     # What make would do, without doing it.
     done = subprocess.run(["make", "-n", *arguments], cwd=paths.SOURCE, capture_output=True, text=True, env=ENVIRONMENT)
@@ -139,7 +139,7 @@ def test_python_in_the_text_runs(page, monkeypatch):
 def test_papermill_commands_name_a_chapter_and_its_parameters(command):
     _, _, (source, output, *rest) = parsed(command)
     path = paths.SOURCE / source
-    assert path.parent == paths.CHAPTERS and output.endswith(".ipynb")
+    assert path == paths.notebook(path.stem) and output.endswith(".ipynb")
     assert rest[::3] == ["-p"] * (len(rest) // 3)
     given = dict(zip(rest[1::3], map(cli._value, rest[2::3]), strict=True))
     chapter.spec(path.stem).check(given)
@@ -155,7 +155,7 @@ def test_quick_commands_run(command, vnbook, tmp_path):
         arguments += ["--results-dir", tmp_path]
     said = vnbook(*arguments)
     assert said.code == 0, said.err
-    listed = [name for name in chapter.names() if chapter.spec(name).stores or arguments[0] == "list"]
+    listed = [name for name in paths.chapters() if chapter.spec(name).stores or arguments[0] == "list"]
     assert listed and all(name in said.out for name in listed)
 
 
@@ -165,7 +165,7 @@ def test_files_and_chapters_that_the_text_names_exist(page):
     for link in re.findall(r"\]\(([A-Z][A-Za-z.]+)\)", text):
         assert (paths.SOURCE / link).exists(), link
     for name in re.findall(r"\bfig\d+_\w+", text):
-        assert name.removesuffix("_out") in chapter.names(), name
+        assert name.removesuffix("_out") in paths.chapters(), name
     for name in re.findall(r"\bVNBOOK_[A-Z]+\b", text):
         sources = [*(paths.SOURCE / "vnlib").glob("*.py"), *(paths.SOURCE / "data_gen").glob("*.py")]
         assert any(name in source.read_text(encoding="utf-8") for source in sources), name
@@ -178,8 +178,8 @@ def test_links_of_the_readme_lead_to_files():
 
 def test_the_readme_counts_chapters_and_hours_as_they_are():
     text = PAGES[0].read_text(encoding="utf-8")
-    assert f"There are {len(chapter.names())} chapters" in text
-    stored = [costs.stored(paths.SOURCE / "results" / "paper", name) for name in chapter.names()]
+    assert f"There are {len(paths.chapters())} chapters" in text
+    stored = [costs.stored(paths.SOURCE / "results" / "paper", name) for name in paths.chapters()]
     hours = [one["seconds"] / 3600 / 2 for one in stored if "seconds" in one]  # on two cores
     assert "at most two hours a chapter, nine in all" in text
     assert max(hours) < 2 and 7.5 < sum(hours) < 10.5

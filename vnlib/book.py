@@ -58,7 +58,7 @@ def run_chapter(
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
     try:
         papermill.execute_notebook(
-            str(paths.CHAPTERS / f"{name}.ipynb"), str(draft), parameters=_for_notebook(given), cwd=str(paths.ROOT),
+            str(paths.notebook(name)), str(draft), parameters=_for_notebook(given), cwd=str(paths.ROOT),
             kernel_name="python3", progress_bar=False, stderr_file=sys.stderr if progress else None,
             # The progress bars of the runs, without the kernel's own remarks.
             extra_arguments=["--log-level=40", *(f"--InlineBackend.figure_formats={f}" for f in formats)],
@@ -105,15 +105,16 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
         _clear(folder)
     for stale in (EXECUTED, GENERATED, EXTRA):
         shutil.rmtree(stale, ignore_errors=True)
-    shutil.copytree(paths.CHAPTERS, EXTRA / "notebooks", ignore=shutil.ignore_patterns("*.toml", ".*"))
-    (EXTRA / "data").mkdir()
+    for part in ("notebooks", "data"):
+        (EXTRA / part).mkdir(parents=True)
     GENERATED.mkdir()
     repository = home.repository()
-    for name in sorted(chapter.names(), key=lambda one: bool(chapter.spec(one).needs)):
+    for name in sorted(paths.chapters(), key=lambda one: bool(chapter.spec(one).needs)):
         print(f"Chapter {name} ({profile})", flush=True)
         given = {"profile": profile, "results_dir": str(results_dir)}
         run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress, prints=True)
         finish(EXECUTED / f"{name}.ipynb", home.actions(name, repository))
+        shutil.copy(paths.notebook(name), EXTRA / "notebooks")
         for result in folder.glob(f"{name}*.nc"):
             shutil.copy(result, EXTRA / "data")
     rows = claims.ledger(folder)
@@ -137,7 +138,7 @@ def _clear(folder: Path) -> None:
             f"results_dir must not be {paths.shown(paths.RESULTS)} in a fresh build, which empties its folder; "
             f"take another one, such as {paths.shown(paths.RESULTS / 'reproduced')}"
         )
-    mark, source = folder / UNFINISHED, " ".join(map(provenance.source_hash, chapter.names()))
+    mark, source = folder / UNFINISHED, " ".join(map(provenance.source_hash, paths.chapters()))
     if mark.exists() and mark.read_text() == source:
         print(f"Going on with the unfinished build in {paths.shown(folder)}")
         return

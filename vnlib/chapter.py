@@ -1,7 +1,7 @@
 """A chapter at work: its parameters are checked, its settings read, its runs stored.
 
-A chapter is a notebook with a sidecar of the same name, `chapters/NAME.toml`, which holds the title, the claims, what
-each parameter may be, and the settings of each profile. This module knows that form and no chapter.
+A chapter is a notebook with a sidecar of the same name, `chapters/NAME/NAME.toml`, which holds the title, the claims,
+what each parameter may be, and the settings of each profile. This module knows that form and no chapter.
 """
 
 from __future__ import annotations
@@ -82,16 +82,16 @@ class Spec:
 
 def names() -> list[str]:
     """The chapters of this book, by name."""
-    return sorted(path.stem for path in paths.CHAPTERS.glob("*.ipynb") if path.with_suffix(".toml").exists())
+    return paths.chapters()
 
 
 def spec(name: str) -> Spec:
     """The chapter of this name. Raises ValueError, which lists the chapters there are."""
-    checks.choice("chapter", name, names())
-    sidecar = tomllib.loads((paths.CHAPTERS / f"{name}.toml").read_text(encoding="utf-8"))
+    checks.choice("chapter", name, paths.chapters())
+    sidecar = tomllib.loads(paths.sidecar(name).read_text(encoding="utf-8"))
     import papermill  # here, since it sets off the warning that is silenced above
 
-    inspected = papermill.inspect_notebook(str(paths.CHAPTERS / f"{name}.ipynb"))
+    inspected = papermill.inspect_notebook(str(paths.notebook(name)))
     # Papermill reports a default as the source it found.
     defaults = {key: ast.literal_eval(value["default"]) for key, value in inspected.items()}
     return Spec(name, sidecar, defaults)
@@ -130,7 +130,7 @@ def fill(name: str, given: Mapping[str, Any]) -> None:
 
 def _filling(name: str) -> ast.Module:
     """The statements of a notebook that fill its grids, after those of its parameters."""
-    cells = source.code_cells(paths.CHAPTERS / f"{name}.ipynb")
+    cells = source.code_cells(paths.notebook(name))
     statements, end = [one for text in cells for one in ast.parse(text).body], 0
     for index, statement in enumerate(statements, 1):
         if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "chapter.grid" for node in ast.walk(statement)):
@@ -248,7 +248,7 @@ class Chapter:
         """The papermill command that makes this page's results."""
         changed = {n: v for n, v in self.parameters.items() if v != self.spec.defaults[n] and n != "results_dir"}
         flags = [_flag(n, v) for n, v in ({"profile": self.profile} | changed).items()]
-        return " ".join([f"papermill chapters/{self.spec.name}.ipynb out.ipynb", *flags])
+        return " ".join([f"papermill {paths.notebook(self.spec.name).relative_to(paths.ROOT)} out.ipynb", *flags])
 
     def links(self) -> None:
         """Show, under a figure, where its code and data are and how to make it again."""

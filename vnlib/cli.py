@@ -35,7 +35,7 @@ def vnbook() -> None:
 @vnbook.command("list")
 def list_chapters() -> None:
     """The chapters, with what each can be told."""
-    for name in chapter.names():
+    for name in paths.chapters():
         one = chapter.spec(name)
         times = ", ".join(f"{profile} {time}" for profile, time in one.sidecar.get("runtime", {}).items())
         click.echo(f"{name}: {one.title}{f' (on two cores: {times})' if times else ''}")
@@ -112,7 +112,7 @@ def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet:
 def status(results_dir: Path) -> None:
     """What results there are, and whether the library changed since."""
     for profile in PROFILES:
-        for name in filter(lambda one: chapter.spec(one).stores, chapter.names()):
+        for name in filter(lambda one: chapter.spec(one).stores, paths.chapters()):
             path = results_dir / profile / f"{name}.nc"
             try:
                 said = ", ".join(f"{k} {v}" for k, v in pages.facts(path).items() if k != "versions")
@@ -158,7 +158,7 @@ def export(name: str, form: str, output_dir: Path) -> None:
     if form == "pdf" and not shutil.which("xelatex"):
         raise ValueError("--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or install it")
     executed = book.EXECUTED / f"{name}.ipynb"
-    source = executed if executed.exists() and form != "script" else paths.CHAPTERS / f"{name}.ipynb"
+    source = executed if executed.exists() and form != "script" else paths.notebook(name)
     # "script" asks the notebook for its language's file type, which sources stripped of outputs do not say.
     target = "python" if form == "script" else form
     command = [sys.executable, "-m", "nbconvert", str(source), "--to", target, "--output-dir", str(output_dir)]

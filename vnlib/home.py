@@ -36,8 +36,9 @@ def actions(name: str, home: Mapping[str, str]) -> str:
     if not home["url"]:
         return ""
     url, slug = home["url"], URL.fullmatch(home["url"])[1]
-    path = f"{home['branch']}/chapters/{name}.ipynb"
-    binder = f"https://mybinder.org/v2/gh/{slug}/{home['branch']}?labpath={quote(f'chapters/{name}.ipynb', safe='')}"
+    notebook = f"chapters/{name}/{name}.ipynb"
+    path = f"{home['branch']}/{notebook}"
+    binder = f"https://mybinder.org/v2/gh/{slug}/{home['branch']}?labpath={quote(notebook, safe='')}"
     links = {
         "Run on Binder": binder,
         "Run on Colab": f"https://colab.research.google.com/github/{slug}/blob/{path}",
@@ -59,7 +60,7 @@ def move_in(url: str) -> None:
     config = paths.ROOT / "_config.yml"
     text = re.sub(r"^(  url: ).*$", rf'\1"{url}"', config.read_text(encoding="utf-8"), count=1, flags=re.MULTILINE)
     paths.replace(config, re.sub(r"^(  use_(?:repository|issues)_button: )false$", r"\1true", text, flags=re.MULTILINE))
-    for path in sorted(paths.CHAPTERS.glob("*.ipynb")):
+    for path in map(paths.notebook, paths.chapters()):
         notebook = nbformat.read(path, as_version=4)
         cells = [cell for cell in notebook.cells if TAG not in cell.metadata.get("tags", ())]
         after = next(i for i, cell in enumerate(cells, 1) if "parameters" in cell.metadata.get("tags", ()))

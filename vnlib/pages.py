@@ -118,7 +118,7 @@ def status(folder: Path, profile: str) -> str:
         "|---|---|---|---|---|---|",
     ]
     machines = defaultdict(list)
-    for name in _in_order(name for name in chapter.names() if chapter.spec(name).stores):
+    for name in _in_order(name for name in paths.chapters() if chapter.spec(name).stores):
         path = folder / f"{name}.nc"
         title = f"[](../chapters/{name}.ipynb)"
         if not path.exists():

@@ -16,6 +16,22 @@ BOOK = ROOT / "book"
 RESULTS = ROOT / "results"
 
 
+def notebook(chapter: str) -> Path:
+    """The source of a chapter: chapters/NAME/NAME.ipynb."""
+    return CHAPTERS / chapter / f"{chapter}.ipynb"
+
+
+def sidecar(chapter: str) -> Path:
+    """What a chapter may be told, and its settings: chapters/NAME/NAME.toml."""
+    return notebook(chapter).with_suffix(".toml")
+
+
+def chapters() -> list[str]:
+    """The chapters of this book, by name: the folders that hold a notebook and a sidecar of their own name."""
+    names = sorted(folder.name for folder in CHAPTERS.glob("*/"))
+    return [name for name in names if notebook(name).is_file() and sidecar(name).is_file()]
+
+
 def result_file(results_dir: str | Path, profile: str, chapter: str, variant: str = "") -> Path:
     """Absolute path of a chapter's results: <results_dir>/<profile>/<chapter>[--variant].nc.
 

@@ -14,8 +14,6 @@ import xarray as xr
 from vnlib import paths
 from vnlib.source import PACKAGES, source_hash
 
-_SOURCE = (*PACKAGES, "chapters")
-
 
 def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
     """Revision of the checkout and whether its source has uncommitted changes.
@@ -36,7 +34,7 @@ def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
         git("ls-files", "--error-unmatch", "--", "vnlib/__init__.py")
         return {
             "revision": git("rev-parse", "HEAD"),
-            "dirty": int(bool(git("status", "--porcelain", "--", *_SOURCE))),
+            "dirty": int(bool(git("status", "--porcelain", "--", *PACKAGES))),
         }
     except (OSError, ValueError, subprocess.SubprocessError):
         return {"revision": "unknown", "dirty": -1}

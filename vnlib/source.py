@@ -49,8 +49,8 @@ def source_hash(chapter: str | None = None) -> str:
     None, or a chapter without a notebook, stands for all that computes. Read once per process, since what has been
     imported does not change with the files.
     """
-    notebook = paths.CHAPTERS / f"{chapter}.ipynb"
-    return _hash_once(notebook if chapter and notebook.is_file() else None)
+    notebook = paths.notebook(chapter) if chapter else None
+    return _hash_once(notebook if notebook and notebook.is_file() else None)
 
 
 @cache

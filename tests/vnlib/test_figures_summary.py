@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from data_gen import digits
-from vnlib import chapter, claims, paths, store
+from vnlib import claims, paths, store
 from vnlib.figures import summary as figures
 from vnlib.figures import summary_swaps as swaps
 from vnlib.figures import summary_words as words
@@ -213,7 +213,7 @@ def test_claims_of_a_benchmark_stand_under_their_verdict():
 
 def test_every_claim_of_a_benchmark_chapter_is_in_one_benchmark():
     named = [name for group in words.CHAPTERS.values() for name in group]
-    assert len(named) == len(set(named)) and set(named) <= set(chapter.names())
+    assert len(named) == len(set(named)) and set(named) <= set(paths.chapters())
 
 
 def test_what_decides_names_the_swap_and_its_factors(table):

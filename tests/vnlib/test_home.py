@@ -10,13 +10,13 @@ import pytest
 import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
-from vnlib import book, home, source
+from vnlib import book, home, paths, source
 
 URL = "https://github.com/someone/some.book"
 
 
 def cells(project) -> list:
-    return nbformat.read(project / "chapters" / "tiny.ipynb", as_version=4).cells
+    return nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4).cells
 
 
 def test_without_a_home_there_are_no_buttons(project):
@@ -41,7 +41,10 @@ def test_other_addresses_are_refused_and_nothing_is_written(project, vnbook, giv
 
 
 def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(project):
-    before, sources = source.hash_of(project / "chapters" / "tiny.ipynb", project), [c.source for c in cells(project)]
+    before, sources = (
+        source.hash_of(paths.notebook("tiny"), project),
+        [c.source for c in cells(project)],
+    )
     for url in ("https://github.com/first/place", URL):
         home.move_in(url)
     now = cells(project)
@@ -50,8 +53,8 @@ def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(proj
     assert now.index(install) == 1, "after the parameters, before all that imports"
     assert f"git clone -q --depth 1 {URL} " in install.source and "first/place" not in install.source
     assert 'if importlib.util.find_spec("vnlib") is None:' in install.source and "remove-cell" in install.metadata.tags
-    nbformat.validate(nbformat.read(project / "chapters" / "tiny.ipynb", as_version=4))
-    assert source.hash_of(project / "chapters" / "tiny.ipynb", project) == before
+    nbformat.validate(nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4))
+    assert source.hash_of(paths.notebook("tiny"), project) == before
 
 
 def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
@@ -69,9 +72,9 @@ def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
 
 def test_actions_lead_to_the_chapter_as_it_is_in_the_repository(project, tmp_path):
     line = home.actions("tiny", {"url": URL, "branch": "next"})
-    assert f"({URL}/edit/next/chapters/tiny.ipynb)" in line and f"({URL}/issues/new?title=tiny%3A%20)" in line
-    assert "(https://mybinder.org/v2/gh/someone/some.book/next?labpath=chapters%2Ftiny.ipynb)" in line
-    assert "(https://colab.research.google.com/github/someone/some.book/blob/next/chapters/tiny.ipynb)" in line
+    assert f"({URL}/edit/next/chapters/tiny/tiny.ipynb)" in line and f"({URL}/issues/new?title=tiny%3A%20)" in line
+    assert "(https://mybinder.org/v2/gh/someone/some.book/next?labpath=chapters%2Ftiny%2Ftiny.ipynb)" in line
+    assert "(https://colab.research.google.com/github/someone/some.book/blob/next/chapters/tiny/tiny.ipynb)" in line
     page = tmp_path / "page.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(t) for t in ("# Title", "end")]), page)
     book.finish(page, line)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from vnlib import chapter, paths, source
+from vnlib import paths, source
 
 MODULES = {
     "vnlib/__init__.py": "",
@@ -273,9 +273,9 @@ def test_another_process_finds_the_same_hash():
     assert done.stdout.strip() == source.source_hash("fig2_spatial")
 
 
-@pytest.mark.parametrize("name", chapter.names())
+@pytest.mark.parametrize("name", paths.chapters())
 def test_every_chapter_computes_with_modules_of_ours(name):
-    notebook = paths.CHAPTERS / f"{name}.ipynb"
+    notebook = paths.notebook(name)
     code = source.computing(notebook)
     if not code.body:  # a chapter that only reads what others stored
         assert "grid(" not in notebook.read_text(encoding="utf-8")

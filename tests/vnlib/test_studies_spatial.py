@@ -164,7 +164,7 @@ def test_a_linear_map_superposes_and_draws_no_bump():
 
 
 def test_every_model_of_the_chapter_can_be_built_with_every_trial():
-    sidecar = tomllib.loads((paths.CHAPTERS / "F_spatial.toml").read_text(encoding="utf-8"))
+    sidecar = tomllib.loads((paths.sidecar("F_spatial")).read_text(encoding="utf-8"))
     families = sidecar["settings"]["families"]
     sizes = {"bump": 56, "one_hot": 56, "fourier14": 56, "fourier7": 28, "scalar": 2}
     for name, model in sidecar["models"].items():
@@ -186,7 +186,7 @@ def test_every_model_of_the_chapter_can_be_built_with_every_trial():
 
 
 def test_the_smoke_profile_has_a_model_of_every_part():
-    sidecar = tomllib.loads((paths.CHAPTERS / "F_spatial.toml").read_text(encoding="utf-8"))
+    sidecar = tomllib.loads((paths.sidecar("F_spatial")).read_text(encoding="utf-8"))
     parts = {part for model in sidecar["models"].values() for part in model["parts"]}
     assert parts == {"rank", "depth", "encodings", "sharp", "ring", "ladder", "entangled", "continuous", "two", "care"}
     smoke = sidecar["profiles"]["smoke"]["models"]
