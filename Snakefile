@@ -13,7 +13,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from vnlib import chapter, checks, parameters, paths
+from vnlib import checks
+from vnlib.book import chapter, parameters, paths
 
 DEFAULTS = {
     "profile": "paper",  # smoke, fast or paper
@@ -101,7 +102,7 @@ def whole(wildcards):
 def command(name, given, *flags):
     """The shell command that runs a chapter with these parameters, by the Python that runs Snakemake."""
     pairs = [part for key, value in {**COMMON, **given}.items() for part in ("-p", key, json.dumps(value))]
-    return shlex.join([sys.executable, "-m", "vnlib.cli", "run", name, *pairs, *flags])
+    return shlex.join([sys.executable, "-m", "vnlib.book.cli", "run", name, *pairs, *flags])
 
 
 CONFIG = settings(config)
@@ -171,7 +172,7 @@ rule book:
         f"{EXECUTED}/slices/book.log",
     params:
         command=shlex.join(
-            [sys.executable, "-m", "vnlib.cli", "build", "--profile", CONFIG["profile"],
+            [sys.executable, "-m", "vnlib.book.cli", "build", "--profile", CONFIG["profile"],
              "--results-dir", CONFIG["results_dir"], "--jobs", "1"]
         ),
     threads: 1

@@ -20,7 +20,8 @@ import pytest
 import torch
 from nbmake.pytest_items import NotebookItem
 
-from vnlib import book, cli, paths
+from vnlib.book import build as book
+from vnlib.book import cli, paths
 
 # Data that are already here are used; a download would make a test wait for a network that may not be there.
 os.environ.setdefault("VNBOOK_OFFLINE", "1")
@@ -100,7 +101,7 @@ paper = { seeds = 4 }
 """
 TINY_CELLS = (
     'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\nwidth = 2.0\n',
-    'from vnlib.chapter import open_chapter\nchapter = open_chapter("tiny", globals())\n',
+    'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("tiny", globals())\n',
     "import xarray as xr\n"
     "def run(axes, settings, workdir):\n"
     '    if settings["width"] > 9: raise RuntimeError("the width burst")\n'

@@ -19,7 +19,7 @@ import xarray as xr
 
 from benchmarks.clock import limited
 from benchmarks.problems import Problem
-from vnlib import paths
+from vnlib.book import paths
 
 METHODS = ("cd", "line_search", "restart")
 TEXTS = {

@@ -204,7 +204,7 @@ def images(train: int, test: int, *, fallback: bool) -> tuple[torch.Tensor, torc
 
 def main() -> None:
     """Run the cases of a profile; those that are stored already are kept."""
-    from vnlib import store
+    from vnlib.book import store
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=main.__doc__)
     parser.add_argument("--profile", choices=list(PROFILES), default="fast")

@@ -1,6 +1,6 @@
 """Bad input refused where the library below would do so without naming it.
 
-A function here returns nothing and changes nothing: so no call of one dates results (see `vnlib.source`).
+A function here returns nothing and changes nothing: so no call of one dates results (see `vnlib.book.store.source_hash`).
 """
 
 from __future__ import annotations

@@ -25,9 +25,10 @@ from fuzz_parameters import Case
 
 from data_gen import mnist
 from data_gen.mnist import MnistError
-from vnlib import cli, pages, store
-from vnlib.chapter import Chapter, spec
-from vnlib.store import StoreError
+from vnlib.book import cli, store
+from vnlib.book import ledger_page as pages
+from vnlib.book.chapter import Chapter, spec
+from vnlib.book.store import StoreError
 
 MEMORY = 2**29
 """Bytes that reading a small file may take at most."""

@@ -19,9 +19,9 @@ from unittest import mock
 
 from papermill.translators import PythonTranslator
 
-from vnlib import cli, paths
-from vnlib.chapter import names, open_chapter, spec
-from vnlib.parameters import MAX_TEXT
+from vnlib.book import cli, paths
+from vnlib.book.chapter import names, open_chapter, spec
+from vnlib.book.parameters import MAX_TEXT
 
 
 @dataclass(frozen=True)

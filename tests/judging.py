@@ -6,12 +6,12 @@ import json
 
 import xarray as xr
 
-from vnlib import claims
+from vnlib.book import ledger as claims
 
 
 def judged(name: str, results: xr.Dataset) -> dict:
     """The row of a claim in the ledger, which must go into a JSON file."""
-    row = claims.judge(claims.CLAIMS[name], results)
+    row = claims.judge(claims.all_claims()[name], results)
     json.dumps(row, allow_nan=False)
     return row
 

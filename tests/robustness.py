@@ -32,7 +32,7 @@ from fuzz_parameters import Case, good_sets, parameters
 from tqdm import tqdm
 from vulnerabilities import audit
 
-from vnlib import paths, store
+from vnlib.book import paths, store
 
 SMALL = "FR5_rotation"
 """A chapter whose smoke run takes about ten seconds of one core."""
@@ -53,7 +53,7 @@ def temporary() -> Iterator[Path]:
 
 def command(chapter: str, folder: Path, *more: str) -> list[str]:
     """`vnbook run` in smoke, with a results folder of its own."""
-    return [sys.executable, "-m", "vnlib.cli", "run", chapter, "-p", "results_dir", str(folder), "--quiet", *more]
+    return [sys.executable, "-m", "vnlib.book.cli", "run", chapter, "-p", "results_dir", str(folder), "--quiet", *more]
 
 
 def begin(command: Sequence[str], folder: Path, **environment: str | None) -> subprocess.Popen:

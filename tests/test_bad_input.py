@@ -14,8 +14,10 @@ import torch
 import xarray as xr
 
 from data_gen import bumps, mnist
-from vnlib import book, chapter, claims, cli, store
 from vnlib.baselines import registry
+from vnlib.book import build as book
+from vnlib.book import chapter, cli, store
+from vnlib.book import ledger as claims
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.learner import LocalLearner
 from vnlib.models.decoders import build_vn, train_decoder

@@ -15,8 +15,13 @@ import pytest
 import xarray as xr
 from PIL import Image
 
-from vnlib import book, chapter, claims, pages, paths, provenance, source, store
-from vnlib.parameters import PROFILES
+from vnlib.book import build as book
+from vnlib.book import chapter, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book import ledger_page as pages
+from vnlib.book.parameters import PROFILES
+from vnlib.book.store import provenance
+from vnlib.book.store import source_hash as source
 
 PICTURE = io.BytesIO()
 Image.new("RGB", (1440, 360)).save(PICTURE, "PNG")
@@ -72,11 +77,11 @@ def test_ledger_page_says_why_a_claim_cannot_be_tested():
 
 
 def test_tables_of_the_ledger_page_have_rows_of_one_width():
-    page = pages.ledger([claims.judge(one, None) for one in claims.CLAIMS.values()], "paper")
+    page = pages.ledger([claims.judge(one, None) for one in claims.all_claims().values()], "paper")
     widths = Counter(line.count("|") for line in page.splitlines() if line.startswith("|"))
     papers = len(pages.PAPERS)
     # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head and rule per paper.
-    assert widths == {4: 2 + 2 * papers, 5: len(claims.CLAIMS) + 2 * papers}
+    assert widths == {4: 2 + 2 * papers, 5: len(claims.all_claims()) + 2 * papers}
 
 
 def test_claims_are_grouped_and_counted_by_paper():
@@ -164,7 +169,7 @@ def reader(project) -> Path:
         0
     ].source = 'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n'
     notebook.cells[1].source = (
-        'from vnlib.chapter import open_chapter\nchapter = open_chapter("alpha", globals())\n'
+        'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("alpha", globals())\n'
         'print("sum", float(chapter.results_of("tiny")["y"].sum()))\n'
     )
     notebook.cells = notebook.cells[:2]
@@ -367,7 +372,7 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
     assert (book.EXTRA / "data" / "tiny.nc").read_bytes() == (results / "fast" / "tiny.nc").read_bytes()
     rows = json.loads((book.EXTRA / "data" / "ledger.json").read_text(encoding="utf-8"))
     assert rows == json.loads((results / "fast" / "ledger.json").read_text(encoding="utf-8"))
-    assert [one["id"] for one in rows] == list(claims.CLAIMS)
+    assert [one["id"] for one in rows] == list(claims.all_claims())
     assert (book.GENERATED / "ledger.md").read_text(encoding="utf-8") == pages.ledger(rows, "fast")
     assert "chapters/tiny.ipynb" in (book.GENERATED / "status.md").read_text(encoding="utf-8")
 

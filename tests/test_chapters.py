@@ -21,10 +21,11 @@ import pytest
 from click.testing import CliRunner
 from papermill.cli import papermill as papermill_command
 
-from vnlib import chapter, claims, paths, store
 from vnlib.baselines import registry
+from vnlib.book import chapter, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book.parameters import PROFILES
 from vnlib.models.decoders import build_vn
-from vnlib.parameters import PROFILES
 
 NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*/*.ipynb"))
 # A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its end.
@@ -291,7 +292,17 @@ def kill(process: subprocess.Popen) -> None:
 @pytest.mark.slow
 def test_two_processes_end_a_killed_run_with_the_bits_of_one(by_papermill, vnbook, tmp_path):
     """Killed after its first run: what is saved is kept, and the rest has the bits of a run that nothing disturbed."""
-    command = [sys.executable, "-m", "vnlib.cli", "run", "fig2_spatial", *arguments(tmp_path), "--jobs", "1", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "vnlib.book.cli",
+        "run",
+        "fig2_spatial",
+        *arguments(tmp_path),
+        "--jobs",
+        "1",
+        "--quiet",
+    ]
     # What a killed process leaves in the temporary folder should go with this test.
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

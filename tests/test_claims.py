@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import chapter, claims, paths, store
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
-from vnlib.parameters import PROFILES
+from vnlib.book import chapter, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT, NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
+from vnlib.book.parameters import PROFILES
 
 BLANK = 0.02  # error of a blank image: composing means an OOD error of at most 2e-4
 SEEDS = 4
@@ -79,14 +80,14 @@ def fig1(**changes: object) -> xr.Dataset:
 
 
 def verdicts(claim: str, results: xr.Dataset | None) -> tuple[str, str | None]:
-    row = claims.judge(CLAIMS[claim], results)
+    row = claims.judge(all_claims()[claim], results)
     return row["verdict"], row["verdict_fair"]
 
 
 # --- The rules ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("claim", [c.id for c in CLAIMS.values() if c.chapter == "fig2_spatial"])
+@pytest.mark.parametrize("claim", [c.id for c in all_claims().values() if c.chapter == "fig2_spatial"])
 def test_fig2_holds_where_everything_does(claim):
     assert verdicts(claim, fig2()) in {(REPRODUCED, REPRODUCED), (REPRODUCED, None)}
 
@@ -205,16 +206,16 @@ def test_fig1_is_decided_by_its_worst_seed():
 # --- What a row says ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", all_claims())
 def test_missing_results_are_not_testable(claim):
-    row = claims.judge(CLAIMS[claim], None)
+    row = claims.judge(all_claims()[claim], None)
     assert row["verdict"] == NOT_TESTABLE and row["verdict_fair"] is None
     assert "no results" in row["missing"] and row["parts"] == row["parts_fair"] == [] and row["figures"] == {}
 
 
 @pytest.mark.parametrize("model", ["cnn6", "vn_axes_3", "factorised", "random_full"])
 def test_a_missing_model_is_named(model):
-    row = claims.judge(CLAIMS["VN-F2b"], fig2().drop_sel(model=model))
+    row = claims.judge(all_claims()["VN-F2b"], fig2().drop_sel(model=model))
     assert row["verdict"] == NOT_TESTABLE
     assert row["missing"] == f"the results lack the model(s) {model}"
 
@@ -222,22 +223,22 @@ def test_a_missing_model_is_named(model):
 @pytest.mark.parametrize(("claim", "name"), [("VN-F2a", "split"), ("VN-F2c", "mse_ood"), ("VN-F1", "pca_mse")])
 def test_a_missing_variable_is_named_and_not_its_neighbours(claim, name):
     results = (fig1() if claim == "VN-F1" else fig2()).drop_vars(name)
-    row = claims.judge(CLAIMS[claim], results)
+    row = claims.judge(all_claims()[claim], results)
     assert row["verdict"] == NOT_TESTABLE
     assert row["missing"] == f"the results lack '{name}'"
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", all_claims())
 def test_a_verdict_reads_the_dataset_and_nothing_else(claim, monkeypatch):
-    results = fig1() if CLAIMS[claim].chapter == "fig1_architecture" else fig2()
-    row, before = claims.judge(CLAIMS[claim], results), copy.deepcopy(results)
+    results = fig1() if all_claims()[claim].chapter == "fig1_architecture" else fig2()
+    row, before = claims.judge(all_claims()[claim], results), copy.deepcopy(results)
 
     def forbidden(*args, **kwargs):
         raise AssertionError("a rule must not open anything")
 
     for module, name in ((builtins, "open"), (store, "read"), (xr, "open_dataset"), (xr, "load_dataset")):
         monkeypatch.setattr(module, name, forbidden)
-    assert claims.judge(CLAIMS[claim], results.assign_attrs(verdict="reproduced").assign(noise=1.0)) == row
+    assert claims.judge(all_claims()[claim], results.assign_attrs(verdict="reproduced").assign(noise=1.0)) == row
     monkeypatch.undo()
     xr.testing.assert_identical(results, before)
 
@@ -245,13 +246,13 @@ def test_a_verdict_reads_the_dataset_and_nothing_else(claim, monkeypatch):
 def test_order_of_models_and_seeds_does_not_matter():
     results = fig2(bilinear_linear=GOOD_CONTROL)
     mixed = results.isel(model=slice(None, None, -1), seed=[2, 0, 3, 1])
-    for claim in CLAIMS.values():
+    for claim in all_claims().values():
         if claim.chapter == "fig2_spatial":
             assert claims.judge(claim, mixed)["verdict_fair"] == claims.judge(claim, results)["verdict_fair"]
 
 
 def test_figures_are_the_medians_the_rule_compares():
-    row = claims.judge(CLAIMS["VN-F2b"], fig2())
+    row = claims.judge(all_claims()["VN-F2b"], fig2())
     assert row["figures"]["cnn4.ratio"] == pytest.approx(20)
     assert row["figures"]["factorised.id"] == pytest.approx(2e-4 * 1.015)  # the median of four seeds
     assert row["figures"]["vn_best.id"] == pytest.approx(1e-6 * 1.015, rel=1e-3)
@@ -262,9 +263,9 @@ def test_ledger_is_written_as_it_is_judged(tmp_path):
     rows = claims.ledger(tmp_path)
     claims.write_ledger(rows, tmp_path / "ledger.json")
     assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == rows
-    assert [row["id"] for row in rows] == list(CLAIMS)
+    assert [row["id"] for row in rows] == list(all_claims())
     for row in rows:
-        one = CLAIMS[row["id"]]
+        one = all_claims()[row["id"]]
         assert {"id", "statement", "chapter", "rule", "verdict", "verdict_fair", "figures"} <= set(row)
         assert row["statement"] == one.statement and row["rule"] == one.rule
         tested = one.chapter == "fig2_spatial"
@@ -283,7 +284,7 @@ def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, monkeypatch
         return claims.Decision([claims.Part("it is one", float(results["y"].sum()) == 1)])
 
     own, other = claims.Claim("own", decide=decide, **words), claims.Claim("other", decide=decide, reads="z", **words)
-    monkeypatch.setitem(claims.ledger.__globals__, "CLAIMS", {"own": own, "other": other})
+    monkeypatch.setattr(claims, "all_claims", lambda: {"own": own, "other": other})
     for name, value in (("x", 0.0), ("z", 1.0)):
         store.grid(
             lambda axes, settings, workdir, value=value: xr.Dataset({"y": ((), value)}), {"seed": [0]},
@@ -301,18 +302,18 @@ def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
 # --- Ties to the chapters -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", all_claims())
 def test_chapter_and_figure_of_a_claim_exist(claim):
-    one = CLAIMS[claim]
+    one = all_claims()[claim]
     assert one.id == claim and one.chapter in paths.chapters()
     cells = nbformat.read(paths.notebook(one.chapter), as_version=4).cells
     assert one.figure in {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells}
     assert claim in "".join(cell.source for cell in cells if cell.cell_type == "markdown")
 
 
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", all_claims())
 def test_statement_and_rule_are_sentences(claim):
-    one = CLAIMS[claim]
+    one = all_claims()[claim]
     assert one.statement.endswith(".") and one.rule.endswith(".") and "(a)" in one.rule
     assert re.match(r"(VN|FR) (Figs?|Sec|Eq|App|Prop|Thm)\. ", one.source)
     assert "|" not in one.statement + one.rule, "it would end a cell of the table on the ledger's page"
@@ -320,7 +321,7 @@ def test_statement_and_rule_are_sentences(claim):
 
 def test_sidecars_and_ledger_name_the_same_claims():
     listed = {(claim, name) for name in paths.chapters() for claim in chapter.spec(name).sidecar["claims"]}
-    assert listed == {(one.id, one.chapter) for one in CLAIMS.values()}
+    assert listed == {(one.id, one.chapter) for one in all_claims().values()}
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED
 
 PAIRS = ("digits", "permuted", "halves")
 NAMES = ("active_share", "map_variability", "moved", "overlap", "forgetting", "gated_variability", "power_share",
@@ -53,13 +53,13 @@ def results(**changes: float) -> xr.Dataset:
 
 def failing(ds: xr.Dataset) -> tuple[set[str], set[str]]:
     """What fails under the paper's protocol, and what the fair one adds to it."""
-    row = claims.judge(claims.CLAIMS["VN-A"], ds)
+    row = claims.judge(claims.all_claims()["VN-A"], ds)
     plain, fair = ({p["says"] for p in row[key] if not p["holds"]} for key in ("parts", "parts_fair"))
     return plain, fair - plain
 
 
 def test_all_parts_hold_on_results_where_everything_holds():
-    row = claims.judge(claims.CLAIMS["VN-A"], results())
+    row = claims.judge(claims.all_claims()["VN-A"], results())
     assert (row["verdict"], row["verdict_fair"]) == (REPRODUCED, REPRODUCED), row
     assert tuple(p["says"] for p in row["parts"]) == PLAIN
     assert tuple(p["says"] for p in row["parts_fair"]) == PLAIN + FAIR
@@ -91,7 +91,7 @@ def test_each_part_can_fail_alone_and_in_one_pair(change, part):
     plain, fair = failing(results(**change))
     assert plain | fair == {part}
     assert (part in plain) == (part in PLAIN)
-    row = claims.judge(claims.CLAIMS["VN-A"], results(**change))
+    row = claims.judge(claims.all_claims()["VN-A"], results(**change))
     assert row["verdict_fair"] == PARTLY
 
 
@@ -103,5 +103,5 @@ def test_one_moving_idle_atom_in_one_seed_is_enough():
 
 def test_a_missing_model_makes_the_claim_not_testable():
     ds = results()
-    row = claims.judge(claims.CLAIMS["VN-A"], ds.sel(model=[m for m in HOLDS if m != "bpc"]))
+    row = claims.judge(claims.all_claims()["VN-A"], ds.sel(model=[m for m in HOLDS if m != "bpc"]))
     assert row["verdict"] == NOT_TESTABLE and "bpc" in row["missing"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT, NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SEEDS = 3
 NAN = float("nan")
@@ -54,13 +54,13 @@ def results(seed: int | None = None, **changes: float) -> xr.Dataset:
 
 
 def verdicts(ds: xr.Dataset | None) -> tuple[str, str | None]:
-    row = claims.judge(CLAIMS["VN-B"], ds)
+    row = claims.judge(all_claims()["VN-B"], ds)
     return row["verdict"], row["verdict_fair"]
 
 
 def failing(ds: xr.Dataset) -> list[int]:
     """Which parts fail, by their place in the fair protocol."""
-    return [i for i, part in enumerate(claims.judge(CLAIMS["VN-B"], ds)["parts_fair"]) if not part["holds"]]
+    return [i for i, part in enumerate(claims.judge(all_claims()["VN-B"], ds)["parts_fair"]) if not part["holds"]]
 
 
 def test_it_holds_where_everything_does():
@@ -123,7 +123,7 @@ def test_nothing_holds_where_nothing_does():
 
 @pytest.mark.parametrize("name", [*HOLDS, "untouched"])
 def test_what_the_rule_needs_and_lacks_is_named(name):
-    row = claims.judge(CLAIMS["VN-B"], results().drop_vars(name))
+    row = claims.judge(all_claims()["VN-B"], results().drop_vars(name))
     assert row["verdict"] == NOT_TESTABLE and row["missing"] == f"the results lack '{name}'"
 
 

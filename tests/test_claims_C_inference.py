@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SEEDS = 3
 CELL = {"depth": [1, 2, 3], "beta": [0.1, 1.0], "schedule": ["sweep", "recurrent"], "solver": ["ista", "fista"]}
@@ -46,7 +46,7 @@ def results() -> xr.Dataset:
 
 
 def verdicts(ds: xr.Dataset) -> tuple[str, str, list[bool]]:
-    row = claims.judge(CLAIMS["VN-C"], ds)
+    row = claims.judge(all_claims()["VN-C"], ds)
     return row["verdict"], row["verdict_fair"], [part["holds"] for part in row["parts_fair"]]
 
 
@@ -89,5 +89,5 @@ def test_a_rise_that_nothing_guards_against_does_not_count():
 
 
 def test_results_without_top_k_cannot_be_judged():
-    row = claims.judge(CLAIMS["VN-C"], results().drop_vars("cap_height"))
+    row = claims.judge(all_claims()["VN-C"], results().drop_vars("cap_height"))
     assert row["verdict"] == NOT_TESTABLE and "cap_height" in row["missing"]

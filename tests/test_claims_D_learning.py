@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT, NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SEEDS, PAIRS = 3, 400
 MODELS = ["VN 0.1", "VN 0.2", "linear", "whitened", "ReLU"]
@@ -81,7 +81,7 @@ def results() -> xr.Dataset:
 
 
 def holding(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
-    row = claims.judge(CLAIMS[claim], r)
+    row = claims.judge(all_claims()[claim], r)
     return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
 
 
@@ -90,7 +90,7 @@ IDS = ["VN-Da", "VN-Db", "VN-Dc", "VN-Dd"]
 
 @pytest.mark.parametrize("claim", IDS)
 def test_all_parts_hold_on_results_made_for_it(claim):
-    row = claims.judge(CLAIMS[claim], results())
+    row = claims.judge(all_claims()[claim], results())
     assert (row["verdict"], row["verdict_fair"]) == (REPRODUCED, REPRODUCED), row
     assert all(np.isfinite(v) for v in row["figures"].values()) and row["figures"]
 
@@ -146,7 +146,7 @@ def test_an_energy_that_ranks_backwards_is_seen():
     backwards = np.empty(5)
     backwards[order] = np.arange(1.0, 6.0)
     r["interface_energy"][:] = backwards[:, None]
-    row = claims.judge(CLAIMS["VN-Dd"], r)
+    row = claims.judge(all_claims()["VN-Dd"], r)
     assert row["figures"]["spearman_F_error"] == pytest.approx(-1)
     assert not row["parts_fair"][2]["holds"]
 
@@ -154,12 +154,12 @@ def test_an_energy_that_ranks_backwards_is_seen():
 def test_nothing_holds_for_results_that_are_all_wrong():
     r = spoil("interface_energy", 9.0, rule="literal")
     r["interface_mse_from_top"].loc[{"rule": "literal"}] = 9.0
-    assert claims.judge(CLAIMS["VN-Dd"], r)["verdict"] == NOT
-    assert claims.judge(CLAIMS["VN-Dd"], spoil("interface_energy", 9.0, rule="literal"))["verdict"] == PARTLY
+    assert claims.judge(all_claims()["VN-Dd"], r)["verdict"] == NOT
+    assert claims.judge(all_claims()["VN-Dd"], spoil("interface_energy", 9.0, rule="literal"))["verdict"] == PARTLY
 
 
 @pytest.mark.parametrize("claim", IDS)
 def test_results_that_lack_a_part_are_not_testable(claim):
     lacking = xr.Dataset(coords={"seed": [0], "stepped": STEPPED})
-    assert claims.judge(CLAIMS[claim], lacking)["verdict"] == NOT_TESTABLE
-    assert claims.judge(CLAIMS[claim], None)["verdict"] == NOT_TESTABLE
+    assert claims.judge(all_claims()[claim], lacking)["verdict"] == NOT_TESTABLE
+    assert claims.judge(all_claims()[claim], None)["verdict"] == NOT_TESTABLE

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT, NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SEEDS = 3
 CASES = ["one layer", "three layers", "top-k", "ReLU", "summed"]
@@ -69,11 +69,11 @@ def put(ds: xr.Dataset, name: str, value: float, *, only_seed: int | None = None
 
 
 def verdicts(claim: str, ds: xr.Dataset) -> tuple[str, str | None]:
-    row = claims.judge(CLAIMS[claim], ds)
+    row = claims.judge(all_claims()[claim], ds)
     return row["verdict"], row["verdict_fair"]
 
 
-THEORY = [one.id for one in CLAIMS.values() if one.chapter == "E_theory"]
+THEORY = [one.id for one in all_claims().values() if one.chapter == "E_theory"]
 
 
 @pytest.mark.parametrize("claim", THEORY)
@@ -162,5 +162,5 @@ def test_nothing_holds_where_all_is_wrong():
     [("VN-E1", "bound"), ("VN-E2", "early_error"), ("VN-E3", "rises"), ("VN-E4", "cap"), ("VN-E5", "cap_k")],
 )
 def test_a_missing_variable_is_named(claim, name):
-    row = claims.judge(CLAIMS[claim], holds().drop_vars(name))
+    row = claims.judge(all_claims()[claim], holds().drop_vars(name))
     assert row["verdict"] == NOT_TESTABLE and row["missing"] == f"the results lack '{name}'"

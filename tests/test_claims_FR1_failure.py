@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED, all_claims
 
 ENTANGLED = ["cnn_bump", "cnn_ramp", "cnn_bright", "mlp_bump", "mlp_ramp"]
 MODELS = [*ENTANGLED, "factorised", "vn_full"]
@@ -51,12 +51,12 @@ def failure() -> xr.Dataset:
 
 
 def judged(results: xr.Dataset) -> tuple[list[bool], list[bool]]:
-    row = claims.judge(CLAIMS["FR-1"], results)
+    row = claims.judge(all_claims()["FR-1"], results)
     return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
 
 
 def test_what_the_paper_describes_reproduces_it():
-    row = claims.judge(CLAIMS["FR-1"], failure())
+    row = claims.judge(all_claims()["FR-1"], failure())
     assert row["verdict"] == row["verdict_fair"] == REPRODUCED
     assert row["figures"]["cnn_bump.square.ratio"] == pytest.approx(12)
     assert row["figures"]["mlp_bump.corner.sum_minus_product"] == pytest.approx(0.4)
@@ -103,12 +103,12 @@ def test_each_part_fails_by_itself(change):
 
 @pytest.mark.parametrize("lacking", MODELS)
 def test_a_model_that_lacks_is_named(lacking):
-    row = claims.judge(CLAIMS["FR-1"], failure().drop_sel(model=lacking))
+    row = claims.judge(all_claims()["FR-1"], failure().drop_sel(model=lacking))
     assert row["verdict"] == NOT_TESTABLE and lacking in row["missing"]
 
 
 def test_a_hold_out_that_lacks_is_named():
-    row = claims.judge(CLAIMS["FR-1"], failure().sel(hold_out=["square"]))
+    row = claims.judge(all_claims()["FR-1"], failure().sel(hold_out=["square"]))
     assert row["verdict"] == NOT_TESTABLE and "corner" in row["missing"]
 
 

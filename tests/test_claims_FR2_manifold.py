@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
+from vnlib.book import ledger as claims
 
 BLANK = 0.004
 LAYERS = ["input", "layer1", "layer2", "layer3", "layer4", "factors", "output"]
@@ -70,13 +70,13 @@ def results(**changes: dict) -> xr.Dataset:
 
 
 def parts(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
-    decision = claims.CLAIMS[claim].decide(r)
+    decision = claims.all_claims()[claim].decide(r)
     return [p.holds for p in decision.parts], [p.holds for p in decision.fair]
 
 
 def test_the_claimed_pattern_is_reproduced():
     for claim in ("FR-2", "FR-A"):
-        row = claims.judge(claims.CLAIMS[claim], results())
+        row = claims.judge(claims.all_claims()[claim], results())
         assert (row["verdict"], row["verdict_fair"]) == ("reproduced", "reproduced"), row
 
 
@@ -114,7 +114,7 @@ def test_each_part_can_fail(claim, protocol, index, changes):
 def test_networks_that_draw_nothing_do_not_count_as_having_learned():
     r = results(cnn={"errors": (0.003, 0.005)}, mlp={"errors": (0.003, 0.005)})
     for claim in ("FR-2", "FR-A"):
-        row = claims.judge(claims.CLAIMS[claim], r)
+        row = claims.judge(claims.all_claims()[claim], r)
         assert row["verdict"] == "not testable" and "learned to draw" in row["missing"]
 
 
@@ -123,6 +123,6 @@ def test_networks_that_draw_nothing_do_not_count_as_having_learned():
 )
 def test_what_lacks_is_named(claim, drop):
     r = results()
-    row = claims.judge(claims.CLAIMS[claim], r.sel(model=[m for m in r["model"].values if m != drop]))
+    row = claims.judge(claims.all_claims()[claim], r.sel(model=[m for m in r["model"].values if m != drop]))
     assert row["verdict"] == "not testable"
     assert drop.rsplit("_", 1)[0] in row["missing"]

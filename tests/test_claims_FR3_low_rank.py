@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 MODELS = ["none", "entropy", "variance", "both", "free", "rank1"]
 HOLD_OUTS = ["square", "large_corner"]
@@ -40,7 +40,7 @@ def results() -> xr.Dataset:
 
 
 def judged(ds: xr.Dataset) -> tuple[list[bool], list[bool]]:
-    row = claims.judge(CLAIMS["FR-3"], ds)
+    row = claims.judge(all_claims()["FR-3"], ds)
     return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
 
 
@@ -51,7 +51,7 @@ def change(name: str, model: str, value: float, **where) -> xr.Dataset:
 
 
 def test_results_as_printed_hold_in_every_part():
-    row = claims.judge(CLAIMS["FR-3"], results())
+    row = claims.judge(all_claims()["FR-3"], results())
     assert row["verdict"] == row["verdict_fair"] == REPRODUCED
     assert len(row["parts"]) == len(PAPER) and len(row["parts_fair"]) == 8
 
@@ -93,7 +93,7 @@ def test_bands_along_the_wrong_axis_do_not_count():
 
 
 def test_a_missing_model_is_named():
-    row = claims.judge(CLAIMS["FR-3"], results().drop_sel(model=["rank1"]))
+    row = claims.judge(all_claims()["FR-3"], results().drop_sel(model=["rank1"]))
     assert row["verdict"] == NOT_TESTABLE and "rank1" in row["missing"]
-    row = claims.judge(CLAIMS["FR-3"], change("mse_ood", "entropy", 8e-3))
+    row = claims.judge(all_claims()["FR-3"], change("mse_ood", "entropy", 8e-3))
     assert row["verdict"] == PARTLY

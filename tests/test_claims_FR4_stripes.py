@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.claims import NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 
 SEEDS = 3
 MODELS = ["cnn", "cnn_square", "vn_axes", "vn_joint", "factorised", "side_12", "side_16", "side_20"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED, all_claims
 
 MODELS, DIGITS, SEEDS = ["cnn", "cnn_4"], [4, 2], 3
 ANGLES = np.arange(161.0, 200.0)
@@ -28,7 +28,7 @@ def results() -> xr.Dataset:
 
 
 def failing(ds: xr.Dataset) -> list[set[int]]:
-    row = claims.judge(CLAIMS["FR-5"], ds)
+    row = claims.judge(all_claims()["FR-5"], ds)
     return [{i for i, p in enumerate(row[parts]) if not p["holds"]} for parts in ("parts", "parts_fair")]
 
 
@@ -39,7 +39,7 @@ def change(name: str, value: float, **where) -> xr.Dataset:
 
 
 def test_results_as_printed_hold_in_every_part():
-    row = claims.judge(CLAIMS["FR-5"], results())
+    row = claims.judge(all_claims()["FR-5"], results())
     assert row["verdict"] == row["verdict_fair"] == REPRODUCED
     assert len(row["parts"]) == 5 and len(row["parts_fair"]) == 7
 
@@ -77,5 +77,5 @@ def test_one_bad_seed_does_not_decide():
 
 def test_what_lacks_is_named():
     for lacking, name in (({"model": ["cnn_4"]}, "cnn_4"), ({"model": ["cnn"]}, "cnn"), ({"digit": [4]}, "digit 4")):
-        row = claims.judge(CLAIMS["FR-5"], results().drop_sel(lacking))
+        row = claims.judge(all_claims()["FR-5"], results().drop_sel(lacking))
         assert row["verdict"] == NOT_TESTABLE and name in row["missing"]

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import claims, paths
-from vnlib.claims import CLAIMS, NOT, NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book import ledger as claims
+from vnlib.book import paths
+from vnlib.book.ledger import NOT, NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SIDECAR = tomllib.loads((paths.sidecar("F_spatial")).read_text(encoding="utf-8"))
 MODELS = list(SIDECAR["models"])
-IDS = [one.id for one in CLAIMS.values() if one.chapter == "F_spatial"]
+IDS = [one.id for one in all_claims().values() if one.chapter == "F_spatial"]
 SEEDS, BLANK = 3, 1e-2
 
 
@@ -38,7 +39,7 @@ def results(**changes: tuple[float, float]) -> xr.Dataset:
 
 
 def holding(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
-    row = claims.judge(CLAIMS[claim], r)
+    row = claims.judge(all_claims()[claim], r)
     return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
 
 
@@ -60,7 +61,7 @@ def test_the_sidecar_names_these_claims():
 
 @pytest.mark.parametrize("claim", IDS)
 def test_all_parts_can_hold(claim):
-    row = claims.judge(CLAIMS[claim], results())
+    row = claims.judge(all_claims()[claim], results())
     assert row["verdict"] == row["verdict_fair"] == REPRODUCED
     assert all(np.isfinite(v) for v in row["figures"].values()) and row["figures"]
 
@@ -121,17 +122,17 @@ def test_medians_count_and_not_one_bad_seed():
     r = results()
     r["mse_ood"].loc[{"seed": 2, "model": ["full", "full_sharp", "axis_loss", "vn_3_mix"]}] = 1.0
     for claim in ("VN-T1", "VN-T2", "VN-T4", "VN-F-em"):
-        assert claims.judge(CLAIMS[claim], r)["verdict"] == REPRODUCED
+        assert claims.judge(all_claims()[claim], r)["verdict"] == REPRODUCED
 
 
 def test_words_of_the_verdict():
-    assert claims.judge(CLAIMS["VN-F-ent"], results(image_vn=(1e-4, 1e-2)))["verdict"] == PARTLY
+    assert claims.judge(all_claims()["VN-F-ent"], results(image_vn=(1e-4, 1e-2)))["verdict"] == PARTLY
     bad = {m: (1e-4, 1e-2) for m in MODELS if m.startswith("image")}
-    assert claims.judge(CLAIMS["VN-F-ent"], results(**bad))["verdict"] == NOT
+    assert claims.judge(all_claims()["VN-F-ent"], results(**bad))["verdict"] == NOT
 
 
 @pytest.mark.parametrize("claim", IDS)
 def test_a_model_that_lacks_makes_a_claim_not_testable(claim):
-    row = claims.judge(CLAIMS[claim], results().sel(model=["sae", "cnn"]))
+    row = claims.judge(all_claims()[claim], results().sel(model=["sae", "cnn"]))
     assert row["verdict"] == NOT_TESTABLE and "the model(s)" in row["missing"]
-    assert claims.judge(CLAIMS[claim], None)["verdict"] == NOT_TESTABLE
+    assert claims.judge(all_claims()[claim], None)["verdict"] == NOT_TESTABLE

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from judging import judged
 
-from vnlib.claims import CLAIMS, NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED, all_claims
 
 SEEDS = 3
 VN = ["vn_1", "vn_3", "vn_5"]
@@ -184,4 +184,4 @@ def test_other_numbers_of_rounds_and_missing_networks_are_named():
 
 
 def test_signatures_are_read_from_the_results_of_figure_3():
-    assert CLAIMS["VN-G3"].reads == "fig3_functions" and CLAIMS["VN-G3"].chapter == "G_functions"
+    assert all_claims()["VN-G3"].reads == "fig3_functions" and all_claims()["VN-G3"].chapter == "G_functions"

@@ -8,7 +8,7 @@ import xarray as xr
 from judging import failing, judged
 
 from data_gen import nbody
-from vnlib.claims import NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.H_nbody import DEFAULT, ON_TOKENS, OTHERS, PANELS, PAPER, READINGS, VN
 
 SEEDS = 3

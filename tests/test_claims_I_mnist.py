@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.claims import NOT, NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT, NOT_TESTABLE, REPRODUCED
 from vnlib.claims.I_mnist import EQUAL, LEVELS, PRINTED
 
 SEEDS = 3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.claims import NOT_TESTABLE, PARTLY, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED
 from vnlib.claims.J_cost import CARD, DISK, MEMORY
 
 VALUES = {

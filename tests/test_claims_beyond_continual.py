@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.claims import NOT, NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT, NOT_TESTABLE, REPRODUCED
 from vnlib.claims import beyond_continual as rules
 
 MODELS = [rules.VN, rules.AE, *rules.LONG, rules.PCA, rules.TOKENS, rules.MLP, rules.TOKEN_NET]

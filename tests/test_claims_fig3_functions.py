@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from judging import judged
 
-from vnlib.claims import NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.fig3_functions import AWARE, MASKED, MASKS, OTHERS, PAPER, UNLEARNED, VN
 
 SEEDS = 3

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from judging import failing, judged
 
-from vnlib.claims import NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 from vnlib.claims.fig4_nbody import BASELINES, GATED, LINEAR, LITERAL, OTHERS, SAME_TOKENS, TOKENS
 
 SEEDS = 3

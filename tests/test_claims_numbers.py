@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.claims import Part, numbers
+from vnlib.book import evidence as numbers
+from vnlib.book.ledger import Part
 
 
 @pytest.fixture

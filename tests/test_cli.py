@@ -12,8 +12,11 @@ import nbformat
 import pytest
 import xarray as xr
 
-from vnlib import book, chapter, claims, cli, paths, provenance, store
-from vnlib.parameters import PROFILES
+from vnlib.book import build as book
+from vnlib.book import chapter, cli, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book.parameters import PROFILES
+from vnlib.book.store import provenance
 
 
 def one_paragraph(text: str) -> bool:
@@ -77,7 +80,7 @@ def test_ledger_prints_and_writes_every_claim(vnbook, results):
     assert said.code == 0, said.err
     path = results / "smoke" / "ledger.json"
     rows = json.loads(path.read_text(encoding="utf-8"))
-    assert [row["id"] for row in rows] == list(claims.CLAIMS)
+    assert [row["id"] for row in rows] == list(claims.all_claims())
     assert str(path) in said.out
     for row in rows:
         line = next(line for line in said.out.splitlines() if line.startswith(row["id"] + " "))
@@ -189,7 +192,7 @@ def test_an_interrupt_says_that_finished_runs_are_kept(vnbook, monkeypatch):
 
 
 def test_a_real_process_prints_no_traceback():
-    done = subprocess.run([sys.executable, "-m", "vnlib.cli", "run", "fig9"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "vnlib.book.cli", "run", "fig9"], capture_output=True, text=True)
     assert done.returncode == 1 and not done.stdout
     assert one_paragraph(done.stderr) and "'fig9'" in done.stderr
 

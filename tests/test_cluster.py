@@ -22,7 +22,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from vnlib import chapter, paths, store
+from vnlib.book import chapter, paths, store
 
 CLUSTER = paths.SOURCE / "tests" / "cluster"
 needs_snakemake = pytest.mark.skipif(
@@ -43,7 +43,7 @@ paper = {{ seeds = 5 }}
 CELLS = (
     'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n',
     "from pathlib import Path\nimport os, time\nimport xarray as xr\n"
-    "from vnlib import paths\nfrom vnlib.chapter import open_chapter\n"
+    "from vnlib.book import paths\nfrom vnlib.book.chapter import open_chapter\n"
     "chapter = open_chapter(Path({name!r}).name, globals())\n"
     "def run(axes, settings, workdir):\n"
     "    cell = axes['model'] + str(axes['seed'])\n"
@@ -252,7 +252,7 @@ def test_a_slice_asks_for_the_runs_of_the_whole_chapter(name, tmp_path, monkeypa
     def attempt(*_):
         raise Computes
 
-    monkeypatch.setattr(store._Fill, "attempt", attempt)
+    monkeypatch.setattr(store.store._Fill, "attempt", attempt)
     whole = {"profile": "paper", "device": "cpu", "results_dir": str(tmp_path)}
     model, _, seed = names[-1].rpartition("seed")
     part = {"seeds": [0, int(seed)]} | ({"models": [model.removesuffix("-")]} if model else {})

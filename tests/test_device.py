@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib import chapter
+from vnlib.book import chapter
 from vnlib.fit import FitConfig, fit
 from vnlib.learner import LocalLearner
 from vnlib.models.decoders import mean_squared_error, train_decoder

@@ -8,7 +8,8 @@ import re
 import nbformat
 import pytest
 
-from vnlib import chapter, claims, paths
+from vnlib.book import chapter, paths
+from vnlib.book import ledger as claims
 
 SECTION = re.compile(r"^## What held, and what did not$(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"\b((?:VN|FR)-\w+) \*([a-z ]+)\*")

@@ -9,7 +9,7 @@ import tomllib
 
 import yaml
 
-from vnlib import paths
+from vnlib.book import paths
 
 ROOT = paths.SOURCE
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from data_gen import mnist
-from vnlib import paths, playground
+from vnlib.book import paths, playground
 from vnlib.network import VectorNetwork, VNConfig
 
 ROOT = paths.SOURCE

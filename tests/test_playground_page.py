@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib import paths, playground
+from vnlib.book import paths, playground
 from vnlib.settle import SettleConfig
 
 ROOT = paths.SOURCE

@@ -12,8 +12,9 @@ import click
 import pytest
 import yaml
 
-from vnlib import chapter, cli, costs, paths
-from vnlib.parameters import PROFILES
+from vnlib import costs
+from vnlib.book import chapter, cli, paths
+from vnlib.book.parameters import PROFILES
 
 PAGES = [
     page for page in map(paths.SOURCE.joinpath, ("README.md", "book/intro.md", "book/how_to_run.md")) if page.exists()

@@ -17,8 +17,10 @@ import robustness
 import xarray as xr
 
 from data_gen import mnist
-from vnlib import chapter, cli, netcdf, pages, store
-from vnlib.parameters import MAX_SEEDS
+from vnlib.book import chapter, cli, store
+from vnlib.book import ledger_page as pages
+from vnlib.book.parameters import MAX_SEEDS
+from vnlib.book.store import netcdf
 
 
 def broken(cases):

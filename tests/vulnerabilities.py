@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fuzz_parameters import Case
 
-from vnlib import paths
+from vnlib.book import paths
 
 
 def audit(requirements: Path = paths.ROOT / "constraints.txt") -> Iterator[Case]:

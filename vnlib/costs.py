@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from vnlib import store
+from vnlib.book import store
 
 WEIGHTS = ("n_parameters", "fact_parameters", "n_weights")
 """Names under which chapters keep how many weights a model has."""

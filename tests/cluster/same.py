@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from vnlib import store
+from vnlib.book import store
 
 
 def results(path: Path) -> xr.Dataset:

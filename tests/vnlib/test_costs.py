@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import chapter, costs, store
+from vnlib import costs
+from vnlib.book import chapter, store
 from vnlib.studies import cost_chapters, cost_worker
 
 

@@ -10,7 +10,8 @@ import pytest
 import xarray as xr
 
 from data_gen import digits
-from vnlib import claims, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book import paths, store
 from vnlib.figures import summary as figures
 from vnlib.figures import summary_swaps as swaps
 from vnlib.figures import summary_words as words

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import texts
+from vnlib.plots import texts
 
 
 @pytest.mark.parametrize(

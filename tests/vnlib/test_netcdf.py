@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import store
+from vnlib.book import store
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

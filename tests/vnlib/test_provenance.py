@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from vnlib import paths, provenance
+from vnlib.book import paths
+from vnlib.book.store import provenance
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_result_files(tmp_path, monkeypatch):
 def test_the_root_is_the_project_unless_the_environment_says_otherwise(tmp_path, monkeypatch):
     monkeypatch.delenv("VNBOOK_ROOT", raising=False)
     found = runpy.run_path(paths.__file__)
-    assert found["ROOT"] == found["SOURCE"] == Path(paths.__file__).parents[1]
+    assert found["ROOT"] == found["SOURCE"] == Path(paths.__file__).parents[2]
     monkeypatch.setenv("VNBOOK_ROOT", str(tmp_path))
     found = runpy.run_path(paths.__file__)
-    assert found["RESULTS"] == tmp_path / "results" and found["SOURCE"] == Path(paths.__file__).parents[1]
+    assert found["RESULTS"] == tmp_path / "results" and found["SOURCE"] == Path(paths.__file__).parents[2]

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from vnlib import paths, source
+from vnlib.book import paths
+from vnlib.book.store import source_hash as source
 
 MODULES = {
     "vnlib/__init__.py": "",
@@ -23,8 +24,8 @@ MODULES = {
     "vnlib/named.py": "FAMILIES = {'far': 'vnlib.far:Far'}\n",
     "vnlib/far.py": "class Far:\n    pass\n",
     "vnlib/unused.py": "x = 1\n",
-    "vnlib/store.py": "from vnlib import unused\n",
-    "vnlib/figures/maps.py": "COLOR = 'red'\n",
+    "vnlib/book/store.py": "from vnlib import unused\n",
+    "vnlib/plots/maps.py": "COLOR = 'red'\n",
     "data_gen/__init__.py": "",
     "data_gen/bumps.py": "WIDTH = 28\n",
     "benchmarks/__init__.py": "",
@@ -33,7 +34,10 @@ MODULES = {
 CELLS = [
     ("parameters", "width = 2\n"),
     (None, "import numpy as np\nfrom IPython.display import Markdown\nfrom benchmarks.times import lazy\n"),
-    (None, "from data_gen import bumps\nfrom vnlib import store, zoo, named\nfrom vnlib.figures import maps\n"),
+    (
+        None,
+        "from data_gen import bumps\nfrom vnlib import zoo, named\nfrom vnlib.book import store\nfrom vnlib.plots import maps\n",
+    ),
     (None, "from vnlib.fit import fit\ndef run(x):\n    return fit(x) * 2\n"),
     (None, "results = chapter.grid(run, {})\n"),
     (None, "def more():\n    return chapter.grid(lambda x: fit(x), {})\n"),
@@ -106,7 +110,7 @@ def test_an_edit_of_what_a_chapter_imports_dates_its_results(tree, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["vnlib/unused.py", "vnlib/store.py", "vnlib/figures/maps.py", "vnlib/deep/__init__.py"]
+    "name", ["vnlib/unused.py", "vnlib/book/store.py", "vnlib/plots/maps.py", "vnlib/deep/__init__.py"]
 )
 def test_an_edit_of_what_it_does_not_import_or_only_draws_with_does_not(tree, name):
     before = now(tree)
@@ -201,7 +205,7 @@ def test_circles_do_no_harm(tree):
     [
         (0, "2", "3", False),  # the settings of a run hold what was asked for
         (1, "from IPython.display import Markdown", "from IPython.display import HTML", False),
-        (2, "from vnlib.figures import maps", "from vnlib.figures import maps as m, scatter", False),
+        (2, "from vnlib.plots import maps", "from vnlib.plots import maps as m, scatter", False),
         (1, "import numpy", "import cupy", True),
         (3, "* 2", "* 3", True),
         (3, "* 2", "* 2  # twice", False),
@@ -235,8 +239,8 @@ def test_a_module_in_the_middle_of_an_edit_does_no_harm(tree):
 
 def test_without_a_notebook_it_is_all_that_computes(tree):
     before = source.hash_of(None, tree)
-    (tree / "vnlib/figures/maps.py").write_text("changed = True\n")
-    (tree / "vnlib/store.py").write_text("changed = True\n")
+    (tree / "vnlib/plots/maps.py").write_text("changed = True\n")
+    (tree / "vnlib/book/store.py").write_text("changed = True\n")
     assert source.hash_of(None, tree) == before
     for name in ("vnlib/unused.py", "vnlib/deep/inner.py", "data_gen/bumps.py", "benchmarks/new.py"):
         (tree / name).write_text("changed = True\n")
@@ -268,7 +272,7 @@ def test_the_canonical_text_is_the_same_whatever_the_python():
 
 def test_another_process_finds_the_same_hash():
     """Sets have no order that two processes share."""
-    code = "from vnlib import source; print(source.source_hash('fig2_spatial'))"
+    code = "from vnlib.book.store import source_hash as source; print(source.source_hash('fig2_spatial'))"
     done = subprocess.run([sys.executable, "-c", code], cwd=paths.SOURCE, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == source.source_hash("fig2_spatial")
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import netcdf, provenance, runfiles, store
+from vnlib.book import store
+from vnlib.book.store import netcdf, provenance, runfiles
 
 AXES = {"model": ["vn", "cnn"], "seed": [1, 0]}
 ROW = {"model": ["vn"], "seed": [1, 0]}

@@ -8,13 +8,14 @@ import textwrap
 import numpy as np
 import pytest
 
-from vnlib import paths, store
+from vnlib.book import paths, store
 
 PRELUDE = """
     import json, os, random, signal, sys, time
     from pathlib import Path
     import numpy as np, xarray as xr
-    from vnlib import provenance, store
+    from vnlib.book import store
+    from vnlib.book.store import provenance
 
     provenance.collect = lambda device: {"git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"}
     store._POLL = 0.01

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib import store
+from vnlib.book import store
 from vnlib.studies import cost
 
 SMALL = {"updates": 1, "sweeps": 3}

@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from data_gen import bumps
-from vnlib import paths
 from vnlib.baselines import registry
+from vnlib.book import paths
 from vnlib.models.decoders import LEARNING, build_vn
 from vnlib.studies import spatial as study
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import of
+from vnlib.book.evidence import of
+from vnlib.book.ledger import Decision, Part, claim
 
 PC = ("pc", "bpc")
 LEARNED_CONTROLS = ("pc_sparse", "vn_dense", "autoencoder", "linear")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 MAIN = "softmax"
 WIDTHS = ("softmax", "softmax_2", "softmax_4", "softmax_16")

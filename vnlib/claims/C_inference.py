@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 DISTANCE, HEIGHT = 1e-3, 1e-6  # of the codes, and of F above its minimum; both relative
 SAVES = 2.0  # momentum must save this factor of layer steps

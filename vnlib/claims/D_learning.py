@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 CHAPTER = "D_learning"
 DENSE = ("linear", "whitened", "ReLU")

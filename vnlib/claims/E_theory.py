@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 
 @claim(

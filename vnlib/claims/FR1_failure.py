@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import tagged
+from vnlib.book.evidence import tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 CNN = ("cnn_bump", "cnn_ramp")
 BUMP_CODE = ("cnn_bump", "cnn_bright", "mlp_bump")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 CHAPTER = "FR2_manifold"
 KINDS = ("cnn_bump", "cnn_ramp", "mlp_bump", "mlp_ramp")

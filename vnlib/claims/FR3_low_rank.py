@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import medians
+from vnlib.book.evidence import medians
+from vnlib.book.ledger import Decision, Part, claim
 
 HOLD_OUTS = ("square", "large_corner")
 FOUR = ("none", "entropy", "variance", "both")

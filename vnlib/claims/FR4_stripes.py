@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import known
+from vnlib.book.evidence import known
+from vnlib.book.ledger import Decision, Part, claim
 
 FEW = "stripes+100"
 ALONE = "bumps+100"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, Part, claim
 
 PAPER_DIGIT = 4
 INNER = ["layer1", "layer2"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import medians, tagged
+from vnlib.book.evidence import medians, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 ENCODINGS = ("", "_one_hot", "_fourier14", "_fourier7", "_scalar")
 FOURIER = ("_fourier14", "_fourier7")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import known, medians, of, tagged
+from vnlib.book.evidence import known, medians, of, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 DEEP = ("vn_3", "vn_5")
 VN = ("vn_1", *DEEP)

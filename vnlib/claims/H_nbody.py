@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import medians, of, tagged
+from vnlib.book.evidence import medians, of, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 VN = "vn_literal_3"  # 22 numbers per body, as printed
 READINGS = (VN, "vn_gated_3", "vn_token_3")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import known, of
+from vnlib.book.evidence import known, of
+from vnlib.book.ledger import Decision, Part, claim
 
 PRINTED = "vn_3_top24"  # with the hard step of Eq. 6 in the top layer
 FREE = ("vn_3_half", "vn_3", "vn_3_double")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import known, tagged
+from vnlib.book.evidence import known, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 MEMORY = 16e9  # B: the paper's system memory
 CARD = 11e9  # B: the smaller of the paper's two GPUs

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import known, medians, of
+from vnlib.book.evidence import known, medians, of
+from vnlib.book.ledger import Decision, Part, claim
 
 VN, AE = "vn_1", "ae"
 LONG = ("ae_long", "ksparse_linear_long")  # the same and simpler, with five times the updates

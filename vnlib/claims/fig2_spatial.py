@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import medians, tagged
+from vnlib.book.evidence import medians, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 CNN = ("cnn2", "cnn4", "cnn6")
 VAE = ("vae_low", "vae_high")

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import of, tagged
+from vnlib.book.evidence import of, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 BASELINES = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
 OTHERS = (*BASELINES, "random")

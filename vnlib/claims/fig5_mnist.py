@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Decision, Part, claim
-from vnlib.claims.numbers import of, tagged
+from vnlib.book.evidence import of, tagged
+from vnlib.book.ledger import Decision, Part, claim
 
 DIGITS = {
     "add_subtract": ("add2", "sub2", "add3", "addsub4"),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.style import DIVERGING, PALETTE, bare
+from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 
 def _signed(ax: plt.Axes, image: np.ndarray, title: str = "", limit: float | None = None) -> None:

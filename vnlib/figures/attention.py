@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.style import PALETTE, SEQUENTIAL, bare
+from vnlib.plots.style import PALETTE, SEQUENTIAL, bare
 
 # Name -> label, colour, marker. The widths of softmax attention are drawn by `ranks` alone.
 MODELS = {

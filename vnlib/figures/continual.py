@@ -12,8 +12,8 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-from vnlib.figures.rows import absent, group, label, points
-from vnlib.figures.style import GROUPS, PALETTE, SEQUENTIAL
+from vnlib.plots.rows import absent, group, label, points
+from vnlib.plots.style import GROUPS, PALETTE, SEQUENTIAL
 
 KINDS = {"digits": "pairs of digits", "forces": "force laws"}
 STREAMS = {

@@ -12,8 +12,8 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.continual import KINDS, SETS, STREAMS, final, forgotten, models, transfer
-from vnlib.figures.rows import label
-from vnlib.figures.texts import ranged
+from vnlib.plots.rows import label
+from vnlib.plots.texts import ranged
 
 LEARNED = {"lista": "LISTA", "linear": "a linear guess", "untrained": "three steps of ISTA, untrained"}
 SOLVERS = {"ista": "plain steps", "restart": "momentum", "line_search": "momentum and line search"}

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.style import PALETTE
+from vnlib.plots.style import PALETTE
 
 # Label, colour, marker.
 TASKS = {

@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.cost import AXES, TASKS, axes_of, line, ratio
-from vnlib.figures.texts import listed, ranged
+from vnlib.plots.texts import listed, ranged
 
 
 def duration(seconds: float) -> str:

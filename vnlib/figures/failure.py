@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import LogNorm, PowerNorm
 
-from vnlib.figures.style import GROUPS, PALETTE, bare
+from vnlib.plots.style import GROUPS, PALETTE, bare
 
 TESTS = {"averaged": "averaged inputs", "memorised": "outputs at training positions"}
 SOURCES = {"bumps": "true bumps", "superposed bumps": "superposed bumps"}

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.failure import SOURCES, dots, label_of, look_of, model_axis, with_images
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, bare
 
 
 def matrices(results: xr.Dataset, hold_out: str = "square", metric: str = "cosine") -> plt.Figure:

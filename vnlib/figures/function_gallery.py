@@ -15,8 +15,8 @@ import numpy as np
 import xarray as xr
 
 from vnlib.figures.function_tables import FAMILY, OTHERS, VN, has
-from vnlib.figures.rows import absent, group, label
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import absent, group, label
+from vnlib.plots.style import PALETTE
 
 BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
 EXTRA = ("deep_ae_masked", "hold_last")

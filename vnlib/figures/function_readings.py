@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 
 from vnlib.figures.function_tables import MASKS, SETS, log_axis
-from vnlib.figures.rows import absent, label
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import absent, label
+from vnlib.plots.style import PALETTE
 
 DEPTHS = {1: PALETTE[9], 3: PALETTE[0], 5: PALETTE[4]}
 UNTRAINED = PALETTE[7]

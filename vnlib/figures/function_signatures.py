@@ -15,7 +15,7 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.function_tables import FAMILY, OTHERS, VN, WAYS, blank, has
-from vnlib.figures.rows import absent, group, label
+from vnlib.plots.rows import absent, group, label
 
 COLLAPSE = {
     "spread": "spread: power\naround its own mean", "bend": "bend: power\naround its own best line",

@@ -15,8 +15,8 @@ import pandas as pd
 import xarray as xr
 from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from vnlib.figures.rows import group, label
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import group, label
+from vnlib.plots.style import PALETTE
 
 VN = ("vn_1", "vn_3", "vn_5")
 OTHERS = ("neural_ode", "rslds", "deep_ae", "sparse_ae", "rnn", "transformer", "mamba_bottleneck", "mamba")

@@ -11,7 +11,7 @@ import xarray as xr
 
 from vnlib.figures.function_readings import FOLLOWED, names
 from vnlib.figures.function_tables import MASKS, OTHERS, ROSTER, SETS, VN, best, blank, has, order
-from vnlib.figures.rows import label
+from vnlib.plots.rows import label
 
 TRAINED_WITH_MASKS = ("deep_ae_masked", "rnn_masked", "transformer_masked")
 UNLEARNED = ("vn_untrained", "fourier")

@@ -15,9 +15,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from vnlib.figures.rows import absent, group, label, looks, points, rows_of
-from vnlib.figures.style import DIVERGING, PALETTE
-from vnlib.figures.texts import short
+from vnlib.plots.rows import absent, group, label, looks, points, rows_of
+from vnlib.plots.style import DIVERGING, PALETTE
+from vnlib.plots.texts import short
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),

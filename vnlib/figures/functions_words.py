@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures import texts
 from vnlib.figures.functions import MASKS, SETS, with_values
-from vnlib.figures.rows import group, label
-from vnlib.figures.texts import short, spread
+from vnlib.plots import texts
+from vnlib.plots.rows import group, label
+from vnlib.plots.texts import short, spread
 
 NAMES = {"id": "ID", "easy": "Easy", "hard": "Hard"}
 VN = ("vn_1", "vn_3", "vn_5")

@@ -15,8 +15,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, NullFormatter
 
-from vnlib.figures.rows import absent, group, label, points, rows_of
-from vnlib.figures.style import PALETTE, SEQUENTIAL
+from vnlib.plots.rows import absent, group, label, points, rows_of
+from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),

@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 
 from vnlib.figures.images import GROWTH, MSE, NOBODY, colors, error, inside, legend, logarithmic, main, power
-from vnlib.figures.rows import absent
+from vnlib.plots.rows import absent
 
 STEPS = {1.0: "", 1.5: "_x1.5", 2.0: "_x2", 3.0: "_x3"}
 DIGITS = {1: "", 2: "_2d", 3: "_3d"}

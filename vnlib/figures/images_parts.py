@@ -27,8 +27,8 @@ from vnlib.figures.images import (
     power,
     sets_of,
 )
-from vnlib.figures.rows import absent, group, label, points, rows_of
-from vnlib.figures.style import DIVERGING, PALETTE, bare
+from vnlib.plots.rows import absent, group, label, points, rows_of
+from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 SOME = {
     "digits": ("id", "add2", "sub2", "max5", "stripes1"),

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures import texts
 from vnlib.figures.images import FAMILIES, error, in_order, inside, main, number, power, sets_of
 from vnlib.figures.images_parts import MATCHED
-from vnlib.figures.rows import label
+from vnlib.plots import texts
+from vnlib.plots.rows import label
 
 NOTHING = "Not computed in this profile."
 MILLI = 1e3

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.figures.style import PALETTE
+from vnlib.plots.style import PALETTE
 
 # Label, colour, marker.
 SOLVERS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.style import PALETTE
+from vnlib.plots.style import PALETTE
 
 # Label, colour.
 SOLVERS = {

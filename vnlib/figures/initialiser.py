@@ -10,8 +10,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import absent, label, points
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import absent, label, points
+from vnlib.plots.style import PALETTE
 
 # name -> (what readers call it, colour, line, marker)
 STARTS = {

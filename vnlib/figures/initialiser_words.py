@@ -10,8 +10,8 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.initialiser import LEVEL, SETS, SOLVERS, STARTS, free, starts
-from vnlib.figures.rows import label
-from vnlib.figures.texts import listed, ranged
+from vnlib.plots.rows import label
+from vnlib.plots.texts import listed, ranged
 
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.style import PALETTE
+from vnlib.plots.style import PALETTE
 
 WAY_STYLE = {"masked Adam": (PALETTE[0], "o", "-"), "SGD": (PALETTE[2], "D", "-."), "Adam": (PALETTE[3], "s", "--")}
 RULE_STYLE = {

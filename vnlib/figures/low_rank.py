@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import LogNorm
 
-from vnlib.figures.rows import label
-from vnlib.figures.style import DIVERGING, GROUPS, PALETTE, bare
+from vnlib.plots.rows import label
+from vnlib.plots.style import DIVERGING, GROUPS, PALETTE, bare
 
 FOUR = ("none", "entropy", "variance", "both")
 HOLD_OUTS = {"square": "square held out", "large_corner": "corner held out"}

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.low_rank import HOLD_OUTS, LOOKS, models_of, own_band
-from vnlib.figures.rows import label
+from vnlib.plots.rows import label
 
 
 def table(results: xr.Dataset) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from vnlib.figures.style import GROUPS, PALETTE
+from vnlib.plots.style import GROUPS, PALETTE
 
 KINDS = {
     ("cnn", "bump"): "CNN, bump code",

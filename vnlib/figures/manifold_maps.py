@@ -10,7 +10,7 @@ import xarray as xr
 from matplotlib.colors import PowerNorm
 
 from vnlib.figures.manifold import KINDS, models, nothing, path
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, bare
 
 
 def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:

@@ -14,8 +14,8 @@ import xarray as xr
 from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import absent, group, label, looks, points, rows_of
-from vnlib.figures.style import PALETTE, SEQUENTIAL
+from vnlib.plots.rows import absent, group, label, looks, points, rows_of
+from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),

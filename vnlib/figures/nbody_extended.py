@@ -15,8 +15,8 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from vnlib.figures.nbody import BLANK, in_order
 from vnlib.figures.rollouts import LOOK
-from vnlib.figures.rows import label
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import label
+from vnlib.plots.style import PALETTE
 
 KINDS = {"absolute": "MSE [(box/s²)²]", "relative": "MSE over the mean square of accelerations"}
 # Colours as in rollouts; readings of the VN are told apart by their markers, deep ones are larger.

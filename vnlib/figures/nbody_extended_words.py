@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from vnlib.figures.nbody_extended import KINDS, growth, interaction, plane
-from vnlib.figures.rows import label
-from vnlib.figures.texts import ranged
+from vnlib.plots.rows import label
+from vnlib.plots.texts import ranged
 
 VN = ("vn_literal_3", "vn_gated_3", "vn_token_3", "vn_literal_1", "vn_gated_1", "vn_token_1")
 OTHERS = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")

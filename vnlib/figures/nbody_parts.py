@@ -24,8 +24,8 @@ from vnlib.figures.nbody import (
     in_order,
     light,
 )
-from vnlib.figures.rows import absent, group, label, looks, points, rows_of
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import absent, group, label, looks, points, rows_of
+from vnlib.plots.style import PALETTE
 
 
 def passes(results: xr.Dataset) -> plt.Figure:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures import texts
 from vnlib.figures.nbody import (
     BLANK,
     by_number,
@@ -15,8 +14,9 @@ from vnlib.figures.nbody import (
     in_order,
     inside_and_out,
 )
-from vnlib.figures.rows import label
-from vnlib.figures.texts import short
+from vnlib.plots import texts
+from vnlib.plots.rows import label
+from vnlib.plots.texts import short
 
 NOTHING = "Not computed in this profile."
 SAME_TOKENS = ("token_mlp", "rbf_tokens")

@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.figures.style import DIVERGING, PALETTE, SEQUENTIAL, bare
+from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, bare
 
 # Label, colour, marker.
 MODELS = {

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import absent, group, label, points
-from vnlib.figures.style import DIVERGING, PALETTE, bare
+from vnlib.plots.rows import absent, group, label, points
+from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 BENCHMARKS = {"spatial": "positions", "functions": "functions", "forces": "forces", "digits": "digits"}
 # group -> (what readers call it, colour, marker)

@@ -13,8 +13,8 @@ import xarray as xr
 from scipy.stats import spearmanr
 
 from vnlib.figures.representation import BENCHMARKS, GROUPS, benchmarks, code, layers, there
-from vnlib.figures.rows import label
-from vnlib.figures.texts import listed, ranged
+from vnlib.plots.rows import label
+from vnlib.plots.texts import listed, ranged
 
 LEARNED = ("vn", "backprop")
 # measure -> (what readers call it, its sign where more of it should mean a smaller error)

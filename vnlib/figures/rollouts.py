@@ -16,8 +16,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from vnlib.figures.nbody import BLANK
-from vnlib.figures.rows import absent, group, label
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.rows import absent, group, label
+from vnlib.plots.style import PALETTE, bare
 
 DT = 0.005  # s
 FLOOR, CAP = 1e-8, 100.0  # box^2; two opposite corners of the box are 50 apart

@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from vnlib.figures.rollouts import CAP, DT, EDGE, choose, drawn, seen_seed, title, told
-from vnlib.figures.rows import group, label
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import group, label
+from vnlib.plots.style import PALETTE
 
 SIDE = 200  # of a panel, in units of the drawing
 SHOWN = 2.8  # box units from the middle to the edge of a panel

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, bare
 
 LOOKS = {
     "cnn": (PALETTE[3], "s"),

@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import label
-from vnlib.figures.style import PALETTE
+from vnlib.plots.rows import label
+from vnlib.plots.style import PALETTE
 
 DEFAULT, CAPPED = "vn_3", "vn_3_top24"
 COLORS = {

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.style import DIVERGING, PALETTE, bare
+from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 WIDE, TALL = 9.9, (1.1, 0.6)  # inches that a row of atoms has, and a row of drawings and of pairs
 TITLES = {"most": "used most", "middle": "in the middle", "least": "used least"}

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.rows import label
 from vnlib.figures.selection import CAPPED, FAST, LOCKED, SOLVERS, layers_of, measure, names, typical
 from vnlib.figures.selection_atlas import entries
-from vnlib.figures.texts import listed, ranged
+from vnlib.plots.rows import label
+from vnlib.plots.texts import listed, ranged
 
 NOTHING = "Not computed in this profile."
 FREE = ("vn_3_half", "vn_3", "vn_3_double")

@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from matplotlib.image import AxesImage
 
-from vnlib.figures.style import DIVERGING
+from vnlib.plots.style import DIVERGING
 
 GAP = 2  # px between images
 CELL, LABELS, EDGE = 0.66, 2.0, 0.5  # inches: side of an image, room for the names and the colour bar, for the titles

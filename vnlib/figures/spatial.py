@@ -16,8 +16,8 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.patches import Patch
 
-from vnlib.figures import texts
-from vnlib.figures.style import GROUPS, PALETTE, bare
+from vnlib.plots import texts
+from vnlib.plots.style import GROUPS, PALETTE, bare
 
 FLOOR = 1e-15  # below this an error is rounding
 

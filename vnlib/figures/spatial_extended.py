@@ -16,8 +16,8 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import label as name_of
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.rows import label as name_of
+from vnlib.plots.style import PALETTE, bare
 
 FLOOR = 1e-17  # below this an error is rounding
 MARKS = "osD^vP*X<>dhp8H"

@@ -14,8 +14,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.rows import absent
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.rows import absent
+from vnlib.plots.style import PALETTE, bare
 
 KINDS = {"stripes": ("stripes and bumps", PALETTE[0], "o"), "bumps": ("bumps only", PALETTE[3], "s")}
 MEASURES = {"hit": "place: joint accuracy", "bump_hit": "place and form: a bump there"}

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.figures.stripes import of_cnn
-from vnlib.figures.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, bare
 
 DIETS = {
     "stripes+0": ("stripes only", PALETTE[2], "^"),

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures import texts
 from vnlib.figures.stripes import KINDS, MEASURES, amounts, exponent_said
+from vnlib.plots import texts
 
 COLUMNS = {
     "hit_ood": "joint accuracy",

@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.rows import absent, points
-from vnlib.figures.style import PALETTE
 from vnlib.figures.summary_swaps import factors
+from vnlib.plots.rows import absent, points
+from vnlib.plots.style import PALETTE
 
 KINDS = {
     "vn": ("Vector Network", PALETTE[0], "o"),

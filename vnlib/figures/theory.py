@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.style import PALETTE
 from vnlib.figures.theory_recovery import band, note
+from vnlib.plots.style import PALETTE
 
 
 def learning(r: xr.Dataset) -> plt.Figure:

@@ -6,8 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.style import PALETTE
 from vnlib.figures.theory_recovery import band, note
+from vnlib.plots.style import PALETTE
 
 SIGNS = {"planted": ("planted", PALETTE[0], "o"), "digits": ("digits", PALETTE[1], "s")}
 _CASES = {

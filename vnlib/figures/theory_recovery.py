@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.style import PALETTE, SEQUENTIAL
+from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 _SOLVERS = {"ista": "ISTA", "restart": "FISTA, restarted"}
 

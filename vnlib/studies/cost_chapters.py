@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from vnlib import checks, paths
+from vnlib import checks
+from vnlib.book import paths
 
 TEXTS = {
     "before": ("B", "memory that the process held when the run began"),

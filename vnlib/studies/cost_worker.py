@@ -22,7 +22,7 @@ from typing import Any
 import torch
 import xarray as xr
 
-from vnlib import chapter, paths, store
+from vnlib.book import chapter, paths, store
 
 
 class OutOfTime(BaseException):

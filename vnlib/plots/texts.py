@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.rows import label
+from vnlib.plots.rows import label
 
 
 def short(value: float) -> str:

@@ -18,7 +18,8 @@ import torch
 from jaxtyping import Float, Int8, UInt8
 from torch import Tensor
 
-from vnlib import checks, paths
+from vnlib import checks
+from vnlib.book import paths
 from vnlib.layer import hessian, lipschitz
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig

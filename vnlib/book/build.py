@@ -19,8 +19,14 @@ import nbformat
 import papermill
 from PIL import Image
 
-from vnlib import chapter, checks, claims, home, pages, paths, provenance, weight
-from vnlib.parameters import PROFILES
+from vnlib import checks
+from vnlib.book import chapter, paths
+from vnlib.book import ledger as claims
+from vnlib.book import ledger_page as pages
+from vnlib.book import page_size as weight
+from vnlib.book import repository_url as home
+from vnlib.book.parameters import PROFILES
+from vnlib.book.store import provenance
 
 EXECUTED = paths.BOOK / "chapters"
 GENERATED = paths.BOOK / "generated"
@@ -88,7 +94,7 @@ def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
 def _helper(name: str, given: Mapping[str, Any], output: Path) -> subprocess.Popen:
     """A second process that works on the same results."""
     arguments = [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
-    command = [sys.executable, "-m", "vnlib.cli", "run", name, *arguments, "--jobs", "1", "--quiet"]
+    command = [sys.executable, "-m", "vnlib.book.cli", "run", name, *arguments, "--jobs", "1", "--quiet"]
     command += ["--output", str(output)]
     return subprocess.Popen(command, cwd=Path.cwd(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 

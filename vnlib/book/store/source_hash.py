@@ -18,11 +18,11 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from vnlib import paths
+from vnlib.book import paths
 
 PACKAGES = ("vnlib", "data_gen", "benchmarks", "chapters")
-_PRESENT = {"figures", "claims", "panels", "pages", "weight", "home", "book", "parameters", "chapter", "cli"}
-_DRIVE = {"paths", "provenance", "source", "store", "runfiles", "runs", "netcdf"}
+# Packages that only drive and present, and what does so in a chapter or a kit.
+_PRESENT = re.compile(r"vnlib\.(book|plots|figures|claims)(\..*)?|\w+\.\w+\.(figures|tables|claims)(_\w+)?|\w+\.guards")
 LONGEST_CHAIN = 32
 """How many imports one behind the other are followed, which is far more than there are."""
 # A module can be named by a text, "vnlib.a.b" or "vnlib.a.b:Class", as for `python -m`.
@@ -189,8 +189,7 @@ def _file(module: str, root: Path) -> Path | None:
 
 
 def _presents(module: str) -> bool:
-    package, _, rest = module.partition(".")
-    return (package == "vnlib" and rest.split(".")[0] in _PRESENT | _DRIVE) or rest == "guards"
+    return bool(_PRESENT.fullmatch(module))
 
 
 def _passed_over(node: object) -> bool:

@@ -11,11 +11,13 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import xarray as xr
 
-from vnlib import store
+from vnlib.book import paths, store
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
 NOT_TESTABLE = "not testable"
@@ -57,17 +59,28 @@ class Claim:
         return self.reads or self.chapter
 
 
-CLAIMS: dict[str, Claim] = {}
+_entered: dict[str, Claim] = {}
 
 
 def claim(**fields: str) -> Callable:
     """Enter the decorated decision into the ledger."""
 
     def enter(decide: Callable[[xr.Dataset], Decision]) -> Callable[[xr.Dataset], Decision]:
-        CLAIMS[fields["id"]] = Claim(**fields, decide=decide)
+        _entered[fields["id"]] = Claim(**fields, decide=decide)
         return decide
 
     return enter
+
+
+@cache
+def all_claims() -> Mapping[str, Claim]:
+    """The claims of all chapters by id, in the order of the book: those that `chapters/NAME/claims.py` enter."""
+    order = paths.in_order(paths.chapters())
+    for name in order:
+        for module in (f"chapters.{name}.claims", f"vnlib.claims.{name}"):
+            if (paths.ROOT / module.replace(".", "/")).with_suffix(".py").is_file():
+                import_module(module)
+    return {one.id: one for name in order for one in _entered.values() if one.chapter == name}
 
 
 def verdict(parts: Sequence[Part]) -> str:
@@ -105,7 +118,7 @@ def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
     Raises StoreError for a result file that cannot be read.
     """
     rows, files = [], {}
-    for one in CLAIMS.values():
+    for one in all_claims().values():
         if chapter in (None, one.chapter):
             path = folder / f"{one.results}.nc"
             if one.results not in files:

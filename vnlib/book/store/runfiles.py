@@ -25,8 +25,8 @@ from pathlib import Path
 import xarray as xr
 from filelock import FileLock, Timeout
 
-from vnlib.netcdf import REMEDY, StoreError, read, write
-from vnlib.runs import Made, header, joined, listed, runs_in, wins, without
+from vnlib.book.store.netcdf import REMEDY, StoreError, read, write
+from vnlib.book.store.runs import Made, header, joined, listed, runs_in, wins, without
 
 
 @dataclass

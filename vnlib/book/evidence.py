@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from vnlib.claims.ledger import Part
+from vnlib.book.ledger import Part
 
 
 def of(values: xr.DataArray, **wanted: Sequence[str]) -> xr.DataArray:

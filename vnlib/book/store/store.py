@@ -20,10 +20,10 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from vnlib import provenance
-from vnlib.netcdf import FORMAT, WHOLE, StoreError, plain_attrs, read, tidy, to_json, write
-from vnlib.runfiles import RunFiles
-from vnlib.runs import Axes, Cell, Made, header, listed
+from vnlib.book.store import provenance
+from vnlib.book.store.netcdf import FORMAT, WHOLE, StoreError, plain_attrs, read, tidy, to_json, write
+from vnlib.book.store.runfiles import RunFiles
+from vnlib.book.store.runs import Axes, Cell, Made, header, listed
 
 __all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "read", "write"]
 
@@ -60,7 +60,7 @@ def grid(
     run: `run(axes, settings, workdir)` returns one cell as a dataset without the axes. `workdir` is private
         to the cell and outlives a crash while settings and source stay the same: checkpoints belong there.
         Global attributes of the dataset are dropped. An exception passes through, with the cell's name added.
-    source: hash of the source that computes, None for that of the whole library (see `vnlib.source`). Another hash
+    source: hash of the source that computes, None for that of the whole library (see `vnlib.book.store.source_hash`). Another hash
         does not recompute a run, but a note says so.
     device: for the record of the hardware only.
     recompute: compute all cells asked for, whatever is stored.

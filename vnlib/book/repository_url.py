@@ -12,7 +12,7 @@ from urllib.parse import quote
 import nbformat
 import yaml
 
-from vnlib import paths
+from vnlib.book import paths
 
 URL = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+)")
 TAG = "install"

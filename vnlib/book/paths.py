@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parents[1]
+SOURCE = Path(__file__).resolve().parents[2]
 """Folder of the packages `vnlib` and `data_gen` that are running."""
 
 ROOT = Path(os.environ.get("VNBOOK_ROOT") or SOURCE).expanduser().resolve()
@@ -30,6 +32,13 @@ def chapters() -> list[str]:
     """The chapters of this book, by name: the folders that hold a notebook and a sidecar of their own name."""
     names = sorted(folder.name for folder in CHAPTERS.glob("*/"))
     return [name for name in names if notebook(name).is_file() and sidecar(name).is_file()]
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Chapters as the book's table of contents has them; those that it lacks come last."""
+    toc = ROOT / "_toc.yml"
+    listed = re.findall(r"chapters/(\w+)", toc.read_text(encoding="utf-8")) if toc.is_file() else []
+    return sorted(names, key=lambda name: listed.index(name) if name in listed else len(listed))
 
 
 def result_file(results_dir: str | Path, profile: str, chapter: str, variant: str = "") -> Path:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import numpy as np
 import xarray as xr
 
-from vnlib.netcdf import FORMAT, REMEDY, StoreError, plain_attrs, to_json
+from vnlib.book.store.netcdf import FORMAT, REMEDY, StoreError, plain_attrs, to_json
 
 Axes = dict[str, str | int | float]
 

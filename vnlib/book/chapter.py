@@ -23,8 +23,12 @@ import torch
 import xarray as xr
 from IPython.display import HTML, display
 
-from vnlib import checks, panels, paths, provenance, source, store
-from vnlib.parameters import COMMON, checked, guess
+from vnlib import checks
+from vnlib.book import html as panels
+from vnlib.book import paths, store
+from vnlib.book.parameters import COMMON, checked, guess
+from vnlib.book.store import provenance
+from vnlib.book.store import source_hash as source
 
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
 warnings.filterwarnings("ignore", message="IProgress not found")
@@ -203,7 +207,7 @@ class Chapter:
         *,
         part: str = "",
     ) -> xr.Dataset:
-        """The results over `axes`: read where they are stored, computed where they are not (see `vnlib.store`)."""
+        """The results over `axes`: read where they are stored, computed where they are not (see `vnlib.book.store.store`)."""
         result = store.grid(
             run,
             axes,
@@ -230,7 +234,7 @@ class Chapter:
             spec(name), spec(name).check({k: self.parameters[k] for k in ("profile", "device", "results_dir")})
         )
         if not other.file().exists():
-            from vnlib import book  # which knows this module
+            from vnlib.book import build as book  # which knows this module
 
             print(f"There are no results of {name} yet: it is run first.")
             with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:

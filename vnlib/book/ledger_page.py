@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vnlib import chapter, claims, paths, provenance, store
-from vnlib.netcdf import REMEDY
-from vnlib.panels import COLOR
-from vnlib.weight import PLACE
+from vnlib.book import chapter, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book.html import COLOR
+from vnlib.book.page_size import PLACE
+from vnlib.book.store import provenance
+from vnlib.book.store.netcdf import REMEDY
 
 PAPERS = {"Vector Networks": "VN-", "Forced Rendering": "FR-"}  # and how the ids of their claims begin
 VERDICTS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_TESTABLE)
@@ -118,7 +119,7 @@ def status(folder: Path, profile: str) -> str:
         "|---|---|---|---|---|---|",
     ]
     machines = defaultdict(list)
-    for name in _in_order(name for name in paths.chapters() if chapter.spec(name).stores):
+    for name in paths.in_order(name for name in paths.chapters() if chapter.spec(name).stores):
         path = folder / f"{name}.nc"
         title = f"[](../chapters/{name}.ipynb)"
         if not path.exists():
@@ -136,13 +137,6 @@ def status(folder: Path, profile: str) -> str:
     lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed.", ""]
     lines += ["```{dropdown} Every page", PLACE, "```"]
     return "\n".join(lines) + "\n"
-
-
-def _in_order(names: Iterable[str]) -> list[str]:
-    """Chapters as the book's table of contents has them; those that it lacks come last."""
-    toc = paths.ROOT / "_toc.yml"
-    listed = re.findall(r"chapters/(\w+)", toc.read_text(encoding="utf-8")) if toc.is_file() else []
-    return sorted(names, key=lambda name: listed.index(name) if name in listed else len(listed))
 
 
 def facts(path: Path) -> dict[str, str]:

@@ -14,9 +14,13 @@ import click
 import papermill
 import yaml
 
-from vnlib import book, chapter, checks, claims, pages, paths, store
-from vnlib import home as public_home
-from vnlib.parameters import PROFILES
+from vnlib import checks
+from vnlib.book import build as book
+from vnlib.book import chapter, paths, store
+from vnlib.book import ledger as claims
+from vnlib.book import ledger_page as pages
+from vnlib.book import repository_url as public_home
+from vnlib.book.parameters import PROFILES
 
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-from vnlib import paths
+from vnlib.book import paths
 
 PLACE = '<div id="vn-weights"></div>'
 """Stands in a page where its table is wanted."""

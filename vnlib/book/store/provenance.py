@@ -11,8 +11,8 @@ from pathlib import Path
 
 import xarray as xr
 
-from vnlib import paths
-from vnlib.source import PACKAGES, source_hash
+from vnlib.book import paths
+from vnlib.book.store.source_hash import PACKAGES, source_hash
 
 
 def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:

@@ -9,7 +9,8 @@ from typing import Any
 
 import xarray as xr
 
-from vnlib import claims, provenance
+from vnlib.book import ledger as claims
+from vnlib.book.store import provenance
 
 # The colour of each verdict, by sphinx-design's names.
 COLOR = {
@@ -38,7 +39,7 @@ def caution(remarks: Sequence[str]) -> str:
 def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "") -> str:
     """What the rules of a chapter's claims make of `results`, by the name of the chapter that stored them."""
     rows = []
-    for one in claims.CLAIMS.values():
+    for one in claims.all_claims().values():
         if one.chapter == chapter:
             row = claims.judge(one, results.get(one.results))
             rows.append(
