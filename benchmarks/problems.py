@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.layer import Layer
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig

@@ -23,7 +23,7 @@ from vnlib import evaluate, greedy, masked, metrics
 from vnlib.baselines.registry import BASELINES
 from vnlib.fit import FitConfig, fit
 from vnlib.models.decoders import train_decoder
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import PENALTIES
 from vnlib.settle import SettleConfig

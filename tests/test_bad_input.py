@@ -19,7 +19,7 @@ from vnlib.book import build as book
 from vnlib.book import chapter, cli, store
 from vnlib.book import ledger as claims
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.models.decoders import build_vn, train_decoder
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, make_penalty

@@ -7,7 +7,7 @@ import torch
 
 from vnlib.book import chapter
 from vnlib.fit import FitConfig, fit
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.models.decoders import mean_squared_error, train_decoder
 from vnlib.network import VectorNetwork, VNConfig
 

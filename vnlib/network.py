@@ -1,4 +1,4 @@
-"""The Vector Network: a stack of layers as a torch module (VN Sec. 3). It learns by `vnlib.learner`."""
+"""The Vector Network: a stack of layers as a torch module (VN Sec. 3). It learns by `vnlib.learning.learner`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from vnlib import checks, seeding
 from vnlib.fit import FitConfig, fit
 from vnlib.layer import ACTIVATIONS, Layer, message, operator, reconstruct
-from vnlib.learning import INTERFACE_RULES, tight_frame, unit_columns
+from vnlib.learning.rules import INTERFACE_RULES, tight_frame, unit_columns
 from vnlib.prox import PENALTIES, Penalty, make_penalty
 from vnlib.settle import SettleConfig, Settled, Settler
 
@@ -30,7 +30,7 @@ class VNConfig:
     feedback: weight of the top-down term (beta). penalty: a name in `vnlib.prox.PENALTIES`, "elastic_net" with ridge
     and "mcp" with gamma. top_k: most active atoms of the top layer, None for no cap. nonnegative: codes and, in
     layer 1, V are kept >= 0.
-    interface_rule: how U learns: "subspace", "frozen" or "atomic_hebb" (see `vnlib.learning`).
+    interface_rule: how U learns: "subspace", "frozen" or "atomic_hebb" (see `vnlib.learning.rules`).
     untied: the target is read by a dictionary B of its own, which starts as a copy of U or by chance (untied_start:
     "copy" or "random"); otherwise by U.
     """
@@ -102,7 +102,7 @@ class VectorNetwork(nn.Module):
     """A stack of libraries of rank-1 weight atoms.
 
     `V[l]` (d_l, K_l), `U[l]` and, where untied, `B[l]` (m_l, K_l) are the dictionaries. They are parameters without
-    gradients: learning is local (`vnlib.learner`), nothing is differentiated through the settle. `input_scale[l]` is
+    gradients: learning is local (`vnlib.learning.learner`), nothing is differentiated through the settle. `input_scale[l]` is
     the r.m.s. norm of x_l where sparsity is relative, 1 until it is set.
     """
 
@@ -159,10 +159,10 @@ class VectorNetwork(nn.Module):
     ) -> list[float]:
         """Local learning on samples, and the state at which a held-out tenth was reconstructed best.
 
-        options: as in `vnlib.learner.LocalLearner`. Returns the held-out mean squared error after each tenth of the
+        options: as in `vnlib.learning.learner.LocalLearner`. Returns the held-out mean squared error after each tenth of the
         steps. Raises ValueError for fewer than 2 samples.
         """
-        from vnlib.learner import LocalLearner  # which knows this module
+        from vnlib.learning.learner import LocalLearner  # which knows this module
 
         checks.matrix("x", x, self.config.n_inputs, "one row per sample")
         if len(x) < 2:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 

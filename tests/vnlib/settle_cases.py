@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from vnlib.layer import Layer
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import make_penalty
 from vnlib.settle import SettleConfig, Settler
 

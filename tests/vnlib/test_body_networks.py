@@ -8,15 +8,15 @@ import torch
 
 from vnlib.bodies import Bodies, Samples, gated, in_passes, literal, scales_of, tokens
 from vnlib.layer import Layer
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.models.body_codes import Coder, Reading
 from vnlib.models.body_networks import BodyNetwork, start, vector_network
 from vnlib.models.body_readout import ReadoutLearner, read_out
 from vnlib.models.forces import Training, relative_errors
-from vnlib.models.homotopy import single, stacked
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import make_penalty
 from vnlib.settle import SettleConfig, duality_gap
+from vnlib.settle.homotopy import single, stacked
 
 TINY = {
     "literal": {"reading": "literal", "atoms": (16,), "sparsity": (0.1,)},

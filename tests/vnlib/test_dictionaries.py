@@ -7,15 +7,8 @@ import pytest
 import torch
 from sklearn.linear_model import Lasso
 
+from vnlib.dictionaries import choose, fixed_network, fourier_and_bumps, masked_codes, masked_lasso, with_sparsity
 from vnlib.masked import masked_settle
-from vnlib.models.dictionaries import (
-    choose,
-    fixed_network,
-    fourier_and_bumps,
-    masked_codes,
-    masked_lasso,
-    with_sparsity,
-)
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 

@@ -21,7 +21,7 @@ import vnlib
 from vnlib import fit, seeding
 from vnlib.baselines import registry
 from vnlib.fit import FitConfig, GradientLearner
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.models.decoders import build_vn
 from vnlib.models.spatial import SpatialLearner
 from vnlib.network import VectorNetwork, VNConfig

@@ -7,7 +7,7 @@ import torch
 from sklearn.linear_model import orthogonal_mp
 
 from vnlib.greedy import matching_pursuit, orthogonal_matching_pursuit, polish
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 
 both = pytest.mark.parametrize("pursue", [matching_pursuit, orthogonal_matching_pursuit], ids=["mp", "omp"])
 

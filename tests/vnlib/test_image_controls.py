@@ -10,8 +10,8 @@ import pytest
 import torch
 from sklearn.decomposition import PCA, MiniBatchDictionaryLearning, SparseCoder
 
+from vnlib.dictionaries import fixed_network
 from vnlib.models import image_controls as controls
-from vnlib.models.dictionaries import fixed_network
 from vnlib.models.forces import Training
 from vnlib.models.image_networks import vector_network
 from vnlib.settle import SettleConfig

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from vnlib.fit import History, fit
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.models.forces import Training
 from vnlib.models.image_networks import (
     Remembered,

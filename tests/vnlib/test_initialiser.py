@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from vnlib.layer import Layer
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.models.initialiser import Dense, Lista, Stack, StepSizes, multiply_adds, schedule
 from vnlib.models.initialiser_training import LOSSES, Examples, Training, excess, train
 from vnlib.prox import L0, L1, NonNegativeL1, TopK

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vnlib.layer import Layer, energy, hessian, lipschitz, message, operator, reconstruct, smooth_gradient
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.metrics import operator_rank
 from vnlib.prox import L1
 

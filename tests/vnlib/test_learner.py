@@ -8,8 +8,8 @@ from learner_cases import SPARSE, THREE, X, draw, make, planted, snapshot, train
 from scipy.optimize import linear_sum_assignment
 
 from vnlib.fit import FitConfig, fit
-from vnlib.learner import LocalLearner, directions
-from vnlib.learning import atomic_hebb, subspace_rule, unit_columns
+from vnlib.learning.learner import LocalLearner, directions
+from vnlib.learning.rules import atomic_hebb, subspace_rule, unit_columns
 from vnlib.settle import SettleConfig
 
 

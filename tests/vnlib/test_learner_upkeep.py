@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from learner_cases import SPARSE, THREE, X, make, snapshot, train
 
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.metrics import coherence
 from vnlib.network import VectorNetwork
 
@@ -71,7 +71,7 @@ def test_dead_atoms_become_samples_and_are_counted(caplog):
     network, x = with_dead_atoms()
     learner = LocalLearner(network, lr=1e-3, revive_after=3)
     rng = torch.Generator().manual_seed(0)
-    with caplog.at_level("INFO", logger="vnlib.learner"):
+    with caplog.at_level("INFO", logger="vnlib.learning.learner"):
         for step in range(3):
             assert learner.revived.tolist() == [0], step
             learner.step((x,), scale=1.0, generator=rng)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vnlib.layer import Layer, energy
-from vnlib.learning import (
+from vnlib.learning.rules import (
     OPTIMIZERS,
     MaskedAdam,
     MaskedSGD,

@@ -6,7 +6,7 @@ import pytest
 import torch
 from learner_cases import QUICK, THREE, draw, make
 
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.metrics import operator_rank
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import MCP, ElasticNet, soft_threshold

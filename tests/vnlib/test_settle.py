@@ -27,7 +27,7 @@ from settle_cases import (
 from sklearn.linear_model import Lasso
 
 from vnlib.layer import Layer, energy, message, smooth_gradient
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import make_penalty, soft_threshold
 from vnlib.settle import SettleConfig, Settler, Stop, joint_energy
 

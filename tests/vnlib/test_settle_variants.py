@@ -9,7 +9,7 @@ import torch
 from sklearn.linear_model import Lasso
 
 from vnlib.layer import Layer, hessian, lipschitz
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, NonNegativeL1, TopK
 from vnlib.settle import SettleConfig, Settler, Stop, duality_gap, joint_energy
 from vnlib.settle.quadratic import Coupling, Quadratic

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.metrics import peak_distance
 from vnlib.models.decoders import FAMILIES, build_vn, mean_squared_error, train_decoder
 from vnlib.models.spatial import ReadoutLearner, SpatialLearner, SpatialVN

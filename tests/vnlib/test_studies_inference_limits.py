@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from vnlib.layer import Layer
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1, NonNegativeL1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig

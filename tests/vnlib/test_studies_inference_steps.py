@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from vnlib.layer import Layer, hessian, lipschitz
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig

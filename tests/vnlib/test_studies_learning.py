@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1
 from vnlib.settle import SettleConfig

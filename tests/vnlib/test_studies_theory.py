@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.metrics import match_atoms
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.seeding import generator

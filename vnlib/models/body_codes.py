@@ -11,8 +11,8 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.bodies import LAWS, N_BODIES, Bodies, Scales, gated, literal, pairs, tokens
-from vnlib.models.homotopy import Followed, Lasso, single, stacked
 from vnlib.network import VectorNetwork
+from vnlib.settle.homotopy import Followed, Lasso, single, stacked
 
 READINGS = ("literal", "gated", "token")
 WIDTH = 7  # numbers per token, the first 2 of which are the body's own
@@ -82,7 +82,7 @@ class Stage(NamedTuple):
 
 
 class Coder:
-    """The codes of bodies under a network as it is now, at the minimum of its energy, by `vnlib.models.homotopy`.
+    """The codes of bodies under a network as it is now, at the minimum of its energy, by `vnlib.settle.homotopy`.
 
     Each kind of input passes through stages: the whole stack at once where feedback couples its layers, else layer by
     layer. The first stage looks only at the numbers that the kind fills; and, without feedback, where every atom of

@@ -17,14 +17,14 @@ from torch import Tensor
 from vnlib import checks, seeding
 from vnlib.bodies import LAWS, Accelerations, Bodies, Samples, check, scales_of
 from vnlib.fit import FitConfig, fit
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.models.body_codes import Coder, Inputs, Reading
 from vnlib.models.body_readout import ReadoutLearner, per_readout, read_out
 from vnlib.models.forces import Predict, Trained, Training, relative_errors
-from vnlib.models.homotopy import single
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
+from vnlib.settle.homotopy import single
 
 CHUNK = 100  # states whose codes are inferred at once
 BATCH = 256  # inputs per local update

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from vnlib import checks
-from vnlib.learning import MaskedAdam, atomic_hebb
+from vnlib.learning.rules import MaskedAdam, atomic_hebb
 
 
 def read_out(

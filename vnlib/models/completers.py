@@ -24,10 +24,10 @@ from vnlib.baselines.recurrent import RecurrentAutoencoder
 from vnlib.baselines.rslds import RecurrentSLDS
 from vnlib.baselines.signal_autoencoders import DeepAutoencoder
 from vnlib.baselines.transformer import TransformerReconstructor
+from vnlib.dictionaries import choose, fixed_network, fourier_and_bumps, masked_codes, with_sparsity
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.layer import reconstruct
-from vnlib.learner import LocalLearner
-from vnlib.models.dictionaries import choose, fixed_network, fourier_and_bumps, masked_codes, with_sparsity
+from vnlib.learning.learner import LocalLearner
 from vnlib.models.exemplars import Exemplars
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig

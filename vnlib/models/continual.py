@@ -17,8 +17,8 @@ from torch import Tensor
 from vnlib import checks, seeding
 from vnlib.baselines.image_autoencoders import built
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.models.image_networks import DEEP, exact, settle_in_batches
 from vnlib.models.pictures import Images
 from vnlib.network import VectorNetwork

@@ -14,8 +14,8 @@ from vnlib import checks, seeding
 from vnlib.baselines.dynamics import built
 from vnlib.bodies import Samples, Scales
 from vnlib.fit import GradientLearner, fit
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.models.body_codes import Reading
 from vnlib.models.body_networks import BATCH, EXACT, BodyNetwork, embedded
 from vnlib.models.body_readout import ReadoutLearner, read_out

@@ -17,8 +17,8 @@ from scipy.fft import idctn
 from torch import Tensor
 
 from vnlib import checks, seeding
-from vnlib.learning import unit_columns
-from vnlib.models.dictionaries import fixed_network
+from vnlib.dictionaries import fixed_network
+from vnlib.learning.rules import unit_columns
 from vnlib.models.forces import Training
 from vnlib.models.image_networks import exact, of_network, vector_network
 from vnlib.models.pictures import Draw, Images, Trained

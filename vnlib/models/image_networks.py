@@ -11,7 +11,7 @@ from torch import Tensor
 from vnlib import checks
 from vnlib.fit import fit
 from vnlib.layer import reconstruct
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.models.forces import Training
 from vnlib.models.pictures import Draw, Images, Trained
 from vnlib.network import VectorNetwork

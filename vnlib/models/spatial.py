@@ -14,8 +14,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from vnlib import checks, seeding
-from vnlib.learner import LocalLearner
-from vnlib.learning import MaskedAdam, atomic_hebb
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import MaskedAdam, atomic_hebb
 from vnlib.network import VectorNetwork, VNConfig
 
 Codes = tuple[Float[Tensor, "batch atoms"], ...]

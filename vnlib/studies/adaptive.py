@@ -18,8 +18,8 @@ from torch import Tensor
 from vnlib import metrics, seeding
 from vnlib.baselines.attention import PatchPredictor
 from vnlib.layer import operator
-from vnlib.learner import LocalLearner
-from vnlib.learning import atomic_hebb
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import atomic_hebb
 from vnlib.network import VectorNetwork
 from vnlib.settle import duality_gap
 

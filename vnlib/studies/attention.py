@@ -22,8 +22,8 @@ from vnlib.baselines.attention import PatchPredictor
 from vnlib.evaluate import reconstruction_error
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.layer import operator
-from vnlib.learner import LocalLearner
-from vnlib.learning import atomic_hebb
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import atomic_hebb
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 from vnlib.studies import adaptive, rivalry

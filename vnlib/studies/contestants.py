@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from vnlib import checks
 from vnlib.baselines.predictive_coding import ACTIVATIONS, LocalUpdate, PCConfig, PCLearner, PredictiveCoding
 from vnlib.fit import GradientLearner, Learner
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from vnlib import checks, seeding
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib import seeding
-from vnlib.learner import LocalLearner, directions
-from vnlib.learning import MaskedAdam, atomic_hebb, subspace_rule
+from vnlib.learning.learner import LocalLearner, directions
+from vnlib.learning.rules import MaskedAdam, atomic_hebb, subspace_rule
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 from vnlib.studies.learning import dataset, practise, start

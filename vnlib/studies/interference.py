@@ -18,8 +18,8 @@ from torch import Tensor
 
 from vnlib import metrics, seeding
 from vnlib.layer import Layer
-from vnlib.learner import LocalLearner
-from vnlib.learning import MaskedAdam, atomic_hebb, unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import MaskedAdam, atomic_hebb, unit_columns
 from vnlib.network import VNConfig
 from vnlib.prox import Penalty
 from vnlib.settle import SettleConfig, Settled, Settler

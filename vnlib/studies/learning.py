@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib import seeding
-from vnlib.learner import LocalLearner, directions
+from vnlib.learning.learner import LocalLearner, directions
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from vnlib import checks, masked
 from vnlib.baselines import completion
 from vnlib.fit import FitConfig, fit
-from vnlib.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 from vnlib.studies import rounds as imputation

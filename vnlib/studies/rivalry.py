@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from vnlib.baselines.attention import Attention
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork
 from vnlib.prox import soft_threshold
 from vnlib.settle import SettleConfig

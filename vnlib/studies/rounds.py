@@ -12,8 +12,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from vnlib import checks, masked
-from vnlib.models import dictionaries
+from vnlib import checks, dictionaries, masked
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled, joint_energy
 

@@ -18,8 +18,8 @@ from torch import Tensor
 from vnlib.fit import FitConfig, fit
 from vnlib.greedy import polish
 from vnlib.layer import Layer, operator
-from vnlib.learner import LocalLearner
-from vnlib.learning import unit_columns
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.rules import unit_columns
 from vnlib.metrics import coherence, jaccard, match_atoms, operator_rank, support_recovered
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, TopK

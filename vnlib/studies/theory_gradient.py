@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib.layer import Layer, energy, message, reconstruct
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler, duality_gap, joint_energy

@@ -14,7 +14,7 @@ from torch import Tensor
 from vnlib import checks
 from vnlib.greedy import orthogonal_matching_pursuit
 from vnlib.layer import Layer
-from vnlib.learning import atomic_hebb, unit_columns
+from vnlib.learning.rules import atomic_hebb, unit_columns
 from vnlib.metrics import coherence, jaccard, support_recovered
 from vnlib.prox import L1
 from vnlib.seeding import generator

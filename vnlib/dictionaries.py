@@ -18,7 +18,7 @@ from torch import Tensor
 from vnlib import checks
 from vnlib.baselines.completion import by_mask, shown
 from vnlib.layer import reconstruct
-from vnlib.learning import unit_columns
+from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, NonNegativeL1
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.layer import reconstruct
-from vnlib.learning import OPTIMIZERS, atomic_hebb, decorrelate, remove_dc, subspace_rule, unit_columns
+from vnlib.learning.rules import OPTIMIZERS, atomic_hebb, decorrelate, remove_dc, subspace_rule, unit_columns
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 
