@@ -15,10 +15,10 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from chapters.C_inference.measure import relative_distance
 from vnlib import checks
 from vnlib.models.initialiser import Codes, Stack
 from vnlib.settle import SettleConfig, Settler, duality_gap
-from vnlib.studies.inference import relative_distance
 from vnlib.studies.selection_settling import jaccard
 
 LEVELS = (1e-2, 1e-3, 1e-4)  # heights above the lowest energy, relative to it

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.C_inference import steps as study
+from chapters.C_inference.measure import Task, layer_steps, with_reference
 from vnlib.layer import Layer, hessian, lipschitz
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig
-from vnlib.studies import inference_steps as study
-from vnlib.studies.inference import Task, layer_steps, with_reference
 
 
 def dictionary(d: int, K: int, *, coherent: float = 0.0, seed: int = 0) -> torch.Tensor:

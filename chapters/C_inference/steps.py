@@ -9,10 +9,10 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from chapters.C_inference.measure import LEVELS, Task, _end, finish, layer_steps, looks_at, sweeps_to, walk
 from vnlib.layer import hessian
 from vnlib.settle import SettleConfig
 from vnlib.settle.steps import Ista, Problem, State
-from vnlib.studies.inference import LEVELS, Task, _end, finish, layer_steps, looks_at, sweeps_to, walk
 from vnlib.studies.theory_gradient import summed_energy
 
 ROUNDING = 1e-12  # of the energy

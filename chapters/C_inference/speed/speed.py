@@ -1,6 +1,6 @@
 """One layer: what the solvers cost to reach the same gap on the same dictionary, each with the same threads.
 
-`one_layer` makes one case, a size and a gap, as a dataset; `python -m benchmarks.speed` makes all cases of a profile.
+`one_layer` makes one case, a size and a gap, as a dataset; `python -m chapters.C_inference.speed.speed` makes all cases of a profile.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 import torch
 import xarray as xr
 
-from benchmarks.clock import Cost, gemm_rate, limited, timed
-from benchmarks.peers import SOLVERS, Found, Solved, Solver, reached
-from benchmarks.problems import Problem, Workloads, relative_gap
+from chapters.C_inference.speed.clock import Cost, gemm_rate, limited, timed
+from chapters.C_inference.speed.peers import SOLVERS, Found, Solved, Solver, reached
+from chapters.C_inference.speed.problems import Problem, Workloads, relative_gap
 from vnlib import checks
 
 T = TypeVar("T")
@@ -206,7 +206,7 @@ def main() -> None:
     """Run the cases of a profile; those that are stored already are kept."""
     from vnlib.book import store
 
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m chapters.C_inference.speed.speed", description=main.__doc__)
     parser.add_argument("--profile", choices=list(PROFILES), default="fast")
     parser.add_argument("--out", type=Path, required=True, help="NetCDF file")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with")

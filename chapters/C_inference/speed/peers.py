@@ -24,7 +24,7 @@ from sklearn.linear_model import Lasso
 from sklearn.utils import gen_even_slices
 from torch import Tensor
 
-from benchmarks.problems import Problem, relative_gap
+from chapters.C_inference.speed.problems import Problem, relative_gap
 from vnlib.layer import Layer
 from vnlib.prox import L1, soft_threshold
 from vnlib.settle import SettleConfig, Settler

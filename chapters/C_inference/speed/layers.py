@@ -9,7 +9,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from benchmarks.clock import Cost, limited, timed
+from chapters.C_inference.speed.clock import Cost, limited, timed
 from vnlib import checks
 from vnlib.layer import Layer
 from vnlib.settle import SCHEDULES, SettleConfig, Settler

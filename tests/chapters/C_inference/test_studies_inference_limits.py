@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from chapters.C_inference import limits as study
+from chapters.C_inference.measure import Task
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1, NonNegativeL1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig
-from vnlib.studies import inference_limits as study
-from vnlib.studies.inference import Task
 
 OPTIONS = {"random": 1, "scale": 0.3, "seed": 0}
 

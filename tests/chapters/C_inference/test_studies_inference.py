@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 
+from chapters.C_inference import measure as study
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import TopK
 from vnlib.settle import SCHEDULES, SettleConfig, duality_gap
 from vnlib.settle.steps import Ista
-from vnlib.studies import inference as study
 
 D = 16  # images of 4 x 4
 

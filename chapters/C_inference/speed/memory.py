@@ -1,6 +1,6 @@
 """Memory: how far a settle raises what its process holds, measured in a process of its own.
 
-`python -m benchmarks.memory FOLDER METHOD GAP THREADS` settles the problem in FOLDER and prints what it took.
+`python -m chapters.C_inference.speed.memory FOLDER METHOD GAP THREADS` settles the problem in FOLDER and prints what it took.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import torch
 import xarray as xr
 
-from benchmarks.clock import limited
-from benchmarks.problems import Problem
+from chapters.C_inference.speed.clock import limited
+from chapters.C_inference.speed.problems import Problem
 from vnlib.book import paths
 
 METHODS = ("cd", "line_search", "restart")
@@ -48,7 +48,7 @@ def _measured(problem: Problem, method: str, gap: float, threads: int) -> dict[s
         for name in ("V", "x"):
             np.save(Path(folder) / f"{name}.npy", getattr(problem, name).cpu().numpy(), allow_pickle=False)
         (Path(folder) / "sparsity.json").write_text(json.dumps(problem.sparsity))
-        command = [sys.executable, "-m", "benchmarks.memory", folder, method, repr(gap), str(threads)]
+        command = [sys.executable, "-m", "chapters.C_inference.speed.memory", folder, method, repr(gap), str(threads)]
         done = subprocess.run(command, capture_output=True, text=True, cwd=paths.SOURCE)
     if done.returncode:
         raise RuntimeError(f"the process that measures memory failed:\n{done.stderr.strip()}")

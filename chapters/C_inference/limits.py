@@ -12,11 +12,11 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from chapters.C_inference.measure import Task, looks_at, relative_distance, walk
 from vnlib.layer import Layer
 from vnlib.metrics import jaccard
 from vnlib.prox import TopK
 from vnlib.settle import SCHEDULES, SettleConfig, Settled
-from vnlib.studies.inference import Task, looks_at, relative_distance, walk
 
 METHODS = ("restart", "line_search")
 STILL = 1e-6  # a sweep that moves the codes by less than this, relatively, is rest

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.C_inference import penalties as study
 from vnlib.prox import L1
 from vnlib.seeding import generator
-from vnlib.studies import inference_penalties as study
 
 SIGNED = ["l1", "elastic net", "MCP", "CEL0", "l0", "l1, then top-k", "top-k", "matching pursuit", "orthogonal m. p."]
 

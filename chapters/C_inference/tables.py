@@ -7,7 +7,7 @@ from math import isfinite
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.inference import SOLVERS, cells, stack_name
+from chapters.C_inference.figures import SOLVERS, cells, stack_name
 
 LEVEL = 1e-3
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 import xarray as xr
 
-from benchmarks import clock, layers, memory, peers, speed
-from benchmarks.problems import Problem, Workloads, relative_gap, size_of
+from chapters.C_inference.speed import clock, layers, memory, peers, speed
+from chapters.C_inference.speed.problems import Problem, Workloads, relative_gap, size_of
 from vnlib.layer import Layer
 from vnlib.prox import L1
 from vnlib.settle import duality_gap, joint_energy
