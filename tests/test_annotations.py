@@ -20,9 +20,9 @@ from pathlib import Path
 import torch
 from data_gen import bumps
 from vnlib import evaluate, greedy, masked, metrics
-from vnlib.baselines.registry import BASELINES
+from benchmarks.spatial.registry import BASELINES
 from vnlib.fit import FitConfig, fit
-from vnlib.models.decoders import train_decoder
+from benchmarks.spatial.decoders import train_decoder
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import PENALTIES

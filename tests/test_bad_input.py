@@ -13,14 +13,14 @@ import pytest
 import torch
 import xarray as xr
 
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import build_vn, train_decoder
 from data_gen import bumps, mnist
-from vnlib.baselines import registry
 from vnlib.book import build as book
 from vnlib.book import chapter, cli, store
 from vnlib.book import ledger as claims
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
-from vnlib.models.decoders import build_vn, train_decoder
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, make_penalty
 from vnlib.settle import SettleConfig, Settler

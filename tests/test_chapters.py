@@ -21,11 +21,11 @@ import pytest
 from click.testing import CliRunner
 from papermill.cli import papermill as papermill_command
 
-from vnlib.baselines import registry
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import build_vn
 from vnlib.book import chapter, paths, store
 from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
-from vnlib.models.decoders import build_vn
 
 NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*/*.ipynb"))
 # A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its end.

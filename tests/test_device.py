@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks.spatial.decoders import mean_squared_error, train_decoder
 from vnlib.book import chapter
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
-from vnlib.models.decoders import mean_squared_error, train_decoder
 from vnlib.network import VectorNetwork, VNConfig
 
 

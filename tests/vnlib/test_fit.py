@@ -18,12 +18,12 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 import vnlib
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import build_vn
+from benchmarks.spatial.vector_networks import SpatialLearner
 from vnlib import fit, seeding
-from vnlib.baselines import registry
 from vnlib.fit import FitConfig, GradientLearner
 from vnlib.learning.learner import LocalLearner
-from vnlib.models.decoders import build_vn
-from vnlib.models.spatial import SpatialLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 

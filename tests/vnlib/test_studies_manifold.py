@@ -115,7 +115,7 @@ def test_the_layers_of_a_vector_network_lead_to_its_image(options):
 
 
 def test_untrained_is_where_training_starts(tmp_path):
-    from vnlib.models.decoders import train_decoder
+    from benchmarks.spatial.decoders import train_decoder
 
     d = data()
     pair = tuple(torch.from_numpy(d[name].values) for name in ("code", "image"))

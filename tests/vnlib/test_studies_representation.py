@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib import geometry
+from benchmarks.spatial import geometry
 from vnlib.studies import representation as study
 
 

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import LEARNING, build_vn
 from data_gen import bumps
-from vnlib.baselines import registry
 from vnlib.book import paths
-from vnlib.models.decoders import LEARNING, build_vn
 from vnlib.studies import spatial as study
 
 GRID = 16

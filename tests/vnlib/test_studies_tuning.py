@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from vnlib import geometry
+from benchmarks.spatial import geometry
 from vnlib.studies import tuning as study
 
 

@@ -10,17 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.spatial.decoders import build_vn, mean_squared_error, train_decoder
+from benchmarks.spatial.registry import BASELINES
+from benchmarks.spatial.registry import build as built_decoder
 from vnlib import checks, seeding
 from vnlib.baselines.dynamics import built as built_dynamics
 from vnlib.baselines.image_autoencoders import built as built_autoencoder
 from vnlib.baselines.reconstructor import built as built_reconstructor
-from vnlib.baselines.registry import BASELINES
-from vnlib.baselines.registry import build as built_decoder
 from vnlib.baselines.transformer import TransformerReconstructor
 from vnlib.bodies import Bodies, Samples, gated, literal, scales_of, tokens
 from vnlib.fit import GradientLearner, fit
 from vnlib.models.body_networks import BodyNetwork, vector_network
-from vnlib.models.decoders import build_vn, mean_squared_error, train_decoder
 from vnlib.models.dynamics import NETWORKS, predictor
 from vnlib.models.forces import Training, relative_errors
 from vnlib.models.image_controls import principal_axes
@@ -90,7 +90,7 @@ def decoder(
     train: tuple[Tensor, Tensor], validation: tuple[Tensor, Tensor], training: Training, *, family: str,
     consolidation: int = 0, **options: Any,
 ) -> Coded:  # fmt: skip
-    """A model of `vnlib.models.decoders`, or, with zero updates, the same before training.
+    """A model of `benchmarks.spatial.decoders`, or, with zero updates, the same before training.
 
     Families besides: "linear", the input itself and the best linear map to images (least squares); "product", the
     products of the two halves of the input, which for bumps are the image: a code that needs no drawing. The halves of

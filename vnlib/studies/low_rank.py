@@ -12,10 +12,11 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from vnlib import checks, evaluate, geometry
+from benchmarks.spatial import geometry
+from benchmarks.spatial.decoders import Pair, mean_squared_error, train_decoder
+from vnlib import checks, evaluate
 from vnlib.baselines.embedding import EmbeddingDecoder, spectral_entropy
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.models.decoders import Pair, mean_squared_error, train_decoder
 
 FAMILIES = ("embedding", "factorised")
 LAYERS = ("maps", "output")

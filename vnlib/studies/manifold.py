@@ -18,10 +18,10 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vnlib import checks, geometry
-from vnlib.baselines import registry
-from vnlib.models.decoders import build_vn
-from vnlib.models.spatial import SpatialVN
+from benchmarks.spatial import geometry, registry
+from benchmarks.spatial.decoders import build_vn
+from benchmarks.spatial.vector_networks import SpatialVN
+from vnlib import checks
 
 # Every decoder has some of these; "factors" are the row and the column profile of a product readout.
 LAYERS = ("input", *[f"layer{n}" for n in range(1, 12)], "factors", "output")

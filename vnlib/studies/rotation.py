@@ -12,12 +12,12 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vnlib import checks, geometry
-from vnlib.baselines import registry
+from benchmarks.spatial import geometry, registry
+from benchmarks.spatial.decoders import Pair, mean_squared_error
+from vnlib import checks
 from vnlib.baselines.rotation import RotationDecoder
 from vnlib.evaluate import predict
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.models.decoders import Pair, mean_squared_error
 
 FAMILIES = ("rotation", "mlp")
 LAYERS = ("layer1", "layer2", "output", "target")

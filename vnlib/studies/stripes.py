@@ -20,8 +20,8 @@ import xarray as xr
 from jaxtyping import Float, Real
 from torch import Tensor, nn
 
+from benchmarks.spatial.decoders import train_decoder
 from vnlib import checks, evaluate, metrics, seeding
-from vnlib.models.decoders import train_decoder
 from vnlib.studies.scaling import needs
 from vnlib.studies.tuning import layer_report
 

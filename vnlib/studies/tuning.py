@@ -11,7 +11,7 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from vnlib import geometry
+from benchmarks.spatial import geometry
 
 DEAD = 1e-12  # variance below which a unit does not respond
 

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch.distributions import Normal, kl_divergence
 
-from vnlib.baselines.autoencoders import kl_to_standard_normal
+from benchmarks.spatial.autoencoders import kl_to_standard_normal
+from benchmarks.spatial.registry import BASELINES, build
 from vnlib.baselines.base import check_hidden, n_parameters
-from vnlib.baselines.registry import BASELINES, build
 
 SMALL = {
     "cnn": {"width": 8, "depth": 2},

@@ -9,8 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from vnlib import geometry
-from vnlib.baselines import registry
+from benchmarks.spatial import geometry, registry
 
 SIDE = 12
 

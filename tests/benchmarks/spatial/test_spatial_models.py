@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.spatial.decoders import FAMILIES, build_vn, mean_squared_error, train_decoder
+from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
 from vnlib.metrics import peak_distance
-from vnlib.models.decoders import FAMILIES, build_vn, mean_squared_error, train_decoder
-from vnlib.models.spatial import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib.network import VNConfig
 
 SIDE = 8

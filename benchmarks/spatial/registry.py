@@ -6,13 +6,13 @@ import inspect
 
 import torch
 
+from benchmarks.spatial.autoencoders import VAE, ConvAutoencoder, SparseAutoencoder
+from benchmarks.spatial.bilinear import BilinearDecoder
+from benchmarks.spatial.cnn import CNN
+from benchmarks.spatial.factorised import FactorisedDecoder
+from benchmarks.spatial.mlp import MLP
 from vnlib import checks
-from vnlib.baselines.autoencoders import VAE, ConvAutoencoder, SparseAutoencoder
 from vnlib.baselines.base import Baseline
-from vnlib.baselines.bilinear import BilinearDecoder
-from vnlib.baselines.cnn import CNN
-from vnlib.baselines.factorised import FactorisedDecoder
-from vnlib.baselines.mlp import MLP
 
 BASELINES: dict[str, type[Baseline]] = {
     "cnn": CNN,

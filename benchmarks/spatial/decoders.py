@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks.spatial import registry
+from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib import checks
-from vnlib.baselines import registry
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.models.spatial import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
 
@@ -38,7 +38,7 @@ def train_decoder(
 ) -> nn.Module:
     """A decoder trained on (codes, images), at its best step on the validation pair.
 
-    family: "vn" or a name in `vnlib.baselines.registry`; options: what that family's constructor takes (for "vn" see
+    family: "vn" or a name in `benchmarks.spatial.registry`; options: what that family's constructor takes (for "vn" see
     `build_vn`; also learn_dictionary and axis_loss of `SpatialLearner`). consolidation: further updates of the
     readouts alone: those of a VN on codes settled once, those of a baseline that names its `readouts` by
     back-propagation. weight_decay: of the baselines; a VN has none. workdir: checkpoints.
