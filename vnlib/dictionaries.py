@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from benchmarks.functions.completion import by_mask, shown
 from vnlib import checks
-from vnlib.baselines.completion import by_mask, shown
 from vnlib.layer import reconstruct
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig

@@ -7,9 +7,9 @@ import pytest
 import torch
 import xarray as xr
 
+from benchmarks.functions.imputers import Completer, best_of, train_completer
 from data_gen import signals
 from vnlib.figures import functions_words as words
-from vnlib.models.completers import Completer, best_of, train_completer
 from vnlib.studies import functions
 
 LENGTH = 64

@@ -7,9 +7,9 @@ from jaxtyping import Float, Int
 from mambapy.mamba import MambaBlock
 from torch import Tensor, nn
 
+from benchmarks.functions.mamba import Blocks
 from vnlib import checks
 from vnlib.baselines.dynamics import Dynamics
-from vnlib.baselines.mamba import Blocks
 from vnlib.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
 
 READINGS = ("literal", "state")

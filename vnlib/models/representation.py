@@ -10,14 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.functions.reconstructor import built as built_reconstructor
+from benchmarks.functions.transformer import TransformerReconstructor
 from benchmarks.spatial.decoders import build_vn, mean_squared_error, train_decoder
 from benchmarks.spatial.registry import BASELINES
 from benchmarks.spatial.registry import build as built_decoder
 from vnlib import checks, seeding
 from vnlib.baselines.dynamics import built as built_dynamics
 from vnlib.baselines.image_autoencoders import built as built_autoencoder
-from vnlib.baselines.reconstructor import built as built_reconstructor
-from vnlib.baselines.transformer import TransformerReconstructor
 from vnlib.bodies import Bodies, Samples, gated, literal, scales_of, tokens
 from vnlib.fit import GradientLearner, fit
 from vnlib.models.body_networks import BodyNetwork, vector_network

@@ -1,6 +1,6 @@
 """Signals drawn and filled in by one trained model (VN Fig. 3, Tables 5 and 6, App. G).
 
-A model is a `vnlib.models.completers.Completer`. Two ways to fill in hidden samples: "paper" is the paper's protocol,
+A model is a `benchmarks.functions.imputers.Completer`. Two ways to fill in hidden samples: "paper" is the paper's protocol,
 zeros where hidden, for a Vector Network five rounds of imputation; "aware" is inference that knows the mask, with what
 it must choose chosen per mask on the validation signals. Errors are mean squares over samples, so that 1 is the mean
 power of training signals where these are normalised.
@@ -15,7 +15,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from vnlib.models.completers import Completer
+from benchmarks.functions.imputers import Completer
 from vnlib.studies import signatures
 
 SETS = ("id", "easy", "hard")

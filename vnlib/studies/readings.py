@@ -16,8 +16,8 @@ import xarray as xr
 from jaxtyping import Float, Shaped
 from torch import Tensor
 
+from benchmarks.functions import completion
 from vnlib import checks, masked
-from vnlib.baselines import completion
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork

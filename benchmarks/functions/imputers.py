@@ -15,20 +15,20 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from benchmarks.functions import completion
+from benchmarks.functions.exemplars import Exemplars
+from benchmarks.functions.mamba import MambaReconstructor
+from benchmarks.functions.neural_ode import NeuralODE
+from benchmarks.functions.reconstructor import Reconstructor, built, training_masks
+from benchmarks.functions.recurrent import RecurrentAutoencoder
+from benchmarks.functions.rslds import RecurrentSLDS
+from benchmarks.functions.signal_autoencoders import DeepAutoencoder
+from benchmarks.functions.transformer import TransformerReconstructor
 from vnlib import checks, masked, seeding
-from vnlib.baselines import completion
-from vnlib.baselines.mamba import MambaReconstructor
-from vnlib.baselines.neural_ode import NeuralODE
-from vnlib.baselines.reconstructor import Reconstructor, built, training_masks
-from vnlib.baselines.recurrent import RecurrentAutoencoder
-from vnlib.baselines.rslds import RecurrentSLDS
-from vnlib.baselines.signal_autoencoders import DeepAutoencoder
-from vnlib.baselines.transformer import TransformerReconstructor
 from vnlib.dictionaries import choose, fixed_network, fourier_and_bumps, masked_codes, with_sparsity
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.learner import LocalLearner
-from vnlib.models.exemplars import Exemplars
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 

@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torchdiffeq import odeint
 
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
 from vnlib import checks
-from vnlib.baselines.reconstructor import Reconstructor, check_patch, patches
 
 METHODS = ("euler", "midpoint", "rk4")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.baselines.completion import (
+from benchmarks.functions.completion import (
     Gaussian,
     PrincipalComponents,
     by_mask,

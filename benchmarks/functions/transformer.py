@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
 from vnlib import checks
-from vnlib.baselines.reconstructor import Reconstructor, check_patch, patches
 
 
 class TransformerReconstructor(Reconstructor):

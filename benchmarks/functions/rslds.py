@@ -23,10 +23,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from benchmarks.functions import switching
+from benchmarks.functions.kalman import LOG_2PI, Chain, Smoothed, evidence, maximal_emission, smooth
+from benchmarks.functions.reconstructor import check_patch
 from vnlib import checks, seeding
-from vnlib.baselines import switching
-from vnlib.baselines.kalman import LOG_2PI, Chain, Smoothed, evidence, maximal_emission, smooth
-from vnlib.baselines.reconstructor import check_patch
 
 CHUNK = 256  # signals inferred at once
 NOISE_FLOOR = 1e-6  # least variance of a sample

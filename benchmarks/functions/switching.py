@@ -22,7 +22,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib.baselines.kalman import LOG_2PI, Chain, Smoothed, with_one
+from benchmarks.functions.kalman import LOG_2PI, Chain, Smoothed, with_one
 
 PRIOR = 1.0  # transitions, made up, that each state has seen before the data: z stands still
 PRIOR_VARIANCE = 0.01  # and by how much it moved nevertheless

@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from benchmarks.functions.completion import shown
 from vnlib import checks, seeding
-from vnlib.baselines.completion import shown
 
 CHUNK = 16  # signals at a time: the numbers of one then fit a cache
 BASIS = 1e-4  # part of an atom's norm that the search may leave out

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from vnlib.baselines import kalman, switching
-from vnlib.baselines.rslds import RecurrentSLDS
+from benchmarks.functions import kalman, switching
+from benchmarks.functions.rslds import RecurrentSLDS
 
 LENGTH, PATCH = 48, 4
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from vnlib.baselines.reconstructor import Reconstructor, built, check_patch, patches, training_masks
+from benchmarks.functions.reconstructor import Reconstructor, built, check_patch, patches, training_masks
 
 
 class Linear(Reconstructor):

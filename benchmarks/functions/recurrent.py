@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
 from vnlib import checks
-from vnlib.baselines.reconstructor import Reconstructor, check_patch, patches
 
 
 class RecurrentAutoencoder(Reconstructor):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib.baselines.reconstructor import built, training_masks
-from vnlib.baselines.signal_autoencoders import DeepAutoencoder
+from benchmarks.functions.reconstructor import built, training_masks
+from benchmarks.functions.signal_autoencoders import DeepAutoencoder
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH = 32

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal
 
-from vnlib.baselines import kalman
+from benchmarks.functions import kalman
 
 BATCH, TIME, D, P = 5, 6, 3, 4
 

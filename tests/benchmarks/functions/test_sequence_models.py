@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 from torchdiffeq import odeint
 
-import vnlib.baselines.mamba as mamba
-from vnlib.baselines.mamba import MambaReconstructor
-from vnlib.baselines.neural_ode import METHODS, NeuralODE
-from vnlib.baselines.reconstructor import Reconstructor, built
-from vnlib.baselines.recurrent import RecurrentAutoencoder
-from vnlib.baselines.transformer import TransformerReconstructor
+import benchmarks.functions.mamba as mamba
+from benchmarks.functions.mamba import MambaReconstructor
+from benchmarks.functions.neural_ode import METHODS, NeuralODE
+from benchmarks.functions.reconstructor import Reconstructor, built
+from benchmarks.functions.recurrent import RecurrentAutoencoder
+from benchmarks.functions.transformer import TransformerReconstructor
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH, PATCH = 32, 4

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.models.exemplars import Exemplars, _amplitudes, _library, _search
+from benchmarks.functions.exemplars import Exemplars, _amplitudes, _library, _search
 
 LENGTH = 48
 

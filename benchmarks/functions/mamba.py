@@ -9,8 +9,8 @@ from jaxtyping import Float
 from mambapy.mamba import Mamba, MambaConfig, RMSNorm
 from torch import Tensor, nn
 
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
 from vnlib import checks
-from vnlib.baselines.reconstructor import Reconstructor, check_patch, patches
 
 
 class MambaReconstructor(Reconstructor):
