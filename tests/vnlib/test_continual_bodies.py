@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib.bodies import Samples, scales_of
+from benchmarks.nbody.bodies import Samples, scales_of
 from vnlib.models.continual_bodies import BodyNet, BodyVN, relative_error
 
 VN = {"lr": 3e-2, "steps": 20, "batch_size": 16, "seed": 0, "reading": "token", "atoms": 12, "sparsity": 0.02,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.nbody import figures
 from data_gen import nbody
-from vnlib.figures import nbody as figures
 from vnlib.figures import nbody_parts as parts
 from vnlib.figures import nbody_words as words
 

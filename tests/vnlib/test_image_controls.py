@@ -10,9 +10,9 @@ import pytest
 import torch
 from sklearn.decomposition import PCA, MiniBatchDictionaryLearning, SparseCoder
 
+from benchmarks.nbody.forces import Training
 from vnlib.dictionaries import fixed_network
 from vnlib.models import image_controls as controls
-from vnlib.models.forces import Training
 from vnlib.models.image_networks import vector_network
 from vnlib.settle import SettleConfig
 

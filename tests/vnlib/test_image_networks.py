@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.nbody.forces import Training
 from vnlib.fit import History, fit
 from vnlib.learning.learner import LocalLearner
-from vnlib.models.forces import Training
 from vnlib.models.image_networks import (
     Remembered,
     active_units,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib.bodies import LAWS, Bodies, Samples
+from benchmarks.nbody.bodies import LAWS, Bodies, Samples
+from benchmarks.nbody.forces import Training
 from vnlib.models import representation as coded
-from vnlib.models.forces import Training
 from vnlib.studies import representation_codes as study
 
 

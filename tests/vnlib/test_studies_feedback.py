@@ -9,10 +9,10 @@ import pytest
 import torch
 import xarray as xr
 
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies
+from benchmarks.nbody.forces import Trained
+from benchmarks.nbody.vector_networks import vector_network
 from data_gen import nbody
-from vnlib.bodies import LAWS, Accelerations, Bodies
-from vnlib.models.body_networks import vector_network
-from vnlib.models.forces import Trained
 from vnlib.studies import feedback
 
 

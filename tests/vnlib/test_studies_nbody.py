@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.nbody import measure as bodies
+from benchmarks.nbody.bodies import N_BODIES, Bodies, Samples
+from benchmarks.nbody.dynamics import predictor, train_dynamics
+from benchmarks.nbody.forces import Trained, relative_errors
 from data_gen import nbody
-from vnlib.bodies import N_BODIES, Bodies, Samples
-from vnlib.models.dynamics import predictor, train_dynamics
-from vnlib.models.forces import Trained, relative_errors
-from vnlib.studies import nbody as bodies
 from vnlib.studies import simulator
 
 PHYSICS = nbody.Physics()

@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.figures.nbody import BLANK, in_order
+from benchmarks.nbody.figures import BLANK, in_order
 from vnlib.figures.rollouts import LOOK
 from vnlib.plots.rows import label
 from vnlib.plots.style import PALETTE

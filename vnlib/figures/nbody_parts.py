@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.nbody import (
+from benchmarks.nbody.figures import (
     BLANK,
     FLOOR,
     GROUPS,

@@ -7,13 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.nbody import (
-    BLANK,
-    by_number,
-    error,
-    in_order,
-    inside_and_out,
-)
+from benchmarks.nbody.figures import BLANK, by_number, error, in_order, inside_and_out
 from vnlib.plots import texts
 from vnlib.plots.rows import label
 from vnlib.plots.texts import short

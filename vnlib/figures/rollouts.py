@@ -15,7 +15,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.figures.nbody import BLANK
+from benchmarks.nbody.figures import BLANK
 from vnlib.plots.rows import absent, group, label
 from vnlib.plots.style import PALETTE, bare
 

@@ -1,6 +1,6 @@
 """Models of forces that learn one law after another (VN Sec. 4.3, Sec. 5): Vector Networks and networks.
 
-Sets are `vnlib.bodies.Samples`. Scales are those of all laws together, for all models alike.
+Sets are `benchmarks.nbody.bodies.Samples`. Scales are those of all laws together, for all models alike.
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from benchmarks.nbody.baseline import built
+from benchmarks.nbody.bodies import Samples, Scales
+from benchmarks.nbody.codes import Reading
+from benchmarks.nbody.dynamics import NETWORKS
+from benchmarks.nbody.readout import ReadoutLearner, read_out
+from benchmarks.nbody.vector_networks import BATCH, EXACT, BodyNetwork, embedded
 from vnlib import checks, seeding
-from vnlib.baselines.dynamics import built
-from vnlib.bodies import Samples, Scales
 from vnlib.fit import GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
-from vnlib.models.body_codes import Reading
-from vnlib.models.body_networks import BATCH, EXACT, BodyNetwork, embedded
-from vnlib.models.body_readout import ReadoutLearner, read_out
 from vnlib.models.continual import Continual, schedule
-from vnlib.models.dynamics import NETWORKS
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
 
 class BodyVN:
-    """One layer of atoms and a readout, taught by the local rules (see `vnlib.models.body_networks`)."""
+    """One layer of atoms and a readout, taught by the local rules (see `benchmarks.nbody.vector_networks`)."""
 
     def __init__(
         self, first: Samples, *, scales: Scales, lr: float, steps: int, batch_size: int, seed: int, reading: str,
@@ -114,7 +114,7 @@ class BodyVN:
 
 
 class BodyNet:
-    """One of `vnlib.models.dynamics.NETWORKS`, by back-propagation."""
+    """One of `benchmarks.nbody.dynamics.NETWORKS`, by back-propagation."""
 
     def __init__(
         self, first: Samples, *, scales: Scales, network: str, lr: float, steps: int, batch_size: int, seed: int,

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import torch
 
+from benchmarks.nbody.forces import Training
 from vnlib import checks as check
 from vnlib.baselines.base import n_parameters
 from vnlib.baselines.image_autoencoders import ImageAutoencoder, built
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.models.forces import Training
 from vnlib.models.pictures import Draw, Images, Snapshot, Trained
 
 SEARCH_RATES = (0.03, 0.1, 0.3)  # of the r.m.s. nonzero code entry, for the search of a code

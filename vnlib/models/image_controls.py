@@ -16,10 +16,10 @@ from jaxtyping import Float, Int
 from scipy.fft import idctn
 from torch import Tensor
 
+from benchmarks.nbody.forces import Training
 from vnlib import checks, seeding
 from vnlib.dictionaries import fixed_network
 from vnlib.learning.rules import unit_columns
-from vnlib.models.forces import Training
 from vnlib.models.image_networks import exact, of_network, vector_network
 from vnlib.models.pictures import Draw, Images, Trained
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.nbody.forces import Training
 from vnlib import checks
 from vnlib.models import image_controls as controls
-from vnlib.models.forces import Training
 from vnlib.models.image_autoencoders import autoencoder
 from vnlib.models.image_networks import vector_network
 from vnlib.models.pictures import Images, Trained

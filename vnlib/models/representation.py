@@ -12,17 +12,17 @@ from torch import Tensor, nn
 
 from benchmarks.functions.reconstructor import built as built_reconstructor
 from benchmarks.functions.transformer import TransformerReconstructor
+from benchmarks.nbody.baseline import built as built_dynamics
+from benchmarks.nbody.bodies import Bodies, Samples, gated, literal, scales_of, tokens
+from benchmarks.nbody.dynamics import NETWORKS, predictor
+from benchmarks.nbody.forces import Training, relative_errors
+from benchmarks.nbody.vector_networks import BodyNetwork, vector_network
 from benchmarks.spatial.decoders import build_vn, mean_squared_error, train_decoder
 from benchmarks.spatial.registry import BASELINES
 from benchmarks.spatial.registry import build as built_decoder
 from vnlib import checks, seeding
-from vnlib.baselines.dynamics import built as built_dynamics
 from vnlib.baselines.image_autoencoders import built as built_autoencoder
-from vnlib.bodies import Bodies, Samples, gated, literal, scales_of, tokens
 from vnlib.fit import GradientLearner, fit
-from vnlib.models.body_networks import BodyNetwork, vector_network
-from vnlib.models.dynamics import NETWORKS, predictor
-from vnlib.models.forces import Training, relative_errors
 from vnlib.models.image_controls import principal_axes
 from vnlib.models.image_networks import settle_in_batches, train_network
 

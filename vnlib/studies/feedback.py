@@ -16,10 +16,10 @@ import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.nbody.bodies import LAWS
+from benchmarks.nbody.forces import Trained, relative_errors
+from benchmarks.nbody.measure import UNIT, samples
 from vnlib import checks
-from vnlib.bodies import LAWS
-from vnlib.models.forces import Trained, relative_errors
-from vnlib.studies.nbody import UNIT, samples
 
 KINDS = ("plain", "split", "inverted")
 

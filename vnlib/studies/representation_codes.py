@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from vnlib.bodies import LAWS, Bodies
+from benchmarks.nbody.bodies import LAWS, Bodies
 from vnlib.models.representation import Coded
 from vnlib.studies.representation import cosines, drawable, measures
 

@@ -11,10 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples, Scales, gated, literal, tokens
+from benchmarks.nbody.tokens import SPACE, acting
 from vnlib import checks, seeding
-from vnlib.baselines.dynamics import Dynamics
-from vnlib.baselines.dynamics_tokens import SPACE, acting
-from vnlib.bodies import LAWS, Accelerations, Bodies, Samples, Scales, gated, literal, tokens
 
 PENALTIES = tuple(10.0**k for k in range(-13, 2, 2))
 BATCH = 500

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch import nn
 
-from vnlib.baselines.dynamics import Dynamics, built
-from vnlib.bodies import Samples, Scales
-from vnlib.models.forces import relative_errors
+from benchmarks.nbody.baseline import Dynamics, built
+from benchmarks.nbody.bodies import Samples, Scales
+from benchmarks.nbody.forces import relative_errors
 
 SCALES = Scales(displacement=2.0, velocity=0.5, relative_velocity=1.0, acceleration=3.0)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib.baselines.dynamics import built
-from vnlib.baselines.dynamics_ridge import Kernels, Linear, MeanPrediction, Ridge, drawn_centres, ridge, solutions
-from vnlib.baselines.dynamics_tokens import TokenNetwork, acting
-from vnlib.bodies import LAWS, Bodies, Samples, in_passes, scales_of, tokens
+from benchmarks.nbody.baseline import built
+from benchmarks.nbody.bodies import LAWS, Bodies, Samples, in_passes, scales_of, tokens
+from benchmarks.nbody.forces import relative_errors
+from benchmarks.nbody.ridge import Kernels, Linear, MeanPrediction, Ridge, drawn_centres, ridge, solutions
+from benchmarks.nbody.tokens import TokenNetwork, acting
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.models.forces import relative_errors
 
 NAMES = ("constant", "literal", "gated", "tokens", "tokens_rbf")
 

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, tokens
 from vnlib import checks
 from vnlib.baselines.base import check_hidden
-from vnlib.baselines.dynamics import Dynamics
-from vnlib.bodies import LAWS, Accelerations, Bodies, Scales, tokens
 
 SIZE = 7  # numbers of a token in the block of its force
 SPACE = SIZE * len(LAWS)

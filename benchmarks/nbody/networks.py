@@ -7,9 +7,9 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity, pairs
 from vnlib import checks
-from vnlib.baselines.dynamics import Dynamics
-from vnlib.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity, pairs
 
 STATE = 18  # of the literal 22 numbers, those that are not the forces' code
 STRUCTURES = ("pairwise", "dense")

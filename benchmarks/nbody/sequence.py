@@ -8,9 +8,9 @@ from mambapy.mamba import MambaBlock
 from torch import Tensor, nn
 
 from benchmarks.functions.mamba import Blocks
+from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
 from vnlib import checks
-from vnlib.baselines.dynamics import Dynamics
-from vnlib.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
 
 READINGS = ("literal", "state")
 

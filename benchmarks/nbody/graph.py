@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MessagePassing
 
+from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.bodies import LAWS, N_BODIES, Accelerations, Bodies, Scales, own_velocity
+from benchmarks.nbody.networks import perceptron
 from vnlib import checks
-from vnlib.baselines.dynamics import Dynamics
-from vnlib.baselines.dynamics_networks import perceptron
-from vnlib.bodies import LAWS, N_BODIES, Accelerations, Bodies, Scales, own_velocity
 
 
 class GraphNetwork(Dynamics):

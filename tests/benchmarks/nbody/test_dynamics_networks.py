@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from vnlib.baselines.dynamics import Dynamics, built
-from vnlib.baselines.dynamics_graph import GraphNetwork, edges
-from vnlib.baselines.dynamics_networks import BodyMLP, Factorized, FiLM
-from vnlib.baselines.dynamics_sequence import BodyMamba, BodyTransformer, both_ways, placed
-from vnlib.bodies import LAWS, Bodies, Samples, Scales, literal
+from benchmarks.nbody.baseline import Dynamics, built
+from benchmarks.nbody.bodies import LAWS, Bodies, Samples, Scales, literal
+from benchmarks.nbody.graph import GraphNetwork, edges
+from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
+from benchmarks.nbody.sequence import BodyMamba, BodyTransformer, both_ways, placed
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 SCALES = Scales(displacement=2.0, velocity=0.5, relative_velocity=0.8, acceleration=3.0)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib.bodies import LAWS, Accelerations, Bodies, Samples
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples
 from vnlib.fit import FitConfig
 
 Predict = Callable[[Bodies], Accelerations]

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.bodies import Bodies, Samples, gated, in_passes, literal, scales_of, tokens
+from benchmarks.nbody.bodies import Bodies, Samples, gated, in_passes, literal, scales_of, tokens
+from benchmarks.nbody.codes import Coder, Reading
+from benchmarks.nbody.forces import Training, relative_errors
+from benchmarks.nbody.readout import ReadoutLearner, read_out
+from benchmarks.nbody.vector_networks import BodyNetwork, start, vector_network
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
-from vnlib.models.body_codes import Coder, Reading
-from vnlib.models.body_networks import BodyNetwork, start, vector_network
-from vnlib.models.body_readout import ReadoutLearner, read_out
-from vnlib.models.forces import Training, relative_errors
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import make_penalty
 from vnlib.settle import SettleConfig, duality_gap

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib.bodies import Bodies, Samples, gated, in_passes, literal, pairs, scales_of, tokens
+from benchmarks.nbody.bodies import Bodies, Samples, gated, in_passes, literal, pairs, scales_of, tokens
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 import xarray as xr
 
-from vnlib.bodies import LAWS, N_BODIES, Samples, in_passes
-from vnlib.models.forces import Trained, relative_errors
-from vnlib.studies.rollout import rollout
+from benchmarks.nbody.bodies import LAWS, N_BODIES, Samples, in_passes
+from benchmarks.nbody.forces import Trained, relative_errors
+from benchmarks.nbody.rollout import rollout
 
 WAYS = ("joint", "passes")
 UNIT = "(box/s^2)^2"

@@ -14,14 +14,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples, check, scales_of
+from benchmarks.nbody.codes import Coder, Inputs, Reading
+from benchmarks.nbody.forces import Predict, Trained, Training, relative_errors
+from benchmarks.nbody.readout import ReadoutLearner, per_readout, read_out
 from vnlib import checks, seeding
-from vnlib.bodies import LAWS, Accelerations, Bodies, Samples, check, scales_of
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
-from vnlib.models.body_codes import Coder, Inputs, Reading
-from vnlib.models.body_readout import ReadoutLearner, per_readout, read_out
-from vnlib.models.forces import Predict, Trained, Training, relative_errors
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 from vnlib.settle.homotopy import single

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.nbody.bodies import LAWS
+from benchmarks.nbody.forces import Trained
+from benchmarks.nbody.rollout import rollout
 from data_gen import nbody
-from vnlib.bodies import LAWS
-from vnlib.models.forces import Trained
-from vnlib.studies.rollout import rollout
 
 PHYSICS = nbody.Physics()
 PANELS = ("gravity", "spring", "gravity+lorentz", "spring+drag")

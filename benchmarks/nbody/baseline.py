@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.nbody.bodies import Accelerations, Bodies, Scales, check
 from vnlib import checks
-from vnlib.bodies import Accelerations, Bodies, Scales, check
 
 
 class Dynamics(nn.Module, ABC):

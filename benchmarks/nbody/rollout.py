@@ -9,8 +9,8 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
-from vnlib.bodies import LAWS, N_BODIES, Bodies
-from vnlib.models.forces import Predict, Trained
+from benchmarks.nbody.bodies import LAWS, N_BODIES, Bodies
+from benchmarks.nbody.forces import Predict, Trained
 
 LOST = 1e6  # a state beyond this number is as good as infinite, and would spoil the arithmetic of models
 DIMS = ("panel", "start", "step", "body", "axis")

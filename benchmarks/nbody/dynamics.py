@@ -9,17 +9,17 @@ from typing import Any
 
 import torch
 
+from benchmarks.nbody.baseline import Dynamics, built
+from benchmarks.nbody.bodies import Accelerations, Bodies, Samples, scales_of
+from benchmarks.nbody.forces import Predict, Trained, Training, relative_errors
+from benchmarks.nbody.graph import GraphNetwork
+from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
+from benchmarks.nbody.ridge import MeanPrediction, ridge
+from benchmarks.nbody.sequence import BodyMamba, BodyTransformer
+from benchmarks.nbody.tokens import TokenNetwork
+from benchmarks.nbody.vector_networks import vector_network
 from vnlib import checks
-from vnlib.baselines.dynamics import Dynamics, built
-from vnlib.baselines.dynamics_graph import GraphNetwork
-from vnlib.baselines.dynamics_networks import BodyMLP, Factorized, FiLM
-from vnlib.baselines.dynamics_ridge import MeanPrediction, ridge
-from vnlib.baselines.dynamics_sequence import BodyMamba, BodyTransformer
-from vnlib.baselines.dynamics_tokens import TokenNetwork
-from vnlib.bodies import Accelerations, Bodies, Samples, scales_of
 from vnlib.fit import GradientLearner, fit
-from vnlib.models.body_networks import vector_network
-from vnlib.models.forces import Predict, Trained, Training, relative_errors
 
 NETWORKS: dict[str, type[Dynamics]] = {
     "mlp": BodyMLP,

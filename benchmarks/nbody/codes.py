@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from benchmarks.nbody.bodies import LAWS, N_BODIES, Bodies, Scales, gated, literal, pairs, tokens
 from vnlib import checks
-from vnlib.bodies import LAWS, N_BODIES, Bodies, Scales, gated, literal, pairs, tokens
 from vnlib.network import VectorNetwork
 from vnlib.settle.homotopy import Followed, Lasso, single, stacked
 
@@ -34,9 +34,9 @@ class Inputs(NamedTuple):
 class Reading:
     """One of `READINGS`: how bodies become inputs.
 
-    "literal" and "gated": one input per body, of 22 and 88 numbers (`vnlib.bodies`); code: the size of the force code
+    "literal" and "gated": one input per body, of 22 and 88 numbers (`benchmarks.nbody.bodies`); code: the size of the force code
     in the former. "token": one per token, in 4 x 7 numbers of which those of its force are filled; relative_velocity
-    and presence as in `vnlib.bodies.tokens`.
+    and presence as in `benchmarks.nbody.bodies.tokens`.
     """
 
     def __init__(
