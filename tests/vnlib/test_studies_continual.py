@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.baselines.image_autoencoders import built
+from benchmarks.images.networks import built
 from vnlib.models.continual import Network
 from vnlib.models.initialiser_training import Training
 from vnlib.studies import continual as study

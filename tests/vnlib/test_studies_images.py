@@ -7,8 +7,8 @@ import pytest
 import torch
 import xarray as xr
 
-from vnlib.models.images import FAMILIES, train_images
-from vnlib.models.pictures import Snapshot, Trained
+from benchmarks.images.models import FAMILIES, train_images
+from benchmarks.images.pictures import Snapshot, Trained
 from vnlib.studies import images
 
 SIDE, SETS, N = 4, ("plain", "bright", "odd"), 5

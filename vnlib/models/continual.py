@@ -14,13 +14,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.images.networks import built
+from benchmarks.images.pictures import Images
+from benchmarks.images.vector_networks import DEEP, exact, settle_in_batches
 from vnlib import checks, seeding
-from vnlib.baselines.image_autoencoders import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
-from vnlib.models.image_networks import DEEP, exact, settle_in_batches
-from vnlib.models.pictures import Images
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 

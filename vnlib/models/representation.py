@@ -12,6 +12,9 @@ from torch import Tensor, nn
 
 from benchmarks.functions.reconstructor import built as built_reconstructor
 from benchmarks.functions.transformer import TransformerReconstructor
+from benchmarks.images.controls import principal_axes
+from benchmarks.images.networks import built as built_autoencoder
+from benchmarks.images.vector_networks import settle_in_batches, train_network
 from benchmarks.nbody.baseline import built as built_dynamics
 from benchmarks.nbody.bodies import Bodies, Samples, gated, literal, scales_of, tokens
 from benchmarks.nbody.dynamics import NETWORKS, predictor
@@ -21,10 +24,7 @@ from benchmarks.spatial.decoders import build_vn, mean_squared_error, train_deco
 from benchmarks.spatial.registry import BASELINES
 from benchmarks.spatial.registry import build as built_decoder
 from vnlib import checks, seeding
-from vnlib.baselines.image_autoencoders import built as built_autoencoder
 from vnlib.fit import GradientLearner, fit
-from vnlib.models.image_controls import principal_axes
-from vnlib.models.image_networks import settle_in_batches, train_network
 
 Rows = Float[Tensor, "batch d"]
 Layers = Mapping[str, Tensor]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import torch
 import xarray as xr
 
-from vnlib.baselines.image_autoencoders import ImageAutoencoder
+from benchmarks.images.networks import ImageAutoencoder
+from benchmarks.images.pictures import Images
 from vnlib.models.continual import Network
 from vnlib.models.initialiser_training import Training
-from vnlib.models.pictures import Images
 from vnlib.studies import initialiser
 from vnlib.studies.cost import GAP, operations
 from vnlib.studies.initialiser_settle import Sizes

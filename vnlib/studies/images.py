@@ -13,8 +13,8 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.images.pictures import Images, Trained
 from vnlib import checks
-from vnlib.models.pictures import Images, Trained
 
 READINGS = ("own", "top", "searched")
 CHECKS = 10  # of the validation error in training that are kept

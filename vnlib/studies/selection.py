@@ -10,10 +10,10 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from benchmarks.images.pictures import Images
+from benchmarks.images.vector_networks import BATCH, facts_of, settle_in_batches
 from vnlib import checks, seeding
 from vnlib.layer import reconstruct
-from vnlib.models.image_networks import BATCH, facts_of, settle_in_batches
-from vnlib.models.pictures import Images
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 from vnlib.studies.selection_atlas import atlas

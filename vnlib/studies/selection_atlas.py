@@ -11,8 +11,8 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from benchmarks.images.pictures import Images
 from vnlib import checks
-from vnlib.models.pictures import Images
 from vnlib.network import VectorNetwork
 
 BANDS = ("most", "middle", "least")

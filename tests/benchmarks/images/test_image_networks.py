@@ -7,10 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.nbody.forces import Training
-from vnlib.fit import History, fit
-from vnlib.learning.learner import LocalLearner
-from vnlib.models.image_networks import (
+from benchmarks.images.vector_networks import (
     Remembered,
     active_units,
     facts_of,
@@ -19,6 +16,9 @@ from vnlib.models.image_networks import (
     train_network,
     vector_network,
 )
+from benchmarks.nbody.forces import Training
+from vnlib.fit import History, fit
+from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 
 PARTS = torch.rand(12, 16, generator=torch.Generator().manual_seed(5)) - 0.3
@@ -61,7 +61,7 @@ def test_the_last_update_is_kept_even_where_it_is_not_the_best(monkeypatch):
         histories.append(fit(*args, **options))
         return histories[-1]
 
-    monkeypatch.setattr("vnlib.models.image_networks.fit", spy)
+    monkeypatch.setattr("benchmarks.images.vector_networks.fit", spy)
     network, curve = train_network(TRAIN, VALIDATION, training(10), **DEEP, looks=10)
     own = error(lambda x: network.reconstruct(network.settle(x)), VALIDATION)
     assert curve[-1] == pytest.approx(own, rel=1e-6) and len(curve) == 10
@@ -108,7 +108,7 @@ def test_dead_atoms_are_drawn_anew_as_asked_for(monkeypatch):
             given.append(options)
             super().__init__(network, **options)
 
-    monkeypatch.setattr("vnlib.models.image_networks.LocalLearner", Learner)
+    monkeypatch.setattr("benchmarks.images.vector_networks.LocalLearner", Learner)
     for after in (None, 2):
         train_network(TRAIN, VALIDATION, training(1, lr=0.5), **SINGLE, revive_after=after)
     assert [options["revive_after"] for options in given] == [None, 2] and given[0]["lr"] == 0.5

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from benchmarks.images import autoencoders as family
+from benchmarks.images.networks import ImageAutoencoder, built, largest
 from benchmarks.nbody.forces import Training
-from vnlib.baselines.image_autoencoders import ImageAutoencoder, built, largest
-from vnlib.models import image_autoencoders as family
 
 SMALL = {"hidden": (12,), "latent": 8}
 DENSE = {"hidden": (), "latent": 6}

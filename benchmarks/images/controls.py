@@ -16,12 +16,12 @@ from jaxtyping import Float, Int
 from scipy.fft import idctn
 from torch import Tensor
 
+from benchmarks.images.pictures import Draw, Images, Trained
+from benchmarks.images.vector_networks import exact, of_network, vector_network
 from benchmarks.nbody.forces import Training
 from vnlib import checks, seeding
 from vnlib.dictionaries import fixed_network
 from vnlib.learning.rules import unit_columns
-from vnlib.models.image_networks import exact, of_network, vector_network
-from vnlib.models.pictures import Draw, Images, Trained
 
 PASSES = 100  # of coordinate descent over the atoms, at most, while a dictionary is learned
 HALVINGS = 40  # of the interval that holds the threshold

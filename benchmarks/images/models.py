@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.images import controls
+from benchmarks.images.autoencoders import autoencoder
+from benchmarks.images.pictures import Images, Trained
+from benchmarks.images.vector_networks import vector_network
 from benchmarks.nbody.forces import Training
 from vnlib import checks
-from vnlib.models import image_controls as controls
-from vnlib.models.image_autoencoders import autoencoder
-from vnlib.models.image_networks import vector_network
-from vnlib.models.pictures import Images, Trained
 
 FAMILIES: dict[str, Callable[..., Trained]] = {
     "vn": vector_network,

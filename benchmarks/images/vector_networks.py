@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from benchmarks.images.pictures import Draw, Images, Trained
 from benchmarks.nbody.forces import Training
 from vnlib import checks
 from vnlib.fit import fit
 from vnlib.layer import reconstruct
 from vnlib.learning.learner import LocalLearner
-from vnlib.models.pictures import Draw, Images, Trained
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 

@@ -1,0 +1,1 @@
+"""Models and baselines of digits and their motions (VN Fig. 5)."""
