@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from benchmarks.images.networks import built
+from benchmarks.starts.training import Training
 from vnlib.models.continual import Network
-from vnlib.models.initialiser_training import Training
 from vnlib.studies import continual as study
 from vnlib.studies import continual_inference as inference
 

@@ -9,11 +9,11 @@ import xarray as xr
 
 from benchmarks.images.networks import ImageAutoencoder
 from benchmarks.images.pictures import Images
+from benchmarks.starts import measure as initialiser
+from benchmarks.starts.settling import Sizes
+from benchmarks.starts.training import Training
 from vnlib.models.continual import Network
-from vnlib.models.initialiser_training import Training
-from vnlib.studies import initialiser
 from vnlib.studies.cost import GAP, operations
-from vnlib.studies.initialiser_settle import Sizes
 
 KEPT = ("saved", "saved_paid", "sweeps", "cost", "rate")
 
@@ -25,7 +25,7 @@ def study(
 ) -> xr.Dataset:  # fmt: skip
     """`operations` of a settle to a relative duality gap of a thousandth, per image of the first test set, those of a
     `forward` pass of the autoencoder, and their `ratio`. Of the starts "cold", "untrained" and those with `rates`:
-    `saved`, `saved_paid`, `sweeps`, `cost` and `rate`, as `vnlib.studies.initialiser` has them.
+    `saved`, `saved_paid`, `sweeps`, `cost` and `rate`, as `benchmarks.starts.measure` has them.
     """
     x = next(iter(tests.values()))
     with torch.no_grad():

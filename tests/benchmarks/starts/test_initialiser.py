@@ -7,10 +7,10 @@ from functools import partial
 import pytest
 import torch
 
+from benchmarks.starts.initialiser import Dense, Lista, Stack, StepSizes, multiply_adds, schedule
+from benchmarks.starts.training import LOSSES, Examples, Training, excess, train
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
-from vnlib.models.initialiser import Dense, Lista, Stack, StepSizes, multiply_adds, schedule
-from vnlib.models.initialiser_training import LOSSES, Examples, Training, excess, train
 from vnlib.prox import L0, L1, NonNegativeL1, TopK
 from vnlib.settle import SettleConfig, Settler
 

@@ -14,12 +14,12 @@ import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.starts.initialiser import Codes, Dense, Initialiser, Lista, Stack, StepSizes, multiply_adds
+from benchmarks.starts.settling import Images, Sizes, convex, measured, settled, timed, zeros
+from benchmarks.starts.training import Examples, Training, excess, train
 from vnlib import checks, seeding
 from vnlib.layer import Layer
-from vnlib.models.initialiser import Codes, Dense, Initialiser, Lista, Stack, StepSizes, multiply_adds
-from vnlib.models.initialiser_training import Examples, Training, excess, train
 from vnlib.network import VectorNetwork
-from vnlib.studies.initialiser_settle import Images, Sizes, convex, measured, settled, timed, zeros
 
 # The starts that nothing is trained for, and those that are trained, by the loss.
 PLAIN = ("cold", "nearest", "untrained")

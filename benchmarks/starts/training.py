@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.starts.initialiser import Codes, Initialiser
 from vnlib import checks
 from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.models.initialiser import Codes, Initialiser
 
 LOSSES = ("codes", "energy")
 

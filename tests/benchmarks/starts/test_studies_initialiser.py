@@ -9,12 +9,12 @@ import pytest
 import torch
 import xarray as xr
 
-from vnlib.models.initialiser import Stack
-from vnlib.models.initialiser_training import Training
+from benchmarks.starts import measure as study
+from benchmarks.starts.initialiser import Stack
+from benchmarks.starts.settling import Sizes, first_below, heights, settled, support, zeros
+from benchmarks.starts.training import Training
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig, Settler
-from vnlib.studies import initialiser as study
-from vnlib.studies.initialiser_settle import Sizes, first_below, heights, settled, support, zeros
 
 SIZES = Sizes(
     sweeps=dict.fromkeys(("ista", "restart", "line_search"), 400), settled=3, end=3000, gap=1e-10, timed=2, repeats=1

@@ -15,9 +15,9 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.starts.initialiser import Codes, Stack
 from chapters.C_inference.measure import relative_distance
 from vnlib import checks
-from vnlib.models.initialiser import Codes, Stack
 from vnlib.settle import SettleConfig, Settler, duality_gap
 from vnlib.studies.selection_settling import jaccard
 

@@ -1,0 +1,1 @@
+"""Learned starts for the settle: models, training, measures."""
