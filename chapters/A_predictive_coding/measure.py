@@ -16,10 +16,10 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from chapters.A_predictive_coding.baselines import LocalUpdate
+from chapters.A_predictive_coding.contestants import Contestant, Sizes, build
 from vnlib import checks, metrics, seeding
-from vnlib.baselines.predictive_coding import LocalUpdate
 from vnlib.fit import FitConfig, fit
-from vnlib.studies.contestants import Contestant, Sizes, build
 
 PAIRS = ("digits", "permuted", "halves")
 STAGES = ("before", "first", "second", "stayed")

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from chapters.A_predictive_coding.baselines import ACTIVATIONS, LocalUpdate, PCConfig, PCLearner, PredictiveCoding
 from vnlib import checks
-from vnlib.baselines.predictive_coding import ACTIVATIONS, LocalUpdate, PCConfig, PCLearner, PredictiveCoding
 from vnlib.fit import GradientLearner, Learner
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig

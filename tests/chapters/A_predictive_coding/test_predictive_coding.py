@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from vnlib.baselines.predictive_coding import PCConfig, PCLearner, PredictiveCoding
+from chapters.A_predictive_coding.baselines import PCConfig, PCLearner, PredictiveCoding
 
 SIZES = (9, 6, 4, 3)
 KINDS = {

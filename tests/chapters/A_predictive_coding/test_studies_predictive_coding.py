@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.baselines.predictive_coding import LocalUpdate
+from chapters.A_predictive_coding import measure as study
+from chapters.A_predictive_coding.baselines import LocalUpdate
+from chapters.A_predictive_coding.contestants import MODELS, Sizes, build
 from vnlib.fit import FitConfig
-from vnlib.studies import predictive_coding as study
-from vnlib.studies.contestants import MODELS, Sizes, build
 
 SIZES = Sizes(
     n_inputs=16, units=(10, 5), interface=6, sparsity=(0.3, 0.1), prior=0.2, feedback=0.1, discriminative=1.0,
