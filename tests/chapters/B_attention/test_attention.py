@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from vnlib.baselines.attention import KINDS, Attention, PatchPredictor, sparsemax, topk_softmax
+from chapters.B_attention.baselines import KINDS, Attention, PatchPredictor, sparsemax, topk_softmax
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 T, D_MODEL, D_HEAD = 9, 12, 3

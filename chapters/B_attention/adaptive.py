@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from chapters.B_attention.baselines import PatchPredictor
 from vnlib import metrics, seeding
-from vnlib.baselines.attention import PatchPredictor
 from vnlib.layer import operator
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import atomic_hebb

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.baselines.attention import Attention, PatchPredictor
+from chapters.B_attention import adaptive
+from chapters.B_attention import atom_competition as rivalry
+from chapters.B_attention import measure as attention
+from chapters.B_attention.baselines import Attention, PatchPredictor
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.studies import adaptive, attention, rivalry
 
 SIDE, WIDTH = 2, 6
 T, PIXELS = (WIDTH // SIDE) ** 2, WIDTH**2

@@ -17,8 +17,11 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from chapters.B_attention import adaptive
+from chapters.B_attention import atom_competition as rivalry
+from chapters.B_attention.adaptive import BATCHES, Found, idle_moved, scalars
+from chapters.B_attention.baselines import PatchPredictor
 from vnlib import seeding
-from vnlib.baselines.attention import PatchPredictor
 from vnlib.evaluate import reconstruction_error
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.layer import operator
@@ -26,8 +29,6 @@ from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import atomic_hebb
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
-from vnlib.studies import adaptive, rivalry
-from vnlib.studies.adaptive import BATCHES, Found, idle_moved, scalars
 
 ITERATIONS = 60
 SHOWN = 32  # images whose energies are followed

@@ -15,12 +15,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
-from vnlib.baselines.attention import Attention
+from chapters.B_attention.adaptive import Found
+from chapters.B_attention.baselines import Attention
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork
 from vnlib.prox import soft_threshold
 from vnlib.settle import SettleConfig
-from vnlib.studies.adaptive import Found
 
 SIMILARITIES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
 TIGHT = SettleConfig(max_sweeps=3000, tol=1e-4, criterion="gap", check_every=10)
