@@ -16,6 +16,7 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from chapters.D_learning.measure import dataset, practise, start
 from vnlib import metrics, seeding
 from vnlib.layer import Layer
 from vnlib.learning.learner import LocalLearner
@@ -23,7 +24,6 @@ from vnlib.learning.rules import MaskedAdam, atomic_hebb, unit_columns
 from vnlib.network import VNConfig
 from vnlib.prox import Penalty
 from vnlib.settle import SettleConfig, Settled, Settler
-from vnlib.studies.learning import dataset, practise, start
 
 EXACT = SettleConfig(method="line_search", criterion="gap", tol=1e-6, max_sweeps=3000)
 

@@ -11,12 +11,12 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from chapters.D_learning.measure import dataset, practise, start
 from vnlib import seeding
 from vnlib.learning.learner import LocalLearner, directions
 from vnlib.learning.rules import MaskedAdam, atomic_hebb, subspace_rule
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
-from vnlib.studies.learning import dataset, practise, start
 
 # What U does: the rule, and whether a dictionary of its own reads the target.
 RULES = {

@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.D_learning import interface
+from chapters.D_learning import interference as meeting
+from chapters.D_learning import measure as learning
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1
 from vnlib.settle import SettleConfig
-from vnlib.studies import interface, learning
-from vnlib.studies import interference as meeting
 
 BRIEF = SettleConfig(max_sweeps=15, tol=0)
 
