@@ -10,10 +10,10 @@ import xarray as xr
 from torch import Tensor
 
 from chapters.C_inference.measure import LEVELS, Task, _end, finish, layer_steps, looks_at, sweeps_to, walk
+from chapters.E_theory.gradient import summed_energy
 from vnlib.layer import hessian
 from vnlib.settle import SettleConfig
 from vnlib.settle.steps import Ista, Problem, State
-from vnlib.studies.theory_gradient import summed_energy
 
 ROUNDING = 1e-12  # of the energy
 

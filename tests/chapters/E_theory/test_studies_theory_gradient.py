@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.E_theory.gradient import CASES, Case, danskin, danskin_cases, random_stack, summed_energy
 from vnlib.layer import energy
 from vnlib.settle import joint_energy
-from vnlib.studies.theory_gradient import CASES, Case, danskin, danskin_cases, random_stack, summed_energy
 
 SMALL = {"d": 5, "K": 6, "batch": 4, "feedback": 0.3, "sparsity": 0.3, "directions": 2, "seed": 0}
 

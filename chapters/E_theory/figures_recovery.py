@@ -1,4 +1,4 @@
-"""Figures of superposition and recovery (VN Prop. 1, Thm. 1), from `vnlib.studies.theory_recovery`."""
+"""Figures of superposition and recovery (VN Prop. 1, Thm. 1), from `chapters.E_theory.recovery`."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.theory_recovery import band, note
+from chapters.E_theory.figures_recovery import band, note
 from vnlib.plots.style import PALETTE
 
 SIGNS = {"planted": ("planted", PALETTE[0], "o"), "digits": ("digits", PALETTE[1], "s")}

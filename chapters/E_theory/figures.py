@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.theory_recovery import band, note
+from chapters.E_theory.figures_recovery import band, note
 from vnlib.plots.style import PALETTE
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.E_theory.descent import descent, lowest_energy, proximal_path, rates, sweep_energies
+from chapters.E_theory.recovery import planted_codes
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler
-from vnlib.studies.theory_descent import descent, lowest_energy, proximal_path, rates, sweep_energies
-from vnlib.studies.theory_recovery import planted_codes
 
 
 def problem(d: int = 10, K: int = 16, n: int = 5) -> tuple[torch.Tensor, torch.Tensor]:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.E_theory import measure as study
+from chapters.E_theory.recovery import overlapping_bases
 from vnlib.learning.rules import unit_columns
 from vnlib.metrics import match_atoms
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.seeding import generator
-from vnlib.studies import theory as study
-from vnlib.studies.theory_recovery import overlapping_bases
 
 HEBB = {"sparsity": 0.1, "steps": 60, "batch_size": 32, "lr": 3e-2, "train_sweeps": 30}
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.E_theory import recovery as study
 from vnlib.layer import Layer
 from vnlib.metrics import coherence
 from vnlib.prox import L1
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler
-from vnlib.studies import theory_recovery as study
 
 OPTIONS = {"samples": 6, "share": 0.01, "gap": 1e-6, "seed": 0}
 

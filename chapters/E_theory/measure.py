@@ -15,6 +15,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from chapters.E_theory.recovery import THRESHOLD, bound, planted_codes, settle
 from vnlib.fit import FitConfig, fit
 from vnlib.greedy import polish
 from vnlib.layer import Layer, operator
@@ -25,12 +26,6 @@ from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler
-from vnlib.studies.theory_recovery import (
-    THRESHOLD,
-    bound,
-    planted_codes,
-    settle,
-)
 
 SAME = 0.95  # two atoms with a larger |cosine| count as one
 
