@@ -14,8 +14,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Bool, Float, Int
 
+from chapters.FR1_failure.superposition import Images, memorised
 from vnlib import checks
-from vnlib.studies.superposition import Images, memorised
 
 METRICS = ("cosine", "l2", "overlap")
 KERNELS = ("binary", "sum", "product")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vnlib.studies import similarity as si
+from chapters.FR1_failure import similarity as si
 
 N, SIGMA = 24, 1.0
 AXIS = np.arange(N)

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.failure import SOURCES, dots, label_of, look_of, model_axis, with_images
+from chapters.FR1_failure.figures import SOURCES, dots, label_of, look_of, model_axis, with_images
 from vnlib.plots.style import PALETTE, bare
 
 

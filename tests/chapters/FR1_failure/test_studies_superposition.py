@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 from torch import nn
 
-from vnlib.studies import superposition as sp
+from chapters.FR1_failure import superposition as sp
 
 N = 12
 AXIS = np.arange(N)
