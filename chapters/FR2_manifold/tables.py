@@ -1,4 +1,4 @@
-"""The geometry of a decoder's layers as a table and in words, from the same dataset as `vnlib.figures.manifold`."""
+"""The geometry of a decoder's layers as a table and in words, from the same dataset as `chapters.FR2_manifold.figures`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.manifold import last, median, models, mse, path
+from chapters.FR2_manifold.figures import last, median, models, mse, path
 
 
 def _said(values: np.ndarray, form: str = "{:.2f}") -> str:

@@ -1,4 +1,4 @@
-"""Figures of the geometry of a decoder's layers (FR Figs. 2 and 5), from the dataset of `vnlib.studies.manifold`.
+"""Figures of the geometry of a decoder's layers (FR Figs. 2 and 5), from the dataset of `chapters.FR2_manifold.measure`.
 
 The dataset has dims model, seed, weights ("trained", "untrained"), layer and the coordinates label, group, encoding
 and depth (model). `manifold_maps` draws what has a place for every position, `manifold_words` tells it in words.

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import PowerNorm
 
-from vnlib.figures.manifold import KINDS, models, nothing, path
+from chapters.FR2_manifold.figures import KINDS, models, nothing, path
 from vnlib.plots.style import PALETTE, bare
 
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 import xarray as xr
 
+from chapters.FR2_manifold import measure as manifold
 from data_gen import bumps
-from vnlib.studies import manifold
 
 OPTIONS = {"margin": 2, "folds": 4, "seed": 0, "samples": [5, 70], "maps": True}
 SIDE = 12
