@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from benchmarks.spatial import geometry
 from benchmarks.spatial.decoders import Pair, mean_squared_error, train_decoder
+from chapters.FR3_low_rank.baselines import EmbeddingDecoder, spectral_entropy
 from vnlib import checks, evaluate
-from vnlib.baselines.embedding import EmbeddingDecoder, spectral_entropy
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 FAMILIES = ("embedding", "factorised")

@@ -9,8 +9,8 @@ import pytest
 import torch
 import xarray as xr
 
-from vnlib.baselines.embedding import EmbeddingDecoder, spectral_entropy
-from vnlib.studies import low_rank
+from chapters.FR3_low_rank import measure as low_rank
+from chapters.FR3_low_rank.baselines import EmbeddingDecoder, spectral_entropy
 
 SIDE = 12
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.low_rank import HOLD_OUTS, LOOKS, models_of, own_band
+from chapters.FR3_low_rank.figures import HOLD_OUTS, LOOKS, models_of, own_band
 from vnlib.plots.rows import label
 
 
