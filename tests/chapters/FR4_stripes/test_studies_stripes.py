@@ -8,8 +8,8 @@ import torch
 import xarray as xr
 from torch import nn
 
+from chapters.FR4_stripes import measure as study
 from data_gen import bumps
-from vnlib.studies import stripes as study
 
 CONFIG = bumps.BumpConfig(grid=12, sigma=1.0, hold_out="corner", polarity="dark")
 TRAINING = {"family": "factorised", "options": {"hidden": 8}, "lr": 1e-2, "steps": 4, "batch_size": 16}

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from benchmarks.spatial import geometry
-from vnlib.studies import tuning as study
+from chapters.FR4_stripes import tuning as study
 
 
 def profiles(n: int = 6) -> tuple[torch.Tensor, torch.Tensor]:

@@ -21,9 +21,9 @@ from jaxtyping import Float, Real
 from torch import Tensor, nn
 
 from benchmarks.spatial.decoders import train_decoder
+from chapters.FR4_stripes.scaling import needs
+from chapters.FR4_stripes.tuning import layer_report
 from vnlib import checks, evaluate, metrics, seeding
-from vnlib.studies.scaling import needs
-from vnlib.studies.tuning import layer_report
 
 SETS = (("train", "train"), ("val", "val"), ("id", "id_test"), ("ood", "ood"))
 

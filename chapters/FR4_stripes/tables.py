@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.stripes import KINDS, MEASURES, amounts, exponent_said
+from chapters.FR4_stripes.figures import KINDS, MEASURES, amounts, exponent_said
 from vnlib.plots import texts
 
 COLUMNS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.studies import scaling as study
+from chapters.FR4_stripes import scaling as study
 
 SIDES = [12, 16, 20, 24]
 

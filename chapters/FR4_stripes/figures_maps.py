@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.stripes import of_cnn
+from chapters.FR4_stripes.figures import of_cnn
 from vnlib.plots.style import PALETTE, bare
 
 DIETS = {
