@@ -11,8 +11,8 @@ import torch.nn.functional as F
 import xarray as xr
 from torch import nn
 
-from vnlib.baselines.rotation import RotationDecoder
-from vnlib.studies import rotation
+from chapters.FR5_rotation import measure as rotation
+from chapters.FR5_rotation.baselines import RotationDecoder
 
 GAP = (160.0, 200.0)
 SIDE = 12

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 
 from benchmarks.spatial import geometry, registry
 from benchmarks.spatial.decoders import Pair, mean_squared_error
+from chapters.FR5_rotation.baselines import RotationDecoder
 from vnlib import checks
-from vnlib.baselines.rotation import RotationDecoder
 from vnlib.evaluate import predict
 from vnlib.fit import FitConfig, GradientLearner, fit
 
