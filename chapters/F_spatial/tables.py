@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.spatial_extended import within
+from chapters.F_spatial.figures import within
 
 NOTHING = "Not computed in this profile."
 

@@ -12,9 +12,9 @@ from torch import nn
 
 from benchmarks.spatial import registry
 from benchmarks.spatial.decoders import LEARNING, build_vn
+from chapters.F_spatial import measure as study
 from data_gen import bumps
 from vnlib.book import paths
-from vnlib.studies import spatial as study
 
 GRID = 16
 DATA = bumps.make(bumps.BumpConfig(grid=GRID, sigma=1.0))
