@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.function_tables import MASKS, SETS, log_axis
+from chapters.G_functions.figures import MASKS, SETS, log_axis
 from vnlib.plots.rows import absent, label
 from vnlib.plots.style import PALETTE
 

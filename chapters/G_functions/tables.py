@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.function_readings import FOLLOWED, names
-from vnlib.figures.function_tables import MASKS, OTHERS, ROSTER, SETS, VN, best, blank, has, order
+from chapters.G_functions.figures import MASKS, OTHERS, ROSTER, SETS, VN, best, blank, has, order
+from chapters.G_functions.figures_readings import FOLLOWED, names
 from vnlib.plots.rows import label
 
 TRAINED_WITH_MASKS = ("deep_ae_masked", "rnn_masked", "transformer_masked")

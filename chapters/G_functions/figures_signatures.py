@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.function_tables import FAMILY, OTHERS, VN, WAYS, blank, has
+from chapters.G_functions.figures import FAMILY, OTHERS, VN, WAYS, blank, has
 from vnlib.plots.rows import absent, group, label
 
 COLLAPSE = {

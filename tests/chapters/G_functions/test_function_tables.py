@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures.function_tables import spread
+from chapters.G_functions.figures import spread
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import function_words as words
-from vnlib.figures.function_tables import MASKS, SETS
+from chapters.G_functions import tables as words
+from chapters.G_functions.figures import MASKS, SETS
 
 
 @pytest.fixture

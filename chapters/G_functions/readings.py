@@ -17,12 +17,12 @@ from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from benchmarks.functions import completion
+from chapters.G_functions import rounds as imputation
 from vnlib import checks, masked
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
-from vnlib.studies import rounds as imputation
 
 SETS = ("val", "id", "easy", "hard")
 SOLVERS = ("rounds", "limit")

@@ -7,11 +7,11 @@ import pytest
 import torch
 import xarray as xr
 
+from chapters.G_functions import readings, rounds
 from data_gen import signals
 from vnlib import masked
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
-from vnlib.studies import readings, rounds
 
 EXACT = SettleConfig(method="line_search", tol=1e-7, max_sweeps=2000)
 ROUGH = SettleConfig(method="line_search", tol=1e-5, max_sweeps=150)

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.function_tables import FAMILY, OTHERS, VN, has
+from chapters.G_functions.figures import FAMILY, OTHERS, VN, has
 from vnlib.plots.rows import absent, group, label
 from vnlib.plots.style import PALETTE
 
