@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.nbody.figures import BLANK, in_order
-from vnlib.figures.rollouts import LOOK
+from chapters.H_nbody.figures_rollouts import LOOK
 from vnlib.plots.rows import label
 from vnlib.plots.style import PALETTE
 

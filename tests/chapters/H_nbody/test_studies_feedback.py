@@ -12,8 +12,8 @@ import xarray as xr
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies
 from benchmarks.nbody.forces import Trained
 from benchmarks.nbody.vector_networks import vector_network
+from chapters.H_nbody import feedback
 from data_gen import nbody
-from vnlib.studies import feedback
 
 
 @pytest.fixture(scope="module")

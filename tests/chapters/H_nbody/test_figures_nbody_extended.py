@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import nbody_extended as figures
-from vnlib.figures import nbody_extended_words as words
+from chapters.H_nbody import figures
+from chapters.H_nbody import tables as words
 
 FORCES = ["gravity", "spring", "drag", "gravity+spring", "gravity+drag"]
 BETAS = (0.0, 0.02, 0.3)

@@ -11,7 +11,7 @@ from string import Template
 import numpy as np
 import xarray as xr
 
-from vnlib.figures.rollouts import CAP, DT, EDGE, choose, drawn, seen_seed, title, told
+from chapters.H_nbody.figures_rollouts import CAP, DT, EDGE, choose, drawn, seen_seed, title, told
 from vnlib.plots.rows import group, label
 from vnlib.plots.style import PALETTE
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.nbody_extended import KINDS, growth, interaction, plane
+from chapters.H_nbody.figures import KINDS, growth, interaction, plane
 from vnlib.plots.rows import label
 from vnlib.plots.texts import ranged
 

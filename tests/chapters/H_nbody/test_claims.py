@@ -7,9 +7,9 @@ import pytest
 import xarray as xr
 from judging import failing, judged
 
+from chapters.H_nbody.claims import DEFAULT, ON_TOKENS, OTHERS, PANELS, PAPER, READINGS, VN
 from data_gen import nbody
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
-from vnlib.claims.H_nbody import DEFAULT, ON_TOKENS, OTHERS, PANELS, PAPER, READINGS, VN
 
 SEEDS = 3
 MODELS = list(dict.fromkeys([*READINGS, *PAPER, *ON_TOKENS]))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import rollouts
-from vnlib.figures.rollouts import CAP, FLOOR, Pick, choose
-from vnlib.figures.rollouts_animation import animation, leading, placed
+from chapters.H_nbody import figures_rollouts as rollouts
+from chapters.H_nbody.figures_animation import animation, leading, placed
+from chapters.H_nbody.figures_rollouts import CAP, FLOOR, Pick, choose
 
 PANELS = ["gravity", "spring", "gravity+lorentz", "spring+drag"]
 STEPS = [0, 10, 20, 30]
