@@ -12,12 +12,12 @@ from torch import Tensor
 
 from benchmarks.images.pictures import Images
 from benchmarks.images.vector_networks import BATCH, facts_of, settle_in_batches
+from chapters.I_mnist.atlas import atlas
+from chapters.I_mnist.settling import settling
 from vnlib import checks, seeding
 from vnlib.layer import reconstruct
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
-from vnlib.studies.selection_atlas import atlas
-from vnlib.studies.selection_settling import settling
 
 ID = "id"  # the set of single digits, which have a label
 MOST = 0.9  # of the magnitudes of a code, for the atoms that carry most of it

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from chapters.I_mnist.claims import EQUAL, LEVELS, PRINTED
 from vnlib.book.ledger import NOT, NOT_TESTABLE, REPRODUCED
-from vnlib.claims.I_mnist import EQUAL, LEVELS, PRINTED
 
 SEEDS = 3
 MODELS = [*LEVELS, EQUAL, "vn_1"]

@@ -9,11 +9,12 @@ import pytest
 import torch
 import xarray as xr
 
+from chapters.I_mnist import atlas as selection_atlas
+from chapters.I_mnist import measure as selection
+from chapters.I_mnist.settling import SOLVERS, jaccard, locked, settling, summed_energy, weighted_jaccard
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 from vnlib.settle.energy import joint_energy
-from vnlib.studies import selection, selection_atlas
-from vnlib.studies.selection_settling import SOLVERS, jaccard, locked, settling, summed_energy, weighted_jaccard
 
 SIDE = 4
 

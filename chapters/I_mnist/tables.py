@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.selection import CAPPED, FAST, LOCKED, SOLVERS, layers_of, measure, names, typical
-from vnlib.figures.selection_atlas import entries
+from chapters.I_mnist.figures import CAPPED, FAST, LOCKED, SOLVERS, layers_of, measure, names, typical
+from chapters.I_mnist.figures_atlas import entries
 from vnlib.plots.rows import label
 from vnlib.plots.texts import listed, ranged
 

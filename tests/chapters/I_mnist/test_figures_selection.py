@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import selection as figures
-from vnlib.figures import selection_atlas
-from vnlib.figures import selection_words as words
+from chapters.I_mnist import figures
+from chapters.I_mnist import figures_atlas as selection_atlas
+from chapters.I_mnist import tables as words
 
 MODELS = {"vn_3": "DEEP", "vn_3_top24": "CAPPED", "vn_1": "FLAT"}
 ALL = ("usage", "depth", "locking", "levels", "motion", "energies", "selectivity")
