@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from vnlib import costs
+from chapters.J_cost import costs
 from vnlib.book import chapter, cli, paths
 from vnlib.book.parameters import PROFILES
 

@@ -55,7 +55,7 @@ def measure(
             "scratch": str(Path(scratch) / "results"), "lengths": list(lengths), "limit": limit,
             "only": {name: list(values) for name, values in only.items()},
         }  # fmt: skip
-        command = [sys.executable, "-m", "vnlib.studies.cost_worker", json.dumps(order)]
+        command = [sys.executable, "-m", "chapters.J_cost.cost_worker", json.dumps(order)]
         env = os.environ | {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, cwd=paths.SOURCE, env=env)
     if done.returncode:

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib import costs
+from chapters.J_cost import cost_chapters, cost_worker, costs
 from vnlib.book import chapter, store
-from vnlib.studies import cost_chapters, cost_worker
 
 
 def kept(folder, name, seconds=(1.0, 3.0), models=("a", "b"), weights=None, date="2026-01-02"):

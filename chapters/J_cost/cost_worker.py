@@ -1,6 +1,6 @@
 """A process that computes a few runs of a chapter and says what they took (see `cost_chapters`).
 
-`python -m vnlib.studies.cost_worker ORDER`: ORDER is JSON. The last line printed is JSON, too: one entry per run, and
+`python -m chapters.J_cost.cost_worker ORDER`: ORDER is JSON. The last line printed is JSON, too: one entry per run, and
 why the work ended before all runs were done, if it did.
 """
 

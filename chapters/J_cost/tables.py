@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.cost import AXES, TASKS, axes_of, line, ratio
+from chapters.J_cost.figures import AXES, TASKS, axes_of, line, ratio
 from vnlib.plots.texts import listed, ranged
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from chapters.J_cost import measure as cost
 from vnlib.book import store
-from vnlib.studies import cost
 
 SMALL = {"updates": 1, "sweeps": 3}
 

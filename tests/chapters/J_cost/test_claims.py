@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from chapters.J_cost.claims import CARD, DISK, MEMORY
 from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED
-from vnlib.claims.J_cost import CARD, DISK, MEMORY
 
 VALUES = {
     "runs": 10, "seconds": 3600, "bytes": 1e6, "weights": 2e6, "tuning_weights": 1e6, "peak": 8e8, "own": 4e8,

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import cost as figures
-from vnlib.figures import cost_words as words
-from vnlib.studies import cost_chapters
-from vnlib.studies.cost import AXES, TASKS
+from chapters.J_cost import cost_chapters, figures
+from chapters.J_cost import tables as words
+from chapters.J_cost.measure import AXES, TASKS
 
 SEEDS, PLACES = 2, 3
 FACTOR = {"sweep": 3, "settle": 50, "coordinates": 20, "update": 80, "forward": 1, "backward": 4}
