@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import continual as figures
-from vnlib.figures import continual_words as words
+from chapters.beyond_continual import figures
+from chapters.beyond_continual import tables as words
 
 LABELS = {"vn_1": "VN", "ae": "AE", "pca": "PCA", "b_vn": "TOKENS"}
 DRAWN = ("matrices", "ends", "overlaps", "data")

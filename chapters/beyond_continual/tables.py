@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.continual import KINDS, SETS, STREAMS, final, forgotten, models, transfer
+from chapters.beyond_continual.figures import KINDS, SETS, STREAMS, final, forgotten, models, transfer
 from vnlib.plots.rows import label
 from vnlib.plots.texts import ranged
 

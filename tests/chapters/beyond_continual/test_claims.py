@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from chapters.beyond_continual import claims as rules
 from vnlib.book.ledger import NOT, NOT_TESTABLE, REPRODUCED
-from vnlib.claims import beyond_continual as rules
 
 MODELS = [rules.VN, rules.AE, *rules.LONG, rules.PCA, rules.TOKENS, rules.MLP, rules.TOKEN_NET]
 STREAMS = ["sequence", "replay", "joint", "last"]

@@ -16,11 +16,11 @@ from benchmarks.nbody.codes import Reading
 from benchmarks.nbody.dynamics import NETWORKS
 from benchmarks.nbody.readout import ReadoutLearner, read_out
 from benchmarks.nbody.vector_networks import BATCH, EXACT, BodyNetwork, embedded
+from chapters.beyond_continual.images import Continual, schedule
 from vnlib import checks, seeding
 from vnlib.fit import GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
-from vnlib.models.continual import Continual, schedule
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 

@@ -8,9 +8,9 @@ import torch
 
 from benchmarks.images.networks import built
 from benchmarks.starts.training import Training
-from vnlib.models.continual import Network
-from vnlib.studies import continual as study
-from vnlib.studies import continual_inference as inference
+from chapters.beyond_continual import inference
+from chapters.beyond_continual import measure as study
+from chapters.beyond_continual.images import Network
 
 TASKS = [(torch.full((n, 1), float(i)),) for i, n in enumerate((8, 6, 4))]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from vnlib.models.continual import FAMILIES, Autoencoder, Network, Pca
+from chapters.beyond_continual.images import FAMILIES, Autoencoder, Network, Pca
 
 D = 12
 NETWORK = {"lr": 2e-2, "steps": 4, "batch_size": 16, "seed": 0, "atoms": [8], "sparsity": [0.05]}

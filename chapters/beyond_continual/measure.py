@@ -11,8 +11,8 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from chapters.beyond_continual.images import Continual
 from vnlib import checks, seeding
-from vnlib.models.continual import Continual
 
 Data = tuple[Tensor, ...]
 STREAMS = ("sequence", "replay", "joint", "last")

@@ -12,8 +12,8 @@ from benchmarks.images.pictures import Images
 from benchmarks.starts import measure as initialiser
 from benchmarks.starts.settling import Sizes
 from benchmarks.starts.training import Training
+from chapters.beyond_continual.images import Network
 from chapters.J_cost.measure import GAP, operations
-from vnlib.models.continual import Network
 
 KEPT = ("saved", "saved_paid", "sweeps", "cost", "rate")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks.nbody.bodies import Samples, scales_of
-from vnlib.models.continual_bodies import BodyNet, BodyVN, relative_error
+from chapters.beyond_continual.bodies import BodyNet, BodyVN, relative_error
 
 VN = {"lr": 3e-2, "steps": 20, "batch_size": 16, "seed": 0, "reading": "token", "atoms": 12, "sparsity": 0.02,
       "samples": 200, "dictionary_steps": 2}  # fmt: skip
