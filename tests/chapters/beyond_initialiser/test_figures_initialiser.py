@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import initialiser as figures
-from vnlib.figures import initialiser_words as words
+from chapters.beyond_initialiser import figures
+from chapters.beyond_initialiser import tables as words
 
 MODELS = {"free": "FREE", "capped": "CAPPED"}
 NEEDED = {"cold": 100.0, "nearest": 90.0, "untrained": 95.0, "lista": 40.0, "mlp": 80.0}

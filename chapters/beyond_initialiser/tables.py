@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.initialiser import LEVEL, SETS, SOLVERS, STARTS, free, starts
+from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, free, starts
 from vnlib.plots.rows import label
 from vnlib.plots.texts import listed, ranged
 
