@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import representation as figures
-from vnlib.figures import representation_words as words
+from chapters.beyond_representation import figures
+from chapters.beyond_representation import tables as words
 
 # model -> benchmark, group, linearity of its code, overlap, error at new combinations
 MODELS = {

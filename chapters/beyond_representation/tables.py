@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from scipy.stats import spearmanr
 
-from vnlib.figures.representation import BENCHMARKS, GROUPS, benchmarks, code, layers, there
+from chapters.beyond_representation.figures import BENCHMARKS, GROUPS, benchmarks, code, layers, there
 from vnlib.plots.rows import label
 from vnlib.plots.texts import listed, ranged
 

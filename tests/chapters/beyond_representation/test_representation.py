@@ -7,8 +7,8 @@ import torch
 
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples
 from benchmarks.nbody.forces import Training
-from vnlib.models import representation as coded
-from vnlib.studies import representation_codes as study
+from chapters.beyond_representation import codes as study
+from chapters.beyond_representation import models as coded
 
 
 def rows(n: int, d: int = 16, seed: int = 0) -> torch.Tensor:

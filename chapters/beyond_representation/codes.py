@@ -1,4 +1,4 @@
-"""The codes of one trained model on a grid of combinations, measured (see `vnlib.studies.representation`)."""
+"""The codes of one trained model on a grid of combinations, measured (see `chapters.beyond_representation.measure`)."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from benchmarks.nbody.bodies import LAWS, Bodies
-from vnlib.models.representation import Coded
-from vnlib.studies.representation import cosines, drawable, measures
+from chapters.beyond_representation.measure import cosines, drawable, measures
+from chapters.beyond_representation.models import Coded
 
 SECOND = 100  # number of the second factor's first value among the effects
 

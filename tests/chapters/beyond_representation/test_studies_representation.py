@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from benchmarks.spatial import geometry
-from vnlib.studies import representation as study
+from chapters.beyond_representation import measure as study
 
 
 def rng(seed: int = 0) -> torch.Generator:
