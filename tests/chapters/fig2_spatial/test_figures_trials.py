@@ -7,7 +7,8 @@ import json
 import pytest
 import xarray as xr
 
-from vnlib.figures import functions_words, spatial
+from chapters.fig2_spatial import figures as spatial
+from vnlib.figures import functions_words
 
 RESULTS = xr.Dataset(coords={"model": ["cnn2", "mlp"], "label": ("model", ["CNN, 2 blocks", "MLP"])})
 
