@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from chapters.fig2_spatial import figures as spatial
-from vnlib.figures import functions_words
+from chapters.fig3_functions import tables as functions_words
 
 RESULTS = xr.Dataset(coords={"model": ["cnn2", "mlp"], "label": ("model", ["CNN, 2 blocks", "MLP"])})
 

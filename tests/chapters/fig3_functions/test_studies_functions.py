@@ -8,9 +8,9 @@ import torch
 import xarray as xr
 
 from benchmarks.functions.imputers import Completer, best_of, train_completer
+from chapters.fig3_functions import measure as functions
+from chapters.fig3_functions import tables as words
 from data_gen import signals
-from vnlib.figures import functions_words as words
-from vnlib.studies import functions
 
 LENGTH = 64
 COUNTS = {"val": 8, "id": 8, "easy": 12, "hard": 12}

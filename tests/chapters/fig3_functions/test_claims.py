@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 from judging import judged
 
+from chapters.fig3_functions.claims import AWARE, MASKED, MASKS, OTHERS, PAPER, UNLEARNED, VN
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
-from vnlib.claims.fig3_functions import AWARE, MASKED, MASKS, OTHERS, PAPER, UNLEARNED, VN
 
 SEEDS = 3
 SETS = ["id", "easy", "hard"]

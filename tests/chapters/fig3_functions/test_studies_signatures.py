@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from vnlib.studies import signatures
+from chapters.fig3_functions import signatures
 
 N = 512
 T = (torch.arange(N, dtype=torch.float64) + 0.5) / N

@@ -16,7 +16,7 @@ import xarray as xr
 from torch import Tensor
 
 from benchmarks.functions.imputers import Completer
-from vnlib.studies import signatures
+from chapters.fig3_functions import signatures
 
 SETS = ("id", "easy", "hard")
 WAYS = ("paper", "aware")

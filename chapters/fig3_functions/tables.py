@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.functions import MASKS, SETS, with_values
+from chapters.fig3_functions.figures import MASKS, SETS, with_values
 from vnlib.plots import texts
 from vnlib.plots.rows import group, label
 from vnlib.plots.texts import short, spread
