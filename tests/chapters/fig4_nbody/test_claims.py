@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 from judging import failing, judged
 
+from chapters.fig4_nbody.claims import BASELINES, GATED, LINEAR, LITERAL, OTHERS, SAME_TOKENS, TOKENS
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
-from vnlib.claims.fig4_nbody import BASELINES, GATED, LINEAR, LITERAL, OTHERS, SAME_TOKENS, TOKENS
 
 SEEDS = 3
 LAWS = ("gravity", "spring", "drag", "lorentz")

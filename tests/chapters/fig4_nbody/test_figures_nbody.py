@@ -11,9 +11,9 @@ import pytest
 import xarray as xr
 
 from benchmarks.nbody import figures
+from chapters.fig4_nbody import figures_parts as parts
+from chapters.fig4_nbody import tables as words
 from data_gen import nbody
-from vnlib.figures import nbody_parts as parts
-from vnlib.figures import nbody_words as words
 
 LAWS = ("gravity", "spring", "drag", "lorentz")
 FORCES = ["+".join(laws) for n in range(1, 5) for laws in combinations(LAWS, n)]

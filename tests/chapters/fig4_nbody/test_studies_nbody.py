@@ -13,8 +13,8 @@ from benchmarks.nbody import measure as bodies
 from benchmarks.nbody.bodies import N_BODIES, Bodies, Samples
 from benchmarks.nbody.dynamics import predictor, train_dynamics
 from benchmarks.nbody.forces import Trained, relative_errors
+from chapters.fig4_nbody import simulator
 from data_gen import nbody
-from vnlib.studies import simulator
 
 PHYSICS = nbody.Physics()
 TRAINING = {"lr": 1e-3, "steps": 3, "batch_size": 16, "seed": 0}
