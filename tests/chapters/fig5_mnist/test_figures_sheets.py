@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.figures import sheets
+from chapters.fig5_mnist import figures_sheets as sheets
 
 SETS = ["id", "add2", "sub2"]
 

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.images import FAMILIES, error, in_order, inside, main, number, power, sets_of
-from vnlib.figures.images_parts import MATCHED
+from chapters.fig5_mnist.figures import FAMILIES, error, in_order, inside, main, number, power, sets_of
+from chapters.fig5_mnist.figures_parts import MATCHED
 from vnlib.plots import texts
 from vnlib.plots.rows import label
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.images import GROWTH, MSE, NOBODY, colors, error, inside, legend, logarithmic, main, power
+from chapters.fig5_mnist.figures import GROWTH, MSE, NOBODY, colors, error, inside, legend, logarithmic, main, power
 from vnlib.plots.rows import absent
 
 STEPS = {1.0: "", 1.5: "_x1.5", 2.0: "_x2", 3.0: "_x3"}

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from chapters.fig5_mnist import figures
+from chapters.fig5_mnist import figures_motions as moves
+from chapters.fig5_mnist import figures_parts as parts
+from chapters.fig5_mnist import tables as words
 from data_gen import digits, motions
-from vnlib.figures import images as figures
-from vnlib.figures import images_motions as moves
-from vnlib.figures import images_parts as parts
-from vnlib.figures import images_words as words
 
 # ID error in 10⁻³ and growth in all other sets.
 MODELS = {

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.images import (
+from chapters.fig5_mnist.figures import (
     FAMILIES,
     GROUPS,
     MSE,

@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 from judging import failing, judged
 
+from chapters.fig5_mnist.claims import ALL_DIGITS, ALL_MOTIONS
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
-from vnlib.claims.fig5_mnist import ALL_DIGITS, ALL_MOTIONS
 
 SEEDS = 3
 # Error on single digits (or moves) and growth, in the tenfold power of them.

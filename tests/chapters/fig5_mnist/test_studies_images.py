@@ -9,7 +9,7 @@ import xarray as xr
 
 from benchmarks.images.models import FAMILIES, train_images
 from benchmarks.images.pictures import Snapshot, Trained
-from vnlib.studies import images
+from chapters.fig5_mnist import measure as images
 
 SIDE, SETS, N = 4, ("plain", "bright", "odd"), 5
 
