@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 import xarray as xr
 
-from vnlib.figures.summary import times
-from vnlib.figures.summary_swaps import PARTS, factors
+from chapters.summary.figures import times
+from chapters.summary.figures_swaps import PARTS, factors
 
 NOTHING = "Not computed in this profile."
 VERDICTS = ("reproduced", "partly", "not reproduced", "not testable")

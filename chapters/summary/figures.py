@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.figures.summary_swaps import factors
+from chapters.summary.figures_swaps import factors
 from vnlib.plots.rows import absent, points
 from vnlib.plots.style import PALETTE
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from chapters.summary import figures
+from chapters.summary import figures_swaps as swaps
+from chapters.summary import tables as words
 from data_gen import digits
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
-from vnlib.figures import summary as figures
-from vnlib.figures import summary_swaps as swaps
-from vnlib.figures import summary_words as words
 
 SENTENCES = {
     "positions": words.SPATIAL,
