@@ -20,7 +20,7 @@ import papermill
 from PIL import Image
 
 from vnlib import checks
-from vnlib.book import chapter, paths
+from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
 from vnlib.book import ledger_page as pages
 from vnlib.book import page_size as weight
@@ -34,6 +34,7 @@ EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
 FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags that say already what a page shows of a cell
+SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
 PAGE_PART = re.compile(r"(\w+\()?\w+\.\w+\(.*\)")  # links, verdicts, footer, sentences, tables: one call in one line
@@ -119,7 +120,7 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
         print(f"Chapter {name} ({profile})", flush=True)
         given = {"profile": profile, "results_dir": str(results_dir)}
         run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress, prints=True)
-        finish(EXECUTED / f"{name}.ipynb", home.actions(name, repository))
+        finish(EXECUTED / f"{name}.ipynb", home.actions(name, repository), profile)
         shutil.copy(paths.notebook(name), EXTRA / "notebooks")
         for result in folder.glob(f"{name}*.nc"):
             shutil.copy(result, EXTRA / "data")
@@ -158,7 +159,7 @@ def _clear(folder: Path) -> None:
     mark.write_text(source)
 
 
-def finish(path: Path, actions: str = "") -> None:
+def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
     """Make an executed notebook fit for the page: code collapsed, named figures also saved as files of their own.
 
     Code that shows nothing joins the next cell, so that one line *Show the code* stands where there were several; what
@@ -166,6 +167,8 @@ def finish(path: Path, actions: str = "") -> None:
     links under the figure name them. actions: a line of Markdown to go below the first cell.
     """
     notebook = nbformat.read(path, as_version=4)
+    if profile != "paper":  # sentences on the shipped results would be said of others
+        notebook.cells = [one for one in notebook.cells if SHIPPED not in one.metadata.get("tags", ())]
     notebook.cells = _joined(notebook.cells)
     label = None
     for cell in notebook.cells:
@@ -177,10 +180,11 @@ def finish(path: Path, actions: str = "") -> None:
             # What is read, not studied, has one line of code, which would only be in the way.
             read = PAGE_PART.fullmatch(cell.source.strip())
             tags.append("remove-input" if read else "hide-cell" if printed else "hide-input")
-        if cell.source.strip() == "chapter.links()":
+        if cell.source.strip().startswith("chapter.links("):
             _add_downloads(cell, label)
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
         _save_pictures(cell, label)
+        _save_table(cell, label or f"{path.stem}-{cell.id}")
     notebook.metadata.pop("papermill", None)  # holds paths of the machine
     for cell in notebook.cells:
         cell.metadata.pop("papermill", None)
@@ -221,14 +225,31 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
             (EXTRA / "figures" / f"{label}.{end}").write_bytes(whole)
 
 
+def _save_table(cell: nbformat.NotebookNode, name: str) -> None:
+    """Write the numbers of a table, which come with it as CSV, to a file, and name that below the table."""
+    for output in cell.outputs:
+        if numbers := output.get("data", {}).pop("text/csv", None):
+            folder = EXTRA / "tables"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.csv").write_text(numbers, encoding="utf-8", newline="\n")
+            link = f'<p class="vn-links"><a href="../../tables/{name}.csv" download>table (CSV)</a></p>'
+            output.data["text/html"] = f"{output.data['text/html']}\n{link}"
+
+
 def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
-    """Name the files of the figure above in its line of links."""
+    """Name the files of the figure above in its line of links, and the rules that are decided by it."""
+    rules = [
+        html.code(f"rule of {one.id}", one.decide.__module__, one.decide.__qualname__)
+        for one in claims.all_claims().values()
+        if label and one.figure == label
+    ]
     ends = [end for end in PRINT if label and (EXTRA / "figures" / f"{label}.{end}").exists()]
     links = [f'<a href="../../figures/{label}.{end}" download>{end.upper()}</a>' for end in ends]
+    more = [*rules, *([f"figure as {' or '.join(links)}"] if links else [])]
     for output in cell.outputs:
-        if links and "text/html" in output.get("data", {}):
-            html = output.data["text/html"]
-            output.data["text/html"] = html.replace(" · re-make", f" · figure as {' or '.join(links)} · re-make", 1)
+        if more and "text/html" in output.get("data", {}):
+            text = output.data["text/html"]
+            output.data["text/html"] = text.replace(" · re-make", f" · {' · '.join(more)} · re-make", 1)
 
 
 def _jupyter_book() -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import json
 import shlex
+import sys
 import tempfile
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,15 +26,17 @@ import xarray as xr
 from IPython.display import HTML, display
 
 from vnlib import checks
-from vnlib.book import html as panels
-from vnlib.book import paths, store
+from vnlib.book import html, paths, store
 from vnlib.book.parameters import COMMON, checked, guess
 from vnlib.book.store import provenance
 from vnlib.book.store import source_hash as source
+from vnlib.book.store.variables import Labels, Variables, described
 
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
+# What a model's section of the sidecar may leave out.
+MODEL: dict[str, Any] = {"options": {}, "lr": 1e-3, "steps": 0, "batch_size": 64, "candidates": [{}]}
 # What an IPython kernel defines by itself.
 _KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
@@ -124,12 +128,26 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
 def fill(name: str, given: Mapping[str, Any]) -> None:
     """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a cluster does.
 
-    The notebook's statements down to its last call of `chapter.grid` are executed in this process, without a kernel. So
-    a few of the models will do, with which its figures could not be drawn. Raises ValueError for bad parameters and
-    whatever a run raises.
+    The chapter's `study.results` is called in this process, without a kernel. So a few of the models will do, with
+    which its figures could not be drawn. Raises ValueError for bad parameters and whatever a run raises.
     """
-    namespace = {"__name__": "__main__", **spec(name).check(given)}
-    exec(compile(_filling(name), f"{name}.ipynb", "exec"), namespace)
+    one = spec(name)
+    parameters = one.check(given)
+    if study := module(name, "study"):
+        torch.set_num_threads(1)
+        study.results(Chapter(one, parameters))
+        return
+    # A chapter without a study: the statements of its notebook that fill its grids.
+    exec(compile(_filling(name), f"{name}.ipynb", "exec"), {"__name__": "__main__", **parameters})
+
+
+def module(name: str, part: str) -> ModuleType | None:
+    """A module of a chapter, `chapters/NAME/PART.py`, imported; None where the chapter has no such file."""
+    if not paths.notebook(name).with_name(f"{part}.py").is_file():
+        return None
+    if str(paths.ROOT) not in sys.path:  # the chapters of another project than the one that is installed
+        sys.path.insert(0, str(paths.ROOT))
+    return import_module(f"chapters.{name}.{part}")
 
 
 def _filling(name: str) -> ast.Module:
@@ -168,9 +186,22 @@ class Chapter:
 
     @property
     def models(self) -> dict[str, dict[str, Any]]:
-        """Model name -> its section in the sidecar, for the models asked for."""
+        """Model name -> its section in the sidecar (see `model`), for the models asked for."""
         wanted = self.parameters.get("models") or self.settings.get("models") or list(self.spec.sidecar["models"])
-        return {name: self.spec.sidecar["models"][name] for name in wanted}
+        return {name: self.model(name) for name in wanted}
+
+    def model(self, name: str) -> dict[str, Any]:
+        """A model's section, laid over that of the model it is `like`, laid over the sidecar's `defaults`."""
+        own = self.spec.sidecar["models"][name]
+        base = self.model(own["like"]) if "like" in own else MODEL | self.spec.sidecar.get("defaults", {})
+        return base | own
+
+    @property
+    def labels(self) -> Labels:
+        """What the sidecar says of each model for readers, to be kept in the result file: label, group, ..."""
+        kept = ("label", "group", *self.spec.sidecar.get("described", ()))
+        models = self.spec.sidecar.get("models", {})
+        return {"model": {m: {k: self.model(m)[k] for k in kept if k in self.model(m)} for m in models}}
 
     @cached_property
     def device(self) -> torch.device:
@@ -205,9 +236,14 @@ class Chapter:
         axes: Mapping[str, Sequence],
         settings: Callable[[dict[str, Any]], dict[str, Any]],
         *,
+        variables: Variables | None = None,
         part: str = "",
     ) -> xr.Dataset:
-        """The results over `axes`: read where they are stored, computed where they are not (see `vnlib.book.store.store`)."""
+        """The results over `axes`: read where they are stored, computed where they are not (see `vnlib.book.store`).
+
+        variables: the names and units that the file gives to what it holds.
+        """
+        describe = (lambda ds: ds) if variables is None else partial(described, variables=variables, labels=self.labels)
         result = store.grid(
             run,
             axes,
@@ -217,10 +253,15 @@ class Chapter:
             source=provenance.source_hash(self.spec.name),
             device=str(self.device),
             recompute=self.parameters["recompute"],
+            stale=self.parameters.get("stale", "keep"),
             attrs={"chapter": self.spec.name, "profile": self.profile},
+            describe=describe,
         )
         for note in result.notes:
             print(note)
+        if result.older:
+            # Also where the notebook's output is not seen: on the terminal of who runs it.
+            print(stale_said(self.spec.name, result.older), file=sys.stderr)
         print(f"Results: {paths.shown(self.file(part))}")
         return result.dataset
 
@@ -256,20 +297,20 @@ class Chapter:
 
     def links(self) -> None:
         """Show, under a figure, where its code and data are and how to make it again."""
-        display(HTML(panels.links(self.spec.name, self.file(), self.command)))
+        display(HTML(html.links(self.spec.name, self.file(), self.command)))
 
     def caution(self, *remarks: str) -> None:
         """Show a box with what a reader must know before believing the figures; nothing where there is nothing."""
         if remarks:
-            display(HTML(panels.caution(remarks)))
+            display(HTML(html.caution(remarks)))
 
     def verdicts(self, results: xr.Dataset, **others: xr.Dataset) -> None:
         """Show what the rules of this chapter's claims make of `results`, or of those of `others` that they read."""
-        display(HTML(panels.verdicts(self.spec.name, {self.spec.name: results, **others}, self.variant)))
+        display(HTML(html.verdicts(self.spec.name, {self.spec.name: results, **others}, self.variant)))
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
-        display(HTML(panels.footer(self.spec.name, results, self.profile, self.command)))
+        display(HTML(html.footer(self.spec.name, results, self.profile, self.command)))
 
 
 def _flag(name: str, value: Any) -> str:
@@ -277,6 +318,15 @@ def _flag(name: str, value: Any) -> str:
     if isinstance(value, list):
         return f"-y {shlex.quote(json.dumps({name: value}))}"
     return f"-p {name} {shlex.quote(str(value))}"
+
+
+def stale_said(name: str, older: Sequence[str]) -> str:
+    """That stored runs are older than the code they would be computed by now, and what can be done."""
+    more = f" and {len(older) - 4} more" if len(older) > 4 else ""
+    return (
+        f"{name}: {len(older)} stored runs were computed by other code than is here now "
+        f"({'; '.join(older[:4])}{more}). They are kept; --stale recompute (-p stale recompute) renews them."
+    )
 
 
 def overlay(base: Mapping[str, Any], top: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import xarray as xr
 
 from vnlib.book import ledger as claims
+from vnlib.book import paths
 from vnlib.book.store import provenance
 
 # The colour of each verdict, by sphinx-design's names.
@@ -21,11 +22,24 @@ COLOR = {
 }
 
 
-def links(chapter: str, results: Path, command: str) -> str:
-    """Where the code and the data of a figure are, and the command that makes it again."""
+def code(thing: str, module: str, name: str = "") -> str:
+    """A link from a chapter's page to the highlighted source of a module, or of something in it."""
+    anchor = f"#{name}" if name else ""
+    return f'<a href="../../_modules/{module.replace(".", "/")}.html{anchor}">{thing}</a>'
+
+
+def links(chapter: str, results: Path, command: str, drawn: Sequence[Callable] = ()) -> str:
+    """Where the code and the data of a figure are, and the command that makes it again.
+
+    drawn: the functions that drew it, of a chapter or a kit; with them comes a link to the chapter's study.
+    """
+    sources = [code("drawing", one.__module__, one.__qualname__) for one in drawn]
+    if drawn and paths.notebook(chapter).with_name("study.py").is_file():
+        sources.append(code("study", f"chapters.{chapter}.study"))
     data = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · ' if results.exists() else ""
     return (
-        f'<p class="vn-links"><a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
+        f'<p class="vn-links">{"".join(f"{one} · " for one in sources)}'
+        f'<a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
         f"re-make with <code>{escape(command, quote=False)}</code></p>"
     )
 

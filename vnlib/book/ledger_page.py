@@ -13,7 +13,8 @@ from vnlib.book.page_size import PLACE
 from vnlib.book.store import provenance
 from vnlib.book.store.netcdf import REMEDY
 
-PAPERS = {"Vector Networks": "VN-", "Forced Rendering": "FR-"}  # and how the ids of their claims begin
+PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}  # by how the ids of their claims begin
+OTHERS = "Beyond the papers"
 VERDICTS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_TESTABLE)
 NOT_ASKED = "not asked"
 
@@ -43,9 +44,8 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         "",
         *_counts(rows),
     ]
-    for paper, prefix in PAPERS.items():
-        if covered := [row for row in rows if row["id"].startswith(prefix)]:
-            lines += ["", f"## {paper}", "", *_table(covered)]
+    for paper, covered in _by_paper(rows).items():
+        lines += ["", f"## {paper}", "", *_table(covered)]
     lines += ["", "## Rules and numbers"]
     for row in rows:
         lines += ["", f"({_anchor(row)})=", f"### {row['id']}", ""]
@@ -70,17 +70,23 @@ def headlines(rows: Sequence[Mapping], profile: str) -> str:
     return "\n".join([*lines, *_counts(rows)]) + "\n"
 
 
+def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
+    """The rows of each paper, and last those whose ids begin like those of none."""
+    found: dict[str, list[Mapping]] = {paper: [] for paper in (*PAPERS.values(), OTHERS)}
+    for row in rows:
+        found[PAPERS.get(row["id"].partition("-")[0], OTHERS)].append(row)
+    return {paper: covered for paper, covered in found.items() if covered}
+
+
 def _counts(rows: Sequence[Mapping]) -> list[str]:
     """How many claims of each paper got each verdict, under its own protocol and under fair controls.
 
     A verdict that no claim has takes no column. Claims on how a task is made are not asked under fair controls.
     """
     counts = {}
-    for paper, prefix in PAPERS.items():
-        covered = [row for row in rows if row["id"].startswith(prefix)]
+    for paper, covered in _by_paper(rows).items():
         for protocol, key in (("paper's protocol", "verdict"), ("fair controls", "verdict_fair")):
-            if covered:
-                counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
+            counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
     used = [word for word in (*VERDICTS, NOT_ASKED) if any(one[word] for one in counts.values())]
     lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
     lines += [f"| {name} | {' | '.join(str(one[word]) for word in used)} |" for name, one in counts.items()]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +109,9 @@ class RunFiles:
         write(ds, self.file(key))
         shutil.rmtree(self._work(key), ignore_errors=True)
 
-    def merge(self, wanted: Mapping[str, str], attrs: Mapping) -> None:
+    def merge(
+        self, wanted: Mapping[str, str], attrs: Mapping, describe: Callable[[xr.Dataset], xr.Dataset] = lambda ds: ds
+    ) -> None:
         """Move the finished runs into the merged file, which is left alone if there are none.
 
         wanted: settings by cell, for cells whose runs have to have these.
@@ -131,7 +133,7 @@ class RunFiles:
                 kept = [] if old is None else without(replaced, old, self.axes)
                 ds = joined([*fresh.values(), *kept], self.path).transpose(*self.axes, ...)
                 ds.attrs = header(ds, {name: ds[name].values.tolist() for name in self.axes}, attrs)
-                write(ds, self.path)
+                write(describe(ds), self.path)
             self._clean(spent)
             with suppress(OSError):  # Windows keeps files that are open
                 (self.folder / "merge.lock").unlink()

@@ -49,8 +49,9 @@ def source_hash(chapter: str | None = None) -> str:
     None, or a chapter without a notebook, stands for all that computes. Read once per process, since what has been
     imported does not change with the files.
     """
+    study = paths.notebook(chapter).with_name("study.py") if chapter else None
     notebook = paths.notebook(chapter) if chapter else None
-    return _hash_once(notebook if notebook and notebook.is_file() else None)
+    return _hash_once(next((file for file in (study, notebook) if file and file.is_file()), None))
 
 
 @cache
@@ -60,7 +61,10 @@ def _hash_once(notebook: Path | None) -> str:
 
 def hash_of(notebook: Path | None, root: Path) -> str:
     """`source_hash` of a notebook with the packages below `root`."""
-    start = _source(computing(notebook)) if notebook else Source("", _everything(root))
+    if notebook and notebook.suffix == ".py":
+        start = _read(notebook)
+    else:
+        start = _source(computing(notebook)) if notebook else Source("", _everything(root))
     found = closure(start.references, root)
     sources = {"": start} | {name: _read(file) for name, file in found.items()}
     aims = {

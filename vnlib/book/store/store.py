@@ -28,6 +28,8 @@ from vnlib.book.store.runs import Axes, Cell, Made, header, listed
 __all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "read", "write"]
 
 Run = Callable[[Axes, dict, Path], xr.Dataset]
+Describe = Callable[[xr.Dataset], xr.Dataset]
+STALE = ("keep", "recompute")
 
 _POLL = 0.2  # seconds between two looks at cells that other processes hold
 
@@ -38,6 +40,8 @@ class GridResult:
 
     dataset: xr.Dataset
     notes: tuple[str, ...]
+    older: tuple[str, ...] = ()
+    """The runs among them that another source computed than the one that is here."""
 
 
 def grid(
@@ -50,8 +54,10 @@ def grid(
     source: str | None = None,
     device: str = "cpu",
     recompute: bool = False,
+    stale: str = "keep",
     progress: bool = True,
     attrs: Mapping | None = None,
+    describe: Describe = lambda ds: ds,
 ) -> GridResult:
     """Compute the runs of a grid that are not there yet, merge them into `path`, return those asked for.
 
@@ -64,7 +70,9 @@ def grid(
         does not recompute a run, but a note says so.
     device: for the record of the hardware only.
     recompute: compute all cells asked for, whatever is stored.
+    stale: what becomes of stored runs of another source: "keep" or "recompute".
     attrs: global attributes to add to the file and to the returned dataset.
+    describe: gives the merged dataset its names and units (see `vnlib.book.store.variables`).
 
     Each run carries its provenance in variables `run_*`, which the global attributes sum up. Raises
     ValueError for bad axes, settings or results of a run, StoreError for files or folders that cannot be
@@ -76,7 +84,9 @@ def grid(
     wanted = {key: _canonical(key, value) for key, value in chosen.items()}
     attrs = plain_attrs({**(attrs or {}), "title": title})
     files = RunFiles(Path(path).absolute(), axes)
-    fill = _Fill(files, wanted, recompute, source or provenance.source_hash())
+    if stale not in STALE:
+        raise ValueError(f"stale must be one of {', '.join(map(repr, STALE))}, got {stale!r}")
+    fill = _Fill(files, wanted, recompute, source or provenance.source_hash(), stale == "recompute", describe)
 
     merged = files.merged()[1]
     todo = [cell for cell in cells if not fill.skip(cell.key, merged.get(cell.key))]
@@ -95,13 +105,13 @@ def grid(
                 if len(left) == len(todo):
                     time.sleep(_POLL)
                 todo = left
-        files.merge(wanted, attrs)
+        files.merge(wanted, attrs, describe)
     ds, made = files.merged()
     if foreign := [key for key in wanted if key not in made or made[key].settings != wanted[key]]:
         raise StoreError(f"another process fills {path} with other settings ({listed(foreign)}); use another file")
     ds = tidy(ds.sel({name: list(values) for name, values in axes.items()}))
     ds.attrs = header(ds, axes, attrs)
-    return GridResult(ds, fill.notes(made))
+    return GridResult(describe(ds), fill.notes(made), fill.older(made))
 
 
 def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
@@ -141,13 +151,17 @@ class _Fill:
     wanted: Mapping[str, str]
     recompute: bool
     source: str
+    renew: bool = False
+    describe: Describe = lambda ds: ds
     started: str = field(default_factory=lambda: _now())
     waited: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
 
     def skip(self, key: str, made: Made | None) -> bool:
         """Whether a stored run will do. With `recompute` only one finished since the call will."""
-        if made is None or made.settings != self.wanted[key] or (self.recompute and made.date < self.started):
+        if made is None or made.settings != self.wanted[key]:
+            return False
+        if (self.recompute or (self.renew and made.source != self.source)) and made.date < self.started:
             return False
         elsewhere = key in self.waited or self.recompute
         self.reasons[key] = "made by another process meanwhile" if elsewhere else "already there, skipped"
@@ -163,27 +177,35 @@ class _Fill:
             held = self.files.held(key)
             if any(self.skip(key, made) for made in held):
                 return True
+            # What is there and as asked for, and still computed: it is recomputed, or stale.
+            anew = self.recompute or any(made.settings == self.wanted[key] for made in held)
             workdir = self.files.workdir(key, owner=self.wanted[key] + self.source, empty=self.recompute)
             begin = time.perf_counter()
             try:
-                ds = _stamped(run(workdir), cell, {"settings": self.wanted[key], **origin}, begin)
+                ds = self.describe(_stamped(run(workdir), cell, {"settings": self.wanted[key], **origin}, begin))
             except Exception as exc:
                 exc.add_note(f"in run {key} of {self.files.path}; the runs finished before are kept")
                 raise
             self.files.save(key, ds)
-        changed = held and not self.recompute
-        self.reasons[key] = "computed anew as asked" if self.recompute else "computed"
+        changed = held and not anew
+        self.reasons[key] = (
+            "computed anew as asked" if self.recompute else "stale, computed anew" if anew else "computed"
+        )
         if changed:
             changes = _difference(held[0].settings, self.wanted[key])
             self.reasons[key] = f"computed anew, settings changed: {changes}"
         return True
+
+    def older(self, made: Mapping[str, Made]) -> tuple[str, ...]:
+        """The cells asked for whose runs came from another source."""
+        return tuple(key for key in self.wanted if key in made and made[key].source != self.source)
 
     def notes(self, made: Mapping[str, Made]) -> tuple[str, ...]:
         groups = defaultdict(list)
         for key, reason in self.reasons.items():
             groups[reason].append(key)
             if made[key].source != self.source:
-                was = f"from source {made[key].source}, which is now {self.source}; recompute renews them"
+                was = f"from source {made[key].source}, which is now {self.source}; stale=recompute renews them"
                 groups[was].append(key)
         total = len(self.wanted)
         return tuple(f"{len(keys)} of {total} runs {what} ({listed(keys)})" for what, keys in groups.items())

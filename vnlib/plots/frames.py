@@ -1,0 +1,102 @@
+"""From labelled arrays to seaborn: long frames, and the two drawings of many models that it lacks.
+
+Results have the coordinates `label` and `group` of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import seaborn as sns
+import xarray as xr
+
+Groups = Mapping[str, tuple[str, Any, str]]
+"""Group of models -> its name in legends, its colour, its marker (see `vnlib.plots.style.GROUPS`)."""
+
+
+def long_frame(values: xr.DataArray, name: str = "value") -> pd.DataFrame:
+    """One row per value that exists, with a column for each coordinate: what seaborn draws from."""
+    return values.rename(name).to_dataframe().reset_index().dropna(subset=[name])
+
+
+def label(results: xr.Dataset | xr.DataArray, model: str) -> str:
+    """How readers call a model."""
+    return str(results["label"].sel(model=model).item())
+
+
+def group(results: xr.Dataset | xr.DataArray, model: str) -> str:
+    """Which group of the chapter a model belongs to."""
+    return str(results["group"].sel(model=model).item())
+
+
+def in_groups(results: xr.Dataset, *groups: str) -> list[str]:
+    """The models of these groups, in the order of the results; of all groups where none is named."""
+    return [m for m in results["model"].values.tolist() if not groups or group(results, m) in groups]
+
+
+def seeds_and_medians(
+    ax: plt.Axes,
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    by: str,
+    hue: str,
+    groups: Groups,
+    order: Sequence[str],
+    hollow: bool = False,
+) -> None:
+    """Rows of points, one for each seed, and the median of each row as a bar; horizontal, the first row on top.
+
+    frame: long, with the columns `value`, `by` (the row) and `hue` (the group). hollow: for a second condition.
+    """
+    palette = {name: look[1] for name, look in groups.items()}
+    for name, (_, color, marker) in groups.items():
+        with _same_jitter():
+            sns.stripplot(
+                frame[frame[hue] == name], x=value, y=by, order=order, ax=ax, marker=marker, size=4, jitter=0.15,
+                facecolor="none" if hollow else color, edgecolor=color, linewidth=0.7, zorder=3,
+            )  # fmt: skip
+    sns.pointplot(
+        frame, x=value, y=by, hue=hue, order=order, palette=palette, estimator="median", errorbar=None, ax=ax,
+        marker="|", markersize=12, linestyle="none", legend=False, zorder=2,
+    )  # fmt: skip
+    ax.set(ylabel="")
+
+
+@contextmanager
+def _same_jitter() -> Iterator[None]:
+    """seaborn draws its jitter from NumPy's global generator; a figure must be the same each time it is drawn."""
+    state = np.random.get_state()
+    np.random.seed(0)
+    try:
+        yield
+    finally:
+        np.random.set_state(state)
+
+
+def between_groups(ax: plt.Axes, of: Sequence[str], *, margin: float = 0.6) -> None:
+    """Lines between rows of different groups; of: the group of each row, the first on top."""
+    ax.set_ylim(len(of) - 1 + margin, -margin)
+    ax.grid(axis="x", color="0.92", lw=0.6)
+    for number in np.flatnonzero([a != b for a, b in pairwise(of)]):
+        ax.axhline(number + 0.5, color="0.75", lw=0.6)
+
+
+def entries(groups: Groups, names: Sequence[str]) -> list[plt.Line2D]:
+    """Legend entries of the groups named, in the order of `groups`."""
+    looks = [look for name, look in groups.items() if name in set(names)]
+    return [plt.Line2D([], [], color=c, marker=m, ls="", label=text, ms=5) for text, c, m in looks]
+
+
+def empty(said: str) -> plt.Figure:
+    """A figure that says why there is none: the reader asked for other models."""
+    fig, ax = plt.subplots(figsize=(5, 0.6))
+    ax.text(0, 0.5, said, va="center")
+    ax.set_axis_off()
+    return fig

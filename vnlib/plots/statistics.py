@@ -1,0 +1,66 @@
+"""The one way to say a number over seeds: median, range, number of seeds, and a 95 % interval of the median.
+
+Every page takes these from here, so that two pages cannot say different things of the same results.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.stats import bootstrap
+
+STATISTICS = ("median", "low", "high", "ci_low", "ci_high", "n")
+
+
+def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
+    """Median, lowest, highest, 95 % interval of the median and number of the values along a dimension.
+
+    Values that are NaN do not exist. The interval is a percentile bootstrap of the median; with two values or fewer
+    it is NaN. Variables are those of `STATISTICS`, over the other dimensions.
+    """
+    values = values.astype(float)
+    core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2, "vectorize": True}
+    low, high = xr.apply_ufunc(_interval, values, **core)
+    return xr.Dataset(
+        {
+            "median": values.median(dim),
+            "low": values.min(dim),
+            "high": values.max(dim),
+            "ci_low": low,
+            "ci_high": high,
+            "n": values.notnull().sum(dim),
+        }
+    )
+
+
+def median(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
+    """The median along a dimension, over the values that exist: what a point, a bar or a cell of a figure shows."""
+    return values.astype(float).median(dim)
+
+
+def _interval(values: np.ndarray) -> tuple[float, float]:
+    values = values[np.isfinite(values)]
+    if len(values) < 3:
+        return float("nan"), float("nan")
+    if np.ptp(values) == 0:
+        return float(values[0]), float(values[0])
+    # Seeded: a page must say the same each time it is drawn.
+    found = bootstrap((values,), np.median, method="percentile", n_resamples=2000, rng=0)
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def short(value: float) -> str:
+    """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no number."""
+    if not np.isfinite(value):
+        return ""
+    if value == 0:
+        return "0"
+    if abs(value) < 1e-3 or abs(value) >= 1e3:
+        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e+")
+    return f"{value:.3f}"[:5] if abs(value) < 10 else f"{value:.0f}"
+
+
+def said(middle: float, low: float, high: float) -> str:
+    """A median with its range, "0.41 [0.38, 0.44]"; the number alone where all read the same, "" where there is none."""
+    texts = [short(one) for one in (middle, low, high)]
+    return texts[0] if len(set(texts)) == 1 or not texts[1] else f"{texts[0]} [{texts[1]}, {texts[2]}]"

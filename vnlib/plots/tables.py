@@ -1,0 +1,108 @@
+"""Tables: frames of numbers, shown by pandas' Styler, with the numbers themselves beside them as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from zlib import crc32
+
+import pandas as pd
+import xarray as xr
+from IPython.display import HTML
+
+from vnlib.plots.statistics import over_seeds, said, short
+
+SHOWN = ("median", "low", "high")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A frame of numbers and names, and how the page shows it.
+
+    frame: one row per thing; a quantity over seeds has three columns, ("ID", "median"), ("ID", "low"), ("ID", "high")
+    (see `spread`), and is shown as one, "0.41 [0.38, 0.44]". formats: column -> format string or function, `short`
+    where none is given. best: quantities whose least value is set in bold. name: what those are told who hear the
+    page; long tables scroll.
+    """
+
+    frame: pd.DataFrame
+    formats: Mapping[str, str | Callable[[Any], str]] = field(default_factory=dict)
+    best: Sequence[str] = ()
+    name: str = "table"
+
+    def shown(self) -> pd.DataFrame:
+        """The frame as texts, a column for each quantity."""
+        columns = {}
+        for quantity in dict.fromkeys(_quantity(column) for column in self.frame.columns):
+            one = self.frame[[c for c in self.frame.columns if _quantity(c) == quantity]]
+            if one.shape[1] == len(SHOWN) and tuple(_last(c) for c in one.columns) == SHOWN:
+                columns[quantity] = [said(*row) for row in one.to_numpy(float)]
+            else:
+                columns[quantity] = [self._text(quantity, value) for value in one.iloc[:, 0]]
+        frame = pd.DataFrame(columns, index=self.frame.index)
+        if any(isinstance(column, tuple) for column in columns):
+            frame.columns = pd.MultiIndex.from_tuples(columns)
+        return frame
+
+    def _text(self, quantity: Any, value: Any) -> str:
+        form = self.formats.get(quantity)
+        if isinstance(value, str):
+            return value
+        if pd.isna(value):
+            return ""
+        return form(value) if callable(form) else form.format(value) if form else short(float(value))
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        shown = self.shown()
+        style = shown.style
+        for quantity in self.best:
+            numbers = self.frame[[c for c in self.frame.columns if _quantity(c) == quantity]].iloc[:, 0]
+            least = numbers == numbers.min()
+            style = style.apply(
+                lambda _, least=least: least.map({True: "font-weight: bold", False: ""}), subset=[quantity]
+            )
+        box = f'<div class="vn-table" tabindex="0" role="region" aria-label="{self.name}">'
+        html = style.set_table_attributes('class="dataframe"').to_html(table_uuid=f"{crc32(self.csv().encode()):x}")
+        return {"text/html": f"{box}{html}</div>", "text/csv": self.csv(), "text/plain": shown.to_string()}
+
+    def csv(self) -> str:
+        """The numbers in full, a column for each."""
+        flat = self.frame.copy()
+        flat.columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns]
+        return flat.to_csv(lineterminator="\n")
+
+
+def spread(
+    values: xr.DataArray, rows: str, columns: str | None = None, *, title: str = "", dim: str = "seed"
+) -> pd.DataFrame:
+    """Numbers over seeds as three columns each: median, low, high, for the values along `columns` or for `title`.
+
+    values: over `rows`, `dim` and, if given, `columns`. Rows are named by the coordinate `label` where rows are models.
+    """
+    found = over_seeds(values, dim)
+    parts = {}
+    for value in [None] if columns is None else values[columns].values.tolist():
+        one = found if value is None else found.sel({columns: value})
+        for statistic in SHOWN:
+            parts[title if value is None else value, statistic] = one[statistic].values
+    names = values["label"] if rows == "model" and "label" in values.coords else values[rows]
+    index = pd.Index(names.values.astype(str), name=rows)
+    return pd.DataFrame(parts, index=index)
+
+
+def caption(text: str) -> HTML:
+    """A sentence below a table."""
+    return HTML(f'<p class="vn-caption">{text}</p>')
+
+
+def _quantity(column: Any) -> Any:
+    if not isinstance(column, tuple):
+        return column
+    if column[-1] in SHOWN:
+        column = column[:-1]
+    return column[0] if len(column) == 1 else column
+
+
+def _last(column: Any) -> Any:
+    return column[-1] if isinstance(column, tuple) else column
