@@ -41,8 +41,8 @@ def grid(path: Path, **attrs: str) -> None:
 def row(**changes: object) -> dict:
     return {
         "id": "VN-X1", "source": "VN Fig. 9", "chapter": "fig9", "figure": "fig9-map", "statement": "It works.",
-        "rule": "(a) it works.", "verdict": claims.PARTLY, "verdict_fair": None, "figures": {"it.ratio": 1.25},
-        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}], "parts_fair": [],
+        "rule": "(a) it works.", "verdict": claims.PARTLY, "verdict_controls": None, "figures": {"it.ratio": 1.25},
+        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}], "parts_controls": [],
     } | changes  # fmt: skip
 
 
@@ -50,8 +50,8 @@ def row(**changes: object) -> dict:
 
 
 def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
-    fair = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_fair": claims.NOT, "figures": {}}
-    fair["parts_fair"] = [{"says": "fairly", "holds": False}]
+    fair = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_controls": claims.NOT, "figures": {}}
+    fair["parts_controls"] = [{"says": "fairly", "holds": False}]
     page = pages.ledger([row(), row(**fair)], "fast")
     assert page.startswith("# ") and "`fast`" in page
     for text in (
@@ -86,7 +86,7 @@ def test_tables_of_the_ledger_page_have_rows_of_one_width():
 
 def test_claims_are_grouped_and_counted_by_paper():
     rows = [
-        row(), row(id="VN-X2", verdict=claims.NOT, verdict_fair=claims.NOT), row(id="FR-9", verdict=claims.REPRODUCED),
+        row(), row(id="VN-X2", verdict=claims.NOT, verdict_controls=claims.NOT), row(id="FR-9", verdict=claims.REPRODUCED),
     ]  # fmt: skip
     page = pages.ledger(rows, "fast")
     ours, theirs = page.index("\n## Vector Networks"), page.index("\n## Forced Rendering")

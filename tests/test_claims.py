@@ -81,7 +81,7 @@ def fig1(**changes: object) -> xr.Dataset:
 
 def verdicts(claim: str, results: xr.Dataset | None) -> tuple[str, str | None]:
     row = claims.judge(all_claims()[claim], results)
-    return row["verdict"], row["verdict_fair"]
+    return row["verdict"], row["verdict_controls"]
 
 
 # --- The rules ------------------------------------------------------------------------------------------------------
@@ -209,8 +209,8 @@ def test_fig1_is_decided_by_its_worst_seed():
 @pytest.mark.parametrize("claim", all_claims())
 def test_missing_results_are_not_testable(claim):
     row = claims.judge(all_claims()[claim], None)
-    assert row["verdict"] == NOT_TESTABLE and row["verdict_fair"] is None
-    assert "no results" in row["missing"] and row["parts"] == row["parts_fair"] == [] and row["figures"] == {}
+    assert row["verdict"] == NOT_TESTABLE and row["verdict_controls"] is None
+    assert "no results" in row["missing"] and row["parts"] == row["parts_controls"] == [] and row["numbers"] == {}
 
 
 @pytest.mark.parametrize("model", ["cnn6", "vn_axes_3", "factorised", "random_full"])
@@ -248,14 +248,14 @@ def test_order_of_models_and_seeds_does_not_matter():
     mixed = results.isel(model=slice(None, None, -1), seed=[2, 0, 3, 1])
     for claim in all_claims().values():
         if claim.chapter == "fig2_spatial":
-            assert claims.judge(claim, mixed)["verdict_fair"] == claims.judge(claim, results)["verdict_fair"]
+            assert claims.judge(claim, mixed)["verdict_controls"] == claims.judge(claim, results)["verdict_controls"]
 
 
 def test_figures_are_the_medians_the_rule_compares():
     row = claims.judge(all_claims()["VN-F2b"], fig2())
-    assert row["figures"]["cnn4.ratio"] == pytest.approx(20)
-    assert row["figures"]["factorised.id"] == pytest.approx(2e-4 * 1.015)  # the median of four seeds
-    assert row["figures"]["vn_best.id"] == pytest.approx(1e-6 * 1.015, rel=1e-3)
+    assert row["numbers"]["cnn4.ratio"] == pytest.approx(20)
+    assert row["numbers"]["factorised.id"] == pytest.approx(2e-4 * 1.015)  # the median of four seeds
+    assert row["numbers"]["vn_best.id"] == pytest.approx(1e-6 * 1.015, rel=1e-3)
 
 
 def test_ledger_is_written_as_it_is_judged(tmp_path):
@@ -266,12 +266,12 @@ def test_ledger_is_written_as_it_is_judged(tmp_path):
     assert [row["id"] for row in rows] == list(all_claims())
     for row in rows:
         one = all_claims()[row["id"]]
-        assert {"id", "statement", "chapter", "rule", "verdict", "verdict_fair", "figures"} <= set(row)
+        assert {"id", "statement", "chapter", "rule", "verdict", "verdict_controls", "figures"} <= set(row)
         assert row["statement"] == one.statement and row["rule"] == one.rule
         tested = one.chapter == "fig2_spatial"
         assert row["verdict"] == (REPRODUCED if tested else NOT_TESTABLE)
-        assert bool(row["figures"]) == tested
-        assert all(isinstance(v, float) and math.isfinite(v) for v in row["figures"].values())
+        assert bool(row["numbers"]) == tested
+        assert all(isinstance(v, float) and math.isfinite(v) for v in row["numbers"].values())
     assert claims.ledger(tmp_path, "fig2_spatial") == [r for r in rows if r["chapter"] == "fig2_spatial"]
     assert not list(tmp_path.glob("*.tmp"))
 

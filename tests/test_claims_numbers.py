@@ -36,4 +36,4 @@ def test_numbers_are_named_and_those_that_do_not_exist_left_out():
     figures = numbers.tagged({"a": 1.0, "b": float("nan"), "c": float("inf")}, "ood")
     assert set(figures) == {"a.ood", "b.ood", "c.ood"}
     part = numbers.known(Part("it holds", True, figures))
-    assert part.figures == {"a.ood": 1.0} and part.says == "it holds" and part.holds
+    assert part.numbers == {"a.ood": 1.0} and part.says == "it holds" and part.holds

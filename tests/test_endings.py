@@ -13,8 +13,8 @@ from vnlib.book import ledger as claims
 
 SECTION = re.compile(r"^## What held, and what did not$(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"\b((?:VN|FR)-\w+) \*([a-z ]+)\*")
-PARTS = (("**Under the paper's protocol**", "verdict"), ("**With fair controls**", "verdict_fair"))
-BOTH = re.compile(r"\b((?:VN|FR)-[\w-]+) \*([a-z ]+)\*, with fair controls \*([a-z ]+)\*")
+PARTS = (("**As printed**", "verdict"), ("**With controls**", "verdict_controls"))
+BOTH = re.compile(r"\b((?:VN|FR)-[\w-]+) \*([a-z ]+)\*, with controls \*([a-z ]+)\*")
 LEDGER = paths.RESULTS / "paper" / "ledger.json"
 
 
@@ -54,4 +54,4 @@ def test_a_verdict_is_found_in_a_sentence():
         ("FR-A", claims.PARTLY),
     ]
     one = ("VN-F-ent", claims.NOT, claims.PARTLY)
-    assert BY_CLAIM and BOTH.findall("({} *{}*, with fair controls *{}*)".format(*one)) == [one]
+    assert BY_CLAIM and BOTH.findall("({} *{}*, with controls *{}*)".format(*one)) == [one]

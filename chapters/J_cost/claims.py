@@ -92,8 +92,8 @@ def _cost(r: xr.Dataset) -> Decision:
     paper = r.isel(chapter=[i for i, name in enumerate(r["paper"].values) if str(name) == "VN"])
     parts = _parts(paper, "the paper's chapters", 1, ("weights",))
     hours = float(paper["seconds"].sum()) / 3600
-    parts[0] = Part(parts[0].says, parts[0].holds, {**parts[0].figures, "paper_core_hours": hours})
+    parts[0] = Part(parts[0].says, parts[0].holds, {**parts[0].numbers, "paper_core_hours": hours})
     fair = _parts(r, "the whole book", AT_A_TIME, ("weights", "tuning_weights"))
     whole = float(r["seconds"].sum()) / 3600
-    fair[0] = Part(fair[0].says, fair[0].holds, {**fair[0].figures, "book_core_hours": whole})
+    fair[0] = Part(fair[0].says, fair[0].holds, {**fair[0].numbers, "book_core_hours": whole})
     return Decision([known(part) for part in parts], [known(part) for part in fair])

@@ -135,7 +135,7 @@ def summary(rows: Sequence[Mapping]) -> str:
     lines = []
     for verdict, parts, protocol in (
         ("verdict", "parts", "As the papers ran it"),
-        ("verdict_fair", "parts_fair", "Beside fair controls"),
+        ("verdict_controls", "parts_controls", "Beside fair controls"),
     ):
         asked = [row for row in tested if row[parts]]
         whole, partly, none = (sum(row[verdict] == word for row in asked) for word in VERDICTS[:3])
@@ -144,7 +144,9 @@ def summary(rows: Sequence[Mapping]) -> str:
             f"- **{protocol}:** {whole} of {len(asked)} claims hold whole, {partly} in part, {none} not at all; of the "
             f"{len(all_parts)} statements that they consist of, {sum(all_parts)} hold."
         )
-    weaker = [row for row in tested if row["parts_fair"] and row["verdict"] == VERDICTS[0] != row["verdict_fair"]]
+    weaker = [
+        row for row in tested if row["parts_controls"] and row["verdict"] == VERDICTS[0] != row["verdict_controls"]
+    ]
     lines.append(
         f"- Of the claims that hold whole as the papers ran them, {len(weaker)} no longer do beside fair controls."
     )
@@ -155,7 +157,7 @@ def verdicts(rows: Sequence[Mapping], benchmark: str) -> str:
     """The claims of a benchmark by verdict, a line for each protocol, in Markdown; ids link to the ledger."""
     own = [row for row in rows if row["chapter"] in CHAPTERS[benchmark]]
     lines = []
-    for key, protocol in (("verdict", "Claims as printed"), ("verdict_fair", "Beside fair controls")):
+    for key, protocol in (("verdict", "Claims as printed"), ("verdict_controls", "Beside fair controls")):
         found = {word: [_link(row["id"]) for row in own if row[key] == word] for word in VERDICTS}
         told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
         lines.append(f"- **{protocol}:** {told or 'none'}.")

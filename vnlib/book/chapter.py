@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -133,21 +132,12 @@ def fill(name: str, given: Mapping[str, Any]) -> None:
     """
     one = spec(name)
     parameters = one.check(given)
-    if study := module(name, "study"):
+    if study := paths.module(name, "study"):
         torch.set_num_threads(1)
         study.results(Chapter(one, parameters))
         return
     # A chapter without a study: the statements of its notebook that fill its grids.
     exec(compile(_filling(name), f"{name}.ipynb", "exec"), {"__name__": "__main__", **parameters})
-
-
-def module(name: str, part: str) -> ModuleType | None:
-    """A module of a chapter, `chapters/NAME/PART.py`, imported; None where the chapter has no such file."""
-    if not paths.notebook(name).with_name(f"{part}.py").is_file():
-        return None
-    if str(paths.ROOT) not in sys.path:  # the chapters of another project than the one that is installed
-        sys.path.insert(0, str(paths.ROOT))
-    return import_module(f"chapters.{name}.{part}")
 
 
 def _filling(name: str) -> ast.Module:

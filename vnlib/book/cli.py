@@ -136,9 +136,9 @@ def ledger(profile: str, results_dir: Path) -> None:
         raise ValueError(f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first")
     rows = claims.ledger(folder)
     for row in rows:
-        fair = f"; fair: {row['verdict_fair']}" if row["verdict_fair"] else ""
-        click.echo(f"{row['id']:8} {row['verdict']}{fair}  ({row['chapter']}) {row.get('missing', '')}".rstrip())
-        for part in [*row["parts"], *row["parts_fair"]]:
+        controls = f"; with controls: {row['verdict_controls']}" if row["verdict_controls"] else ""
+        click.echo(f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) {row.get('missing', '')}".rstrip())
+        for part in [*row["parts"], *row["parts_controls"]]:
             click.echo(f"         {'+' if part['holds'] else '-'} {part['says']}")
     claims.write_ledger(rows, folder / "ledger.json")
     click.echo(f"written: {paths.shown(folder / 'ledger.json')}")

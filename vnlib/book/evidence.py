@@ -32,4 +32,4 @@ def tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
 
 def known(part: Part) -> Part:
     """A part without the numbers that do not exist, such as a slope that could not be fitted."""
-    return replace(part, figures={name: value for name, value in part.figures.items() if np.isfinite(value)})
+    return replace(part, numbers={name: value for name, value in part.numbers.items() if np.isfinite(value)})

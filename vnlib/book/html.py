@@ -60,9 +60,9 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
                 f'<tr><th><a href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
                 f"<td>{escape(one.statement)}</td>"
                 f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
-                f"<td>{_decided(row['verdict_fair'], row['parts_fair'])}</td></tr>"
+                f"<td>{_decided(row['verdict_controls'], row['parts_controls'])}</td></tr>"
             )
-    head = "<tr><th>claim</th><th>in our words</th><th>paper's protocol</th><th>fair</th></tr>"
+    head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
     return f'{note}<table class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 

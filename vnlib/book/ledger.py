@@ -2,7 +2,7 @@
 
 A claim is decided from one result file, that of its chapter or of the one it `reads`, and from nothing else. Its rule
 is a list of parts, each a statement that holds or does not: all hold -> reproduced, some -> partly, none -> not
-reproduced. `verdict` follows the paper's protocol; `verdict_fair` adds our controls and equally tuned baselines.
+reproduced. `verdict` is of the experiment as printed; `verdict_controls` adds our controls and equally tuned baselines.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import xarray as xr
@@ -29,15 +28,15 @@ class Part:
 
     says: str
     holds: bool
-    figures: Mapping[str, float] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Decision:
-    """The parts under the paper's protocol, and under the fair one where there is one."""
+    """The parts of the experiment as printed, and those with controls where there are any."""
 
     parts: Sequence[Part]
-    fair: Sequence[Part] | None = None
+    controls: Sequence[Part] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,9 +76,7 @@ def all_claims() -> Mapping[str, Claim]:
     """The claims of all chapters by id, in the order of the book: those that `chapters/NAME/claims.py` enter."""
     order = paths.in_order(paths.chapters())
     for name in order:
-        for module in (f"chapters.{name}.claims", f"vnlib.claims.{name}"):
-            if (paths.ROOT / module.replace(".", "/")).with_suffix(".py").is_file():
-                import_module(module)
+        paths.module(name, "claims")
     return {one.id: one for name in order for one in _entered.values() if one.chapter == name}
 
 
@@ -92,7 +89,7 @@ def verdict(parts: Sequence[Part]) -> str:
 def judge(one: Claim, results: xr.Dataset | None) -> dict:
     """One row of the ledger. Results that are missing or lack a model make the claim not testable, with the reason."""
     row = {key: getattr(one, key) for key in ("id", "source", "chapter", "figure", "statement", "rule")}
-    empty = row | {"verdict_fair": None, "parts": [], "parts_fair": [], "figures": {}}
+    empty = row | {"verdict_controls": None, "parts": [], "parts_controls": [], "numbers": {}}
     if results is None:
         return empty | {"verdict": NOT_TESTABLE, "missing": "the chapter has no results in this profile"}
     try:
@@ -101,14 +98,14 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
         # xarray adds a list of what there is.
         lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
         return empty | {"verdict": NOT_TESTABLE, "missing": f"the results lack {lacks}"}
-    fair = decision.fair
-    figures = {name: value for part in [*decision.parts, *(fair or [])] for name, value in part.figures.items()}
+    controls = decision.controls
+    numbers = {name: value for part in [*decision.parts, *(controls or [])] for name, value in part.numbers.items()}
     return row | {
         "verdict": verdict(decision.parts),
-        "verdict_fair": verdict(fair) if fair is not None else None,
+        "verdict_controls": verdict(controls) if controls is not None else None,
         "parts": [{"says": p.says, "holds": bool(p.holds)} for p in decision.parts],
-        "parts_fair": [{"says": p.says, "holds": bool(p.holds)} for p in fair or []],
-        "figures": {name: float(f"{float(value):.4g}") for name, value in figures.items()},
+        "parts_controls": [{"says": p.says, "holds": bool(p.holds)} for p in controls or []],
+        "numbers": {name: float(f"{float(value):.4g}") for name, value in numbers.items()},
     }
 
 

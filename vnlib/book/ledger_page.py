@@ -34,7 +34,7 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         "",
         f"Every claim of the two papers, in our words, and what the `{profile}` results say of it. A claim is decided "
         "by a *rule*, a list of statements on saved numbers: it is *reproduced* if all of them hold, *partly* if some "
-        "do, *not reproduced* if none does. The *paper's protocol* is the experiment as printed; *fair* tunes the "
+        "do, *not reproduced* if none does. *As printed* is the paper's experiment; *with controls* tunes the "
         "baselines like everything else and adds our controls. Rules were written before the out-of-distribution "
         "numbers of the shipped runs were looked at; those of smaller trials were known.",
         "",
@@ -53,13 +53,16 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         lines += ["", f"**Rule.** {row['rule']}", ""]
         if row.get("missing"):
             lines += [f"Not testable: {row['missing']}.", ""]
-        for title, key, fits in (("Paper's protocol", "verdict", "parts"), ("Fair", "verdict_fair", "parts_fair")):
+        for title, key, fits in (
+            ("As printed", "verdict", "parts"),
+            ("With controls", "verdict_controls", "parts_controls"),
+        ):
             if parts := row[fits]:
                 lines += [f"**{title}:** {_badge(row[key])}", ""]
                 lines += [f"- {'✓ holds' if p['holds'] else '✗ does not hold'}: {p['says']}" for p in parts] + [""]
-        if row["figures"]:
+        if row["numbers"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
-            lines += [f"| `{name}` | {value:g} |" for name, value in row["figures"].items()] + ["```"]
+            lines += [f"| `{name}` | {value:g} |" for name, value in row["numbers"].items()] + ["```"]
     return "\n".join(lines) + "\n"
 
 
@@ -79,13 +82,13 @@ def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
 
 
 def _counts(rows: Sequence[Mapping]) -> list[str]:
-    """How many claims of each paper got each verdict, under its own protocol and under fair controls.
+    """How many claims of each paper got each verdict, as printed and with controls.
 
-    A verdict that no claim has takes no column. Claims on how a task is made are not asked under fair controls.
+    A verdict that no claim has takes no column. Claims on how a task is made are not asked with controls.
     """
     counts = {}
     for paper, covered in _by_paper(rows).items():
-        for protocol, key in (("paper's protocol", "verdict"), ("fair controls", "verdict_fair")):
+        for protocol, key in (("as printed", "verdict"), ("with controls", "verdict_controls")):
             counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
     used = [word for word in (*VERDICTS, NOT_ASKED) if any(one[word] for one in counts.values())]
     lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
@@ -99,11 +102,11 @@ def _table(rows: Sequence[Mapping]) -> list[str]:
         ":::{table}",
         ":class: vn-ledger",
         "",
-        "| claim | in our words | paper's protocol | fair |",
+        "| claim | in our words | as printed | with controls |",
         "|---|---|---|---|",
     ]
     for row in rows:
-        verdicts = f"{_badge(row['verdict'])} | {_badge(row['verdict_fair'])}"
+        verdicts = f"{_badge(row['verdict'])} | {_badge(row['verdict_controls'])}"
         shown = f"{row['statement']}<br>[{row['source']}](#{row['figure']})"
         lines.append(f"| [{row['id']}](#{_anchor(row)}) | {shown} | {verdicts} |")
     return [*lines, ":::"]

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 SOURCE = Path(__file__).resolve().parents[2]
 """Folder of the packages `vnlib` and `data_gen` that are running."""
@@ -32,6 +35,15 @@ def chapters() -> list[str]:
     """The chapters of this book, by name: the folders that hold a notebook and a sidecar of their own name."""
     names = sorted(folder.name for folder in CHAPTERS.glob("*/"))
     return [name for name in names if notebook(name).is_file() and sidecar(name).is_file()]
+
+
+def module(name: str, part: str) -> ModuleType | None:
+    """A module of a chapter, `chapters/NAME/PART.py`, imported; None where the chapter has no such file."""
+    if not notebook(name).with_name(f"{part}.py").is_file():
+        return None
+    if str(ROOT) not in sys.path:  # the chapters of another project than the one that is installed
+        sys.path.insert(0, str(ROOT))
+    return import_module(f"chapters.{name}.{part}")
 
 
 def in_order(names: Iterable[str]) -> list[str]:

@@ -54,15 +54,15 @@ def results(**changes: float) -> xr.Dataset:
 def failing(ds: xr.Dataset) -> tuple[set[str], set[str]]:
     """What fails under the paper's protocol, and what the fair one adds to it."""
     row = claims.judge(claims.all_claims()["VN-A"], ds)
-    plain, fair = ({p["says"] for p in row[key] if not p["holds"]} for key in ("parts", "parts_fair"))
+    plain, fair = ({p["says"] for p in row[key] if not p["holds"]} for key in ("parts", "parts_controls"))
     return plain, fair - plain
 
 
 def test_all_parts_hold_on_results_where_everything_holds():
     row = claims.judge(claims.all_claims()["VN-A"], results())
-    assert (row["verdict"], row["verdict_fair"]) == (REPRODUCED, REPRODUCED), row
+    assert (row["verdict"], row["verdict_controls"]) == (REPRODUCED, REPRODUCED), row
     assert tuple(p["says"] for p in row["parts"]) == PLAIN
-    assert tuple(p["says"] for p in row["parts_fair"]) == PLAIN + FAIR
+    assert tuple(p["says"] for p in row["parts_controls"]) == PLAIN + FAIR
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_each_part_can_fail_alone_and_in_one_pair(change, part):
     assert plain | fair == {part}
     assert (part in plain) == (part in PLAIN)
     row = claims.judge(claims.all_claims()["VN-A"], results(**change))
-    assert row["verdict_fair"] == PARTLY
+    assert row["verdict_controls"] == PARTLY
 
 
 def test_one_moving_idle_atom_in_one_seed_is_enough():

@@ -55,12 +55,12 @@ def results(seed: int | None = None, **changes: float) -> xr.Dataset:
 
 def verdicts(ds: xr.Dataset | None) -> tuple[str, str | None]:
     row = claims.judge(all_claims()["VN-B"], ds)
-    return row["verdict"], row["verdict_fair"]
+    return row["verdict"], row["verdict_controls"]
 
 
 def failing(ds: xr.Dataset) -> list[int]:
     """Which parts fail, by their place in the fair protocol."""
-    return [i for i, part in enumerate(claims.judge(all_claims()["VN-B"], ds)["parts_fair"]) if not part["holds"]]
+    return [i for i, part in enumerate(claims.judge(all_claims()["VN-B"], ds)["parts_controls"]) if not part["holds"]]
 
 
 def test_it_holds_where_everything_does():

@@ -47,7 +47,7 @@ def results() -> xr.Dataset:
 
 def verdicts(ds: xr.Dataset) -> tuple[str, str, list[bool]]:
     row = claims.judge(all_claims()["VN-C"], ds)
-    return row["verdict"], row["verdict_fair"], [part["holds"] for part in row["parts_fair"]]
+    return row["verdict"], row["verdict_controls"], [part["holds"] for part in row["parts_controls"]]
 
 
 def test_all_parts_hold():

@@ -82,7 +82,7 @@ def results() -> xr.Dataset:
 
 def holding(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
     row = claims.judge(all_claims()[claim], r)
-    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
+    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_controls"]]
 
 
 IDS = ["VN-Da", "VN-Db", "VN-Dc", "VN-Dd"]
@@ -91,8 +91,8 @@ IDS = ["VN-Da", "VN-Db", "VN-Dc", "VN-Dd"]
 @pytest.mark.parametrize("claim", IDS)
 def test_all_parts_hold_on_results_made_for_it(claim):
     row = claims.judge(all_claims()[claim], results())
-    assert (row["verdict"], row["verdict_fair"]) == (REPRODUCED, REPRODUCED), row
-    assert all(np.isfinite(v) for v in row["figures"].values()) and row["figures"]
+    assert (row["verdict"], row["verdict_controls"]) == (REPRODUCED, REPRODUCED), row
+    assert all(np.isfinite(v) for v in row["numbers"].values()) and row["numbers"]
 
 
 def spoil(name: str, value: float, *, times: bool = False, **where: object) -> xr.Dataset:
@@ -147,8 +147,8 @@ def test_an_energy_that_ranks_backwards_is_seen():
     backwards[order] = np.arange(1.0, 6.0)
     r["interface_energy"][:] = backwards[:, None]
     row = claims.judge(all_claims()["VN-Dd"], r)
-    assert row["figures"]["spearman_F_error"] == pytest.approx(-1)
-    assert not row["parts_fair"][2]["holds"]
+    assert row["numbers"]["spearman_F_error"] == pytest.approx(-1)
+    assert not row["parts_controls"][2]["holds"]
 
 
 def test_nothing_holds_for_results_that_are_all_wrong():

@@ -70,7 +70,7 @@ def put(ds: xr.Dataset, name: str, value: float, *, only_seed: int | None = None
 
 def verdicts(claim: str, ds: xr.Dataset) -> tuple[str, str | None]:
     row = claims.judge(all_claims()[claim], ds)
-    return row["verdict"], row["verdict_fair"]
+    return row["verdict"], row["verdict_controls"]
 
 
 THEORY = [one.id for one in all_claims().values() if one.chapter == "E_theory"]

@@ -52,14 +52,14 @@ def failure() -> xr.Dataset:
 
 def judged(results: xr.Dataset) -> tuple[list[bool], list[bool]]:
     row = claims.judge(all_claims()["FR-1"], results)
-    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
+    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_controls"]]
 
 
 def test_what_the_paper_describes_reproduces_it():
     row = claims.judge(all_claims()["FR-1"], failure())
-    assert row["verdict"] == row["verdict_fair"] == REPRODUCED
-    assert row["figures"]["cnn_bump.square.ratio"] == pytest.approx(12)
-    assert row["figures"]["mlp_bump.corner.sum_minus_product"] == pytest.approx(0.4)
+    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
+    assert row["numbers"]["cnn_bump.square.ratio"] == pytest.approx(12)
+    assert row["numbers"]["mlp_bump.corner.sum_minus_product"] == pytest.approx(0.4)
 
 
 # What is changed, where, to what: and which parts of the paper's rule and of the fair one then fail.
@@ -96,9 +96,9 @@ def test_each_part_fails_by_itself(change):
     name, where, value, paper, fair = CHANGES[change]
     results = failure()
     results[name].loc[where] = value
-    parts, parts_fair = judged(results)
+    parts, parts_controls = judged(results)
     assert [i for i, holds in enumerate(parts) if not holds] == paper
-    assert [i for i, holds in enumerate(parts_fair) if not holds] == fair
+    assert [i for i, holds in enumerate(parts_controls) if not holds] == fair
 
 
 @pytest.mark.parametrize("lacking", MODELS)

@@ -41,7 +41,7 @@ def results() -> xr.Dataset:
 
 def judged(ds: xr.Dataset) -> tuple[list[bool], list[bool]]:
     row = claims.judge(all_claims()["FR-3"], ds)
-    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
+    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_controls"]]
 
 
 def change(name: str, model: str, value: float, **where) -> xr.Dataset:
@@ -52,8 +52,8 @@ def change(name: str, model: str, value: float, **where) -> xr.Dataset:
 
 def test_results_as_printed_hold_in_every_part():
     row = claims.judge(all_claims()["FR-3"], results())
-    assert row["verdict"] == row["verdict_fair"] == REPRODUCED
-    assert len(row["parts"]) == len(PAPER) and len(row["parts_fair"]) == 8
+    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
+    assert len(row["parts"]) == len(PAPER) and len(row["parts_controls"]) == 8
 
 
 @pytest.mark.parametrize(

@@ -63,8 +63,8 @@ def fails_only(r: xr.Dataset, protocol: str, *numbers: int) -> None:
 
 def test_all_as_printed():
     row = judged(made())
-    assert row["verdict"] == REPRODUCED == row["verdict_fair"]
-    assert row["figures"]["bumps.exponent"] == pytest.approx(3) and row["figures"]["stripes.exponent"] == pytest.approx(
+    assert row["verdict"] == REPRODUCED == row["verdict_controls"]
+    assert row["numbers"]["bumps.exponent"] == pytest.approx(3) and row["numbers"]["stripes.exponent"] == pytest.approx(
         1
     )
 
@@ -111,7 +111,7 @@ def test_each_printed_part_can_fail_alone(part, name, where, value):
 def test_each_fair_part_can_fail_alone(part, name, where, value):
     r = made()
     r[name].loc[where] = value
-    fails_only(r, "parts_fair", part)
+    fails_only(r, "parts_controls", part)
 
 
 def test_one_seed_of_three_without_the_target_does_not_decide_the_law():

@@ -29,7 +29,7 @@ def results() -> xr.Dataset:
 
 def failing(ds: xr.Dataset) -> list[set[int]]:
     row = claims.judge(all_claims()["FR-5"], ds)
-    return [{i for i, p in enumerate(row[parts]) if not p["holds"]} for parts in ("parts", "parts_fair")]
+    return [{i for i, p in enumerate(row[parts]) if not p["holds"]} for parts in ("parts", "parts_controls")]
 
 
 def change(name: str, value: float, **where) -> xr.Dataset:
@@ -40,8 +40,8 @@ def change(name: str, value: float, **where) -> xr.Dataset:
 
 def test_results_as_printed_hold_in_every_part():
     row = claims.judge(all_claims()["FR-5"], results())
-    assert row["verdict"] == row["verdict_fair"] == REPRODUCED
-    assert len(row["parts"]) == 5 and len(row["parts_fair"]) == 7
+    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
+    assert len(row["parts"]) == 5 and len(row["parts_controls"]) == 7
 
 
 @pytest.mark.parametrize(

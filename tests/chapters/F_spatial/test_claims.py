@@ -40,7 +40,7 @@ def results(**changes: tuple[float, float]) -> xr.Dataset:
 
 def holding(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
     row = claims.judge(all_claims()[claim], r)
-    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_fair"]]
+    return [p["holds"] for p in row["parts"]], [p["holds"] for p in row["parts_controls"]]
 
 
 def unlike(model: str) -> xr.Dataset:
@@ -62,8 +62,8 @@ def test_the_sidecar_names_these_claims():
 @pytest.mark.parametrize("claim", IDS)
 def test_all_parts_can_hold(claim):
     row = claims.judge(all_claims()[claim], results())
-    assert row["verdict"] == row["verdict_fair"] == REPRODUCED
-    assert all(np.isfinite(v) for v in row["figures"].values()) and row["figures"]
+    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
+    assert all(np.isfinite(v) for v in row["numbers"].values()) and row["numbers"]
 
 
 SAE = ("sae", "sae_one_hot", "sae_fourier14", "sae_fourier7", "sae_scalar")

@@ -82,7 +82,7 @@ def held(claim: str, r: xr.Dataset, protocol: str = "parts") -> list[bool]:
 @pytest.mark.parametrize(("claim", "made"), [("VN-G3", shared), ("VN-G4", own)])
 def test_all_holds(claim, made):
     row = judged(claim, made())
-    assert row["verdict"] == REPRODUCED and row["verdict_fair"] == REPRODUCED, (row["parts"], row["parts_fair"])
+    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == REPRODUCED, (row["parts"], row["parts_controls"])
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_each_signature_can_be_missing(name, value, where, fails):
 def test_one_seed_of_three_does_not_decide_the_papers_rule_but_the_fair_one():
     r = shared()
     put(r, "bend", 0.3, model="deep_ae", seed=0)
-    assert held("VN-G3", r)[0] and not held("VN-G3", r, "parts_fair")[0]
+    assert held("VN-G3", r)[0] and not held("VN-G3", r, "parts_controls")[0]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_one_seed_of_three_does_not_decide_the_papers_rule_but_the_fair_one():
 def test_a_signature_must_tell_the_model_from_the_vn(name, value, where, fails):
     r = shared()
     put(r, name, value, set="hard", **where)
-    assert held("VN-G3", r, "parts_fair") == [index not in fails for index in range(len(G3))]
+    assert held("VN-G3", r, "parts_controls") == [index not in fails for index in range(len(G3))]
 
 
 @pytest.mark.parametrize("model", ["vn_3", "deep_ae", "rslds", "linear"])
@@ -166,14 +166,14 @@ def test_each_part_of_the_rounds_can_fail(name, value, where, paper, fair):
     r = own()
     put(r, name, value, **where)
     assert held("VN-G4", r) == [index not in paper for index in range(4)]
-    assert held("VN-G4", r, "parts_fair") == [index not in fair for index in range(6)]
+    assert held("VN-G4", r, "parts_controls") == [index not in fair for index in range(6)]
 
 
 def test_validation_signals_and_the_top_reading_do_not_decide():
     r = own()
     put(r, "curve_gap", 1.0, set="val", mask=["forecast_25", "block_128"])
     put(r, "hidden", 9.0, reading="top", model=VN)
-    assert all(held("VN-G4", r)) and all(held("VN-G4", r, "parts_fair"))
+    assert all(held("VN-G4", r)) and all(held("VN-G4", r, "parts_controls"))
 
 
 def test_other_numbers_of_rounds_and_missing_networks_are_named():

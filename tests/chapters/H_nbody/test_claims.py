@@ -76,7 +76,7 @@ def changed(name: str, variable: str, where: dict, value: float) -> xr.Dataset:
 @pytest.mark.parametrize("name", MADE)
 def test_all_as_printed(name):
     row = judged(name, MADE[name]())
-    assert row["verdict"] == REPRODUCED == row["verdict_fair"], row
+    assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
 
 
 @pytest.mark.parametrize(
@@ -174,4 +174,4 @@ def test_what_lacks_is_named(name, axis, without):
 
 def test_one_reading_is_enough_for_the_paper():
     row = judged("VN-H3", ablation().sel(reading=["literal"]))
-    assert row["verdict"] == REPRODUCED and row["verdict_fair"] is None
+    assert row["verdict"] == REPRODUCED and row["verdict_controls"] is None

@@ -49,8 +49,8 @@ failing = partial(judging.failing, "VN-I")
 
 def test_all_as_printed():
     row = judged(made())
-    assert row["verdict"] == REPRODUCED == row["verdict_fair"], row
-    assert row["figures"]["capped.active_share_3"] == 0.1 and row["figures"]["vn_3.locked_sweeps_most"] == 15
+    assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
+    assert row["numbers"]["capped.active_share_3"] == 0.1 and row["numbers"]["vn_3.locked_sweeps_most"] == 15
 
 
 FIRST = {"seed": 0}
@@ -109,7 +109,7 @@ def test_all_can_fail():
     for name in ("active_share", "told", "told_shuffled", "told_shuffled_most"):
         r[name][:] = 0.1
     row = judged(r)
-    assert row["verdict"] == NOT == row["verdict_fair"]
+    assert row["verdict"] == NOT == row["verdict_controls"]
 
 
 @pytest.mark.parametrize("without", [*LEVELS, EQUAL])

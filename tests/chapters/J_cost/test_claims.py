@@ -38,8 +38,8 @@ def put(chapter: str, **values: float) -> xr.Dataset:
 
 def test_all_as_printed():
     row = judged(made())
-    assert row["verdict"] == REPRODUCED == row["verdict_fair"], row
-    figures = row["figures"]
+    assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
+    figures = row["numbers"]
     assert figures["paper_core_hours"] == 2 and figures["book_core_hours"] == 3
     assert figures["peak_GB.the paper's chapters"] == 0.8 and figures["peak_GB.the whole book"] == 1.6
     # Results 2 + weights 4 + a checkpoint, four times 0.3; results 3 + weights 9 + two checkpoints.

@@ -58,10 +58,10 @@ failing = partial(judging.failing, "VN-disc")
 
 def test_all_as_hoped():
     row = judged(made())
-    assert row["verdict"] == REPRODUCED == row["verdict_fair"], row
-    assert row["figures"]["vn_1.forgotten"] == pytest.approx(1.1)
-    assert row["figures"]["b_mlp.forgotten"] == pytest.approx(2.0), "of four tasks, the last left out"
-    assert row["figures"]["ae_long.in_turn_over_joint"] == pytest.approx(1.8)
+    assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
+    assert row["numbers"]["vn_1.forgotten"] == pytest.approx(1.1)
+    assert row["numbers"]["b_mlp.forgotten"] == pytest.approx(2.0), "of four tasks, the last left out"
+    assert row["numbers"]["ae_long.in_turn_over_joint"] == pytest.approx(1.8)
 
 
 def at(r: xr.Dataset, name: str, value: float, **where: object) -> None:

@@ -51,7 +51,7 @@ def failing(name: str, r: xr.Dataset, protocol: str) -> list[int]:
 @pytest.mark.parametrize("name", ["VN-F3a", "VN-F3b", "VN-F3c"])
 def test_all_as_printed(name):
     row = judged(name, made())
-    assert row["verdict"] == REPRODUCED == row["verdict_fair"]
+    assert row["verdict"] == REPRODUCED == row["verdict_controls"]
 
 
 def changed(name: str, where: dict, value: float) -> xr.Dataset:
@@ -76,7 +76,7 @@ def test_each_part_of_the_task_can_fail(name, where, value, parts, fair):
     r = changed(name, where, value)
     if name == "mse" and value == 0.011:  # errors out of distribution below those in it
         r["mse"].loc[{"set": "easy", "model": list(PAPER)}] = 0.001
-    assert failing("VN-F3a", r, "parts") == parts and failing("VN-F3a", r, "parts_fair") == fair
+    assert failing("VN-F3a", r, "parts") == parts and failing("VN-F3a", r, "parts_controls") == fair
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_each_part_of_the_task_can_fail(name, where, value, parts, fair):
 )
 def test_each_part_of_reconstruction_can_fail(model, where, value, parts, fair):
     r = changed("mse", {"model": model} | where, value)
-    assert failing("VN-F3b", r, "parts") == parts and failing("VN-F3b", r, "parts_fair") == fair
+    assert failing("VN-F3b", r, "parts") == parts and failing("VN-F3b", r, "parts_controls") == fair
 
 
 @pytest.mark.parametrize("number", range(4))
@@ -123,12 +123,12 @@ def test_one_lost_cell_loses_its_mask(number, name):
 )
 def test_each_other_part_of_masked_prediction_can_fail(name, where, value, parts, fair):
     r = changed(name, where, value)
-    assert failing("VN-F3c", r, "parts") == parts and failing("VN-F3c", r, "parts_fair") == fair
+    assert failing("VN-F3c", r, "parts") == parts and failing("VN-F3c", r, "parts_controls") == fair
 
 
 def test_three_cells_lost_to_a_control_still_leave_nine():
     r = changed("hidden", {"model": "exemplars", "way": "aware", "mask": "forecast_25"}, 0.2)
-    assert not failing("VN-F3c", r, "parts_fair")
+    assert not failing("VN-F3c", r, "parts_controls")
 
 
 def test_one_vn_of_three_is_enough():

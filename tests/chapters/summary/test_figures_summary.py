@@ -168,15 +168,15 @@ def test_sentences_take_medians_and_those_without_rows_are_left_out(table):
 
 def row(id: str, chapter: str, holds: list[bool], fair: list[bool] | None) -> dict:
     """A row of the ledger as far as the summary reads it."""
-    parts, parts_fair = (
+    parts, parts_controls = (
         [claims.Part("x", one) for one in each] if each is not None else None for each in (holds, fair)
     )
     return {
         "id": id, "source": f"{id[:2]} Fig. 1", "chapter": chapter,
         "verdict": claims.verdict(parts) if parts else claims.NOT_TESTABLE,
-        "verdict_fair": claims.verdict(parts_fair) if parts_fair else None,
+        "verdict_controls": claims.verdict(parts_controls) if parts_controls else None,
         "parts": [{"says": p.says, "holds": p.holds} for p in parts],
-        "parts_fair": [{"says": p.says, "holds": p.holds} for p in parts_fair or []],
+        "parts_controls": [{"says": p.says, "holds": p.holds} for p in parts_controls or []],
     }  # fmt: skip
 
 

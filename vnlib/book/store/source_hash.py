@@ -22,7 +22,7 @@ from vnlib.book import paths
 
 PACKAGES = ("vnlib", "data_gen", "benchmarks", "chapters")
 # Packages that only drive and present, and what does so in a chapter or a kit.
-_PRESENT = re.compile(r"vnlib\.(book|plots|figures|claims)(\..*)?|\w+\.\w+\.(figures|tables|claims)(_\w+)?|\w+\.guards")
+_PRESENT = re.compile(r"vnlib\.(book|plots)(\..*)?|\w+\.\w+\.(figures|tables|claims)(_\w+)?|\w+\.guards")
 LONGEST_CHAIN = 32
 """How many imports one behind the other are followed, which is far more than there are."""
 # A module can be named by a text, "vnlib.a.b" or "vnlib.a.b:Class", as for `python -m`.

@@ -1,1 +1,0 @@
-"""Models of single benchmarks, built from the parts of the Vector Network."""
