@@ -41,7 +41,7 @@ def grid(path: Path, **attrs: str) -> None:
 def row(**changes: object) -> dict:
     return {
         "id": "VN-X1", "source": "VN Fig. 9", "chapter": "fig9", "figure": "fig9-map", "statement": "It works.",
-        "rule": "(a) it works.", "verdict": claims.PARTLY, "verdict_controls": None, "figures": {"it.ratio": 1.25},
+        "rule": "(a) it works.", "verdict": claims.PARTLY, "verdict_controls": None, "numbers": {"it.ratio": 1.25},
         "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}], "parts_controls": [],
     } | changes  # fmt: skip
 
@@ -50,7 +50,7 @@ def row(**changes: object) -> dict:
 
 
 def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
-    fair = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_controls": claims.NOT, "figures": {}}
+    fair = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_controls": claims.NOT, "numbers": {}}
     fair["parts_controls"] = [{"says": "fairly", "holds": False}]
     page = pages.ledger([row(), row(**fair)], "fast")
     assert page.startswith("# ") and "`fast`" in page
@@ -93,16 +93,16 @@ def test_claims_are_grouped_and_counted_by_paper():
     assert ours < page.index("| [VN-X2](#claim-vn-x2)") < theirs < page.index("| [FR-9](#claim-fr-9)")
     for counted in (page, pages.headlines(rows, "paper")):
         assert "| claims | reproduced | partly | not reproduced | not asked |" in counted, "only verdicts that occur"
-        assert "| Vector Networks: paper's protocol | 0 | 1 | 1 | 0 |" in counted
-        assert "| Vector Networks: fair controls | 0 | 0 | 1 | 1 |" in counted
-        assert "| Forced Rendering: paper's protocol | 1 | 0 | 0 | 0 |" in counted
+        assert "| Vector Networks: as printed | 0 | 1 | 1 | 0 |" in counted
+        assert "| Vector Networks: with controls | 0 | 0 | 1 | 1 |" in counted
+        assert "| Forced Rendering: as printed | 1 | 0 | 0 | 0 |" in counted
 
 
 @pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
 def test_headlines_warn_of_results_that_are_not_the_shipped_ones(profile, warned):
     text = pages.headlines([row()], profile)
     assert ("{warning}" in text) == warned and ("`make book`" in text) == warned
-    assert "Vector Networks: paper's protocol" in text
+    assert "Vector Networks: as printed" in text
     assert "It works." not in text, "claims are for the ledger's own page"
 
 

@@ -266,7 +266,7 @@ def test_ledger_is_written_as_it_is_judged(tmp_path):
     assert [row["id"] for row in rows] == list(all_claims())
     for row in rows:
         one = all_claims()[row["id"]]
-        assert {"id", "statement", "chapter", "rule", "verdict", "verdict_controls", "figures"} <= set(row)
+        assert {"id", "statement", "chapter", "rule", "verdict", "verdict_controls", "numbers"} <= set(row)
         assert row["statement"] == one.statement and row["rule"] == one.rule
         tested = one.chapter == "fig2_spatial"
         assert row["verdict"] == (REPRODUCED if tested else NOT_TESTABLE)

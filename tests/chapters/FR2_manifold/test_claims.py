@@ -71,7 +71,7 @@ def results(**changes: dict) -> xr.Dataset:
 
 def parts(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
     decision = claims.all_claims()[claim].decide(r)
-    return [p.holds for p in decision.parts], [p.holds for p in decision.fair]
+    return [p.holds for p in decision.parts], [p.holds for p in decision.controls]
 
 
 def test_the_claimed_pattern_is_reproduced():

@@ -76,7 +76,7 @@ def test_what_tensors_held_on_a_gpu_goes_before_the_bound():
 
 def test_weights_that_are_not_known_do_not_help():
     """Ten runs of G count as the runs of fig2, 0.3 MB each, or as those that have most."""
-    figures = judged(put("G", weights=np.nan))["figures"]
+    figures = judged(put("G", weights=np.nan))["numbers"]
     assert figures["kept_at_least_MB.the paper's chapters"] == 5.2
     assert figures["kept_at_most_MB.the paper's chapters"] == 8.2
     assert failing(put("G", weights=np.nan, runs=1e5)) == ([3], [3])
@@ -91,11 +91,11 @@ def test_a_part_that_fails_makes_it_partly():
 
 def test_what_is_not_known_is_counted_and_not_zero():
     r = put("G", peak=np.nan, own=np.nan, checkpoints=np.nan, finished=np.nan, weights=np.nan)
-    figures = judged(r)["figures"]
+    figures = judged(r)["numbers"]
     assert figures["chapters_measured.the paper's chapters"] == 1
     assert figures["chapters_not_measured.the paper's chapters"] == 1
     assert figures["chapters_stopped_early.the paper's chapters"] == 0
-    early = judged(put("G", finished=0))["figures"]
+    early = judged(put("G", finished=0))["numbers"]
     assert early["chapters_stopped_early.the paper's chapters"] == 1
 
 

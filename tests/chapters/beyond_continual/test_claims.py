@@ -117,9 +117,9 @@ def test_nothing_as_hoped():
 
 
 def test_errors_of_forces_are_relative_already():
-    r, found = made(), judged(made())["figures"]
+    r, found = made(), judged(made())["numbers"]
     r["power"] = r["power"] * 10
-    changed = judged(r)["figures"]
+    changed = judged(r)["numbers"]
     assert changed["b_vn_token.error_replay"] == found["b_vn_token.error_replay"]
     assert changed["vn_1.error_replay"] == pytest.approx(found["vn_1.error_replay"] / 10)
 
