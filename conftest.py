@@ -1,7 +1,8 @@
-"""What all tests share: the chapters as tests, one thread, no network, the command line and a small project at hand.
+"""What all tests share: the chapters as tests, one thread, no network, the command line and a small
+project at hand.
 
-`pytest --nbmake chapters` runs every chapter as a parameterised copy in a temporary folder: the profile is `smoke`,
-and nothing is written into `results/`.
+`pytest --nbmake chapters` runs every chapter as a parameterised copy in a temporary folder: the
+profile is `smoke`, and nothing is written into `results/`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from nbmake.pytest_items import NotebookItem
 from vnlib.book import build as book
 from vnlib.book import cli, paths
 
-# Data that are already here are used; a download would make a test wait for a network that may not be there.
+# Data that are already here are used; a download would make a test wait for a network that may not
+# be there.
 os.environ.setdefault("VNBOOK_OFFLINE", "1")
 torch.set_num_threads(1)
 # The same examples every time, and no verdict by the clock of a busy machine.
@@ -35,7 +37,9 @@ hypothesis.settings.load_profile("book")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Hand nbmake a copy of the chapter with parameters in it; the test keeps the name of the chapter itself."""
+    """Hand nbmake a copy of the chapter with parameters in it; the test keeps the name of the
+    chapter itself.
+    """
     if not (isinstance(item, NotebookItem) and item.path.is_relative_to(paths.CHAPTERS)):
         return (yield)
     source = item.filename
@@ -43,7 +47,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
         item.filename = str(Path(folder) / item.path.name)
         given = {"profile": "smoke", "results_dir": folder}
-        papermill.execute_notebook(source, item.filename, given, prepare_only=True, progress_bar=False)
+        papermill.execute_notebook(
+            source, item.filename, given, prepare_only=True, progress_bar=False
+        )
         try:
             return (yield)
         finally:
@@ -60,8 +66,12 @@ class Said:
 
 
 @pytest.fixture
-def vnbook(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Callable[..., Said]:
-    """`vnbook` with these arguments, in this process: a new one would spend seconds on its imports."""
+def vnbook(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Callable[..., Said]:
+    """`vnbook` with these arguments, in this process: a new one would spend seconds on its
+    imports.
+    """
 
     def command(*arguments: object) -> Said:
         monkeypatch.setattr(sys, "argv", ["vnbook", *map(str, arguments)])
@@ -100,7 +110,8 @@ fast = { seeds = 3 }
 paper = { seeds = 4 }
 """
 TINY_CELLS = (
-    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\nwidth = 2.0\n',
+    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = '
+    "None\nwidth = 2.0\n",
     'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("tiny", globals())\n',
     "import xarray as xr\n"
     "def run(axes, settings, workdir):\n"
@@ -113,19 +124,34 @@ TINY_CELLS = (
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one chapter, `tiny`, whose runs take no time; the command and its kernels work there."""
+    """A project with one chapter, `tiny`, whose runs take no time; the command and its kernels work
+    there.
+    """
     root = tmp_path / "project"
     (root / "chapters" / "tiny").mkdir(parents=True)
     (root / "chapters" / "tiny" / "tiny.toml").write_text(TINY, encoding="utf-8")
     (root / "_config.yml").write_text(CONFIG, encoding="utf-8")
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    notebook = nbformat.v4.new_notebook(
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+    )
     notebook.metadata["language_info"] = {"name": "python"}
-    notebook.cells = [nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in TINY_CELLS]
+    notebook.cells = [
+        nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in TINY_CELLS
+    ]
     notebook.cells[0].metadata.tags.append("parameters")
     nbformat.write(notebook, root / "chapters" / "tiny" / "tiny.ipynb")
     monkeypatch.setenv("VNBOOK_ROOT", str(root))
-    for name, folder in {"ROOT": "", "CHAPTERS": "chapters", "BOOK": "book", "RESULTS": "results"}.items():
+    for name, folder in {
+        "ROOT": "",
+        "CHAPTERS": "chapters",
+        "BOOK": "book",
+        "RESULTS": "results",
+    }.items():
         monkeypatch.setattr(paths, name, root / folder)
-    for name, folder in {"EXECUTED": "chapters", "GENERATED": "generated", "EXTRA": "extra"}.items():
+    for name, folder in {
+        "EXECUTED": "chapters",
+        "GENERATED": "generated",
+        "EXTRA": "extra",
+    }.items():
         monkeypatch.setattr(book, name, root / "book" / folder)
     return root

@@ -1,7 +1,8 @@
-"""Spatial decoding: a Gaussian bump, a code of its position, a region held out (FR Sec. 3.1; VN Sec. 4.1, App. F).
+"""Spatial decoding: a Gaussian bump, a code of its position, a region held out (FR Sec. 3.1; VN
+Sec. 4.1, App. F).
 
-The image is the product of two profiles, one per axis, and the code is one half per axis: whoever finds that
-structure can draw the bump at positions never seen in training.
+The image is the product of two profiles, one per axis, and the code is one half per axis: whoever
+finds that structure can draw the bump at positions never seen in training.
 """
 
 from __future__ import annotations
@@ -24,15 +25,25 @@ SPLITS = ("train", "val", "id_test", "ood")
 class BumpConfig:
     """What to draw and what to hide.
 
-    grid: pixels per side, and positions per axis. sigma: width of the bump [px].
-    hold_out: the region of positions that training never sees, given for 28 px and scaled with the grid:
-        "square" 6 <= x, y <= 22; "ring" 3 <= r <= 12 px from the grid's centre; "corner" x, y >= 14;
-        "large_corner" x, y >= 10.5, which is 12 of 32.
-    encoding: "bump" (a local profile as wide as the image's), "one_hot", "fourier", "scalar" (one number in [0, 1])
-        or "ramp" (one number in px).
-    polarity: "bright" bumps on a background of 0, or "dark" ones on a background of 1, as in FR.
-    n_frequencies: of the Fourier code, which has twice as many entries per axis.
-    split_seed: shuffles the other positions into train, val and id_test, about 80/10/10.
+    Parameters
+    ----------
+    grid
+        Pixels per side, and positions per axis.
+    sigma
+        Width of the bump [px].
+    hold_out
+        The region of positions that training never sees, given for 28 px and scaled with the grid:
+        "square" 6 <= x, y <= 22; "ring" 3 <= r <= 12 px from the grid's centre; "corner" x,
+        y >= 14; "large_corner" x, y >= 10.5, which is 12 of 32.
+    encoding
+        "bump" (a local profile as wide as the image's), "one_hot", "fourier", "scalar" (one number
+        in [0, 1]) or "ramp" (one number in px).
+    polarity
+        "bright" bumps on a background of 0, or "dark" ones on a background of 1, as in FR.
+    n_frequencies
+        Of the Fourier code, which has twice as many entries per axis.
+    split_seed
+        Shuffles the other positions into train, val and id_test, about 80/10/10.
     """
 
     grid: int = 28
@@ -56,7 +67,12 @@ class BumpConfig:
         _number("n_frequencies", self.n_frequencies, (1, highest), integer=True)
         _number("split_seed", self.split_seed, (0, math.inf), integer=True)
         # NumPy's numbers are welcome, but they overflow and JSON knows none of them.
-        for name, kind in (("grid", int), ("sigma", float), ("n_frequencies", int), ("split_seed", int)):
+        for name, kind in (
+            ("grid", int),
+            ("sigma", float),
+            ("n_frequencies", int),
+            ("split_seed", int),
+        ):
             object.__setattr__(self, name, kind(getattr(self, name)))
 
 
@@ -64,8 +80,8 @@ def make(config: BumpConfig) -> xr.Dataset:
     """All grid^2 positions with their codes, images and splits.
 
     Dimensions: position (grid^2, x runs fastest), code (first the half of x, then that of y), y, x.
-    Variables: position_x, position_y (position) [px]; code (position, code) and image (position, y, x),
-    both float32; split (position), one of `SPLITS`. Coordinate: code_axis (code), "x" or "y".
+    Variables: position_x, position_y (position) [px]; code (position, code) and image (position, y,
+    x), both float32; split (position), one of `SPLITS`. Coordinate: code_axis (code), "x" or "y".
     """
     axis = np.arange(config.grid)
     row, column = (a.ravel() for a in np.meshgrid(axis, axis, indexing="ij"))
@@ -73,9 +89,13 @@ def make(config: BumpConfig) -> xr.Dataset:
 
 
 def scattered(config: BumpConfig, n: int, *, seed: int) -> xr.Dataset:
-    """As `make`, at `n` positions drawn uniformly from the plane [0, grid - 1]^2 instead of those of the grid.
+    """As `make`, at `n` positions drawn uniformly from the plane [0, grid - 1]^2 instead of those
+    of the grid.
 
-    Raises ValueError for the one-hot code, which knows whole positions only.
+    Raises
+    ------
+    ValueError
+        For the one-hot code, which knows whole positions only.
     """
     _number("n", n, (10, 1_000_000), integer=True)
     _number("seed", seed, (0, math.inf), integer=True)
@@ -86,27 +106,43 @@ def scattered(config: BumpConfig, n: int, *, seed: int) -> xr.Dataset:
 
 
 def stripes(config: BumpConfig) -> xr.Dataset:
-    """The 2 grid stripes of FR App. E: one bright or dark line per column and one per row, as wide as the bumps.
+    """The 2 grid stripes of FR App. E: one bright or dark line per column and one per row, as wide
+    as the bumps.
 
-    The code has only the stripe's own half; the other one is empty, which the paper leaves open and is chosen here:
-    zeros, or -1 for the codes of one number, where 0 is a position. Variables: place (stripe) [px],
-    orientation (stripe), "vertical" (a column, x given) or "horizontal"; code and image as in `make`.
+    The code has only the stripe's own half; the other one is empty, which the paper leaves open and
+    is chosen here: zeros, or -1 for the codes of one number, where 0 is a position. Variables:
+    place (stripe) [px], orientation (stripe), "vertical" (a column, x given) or "horizontal"; code
+    and image as in `make`.
     """
     axis = np.arange(config.grid)
     half, profile = _encode(config, axis), _profile(config, axis)
     empty = np.full_like(half, -1.0 if config.encoding in ("scalar", "ramp") else 0.0)
     line = np.broadcast_to(profile[:, None, :], (config.grid,) * 3)  # place, y, x
     variables = {
-        "place": ("stripe", np.tile(axis, 2), {"units": "px", "long_name": "column or row of the stripe"}),
-        "orientation": ("stripe", np.repeat(["vertical", "horizontal"], config.grid), {"units": "1"}),
+        "place": (
+            "stripe",
+            np.tile(axis, 2),
+            {"units": "px", "long_name": "column or row of the stripe"},
+        ),
+        "orientation": (
+            "stripe",
+            np.repeat(["vertical", "horizontal"], config.grid),
+            {"units": "1"},
+        ),
         "code": (
             ("stripe", "code"),
             np.block([[half, empty], [empty, half]]).astype(np.float32),
             {"units": "1", "long_name": f"{config.encoding} code of the stripe"},
         ),
-        "image": (("stripe", "y", "x"), _paint(config, np.concatenate([line, line.swapaxes(1, 2)])), _BRIGHTNESS),
+        "image": (
+            ("stripe", "y", "x"),
+            _paint(config, np.concatenate([line, line.swapaxes(1, 2)])),
+            _BRIGHTNESS,
+        ),
     }
-    return xr.Dataset(variables, _pixels(config), {"title": "stripes", "config": json.dumps(asdict(config))})
+    return xr.Dataset(
+        variables, _pixels(config), {"title": "stripes", "config": json.dumps(asdict(config))}
+    )
 
 
 def subset(ds: xr.Dataset, *splits: str) -> xr.Dataset:
@@ -121,7 +157,9 @@ def subset(ds: xr.Dataset, *splits: str) -> xr.Dataset:
 def blank_mse(ds: xr.Dataset, *splits: str) -> float:
     """Mean squared error of an empty image on `splits`: the score of a model that draws nothing."""
     background = float(json.loads(ds.attrs["config"])["polarity"] == "dark")
-    return float(np.square(subset(ds, *splits)["image"].values - background, dtype=np.float64).mean())
+    return float(
+        np.square(subset(ds, *splits)["image"].values - background, dtype=np.float64).mean()
+    )
 
 
 _BRIGHTNESS = {"units": "1", "long_name": "brightness, 1 away from the background at the centre"}
@@ -156,7 +194,9 @@ def _dataset(config: BumpConfig, x: np.ndarray, y: np.ndarray, title: str) -> xr
             {"units": "1", "long_name": "axis coded"},
         )
     }
-    return xr.Dataset(variables, coordinates, {"title": title, "config": json.dumps(asdict(config))})
+    return xr.Dataset(
+        variables, coordinates, {"title": title, "config": json.dumps(asdict(config))}
+    )
 
 
 def _pixels(config: BumpConfig) -> dict[str, tuple]:
@@ -208,7 +248,9 @@ def _held_out(config: BumpConfig, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _split(config: BumpConfig, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The set of each position: val and id_test take a tenth each of what is not held out, rounded down."""
+    """The set of each position: val and id_test take a tenth each of what is not held out, rounded
+    down.
+    """
     split = np.full(len(x), "ood", dtype="<U7")
     inside = np.flatnonzero(~_held_out(config, x, y))
     shuffled = np.random.default_rng(config.split_seed).permutation(inside)
@@ -220,7 +262,9 @@ def _split(config: BumpConfig, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _number(name: str, value: object, bounds: tuple[float, float], *, integer: bool) -> None:
-    """Raise ValueError unless low <= value <= high (an integer) or low < value <= high; NaN is neither."""
+    """Raise ValueError unless low <= value <= high (an integer) or low < value <= high; NaN is
+    neither.
+    """
     low, high = bounds
     ok = isinstance(value, Integral if integer else Real) and not isinstance(value, bool)
     if not (ok and value <= high and (value >= low if integer else value > low)):

@@ -1,8 +1,10 @@
-"""Digits, composed and damaged: what a model of single digits has never seen (VN Sec. 4.4, Fig. 5a).
+"""Digits, composed and damaged: what a model of single digits has never seen (VN Sec. 4.4,
+Fig. 5a).
 
-In the formulas x, y, z, u, v are different digits, pixel by pixel, with ink in [0, 1]; nothing is clipped. Each set is
-drawn by its own generator, from the seed and the set's name, so it does not depend on which other sets are asked for;
-x is the same in all of them. The paper names the kinds of sets but gives no formulas: these are this book's.
+In the formulas x, y, z, u, v are different digits, pixel by pixel, with ink in [0, 1]; nothing is
+clipped. Each set is drawn by its own generator, from the seed and the set's name, so it does not
+depend on which other sets are asked for; x is the same in all of them. The paper names the kinds of
+sets but gives no formulas: these are this book's.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ Generator = np.random.Generator
 Compose = Callable[[Parts, Generator], Images]
 
 
-# --- the sets: the first line of each docstring is the formula -------------------------------------------------------
+# --- the sets: the first line of each docstring is the formula ------------------------------------
 
 
 def single(parts: Parts, rng: Generator) -> Images:
@@ -138,19 +140,25 @@ GENERATORS: dict[str, tuple[str, int, Compose]] = {
     "salt_pepper": ("corruption", 1, salt_pepper),
 }
 SETS = tuple(GENERATORS)
-FORMULAS = {name: (compose.__doc__ or "").partition("\n")[0] for name, (_, _, compose) in GENERATORS.items()}
+FORMULAS = {
+    name: (compose.__doc__ or "").partition("\n")[0] for name, (_, _, compose) in GENERATORS.items()
+}
 MOST = max(count for _, count, _ in GENERATORS.values())
 
 
 def make(images: Images, *, n: int, seed: int, sets: Sequence[str] = SETS) -> xr.Dataset:
     """Sets of n images each, made of `images` (sample, 28, 28), ink in [0, 1].
 
-    Dimensions: set, sample (n), y, x, part (5). Variables: `image` (set, sample, y, x), float32, from -1 to 3;
-    `parts` (set, sample, part), the numbers of the digits it was made of, in the formula's order, -1: none.
-    Coordinate `family` (set): "id", "add/subtract", "max" or "corruption". The digits of an image are different ones,
-    and the first one is the same in all sets, a different one in every sample. A larger n adds to a smaller one.
+    Dimensions: set, sample (n), y, x, part (5). Variables: `image` (set, sample, y, x), float32,
+    from -1 to 3; `parts` (set, sample, part), the numbers of the digits it was made of, in the
+    formula's order, -1: none. Coordinate `family` (set): "id", "add/subtract", "max" or
+    "corruption". The digits of an image are different ones, and the first one is the same in all
+    sets, a different one in every sample. A larger n adds to a smaller one.
 
-    Raises ValueError for images of another shape or range, n above their number, or an unknown set.
+    Raises
+    ------
+    ValueError
+        For images of another shape or range, n above their number, or an unknown set.
     """
     images = check_images(images, at_least=MOST)
     check(n=n, seed=seed, images=images, sets=sets, allowed=SETS)
@@ -162,8 +170,16 @@ def make(images: Images, *, n: int, seed: int, sets: Sequence[str] = SETS) -> xr
         parts[k, :, :count] = pick(len(images), n, count, seed, rng)
         drawn[k] = compose(images[parts[k, :, :count].T], rng)
     variables = {
-        "image": (("set", "sample", "y", "x"), drawn, {"units": "1", "long_name": "ink of one digit is 0 to 1"}),
-        "parts": (("set", "sample", "part"), parts, {"units": "1", "long_name": "number of the digit, -1: none"}),
+        "image": (
+            ("set", "sample", "y", "x"),
+            drawn,
+            {"units": "1", "long_name": "ink of one digit is 0 to 1"},
+        ),
+        "parts": (
+            ("set", "sample", "part"),
+            parts,
+            {"units": "1", "long_name": "number of the digit, -1: none"},
+        ),
     }
     coordinates = {
         "set": list(sets),
@@ -171,10 +187,12 @@ def make(images: Images, *, n: int, seed: int, sets: Sequence[str] = SETS) -> xr
         "sample": np.arange(n),
         **PIXELS,
     }
-    return xr.Dataset(variables, coordinates, {"title": "digits, composed and damaged", "seed": int(seed)})
+    return xr.Dataset(
+        variables, coordinates, {"title": "digits, composed and damaged", "seed": int(seed)}
+    )
 
 
-# --- shared with `data_gen.motions` ----------------------------------------------------------------------------------
+# --- shared with `data_gen.motions` ---------------------------------------------------------------
 
 PIXELS = {
     "y": ("y", np.arange(SIZE), {"units": "px", "long_name": "row, from the top"}),
@@ -204,24 +222,32 @@ def pick(of: int, n: int, count: int, seed: int, rng: Generator) -> Int[np.ndarr
 
 
 def check_images(images: Images, *, at_least: int = 1) -> Images:
-    """`images` as float32; ValueError unless they are (sample, 28, 28), enough of them, all ink in [0, 1]."""
+    """`images` as float32; ValueError unless they are (sample, 28, 28), enough of them, all ink in
+    [0, 1].
+    """
     images = np.asarray(images, np.float32)
     if images.ndim != 3 or images.shape[1:] != (SIZE, SIZE) or len(images) < at_least:
         wanted = f"(sample, {SIZE}, {SIZE}) with at least {at_least} samples"
         raise ValueError(f"images must have shape {wanted}, got {images.shape}")
     if not (images.min() >= 0 and images.max() <= 1):  # so written, it refuses NaN
-        raise ValueError(f"images must have their ink in [0, 1], got {images.min()} to {images.max()}")
+        raise ValueError(
+            f"images must have their ink in [0, 1], got {images.min()} to {images.max()}"
+        )
     return images
 
 
-def check(*, n: int, seed: int, images: Images, sets: Sequence[str], allowed: Sequence[str]) -> None:
+def check(
+    *, n: int, seed: int, images: Images, sets: Sequence[str], allowed: Sequence[str]
+) -> None:
     """Raise ValueError for arguments of `make` that are not allowed."""
     for name, value, low, high in (("n", n, 1, len(images)), ("seed", seed, 0, None)):
         integer = isinstance(value, Integral) and not isinstance(value, bool)
         if not integer or value < low or (high is not None and value > high):
             wanted = f">= {low}" if high is None else f"from {low} to {high}, the number of images"
             raise ValueError(f"{name} must be an integer {wanted}, got {value!r}")
-    unknown = [name for name in sets if name not in allowed] if not isinstance(sets, str) else [sets]
+    unknown = (
+        [name for name in sets if name not in allowed] if not isinstance(sets, str) else [sets]
+    )
     if unknown or not sets or len(set(sets)) != len(sets):
         raise ValueError(f"sets must be different ones of {', '.join(allowed)}, got {sets!r}")
 
@@ -229,5 +255,7 @@ def check(*, n: int, seed: int, images: Images, sets: Sequence[str], allowed: Se
 def _block(images: Images, rng: Generator) -> np.ndarray:
     """Where a block of 10 x 10 px lies in each image, its corner drawn; bool (sample, y, x)."""
     row, column = rng.integers(CORNERS[0], CORNERS[1] + 1, (len(images), 2)).T[:, :, None]
-    rows, columns = ((start <= np.arange(SIZE)) & (np.arange(SIZE) < start + BLOCK) for start in (row, column))
+    rows, columns = (
+        (start <= np.arange(SIZE)) & (np.arange(SIZE) < start + BLOCK) for start in (row, column)
+    )
     return rows[:, :, None] & columns[:, None, :]

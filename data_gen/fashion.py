@@ -1,8 +1,10 @@
-"""Fashion-MNIST, a second real set in the format of MNIST: from a local folder or from the public mirrors.
+"""Fashion-MNIST, a second real set in the format of MNIST: from a local folder or from the public
+mirrors.
 
-If the folder that VNBOOK_DATA names has a folder `fashion/`, the four gzipped idx files must lie in it, as published.
-Otherwise they are downloaded to the user's cache on first use (not if VNBOOK_OFFLINE=1). Both are checked by the MD5
-sums that the makers of the set publish (https://github.com/zalandoresearch/fashion-mnist). There is no stand-in.
+If the folder that VNBOOK_DATA names has a folder `fashion/`, the four gzipped idx files must lie in
+it, as published. Otherwise they are downloaded to the user's cache on first use (not if
+VNBOOK_OFFLINE=1). Both are checked by the MD5 sums that the makers of the set publish
+(https://github.com/zalandoresearch/fashion-mnist). There is no stand-in.
 """
 
 from __future__ import annotations
@@ -30,15 +32,36 @@ MIRRORS = (
     "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
 )
 CLASSES = (
-    "T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot",
-)  # fmt: skip
+    "T-shirt/top",
+    "trouser",
+    "pullover",
+    "dress",
+    "coat",
+    "sandal",
+    "shirt",
+    "sneaker",
+    "bag",
+    "ankle boot",
+)
 
 
 def load(part: str, *, n: int | None = None, seed: int = 0, progress: bool = True) -> xr.Dataset:
-    """One part of Fashion-MNIST: `image` (sample, y, x), float32 in [0, 1], and `label` (sample), an index of CLASSES.
+    """One part of Fashion-MNIST: `image` (sample, y, x), float32 in [0, 1], and `label` (sample),
+    an index of CLASSES.
 
-    part, n, seed, progress: as in `data_gen.mnist.load`. Raises MnistUnavailable if the set is neither here nor to be
-    had; MnistError if a file is missing from `fashion/` or is not the published one; ValueError for a bad argument.
+    Parameters
+    ----------
+    part, n, seed, progress
+        As in `data_gen.mnist.load`.
+
+    Raises
+    ------
+    MnistUnavailable
+        If the set is neither here nor to be had.
+    MnistError
+        If a file is missing from `fashion/` or is not the published one.
+    ValueError
+        For a bad argument.
     """
     if not isinstance(part, str) or part not in PARTS:
         raise ValueError(f"part must be one of {', '.join(map(repr, PARTS))}, got {part!r}")
@@ -47,15 +70,33 @@ def load(part: str, *, n: int | None = None, seed: int = 0, progress: bool = Tru
     mnist._integer("seed", seed, low=0)
     images, labels = (_read(_find(f"{name}.gz", progress)) for name in PARTS[part])
     if n is not None and n > len(images):
-        raise ValueError(f"n must be <= {len(images)}, the size of the {part} part of Fashion-MNIST, got {n}")
-    index = np.arange(len(images)) if n is None else np.random.default_rng(seed).permutation(len(images))[:n]
+        raise ValueError(
+            f"n must be <= {len(images)}, the size of the {part} part of Fashion-MNIST, got {n}"
+        )
+    index = (
+        np.arange(len(images))
+        if n is None
+        else np.random.default_rng(seed).permutation(len(images))[:n]
+    )
     pixels = images[index].astype(np.float32) / 255
     variables = {
-        "image": (("sample", "y", "x"), pixels, {"units": "1", "long_name": "brightness, from 0 to 1"}),
-        "label": ("sample", labels[index].astype(np.int64), {"units": "1", "long_name": "kind of clothing"}),
+        "image": (
+            ("sample", "y", "x"),
+            pixels,
+            {"units": "1", "long_name": "brightness, from 0 to 1"},
+        ),
+        "label": (
+            "sample",
+            labels[index].astype(np.int64),
+            {"units": "1", "long_name": "kind of clothing"},
+        ),
     }
     coordinates = {
-        "sample": ("sample", index, {"units": "1", "long_name": "number of the image in the source"}),
+        "sample": (
+            "sample",
+            index,
+            {"units": "1", "long_name": "number of the image in the source"},
+        ),
         "y": ("y", np.arange(28), {"units": "px", "long_name": "row, from the top"}),
         "x": ("x", np.arange(28), {"units": "px", "long_name": "column"}),
     }
@@ -64,11 +105,15 @@ def load(part: str, *, n: int | None = None, seed: int = 0, progress: bool = Tru
 
 
 def _find(name: str, progress: bool) -> Path:
-    """The file in the folder named by the user, in the cache, or from the first mirror that has it."""
+    """The file in the folder named by the user, in the cache, or from the first mirror that has
+    it.
+    """
     folder = Path(os.environ.get("VNBOOK_DATA", "")).expanduser() / "fashion"
     if os.environ.get("VNBOOK_DATA") and folder.is_dir():
         if not (folder / name).is_file():
-            raise MnistError(f"{folder} lacks {name}; put it there, or remove that folder to have it downloaded")
+            raise MnistError(
+                f"{folder} lacks {name}; put it there, or remove that folder to have it downloaded"
+            )
         return folder / name
 
     def download(url: str, target: str, _: object) -> None:
@@ -76,18 +121,24 @@ def _find(name: str, progress: bool) -> Path:
             raise ConnectionError("VNBOOK_OFFLINE forbids the download")
         if not mnist._answers(url):
             raise ConnectionError(f"no answer from {url} within {CONNECT_SECONDS} s")
-        pooch.HTTPDownloader(progressbar=progress, timeout=(CONNECT_SECONDS, READ_SECONDS))(url, target, None)
+        pooch.HTTPDownloader(progressbar=progress, timeout=(CONNECT_SECONDS, READ_SECONDS))(
+            url, target, None
+        )
 
     failures, cache = [], Path(pooch.os_cache("vnbook")) / "fashion"
     for mirror in MIRRORS:
         try:
-            return Path(pooch.retrieve(mirror + name, f"md5:{MD5[name]}", fname=name, path=cache, downloader=download))
+            return Path(
+                pooch.retrieve(
+                    mirror + name, f"md5:{MD5[name]}", fname=name, path=cache, downloader=download
+                )
+            )
         except (ValueError, OSError) as error:  # a wrong sum; the network or the disk
             failures.append(str(error))
     raise MnistUnavailable(
         f"Fashion-MNIST is not on this machine, and {name} could not be downloaded "
-        f"({'; '.join(dict.fromkeys(failures))}). Connect to the network once, or put {', '.join(MD5)} into "
-        "fashion/ in the folder that VNBOOK_DATA names"
+        f"({'; '.join(dict.fromkeys(failures))}). Connect to the network once, or put "
+        f"{', '.join(MD5)} into fashion/ in the folder that VNBOOK_DATA names"
     )
 
 
@@ -97,7 +148,9 @@ def _read(path: Path) -> np.ndarray:
         data = path.read_bytes()
         found = hashlib.md5(data, usedforsecurity=False).hexdigest()
         if found != MD5[path.name]:
-            raise MnistError(f"{path} is not the published file: its MD5 sum is {found}, not {MD5[path.name]}")
+            raise MnistError(
+                f"{path} is not the published file: its MD5 sum is {found}, not {MD5[path.name]}"
+            )
         return mnist.parse_idx(mnist._unpack(data), str(path))
     except (OSError, EOFError, zlib.error) as error:
         raise MnistError(f"{path} cannot be read ({error}); replace it by the original") from error

@@ -1,8 +1,11 @@
-"""MNIST as a dataset: from a local folder, from the public mirrors, or, if allowed, a stand-in that says so.
+"""MNIST as a dataset: from a local folder, from the public mirrors, or, if allowed, a stand-in that
+says so.
 
 Looked for in this order:
-1. the folder that the environment variable VNBOOK_DATA names: `mnist/` in it or the folder itself, with the
-   idx files raw or gzipped. If it lacks them, or holds other ones, that is an error, not a reason to go on;
+
+1. the folder that the environment variable VNBOOK_DATA names: `mnist/` in it or the folder itself,
+   with the idx files raw or gzipped. If it lacks them, or holds other ones, that is an error, not a
+   reason to go on;
 2. the user's cache, filled from the public mirrors on first use (not if VNBOOK_OFFLINE=1);
 3. scikit-learn's own 8x8 digits, enlarged, only with `allow_fallback=True`.
 
@@ -50,7 +53,8 @@ DIGITS = "scikit-learn digits, 8x8, enlarged to 28x28"
 DIGITS_TRAIN = 1437  # of 1797
 
 
-# At its usual level it announces every attempt, with the user's own paths, on pages that others read.
+# At its usual level it announces every attempt, with the user's own paths, on pages that others
+# read.
 pooch.get_logger().setLevel("WARNING")
 
 
@@ -70,17 +74,32 @@ def load(
     allow_fallback: bool = False,
     progress: bool = True,
 ) -> xr.Dataset:
-    """One part of MNIST: `image` (sample, y, x), float32 in [0, 1], ink is 1, and `label` (sample), 0 to 9.
+    """One part of MNIST: `image` (sample, y, x), float32 in [0, 1], ink is 1, and `label` (sample),
+    0 to 9.
 
-    part: "train" (60,000 images) or "test" (10,000).
-    n: a random subset of that size, drawn by `seed` without replacement; a larger n adds to a smaller one.
-        None: all, in the order of the file. The coordinate `sample` is the number of the image in the file.
-    allow_fallback: take scikit-learn's digits (1437 and 360) where MNIST is not to be had. The attributes
+    The coordinate `sample` is the number of the image in the file.
+
+    Parameters
+    ----------
+    part
+        "train" (60,000 images) or "test" (10,000).
+    n
+        A random subset of that size, drawn by `seed` without replacement; a larger n adds to a
+        smaller one. None: all, in the order of the file.
+    allow_fallback
+        Take scikit-learn's digits (1437 and 360) where MNIST is not to be had. The attributes
         `source` and `fallback` (0 or 1) say which it is.
-    progress: show a bar while downloading.
+    progress
+        Show a bar while downloading.
 
-    Raises MnistUnavailable if there is no MNIST and no fallback is allowed; MnistError if the folder named by
-    VNBOOK_DATA lacks the files or holds damaged or foreign ones; ValueError for a bad argument.
+    Raises
+    ------
+    MnistUnavailable
+        If there is no MNIST and no fallback is allowed.
+    MnistError
+        If the folder named by VNBOOK_DATA lacks the files or holds damaged or foreign ones.
+    ValueError
+        For a bad argument.
     """
     if not isinstance(part, str) or part not in PARTS:
         raise ValueError(f"part must be one of {', '.join(map(repr, PARTS))}, got {part!r}")
@@ -96,9 +115,15 @@ def load(
         images, labels = _digits(part)
         source = DIGITS
     if n is not None and n > len(images):
-        raise ValueError(f"n must be <= {len(images)}, the size of the {part} part of {source}, got {n}")
+        raise ValueError(
+            f"n must be <= {len(images)}, the size of the {part} part of {source}, got {n}"
+        )
 
-    index = np.arange(len(images)) if n is None else np.random.default_rng(seed).permutation(len(images))[:n]
+    index = (
+        np.arange(len(images))
+        if n is None
+        else np.random.default_rng(seed).permutation(len(images))[:n]
+    )
     variables = {
         "image": (
             ("sample", "y", "x"),
@@ -108,7 +133,11 @@ def load(
         "label": ("sample", labels[index].astype(np.int64), {"units": "1", "long_name": "digit"}),
     }
     coordinates = {
-        "sample": ("sample", index, {"units": "1", "long_name": "number of the image in the source"}),
+        "sample": (
+            "sample",
+            index,
+            {"units": "1", "long_name": "number of the image in the source"},
+        ),
         "y": ("y", np.arange(28), {"units": "px", "long_name": "row, from the top"}),
         "x": ("x", np.arange(28), {"units": "px", "long_name": "column"}),
     }
@@ -125,20 +154,27 @@ def load(
 def parse_idx(data: bytes, origin: str) -> np.ndarray:
     """The array of unsigned bytes in an idx file; `origin` names the file in errors.
 
-    The format: two zero bytes, the type (8: unsigned byte), the number of dimensions, each dimension as a
-    big-endian 32-bit integer, then exactly as many bytes as the dimensions say. Anything else: MnistError.
+    The format: two zero bytes, the type (8: unsigned byte), the number of dimensions, each
+    dimension as a big-endian 32-bit integer, then exactly as many bytes as the dimensions say.
+    Anything else: MnistError.
     """
     if len(data) < 4 or data[:3] != b"\x00\x00\x08" or data[3] == 0:
-        raise MnistError(f"{origin} is not an idx file of unsigned bytes: it begins with {data[:4].hex(' ')!r}")
+        raise MnistError(
+            f"{origin} is not an idx file of unsigned bytes: it begins with {data[:4].hex(' ')!r}"
+        )
     start = 4 + 4 * data[3]
     if len(data) < start:
-        raise MnistError(f"{origin} is truncated: its header of {start} bytes ends after {len(data)}")
+        raise MnistError(
+            f"{origin} is truncated: its header of {start} bytes ends after {len(data)}"
+        )
     shape = tuple(int(size) for size in np.frombuffer(data[4:start], dtype=">u4"))
     guards.array_shape(shape, origin, MnistError)
     found, wanted = len(data) - start, math.prod(shape)
     if found != wanted:
         problem = "truncated" if found < wanted else "too long"
-        raise MnistError(f"{origin} is {problem}: {found} bytes of data, {wanted} wanted for shape {shape}")
+        raise MnistError(
+            f"{origin} is {problem}: {found} bytes of data, {wanted} wanted for shape {shape}"
+        )
     return np.frombuffer(data, dtype=np.uint8, offset=start).reshape(shape)
 
 
@@ -174,7 +210,9 @@ def _in_cache(part: str, progress: bool) -> list[Path]:
 
 
 def _fetch(name: str, folder: Path, progress: bool) -> Path:
-    """One file, checked and uncompressed, from the cache or the first mirror that has it, each tried once."""
+    """One file, checked and uncompressed, from the cache or the first mirror that has it, each
+    tried once.
+    """
 
     def download(url: str, target: str, _: object) -> None:
         if os.environ.get("VNBOOK_OFFLINE", "0") not in ("", "0"):
@@ -183,7 +221,9 @@ def _fetch(name: str, folder: Path, progress: bool) -> Path:
             raise ConnectionError(f"no answer from {url} within {CONNECT_SECONDS} s")
         packed = io.BytesIO()
         timeout = (CONNECT_SECONDS, READ_SECONDS)
-        pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=timeout)(url, packed, None)
+        pooch.HTTPDownloader(progressbar=progress, chunk_size=2**16, timeout=timeout)(
+            url, packed, None
+        )
         Path(target).write_bytes(_unpack(packed.getvalue()))
 
     failures = []
@@ -191,23 +231,26 @@ def _fetch(name: str, folder: Path, progress: bool) -> Path:
         try:
             # pooch checks what `download` writes, so the sum is that of the uncompressed file.
             url, known_hash = f"{mirror}{name}.gz", f"sha256:{SHA256[name]}"
-            return Path(pooch.retrieve(url, known_hash, fname=name, path=folder, downloader=download))
-        # ValueError: a wrong checksum; OSError covers the network, the disk and a page that is no gzip file.
+            return Path(
+                pooch.retrieve(url, known_hash, fname=name, path=folder, downloader=download)
+            )
+        # ValueError: a wrong checksum; OSError covers the network, the disk and a page that is no
+        # gzip file.
         except (ValueError, OSError, EOFError, zlib.error) as error:
             failures.append(str(error))
     files = ", ".join(f"{file}.gz" for part in PARTS.values() for file in part)
     raise MnistUnavailable(
         f"MNIST is not on this machine, and {name} could not be downloaded "
-        f"({'; '.join(dict.fromkeys(failures))}). Connect to the network once, or set VNBOOK_DATA to a "
-        f"folder that holds {files}, unpacked or not, in itself or in mnist/"
+        f"({'; '.join(dict.fromkeys(failures))}). Connect to the network once, or set "
+        f"VNBOOK_DATA to a folder that holds {files}, unpacked or not, in itself or in mnist/"
     )
 
 
 def _answers(url: str) -> bool:
     """Whether the server answers anything within CONNECT_SECONDS in all.
 
-    A timeout of the HTTP client counts for each address of a host, and the mirrors have many: where a
-    firewall swallows the packets, that would add up to minutes.
+    A timeout of the HTTP client counts for each address of a host, and the mirrors have many: where
+    a firewall swallows the packets, that would add up to minutes.
     """
     answered = threading.Event()
 
@@ -248,7 +291,9 @@ def _read(path: Path) -> np.ndarray:
 
 
 def _digits(part: str) -> tuple[np.ndarray, np.ndarray]:
-    """scikit-learn's 8x8 digits, enlarged to 20x20 and centred in 28x28 as MNIST's are, as unsigned bytes."""
+    """scikit-learn's 8x8 digits, enlarged to 20x20 and centred in 28x28 as MNIST's are, as unsigned
+    bytes.
+    """
     import torch
     from sklearn.datasets import load_digits
 
@@ -256,7 +301,9 @@ def _digits(part: str) -> tuple[np.ndarray, np.ndarray]:
     order = np.random.default_rng(0).permutation(len(small.target))
     chosen = order[:DIGITS_TRAIN] if part == "train" else order[DIGITS_TRAIN:]
     pixels = torch.from_numpy(small.images[chosen] / 16)[:, None]
-    large = torch.nn.functional.interpolate(pixels, size=(20, 20), mode="bilinear", align_corners=False)
+    large = torch.nn.functional.interpolate(
+        pixels, size=(20, 20), mode="bilinear", align_corners=False
+    )
     framed = torch.nn.functional.pad(large[:, 0], (4, 4, 4, 4))
     return (framed * 255).round().to(torch.uint8).numpy(), small.target[chosen]
 
@@ -264,4 +311,6 @@ def _digits(part: str) -> tuple[np.ndarray, np.ndarray]:
 def _integer(name: str, value: object, *, low: int, remark: str = "") -> None:
     """Raise ValueError unless `value` is an integer >= low."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < low:
-        raise ValueError(f"{name} must be an integer >= {low}{' ' * bool(remark)}{remark}, got {value!r}")
+        raise ValueError(
+            f"{name} must be an integer >= {low}{' ' * bool(remark)}{remark}, got {value!r}"
+        )

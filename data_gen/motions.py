@@ -1,20 +1,24 @@
-"""Motion signals: what changes in a picture of digits when each is turned, shifted or scaled (VN Sec. 4.4, Fig. 5b, c).
+"""Motion signals: what changes in a picture of digits when each is turned, shifted or scaled (VN
+Sec. 4.4, Fig. 5b, c).
 
-A motion signal is dI = I(t+1) − I(t), in [-1, 1]. A move is four numbers, the identity is four zeros:
+A motion signal is dI = I(t+1) − I(t), in [-1, 1]. A move is four numbers, the identity is four
+zeros:
 
 - angle [degrees]: positive turns counter-clockwise, as seen;
 - log_scale [1]: the size is multiplied by exp(log_scale), so positive enlarges;
 - right, down [px]: the shift.
 
-Order: scaling and rotation, about the digit's own centre (they commute), then the shift. So one move after another is
-their sum, as long as the first one's shift only says where the digit's centre is. Pixels are interpolated bilinearly,
-once per picture, from the given images; outside them there is no ink, and what leaves the frame is lost.
+Order: scaling and rotation, about the digit's own centre (they commute), then the shift. So one
+move after another is their sum, as long as the first one's shift only says where the digit's centre
+is. Pixels are interpolated bilinearly, once per picture, from the given images; outside them there
+is no ink, and what leaves the frame is lost.
 
-With several digits each is shrunk to 70 %, with its centre 5 px off the middle, in directions that divide the circle
-evenly; each moves by itself; the pictures before and after are the pixelwise maxima of those of the digits.
+With several digits each is shrunk to 70 %, with its centre 5 px off the middle, in directions that
+divide the circle evenly; each moves by itself; the pictures before and after are the pixelwise
+maxima of those of the digits.
 
-The paper gives no ranges. Here, at magnitude m and with both signs alike: angle m · [5, 15] degrees, log_scale
-m · [.05, .15], shift m · [1, 2] px in any direction, all uniform.
+The paper gives no ranges. Here, at magnitude m and with both signs alike: angle m · [5, 15]
+degrees, log_scale m · [.05, .15], shift m · [1, 2] px in any direction, all uniform.
 """
 
 from __future__ import annotations
@@ -31,14 +35,17 @@ from data_gen.digits import PIXELS, SIZE, Images, check, check_images, generator
 AMOUNTS = ("angle", "log_scale", "right", "down")
 UNITS = ("degrees", "1", "px", "px")
 ANGLE, LOG_SCALE, SHIFT = (5.0, 15.0), (0.05, 0.15), (1.0, 2.0)  # at magnitude 1
-SHRINK, OFF_CENTRE, MOST = 0.7, 5.0, 3  # of several digits: size, distance from the middle [px], how many at most
+# of several digits: size, distance from the middle [px], how many at most
+SHRINK, OFF_CENTRE, MOST = 0.7, 5.0, 3
 CHUNK = 256  # images warped at a time: what fits in the cache
 
 Moves = Float[np.ndarray, "*samples amount"]
 
 
 class Motion(NamedTuple):
-    """What moves in a set: `kind` is "single" (one of rotation, translation, scaling) or the letters of those."""
+    """What moves in a set: `kind` is "single" (one of rotation, translation, scaling) or the
+    letters of those.
+    """
 
     kind: str
     magnitude: float
@@ -55,16 +62,26 @@ MOTIONS = {
     for motion in (
         *(Motion(kind, 1.0, 1) for kind in ("single", "RT", "RS", "TS", "RTS")),
         *(Motion(kind, step, 1) for kind in ("single", "RTS") for step in (1.5, 2.0, 3.0)),
-        *(Motion(*what, digits) for digits in (2, 3) for what in (("single", 1.0), ("RTS", 1.0), ("RTS", 2.0))),
+        *(
+            Motion(*what, digits)
+            for digits in (2, 3)
+            for what in (("single", 1.0), ("RTS", 1.0), ("RTS", 2.0))
+        ),
     )
 }
 SETS = tuple(MOTIONS)
 
 
 def train(images: Images, *, seed: int) -> Images:
-    """One motion signal per image, float32 (sample, 28, 28): magnitude 1, a rotation, translation or scaling.
+    """One motion signal per image, float32 (sample, 28, 28): magnitude 1, a rotation, translation
+    or scaling.
 
-    Each of the three has probability 1/3. Raises ValueError unless `images` is (sample, 28, 28) with ink in [0, 1].
+    Each of the three has probability 1/3.
+
+    Raises
+    ------
+    ValueError
+        Unless `images` is (sample, 28, 28) with ink in [0, 1].
     """
     images = check_images(images)
     check(n=len(images), seed=seed, images=images, sets=("single",), allowed=SETS)
@@ -75,16 +92,20 @@ def train(images: Images, *, seed: int) -> Images:
 def make(images: Images, *, n: int, seed: int, sets: Sequence[str] = SETS) -> xr.Dataset:
     """Sets of n motion signals each, from `images` (sample, 28, 28), ink in [0, 1].
 
-    Dimensions: set, sample (n), y, x, digit (3), amount (4). Variables: `image` = `after` − `before` (set, sample, y,
-    x), float32; `parts` (set, sample, digit), the numbers of the images, -1: none; `move` (set, sample, digit,
-    amount), NaN: none. Coordinates over set: `kind`, `magnitude`, `digits`. "single", of magnitude 1 and one digit,
-    has the distribution of `train`.
+    Dimensions: set, sample (n), y, x, digit (3), amount (4). Variables: `image` = `after` −
+    `before` (set, sample, y, x), float32; `parts` (set, sample, digit), the numbers of the images,
+    -1: none; `move` (set, sample, digit, amount), NaN: none. Coordinates over set: `kind`,
+    `magnitude`, `digits`. "single", of magnitude 1 and one digit, has the distribution of `train`.
 
-    All sets show the same digits and scale the same drawn moves: "RTS_x2" turns, shifts and scales a digit twice as
-    far as "RTS" does, in the same directions; and a sample of "single" makes one of the three. So sets can be compared
-    sample by sample, and none depends on which others are asked for. A larger n adds to a smaller one.
+    All sets show the same digits and scale the same drawn moves: "RTS_x2" turns, shifts and scales
+    a digit twice as far as "RTS" does, in the same directions; and a sample of "single" makes one
+    of the three. So sets can be compared sample by sample, and none depends on which others are
+    asked for. A larger n adds to a smaller one.
 
-    Raises ValueError for images of another shape or range, n above their number, or an unknown set.
+    Raises
+    ------
+    ValueError
+        For images of another shape or range, n above their number, or an unknown set.
     """
     images = check_images(images, at_least=MOST)
     check(n=n, seed=seed, images=images, sets=sets, allowed=SETS)
@@ -100,7 +121,11 @@ def make(images: Images, *, n: int, seed: int, sets: Sequence[str] = SETS) -> xr
     before, after = frames
     picture = ("set", "sample", "y", "x")
     variables = {
-        "image": (picture, after - before, {"units": "1", "long_name": "ink after minus ink before"}),
+        "image": (
+            picture,
+            after - before,
+            {"units": "1", "long_name": "ink after minus ink before"},
+        ),
         "before": (picture, before, {"units": "1", "long_name": "ink before the move"}),
         "after": (picture, after, {"units": "1", "long_name": "ink after the move"}),
         "parts": (
@@ -112,19 +137,25 @@ def make(images: Images, *, n: int, seed: int, sets: Sequence[str] = SETS) -> xr
     }
     coordinates = {
         "set": list(sets),
-        **{field: ("set", [getattr(MOTIONS[name], field) for name in sets]) for field in Motion._fields},
+        **{
+            field: ("set", [getattr(MOTIONS[name], field) for name in sets])
+            for field in Motion._fields
+        },
         "sample": np.arange(n),
         "amount": list(AMOUNTS),
         "unit": ("amount", list(UNITS)),
         **PIXELS,
     }
-    return xr.Dataset(variables, coordinates, {"title": "motion signals of digits", "seed": int(seed)})
+    return xr.Dataset(
+        variables, coordinates, {"title": "motion signals of digits", "seed": int(seed)}
+    )
 
 
 def draw(
     n: int, digits: int, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, "n digits 5"], Float[np.ndarray, " n"]]:
-    """What chance decides: full moves of magnitude 1 with, last, which of R, T, S is the single one; a direction.
+    """What chance decides: full moves of magnitude 1 with, last, which of R, T, S is the single
+    one; a direction.
 
     The direction [radians] is that of the first of several digits.
     """
@@ -146,18 +177,25 @@ def draw(
 
 
 def limited(drawn: Float[np.ndarray, "n digits 5"], motion: Motion) -> Moves:
-    """The moves that a set makes of those that `draw` gave: times its magnitude, without what its kind leaves out."""
+    """The moves that a set makes of those that `draw` gave: times its magnitude, without what its
+    kind leaves out.
+    """
     letters = np.array(["R", "S", "T", "T"])  # of the amounts
     single = np.array(["R", "T", "S"])[drawn[..., -1].astype(int)]
-    keep = letters == single[..., None] if motion.kind == "single" else np.isin(letters, list(motion.kind))
+    keep = (
+        letters == single[..., None]
+        if motion.kind == "single"
+        else np.isin(letters, list(motion.kind))
+    )
     return np.where(keep, motion.magnitude * drawn[..., :-1], 0.0)
 
 
 def warped(images: Images, moves: Float[np.ndarray, "sample 4"]) -> Images:
-    """Each image (y, x) after its move (angle, log_scale, right, down), about the middle of the frame; float32.
+    """Each image (y, x) after its move (angle, log_scale, right, down), about the middle of the
+    frame; float32.
 
-    The ink at a pixel is read, bilinearly, where the inverse move takes the pixel; 0 outside the image. A shift by
-    whole pixels is exact, and the identity changes no bit.
+    The ink at a pixel is read, bilinearly, where the inverse move takes the pixel; 0 outside the
+    image. A shift by whole pixels is exact, and the identity changes no bit.
     """
     moves = np.asarray(moves, np.float64)
     if moves.shape != (len(images), len(AMOUNTS)):
@@ -202,5 +240,8 @@ def _frames(
         place[..., 1] = np.log(SHRINK)
         place[..., 2:] = OFF_CENTRE * np.stack([np.cos(direction), np.sin(direction)], -1)
     return np.stack(
-        [np.max([warped(images[:, d], move[:, d]) for d in range(digits)], axis=0) for move in (place, place + moves)]
+        [
+            np.max([warped(images[:, d], move[:, d]) for d in range(digits)], axis=0)
+            for move in (place, place + moves)
+        ]
     )

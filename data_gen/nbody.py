@@ -1,14 +1,16 @@
 """Bodies in a box under any subset of four force laws (VN Sec. 4.3, App. H.1).
 
-Unit masses; d = p_j - p_i, r = |d|. On body i act, summed over the other bodies j where they appear,
+Unit masses; d = p_j - p_i, r = `|d|`. On body i act, summed over the other bodies j where they
+appear, ::
 
     gravity   G d / (r^2 + eps^2)^(3/2)
     spring    k (r - r0) d / r
     drag      -gamma v_i
     lorentz   omega (v_y, -v_x)
 
-The paper gives the forms; its constants are lost and chosen here. Fourth-order Runge-Kutta; after every step a body
-that is outside the box has its position scaled by 0.98 and its velocity by 0.9. All in float64.
+The paper gives the forms; its constants are lost and chosen here. Fourth-order Runge-Kutta; after
+every step a body that is outside the box has its position scaled by 0.98 and its velocity by 0.9.
+All in float64.
 """
 
 from __future__ import annotations
@@ -32,8 +34,22 @@ MAX_BODIES = 5
 class Physics:
     """Constants, in box units, seconds and unit masses.
 
-    gravity: G. softening: eps. stiffness, rest_length: k, r0. drag: gamma. rotation: omega. side: of the box, which
-    is centred at 0. dt: of one step.
+    Parameters
+    ----------
+    gravity
+        G.
+    softening
+        Eps.
+    stiffness, rest_length
+        `k`, `r0`.
+    drag
+        Gamma.
+    rotation
+        Omega.
+    side
+        Of the box, which is centred at 0.
+    dt
+        Of one step.
     """
 
     gravity: float = 2.0
@@ -47,7 +63,12 @@ class Physics:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if not isinstance(value, Real) or isinstance(value, bool) or not np.isfinite(value) or value < 0:
+            if (
+                not isinstance(value, Real)
+                or isinstance(value, bool)
+                or not np.isfinite(value)
+                or value < 0
+            ):
                 raise ValueError(f"{name} must be a finite number >= 0, got {value!r}")
         for name in ("softening", "side", "dt"):
             if not getattr(self, name) > 0:
@@ -58,9 +79,10 @@ class Physics:
 class NBodyConfig:
     """Which states there are.
 
-    Training and validation hold single forces with five bodies: n_train and n_val trajectories per law. The test holds
-    all 15 force sets with every number of bodies in `bodies`, n_test trajectories each. A trajectory has `steps`
-    steps, of which every `every`-th state is kept, the first one too. seed draws train and val, test_seed the test.
+    Training and validation hold single forces with five bodies: n_train and n_val trajectories per
+    law. The test holds all 15 force sets with every number of bodies in `bodies`, n_test
+    trajectories each. A trajectory has `steps` steps, of which every `every`-th state is kept, the
+    first one too. seed draws train and val, test_seed the test.
     """
 
     n_train: int = 400
@@ -74,15 +96,28 @@ class NBodyConfig:
     physics: Physics = field(default_factory=Physics)
 
     def __post_init__(self) -> None:
-        lows = {"n_train": 1, "n_val": 1, "n_test": 1, "steps": 1, "every": 1, "seed": 0, "test_seed": 0}
+        lows = {
+            "n_train": 1,
+            "n_val": 1,
+            "n_test": 1,
+            "steps": 1,
+            "every": 1,
+            "seed": 0,
+            "test_seed": 0,
+        }
         for name, low in lows.items():
             _whole(name, getattr(self, name), low)
         if not isinstance(self.bodies, (tuple, list)) or not self.bodies:
-            raise ValueError(f"bodies must be numbers of bodies such as (5, 4, 3), got {self.bodies!r}")
+            raise ValueError(
+                f"bodies must be numbers of bodies such as (5, 4, 3), got {self.bodies!r}"
+            )
         for n in self.bodies:
             _whole("each of bodies", n, 1, MAX_BODIES)
         if self.seed == self.test_seed:
-            raise ValueError(f"test_seed must differ from seed, so that tests are held apart, got {self.seed} twice")
+            raise ValueError(
+                "test_seed must differ from seed, so that tests are held apart, got "
+                f"{self.seed} twice"
+            )
         object.__setattr__(self, "bodies", tuple(self.bodies))
 
 
@@ -90,11 +125,24 @@ class NBodyConfig:
 class RolloutConfig:
     """Which trajectories a model is to follow by itself (VN Figs. 10 and 11).
 
-    panels: force sets. n_starts: first states per panel, of `bodies` bodies. steps: of the integrator; every
-    `every`-th state is kept, the first and the last one too.
+    Parameters
+    ----------
+    panels
+        Force sets.
+    n_starts
+        First states per panel, of `bodies` bodies.
+    steps
+        Of the integrator; every `every`-th state is kept, the first and the last one too.
     """
 
-    panels: tuple[str, ...] = ("gravity", "spring", "lorentz", "gravity+lorentz", "spring+drag", FORCE_SETS[-1])
+    panels: tuple[str, ...] = (
+        "gravity",
+        "spring",
+        "lorentz",
+        "gravity+lorentz",
+        "spring+drag",
+        FORCE_SETS[-1],
+    )
     n_starts: int = 20
     steps: int = 999
     every: int = 27
@@ -107,7 +155,9 @@ class RolloutConfig:
             _whole(name, getattr(self, name), low)
         _whole("bodies", self.bodies, 1, MAX_BODIES)
         if not isinstance(self.panels, (tuple, list)) or not self.panels:
-            raise ValueError(f"panels must be force sets such as ('gravity', 'spring+drag'), got {self.panels!r}")
+            raise ValueError(
+                f"panels must be force sets such as ('gravity', 'spring+drag'), got {self.panels!r}"
+            )
         for forces in self.panels:
             laws_of(forces)
         object.__setattr__(self, "panels", tuple(self.panels))
@@ -119,15 +169,25 @@ class RolloutConfig:
 
 
 def laws_of(forces: str) -> tuple[str, ...]:
-    """The laws of a set such as "gravity+drag". Raises ValueError for unknown or repeated laws."""
+    """The laws of a set such as "gravity+drag".
+
+    Raises
+    ------
+    ValueError
+        For unknown or repeated laws.
+    """
     laws = tuple(forces.split("+"))
     if len(set(laws)) < len(laws) or not set(laws) <= set(LAWS):
-        raise ValueError(f"forces must be different laws of {', '.join(LAWS)}, joined by '+', got {forces!r}")
+        raise ValueError(
+            f"forces must be different laws of {', '.join(LAWS)}, joined by '+', got {forces!r}"
+        )
     return laws
 
 
 def acceleration(p: np.ndarray, v: np.ndarray, laws: Sequence[str], physics: Physics) -> np.ndarray:
-    """Accelerations (..., bodies, 2) at positions p and velocities v of that shape: the sum over `laws`."""
+    """Accelerations (..., bodies, 2) at positions p and velocities v of that shape: the sum over
+    `laws`.
+    """
     total = np.zeros_like(p)
     if "gravity" in laws or "spring" in laws:
         d = p[..., None, :, :] - p[..., :, None, :]
@@ -146,21 +206,27 @@ def acceleration(p: np.ndarray, v: np.ndarray, laws: Sequence[str], physics: Phy
 
 
 def energy(p: np.ndarray, v: np.ndarray, laws: Sequence[str], physics: Physics) -> np.ndarray:
-    """Kinetic energy plus the potentials of gravity and springs, per trajectory; drag alone does not conserve it."""
+    """Kinetic energy plus the potentials of gravity and springs, per trajectory; drag alone does
+    not conserve it.
+    """
     total = 0.5 * (v**2).sum((-1, -2))
     first, second = np.triu_indices(p.shape[-2], 1)
     square = ((p[..., first, :] - p[..., second, :]) ** 2).sum(-1)
     if "gravity" in laws:
         total = total - physics.gravity * (1 / np.sqrt(square + physics.softening**2)).sum(-1)
     if "spring" in laws:
-        total = total + 0.5 * physics.stiffness * ((np.sqrt(square) - physics.rest_length) ** 2).sum(-1)
+        total = total + 0.5 * physics.stiffness * (
+            (np.sqrt(square) - physics.rest_length) ** 2
+        ).sum(-1)
     return total
 
 
 def trajectory(
     p: np.ndarray, v: np.ndarray, laws: Sequence[str], physics: Physics, *, steps: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The states (p, v) after 0, 1, ..., `steps` steps; p, v (..., bodies, 2), any number of trajectories at once."""
+    """The states (p, v) after 0, 1, ..., `steps` steps; p, v (..., bodies, 2), any number of
+    trajectories at once.
+    """
     return integrate(lambda p, v: acceleration(p, v, laws, physics), p, v, physics, steps=steps)
 
 
@@ -172,7 +238,9 @@ def integrate(
     *,
     steps: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """As `trajectory`, under accelerations that `accelerate(p, v)` gives: of shape (..., bodies, 2), as p and v are."""
+    """As `trajectory`, under accelerations that `accelerate(p, v)` gives: of shape (..., bodies,
+    2), as p and v are.
+    """
     p, v, h = np.array(p, np.float64), np.array(v, np.float64), physics.dt
     yield p, v
     for _ in range(steps):
@@ -190,7 +258,9 @@ def integrate(
 
 
 def bounded(p: np.ndarray, v: np.ndarray, physics: Physics) -> tuple[np.ndarray, np.ndarray]:
-    """The soft boundary: a body with a coordinate outside the box is drawn in (p * 0.98) and slowed (v * 0.9)."""
+    """The soft boundary: a body with a coordinate outside the box is drawn in (p * 0.98) and slowed
+    (v * 0.9).
+    """
     outside = (np.abs(p) > physics.side / 2).any(-1, keepdims=True)
     return np.where(outside, 0.98 * p, p), np.where(outside, 0.9 * v, v)
 
@@ -204,9 +274,10 @@ def start(n: int, bodies: int, seed: int | Sequence[int]) -> tuple[np.ndarray, n
 def make(config: NBodyConfig) -> xr.Dataset:
     """States and their accelerations.
 
-    Dimensions: state, body (5), axis (x, y). Variables: position, velocity, acceleration (state, body, axis) float64,
-    0 for bodies that are not there; present (state, body) bool; forces (state), one of `FORCE_SETS`; bodies (state);
-    split (state); trajectory (state), a number that no two trajectories share.
+    Dimensions: state, body (5), axis (x, y). Variables: position, velocity, acceleration (state,
+    body, axis) float64, 0 for bodies that are not there; present (state, body) bool; forces
+    (state), one of `FORCE_SETS`; bodies (state); split (state); trajectory (state), a number that
+    no two trajectories share.
     """
     parts, physics, count = [], config.physics, 0
     for split, n, force_sets, bodies, seed in (
@@ -221,13 +292,22 @@ def make(config: NBodyConfig) -> xr.Dataset:
                 states = trajectory(p, v, laws, physics, steps=config.steps)
                 for step, (p, v) in enumerate(states):
                     if step % config.every == 0:
-                        parts.append(_states(p, v, acceleration(p, v, laws, physics), forces, split, count))
+                        parts.append(
+                            _states(p, v, acceleration(p, v, laws, physics), forces, split, count)
+                        )
                 count += n
     whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    dims, units = ("state", "body", "axis"), {"position": "box", "velocity": "box/s", "acceleration": "box/s^2"}
-    variables: dict[str, tuple] = {name: (dims, whole[name], {"units": unit}) for name, unit in units.items()}
+    dims, units = (
+        ("state", "body", "axis"),
+        {"position": "box", "velocity": "box/s", "acceleration": "box/s^2"},
+    )
+    variables: dict[str, tuple] = {
+        name: (dims, whole[name], {"units": unit}) for name, unit in units.items()
+    }
     variables["present"] = (dims[:2], whole["present"], {"long_name": "whether the body is there"})
-    variables |= {name: ("state", whole[name]) for name in ("forces", "bodies", "split", "trajectory")}
+    variables |= {
+        name: ("state", whole[name]) for name in ("forces", "bodies", "split", "trajectory")
+    }
     attrs = {"title": "bodies in a box", "config": json.dumps(asdict(config))}
     return xr.Dataset(variables, {"axis": ["x", "y"]}, attrs)
 
@@ -235,9 +315,9 @@ def make(config: NBodyConfig) -> xr.Dataset:
 def rollouts(config: RolloutConfig) -> xr.Dataset:
     """The true trajectories of the panels.
 
-    Dimensions: panel, start, step, body, axis. Variables: position, velocity (panel, start, step, body, axis) float64;
-    reach (panel, start), the largest |coordinate| of any body at any step; length (panel, start), the mean length of
-    the bodies' paths. Coordinates: panel, step, axis.
+    Dimensions: panel, start, step, body, axis. Variables: position, velocity (panel, start, step,
+    body, axis) float64; reach (panel, start), the largest `|coordinate|` of any body at any step;
+    length (panel, start), the mean length of the bodies' paths. Coordinates: panel, step, axis.
     """
     found: dict[str, list] = {"position": [], "velocity": [], "reach": [], "length": []}
     for panel in config.panels:
@@ -254,8 +334,16 @@ def rollouts(config: RolloutConfig) -> xr.Dataset:
         {
             "position": (dims, np.stack(found["position"]), {"units": "box"}),
             "velocity": (dims, np.stack(found["velocity"]), {"units": "box/s"}),
-            "reach": (dims[:2], np.stack(found["reach"]), {"units": "box", "long_name": "largest |coordinate|"}),
-            "length": (dims[:2], np.stack(found["length"]), {"units": "box", "long_name": "mean length of a path"}),
+            "reach": (
+                dims[:2],
+                np.stack(found["reach"]),
+                {"units": "box", "long_name": "largest |coordinate|"},
+            ),
+            "length": (
+                dims[:2],
+                np.stack(found["length"]),
+                {"units": "box", "long_name": "mean length of a path"},
+            ),
         },
         {"panel": list(config.panels), "step": config.kept, "axis": ["x", "y"]},
         {"title": "trajectories to follow", "config": json.dumps(asdict(config))},
@@ -263,7 +351,9 @@ def rollouts(config: RolloutConfig) -> xr.Dataset:
 
 
 def subset(ds: xr.Dataset, *splits: str, forces: Sequence[str] = FORCE_SETS) -> xr.Dataset:
-    """The states of `splits` (any of `SPLITS`) under the force sets `forces`, in their order in `ds`."""
+    """The states of `splits` (any of `SPLITS`) under the force sets `forces`, in their order in
+    `ds`.
+    """
     for name, values, allowed in (("splits", splits, SPLITS), ("forces", forces, FORCE_SETS)):
         for value in values:
             if value not in allowed:
@@ -272,11 +362,16 @@ def subset(ds: xr.Dataset, *splits: str, forces: Sequence[str] = FORCE_SETS) -> 
     return ds.isel(state=np.flatnonzero(inside))
 
 
-def _states(p: np.ndarray, v: np.ndarray, a: np.ndarray, forces: str, split: str, first: int) -> dict[str, np.ndarray]:
+def _states(
+    p: np.ndarray, v: np.ndarray, a: np.ndarray, forces: str, split: str, first: int
+) -> dict[str, np.ndarray]:
     """One moment of some trajectories, with empty places for the bodies that are not there."""
     n, bodies = p.shape[:2]
     empty = ((0, 0), (0, MAX_BODIES - bodies), (0, 0))
-    found = {name: np.pad(one, empty) for name, one in (("position", p), ("velocity", v), ("acceleration", a))}
+    found = {
+        name: np.pad(one, empty)
+        for name, one in (("position", p), ("velocity", v), ("acceleration", a))
+    }
     return found | {
         "present": np.broadcast_to(np.arange(MAX_BODIES) < bodies, (n, MAX_BODIES)),
         "forces": np.full(n, forces),
@@ -288,6 +383,11 @@ def _states(p: np.ndarray, v: np.ndarray, a: np.ndarray, forces: str, split: str
 
 def _whole(name: str, value: object, low: int, high: int | None = None) -> None:
     top = f" and <= {high}" if high is not None else ""
-    fits = isinstance(value, Integral) and not isinstance(value, bool) and value >= low and (not high or value <= high)
+    fits = (
+        isinstance(value, Integral)
+        and not isinstance(value, bool)
+        and value >= low
+        and (not high or value <= high)
+    )
     if not fits:
         raise ValueError(f"{name} must be an integer >= {low}{top}, got {value!r}")

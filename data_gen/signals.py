@@ -1,15 +1,21 @@
-"""Signals over time: four elementary families, their sums, nested and mixed compositions (VN Sec. 4.2, App. G).
+"""Signals over time: four elementary families, their sums, nested and mixed compositions (VN
+Sec. 4.2, App. G).
 
-The paper names the families and gives one example of each difficulty; the ranges of all parameters and the six Hard
-types are chosen here. Time runs over t = 0..1 s, u = 2 t - 1. U[a, b] is uniform, +- a fair sign, A ~ U[0.5, 1.5].
+The paper names the families and gives one example of each difficulty; the ranges of all parameters
+and the six Hard types are chosen here. Time runs over t = 0..1 s, u = 2 t - 1. U[a, b] is uniform,
++- a fair sign, A ~ U[0.5, 1.5].
 
-Primitives (in distribution):
+Primitives (in distribution)::
+
     sin     A sin(2 pi (f t + phi)),          f ~ U[1, 8], phi ~ U[0, 1]
     exp     +-A exp(-alpha t),                alpha ~ U[1, 8]
     poly    A p(u), a cubic p with coefficients U[-1, 1], divided by max |p|
     gauss   +-A exp(-(t - c)^2 / 2 sigma^2),  c ~ U[0.15, 0.85], sigma ~ U[0.03, 0.12]
+
 Easy: the six sums of two primitives of different families, "sin+exp" and so on.
-Hard, with s a unit sine of f ~ U[1, 4], p a unit cubic, g a unit bump, k and a drawn as said:
+
+Hard, with s a unit sine of f ~ U[1, 4], p a unit cubic, g a unit bump, k and a drawn as said::
+
     sin(poly)*gauss         A sin(pi k p + phi) times a bump of sigma ~ U[0.1, 0.25],  k ~ U[1, 4]
     sin(gauss)+poly         A sin(pi k g + phi) + poly,  k ~ U[1, 3]
     exp*sin+gauss           exp times s, + gauss
@@ -39,9 +45,19 @@ UNITS = ("normalised", "raw")
 class SignalConfig:
     """How many signals there are, how long, and from which seeds.
 
-    length: samples per signal. n_train, n_val: signals of the training and validation sets. n_test: signals per test
-    set (id, easy, hard). Kinds take turns, so counts are balanced. units: "normalised" divides all sets by the root
-    mean square of the training set, one number; "raw" leaves them. seed draws train and val, test_seed the tests.
+    Kinds take turns, so counts are balanced.
+
+    Parameters
+    ----------
+    length
+        Samples per signal.
+    n_train, n_val
+        Signals of the training and validation sets.
+    n_test
+        Signals per test set (id, easy, hard).
+    units
+        "normalised" divides all sets by the root mean square of the training set, one number; "raw"
+        leaves them. seed draws train and val, test_seed the tests.
     """
 
     length: int = 512
@@ -60,17 +76,22 @@ class SignalConfig:
                 raise ValueError(f"{name} must be an integer >= {low}, got {value!r}")
             object.__setattr__(self, name, int(value))
         if self.units not in UNITS:
-            raise ValueError(f"units must be one of {', '.join(map(repr, UNITS))}, got {self.units!r}")
+            raise ValueError(
+                f"units must be one of {', '.join(map(repr, UNITS))}, got {self.units!r}"
+            )
         if self.seed == self.test_seed:
-            raise ValueError(f"test_seed must differ from seed, so that tests are held apart, got {self.seed} twice")
+            raise ValueError(
+                "test_seed must differ from seed, so that tests are held apart, got "
+                f"{self.seed} twice"
+            )
 
 
 def make(config: SignalConfig) -> xr.Dataset:
     """All sets of signals.
 
-    Dimensions: signal, time. Variables: value (signal, time) float32; set (signal), one of `SETS`; kind (signal).
-    Coordinate: time [s]. Attributes: scale, the root mean square of the raw training set (value times scale is raw
-    where units are normalised); config, as JSON.
+    Dimensions: signal, time. Variables: value (signal, time) float32; set (signal), one of `SETS`;
+    kind (signal). Coordinate: time [s]. Attributes: scale, the root mean square of the raw training
+    set (value times scale is raw where units are normalised); config, as JSON.
     """
     counts = dict.fromkeys(SETS, config.n_test) | {"train": config.n_train, "val": config.n_val}
     values, kinds = zip(
@@ -90,16 +111,26 @@ def make(config: SignalConfig) -> xr.Dataset:
     unit = "r.m.s. of the training set" if config.units == "normalised" else "1"
     return xr.Dataset(
         {
-            "value": (("signal", "time"), whole.astype(np.float32), {"units": unit, "long_name": "signal"}),
+            "value": (
+                ("signal", "time"),
+                whole.astype(np.float32),
+                {"units": unit, "long_name": "signal"},
+            ),
             "set": ("signal", np.repeat(list(counts), list(counts.values()))),
             "kind": ("signal", np.concatenate(kinds), {"long_name": "family or composition"}),
         },
         {"time": ("time", np.linspace(0, 1, config.length), {"units": "s"})},
-        {"title": "elementary signals and compositions", "scale": scale, "config": json.dumps(asdict(config))},
+        {
+            "title": "elementary signals and compositions",
+            "scale": scale,
+            "config": json.dumps(asdict(config)),
+        },
     )
 
 
-def draw(kinds: dict[str, Kind], n: int, *, length: int, seed: int | Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+def draw(
+    kinds: dict[str, Kind], n: int, *, length: int, seed: int | Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
     """n raw signals (n, length) in float64 and their kinds (n,), which take turns."""
     rng, t = np.random.default_rng(seed), np.linspace(0, 1, length)
     names = np.array(list(kinds))[np.arange(n) % len(kinds)]
@@ -110,7 +141,13 @@ def draw(kinds: dict[str, Kind], n: int, *, length: int, seed: int | Sequence[in
 
 
 def subset(ds: xr.Dataset, *sets: str) -> xr.Dataset:
-    """The signals of `sets` (any of `SETS`), in their order in `ds`. Raises ValueError for an unknown set."""
+    """The signals of `sets` (any of `SETS`), in their order in `ds`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown set.
+    """
     for name in sets:
         if name not in SETS:
             raise ValueError(f"sets must be any of {', '.join(SETS)}, got {name!r}")
@@ -120,9 +157,14 @@ def subset(ds: xr.Dataset, *sets: str) -> xr.Dataset:
 def observed(mask: str, n: int, length: int = 512, *, seed: int = 0) -> np.ndarray:
     """Where n signals are observed under a mask, as bool (n, length).
 
-    forecast_25 and forecast_50 hide the last quarter and half; random_30 hides 30 % of the samples, drawn per signal;
-    block_128 hides one run of a quarter of the samples (128 of 512) that begins anywhere. Raises ValueError for an
-    unknown mask.
+    forecast_25 and forecast_50 hide the last quarter and half; random_30 hides 30 % of the samples,
+    drawn per signal; block_128 hides one run of a quarter of the samples (128 of 512) that begins
+    anywhere.
+
+    Raises
+    ------
+    ValueError
+        For an unknown mask.
     """
     if mask not in MASKS:
         raise ValueError(f"mask must be one of {', '.join(map(repr, MASKS))}, got {mask!r}")
@@ -137,7 +179,7 @@ def observed(mask: str, n: int, length: int = 512, *, seed: int = 0) -> np.ndarr
     return (position < start) | (position >= start + width)
 
 
-# --- Kinds: (rng, n, t) -> n signals (n, time) ----------------------------------------------------------------------
+# --- Kinds: (rng, n, t) -> n signals (n, time) ----------------------------------------------------
 
 Kind = Callable[[Generator, int, np.ndarray], np.ndarray]
 
@@ -156,13 +198,15 @@ def _sine(rng: Generator, n: int, t: np.ndarray, highest: float) -> np.ndarray:
 
 
 def _cubic(rng: Generator, n: int, u: np.ndarray) -> np.ndarray:
-    """Cubics of u, (time,) or (n, time), scaled to max |.| = 1 over time."""
+    """Cubics of u, (time,) or (n, time), scaled to max `|.|` = 1 over time."""
     c = rng.uniform(-1, 1, (4, n, 1))
     p = c[0] + u * (c[1] + u * (c[2] + u * c[3]))
     return p / np.abs(p).max(1, keepdims=True)
 
 
-def _bump(rng: Generator, n: int, t: np.ndarray, low: float = 0.03, high: float = 0.12) -> np.ndarray:
+def _bump(
+    rng: Generator, n: int, t: np.ndarray, low: float = 0.03, high: float = 0.12
+) -> np.ndarray:
     centre, width = _uniform(rng, n, 0.15, 0.85), _uniform(rng, n, low, high)
     return np.exp(-0.5 * ((t - centre) / width) ** 2)
 
@@ -189,7 +233,9 @@ def gauss(rng: Generator, n: int, t: np.ndarray) -> np.ndarray:
 
 def sin_of_poly(rng: Generator, n: int, t: np.ndarray) -> np.ndarray:
     """A sin(pi k p + phi) times a wide bump."""
-    phase = np.pi * _uniform(rng, n, 1, 4) * _cubic(rng, n, 2 * t - 1) + 2 * np.pi * _uniform(rng, n, 0, 1)
+    phase = np.pi * _uniform(rng, n, 1, 4) * _cubic(rng, n, 2 * t - 1) + 2 * np.pi * _uniform(
+        rng, n, 0, 1
+    )
     return _amplitude(rng, n) * np.sin(phase) * _bump(rng, n, t, 0.1, 0.25)
 
 
@@ -205,7 +251,7 @@ def damped_sine(rng: Generator, n: int, t: np.ndarray) -> np.ndarray:
 
 
 def poly_of_sin(rng: Generator, n: int, t: np.ndarray) -> np.ndarray:
-    """A q(s) / max |q(s)| + exp."""
+    """A q(s) / max `|q(s)|` + exp."""
     return _amplitude(rng, n) * _cubic(rng, n, _sine(rng, n, t, 4)) + exp(rng, n, t)
 
 
@@ -224,7 +270,9 @@ def _sum(first: Kind, second: Kind) -> Kind:
 
 
 PRIMITIVES: dict[str, Kind] = {"sin": sin, "exp": exp, "poly": poly, "gauss": gauss}
-EASY: dict[str, Kind] = {f"{a}+{b}": _sum(PRIMITIVES[a], PRIMITIVES[b]) for a, b in combinations(PRIMITIVES, 2)}
+EASY: dict[str, Kind] = {
+    f"{a}+{b}": _sum(PRIMITIVES[a], PRIMITIVES[b]) for a, b in combinations(PRIMITIVES, 2)
+}
 HARD: dict[str, Kind] = {
     "sin(poly)*gauss": sin_of_poly,
     "sin(gauss)+poly": sin_of_gauss,

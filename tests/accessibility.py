@@ -1,9 +1,11 @@
-"""Reads every page of the built book like an assistive technology would: axe-core in a headless browser.
+"""Reads every page of the built book like an assistive technology would: axe-core in a headless
+browser.
 
 python tests/accessibility.py [--site book/_build/html] [PAGE ...]
 
-Checks the rules of WCAG 2 A and AA, alternative texts and contrast among them, and contrast once more in the dark. Ends
-with 1 where a page has a finding that is serious or critical, or asks for anything from a network.
+Checks the rules of WCAG 2 A and AA, alternative texts and contrast among them, and contrast once
+more in the dark. Ends with 1 where a page has a finding that is serious or critical, or asks for
+anything from a network.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
     finally:
         view.close()
     found = [
-        f"{one['impact']}: {one['help']} ({one['id']}), {len(one['nodes'])} x, first {one['nodes'][0]['html'][:160]}"
+        f"{one['impact']}: {one['help']} ({one['id']}), {len(one['nodes'])} x, first "
+        f"{one['nodes'][0]['html'][:160]}"
         for one in violations
         if one["impact"] in GRAVE
     ]
@@ -52,23 +55,34 @@ def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
 @click.argument("names", nargs=-1)
 def main(site: Path, names: tuple[str, ...]) -> None:
     """Check the pages NAMES (paths inside the site), or all of them."""
-    pages = [site / name for name in names] or sorted(p for p in site.rglob("*.html") if "_static" not in p.parts)
+    pages = [site / name for name in names] or sorted(
+        p for p in site.rglob("*.html") if "_static" not in p.parts
+    )
     if not pages or not all(page.is_file() for page in pages):
-        raise click.ClickException(f"there are no such pages in {site}; build the book first, by `make book`")
+        raise click.ClickException(
+            f"there are no such pages in {site}; build the book first, by `make book`"
+        )
     wrong: Counter[str] = Counter()
     with sync_playwright() as playwright:
         try:
             # Without a Chromium of the system it is Playwright's own.
-            browser = playwright.chromium.launch(executable_path=chromium.path(), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(
+                executable_path=chromium.path(), args=["--no-sandbox"]
+            )
         except Error as error:
-            raise click.ClickException(f"no Chromium could be started; install one ({error.message})") from error
+            raise click.ClickException(
+                f"no Chromium could be started; install one ({error.message})"
+            ) from error
         for page in tqdm(pages, unit="page"):
             for scheme in RULES:
                 for line in findings(browser, page.resolve(), scheme):
                     tqdm.write(f"{page.relative_to(site)} ({scheme}): {line}")
                     wrong[str(page.relative_to(site))] += 1
         browser.close()
-    click.echo(f"{len(pages)} pages in light and dark, {sum(wrong.values())} findings on {len(wrong)} of them")
+    click.echo(
+        f"{len(pages)} pages in light and dark, {sum(wrong.values())} findings on "
+        f"{len(wrong)} of them"
+    )
     raise SystemExit(bool(wrong))
 
 

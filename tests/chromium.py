@@ -1,4 +1,6 @@
-"""The Chromium of the system, in which the tests of the playground and the check of all pages look at the book."""
+"""The Chromium of the system, in which the tests of the playground and the check of all pages look
+at the book.
+"""
 
 from __future__ import annotations
 

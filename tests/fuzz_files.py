@@ -1,4 +1,7 @@
-"""Files that are damaged, foreign, or boast: results and digits. Whoever reads them refuses them by name."""
+"""Files that are damaged, foreign, or boast: results and digits.
+
+Whoever reads them refuses them by name.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ MEMORY = 2**29
 
 
 def apart(load: Callable[[], object], *, named: str = "", seconds: int = 600) -> tuple[str, str]:
-    """What came of a call in a process of its own, which may crash, hang or take memory; and what is wrong with it.
+    """What came of a call in a process of its own, which may crash, hang or take memory; and what
+    is wrong with it.
 
     named: what the message of a refusal must hold.
     """
@@ -74,7 +78,12 @@ def _outcome(load: Callable[[], object], named: str) -> tuple[str, str]:
 
 def mangled(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     """A file that was damaged, and how."""
-    size, how = len(data), rng.choice(["truncated", "bits flipped", "zeros inside", "another header", "noise", "grown"])
+    size, how = (
+        len(data),
+        rng.choice(
+            ["truncated", "bits flipped", "zeros inside", "another header", "noise", "grown"]
+        ),
+    )
     start = rng.randrange(size)
     if how == "bits flipped":
         changed = bytearray(data)
@@ -90,21 +99,33 @@ def mangled(data: bytes, rng: random.Random) -> tuple[str, bytes]:
     }[how]
 
 
-WHOLE: dict[str, bytes] = {"empty": b"", "text": b"no data\n", "one byte": b"\x89", "HDF5's mark": b"\x89HDF\r\n\x1a\n"}
+WHOLE: dict[str, bytes] = {
+    "empty": b"",
+    "text": b"no data\n",
+    "one byte": b"\x89",
+    "HDF5's mark": b"\x89HDF\r\n\x1a\n",
+}
 
 
 def trial(path: Path) -> xr.Dataset:
     """A small grid of runs at `path`."""
     return store.grid(
         lambda axes, settings, workdir: xr.Dataset({"y": ("i", [1.0, axes["seed"]]), "n": ((), 3)}),
-        {"model": ["a", "b"], "seed": [0, 1]}, path=path, settings=lambda axes: {}, title="trial", progress=False,
-        source="0", attrs={"chapter": "B_attention", "profile": "smoke"},
-    ).dataset  # fmt: skip
+        {"model": ["a", "b"], "seed": [0, 1]},
+        path=path,
+        settings=lambda axes: {},
+        title="trial",
+        progress=False,
+        source="0",
+        attrs={"chapter": "B_attention", "profile": "smoke"},
+    ).dataset
 
 
 WRONG: dict[str, Callable[[xr.Dataset], xr.Dataset]] = {
     "no settings": lambda ds: ds.drop_vars("run_settings"),
-    "no provenance": lambda ds: ds.drop_vars([n for n in ds.data_vars if str(n).startswith("run_")]),
+    "no provenance": lambda ds: ds.drop_vars(
+        [n for n in ds.data_vars if str(n).startswith("run_")]
+    ),
     "no source": lambda ds: ds.drop_vars("run_source_hash"),
     "no wall time": lambda ds: ds.drop_vars("run_wall_time"),
     "axis renamed": lambda ds: ds.rename(seed="sead"),
@@ -115,26 +136,35 @@ WRONG: dict[str, Callable[[xr.Dataset], xr.Dataset]] = {
     "axis missing": lambda ds: ds.isel(seed=0, drop=True),
     "nothing in it": lambda ds: ds.isel(seed=[]),
     "settings are numbers": lambda ds: ds.assign(run_settings=ds["run_wall_time"]),
-    "settings are no JSON": lambda ds: ds.assign(run_settings=ds["run_settings"].astype(object) + "{"),
-    "versions are no JSON": lambda ds: ds.assign(run_versions=ds["run_versions"].astype(object) + "{"),
+    "settings are no JSON": lambda ds: ds.assign(
+        run_settings=ds["run_settings"].astype(object) + "{"
+    ),
+    "versions are no JSON": lambda ds: ds.assign(
+        run_versions=ds["run_versions"].astype(object) + "{"
+    ),
     "dates are numbers": lambda ds: ds.assign(run_date=ds["run_wall_time"]),
     "no attributes": lambda ds: ds.drop_attrs(deep=False),
     "attributes of another kind": lambda ds: ds.assign_attrs(versions="{", date=3, chapter=1.5),
     "unknown chapter": lambda ds: ds.assign_attrs(chapter="fig9"),
-    "units that mean nothing": lambda ds: ds.assign(y=ds["y"].assign_attrs(units="days since the flood")),
-}  # fmt: skip
+    "units that mean nothing": lambda ds: ds.assign(
+        y=ds["y"].assign_attrs(units="days since the flood")
+    ),
+}
 """NetCDF files that can be read, and are not right."""
 
 
 def relabelled(path: Path, name: str, value: str | None) -> None:
-    """Give a file, or with "variable.attribute" a variable of it, another attribute; None takes it away."""
+    """Give a file, or with "variable.attribute" a variable of it, another attribute; None takes it
+    away.
+    """
     with h5py.File(path, "a") as file:
         *variable, name = name.split(".")
         attrs = file[variable[0]].attrs if variable else file.attrs
         attrs[name] = value or ""
         if value is None:
             del attrs[name]
-    path.write_bytes(path.read_bytes() + b"\0")  # what is sealed must not change, so the seal is no longer at the end
+    # what is sealed must not change, so the seal is no longer at the end
+    path.write_bytes(path.read_bytes() + b"\0")
 
 
 def boasting(path: Path, dtype: str, size: int, *, axis: bool) -> None:
@@ -146,11 +176,17 @@ def boasting(path: Path, dtype: str, size: int, *, axis: bool) -> None:
 
 
 def read_netcdf(path: Path) -> dict[str, Callable[[], object]]:
-    """All that reads results; the file is a run's, a merged one, a chapter's and another chapter's."""
+    """All that reads results; the file is a run's, a merged one, a chapter's and another
+    chapter's.
+    """
     folder = path.parent
     run = folder / "grid.runs" / "model=a,seed=0.nc"
-    homes = {"merged": folder / "grid.nc", "run": run, "chapter": folder / "smoke" / "B_attention.nc",
-             "needed": folder / "smoke" / "fig3_functions.nc"}  # fmt: skip
+    homes = {
+        "merged": folder / "grid.nc",
+        "run": run,
+        "chapter": folder / "smoke" / "B_attention.nc",
+        "needed": folder / "smoke" / "fig3_functions.nc",
+    }
     for home in homes.values():
         home.parent.mkdir(exist_ok=True)
         shutil.copyfile(path, home)
@@ -186,7 +222,11 @@ def netcdf_files(folder: Path, times: int, rng: random.Random) -> Iterator[tuple
         store.write(change(store.read(whole)), path)
         yield name, path
     old, new = "vnbook-results-0", "vnbook-results-99"
-    for name, value in [*product(["format"], [old, new, None]), ("n.whole_dtype", "nonsense"), ("n.units", "s since")]:
+    for name, value in [
+        *product(["format"], [old, new, None]),
+        ("n.whole_dtype", "nonsense"),
+        ("n.units", "s since"),
+    ]:
         shutil.copyfile(whole, path)
         relabelled(path, name, value)
         yield f"{name} {value}", path
@@ -204,7 +244,9 @@ def netcdf_files(folder: Path, times: int, rng: random.Random) -> Iterator[tuple
 
 
 def digits(folder: Path, times: int, rng: random.Random) -> Iterator[tuple[str, Path]]:
-    """Files that are no idx files of MNIST, with headers of every kind, some of them packed; each at the same place."""
+    """Files that are no idx files of MNIST, with headers of every kind, some of them packed; each
+    at the same place.
+    """
     path = folder / "train-images-idx3-ubyte"
     (folder / "train-labels-idx1-ubyte").write_bytes(b"")
     sizes = (0, 1, 2, 28, 2**31, 2**32 - 1)
@@ -242,7 +284,9 @@ KINDS: dict[str, tuple[Callable, Callable[[Path], dict[str, Callable[[], object]
 
 
 def files(times: int = 100, seed: int = 0) -> Iterator[Case]:
-    """Files of each kind, damaged in each way and `times` times at random: they are refused by name, or read."""
+    """Files of each kind, damaged in each way and `times` times at random: they are refused by
+    name, or read.
+    """
     for kind, (make, readers) in KINDS.items():
         with tempfile.TemporaryDirectory(prefix="robustness-") as folder:
             for name, path in make(Path(folder), times, random.Random(seed)):

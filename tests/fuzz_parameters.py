@@ -35,7 +35,18 @@ class Case:
 
 DEEP, LONG = "[" * 5000, "é" * (MAX_TEXT + 1)
 BAD: dict[str, Sequence[object]] = {
-    "any": (float("nan"), float("inf"), 10**5000, -(10**30), {"a": 1}, b"x", [[1]], object(), [0.5] * 2000, LONG),
+    "any": (
+        float("nan"),
+        float("inf"),
+        10**5000,
+        -(10**30),
+        {"a": 1},
+        b"x",
+        [[1]],
+        object(),
+        [0.5] * 2000,
+        LONG,
+    ),
     "bool": ("yes", 1, 0.0, "ünï", [True]),
     "int": ("many", 2.5, True, [1], "٣", ""),
     "float": ("many", True, [0.1], "1,5", ""),
@@ -44,9 +55,21 @@ BAD: dict[str, Sequence[object]] = {
     "str": (7, "", "nobody", "ünï", ["a"], True),
     "results_dir": (7, "", "~nobody-of-this-name/x", "a\0b", "a\ud800b", ["a"]),
     "device": ("gpu", "cuda:-1", "cuda:²", "cuda:", "cpu ", "CPU", "cuda:99999"),
-}  # fmt: skip
-TYPED = (DEEP, "0x" + "f" * 6000, "&a [*a]", "!!binary aGk=", "{a: [1, 2", ".nan", "-.inf", "!!set {a}", "[.nan, 1]",
-         "!!python/object/apply:os.getcwd []", "{? [1] : 2}", "9" * 5000)  # fmt: skip
+}
+TYPED = (
+    DEEP,
+    "0x" + "f" * 6000,
+    "&a [*a]",
+    "!!binary aGk=",
+    "{a: [1, 2",
+    ".nan",
+    "-.inf",
+    "!!set {a}",
+    "[.nan, 1]",
+    "!!python/object/apply:os.getcwd []",
+    "{? [1] : 2}",
+    "9" * 5000,
+)
 
 UNUSABLE = ("x" * 400, f"{__file__}/below")  # as a folder; found when it is made
 
@@ -62,7 +85,13 @@ def good(rule: Mapping[str, Any], rng: random.Random, reach: int = 10**6) -> obj
         return rng.choice([chosen, ", ".join(chosen)])
     if kind == "seeds":
         return rng.choice([1, 1000, [0], [2**31 - 1, 7], list(range(5))])
-    return rng.choice(rule["choices"]) if "choices" in rule else rng.choice([True, False]) if kind == "bool" else None
+    return (
+        rng.choice(rule["choices"])
+        if "choices" in rule
+        else rng.choice([True, False])
+        if kind == "bool"
+        else None
+    )
 
 
 def bad(name: str, rule: Mapping[str, Any], rng: random.Random) -> object:
@@ -75,7 +104,9 @@ def bad(name: str, rule: Mapping[str, Any], rng: random.Random) -> object:
 
 
 def complaint(message: str, name: str) -> str:
-    """What is wrong with a refusal: it must name the parameter and what is allowed, in one paragraph."""
+    """What is wrong with a refusal: it must name the parameter and what is allowed, in one
+    paragraph.
+    """
     if len(message) > 2 * MAX_TEXT or "\n\n" in message or "Traceback" in message:
         return f"not one paragraph: {message[:200]!r}"
     if name not in message:
@@ -85,11 +116,15 @@ def complaint(message: str, name: str) -> str:
 
 
 def typed(chapter: str, given: Mapping[str, object]) -> str | None:
-    """`vnbook run` with these parameters, up to where papermill would start; what it says if it refuses them."""
+    """`vnbook run` with these parameters, up to where papermill would start; what it says if it
+    refuses them.
+    """
     words = [word for key, value in given.items() for word in ("-p", key, _text(value))]
     with (
         mock.patch.object(sys, "argv", ["vnbook", "run", chapter, *words, "--jobs", "1"]),
-        mock.patch("papermill.execute_notebook", lambda source, draft, **options: Path(draft).touch()),
+        mock.patch(
+            "papermill.execute_notebook", lambda source, draft, **options: Path(draft).touch()
+        ),
         redirect_stdout(io.StringIO()),
     ):
         try:
@@ -114,10 +149,14 @@ def injected(chapter: str, given: Mapping[str, object]) -> str | None:
 
 
 def draw(rng: random.Random) -> tuple[Callable, str, dict[str, object], str | None]:
-    """How to set parameters, the chapter, the parameters, and the name of the one that is bad, if one is."""
+    """How to set parameters, the chapter, the parameters, and the name of the one that is bad, if
+    one is.
+    """
     chapter, route = rng.choice(names()), rng.choice([typed, injected])
     rules = spec(chapter).parameters
-    given = {name: good(rules[name], rng) for name in rng.sample(list(rules), 3) if name != "results_dir"}
+    given = {
+        name: good(rules[name], rng) for name in rng.sample(list(rules), 3) if name != "results_dir"
+    }
     given = {name: value for name, value in given.items() if value is not None}
     if rng.random() < 0.25:
         return route, chapter, given, None
@@ -126,11 +165,20 @@ def draw(rng: random.Random) -> tuple[Callable, str, dict[str, object], str | No
         return route, chapter, given | {wrong: 1}, wrong
     wrong = rng.choice(list(rules))
     special = UNUSABLE if wrong == "results_dir" else TYPED
-    value: object = rng.choice(special) if route is typed and rng.random() < 0.4 else bad(wrong, rules[wrong], rng)
+    value: object = (
+        rng.choice(special)
+        if route is typed and rng.random() < 0.4
+        else bad(wrong, rules[wrong], rng)
+    )
     with suppress(TypeError, ValueError):
         json.dumps(value)  # else it cannot be typed, nor written into a notebook
         return route, chapter, given | {wrong: value}, wrong
-    return lambda chapter, given: _refusal(spec(chapter).check, given), chapter, given | {wrong: value}, wrong
+    return (
+        lambda chapter, given: _refusal(spec(chapter).check, given),
+        chapter,
+        given | {wrong: value},
+        wrong,
+    )
 
 
 def _refusal(check: Callable, given: Mapping[str, object]) -> str | None:
@@ -142,9 +190,14 @@ def _refusal(check: Callable, given: Mapping[str, object]) -> str | None:
 
 
 def parameters(times: int = 200, seed: int = 0) -> Iterator[Case]:
-    """Sets of parameters, most with one that is bad: those are refused by its name, the others accepted."""
+    """Sets of parameters, most with one that is bad: those are refused by its name, the others
+    accepted.
+    """
     rng, here = random.Random(seed), Path.cwd()
-    with tempfile.TemporaryDirectory(prefix="robustness-") as folder, mock.patch.object(paths, "RESULTS", Path(folder)):
+    with (
+        tempfile.TemporaryDirectory(prefix="robustness-") as folder,
+        mock.patch.object(paths, "RESULTS", Path(folder)),
+    ):
         os.chdir(folder)
         try:
             for number in range(times):
@@ -153,10 +206,16 @@ def parameters(times: int = 200, seed: int = 0) -> Iterator[Case]:
                 try:
                     message = route(chapter, given)
                 except BaseException as error:
-                    yield Case(name, "raised", f"{type(error).__name__}: {str(error)[:200]} for {reprlib.repr(given)}")
+                    yield Case(
+                        name,
+                        "raised",
+                        f"{type(error).__name__}: {str(error)[:200]} for {reprlib.repr(given)}",
+                    )
                     continue
                 if wrong is None or message is None:
-                    unexpected = "" if wrong is message is None else f"{reprlib.repr(given)}: {message}"
+                    unexpected = (
+                        "" if wrong is message is None else f"{reprlib.repr(given)}: {message}"
+                    )
                     yield Case(name, "refused" if message else "accepted", unexpected)
                 else:
                     yield Case(name, "refused", complaint(message, wrong))
@@ -165,9 +224,14 @@ def parameters(times: int = 200, seed: int = 0) -> Iterator[Case]:
 
 
 def good_sets(times: int, seed: int = 0) -> Iterator[tuple[str, dict[str, object]]]:
-    """Chapters and sets of good values for their own parameters, with which a run in smoke does not take long."""
+    """Chapters and sets of good values for their own parameters, with which a run in smoke does not
+    take long.
+    """
     rng = random.Random(seed)
     for _ in range(times):
         chapter = rng.choice(names())
         own = {name: rule for name, rule in spec(chapter).parameters.items() if rule.get("variant")}
-        yield chapter, {"seeds": 1} | {name: good(rule, rng, reach=50) for name, rule in own.items()}
+        yield (
+            chapter,
+            {"seeds": 1} | {name: good(rule, rng, reach=50) for name, rule in own.items()},
+        )

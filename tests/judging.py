@@ -17,8 +17,13 @@ def judged(name: str, results: xr.Dataset) -> dict:
 
 
 def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
-    """Which parts of the rule fail, by their place: under the paper's protocol, and under the fair one."""
+    """Which parts of the rule fail, by their place: under the paper's protocol, and under the fair
+    one.
+    """
     row = judged(name, results)
     assert row["parts"], row.get("missing")
-    plain, fair = ([i for i, part in enumerate(row[key]) if not part["holds"]] for key in ("parts", "parts_controls"))
+    plain, fair = (
+        [i for i, part in enumerate(row[key]) if not part["holds"]]
+        for key in ("parts", "parts_controls")
+    )
     return plain, fair

@@ -1,7 +1,10 @@
-"""Do the tests notice? One fault at a time is put into a copy of the library, and a few fast tests must fail.
+"""Do the tests notice?
 
-`python tests/mutation.py` tries all faults, prints a table and ends with 1 if one survives; names as arguments choose
-some. A fault counts as caught only where a test fails: an error of collection or a run that does not end is none.
+One fault at a time is put into a copy of the library, and a few fast tests must fail.
+
+`python tests/mutation.py` tries all faults, prints a table and ends with 1 if one survives; names
+as arguments choose some. A fault counts as caught only where a test fails: an error of collection
+or a run that does not end is none.
 """
 
 from __future__ import annotations
@@ -26,9 +29,11 @@ NEEDED = ("vnlib", "data_gen", "tests/vnlib", "pyproject.toml")
 
 @dataclass(frozen=True)
 class Fault:
-    """`old`, which occurs once in `file`, becomes `new`; the tests ("file::function") are those that must notice.
+    """`old`, which occurs once in `file`, becomes `new`; the tests ("file::function") are those
+    that must notice.
 
-    Choose fast tests, and none that hypothesis drives: without the conftest it would judge by the clock.
+    Choose fast tests, and none that hypothesis drives: without the conftest it would judge by the
+    clock.
     """
 
     name: str
@@ -120,7 +125,8 @@ FAULTS = (
         "a stop on the sum over the batch",
         "vnlib/settle/settler.py",
         "done = (before - now).abs() <= config.tol * (sweep - looked) * before.abs()",
-        "done = (before - now).abs().sum() <= config.tol * (sweep - looked) * before.abs().sum() + 0 * now",
+        "done = (before - now).abs().sum() <= config.tol * (sweep - looked) * "
+        "before.abs().sum() + 0 * now",
         ("test_settle.py::test_a_sample_settles_the_same_alone_in_a_batch_and_permuted",),
     ),
     Fault(
@@ -148,7 +154,8 @@ FAULTS = (
         "Adam moves idle atoms by their momentum",
         "vnlib/learning/rules.py",
         "        g, (b1, b2) = direction[:, columns], self.betas\n",
-        "        columns = torch.arange(W.shape[1])\n        g, (b1, b2) = direction[:, columns], self.betas\n",
+        "        columns = torch.arange(W.shape[1])\n        g, (b1, b2) = direction[:, "
+        "columns], self.betas\n",
         ("test_learning.py::test_inactive_columns_and_their_moments_keep_every_bit",),
     ),
     Fault(
@@ -172,7 +179,7 @@ FAULTS = (
         "caps = [self.top_k] * len(self.atoms)",
         ("test_network.py::test_settings_reach_the_layers",),
     ),
-)  # fmt: skip
+)
 
 
 def occurrences(fault: Fault, root: Path = ROOT) -> int:
@@ -184,7 +191,9 @@ def copy(folder: Path) -> None:
     """What the tests need, and no conftest: it would load the notebooks' tools in every process."""
     for name in NEEDED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             shutil.copy2(ROOT / name, folder / name)
 
@@ -201,11 +210,18 @@ class Failures:
 
 
 def _run(tree: Path, tests: Sequence[str], sender: Connection) -> None:
-    """In a process of its own: run the tests of a copy, and send pytest's exit code and the tests that failed."""
+    """In a process of its own: run the tests of a copy, and send pytest's exit code and the tests
+    that failed.
+    """
     os.chdir(tree)
     sys.path.insert(0, str(tree))
-    sys.dont_write_bytecode = True  # a file that changes twice in a second would be read from its old bytecode
-    os.environ |= {"OMP_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    # a file that changes twice in a second would be read from its old bytecode
+    sys.dont_write_bytecode = True
+    os.environ |= {
+        "OMP_NUM_THREADS": "1",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "",
+    }
     failures = Failures()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         code = pytest.main(["-x", "-q", "--tb=no", *tests], plugins=[failures])
@@ -214,11 +230,14 @@ def _run(tree: Path, tests: Sequence[str], sender: Connection) -> None:
 
 def failing(tree: Path, tests: Iterable[str], *, timeout: float = 120) -> str | None:
     """The first of these tests that fails in a copy; None if none does, or if they did not run."""
-    # A server that has imported the libraries, but nothing of the copy, saves each run these imports.
+    # A server that has imported the libraries, but nothing of the copy, saves each run these
+    # imports.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["pytest", "torch", "xarray", "numba", "jaxtyping"])
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_run, args=(tree, [f"tests/vnlib/{test}" for test in tests], sender))
+    process = context.Process(
+        target=_run, args=(tree, [f"tests/vnlib/{test}" for test in tests], sender)
+    )
     process.start()
     sender.close()
     try:
@@ -262,9 +281,14 @@ def main(names: Sequence[str]) -> int:
     """Print the table; 1 if a fault survived."""
     known = {fault.name for fault in FAULTS}
     if unknown := set(names) - known:
-        sys.exit(f"no fault is called {', '.join(sorted(unknown))}; there are: {'; '.join(sorted(known))}")
+        sys.exit(
+            f"no fault is called {', '.join(sorted(unknown))}; there are: "
+            f"{'; '.join(sorted(known))}"
+        )
     survived = 0
-    for fault, by, seconds in trial([fault for fault in FAULTS if not names or fault.name in names]):
+    for fault, by, seconds in trial(
+        [fault for fault in FAULTS if not names or fault.name in names]
+    ):
         survived += by is None
         noticed = f"caught by {by.removeprefix('tests/vnlib/')}" if by else "SURVIVED"
         print(f"{fault.name:50} {fault.file:26} {seconds:5.1f} s  {noticed}", flush=True)

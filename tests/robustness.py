@@ -1,9 +1,11 @@
-"""What if? Runs are killed, parameters and files are garbage, processes meet, the network is gone.
+"""What if?
+
+Runs are killed, parameters and files are garbage, processes meet, the network is gone.
 
     python tests/robustness.py --kills 50 --parameters 200 --files 100 --seed 0 --json report.jsonl
 
-prints what broke and a summary of each part, and ends with 1 if something broke. Names of parts as arguments choose
-some of them; `--help` lists them.
+prints what broke and a summary of each part, and ends with 1 if something broke. Names of parts as
+arguments choose some of them; `--help` lists them.
 """
 
 from __future__ import annotations
@@ -38,10 +40,14 @@ SMALL = "FR5_rotation"
 """A chapter whose smoke run takes about ten seconds of one core."""
 
 OFFLINE = (SMALL, "A_predictive_coding", "fig5_mnist")
-"""A chapter without images, one with and one that falls back on other digits where there is no MNIST."""
+"""A chapter without images, one with and one that falls back on other digits where there is no
+MNIST.
+"""
 
 OWN = ("run_date", "run_wall_time", "run_git_revision", "run_git_dirty")
-"""What two runs of the same thing need not share: their time, and what was committed between them."""
+"""What two runs of the same thing need not share: their time, and what was committed between
+them.
+"""
 
 
 @contextmanager
@@ -53,20 +59,38 @@ def temporary() -> Iterator[Path]:
 
 def command(chapter: str, folder: Path, *more: str) -> list[str]:
     """`vnbook run` in smoke, with a results folder of its own."""
-    return [sys.executable, "-m", "vnlib.book.cli", "run", chapter, "-p", "results_dir", str(folder), "--quiet", *more]
+    return [
+        sys.executable,
+        "-m",
+        "vnlib.book.cli",
+        "run",
+        chapter,
+        "-p",
+        "results_dir",
+        str(folder),
+        "--quiet",
+        *more,
+    ]
 
 
 def begin(command: Sequence[str], folder: Path, **environment: str | None) -> subprocess.Popen:
-    """Start a command; what it says goes to `folder`/said. An environment variable that is None is taken away."""
+    """Start a command; what it says goes to `folder`/said.
+
+    An environment variable that is None is taken away.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    env = {k: v for k, v in (os.environ | environment).items() if v is not None} | {"OMP_NUM_THREADS": "1"}
+    env = {k: v for k, v in (os.environ | environment).items() if v is not None} | {
+        "OMP_NUM_THREADS": "1"
+    }
     with (folder / "said").open("ab") as said:
         return subprocess.Popen(command, cwd=paths.ROOT, env=env, stdout=said, stderr=said)
 
 
 def said(folder: Path) -> str:
     """The last line that a command said."""
-    return ((folder / "said").read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""])[-1]
+    return (
+        (folder / "said").read_text(encoding="utf-8", errors="replace").strip().splitlines() or [""]
+    )[-1]
 
 
 def results(folder: Path, chapter: str) -> xr.Dataset:
@@ -96,16 +120,21 @@ def damaged(folder: Path) -> str:
     return ""
 
 
-# --- kill -9 --------------------------------------------------------------------------------------------------------
+# --- kill -9 --------------------------------------------------------------------------------------
 
 
 def kill_at(moment: float, command: Sequence[str], folder: Path, *, family: bool) -> int | None:
-    """Kill a command after `moment` seconds, its kernel too if `family`; the code it ended with if it was earlier."""
+    """Kill a command after `moment` seconds, its kernel too if `family`; the code it ended with if
+    it was earlier.
+    """
     process = begin(command, folder)
     try:
         return process.wait(moment)
     except subprocess.TimeoutExpired:
-        victims = [process, *(psutil.Process(process.pid).children(recursive=True) if family else [])]
+        victims = [
+            process,
+            *(psutil.Process(process.pid).children(recursive=True) if family else []),
+        ]
         for victim in victims:
             with suppress(psutil.NoSuchProcess):
                 victim.send_signal(signal.SIGKILL)
@@ -113,30 +142,49 @@ def kill_at(moment: float, command: Sequence[str], folder: Path, *, family: bool
         return None
 
 
-def killed(chapter: str, moments: Sequence[float], folder: Path, wanted: xr.Dataset, seed: int) -> Iterator[Case]:
-    """Kill a chapter at each of these seconds and go on in the same results folder until they are complete, then in
-    a new one; run the last to its end.
+def killed(
+    chapter: str, moments: Sequence[float], folder: Path, wanted: xr.Dataset, seed: int
+) -> Iterator[Case]:
+    """Kill a chapter at each of these seconds and go on in the same results folder until they are
+    complete, then in a new one; run the last to its end.
 
-    About every second time the kernel is left alone: until it notices, it works beside the run that follows.
+    About every second time the kernel is left alone: until it notices, it works beside the run that
+    follows.
     """
     rng, home, held = random.Random(seed), folder / "0", set[Path]()
     for number, moment in enumerate(moments, 1):
         code = kill_at(moment, command(chapter, home), home, family=rng.random() < 0.5)
         there = set(home.glob("smoke/*.runs/*.nc"))
-        lost = sorted(path.name for path in held - there if not path.parent.with_suffix(".nc").exists())  # nor merged
-        complete = (home / "smoke" / f"{chapter}.nc").exists() and not list(home.glob("smoke/*.runs"))
-        wrong = said(home) if code else damaged(home) or (f"lost: {', '.join(lost)}" if lost else "")
+        # nor merged
+        lost = sorted(
+            path.name for path in held - there if not path.parent.with_suffix(".nc").exists()
+        )
+        complete = (home / "smoke" / f"{chapter}.nc").exists() and not list(
+            home.glob("smoke/*.runs")
+        )
+        wrong = (
+            said(home) if code else damaged(home) or (f"lost: {', '.join(lost)}" if lost else "")
+        )
         wrong = wrong or (difference(results(home, chapter), wanted) if complete else "")
         stage = "results complete" if complete else f"{len(there)} runs saved"
-        yield Case(f"{number} after {moment:.1f} s", f"{'killed' if code is None else 'ended'}, {stage}", wrong)
+        yield Case(
+            f"{number} after {moment:.1f} s",
+            f"{'killed' if code is None else 'ended'}, {stage}",
+            wrong,
+        )
         home, held = (folder / str(number), set()) if complete else (home, there)
     code = begin(command(chapter, home), home).wait()
-    yield Case("to the end", f"ended with {code}", said(home) if code else difference(results(home, chapter), wanted))
+    yield Case(
+        "to the end",
+        f"ended with {code}",
+        said(home) if code else difference(results(home, chapter), wanted),
+    )
 
 
 def kill(chapter: str = SMALL, times: int = 50, seed: int = 0) -> Iterator[Case]:
-    """kill -9 at random moments of a chapter's time, every second one after its runs have begun, where there is more
-    to lose; it goes on, and ends with the same results."""
+    """kill -9 at random moments of a chapter's time, every second one after its runs have begun,
+    where there is more to lose; it goes on, and ends with the same results.
+    """
     rng = random.Random(seed)
     with temporary() as folder:
         whole, start = folder / "whole", time.perf_counter()
@@ -154,41 +202,63 @@ def kill(chapter: str = SMALL, times: int = 50, seed: int = 0) -> Iterator[Case]
         yield from killed(chapter, moments, folder, results(whole, chapter), seed)
 
 
-# --- Parameters that are good, for real -----------------------------------------------------------------------------
+# --- Parameters that are good, for real -----------------------------------------------------------
 
 
 def explained(text: str) -> bool:
-    """Whether a command that failed says in its last line what was wrong with its input, and shows no traceback."""
+    """Whether a command that failed says in its last line what was wrong with its input, and shows
+    no traceback.
+    """
     last = (text.strip().splitlines() or [""])[-1]
     ours = re.match("vnbook: (?!a cell failed with (?!ValueError|StoreError))", last)
     return bool(ours) and "Traceback" not in text
 
 
 def runs(times: int = 8, seed: int = 0) -> Iterator[Case]:
-    """Random parameters that the check accepts, run in smoke with one seed: results, or an error that explains."""
+    """Random parameters that the check accepts, run in smoke with one seed: results, or an error
+    that explains.
+    """
     for number, (chapter, given) in enumerate(good_sets(times, seed)):
         with temporary() as folder:
-            pairs = [word for name, value in given.items() for word in ("-p", name, json.dumps(value))]
+            pairs = [
+                word for name, value in given.items() for word in ("-p", name, json.dumps(value))
+            ]
             code = begin(command(chapter, folder, *pairs), folder).wait()
             refused = f"refused, {said(folder)[:200]}" if code else ""
             wrong = "" if explained((folder / "said").read_text(errors="replace")) else refused
-            yield Case(f"{number}: {chapter} {given}", refused or "finished", wrong if code else damaged(folder))
+            yield Case(
+                f"{number}: {chapter} {given}",
+                refused or "finished",
+                wrong if code else damaged(folder),
+            )
 
 
-# --- Two at a time --------------------------------------------------------------------------------------------------
+# --- Two at a time --------------------------------------------------------------------------------
 
 
-def meeting(chapter: str, folder: Path, commands: Sequence[Sequence[str]], wanted: xr.Dataset) -> Case:
+def meeting(
+    chapter: str, folder: Path, commands: Sequence[Sequence[str]], wanted: xr.Dataset
+) -> Case:
     """What comes of runs of a chapter that begin at the same time, in one results folder."""
     processes = [begin(command, folder) for command in commands]
     ends = [process.wait() for process in processes]
-    wrong = said(folder) if any(ends) else damaged(folder) or difference(results(folder, chapter), wanted)
+    wrong = (
+        said(folder)
+        if any(ends)
+        else damaged(folder) or difference(results(folder, chapter), wanted)
+    )
     left = [path.name for path in (folder / "smoke").glob("*") if path.suffix != ".nc"]
-    return Case(f"{folder.name} at a time", f"ended with {ends}", wrong or (f"left behind: {left}" if left else ""))
+    return Case(
+        f"{folder.name} at a time",
+        f"ended with {ends}",
+        wrong or (f"left behind: {left}" if left else ""),
+    )
 
 
 def together(chapter: str = SMALL) -> Iterator[Case]:
-    """Two and three runs of a chapter at the same time, and one with a process of its own: the results of one."""
+    """Two and three runs of a chapter at the same time, and one with a process of its own: the
+    results of one.
+    """
     with temporary() as folder:
         begin(command(chapter, folder / "1"), folder / "1").wait()
         alone = results(folder / "1", chapter)
@@ -198,11 +268,12 @@ def together(chapter: str = SMALL) -> Iterator[Case]:
         yield meeting(chapter, jobs, [command(chapter, jobs, "--jobs", "2")], alone)
 
 
-# --- No network -----------------------------------------------------------------------------------------------------
+# --- No network -----------------------------------------------------------------------------------
 
 CUT_OFF = """
 import fcntl, os, socket, struct, sys
-with socket.socket() as s:  # a new network namespace has a loopback device, which is off, and no other
+# A new network namespace has a loopback device, which is off, and no other.
+with socket.socket() as s:
     fcntl.ioctl(s, 0x8914, struct.pack("16sh", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
@@ -219,7 +290,9 @@ def no_namespace() -> str:
 
 
 def cut_off(arguments: Sequence[str], folder: Path) -> int:
-    """Run Python with these arguments, without a network and without MNIST; returns the code it ends with."""
+    """Run Python with these arguments, without a network and without MNIST; returns the code it
+    ends with.
+    """
     unset: dict[str, str | None] = {"VNBOOK_OFFLINE": None, "VNBOOK_DATA": None}
     return begin([*ALONE, *arguments], folder, XDG_CACHE_HOME=str(folder / "cache"), **unset).wait()
 
@@ -235,7 +308,7 @@ def offline(chapters: Sequence[str] = OFFLINE) -> Iterator[Case]:
             yield Case(chapter, f"ended with {code}", said(folder) if code else damaged(folder))
 
 
-# --- All of it ------------------------------------------------------------------------------------------------------
+# --- All of it ------------------------------------------------------------------------------------
 
 PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Case]]] = {
     "parameters": lambda o: parameters(o.parameters, o.seed),
@@ -250,12 +323,22 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Case]]] = {
 
 def options(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}; all if none is named")
-    parser.add_argument("--chapter", default=SMALL, help="the chapter that is killed and run twice (%(default)s)")
-    parser.add_argument("--kills", type=int, default=50, help="moments at which it is killed (%(default)s)")
-    parser.add_argument("--parameters", type=int, default=200, help="sets of parameters, good and bad (%(default)s)")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"some of {', '.join(PARTS)}; all if none is named"
+    )
+    parser.add_argument(
+        "--chapter", default=SMALL, help="the chapter that is killed and run twice (%(default)s)"
+    )
+    parser.add_argument(
+        "--kills", type=int, default=50, help="moments at which it is killed (%(default)s)"
+    )
+    parser.add_argument(
+        "--parameters", type=int, default=200, help="sets of parameters, good and bad (%(default)s)"
+    )
     parser.add_argument("--runs", type=int, default=8, help="good sets that are run (%(default)s)")
-    parser.add_argument("--files", type=int, default=100, help="files damaged at random (%(default)s)")
+    parser.add_argument(
+        "--files", type=int, default=100, help="files damaged at random (%(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="where every case goes, as JSON, one in a line")
     chosen = parser.parse_args(words)
@@ -277,7 +360,9 @@ def main(words: Sequence[str] | None = None) -> int:
                 if case.wrong:
                     tqdm.write(f"BROKEN {part}: {case.name}: {case.came}: {case.wrong}")
     for part, cases in report.items():
-        came = Counter("BROKEN" if case.wrong else re.split("[,:]| with", case.came)[0] for case in cases)
+        came = Counter(
+            "BROKEN" if case.wrong else re.split("[,:]| with", case.came)[0] for case in cases
+        )
         print(f"{part}: {', '.join(f'{number} {what}' for what, number in sorted(came.items()))}")
     return int(any(case.wrong for cases in report.values() for case in cases))
 

@@ -1,4 +1,6 @@
-"""The annotations tell the truth: shapes and types are checked by jaxtyping and beartype while the library works."""
+"""The annotations tell the truth: shapes and types are checked by jaxtyping and beartype while the
+library works.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,22 @@ data = bumps.make(bumps.BumpConfig(grid=28))
 pair = tuple(torch.from_numpy(data[name].values[::12]) for name in ("code", "image"))
 small = {"cnn": {"width": 4, "depth": 2}, "factorised": {}, "bilinear": {"n_units": 4},
          "conv_autoencoder": {"width": 2}}
-entangled = data.drop_vars("code").assign(code=(("position", "pixel"), data["image"].values.reshape(-1, 784)))
+pixels = data["image"].values.reshape(-1, 784)
+entangled = data.drop_vars("code").assign(code=(("position", "pixel"), pixels))
 models = [(name, small.get(name, {"hidden": (8,)})) for name in BASELINES]
-models += [("vn", {"streams": s, "depth": d, "n_atoms": 8, "top_k": 4}) for s in ("axes", "joint") for d in (1, 2)]
+models += [("vn", {"streams": s, "depth": d, "n_atoms": 8, "top_k": 4})
+           for s in ("axes", "joint") for d in (1, 2)]
 for family, options in models:
     told = (pair[1].flatten(1), pair[1]) if family == "conv_autoencoder" else pair
     readouts = 0 if family in ("cnn", "mlp", "conv_autoencoder") else 2
     with tempfile.TemporaryDirectory() as folder:
-        model = train_decoder(told, told, family=family, options=options, lr=0.01, steps=3, batch_size=16, seed=0,
-                              workdir=Path(folder), consolidation=readouts)
-        evaluate.decoder_report(model, entangled if family == "conv_autoencoder" else data, samples=[0, 5])
+        model = train_decoder(told, told, family=family, options=options, lr=0.01, steps=3,
+                              batch_size=16, seed=0, workdir=Path(folder), consolidation=readouts)
+        shown = entangled if family == "conv_autoencoder" else data
+        evaluate.decoder_report(model, shown, samples=[0, 5])
 for rule in ("subspace", "frozen", "atomic_hebb"):
-    config = VNConfig(n_inputs=56, atoms=(8, 6), interface=(5,), sparsity=(0.05, 0.05), top_k=3, interface_rule=rule)
+    config = VNConfig(n_inputs=56, atoms=(8, 6), interface=(5,), sparsity=(0.05, 0.05), top_k=3,
+                      interface_rule=rule)
     network = VectorNetwork(config, seed=0)
     x = pair[0]
     network.start_from_samples(x, seed=0)
@@ -59,9 +65,10 @@ masked.masked_settle(network, x[:4], mask)
 V = network.V[0]
 for pursuit in (greedy.matching_pursuit, greedy.orthogonal_matching_pursuit):
     greedy.polish(V, x[:4], pursuit(V, x[:4], k=3).code)
-for method in ("fista", "line_search", "admm"):  # numba compiles no function that a checker has wrapped
-    options = {"n_inputs": 56, "atoms": (8,), "settle": SettleConfig(method=method, criterion="gap")}
-    one = VectorNetwork(VNConfig(**options), seed=0)
+# Not "cd": numba compiles no function that a checker has wrapped.
+for method in ("fista", "line_search", "admm"):
+    config = SettleConfig(method=method, criterion="gap")
+    one = VectorNetwork(VNConfig(n_inputs=56, atoms=(8,), settle=config), seed=0)
     one.settle(x[:4], start=one.settle(x[:4]))
 for kind in PENALTIES:
     options = {"elastic_net": {"ridge": 0.1}, "mcp": {"gamma": 2.0}}.get(kind, {})
@@ -75,10 +82,12 @@ for schedule in ("staggered", "recurrent"):
 metrics.operator_rank(tracked.operator(settled)), metrics.coherence(tracked.V[0])
 metrics.jaccard(settled.codes[0] > 0, settled.codes[0] < 0)
 deep = {"atoms": (18, 14, 10), "interface": (9, 8), "sparsity": (0.2, 0.1, 0.1), "top_k": 3}
-three = VectorNetwork(VNConfig(n_inputs=56, settle=SettleConfig(max_sweeps=3, monotone=True), **deep), seed=0)
+settle = SettleConfig(max_sweeps=3, monotone=True)
+three = VectorNetwork(VNConfig(n_inputs=56, settle=settle, **deep), seed=0)
 three.reconstruct_from_top(three.settle(x[:4]), max_sweeps=3)
 """
-# The checks can fail: shapes that do not agree, and a value and a tensor that are none of the kinds asked for.
+# The checks can fail: shapes that do not agree, and a value and a tensor that are none of the kinds
+# asked for.
 MISTAKES = """
 from vnlib import learning, prox
 mistakes = (
@@ -97,6 +106,8 @@ for mistake in mistakes:
 @pytest.mark.slow
 def test_the_library_keeps_to_its_annotations_and_the_checks_can_fail():
     """In a process of its own: the checks work on modules that are not imported yet."""
-    done = subprocess.run([sys.executable, "-c", HOOK + WORK + MISTAKES], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", HOOK + WORK + MISTAKES], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == ["TypeCheckError"] * 3

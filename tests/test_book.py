@@ -1,4 +1,6 @@
-"""From chapters to pages: what is run, cleared, copied, collapsed and written, without the slow HTML build itself."""
+"""From chapters to pages: what is run, cleared, copied, collapsed and written, without the slow
+HTML build itself.
+"""
 
 from __future__ import annotations
 
@@ -34,23 +36,40 @@ def grid(path: Path, **attrs: str) -> None:
     store.grid(
         lambda axes, settings, workdir: xr.Dataset({"y": ((), 1.0)}),
         {"seed": [0, 1]},
-        path=path, settings=lambda axes: {}, title="made up", progress=False, attrs=attrs,
-    )  # fmt: skip
+        path=path,
+        settings=lambda axes: {},
+        title="made up",
+        progress=False,
+        attrs=attrs,
+    )
 
 
 def row(**changes: object) -> dict:
     return {
-        "id": "VN-X1", "source": "VN Fig. 9", "chapter": "fig9", "figure": "fig9-map", "statement": "It works.",
-        "rule": "(a) it works.", "verdict": claims.PARTLY, "verdict_controls": None, "numbers": {"it.ratio": 1.25},
-        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}], "parts_controls": [],
-    } | changes  # fmt: skip
+        "id": "VN-X1",
+        "source": "VN Fig. 9",
+        "chapter": "fig9",
+        "figure": "fig9-map",
+        "statement": "It works.",
+        "rule": "(a) it works.",
+        "verdict": claims.PARTLY,
+        "verdict_controls": None,
+        "numbers": {"it.ratio": 1.25},
+        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}],
+        "parts_controls": [],
+    } | changes
 
 
-# --- Pages ----------------------------------------------------------------------------------------------------------
+# --- Pages ----------------------------------------------------------------------------------------
 
 
 def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
-    fair = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_controls": claims.NOT, "numbers": {}}
+    fair = {
+        "id": "VN-X2",
+        "verdict": claims.REPRODUCED,
+        "verdict_controls": claims.NOT,
+        "numbers": {},
+    }
     fair["parts_controls"] = [{"says": "fairly", "holds": False}]
     page = pages.ledger([row(), row(**fair)], "fast")
     assert page.startswith("# ") and "`fast`" in page
@@ -67,12 +86,19 @@ def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
     for said, holds in (("it works", True), ("always", False), ("fairly", False)):
         line = next(line for line in page.splitlines() if line.endswith(f": {said}"))
         assert ("does not hold" not in line) == holds
-    anchors = [line[1:-2] for line in page.splitlines() if line.startswith("(") and line.endswith(")=")]
-    assert len(set(anchors)) == 2 and all(f"](#{anchor})" in page for anchor in anchors), "targets of the table's links"
+    anchors = [
+        line[1:-2] for line in page.splitlines() if line.startswith("(") and line.endswith(")=")
+    ]
+    assert len(set(anchors)) == 2 and all(f"](#{anchor})" in page for anchor in anchors), (
+        "targets of the table's links"
+    )
 
 
 def test_ledger_page_says_why_a_claim_cannot_be_tested():
-    page = pages.ledger([row(verdict=claims.NOT_TESTABLE, parts=[], figures={}, missing="the results lack x")], "fast")
+    page = pages.ledger(
+        [row(verdict=claims.NOT_TESTABLE, parts=[], figures={}, missing="the results lack x")],
+        "fast",
+    )
     assert "Not testable: the results lack x." in page
 
 
@@ -80,19 +106,26 @@ def test_tables_of_the_ledger_page_have_rows_of_one_width():
     page = pages.ledger([claims.judge(one, None) for one in claims.all_claims().values()], "paper")
     widths = Counter(line.count("|") for line in page.splitlines() if line.startswith("|"))
     papers = len(pages.PAPERS)
-    # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head and rule per paper.
+    # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head
+    # and rule per paper.
     assert widths == {4: 2 + 2 * papers, 5: len(claims.all_claims()) + 2 * papers}
 
 
 def test_claims_are_grouped_and_counted_by_paper():
     rows = [
-        row(), row(id="VN-X2", verdict=claims.NOT, verdict_controls=claims.NOT), row(id="FR-9", verdict=claims.REPRODUCED),
-    ]  # fmt: skip
+        row(),
+        row(id="VN-X2", verdict=claims.NOT, verdict_controls=claims.NOT),
+        row(id="FR-9", verdict=claims.REPRODUCED),
+    ]
     page = pages.ledger(rows, "fast")
     ours, theirs = page.index("\n## Vector Networks"), page.index("\n## Forced Rendering")
-    assert ours < page.index("| [VN-X2](#claim-vn-x2)") < theirs < page.index("| [FR-9](#claim-fr-9)")
+    assert (
+        ours < page.index("| [VN-X2](#claim-vn-x2)") < theirs < page.index("| [FR-9](#claim-fr-9)")
+    )
     for counted in (page, pages.headlines(rows, "paper")):
-        assert "| claims | reproduced | partly | not reproduced | not asked |" in counted, "only verdicts that occur"
+        assert "| claims | reproduced | partly | not reproduced | not asked |" in counted, (
+            "only verdicts that occur"
+        )
         assert "| Vector Networks: as printed | 0 | 1 | 1 | 0 |" in counted
         assert "| Vector Networks: with controls | 0 | 0 | 1 | 1 |" in counted
         assert "| Forced Rendering: as printed | 1 | 0 | 0 | 0 |" in counted
@@ -108,7 +141,10 @@ def test_headlines_warn_of_results_that_are_not_the_shipped_ones(profile, warned
 
 def test_status_page_tells_where_results_come_from(project, tmp_path):
     page = pages.status(tmp_path, "fast")
-    assert "| [](../chapters/tiny.ipynb) | no results in this profile |" in page and "`fast` results" in page
+    assert (
+        "| [](../chapters/tiny.ipynb) | no results in this profile |" in page
+        and "`fast` results" in page
+    )
     grid(tmp_path / "tiny.nc")
     page = pages.status(tmp_path, "fast")
     line = next(line for line in page.splitlines() if "chapters/tiny.ipynb" in line)
@@ -125,7 +161,9 @@ def test_status_has_the_chapters_in_the_order_of_the_book(reader, tmp_path):
     assert page.index("chapters/tiny.ipynb") < page.index("chapters/alpha.ipynb")
     (reader / "_toc.yml").write_text("- file: book/chapters/alpha\n")
     page = pages.status(tmp_path, "fast")
-    assert page.index("chapters/alpha.ipynb") < page.index("chapters/tiny.ipynb"), "what is not listed comes last"
+    assert page.index("chapters/alpha.ipynb") < page.index("chapters/tiny.ipynb"), (
+        "what is not listed comes last"
+    )
 
 
 def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
@@ -139,17 +177,26 @@ def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
 
 
 def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
-    """An edit of what the chapter does not import leaves its results current; an edit of what it computes does not."""
+    """An edit of what the chapter does not import leaves its results current; an edit of what it
+    computes does not.
+    """
     assert vnbook("run", "tiny", "--quiet").code == 0
     results = store.read(project / "results" / "smoke" / "tiny.nc")
-    assert results.attrs["source_hash"] == provenance.source_hash("tiny") != provenance.source_hash()
+    assert (
+        results.attrs["source_hash"] == provenance.source_hash("tiny") != provenance.source_hash()
+    )
     assert provenance.facts(results)["library"] == "current"
     executed = project / "results" / "executed" / "smoke" / "tiny.ipynb"
-    assert f"current; its source is now {provenance.source_hash('tiny')}" in executed.read_text(encoding="utf-8")
+    assert f"current; its source is now {provenance.source_hash('tiny')}" in executed.read_text(
+        encoding="utf-8"
+    )
 
     notebook = project / "chapters" / "tiny" / "tiny.ipynb"
     text = notebook.read_text(encoding="utf-8")
-    notebook.write_text(text.replace("import xarray as xr", "import xarray as xr  # labelled arrays"), encoding="utf-8")
+    notebook.write_text(
+        text.replace("import xarray as xr", "import xarray as xr  # labelled arrays"),
+        encoding="utf-8",
+    )
     source._hash_once.cache_clear()  # as in a new process
     assert provenance.facts(results)["library"] == "current"
     notebook.write_text(text.replace("> 9", "> 8"), encoding="utf-8")
@@ -162,12 +209,15 @@ def reader(project) -> Path:
     """A second chapter, `alpha`, that needs the results of `tiny`; returns the project."""
     (project / "chapters" / "alpha").mkdir()
     (project / "chapters" / "alpha" / "alpha.toml").write_text(
-        'title = "Reads another"\nclaims = []\nneeds = ["tiny"]\n[profiles]\nsmoke = {}\nfast = {}\npaper = {}\n'
+        'title = "Reads another"\nclaims = []\nneeds = ["tiny"]\n[profiles]\nsmoke = '
+        "{}\nfast = {}\npaper = {}\n"
     )
     notebook = nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4)
     notebook.cells[
         0
-    ].source = 'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n'
+    ].source = (
+        'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n'
+    )
     notebook.cells[1].source = (
         'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("alpha", globals())\n'
         'print("sum", float(chapter.results_of("tiny")["y"].sum()))\n'
@@ -181,13 +231,16 @@ def test_a_chapter_reads_the_results_of_another_and_runs_it_where_there_are_none
     one = chapter.Chapter(chapter.spec("alpha"), chapter.spec("alpha").check({"profile": "fast"}))
     assert one.results_of("tiny")["y"].values.tolist() == [0, 2, 4]
     assert "There are no results of tiny yet: it is run first." in capsys.readouterr().out
-    grid(reader / "results" / "fast" / "tiny.nc", made="here")  # other results: they are read as they are
+    # other results: they are read as they are
+    grid(reader / "results" / "fast" / "tiny.nc", made="here")
     assert one.results_of("tiny").attrs["made"] == "here"
     assert "it is run first" not in capsys.readouterr().out
 
 
 def test_only_a_chapter_that_is_needed_can_be_read(reader):
-    one = chapter.Chapter(chapter.spec("alpha"), {"profile": "smoke", "device": "cpu", "results_dir": None})
+    one = chapter.Chapter(
+        chapter.spec("alpha"), {"profile": "smoke", "device": "cpu", "results_dir": None}
+    )
     with pytest.raises(ValueError, match="name must be one of 'tiny', got 'alpha'"):
         one.results_of("alpha")
 
@@ -198,13 +251,15 @@ def test_a_build_runs_what_others_need_first(reader, calls):
     assert [call[0] for call in calls[:-1]] == ["tiny", "alpha"]
 
 
-# --- An executed notebook becomes a page ----------------------------------------------------------------------------
+# --- An executed notebook becomes a page ----------------------------------------------------------
 
 
 @pytest.fixture
 def executed(project) -> Path:
     def cell(source: str, **metadata: object) -> nbformat.NotebookNode:
-        return nbformat.v4.new_code_cell(source, metadata={"papermill": {"duration": 1}, **metadata})
+        return nbformat.v4.new_code_cell(
+            source, metadata={"papermill": {"duration": 1}, **metadata}
+        )
 
     cells = [
         cell("a"),
@@ -217,12 +272,21 @@ def executed(project) -> Path:
         nbformat.v4.new_markdown_cell("text", metadata={"papermill": {}}),
     ]
     for one in cells[3], cells[5]:
-        drawn = {"image/png": PNG, "image/svg+xml": "<svg/>", "application/pdf": PDF, "text/plain": "<Figure>"}
+        drawn = {
+            "image/png": PNG,
+            "image/svg+xml": "<svg/>",
+            "application/pdf": PDF,
+            "text/plain": "<Figure>",
+        }
         one.outputs = [nbformat.v4.new_output("display_data", drawn)]
     cells[2].outputs = [nbformat.v4.new_output("stream", text="2 of 2 runs already there")]
     for one in cells[4], cells[6]:
-        one.outputs = [nbformat.v4.new_output("display_data", {"text/html": "<p>data · re-make with x</p>"})]
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"papermill": {"input_path": "/somewhere/x.ipynb"}})
+        one.outputs = [
+            nbformat.v4.new_output("display_data", {"text/html": "<p>data · re-make with x</p>"})
+        ]
+    notebook = nbformat.v4.new_notebook(
+        cells=cells, metadata={"papermill": {"input_path": "/somewhere/x.ipynb"}}
+    )
     path = project / "book" / "chapters" / "fig9.ipynb"
     path.parent.mkdir(parents=True)
     nbformat.write(notebook, path)
@@ -239,26 +303,42 @@ def test_finish_collapses_code_and_keeps_what_is_hidden_already(executed):
 
 
 def test_finish_joins_code_that_shows_nothing_to_what_follows(project):
-    """One line of folded code where there were several; neither hidden cells nor what is read is joined."""
+    """One line of folded code where there were several; neither hidden cells nor what is read is
+    joined.
+    """
 
-    def cell(source: str, *outputs: nbformat.NotebookNode, **metadata: object) -> nbformat.NotebookNode:
+    def cell(
+        source: str, *outputs: nbformat.NotebookNode, **metadata: object
+    ) -> nbformat.NotebookNode:
         return nbformat.v4.new_code_cell(source, outputs=list(outputs), metadata=metadata)
 
     print_ = nbformat.v4.new_output("stream", text="2 of 2 runs already there")
     table = nbformat.v4.new_output("execute_result", {"text/html": "<table></table>"})
     cells = [
-        cell("a", tags=["parameters"]), cell("b"), nbformat.v4.new_markdown_cell("text"),
-        cell("c"), cell("d", print_), cell("e", tags=["remove-cell"]), cell("f"), cell("words.table(x)", table),
-        cell("g"), cell("h", table, mystnb={"figure": {"name": "fig9-map"}}),
-    ]  # fmt: skip
+        cell("a", tags=["parameters"]),
+        cell("b"),
+        nbformat.v4.new_markdown_cell("text"),
+        cell("c"),
+        cell("d", print_),
+        cell("e", tags=["remove-cell"]),
+        cell("f"),
+        cell("words.table(x)", table),
+        cell("g"),
+        cell("h", table, mystnb={"figure": {"name": "fig9-map"}}),
+    ]
     path = project / "fig9.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
     book.finish(path)
     found = [(one.source, one.metadata.get("tags")) for one in nbformat.read(path, 4).cells]
     assert found == [
-        ("a\n\nb", ["hide-input"]), ("text", None), ("c\n\nd", ["hide-cell"]), ("e", ["remove-cell"]),
-        ("f", ["hide-input"]), ("words.table(x)", ["remove-input"]), ("g\n\nh", ["hide-input"]),
-    ]  # fmt: skip
+        ("a\n\nb", ["hide-input"]),
+        ("text", None),
+        ("c\n\nd", ["hide-cell"]),
+        ("e", ["remove-cell"]),
+        ("f", ["hide-input"]),
+        ("words.table(x)", ["remove-input"]),
+        ("g\n\nh", ["hide-input"]),
+    ]
 
 
 def test_finish_takes_out_named_figures(executed):
@@ -275,8 +355,14 @@ def test_finish_links_a_named_figure_in_its_formats_for_print(executed):
     cells = nbformat.read(executed, 4).cells
     for name in ("fig9-map.pdf", "fig9-map.svg"):
         assert f'<a href="../../figures/{name}" download>' in cells[4].outputs[0].data["text/html"]
-    assert cells[6].outputs[0].data["text/html"] == "<p>data · re-make with x</p>", "the figure above has no name"
-    assert set(cells[3].outputs[0].data) == set(cells[5].outputs[0].data) == {"image/png", "text/plain"}
+    assert cells[6].outputs[0].data["text/html"] == "<p>data · re-make with x</p>", (
+        "the figure above has no name"
+    )
+    assert (
+        set(cells[3].outputs[0].data)
+        == set(cells[5].outputs[0].data)
+        == {"image/png", "text/plain"}
+    )
 
 
 def test_finish_removes_the_traces_of_the_machine(executed):
@@ -286,7 +372,7 @@ def test_finish_removes_the_traces_of_the_machine(executed):
     nbformat.validate(nbformat.read(executed, 4))
 
 
-# --- What a fresh build may empty -----------------------------------------------------------------------------------
+# --- What a fresh build may empty -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("folder", ["results", "results/reproduced/..", "./results"])
@@ -295,7 +381,9 @@ def test_a_fresh_build_never_empties_the_shipped_results(project, folder, profil
     shipped = project / "results" / profile / "tiny.nc"
     (project / "results" / "reproduced").mkdir(parents=True)
     grid(shipped)
-    with pytest.raises(ValueError, match=r"results_dir must not be results .*such as results/reproduced"):
+    with pytest.raises(
+        ValueError, match=r"results_dir must not be results .*such as results/reproduced"
+    ):
         book.build(profile, project / folder, fresh=True)
     assert shipped.exists()
 
@@ -331,17 +419,21 @@ def test_clear_refuses_a_folder_with_other_files(project):
     folder = project / "elsewhere" / "fast"
     grid(folder / "tiny.nc")
     (folder / "thesis.docx").write_text("three years")
-    with pytest.raises(ValueError, match=r"elsewhere/fast holds files that are not results \(thesis\.docx\)"):
+    with pytest.raises(
+        ValueError, match=r"elsewhere/fast holds files that are not results \(thesis\.docx\)"
+    ):
         book._clear(folder)
     assert {path.name for path in folder.iterdir()} == {"tiny.nc", "thesis.docx"}
 
 
-# --- The build ------------------------------------------------------------------------------------------------------
+# --- The build ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def calls(project, monkeypatch) -> list:
-    """A build in which chapters are stored at once and the HTML takes no time; returns what was asked for."""
+    """A build in which chapters are stored at once and the HTML takes no time; returns what was
+    asked for.
+    """
     seen = []
 
     def run_chapter(name, given, output, **options):
@@ -369,7 +461,9 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
     assert not list((project / "book").rglob("stale.txt"))
     assert nbformat.read(book.EXECUTED / "tiny.ipynb", 4).cells[0].metadata.tags == ["hide-input"]
     assert (book.EXTRA / "notebooks" / "tiny.ipynb").exists()
-    assert (book.EXTRA / "data" / "tiny.nc").read_bytes() == (results / "fast" / "tiny.nc").read_bytes()
+    assert (book.EXTRA / "data" / "tiny.nc").read_bytes() == (
+        results / "fast" / "tiny.nc"
+    ).read_bytes()
     rows = json.loads((book.EXTRA / "data" / "ledger.json").read_text(encoding="utf-8"))
     assert rows == json.loads((results / "fast" / "ledger.json").read_text(encoding="utf-8"))
     assert [one["id"] for one in rows] == list(claims.all_claims())
@@ -413,7 +507,9 @@ def test_jupyter_book_is_strict_and_its_warnings_are_told(project, monkeypatch, 
 
     def run(command, **options):
         seen["command"] = command
-        return subprocess.CompletedProcess(command, code, "reading sources\nx.md:3: WARNING: no such target: y\n", "")
+        return subprocess.CompletedProcess(
+            command, code, "reading sources\nx.md:3: WARNING: no such target: y\n", ""
+        )
 
     monkeypatch.setattr(book.subprocess, "run", run)
     if code:
@@ -426,12 +522,16 @@ def test_jupyter_book_is_strict_and_its_warnings_are_told(project, monkeypatch, 
     assert {"-W", "-n", "--keep-going"} <= set(seen["command"])
 
 
-# --- One chapter ----------------------------------------------------------------------------------------------------
+# --- One chapter ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("stored", "recompute", "helpers"), [(False, False, 2), (True, False, 0), (True, True, 2)])
+@pytest.mark.parametrize(
+    ("stored", "recompute", "helpers"), [(False, False, 2), (True, False, 0), (True, True, 2)]
+)
 @pytest.mark.parametrize("fails", [False, True])
-def test_other_processes_help_only_with_work_and_end_with_it(project, monkeypatch, stored, recompute, helpers, fails):
+def test_other_processes_help_only_with_work_and_end_with_it(
+    project, monkeypatch, stored, recompute, helpers, fails
+):
     if stored:
         grid(project / "mine" / "smoke" / "tiny.nc")
     started = []

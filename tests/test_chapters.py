@@ -1,4 +1,6 @@
-"""The chapters: their form, the contract of notebook and sidecar, and runs that are killed, shared and repeated."""
+"""The chapters: their form, the contract of notebook and sidecar, and runs that are killed, shared
+and repeated.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
 
 NAMES = sorted(path.stem for path in paths.CHAPTERS.glob("*/*.ipynb"))
-# A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its end.
+# A baseline, a Vector Network, and a slow one last, which leaves time to kill the run before its
+# end.
 MODELS = ["factorised", "vn_axes_1", "cnn2"]
 MAX_LINES = 60
 
@@ -50,7 +53,7 @@ def figure(cell: nbformat.NotebookNode) -> dict:
     return cell.metadata.get("mystnb", {}).get("figure", {})
 
 
-# --- Form -----------------------------------------------------------------------------------------------------------
+# --- Form -----------------------------------------------------------------------------------------
 
 
 def test_there_are_chapters_and_all_have_a_sidecar():
@@ -75,19 +78,27 @@ def test_kernel_is_python3(name):
 
 @every_chapter
 def test_cells_are_short(name):
-    long = {cell.id: n for cell in code_cells(name) if (n := len(cell.source.splitlines())) > MAX_LINES}
+    long = {
+        cell.id: n for cell in code_cells(name) if (n := len(cell.source.splitlines())) > MAX_LINES
+    }
     assert not long, f"cells with more than {MAX_LINES} lines; move the work into vnlib"
 
 
 @every_chapter
 def test_one_cell_is_tagged_parameters_and_comes_first(name):
-    tagged = [i for i, cell in enumerate(code_cells(name)) if "parameters" in cell.metadata.get("tags", [])]
+    tagged = [
+        i
+        for i, cell in enumerate(code_cells(name))
+        if "parameters" in cell.metadata.get("tags", [])
+    ]
     assert tagged == [0]
 
 
 @every_chapter
 def test_every_figure_has_caption_label_and_alt_text(name):
-    drawing = [cell for cell in code_cells(name) if re.match(r"fig(ure)? *=", cell.source) or figure(cell)]
+    drawing = [
+        cell for cell in code_cells(name) if re.match(r"fig(ure)? *=", cell.source) or figure(cell)
+    ]
     assert drawing
     for cell in drawing:
         assert figure(cell).get("caption", "").rstrip().endswith((".", ")")), cell.id
@@ -101,13 +112,19 @@ def test_every_figure_has_caption_label_and_alt_text(name):
 
 def test_labels_are_unique_over_the_book():
     """Of figures and of sections; Sphinx does not tell upper from lower case."""
-    labels = Counter(figure(cell)["name"].lower() for name in NAMES for cell in code_cells(name) if figure(cell))
-    texts = (cell.source for name in NAMES for cell in read(name).cells if cell.cell_type == "markdown")
-    labels.update(found.lower() for text in texts for found in re.findall(r"^\(([\w-]+)\)=$", text, re.M))
+    labels = Counter(
+        figure(cell)["name"].lower() for name in NAMES for cell in code_cells(name) if figure(cell)
+    )
+    texts = (
+        cell.source for name in NAMES for cell in read(name).cells if cell.cell_type == "markdown"
+    )
+    labels.update(
+        found.lower() for text in texts for found in re.findall(r"^\(([\w-]+)\)=$", text, re.M)
+    )
     assert labels and max(labels.values()) == 1, labels.most_common(3)
 
 
-# --- The contract of notebook and sidecar ---------------------------------------------------------------------------
+# --- The contract of notebook and sidecar ---------------------------------------------------------
 
 
 @every_chapter
@@ -132,7 +149,11 @@ def test_defaults_are_a_smoke_run_and_pass_their_own_check(name):
 def test_every_profile_has_settings_that_pass_the_checks_of_parameters(name, profile):
     one = chapter.spec(name)
     settings = one.settings(profile)
-    given = {key: settings[key] for key in ("seeds", "models") if key in settings and key in one.parameters}
+    given = {
+        key: settings[key]
+        for key in ("seeds", "models")
+        if key in settings and key in one.parameters
+    }
     checked = one.check({"profile": profile, **given})
     assert len(checked["seeds"]) >= {"smoke": 1, "fast": 3, "paper": 3}[profile]
     assert one.sidecar["runtime"][profile]
@@ -148,10 +169,14 @@ def test_profiles_of_fig2_have_the_seeds_that_the_claims_ask_for():
 
 def test_every_model_of_fig2_can_be_built_with_every_trial():
     for name, model in chapter.spec("fig2_spatial").sidecar["models"].items():
-        assert model["label"] and model["group"] in {"entangled", "factorised", "vn", "control"}, name
+        assert model["label"] and model["group"] in {"entangled", "factorised", "vn", "control"}, (
+            name
+        )
         for trial in model["trials"]:
             assert trial["lr"] > 0
-            options = dict(model["options"]) | {key: value for key, value in trial.items() if key != "lr"}
+            options = dict(model["options"]) | {
+                key: value for key, value in trial.items() if key != "lr"
+            }
             size = {"n_inputs": 56, "image_shape": (28, 28), "seed": 0}
             if model["family"] == "vn":
                 options.pop("learn_dictionary", None)
@@ -161,7 +186,11 @@ def test_every_model_of_fig2_can_be_built_with_every_trial():
 
 
 def test_settings_of_a_profile_lie_over_those_of_the_chapter():
-    one = chapter.Spec("x", {"settings": {"a": 1, "b": {"c": 2, "d": 3}}, "profiles": {"fast": {"b": {"c": 5}}}}, {})
+    one = chapter.Spec(
+        "x",
+        {"settings": {"a": 1, "b": {"c": 2, "d": 3}}, "profiles": {"fast": {"b": {"c": 5}}}},
+        {},
+    )
     assert one.settings("fast") == {"a": 1, "b": {"c": 5, "d": 3}}
     assert one.sidecar["settings"]["b"] == {"c": 2, "d": 3}, "the sidecar itself must not change"
 
@@ -191,11 +220,18 @@ def opened(**given) -> chapter.Chapter:
 def test_a_parameter_that_changes_the_task_has_a_file_of_its_own(tmp_path):
     plain = opened(profile="fast", results_dir=str(tmp_path)).file()
     assert plain == tmp_path / "fast" / "fig2_spatial.nc"
-    assert opened(profile="fast", results_dir=str(tmp_path), seeds=5, models="mlp", device="cpu").file() == plain
+    assert (
+        opened(
+            profile="fast", results_dir=str(tmp_path), seeds=5, models="mlp", device="cpu"
+        ).file()
+        == plain
+    )
     ring = opened(profile="fast", results_dir=str(tmp_path), hold_out="ring").file()
     wide = opened(profile="fast", results_dir=str(tmp_path), hold_out="ring", sigma=3.0).file()
     assert len({plain, ring, wide}) == 3 and ring.parent == plain.parent
-    assert opened(results_dir=str(tmp_path)).file("tuning") != opened(results_dir=str(tmp_path)).file()
+    assert (
+        opened(results_dir=str(tmp_path)).file("tuning") != opened(results_dir=str(tmp_path)).file()
+    )
 
 
 @pytest.mark.parametrize(
@@ -218,13 +254,17 @@ def test_the_command_on_the_page_gives_the_same_parameters(given, tmp_path, monk
     done = CliRunner().invoke(papermill_command, call)
     assert done.exit_code == 0, done.output
     injected: dict = {}
-    cell = next(c for c in nbformat.read(tmp_path / output, 4).cells if "injected-parameters" in c.metadata.tags)
+    cell = next(
+        c
+        for c in nbformat.read(tmp_path / output, 4).cells
+        if "injected-parameters" in c.metadata.tags
+    )
     exec(cell.source, injected)
     injected.pop("__builtins__")
     assert before.spec.check(injected) == before.parameters
 
 
-# --- Runs -----------------------------------------------------------------------------------------------------------
+# --- Runs -----------------------------------------------------------------------------------------
 
 
 def arrays(path: Path) -> dict[str, tuple]:
@@ -243,13 +283,20 @@ def printed(notebook: Path) -> str:
 
 
 def arguments(results_dir: Path, *, flag: str = "-p") -> list[str]:
-    given = {"profile": "smoke", "models": ",".join(MODELS), "device": "cpu", "results_dir": str(results_dir)}
+    given = {
+        "profile": "smoke",
+        "models": ",".join(MODELS),
+        "device": "cpu",
+        "results_dir": str(results_dir),
+    }
     return [part for key, value in given.items() for part in (flag, key, value)]
 
 
 @pytest.fixture(scope="module")
 def by_papermill(tmp_path_factory) -> Path:
-    """Plain papermill from a folder that has nothing to do with the project, with a relative results folder."""
+    """Plain papermill from a folder that has nothing to do with the project, with a relative
+    results folder.
+    """
     folder = tmp_path_factory.mktemp("elsewhere")
     command = [sys.executable, "-m", "papermill", str(paths.notebook("fig2_spatial")), "out.ipynb"]
     command += [*arguments(Path("mine")), "--no-progress-bar"]
@@ -271,11 +318,16 @@ def test_plain_papermill_works_from_any_folder(by_papermill):
 
 @pytest.mark.slow
 def test_claims_can_be_decided_from_the_file_alone(by_papermill):
-    """The ledger sees the stored file, not what the notebook adds to it: only models may be missing."""
+    """The ledger sees the stored file, not what the notebook adds to it: only models may be
+    missing.
+    """
     rows = claims.ledger(by_papermill / "mine" / "smoke", "fig2_spatial")
     assert rows
     for row in rows:
-        assert re.match(r"the results lack the model\(s\) ", row.get("missing", "the results lack the model(s) ")), row
+        assert re.match(
+            r"the results lack the model\(s\) ",
+            row.get("missing", "the results lack the model(s) "),
+        ), row
 
 
 def kill(process: subprocess.Popen) -> None:
@@ -291,7 +343,9 @@ def kill(process: subprocess.Popen) -> None:
 
 @pytest.mark.slow
 def test_two_processes_end_a_killed_run_with_the_bits_of_one(by_papermill, vnbook, tmp_path):
-    """Killed after its first run: what is saved is kept, and the rest has the bits of a run that nothing disturbed."""
+    """Killed after its first run: what is saved is kept, and the rest has the bits of a run that
+    nothing disturbed.
+    """
     command = [
         sys.executable,
         "-m",
@@ -305,11 +359,15 @@ def test_two_processes_end_a_killed_run_with_the_bits_of_one(by_papermill, vnboo
     ]
     # What a killed process leaves in the temporary folder should go with this test.
     environment = os.environ | {"TMPDIR": str(tmp_path)}
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         deadline = time.monotonic() + 120
         while not (finished := list(tmp_path.rglob("*.runs/*.nc"))):
-            assert process.poll() is None and time.monotonic() < deadline, "no run was ever finished"
+            assert process.poll() is None and time.monotonic() < deadline, (
+                "no run was ever finished"
+            )
             time.sleep(0.01)
     finally:
         kill(process)
@@ -324,7 +382,9 @@ def test_two_processes_end_a_killed_run_with_the_bits_of_one(by_papermill, vnboo
     notebook = folder / "fig2_spatial.ipynb"
     assert str(result) in said.out and str(notebook) in said.out
     assert set(folder.iterdir()) - drafts == {notebook}, "of the second process nothing is left"
-    assert re.search(r"\d of 3 runs already there, skipped \(model=factorised", printed(notebook)), printed(notebook)
+    assert re.search(
+        r"\d of 3 runs already there, skipped \(model=factorised", printed(notebook)
+    ), printed(notebook)
 
 
 def test_a_misspelled_parameter_fails_under_plain_papermill(tmp_path, monkeypatch):
@@ -333,9 +393,14 @@ def test_a_misspelled_parameter_fails_under_plain_papermill(tmp_path, monkeypatc
     given = {"prfile": "fast", "results_dir": str(tmp_path)}
     source = str(paths.notebook("fig2_spatial"))
     papermill.execute_notebook(source, "out.ipynb", given, prepare_only=True, progress_bar=False)
-    cells = [cell.source for cell in nbformat.read("out.ipynb", as_version=4).cells if cell.cell_type == "code"]
+    cells = [
+        cell.source
+        for cell in nbformat.read("out.ipynb", as_version=4).cells
+        if cell.cell_type == "code"
+    ]
     assert "prfile" in cells[1], "injected"
-    with pytest.raises(ValueError) as caught:  # cell by cell, as a kernel would, which takes seconds to start
+    # cell by cell, as a kernel would, which takes seconds to start
+    with pytest.raises(ValueError) as caught:
         names: dict = {}
         for code in cells:
             exec(code, names)

@@ -39,7 +39,7 @@ def results(tmp_path):
     return tmp_path
 
 
-# --- list, status, ledger -------------------------------------------------------------------------------------------
+# --- list, status, ledger -------------------------------------------------------------------------
 
 
 def test_list_shows_every_chapter_with_its_parameters(vnbook):
@@ -70,8 +70,13 @@ def test_status_tells_each_profile_and_chapter(vnbook, results):
     with_results = {name for name in paths.chapters() if chapter.spec(name).stores}
     assert "summary" not in with_results and "fig2_spatial" in with_results
     assert set(lines) == {(p, n) for p in PROFILES for n in with_results}
-    assert "runs 2" in lines["smoke", "fig2_spatial"] and "library current" in lines["smoke", "fig2_spatial"]
-    assert "cannot be read" in lines["fast", "fig2_spatial"], "one bad file must not hide the others"
+    assert (
+        "runs 2" in lines["smoke", "fig2_spatial"]
+        and "library current" in lines["smoke", "fig2_spatial"]
+    )
+    assert "cannot be read" in lines["fast", "fig2_spatial"], (
+        "one bad file must not hide the others"
+    )
     assert "no results" in lines["paper", "fig2_spatial"]
 
 
@@ -87,7 +92,7 @@ def test_ledger_prints_and_writes_every_claim(vnbook, results):
         assert row["verdict"] in line and row["chapter"] in line
 
 
-# --- run ------------------------------------------------------------------------------------------------------------
+# --- run ------------------------------------------------------------------------------------------
 
 
 def test_run_keeps_results_and_notebook_and_says_where(vnbook, project, monkeypatch, tmp_path):
@@ -110,9 +115,14 @@ def test_run_keeps_results_and_notebook_and_says_where(vnbook, project, monkeypa
 def test_a_failed_cell_is_told_in_one_line_and_its_notebook_kept(vnbook, project):
     said = vnbook("run", "tiny", "-p", "width", 10, "--output", project / "out.ipynb", "--quiet")
     assert said.code == 1
-    assert said.err.strip().splitlines()[-1] == "vnbook: a cell failed with RuntimeError: the width burst"
+    assert (
+        said.err.strip().splitlines()[-1]
+        == "vnbook: a cell failed with RuntimeError: the width burst"
+    )
     assert "Traceback" not in said.err
-    assert not (project / "out.ipynb").exists(), "a failed chapter must not look like a finished one"
+    assert not (project / "out.ipynb").exists(), (
+        "a failed chapter must not look like a finished one"
+    )
     assert (project / "out.failed.ipynb").exists()
     assert not list((project / "results").rglob("*.nc"))
 
@@ -134,7 +144,9 @@ def test_a_failed_cell_is_told_in_one_line_and_its_notebook_kept(vnbook, project
 )
 def test_values_are_read_as_papermill_reads_them(vnbook, monkeypatch, typed, meant):
     seen = {}
-    monkeypatch.setattr(chapter.Spec, "check", lambda self, given: seen.update(given) or dict(self.defaults))
+    monkeypatch.setattr(
+        chapter.Spec, "check", lambda self, given: seen.update(given) or dict(self.defaults)
+    )
     monkeypatch.setattr(book, "run_chapter", lambda *args, **kwargs: None)
     assert vnbook("run", "fig2_spatial", "-p", "sparsity", typed).code == 0
     assert seen == {"sparsity": meant} and type(seen["sparsity"]) is type(meant)
@@ -144,15 +156,24 @@ def test_values_are_read_as_papermill_reads_them(vnbook, monkeypatch, typed, mea
     ("arguments", "words"),
     [
         (("run", "fig9"), ("chapter", "'fig9'", *paths.chapters())),
-        (("run", "fig2_spatial", "-p", "holdout", "ring"), ("'holdout'", "Did you mean 'hold_out'?", "encoding")),
+        (
+            ("run", "fig2_spatial", "-p", "holdout", "ring"),
+            ("'holdout'", "Did you mean 'hold_out'?", "encoding"),
+        ),
         (("run", "fig2_spatial", "-p", "hold_out", "disc"), ("hold_out", "'disc'", "'ring'")),
         (("run", "fig2_spatial", "-p", "sigma", "9"), ("sigma", ">= 0.3", "<= 6.0", "9")),
         (("run", "fig2_spatial", "-p", "sigma", "wide"), ("sigma", "finite number", "'wide'")),
-        (("run", "fig2_spatial", "-p", "recompute", "yes please"), ("recompute", "true or false", "'yes please'")),
+        (
+            ("run", "fig2_spatial", "-p", "recompute", "yes please"),
+            ("recompute", "true or false", "'yes please'"),
+        ),
         (("run", "fig2_spatial", "-p", "results_dir", "5"), ("results_dir", "text", "5")),
         (("build", "--profile", "quick"), ("profile", "'quick'", "'smoke'")),
         (("ledger", "--profile", "quick"), ("profile", "'quick'", "smoke")),
-        (("ledger", "--profile", "smoke", "--results-dir", "/nowhere"), ("/nowhere/smoke", "vnbook run")),
+        (
+            ("ledger", "--profile", "smoke", "--results-dir", "/nowhere"),
+            ("/nowhere/smoke", "vnbook run"),
+        ),
         (("export", "fig9", "--to", "html"), ("chapter", "'fig9'", *paths.chapters())),
     ],
 )
@@ -192,12 +213,14 @@ def test_an_interrupt_says_that_finished_runs_are_kept(vnbook, monkeypatch):
 
 
 def test_a_real_process_prints_no_traceback():
-    done = subprocess.run([sys.executable, "-m", "vnlib.book.cli", "run", "fig9"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "vnlib.book.cli", "run", "fig9"], capture_output=True, text=True
+    )
     assert done.returncode == 1 and not done.stdout
     assert one_paragraph(done.stderr) and "'fig9'" in done.stderr
 
 
-# --- build, export --------------------------------------------------------------------------------------------------
+# --- build, export --------------------------------------------------------------------------------
 
 
 def test_build_hands_over_its_options_and_says_what_to_open(vnbook, monkeypatch, tmp_path):
@@ -208,18 +231,30 @@ def test_build_hands_over_its_options_and_says_what_to_open(vnbook, monkeypatch,
         return paths.BOOK / "_build" / "html"
 
     monkeypatch.setattr(book, "build", build)
-    said = vnbook("build", "--profile", "fast", "--results-dir", tmp_path, "--fresh", "--jobs", 3, "--quiet")
+    said = vnbook(
+        "build", "--profile", "fast", "--results-dir", tmp_path, "--fresh", "--jobs", 3, "--quiet"
+    )
     assert said.code == 0
-    assert seen == {"profile": "fast", "results_dir": tmp_path, "fresh": True, "jobs": 3, "progress": False}
+    assert seen == {
+        "profile": "fast",
+        "results_dir": tmp_path,
+        "fresh": True,
+        "jobs": 3,
+        "progress": False,
+    }
     assert os.path.join("book", "_build", "html", "index.html") in said.out
 
 
-@pytest.mark.parametrize(("profile", "jobs"), [("smoke", 1), ("fast", os.cpu_count()), ("paper", os.cpu_count())])
+@pytest.mark.parametrize(
+    ("profile", "jobs"), [("smoke", 1), ("fast", os.cpu_count()), ("paper", os.cpu_count())]
+)
 def test_without_a_wish_there_are_as_many_processes_as_cores_but_one_in_smoke(
     vnbook, monkeypatch, tmp_path, profile, jobs
 ):
     seen = []
-    monkeypatch.setattr(book, "build", lambda *args, **options: seen.append(options["jobs"]) or tmp_path)
+    monkeypatch.setattr(
+        book, "build", lambda *args, **options: seen.append(options["jobs"]) or tmp_path
+    )
     monkeypatch.setattr(book, "run_chapter", lambda *args, **options: seen.append(options["jobs"]))
     assert vnbook("build", "--profile", profile).code == 0
     assert vnbook("run", "fig2_spatial", "-p", "profile", profile).code == 0
@@ -231,11 +266,17 @@ def test_export_to_a_script_is_python(vnbook, tmp_path):
     assert said.code == 0, said.err
     script = tmp_path / "fig2_spatial.py"
     assert str(script) in said.out
-    names = {node.id for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))) if isinstance(node, ast.Name)}
+    names = {
+        node.id
+        for node in ast.walk(ast.parse(script.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name)
+    }
     assert {"chapter", "results", "hold_out"} <= names
 
 
-def test_export_to_html_takes_the_executed_notebook_where_there_is_one(vnbook, tmp_path, monkeypatch):
+def test_export_to_html_takes_the_executed_notebook_where_there_is_one(
+    vnbook, tmp_path, monkeypatch
+):
     monkeypatch.setattr(book, "EXECUTED", tmp_path / "executed")
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# As executed")])
     (tmp_path / "executed").mkdir()

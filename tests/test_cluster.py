@@ -1,6 +1,8 @@
-"""The Snakefile: which jobs it makes of the chapters, what it refuses, and that a kill loses nothing.
+"""The Snakefile: which jobs it makes of the chapters, what it refuses, and that a kill loses
+nothing.
 
-`tests/cluster/slurm.sh` does the last on a real SLURM, if VNBOOK_TEST_SLURM is set; else the jobs are processes here.
+`tests/cluster/slurm.sh` does the last on a real SLURM, if VNBOOK_TEST_SLURM is set; else the jobs
+are processes here.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from vnlib.book import chapter, paths, store
 
 CLUSTER = paths.SOURCE / "tests" / "cluster"
 needs_snakemake = pytest.mark.skipif(
-    importlib.util.find_spec("snakemake") is None, reason="snakemake is not installed (the extra `cluster`)"
+    importlib.util.find_spec("snakemake") is None,
+    reason="snakemake is not installed (the extra `cluster`)",
 )
 
 SIDECAR = """
@@ -41,7 +44,8 @@ paper = {{ seeds = 5 }}
 [models.b]
 """
 CELLS = (
-    'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = False\nresults_dir = None\n',
+    'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = '
+    "False\nresults_dir = None\n",
     "from pathlib import Path\nimport os, time\nimport xarray as xr\n"
     "from vnlib.book import paths\nfrom vnlib.book.chapter import open_chapter\n"
     "chapter = open_chapter(Path({name!r}).name, globals())\n"
@@ -55,21 +59,30 @@ CELLS = (
     "axes = {{'model': list(chapter.models), 'seed': chapter.seeds}}\n"
     "results = chapter.grid(run, axes, lambda a: {{'factor': len(a['model'])}})\n"
     "chapter.footer(results)\n",
-    "assert results.sizes['model'] == 2, 'the page needs both models'\n(paths.ROOT / 'drawn').touch()\n",
+    "assert results.sizes['model'] == 2, 'the page needs both models'\n(paths.ROOT / "
+    "'drawn').touch()\n",
 )
 
 
 @pytest.fixture
 def chapters(project: Path) -> Path:
-    """A project of two chapters, `first` and `second`, which needs it; a run waits while `hold-<cell>` exists."""
+    """A project of two chapters, `first` and `second`, which needs it; a run waits while
+    `hold-<cell>` exists.
+    """
     shutil.rmtree(project / "chapters" / "tiny")
     for name, needs in (("first", ""), ("second", 'needs = ["first"]')):
         (project / "chapters" / name).mkdir()
-        (project / "chapters" / name / f"{name}.toml").write_text(SIDECAR.format(needs=needs), encoding="utf-8")
-        notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+        (project / "chapters" / name / f"{name}.toml").write_text(
+            SIDECAR.format(needs=needs), encoding="utf-8"
+        )
+        notebook = nbformat.v4.new_notebook(
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
+        )
         notebook.metadata["language_info"] = {"name": "python"}
         sources = [CELLS[0], CELLS[1].format(name=name), CELLS[2]]
-        notebook.cells = [nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in sources]
+        notebook.cells = [
+            nbformat.v4.new_code_cell(source, metadata={"tags": []}) for source in sources
+        ]
         notebook.cells[0].metadata.tags.append("parameters")
         nbformat.write(notebook, project / "chapters" / name / f"{name}.ipynb")
     return project
@@ -84,7 +97,9 @@ def arguments(project: Path, *config: str) -> list[str]:
 
 @pytest.fixture
 def dry_run(monkeypatch, capfd) -> Callable[..., tuple[int, str]]:
-    """Snakemake's code and words of what it would do, in this process: a new one would spend seconds on its imports."""
+    """Snakemake's code and words of what it would do, in this process: a new one would spend
+    seconds on its imports.
+    """
 
     def run(project: Path, *config: str, flags: tuple[str, ...] = ()) -> tuple[int, str]:
         from snakemake.cli import main
@@ -112,14 +127,18 @@ def stems(files: str) -> set[str]:
     """`.../slices/first/a-seed0.done` is "first/a-seed0", `.../first.ipynb` is "first"."""
     found = (Path(file) for file in files.split(", ") if file)
     found = (f for f in found if f.parent.parent.name != "chapters")  # the sources
-    return {f"{f.parent.name}/{f.stem}" if f.parent.parent.name == "slices" else f.stem for f in found}
+    return {
+        f"{f.parent.name}/{f.stem}" if f.parent.parent.name == "slices" else f.stem for f in found
+    }
 
 
-# --- a slice --------------------------------------------------------------------------------------------------------
+# --- a slice --------------------------------------------------------------------------------------
 
 
 def test_a_slice_computes_what_it_is_told_and_draws_nothing(chapters, vnbook):
-    said = vnbook("run", "first", "-p", "models", '["b"]', "-p", "seeds", "[1]", "--no-page", "--quiet")
+    said = vnbook(
+        "run", "first", "-p", "models", '["b"]', "-p", "seeds", "[1]", "--no-page", "--quiet"
+    )
     assert said.code == 0, said.err
     results = store.read(chapters / "results" / "smoke" / "first.nc")
     assert results["model"].values.tolist() == ["b"] and results["seed"].values.tolist() == [1]
@@ -137,7 +156,9 @@ def test_a_slice_refuses_what_a_chapter_refuses(chapters, vnbook):
 
 @pytest.mark.parametrize("name", paths.chapters())
 def test_the_slices_of_every_chapter_end_with_its_last_grid(name):
-    """A grid inside a function would be defined and never filled; statements after the last one draw."""
+    """A grid inside a function would be defined and never filled; statements after the last one
+    draw.
+    """
     if not chapter.spec(name).stores:
         pytest.skip("a chapter that only reads has no slices")
     *_, last = chapter._filling(name).body
@@ -145,7 +166,7 @@ def test_the_slices_of_every_chapter_end_with_its_last_grid(name):
     assert "chapter.grid(" in ast.unparse(last)
 
 
-# --- jobs -----------------------------------------------------------------------------------------------------------
+# --- jobs -----------------------------------------------------------------------------------------
 
 
 @needs_snakemake
@@ -170,7 +191,9 @@ def test_jobs_are_the_slices_and_pages_in_the_order_they_need(chapters, dry_run)
 
 @needs_snakemake
 def test_jobs_follow_the_profile_and_the_size_of_a_slice(chapters, dry_run):
-    _, said = dry_run(chapters, "chapters=first", "profile=fast", "seeds_per_slice=2", flags=("--printshellcmds",))
+    _, said = dry_run(
+        chapters, "chapters=first", "profile=fast", "seeds_per_slice=2", flags=("--printshellcmds",)
+    )
     assert jobs(said).keys() == {"first/a-seed0+1", "first/a-seed2", "first"}
     # The first seed, which is there by then, goes along: a chapter may treat it in its own way.
     assert sorted(re.findall(r"seeds '(\[.*?\])'", said)) == ["[0, 1]", "[0, 2]"]
@@ -189,7 +212,9 @@ def test_jobs_follow_the_profile_and_the_size_of_a_slice(chapters, dry_run):
         ("seeds_per_slice=0", "seeds_per_slice must be an integer >= 1, got 0"),
     ],
 )
-def test_config_that_is_not_allowed_is_refused_before_anything_runs(chapters, dry_run, given, expected):
+def test_config_that_is_not_allowed_is_refused_before_anything_runs(
+    chapters, dry_run, given, expected
+):
     code, said = dry_run(chapters, given)
     assert code == 1 and expected in said
     assert not (chapters / "results").exists()
@@ -203,7 +228,7 @@ def test_a_book_of_some_chapters_is_refused(chapters, dry_run):
     assert code == 0 and jobs(said)["book"] == {"first", "second"}
 
 
-# --- the chapters of the book ---------------------------------------------------------------------------------------
+# --- the chapters of the book ---------------------------------------------------------------------
 
 
 @needs_snakemake
@@ -221,7 +246,9 @@ def sidecar_slices(name: str) -> set[str]:
     paper = sidecar.get("settings", {}) | sidecar["profiles"]["paper"]
     known = chapter.spec(name).parameters
     seeds = range(paper["seeds"]) if sidecar.get("stores", True) else ()
-    models = [f"{one}-" for one in paper.get("models", sidecar["models"])] if "models" in known else [""]
+    models = (
+        [f"{one}-" for one in paper.get("models", sidecar["models"])] if "models" in known else [""]
+    )
     return {f"{model}seed{seed}" for model in models for seed in seeds}
 
 
@@ -240,7 +267,9 @@ def fills(name: str, given: dict) -> bool:
 
 @pytest.mark.parametrize("name", paths.chapters())
 def test_a_slice_asks_for_the_runs_of_the_whole_chapter(name, tmp_path, monkeypatch):
-    """Beside the shipped results it computes nothing: were a setting another in a slice, its page would start again."""
+    """Beside the shipped results it computes nothing: were a setting another in a slice, its page
+    would start again.
+    """
     if not (shipped := sorted((paths.RESULTS / "paper").glob(f"{name}.*nc"))):
         pytest.skip("no results of this chapter are shipped")
     if not (names := sorted(sidecar_slices(name))):
@@ -261,7 +290,7 @@ def test_a_slice_asks_for_the_runs_of_the_whole_chapter(name, tmp_path, monkeypa
         pytest.skip("the shipped results are of other settings than the chapter has now")
 
 
-# --- a kill ---------------------------------------------------------------------------------------------------------
+# --- a kill ---------------------------------------------------------------------------------------
 
 
 @needs_snakemake
@@ -284,7 +313,9 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_results(chapters):
 
     held.unlink()
     subprocess.run([*command, "--unlock"], check=True, capture_output=True)
-    done = subprocess.run([*command, "--rerun-incomplete"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, "--rerun-incomplete"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     runs = log.read_text().split()
     assert sorted(runs) == ["a0", "a1", "b0", "b1", "b1"]  # once each, and the killed one again
@@ -299,8 +330,12 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_results(chapters):
 
 @needs_snakemake
 @pytest.mark.slow
-@pytest.mark.skipif("VNBOOK_TEST_SLURM" not in os.environ, reason="VNBOOK_TEST_SLURM=1 starts a SLURM of one node")
+@pytest.mark.skipif(
+    "VNBOOK_TEST_SLURM" not in os.environ, reason="VNBOOK_TEST_SLURM=1 starts a SLURM of one node"
+)
 def test_the_same_on_a_real_slurm():
     script = [str(CLUSTER / "slurm.sh")]
-    done = subprocess.run(script, env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True)
+    done = subprocess.run(
+        script, env=os.environ | {"PYTHON": sys.executable}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr

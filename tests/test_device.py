@@ -1,4 +1,6 @@
-"""Where the computation goes: "auto" takes CUDA where there is one, and CUDA gives what the CPU gives."""
+"""Where the computation goes: "auto" takes CUDA where there is one, and CUDA gives what the CPU
+gives.
+"""
 
 from __future__ import annotations
 

@@ -21,13 +21,21 @@ LEDGER = paths.RESULTS / "paper" / "ledger.json"
 def ending(name: str) -> str | None:
     """The section that ends a chapter, before its settings; None where there is none."""
     cells = nbformat.read(paths.notebook(name), as_version=4).cells
-    found = SECTION.search("\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown"))
+    found = SECTION.search(
+        "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    )
     return found and found[1]
 
 
 # Some go protocol by protocol, some claim by claim.
-ENDINGS = {name: text for name in paths.chapters() if (text := ending(name)) and PARTS[0][0] in text}
-BY_CLAIM = {name: text for name in paths.chapters() if (text := ending(name)) and BOTH.search(" ".join(text.split()))}
+ENDINGS = {
+    name: text for name in paths.chapters() if (text := ending(name)) and PARTS[0][0] in text
+}
+BY_CLAIM = {
+    name: text
+    for name in paths.chapters()
+    if (text := ending(name)) and BOTH.search(" ".join(text.split()))
+}
 
 
 @pytest.mark.skipif(not LEDGER.exists(), reason="no shipped ledger")
@@ -45,7 +53,9 @@ def test_an_ending_names_the_verdicts_of_the_ledger(name, start, key):
 def test_an_ending_by_claim_names_both_verdicts_of_the_ledger(name):
     said = {one: verdicts for one, *verdicts in BOTH.findall(" ".join(BY_CLAIM[name].split()))}
     rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))}
-    assert said == {one: [rows[one][key] for _, key in PARTS] for one in chapter.spec(name).sidecar["claims"]}
+    assert said == {
+        one: [rows[one][key] for _, key in PARTS] for one in chapter.spec(name).sidecar["claims"]
+    }
 
 
 def test_a_verdict_is_found_in_a_sentence():

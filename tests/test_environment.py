@@ -1,4 +1,6 @@
-"""What is installed: all that is imported is declared, all that is declared is used, and conda gets the same."""
+"""What is installed: all that is imported is declared, all that is declared is used, and conda gets
+the same.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,14 @@ ROOT = paths.SOURCE
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 DISTRIBUTIONS = {
-    "IPython": "ipython", "PIL": "pillow", "axe_playwright_python": "axe-playwright-python", "sklearn": "scikit-learn",
-    "spams": "spams-bin", "torch_geometric": "torch-geometric", "yaml": "pyyaml",
-}  # fmt: skip
+    "IPython": "ipython",
+    "PIL": "pillow",
+    "axe_playwright_python": "axe-playwright-python",
+    "sklearn": "scikit-learn",
+    "spams": "spams-bin",
+    "torch_geometric": "torch-geometric",
+    "yaml": "pyyaml",
+}
 CONDA = {
     "pytorch": "torch",
     "matplotlib-base": "matplotlib",
@@ -27,9 +34,19 @@ CONDA = {
 BROUGHT = {"docutils", "joblib"}  # by Sphinx and scikit-learn, which tests look into
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
-    "jupyter-book", "sphinxcontrib-bibtex", "sphinx-proof", "nbconvert", "ipykernel", "pytest-cov", "pytest-xdist",
-    "beartype", "ruff", "codespell", "nbstripout", "pre-commit",
-}  # fmt: skip
+    "jupyter-book",
+    "sphinxcontrib-bibtex",
+    "sphinx-proof",
+    "nbconvert",
+    "ipykernel",
+    "pytest-cov",
+    "pytest-xdist",
+    "beartype",
+    "ruff",
+    "codespell",
+    "nbstripout",
+    "pre-commit",
+}
 
 
 def bounds(requirements: list[str]) -> dict[str, str]:
@@ -47,7 +64,11 @@ def imported(*folders: str) -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
                 names.add(node.module.split(".")[0])
-    local = {path.stem for path in (ROOT / "tests").rglob("*.py")} | {"vnlib", "data_gen", "benchmarks"}
+    local = {path.stem for path in (ROOT / "tests").rglob("*.py")} | {
+        "vnlib",
+        "data_gen",
+        "benchmarks",
+    }
     return {DISTRIBUTIONS.get(name, name) for name in names - local - set(sys.stdlib_module_names)}
 
 
@@ -56,19 +77,28 @@ RUN, DEV = bounds(PROJECT["dependencies"]), bounds(EXTRAS["dev"])
 
 def test_what_is_imported_is_declared():
     assert imported("vnlib", "data_gen") <= RUN.keys()
-    assert imported("benchmarks", "tests") <= (RUN | DEV | bounds(EXTRAS["cluster"])).keys() | BROUGHT
+    assert (
+        imported("benchmarks", "tests") <= (RUN | DEV | bounds(EXTRAS["cluster"])).keys() | BROUGHT
+    )
 
 
 def test_what_is_declared_is_used():
-    used = imported("vnlib", "data_gen", "benchmarks", "tests") | {"nbmake"}  # conftest.py lies in no folder
+    # conftest.py lies in no folder
+    used = imported("vnlib", "data_gen", "benchmarks", "tests") | {"nbmake"}
     assert (RUN | DEV).keys() - used == NOT_IMPORTED
 
 
 def test_conda_gets_the_same_bounds():
-    *conda, pip = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
-    found = {CONDA.get(name, name): bound for name, bound in bounds([*conda, *pip["pip"][:-1]]).items()}
+    *conda, pip = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))[
+        "dependencies"
+    ]
+    found = {
+        CONDA.get(name, name): bound for name, bound in bounds([*conda, *pip["pip"][:-1]]).items()
+    }
     assert pip["pip"][-1] == "-e ."
-    assert found.pop("python") == PROJECT["requires-python"] and found.keys() - (RUN | DEV).keys() == {"pip", "make"}
+    assert found.pop("python") == PROJECT["requires-python"] and found.keys() - (
+        RUN | DEV
+    ).keys() == {"pip", "make"}
     assert {name: found[name].replace("==", "=") for name in RUN | DEV} == {
         name: bound.replace("==", "=") for name, bound in (RUN | DEV).items()
     }
@@ -76,5 +106,7 @@ def test_conda_gets_the_same_bounds():
 
 def test_exact_versions_are_known_of_all():
     text = (ROOT / "constraints.txt").read_text(encoding="utf-8")
-    pinned = {name.lower().replace("_", "-") for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)}
+    pinned = {
+        name.lower().replace("_", "-") for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)
+    }
     assert (RUN | DEV | bounds(EXTRAS["cluster"]) | bounds(EXTRAS["audit"])).keys() <= pinned

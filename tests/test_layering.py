@@ -13,7 +13,21 @@ import pytest
 from vnlib.book import paths
 
 ROOT = paths.SOURCE
-TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".txt", ".cff", ".ipynb", ".json", ".css", ".bib", ".sh", ""}
+TEXT = {
+    ".py",
+    ".md",
+    ".toml",
+    ".yml",
+    ".yaml",
+    ".txt",
+    ".cff",
+    ".ipynb",
+    ".json",
+    ".css",
+    ".bib",
+    ".sh",
+    "",
+}
 
 
 def modules(*patterns: str) -> list[Path]:
@@ -23,19 +37,26 @@ def modules(*patterns: str) -> list[Path]:
 
 
 def imported(source: str, package: str = "") -> set[str]:
-    """Dotted names of all that a source imports, wherever in it: `from vnlib import checks` gives vnlib.checks."""
+    """Dotted names of all that a source imports, wherever in it: `from vnlib import checks` gives
+    vnlib.checks.
+    """
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, f"relative imports hide the layers: {ast.unparse(node)} in {package}"
+            assert not node.level, (
+                f"relative imports hide the layers: {ast.unparse(node)} in {package}"
+            )
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return names
 
 
 def test_the_reader_of_imports_sees_them_all():
-    source = "import vnlib.fit as f\ndef g():\n  from vnlib import checks, seeding\n  from vnlib.settle.steps import X"
+    source = (
+        "import vnlib.fit as f\ndef g():\n  from vnlib import checks, seeding\n  from "
+        "vnlib.settle.steps import X"
+    )
     assert imported(source) == {
         "vnlib.fit",
         "vnlib",
@@ -51,7 +72,9 @@ def test_the_reader_of_imports_sees_them_all():
 def test_benchmarks_as_data_know_no_models():
     for path in modules("data_gen/**/*.py"):
         names = imported(path.read_text(encoding="utf-8"))
-        assert not {name.split(".")[0] for name in names} & {"vnlib", "benchmarks", "chapters"}, path.name
+        assert not {name.split(".")[0] for name in names} & {"vnlib", "benchmarks", "chapters"}, (
+            path.name
+        )
 
 
 def test_chapters_wire_and_do_not_compute():
@@ -59,16 +82,29 @@ def test_chapters_wire_and_do_not_compute():
     for path in modules("chapters/*/*.ipynb"):
         cells = nbformat.read(path, as_version=4).cells
         source = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-        assert not re.search(r"\.backward\(|torch\.optim|for \w*(epoch|step)\w* in", source), path.name
+        assert not re.search(r"\.backward\(|torch\.optim|for \w*(epoch|step)\w* in", source), (
+            path.name
+        )
         ours_only = {name.split(".")[0] for name in imported(source, path.name)}
         assert {"vnlib", "data_gen"} <= ours_only, path.name
 
 
 def tracked() -> list[Path]:
     """Files that are in the repository or would be; all that look like text if there is no git."""
-    command = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    command = [
+        "git",
+        "-C",
+        str(ROOT),
+        "ls-files",
+        "-z",
+        "--cached",
+        "--others",
+        "--exclude-standard",
+    ]
     try:
-        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\0")
+        listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split(
+            "\0"
+        )
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("not a git checkout")
     files = [ROOT / name for name in listed if name]
@@ -77,7 +113,9 @@ def tracked() -> list[Path]:
 
 # Folders of single machines and of what lies beside a checkout; the system's own paths are fine.
 FOREIGN = re.compile(
-    r"""(?<![\w./~$}-])/(?:work|root|home/\w+|Users/\w+|tmp/\w+)(?=[/\s"'`,)]|$)|\.\./""" + r"shared\b", re.M
+    r"""(?<![\w./~$}-])/(?:work|root|home/\w+|Users/\w+|tmp/\w+)(?=[/\s"'`,)]|$)|\.\./"""
+    + r"shared\b",
+    re.M,
 )
 
 
@@ -100,6 +138,12 @@ def test_the_search_for_foreign_folders_can_fail(text, found):
 
 def test_no_text_names_a_folder_outside_the_project():
     allowed = ROOT / ".ci" / "run"  # looks for a data folder beside the checkout
-    texts = {p.relative_to(ROOT): p.read_text(encoding="utf-8", errors="replace") for p in tracked() if p != allowed}
-    found = {str(name): hit.group() for name, text in texts.items() if (hit := FOREIGN.search(text))}
+    texts = {
+        p.relative_to(ROOT): p.read_text(encoding="utf-8", errors="replace")
+        for p in tracked()
+        if p != allowed
+    }
+    found = {
+        str(name): hit.group() for name, text in texts.items() if (hit := FOREIGN.search(text))
+    }
     assert not found

@@ -1,4 +1,7 @@
-"""The faults of `mutation.py` still fit the source, and it tells a caught one from others. `make mutate` tries all."""
+"""The faults of `mutation.py` still fit the source, and it tells a caught one from others.
+
+`make mutate` tries all.
+"""
 
 from __future__ import annotations
 
@@ -40,4 +43,6 @@ def test_a_fault_is_caught_but_no_harmless_change_and_no_broken_file(capsys, mon
     monkeypatch.setattr(mutation, "FAULTS", (harmless, fault, broken))
     assert mutation.main([]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert ["SURVIVED" in line for line in lines[:3]] == [True, False, True] and lines[3] == "2 survived"
+    assert ["SURVIVED" in line for line in lines[:3]] == [True, False, True] and lines[
+        3
+    ] == "2 survived"

@@ -1,4 +1,6 @@
-"""The data of the playground page: what is written comes back, and what the page cannot show is refused."""
+"""The data of the playground page: what is written comes back, and what the page cannot show is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +30,31 @@ def pictures(n: int = 4, shape: tuple[int, ...] = (3, 4)) -> np.ndarray:
     return np.random.default_rng(0).integers(0, 256, (n, *shape)).astype(np.uint8)
 
 
-def export(one: VectorNetwork, images: np.ndarray, labels, folder, about: str = "learned by chance") -> list:
+def export(
+    one: VectorNetwork, images: np.ndarray, labels, folder, about: str = "learned by chance"
+) -> list:
     return playground.export(one, images, labels, folder, about=about)
 
 
-# --- There and back -------------------------------------------------------------------------------------------------
+# --- There and back -------------------------------------------------------------------------------
 
 
 def test_what_was_exported_comes_back(tmp_path):
     images, original = pictures(), network()
     written = export(original, images, [3, 1, 4, 1], tmp_path / "new" / "folder")
     assert [path.name for path in written] == ["dictionary.js", "digits.js"]
-    assert sorted(path.name for path in written[0].parent.iterdir()) == ["dictionary.js", "digits.js"]
+    assert sorted(path.name for path in written[0].parent.iterdir()) == [
+        "dictionary.js",
+        "digits.js",
+    ]
     back, x, labels = playground.read(written[0].parent)
     assert labels == [3, 1, 4, 1]
     np.testing.assert_array_equal(x.numpy(), images.reshape(4, 12) / 255)
     V, V_back = original.V[0].double(), back.V[0]
     assert V_back.dtype == torch.float64
     torch.testing.assert_close(V_back.norm(dim=0), torch.ones(5, dtype=torch.float64))
-    # Rounding moves an entry by half a step at most, and the new norm moves the atom by no more than that again.
+    # Rounding moves an entry by half a step at most, and the new norm moves the atom by no more
+    # than that again.
     half_step = V.abs().amax(0) / 254
     assert bool(((V_back - V).norm(dim=0) <= 2 * 12**0.5 * half_step).all())
 
@@ -80,7 +88,7 @@ def test_a_second_export_writes_the_same_bytes(tmp_path):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
 
 
-# --- What is refused ------------------------------------------------------------------------------------------------
+# --- What is refused ------------------------------------------------------------------------------
 
 
 def dead() -> VectorNetwork:
@@ -92,7 +100,12 @@ def dead() -> VectorNetwork:
 @pytest.mark.parametrize(
     ("one", "images", "labels", "said"),
     [
-        (network(atoms=(5, 4), interface=(3,), sparsity=(0.1, 0.1)), pictures(), range(4), r"one layer.*\(5, 4\)"),
+        (
+            network(atoms=(5, 4), interface=(3,), sparsity=(0.1, 0.1)),
+            pictures(),
+            range(4),
+            r"one layer.*\(5, 4\)",
+        ),
         (network(top_k=2), pictures(), range(4), "top_k=2"),
         (network(penalty="l0"), pictures(), range(4), "'l0'"),
         (dead(), pictures(), range(4), "zero columns, got one at 2"),
@@ -145,7 +158,7 @@ def test_files_of_another_kind_are_refused(name, spoil, error, said, tmp_path):
         playground.read(tmp_path)
 
 
-# --- What is shipped ------------------------------------------------------------------------------------------------
+# --- What is shipped ------------------------------------------------------------------------------
 
 
 def test_the_shipped_data_are_small_and_whole():
@@ -184,7 +197,9 @@ def test_the_page_says_what_digits_and_sums_take(shipped):
     alone = network.settle(x)
     active = (alone.codes[0] != 0).sum(1)
     share = explained(x, network.reconstruct(alone))
-    assert on_the_page(f"take {span(active)} of the 256 atoms, which explain {span(share, percent=True)}")
+    assert on_the_page(
+        f"take {span(active)} of the 256 atoms, which explain {span(share, percent=True)}"
+    )
     first, second = np.triu_indices(10, 1)
     pairs = (network.settle(x[first] + x[second]).codes[0] != 0).sum(1)
     assert on_the_page(f"One list of atoms composes both: {span(pairs)} for a pair")
@@ -200,10 +215,14 @@ def test_the_page_says_what_negative_coefficients_are_for(shipped):
             network.V[0], sparsity=network.layers[0].penalty.sparsity, nonnegative=nonnegative
         )
         said.append(span(explained(x, one.reconstruct(one.settle(x))), percent=True))
-    assert on_the_page("With them a difference is explained to {}, without them to {}".format(*said))
+    assert on_the_page(
+        "With them a difference is explained to {}, without them to {}".format(*said)
+    )
 
 
-@pytest.mark.parametrize("seen", [np.arange(784) % 28 >= 14, np.arange(784) < 392], ids=["right", "top"])
+@pytest.mark.parametrize(
+    "seen", [np.arange(784) % 28 >= 14, np.arange(784) < 392], ids=["right", "top"]
+)
 def test_a_hidden_half_is_guessed_by_half(seen, shipped):
     network, x = shipped
     seen = torch.tensor(seen)
@@ -220,7 +239,9 @@ def about(folder: Path) -> str:
 
 
 def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
-    """As they stand there, with fewer images and updates, on scikit-learn's digits where there is no MNIST."""
+    """As they stand there, with fewer images and updates, on scikit-learn's digits where there is
+    no MNIST.
+    """
     lines = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
     for whole, part in {
         "n, steps, seed = 20_000, 300, 0": "n, steps, seed = 300, 1, 0",
@@ -236,7 +257,11 @@ def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
     made, x, labels = playground.read(folder)
     assert made.config.atoms == (8,) and made.config.nonnegative
     assert labels == [*range(10), 1, 8] and x.shape == (12, 784)
-    assert "300 digits" in about(folder) and "1 updates" in about(folder) and "seed 0" in about(folder)
-    assert about(folder) == about(SHIPPED).replace("20,000", "300").replace("300 updates", "1 updates")
+    assert (
+        "300 digits" in about(folder) and "1 updates" in about(folder) and "seed 0" in about(folder)
+    )
+    assert about(folder) == about(SHIPPED).replace("20,000", "300").replace(
+        "300 updates", "1 updates"
+    )
     if not mnist.load("test", n=1, allow_fallback=True).attrs["fallback"]:
         torch.testing.assert_close(x, playground.read(SHIPPED)[1], rtol=0, atol=0)

@@ -1,4 +1,6 @@
-"""The playground in a browser and in node: its settle equals vnlib's, it needs no network, and no mouse."""
+"""The playground in a browser and in node: its settle equals vnlib's, it needs no network, and no
+mouse.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,18 @@ def shipped() -> tuple:
     return network, x, labels
 
 
-def settled(shipped: tuple, x: torch.Tensor, *, factor: float = 1.0, signed: bool = False, mask=None, config=None):
-    """vnlib's settle of one picture at `factor` times the model's sparsity: code, reconstruction, energy."""
+def settled(
+    shipped: tuple,
+    x: torch.Tensor,
+    *,
+    factor: float = 1.0,
+    signed: bool = False,
+    mask=None,
+    config=None,
+):
+    """vnlib's settle of one picture at `factor` times the model's sparsity: code, reconstruction,
+    energy.
+    """
     network = shipped[0]
     own = playground.playground_network(
         network.V[0], sparsity=factor * network.layers[0].penalty.sparsity, nonnegative=not signed
@@ -47,7 +59,7 @@ def settled(shipped: tuple, x: torch.Tensor, *, factor: float = 1.0, signed: boo
     return found.codes[0][0].numpy(), own.reconstruct(found)[0].numpy(), float(found.energy[0])
 
 
-# --- settle.js alone, in node ---------------------------------------------------------------------------------------
+# --- settle.js alone, in node ---------------------------------------------------------------------
 
 
 def in_node(script: str, given: object) -> dict:
@@ -56,15 +68,18 @@ def in_node(script: str, given: object) -> dict:
       const S = require({json.dumps(str(DATA / "settle.js"))});
       const given = JSON.parse(require("fs").readFileSync(0));
       {script}
-      console.log(JSON.stringify(out, (key, value) => ArrayBuffer.isView(value) ? [...value] : value));
+      const plain = (key, value) => ArrayBuffer.isView(value) ? [...value] : value;
+console.log(JSON.stringify(out, plain));
     """
-    done = subprocess.run([NODE, "-e", whole], input=json.dumps(given), capture_output=True, text=True)
+    done = subprocess.run(
+        [NODE, "-e", whole], input=json.dumps(given), capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 SETTLE = """
-  const atoms = Float64Array.from(given.atoms), x = Float64Array.from(given.x), mask = Float64Array.from(given.mask);
+  const [atoms, x, mask] = [given.atoms, given.x, given.mask].map((a) => Float64Array.from(a));
   const seen = x.map((value, i) => value * mask[i]);
   const out = S.settle({ H: S.gram(atoms, x.length, mask), drive: S.correlate(atoms, x, mask),
     power: S.dot(seen, seen), ...given.rest }, given.limits || {});
@@ -76,7 +91,10 @@ SETTLE = """
 def test_orthonormal_atoms_are_thresholded(nonnegative):
     x = np.array([2.0, -1.0, 0.3, -0.2, 0.5])
     rest = {"lipschitz": 1.0, "lambda": 0.4, "nonnegative": nonnegative}
-    out = in_node(SETTLE, {"atoms": np.eye(5).ravel().tolist(), "x": x.tolist(), "mask": [1] * 5, "rest": rest})
+    out = in_node(
+        SETTLE,
+        {"atoms": np.eye(5).ravel().tolist(), "x": x.tolist(), "mask": [1] * 5, "rest": rest},
+    )
     wanted = np.sign(x) * np.maximum(np.abs(x) - 0.4, 0)
     wanted = np.maximum(wanted, 0) if nonnegative else wanted
     np.testing.assert_allclose(out["code"], wanted, atol=1e-12)
@@ -105,7 +123,9 @@ def test_every_sweep_is_that_of_vnlib(nonnegative, sweeps):
         "limits": {"maxSweeps": sweeps, "tol": 0} if sweeps else {},
     }
     out = in_node(SETTLE, given)
-    np.testing.assert_allclose(out["code"], wanted.codes[0][0].numpy(), atol=1e-9 if sweeps else 1e-5)
+    np.testing.assert_allclose(
+        out["code"], wanted.codes[0][0].numpy(), atol=1e-9 if sweeps else 1e-5
+    )
     assert out["energy"] == pytest.approx(float(wanted.energy[0]), rel=1e-9)
     assert out["settled"] is (sweeps is None) and out["sweeps"] == (sweeps or out["sweeps"])
 
@@ -113,11 +133,13 @@ def test_every_sweep_is_that_of_vnlib(nonnegative, sweeps):
 @needs_node
 def test_node_reads_the_dictionary_that_vnlib_reads(shipped):
     text = (DATA / "dictionary.js").read_text()
-    out = in_node("(0, eval)(given); const out = S.dictionary(vnDictionary.int8, vnDictionary.atoms);", text)
+    out = in_node(
+        "(0, eval)(given); const out = S.dictionary(vnDictionary.int8, vnDictionary.atoms);", text
+    )
     np.testing.assert_allclose(out, shipped[0].V[0].T.ravel().numpy(), rtol=1e-12)
 
 
-# --- The page, in headless Chromium ---------------------------------------------------------------------------------
+# --- The page, in headless Chromium ---------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -126,14 +148,18 @@ def browser() -> Iterator:
     if CHROMIUM is None:
         pytest.skip("chromium is not installed")
     with sync_api.sync_playwright() as tool:
-        window = tool.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE)
+        window = tool.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE
+        )
         yield window
         window.close()
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """A folder with page and scripts at the places they have in the built book, without the book around them."""
+    """A folder with page and scripts at the places they have in the built book, without the book
+    around them.
+    """
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DATA, folder / "_static" / "playground")
     source = (ROOT / "book" / "playground.md").read_text(encoding="utf-8")
@@ -147,7 +173,9 @@ def site(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def server(site) -> Iterator[str]:
     """The address at which this machine serves the same folder to itself."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=site)) as one:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=site)
+    ) as one:
         Thread(target=one.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{one.server_port}"
         one.shutdown()
@@ -155,32 +183,45 @@ def server(site) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser, site) -> Iterator[Callable]:
-    """Opens the page from the disk or another place. What it asks for elsewhere, and any error, fails the test."""
+    """Opens the page from the disk or another place.
+
+    What it asks for elsewhere, and any error, fails the test.
+    """
     asked, wrong, contexts, places = [], [], [], []
 
     def open_(place: str = site.as_uri(), **options):
         places.append(place)
-        contexts.append(browser.new_context(**{"viewport": {"width": 1000, "height": 1200}} | options))
+        contexts.append(
+            browser.new_context(**{"viewport": {"width": 1000, "height": 1200}} | options)
+        )
         contexts[-1].set_default_timeout(PATIENCE)
         page = contexts[-1].new_page()
         page.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: wrong.append(message.text) if message.type == "error" else None,
+        )
         page.goto(f"{place}/book/playground.html")
-        page.wait_for_function("window.vnPlayground && document.querySelector('#vn-active').textContent")
+        page.wait_for_function(
+            "window.vnPlayground && document.querySelector('#vn-active').textContent"
+        )
         return page
 
     yield open_
     for context in contexts:
         context.close()
     assert not wrong
-    assert len(asked) >= 6 and all(url.startswith(tuple(f"{place}/" for place in places)) for url in asked), asked
+    assert len(asked) >= 6 and all(
+        url.startswith(tuple(f"{place}/" for place in places)) for url in asked
+    ), asked
 
 
 def read(page) -> dict:
     """All that the page made of what it shows now; arrays as lists."""
     return page.evaluate(
-        "Object.fromEntries(Object.entries(vnPlayground.read()).map(([k, v]) => [k, v.length ? [...v] : v]))"
+        "Object.fromEntries(Object.entries(vnPlayground.read()).map(([k, v]) => [k, "
+        "v.length ? [...v] : v]))"
     )
 
 
@@ -193,14 +234,20 @@ def slide(page, name: str, value: float) -> None:
     page.fill(f"#vn-{name}", str(value))
 
 
-COVERED = {"left": np.tile(np.arange(28) >= 14, (28, 1)), "lower": np.tile(np.arange(28)[:, None] < 14, (1, 28))}
+COVERED = {
+    "left": np.tile(np.arange(28) >= 14, (28, 1)),
+    "lower": np.tile(np.arange(28)[:, None] < 14, (1, 28)),
+}
 CASES = {
     "one digit": ([("replace", 8)], {}),
     "a sum": ([("replace", 0), ("add", 1)], {}),
     "a difference": ([("replace", 8), ("subtract", 3)], {"signed": True}),
     "a difference without negative coefficients": ([("replace", 8), ("subtract", 3)], {}),
     "less than nothing": ([("replace", 5), ("subtract", 5), ("subtract", 2)], {"signed": True}),
-    "sums and differences": ([("replace", 2), ("add", 7), ("subtract", 6), ("add", 11)], {"signed": True}),
+    "sums and differences": (
+        [("replace", 2), ("add", 7), ("subtract", 6), ("add", 11)],
+        {"signed": True},
+    ),
     "unknown left half": ([("replace", 3)], {"cover": "left"}),
     "unknown bottom of a sum": ([("replace", 3), ("add", 9)], {"cover": "lower", "signed": True}),
     "bottom covered by paper": ([("replace", 4)], {"cover": "lower", "known": True}),
@@ -228,7 +275,11 @@ def test_the_page_settles_as_vnlib_does(name, open_page, shipped):
     out = read(page)
     np.testing.assert_allclose(out["x"], x.numpy(), atol=1e-12)
     code, drawn, energy = settled(
-        shipped, x, factor=2.0 ** options.get("slider", 0), signed=options.get("signed", False), mask=mask
+        shipped,
+        x,
+        factor=2.0 ** options.get("slider", 0),
+        signed=options.get("signed", False),
+        mask=mask,
     )
     np.testing.assert_allclose(out["code"], code, atol=1e-4)
     np.testing.assert_allclose(out["reconstruction"], drawn, atol=1e-4)
@@ -238,7 +289,9 @@ def test_the_page_settles_as_vnlib_does(name, open_page, shipped):
     assert page.inner_text("#vn-active") == f"{len(active)} of 256"
     order = active[np.argsort(-np.abs(code[active]))][:24]
     assert page.locator("#vn-atoms canvas").count() == len(order)
-    listed = page.eval_on_selector_all("#vn-atoms li", "items => items.map(item => item.innerText.trim())")
+    listed = page.eval_on_selector_all(
+        "#vn-atoms li", "items => items.map(item => item.innerText.trim())"
+    )
     assert listed == [f"{'−' if code[k] < 0 else '+'}{abs(code[k]):.2f}" for k in order]
     assert page.get_attribute("#vn-atoms canvas >> nth=0", "aria-label") == f"Atom {order[0]}"
 
@@ -247,7 +300,10 @@ def test_a_server_may_serve_it(open_page, server):
     page = open_page(server)
     assert read(page)["settled"]
     model = page.inner_text("#vn-model")
-    assert model.startswith("The model: one layer of 256 atoms, learned from 20,000 digits") and "seed 0" in model
+    assert (
+        model.startswith("The model: one layer of 256 atoms, learned from 20,000 digits")
+        and "seed 0" in model
+    )
 
 
 def test_the_slider_of_sweeps_shows_the_settle_on_its_way(open_page, shipped):
@@ -261,7 +317,9 @@ def test_the_slider_of_sweeps_shows_the_settle_on_its_way(open_page, shipped):
         assert page.inner_text("#vn-sweeps-value") == str(sweeps)
         if sweeps:
             config = SettleConfig(method="restart", max_sweeps=sweeps, tol=0)
-            np.testing.assert_allclose(out["code"], settled(shipped, shipped[1][6], config=config)[0], atol=1e-9)
+            np.testing.assert_allclose(
+                out["code"], settled(shipped, shipped[1][6], config=config)[0], atol=1e-9
+            )
         energies.append(out["energy"])
     assert energies == sorted(energies, reverse=True) and min(out["code"]) >= 0
 
@@ -307,7 +365,10 @@ def test_the_keyboard_is_enough(open_page):
     page.focus("#vn-sparsity")
     page.keyboard.press("ArrowRight")
     assert page.get_attribute("#vn-sparsity", "aria-valuetext") == "1.19 × the model's"
-    assert np.count_nonzero(read(page)["code"]) != np.count_nonzero(active) or read(page)["code"] != active
+    assert (
+        np.count_nonzero(read(page)["code"]) != np.count_nonzero(active)
+        or read(page)["code"] != active
+    )
     page.focus("#vn-sweeps")
     page.keyboard.press("Home")
     assert not any(read(page)["code"])
@@ -318,7 +379,9 @@ def test_the_keyboard_is_enough(open_page):
     page.focus("#vn-x")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowUp")
-    page.wait_for_function("document.querySelector('#vn-said').textContent === 'Row 14, column 16: ink 0.0.'")
+    page.wait_for_function(
+        "document.querySelector('#vn-said').textContent === 'Row 14, column 16: ink 0.0.'"
+    )
     page.keyboard.press("Space")
     drawn = np.reshape(read(page)["x"], (28, 28))
     assert np.unravel_index(drawn.argmax(), drawn.shape) == (13, 15) and drawn.max() == 1
@@ -337,18 +400,26 @@ def test_all_that_can_be_used_is_reached_by_tab_named_and_seen_in_focus(open_pag
             page.evaluate(
                 """() => {
                   const one = document.activeElement, style = getComputedStyle(one);
-                  const named = one.getAttribute("aria-label") || one.labels?.[0]?.textContent || one.textContent
-                    || document.getElementById(one.getAttribute("aria-labelledby"))?.textContent || "";
-                  return { id: one.id || one.name || named, named: named.trim(), width: parseFloat(style.outlineWidth),
-                    line: style.outlineStyle, inside: Boolean(one.closest("#vn-playground")) };
+                  const label = document.getElementById(one.getAttribute("aria-labelledby"));
+                  const named = one.getAttribute("aria-label") || one.labels?.[0]?.textContent
+                    || one.textContent || label?.textContent || "";
+                  const inside = Boolean(one.closest("#vn-playground"));
+                  return { id: one.id || one.name || named, named: named.trim(), inside,
+                    width: parseFloat(style.outlineWidth), line: style.outlineStyle };
                 }"""
             )
         )
     assert all(one["inside"] and one["named"] for one in seen)
     assert all(one["width"] >= 2 and one["line"] == "solid" for one in seen)
-    assert {"vn-x", "vn-sparsity", "vn-sweeps", "vn-watch", "vn-clear", "vn-signed", "vn-hidden"} | groups <= {
-        one["id"] for one in seen
-    }
+    assert {
+        "vn-x",
+        "vn-sparsity",
+        "vn-sweeps",
+        "vn-watch",
+        "vn-clear",
+        "vn-signed",
+        "vn-hidden",
+    } | groups <= {one["id"] for one in seen}
 
 
 def test_the_pointer_draws_erases_and_covers(open_page, shipped):
@@ -366,7 +437,12 @@ def test_the_pointer_draws_erases_and_covers(open_page, shipped):
     stroke()
     out = read(page)
     ink = np.reshape(out["x"], (28, 28))
-    assert ink[14, 9:19].min() > 0.9 and not ink[:11].any() and not ink[18:].any() and not ink[:, :6].any()
+    assert (
+        ink[14, 9:19].min() > 0.9
+        and not ink[:11].any()
+        and not ink[18:].any()
+        and not ink[:, :6].any()
+    )
     code, _, _ = settled(shipped, torch.tensor(out["x"], dtype=torch.float64))
     np.testing.assert_allclose(out["code"], code, atol=1e-4)
     page.check("input[name=vn-tool][value=cover]")
@@ -376,7 +452,10 @@ def test_the_pointer_draws_erases_and_covers(open_page, shipped):
     page.check("input[name=vn-tool][value=erase]")
     stroke()
     out = read(page)
-    assert np.reshape(out["x"], (28, 28))[14, 9:19].max() < 0.1 and np.reshape(out["mask"], (28, 28))[14, 9:19].all()
+    assert (
+        np.reshape(out["x"], (28, 28))[14, 9:19].max() < 0.1
+        and np.reshape(out["mask"], (28, 28))[14, 9:19].all()
+    )
 
 
 def test_ink_is_blue_and_less_than_paper_orange(open_page):
@@ -398,7 +477,10 @@ def test_the_place_of_the_keyboard_is_seen_on_any_ground(digit, open_page):
     page = open_page()
     page.click("#vn-clear") if digit is None else pick(page, "replace", digit)
     read(page)
-    across = "y => [...document.querySelector('#vn-x').getContext('2d').getImageData(130, y, 30, 1).data]"
+    across = (
+        "y => [...document.querySelector('#vn-x').getContext('2d').getImageData(130, y, 30, "
+        "1).data]"
+    )
     before = np.reshape(page.evaluate(across, 145), (30, 4))[:, :3]
     page.focus("#vn-x")
     page.keyboard.press("ArrowRight")
@@ -413,11 +495,18 @@ def test_the_place_of_the_keyboard_is_seen_on_any_ground(digit, open_page):
 def test_what_happened_is_said(open_page):
     page = open_page()
     pick(page, "replace", 1)
-    page.wait_for_function("document.querySelector('#vn-said').textContent.includes('atoms are active')")
+    page.wait_for_function(
+        "document.querySelector('#vn-said').textContent.includes('atoms are active')"
+    )
     assert page.inner_text("#vn-active").split()[0] in page.inner_text("#vn-said")
     assert page.get_attribute("#vn-said", "role") == "status"
-    said = [page.get_attribute(f"#vn-{name}", "aria-label") for name in ("reconstruction", "residual")]
-    assert page.inner_text("#vn-active").split()[0] in said[0] and page.inner_text("#vn-explained") in said[0]
+    said = [
+        page.get_attribute(f"#vn-{name}", "aria-label") for name in ("reconstruction", "residual")
+    ]
+    assert (
+        page.inner_text("#vn-active").split()[0] in said[0]
+        and page.inner_text("#vn-explained") in said[0]
+    )
     assert "misfit" in said[1]
 
 
@@ -429,12 +518,16 @@ def test_nothing_is_said_before_something_happens(open_page):
 
 def test_every_picture_and_control_has_a_name_of_its_own(open_page):
     page = open_page()
-    named = page.eval_on_selector_all("#vn-playground button", "all => all.map(b => b.ariaLabel || b.textContent)")
+    named = page.eval_on_selector_all(
+        "#vn-playground button", "all => all.map(b => b.ariaLabel || b.textContent)"
+    )
     assert all(named) and len(set(named)) == len(named)
     pictures = "#vn-playground canvas:not(button canvas)"
     assert page.locator(pictures).count() > 3
     assert all(
-        page.eval_on_selector_all(pictures, "all => all.map(c => c.ariaLabel || c.getAttribute('aria-labelledby'))")
+        page.eval_on_selector_all(
+            pictures, "all => all.map(c => c.ariaLabel || c.getAttribute('aria-labelledby'))"
+        )
     )
 
 

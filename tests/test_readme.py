@@ -1,4 +1,6 @@
-"""The commands that the README and the pages of the book tell readers to type: they exist, and the quick ones run."""
+"""The commands that the README and the pages of the book tell readers to type: they exist, and the
+quick ones run.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +19,26 @@ from vnlib.book import chapter, cli, paths
 from vnlib.book.parameters import PROFILES
 
 PAGES = [
-    page for page in map(paths.SOURCE.joinpath, ("README.md", "book/intro.md", "book/how_to_run.md")) if page.exists()
+    page
+    for page in map(paths.SOURCE.joinpath, ("README.md", "book/intro.md", "book/how_to_run.md"))
+    if page.exists()
 ]
-BLOCK = re.compile(r"^```(?:bash|shell|sh|\{code-block\} bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?:bash|shell|sh|\{code-block\} bash)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
 MAKEFILE = (paths.SOURCE / "Makefile").read_text(encoding="utf-8")
 # A make above this one would tell the one below its own options.
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("MAKE") and name != "MFLAGS"}
+ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("MAKE") and name != "MFLAGS"
+}
 
 
 def commands() -> list[str]:
-    """Every command in a bash block, once; continued lines joined, comments and blank lines left out."""
+    """Every command in a bash block, once; continued lines joined, comments and blank lines left
+    out.
+    """
     found = {}
     for page in (*PAGES, paths.SOURCE / "book" / "cluster.md"):
         for block in BLOCK.findall(page.read_text(encoding="utf-8")):
@@ -47,7 +59,9 @@ def parsed(command: str) -> tuple[dict[str, str], str, list[str]]:
 
 
 ALL = commands()
-of_program = {name: [c for c in ALL if parsed(c)[1] == name] for name in ("make", "vnbook", "papermill")}
+of_program = {
+    name: [c for c in ALL if parsed(c)[1] == name] for name in ("make", "vnbook", "papermill")
+}
 QUICK = [c for c in of_program["vnbook"] if parsed(c)[2][0] in ("list", "status")]
 
 
@@ -81,20 +95,30 @@ def test_make_targets_and_variables_exist(command):
         assert given["NAME"] in paths.chapters()
     assert set(variables) <= {"VNBOOK_DATA", "VNBOOK_OFFLINE", "PIP_EXTRA_INDEX_URL"}
     # What make would do, without doing it.
-    done = subprocess.run(["make", "-n", *arguments], cwd=paths.SOURCE, capture_output=True, text=True, env=ENVIRONMENT)
+    done = subprocess.run(
+        ["make", "-n", *arguments],
+        cwd=paths.SOURCE,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
     assert done.returncode == 0, done.stderr
     assert all(value in done.stdout for value in given.values())
 
 
 def test_make_help_lists_every_target():
-    done = subprocess.run(["make", "help"], cwd=paths.SOURCE, capture_output=True, text=True, env=ENVIRONMENT)
+    done = subprocess.run(
+        ["make", "help"], cwd=paths.SOURCE, capture_output=True, text=True, env=ENVIRONMENT
+    )
     assert done.returncode == 0, done.stderr
     listed = {line.split()[1] for line in done.stdout.splitlines()}
     assert listed == set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE).group(1).split())
 
 
 def test_make_alone_is_help_and_builds_nothing():
-    done = subprocess.run(["make", "-n"], cwd=paths.SOURCE, capture_output=True, text=True, env=ENVIRONMENT)
+    done = subprocess.run(
+        ["make", "-n"], cwd=paths.SOURCE, capture_output=True, text=True, env=ENVIRONMENT
+    )
     assert done.returncode == 0 and "awk" in done.stdout and "pip" not in done.stdout
 
 
@@ -130,9 +154,13 @@ def test_commands_within_the_text_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_in_the_text_runs(page, monkeypatch):
     monkeypatch.chdir(paths.SOURCE)
-    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+    for block in re.findall(
+        r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    ):
         code = compile(block, page.name, "exec")
-        if all((paths.SOURCE / name).exists() for name in re.findall(r'"(results/[^"]+\.nc)"', block)):
+        if all(
+            (paths.SOURCE / name).exists() for name in re.findall(r'"(results/[^"]+\.nc)"', block)
+        ):
             exec(code, {})
 
 
@@ -149,14 +177,19 @@ def test_papermill_commands_name_a_chapter_and_its_parameters(command):
 @pytest.mark.parametrize("command", QUICK)
 def test_quick_commands_run(command, vnbook, tmp_path):
     _, _, arguments = parsed(command)
-    if arguments == ["status"]:  # of the smallest results that are shipped; the test of the ledger reads all of them
+    # of the smallest results that are shipped; the test of the ledger reads all of them
+    if arguments == ["status"]:
         (tmp_path / "paper").mkdir()
-        for file in sorted(paths.RESULTS.glob("paper/*.nc"), key=lambda file: file.stat().st_size)[:2]:
+        for file in sorted(paths.RESULTS.glob("paper/*.nc"), key=lambda file: file.stat().st_size)[
+            :2
+        ]:
             shutil.copy(file, tmp_path / "paper")
         arguments += ["--results-dir", tmp_path]
     said = vnbook(*arguments)
     assert said.code == 0, said.err
-    listed = [name for name in paths.chapters() if chapter.spec(name).stores or arguments[0] == "list"]
+    listed = [
+        name for name in paths.chapters() if chapter.spec(name).stores or arguments[0] == "list"
+    ]
     assert listed and all(name in said.out for name in listed)
 
 
@@ -168,7 +201,10 @@ def test_files_and_chapters_that_the_text_names_exist(page):
     for name in re.findall(r"\bfig\d+_\w+", text):
         assert name.removesuffix("_out") in paths.chapters(), name
     for name in re.findall(r"\bVNBOOK_[A-Z]+\b", text):
-        sources = [*(paths.SOURCE / "vnlib").glob("*.py"), *(paths.SOURCE / "data_gen").glob("*.py")]
+        sources = [
+            *(paths.SOURCE / "vnlib").glob("*.py"),
+            *(paths.SOURCE / "data_gen").glob("*.py"),
+        ]
         assert any(name in source.read_text(encoding="utf-8") for source in sources), name
 
 
@@ -192,7 +228,9 @@ def test_the_page_on_citing_agrees_with_the_citation_file():
     assert f"title   = {{{cited['title']}}}" in page and f"version = {{{cited['version']}}}" in page
     assert f"{{{{{cited['authors'][0]['name']}}}}}" in page
     first, last = map(int, re.search(r":lines: (\d+)-(\d+)", page).groups())
-    shown = "\n".join((paths.SOURCE / "book" / "references.bib").read_text("utf-8").splitlines()[first - 1 : last])
+    shown = "\n".join(
+        (paths.SOURCE / "book" / "references.bib").read_text("utf-8").splitlines()[first - 1 : last]
+    )
     for paper in cited["references"]:
         assert f"{{{paper['title']}}}" in shown
     assert shown.count("@") == len(cited["references"]) and shown.rstrip().endswith("}")

@@ -1,4 +1,7 @@
-"""A share of what `robustness.py` tries, and that it would notice what is broken. The script itself does it all."""
+"""A share of what `robustness.py` tries, and that it would notice what is broken.
+
+The script itself does it all.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,10 @@ def lives(pid):
 @pytest.mark.parametrize("family", [False, True])
 def test_a_command_is_killed_with_its_family_or_without(tmp_path, family):
     """A chapter that is killed and goes on is in test_chapters.py."""
-    assert robustness.kill_at(1.0, ["sh", "-c", "sleep 60 & echo $!; wait"], tmp_path, family=family) is None
+    assert (
+        robustness.kill_at(1.0, ["sh", "-c", "sleep 60 & echo $!; wait"], tmp_path, family=family)
+        is None
+    )
     child = int(robustness.said(tmp_path))
     end = time.monotonic() + 20
     while family and lives(child) and time.monotonic() < end:  # a signal takes a moment
@@ -71,7 +77,11 @@ def test_parameters_are_refused_by_name_or_accepted():
 
 @pytest.mark.parametrize(
     ("message", "wrong"),
-    [("sigma must be > 0, got 0", ""), ("must be > 0", "does not name"), ("sigma: 0", "does not say")],
+    [
+        ("sigma must be > 0, got 0", ""),
+        ("must be > 0", "does not name"),
+        ("sigma: 0", "does not say"),
+    ],
 )
 def test_a_vague_refusal_is_noticed(message, wrong):
     assert fuzz_parameters.complaint(message, "sigma").startswith(wrong)
@@ -176,7 +186,9 @@ def test_where_results_come_from_is_said_or_missed(tmp_path, vnbook, whole, dama
     path = tmp_path / "smoke" / "B_attention.nc"
     path.parent.mkdir()
     store.write(fuzz_files.WRONG[damage](whole), path)
-    with pytest.raises(store.StoreError, match=r"B_attention\.nc does not say where its results come from"):
+    with pytest.raises(
+        store.StoreError, match=r"B_attention\.nc does not say where its results come from"
+    ):
         pages.status(path.parent, "smoke")
     said = vnbook("status", "--results-dir", tmp_path)
     assert said.code == 0 and "does not say where its results come from" in said.out
@@ -213,9 +225,12 @@ def test_a_file_that_was_changed_is_refused_before_it_is_read(tmp_path, whole):
     data = path.read_bytes()
     for start, damage in ((2400, bytes(4096)), (len(data) // 2, bytes([data[len(data) // 2] ^ 1]))):
         path.write_bytes(data[:start] + damage + data[start + len(damage) :])
-        with pytest.raises(store.StoreError, match=r"a\.nc cannot be read.*its checksum is not that of its content"):
+        with pytest.raises(
+            store.StoreError, match=r"a\.nc cannot be read.*its checksum is not that of its content"
+        ):
             store.read(path)
-    path.write_bytes(data[: -len(netcdf.SEAL) - 32])  # as others write it, and as it was written before
+    # as others write it, and as it was written before
+    path.write_bytes(data[: -len(netcdf.SEAL) - 32])
     assert store.read(path).equals(whole)
     path.write_bytes(data)
     with xr.open_dataset(path, engine="h5netcdf") as found:  # others need not know of the checksum
@@ -224,7 +239,9 @@ def test_a_file_that_was_changed_is_refused_before_it_is_read(tmp_path, whole):
 
 def test_a_header_that_boasts_takes_no_memory(tmp_path):
     fuzz_files.boasting(tmp_path / "a.nc", "f8", 10**9, axis=False)
-    with pytest.raises(store.StoreError, match=r"a\.nc cannot be read.* claims to hold 8000000000 bytes"):
+    with pytest.raises(
+        store.StoreError, match=r"a\.nc cannot be read.* claims to hold 8000000000 bytes"
+    ):
         store.read(tmp_path / "a.nc")
     full = xr.Dataset({"y": ("i", np.zeros(10**7))})  # as much as compression can do
     store.write(full, tmp_path / "b.nc")
@@ -234,24 +251,39 @@ def test_a_header_that_boasts_takes_no_memory(tmp_path):
 def test_without_a_network_there_is_a_stand_in(tmp_path):
     if reason := robustness.no_namespace():
         pytest.skip(f"no network namespace: {reason}")
-    code = "from data_gen import mnist; print(mnist.load('test', n=3, allow_fallback=True).attrs['source'])"
+    code = (
+        "from data_gen import mnist; print(mnist.load('test', n=3, "
+        "allow_fallback=True).attrs['source'])"
+    )
     assert robustness.cut_off(["-c", code], tmp_path) == 0
     assert robustness.said(tmp_path) == mnist.DIGITS
 
 
-def test_the_command_counts_reports_and_ends_with_1_if_something_broke(monkeypatch, capsys, tmp_path):
+def test_the_command_counts_reports_and_ends_with_1_if_something_broke(
+    monkeypatch, capsys, tmp_path
+):
     with pytest.raises(SystemExit):
         robustness.main(["typo"])
     assert "no part is called typo; there are: parameters, files" in capsys.readouterr().err
-    cases = [fuzz_parameters.Case("a", "ended with 0"), fuzz_parameters.Case("b", "ended with 1", "why")]
-    parts = {"one": lambda options: iter(cases[: options.kills]), "two": lambda options: iter(cases[:1])}
+    cases = [
+        fuzz_parameters.Case("a", "ended with 0"),
+        fuzz_parameters.Case("b", "ended with 1", "why"),
+    ]
+    parts = {
+        "one": lambda options: iter(cases[: options.kills]),
+        "two": lambda options: iter(cases[:1]),
+    }
     monkeypatch.setattr(robustness, "PARTS", parts)
     assert robustness.main(["two"]) == 0 and robustness.main(["--kills", "1"]) == 0
     assert robustness.main(["--json", str(tmp_path / "report")]) == 1
     assert "BROKEN one: b: ended with 1: why" in (said := capsys.readouterr().out)
     assert said.endswith("one: 1 BROKEN, 1 ended\ntwo: 1 ended\n")
     report = [json.loads(line) for line in (tmp_path / "report").read_text().splitlines()]
-    assert [(line["part"], line["wrong"]) for line in report] == [("one", ""), ("one", "why"), ("two", "")]
+    assert [(line["part"], line["wrong"]) for line in report] == [
+        ("one", ""),
+        ("one", "why"),
+        ("two", ""),
+    ]
 
 
 @pytest.mark.parametrize(

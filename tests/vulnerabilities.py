@@ -23,7 +23,10 @@ def audit(requirements: Path = paths.ROOT / "constraints.txt") -> Iterator[Case]
     try:
         packages = json.loads(done.stdout)["dependencies"]
     except (ValueError, KeyError):
-        yield Case(requirements.name, f"SKIPPED: {(done.stderr.strip().splitlines() or ['no answer'])[-1][:200]}")
+        yield Case(
+            requirements.name,
+            f"SKIPPED: {(done.stderr.strip().splitlines() or ['no answer'])[-1][:200]}",
+        )
         return
     asked = [one for one in packages if "skip_reason" not in one]
     if not asked:

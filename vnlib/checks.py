@@ -18,7 +18,9 @@ def number(
     above: float | int | None = None,
     integer: bool = False,
 ) -> None:
-    """Raise ValueError unless `value` is a finite number with low <= value <= high and value > above."""
+    """Raise ValueError unless `value` is a finite number with low <= value <= high and
+    value > above.
+    """
     bounds = [f">= {low}"] * (low is not None) + [f"<= {high}"] * (high is not None)
     bounds += [f"> {above}"] * (above is not None)
     wanted = f"{'an integer' if integer else 'a finite number'} {' and '.join(bounds)}".strip()
@@ -41,14 +43,20 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
 def finite(name: str, x: Tensor) -> None:
     """Raise ValueError if `x` is not a floating-point tensor of finite numbers."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
-        raise ValueError(f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}")
+        raise ValueError(
+            f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}"
+        )
     bad = int((~torch.isfinite(x)).sum())
     if bad:
-        raise ValueError(f"{name} holds {bad} value(s) that are NaN or infinite; remove or impute them first")
+        raise ValueError(
+            f"{name} holds {bad} value(s) that are NaN or infinite; remove or impute them first"
+        )
 
 
 def matrix(name: str, x: Tensor, columns: int, meaning: str) -> None:
     """Raise ValueError unless `x` is a finite tensor of shape (batch, columns)."""
     finite(name, x)
     if x.ndim != 2 or x.shape[1] != columns:
-        raise ValueError(f"{name} must have shape (batch, {columns}) ({meaning}), got {tuple(x.shape)}")
+        raise ValueError(
+            f"{name} must have shape (batch, {columns}) ({meaning}), got {tuple(x.shape)}"
+        )

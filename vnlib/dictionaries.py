@@ -1,4 +1,5 @@
-"""Vector Networks that learn nothing: fixed dictionaries, and the exact solution of the masked problem (VN App. G.4).
+"""Vector Networks that learn nothing: fixed dictionaries, and the exact solution of the masked
+problem (VN App. G.4).
 
 They tell what a result owes to inference from what it owes to learned atoms.
 """
@@ -32,9 +33,10 @@ def fourier_and_bumps(
 ) -> Float[Tensor, "time atoms"]:
     """A dictionary that is written down, with unit columns; 162 atoms as it stands.
 
-    Over t = 0..1: the constant 1; cos(2 pi f t) and sin(2 pi f t) for f = 0.5, 1, ..., `highest`, in cycles over the
-    signal; and exp(-(t - c)^2 / 2 s^2) for every width s of `widths`, at round(2 / s) + 1 centres c that are evenly
-    spaced from 0 to 1, half a width apart. Neither exponentials nor polynomials are in it.
+    Over t = 0..1: the constant 1; cos(2 pi f t) and sin(2 pi f t) for f = 0.5, 1, ..., `highest`,
+    in cycles over the signal; and exp(-(t - c)^2 / 2 s^2) for every width s of `widths`, at
+    round(2 / s) + 1 centres c that are evenly spaced from 0 to 1, half a width apart. Neither
+    exponentials nor polynomials are in it.
     """
     checks.number("length", length, low=2, integer=True)
     checks.number("highest", highest, low=0.5)
@@ -49,18 +51,38 @@ def fourier_and_bumps(
 
 
 def fixed_network(
-    V: Float[Tensor, "d atoms"], samples: Float[Tensor, "samples d"], *, sparsity: float = 0.02, **options: object
+    V: Float[Tensor, "d atoms"],
+    samples: Float[Tensor, "samples d"],
+    *,
+    sparsity: float = 0.02,
+    **options: object,
 ) -> VectorNetwork:
-    """One layer with this dictionary, its columns scaled to unit norm, on the device and of the type of V.
+    """One layer with this dictionary, its columns scaled to unit norm, on the device and of the
+    type of V.
 
-    sparsity: relative to the r.m.s. norm of `samples` (training signals). options: as in `VNConfig`.
-    Raises ValueError where V and samples do not fit, and for a zero column.
+    Parameters
+    ----------
+    sparsity
+        Relative to the r.m.s. norm of `samples` (training signals).
+    **options
+        As in `VNConfig`.
+
+    Raises
+    ------
+    ValueError
+        Where V and samples do not fit, and for a zero column.
     """
     checks.finite("V", V)
     checks.matrix("samples", samples, V.shape[0], "one row per signal, as long as an atom")
     if V.ndim != 2 or bool((V.norm(dim=0) == 0).any()):
         raise ValueError(f"V must be (d, atoms) without a zero column, got {tuple(V.shape)}")
-    config = VNConfig(n_inputs=len(V), atoms=(V.shape[1],), sparsity=(sparsity,), relative_sparsity=True, **options)
+    config = VNConfig(
+        n_inputs=len(V),
+        atoms=(V.shape[1],),
+        sparsity=(sparsity,),
+        relative_sparsity=True,
+        **options,
+    )
     network = VectorNetwork(config, seed=0).to(device=V.device, dtype=V.dtype)
     network.V[0].copy_(unit_columns(V))
     network.track_scale([samples.to(V)])
@@ -68,7 +90,9 @@ def fixed_network(
 
 
 def with_sparsity(network: VectorNetwork, *sparsity: float) -> VectorNetwork:
-    """The same network, sharing all weights, with another lambda per layer (relative where its own is)."""
+    """The same network, sharing all weights, with another lambda per layer (relative where its own
+    is).
+    """
     other = copy.copy(network)
     other.config = replace(network.config, sparsity=sparsity)
     return other
@@ -99,23 +123,37 @@ def masked_codes(
     tol: float = 1e-5,
     max_passes: int = 10_000,
 ) -> tuple[Float[Tensor, "batch atoms"], Float[Tensor, " batch"]]:
-    """Codes that solve the masked problem of a one-layer l1 network, and their duality gaps relative to their energies.
+    """Codes that solve the masked problem of a one-layer l1 network, and their duality gaps
+    relative to their energies.
 
-    With the hidden samples cut off, Eq. 39 is an ordinary lasso in the rows of V that are observed, whose columns have
-    norms below 1: coordinate descent for every different mask, in float64 on the CPU wherever the network is. Atoms
-    that are nearly parallel make it slow from a = 0, so lambda comes down in steps of `STEP` and each starts from the
-    last. sparsity: lambda in units of the network's own, > 0; None for its own. A signal stops at a gap of `tol` times
-    its energy, or after max_passes.
-    Raises ValueError for deeper networks, other penalties, lambda = 0, and signals or masks that do not fit.
+    With the hidden samples cut off, Eq. 39 is an ordinary lasso in the rows of V that are observed,
+    whose columns have norms below 1: coordinate descent for every different mask, in float64 on the
+    CPU wherever the network is. Atoms that are nearly parallel make it slow from a = 0, so lambda
+    comes down in steps of `STEP` and each starts from the last. A signal stops at a gap of `tol`
+    times its energy, or after max_passes.
+
+    Parameters
+    ----------
+    sparsity
+        Lambda in units of the network's own, > 0; None for its own.
+
+    Raises
+    ------
+    ValueError
+        For deeper networks, other penalties, lambda = 0, and signals or masks that do not fit.
     """
-    from vnlib.settle.coordinate import coordinate_descent, gram_matrix  # here, since numba takes a second to load
+    # here, since numba takes a second to load
+    from vnlib.settle.coordinate import coordinate_descent, gram_matrix
 
     if sparsity is not None:
         network = with_sparsity(network, sparsity)
     checks.number("sparsity", network.config.sparsity[0], above=0)
     layers = network.layers
     if len(layers) > 1 or not isinstance(layers[0].penalty, L1):
-        raise ValueError(f"network must have one layer with an l1 penalty, got {[layer.penalty for layer in layers]}")
+        raise ValueError(
+            "network must have one layer with an l1 penalty, got "
+            f"{[layer.penalty for layer in layers]}"
+        )
     V, penalty = layers[0].V.detach().double().cpu(), layers[0].penalty
     lowest, nonnegative = penalty.sparsity, isinstance(penalty, NonNegativeL1)
     seen, masks = shown(x, observed, len(V)).double().cpu(), observed.cpu()
@@ -127,18 +165,30 @@ def masked_codes(
         above = max(0, math.ceil(math.log(first / lowest) / math.log(STEP))) if first else 0
         for power in range(above, -1, -1):
             code, gap, _ = coordinate_descent(
-                atoms, part, sparsity=lowest * STEP**power, tol=tol, max_passes=ON_THE_WAY if power else max_passes,
-                nonnegative=nonnegative, start=code, gram=gram,
-            )  # fmt: skip
+                atoms,
+                part,
+                sparsity=lowest * STEP**power,
+                tol=tol,
+                max_passes=ON_THE_WAY if power else max_passes,
+                nonnegative=nonnegative,
+                start=code,
+                gram=gram,
+            )
         energy = 0.5 * (part - code @ atoms.T).square().sum(1) + lowest * code.abs().sum(1)
         codes[rows], gaps[rows] = code, gap / energy.clamp_min(1e-300)
     return codes.to(x), gaps.to(x)
 
 
 def choose(values: Iterable[T], error: Callable[[T], float]) -> T:
-    """The value with the lowest error, the first of equals; for one number chosen on validation signals.
+    """The value with the lowest error, the first of equals; for one number chosen on validation
+    signals.
 
-    A value whose error is NaN is never chosen. Raises ValueError if there is none with an error.
+    A value whose error is NaN is never chosen.
+
+    Raises
+    ------
+    ValueError
+        If there is none with an error.
     """
     found = [(e, value) for value in values if not math.isnan(e := float(error(value)))]
     if not found:

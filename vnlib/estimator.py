@@ -22,19 +22,37 @@ _ROWS = 2048  # samples that are settled at a time; a code does not depend on it
 class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Sparse codes over atoms that are learned locally.
 
-    `transform` gives the settled code of the top layer, `inverse_transform` what such a code alone says of the input:
-    V a for one layer; in a stack each layer's code is read back from the message above it. Input of type float32 or
-    float64 keeps its type.
+    `transform` gives the settled code of the top layer, `inverse_transform` what such a code alone
+    says of the input: V a for one layer; in a stack each layer's code is read back from the message
+    above it. Input of type float32 or float64 keeps its type.
 
-    n_atoms: atoms, or a list with those of every layer. sparsity: l1 weight, relative to the r.m.s. norm of a layer's
-    input, one number or one per layer. feedback: weight of the top-down term. top_k: most active atoms of the top
-    layer, None for no cap. nonnegative: codes and atoms >= 0, for data >= 0. n_steps, batch_size, learning_rate: of
-    the learning, which holds out a tenth of the samples and keeps the state that reconstructed them best. max_sweeps,
-    tol: of the settle (see `vnlib.settle.SettleConfig`); fit_tol: of the settle in learning, which may be coarser.
-    random_state: as in scikit-learn; an integer gives the same bits again. device: where to compute.
+    Attributes: `network_`, the fitted `VectorNetwork`, which can be saved; `components_` (n_atoms
+    of layer 1, n_features), its atoms V; `validation_`, the held-out mean squared errors on the
+    way; `n_features_in_`, `feature_names_in_`.
 
-    Attributes: network_, the fitted `VectorNetwork`, which can be saved; components_ (n_atoms of layer 1, n_features),
-    its atoms V; validation_, the held-out mean squared errors on the way; n_features_in_, feature_names_in_.
+    Parameters
+    ----------
+    n_atoms
+        Atoms, or a list with those of every layer.
+    sparsity
+        The l1 weight, relative to the r.m.s. norm of a layer's input, one number or one per layer.
+    feedback
+        Weight of the top-down term.
+    top_k
+        Most active atoms of the top layer, None for no cap.
+    nonnegative
+        Codes and atoms >= 0, for data >= 0.
+    n_steps, batch_size, learning_rate
+        Of the learning, which holds out a tenth of the samples and keeps the state that
+        reconstructed them best.
+    max_sweeps, tol
+        Of the settle (see `vnlib.settle.SettleConfig`).
+    fit_tol
+        Of the settle in learning, which may be coarser.
+    random_state
+        As in scikit-learn; an integer gives the same bits again.
+    device
+        Where to compute.
     """
 
     def __init__(
@@ -69,7 +87,13 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.device = device
 
     def fit(self, X: ArrayLike, y: object = None) -> VectorNetworkCoder:
-        """Learn the atoms from X (n_samples, n_features). Raises ValueError for bad data or settings."""
+        """Learn the atoms from X (n_samples, n_features).
+
+        Raises
+        ------
+        ValueError
+            For bad data or settings.
+        """
         X = validate_data(self, X, dtype=(np.float64, np.float32), order="C", ensure_min_samples=2)
         if self.nonnegative:
             check_non_negative(X, f"{type(self).__name__}.fit with nonnegative=True")
@@ -77,20 +101,33 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("learning_rate", self.learning_rate, above=0)
         checks.number("fit_tol", self.fit_tol, low=0)
-        atoms = tuple(self.n_atoms) if isinstance(self.n_atoms, (list, tuple, np.ndarray)) else (self.n_atoms,)
+        atoms = (
+            tuple(self.n_atoms)
+            if isinstance(self.n_atoms, (list, tuple, np.ndarray))
+            else (self.n_atoms,)
+        )
         for layer, K in enumerate(atoms, 1):
             checks.number(f"n_atoms of layer {layer}", K, low=1, integer=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         x = torch.tensor(X, device=self.device)
         network = VectorNetwork.for_data(
-            _enough(x, max(atoms, default=1), nonnegative=self.nonnegative, seed=seed), atoms=atoms, seed=seed,
-            sparsity=self.sparsity, feedback=self.feedback, top_k=self.top_k, nonnegative=self.nonnegative,
+            _enough(x, max(atoms, default=1), nonnegative=self.nonnegative, seed=seed),
+            atoms=atoms,
+            seed=seed,
+            sparsity=self.sparsity,
+            feedback=self.feedback,
+            top_k=self.top_k,
+            nonnegative=self.nonnegative,
             settle=SettleConfig(max_sweeps=self.max_sweeps, tol=self.tol),
-        )  # fmt: skip
+        )
         self.validation_ = network.learn(
-            x, seed=seed, steps=self.n_steps, batch_size=self.batch_size, lr=self.learning_rate,
+            x,
+            seed=seed,
+            steps=self.n_steps,
+            batch_size=self.batch_size,
+            lr=self.learning_rate,
             settle=SettleConfig(max_sweeps=self.max_sweeps, tol=self.fit_tol),
-        )  # fmt: skip
+        )
         self.network_ = network
         self.components_ = network.V[0].T.cpu().numpy()
         return self
@@ -102,17 +139,23 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._by_rows(lambda x: self.network_.settle(x).codes[-1], X)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.floating]:
-        """The samples, (n_samples, n_features), that codes of the top layer, (n_samples, n_atoms), stand for."""
+        """The samples, (n_samples, n_features), that codes of the top layer, (n_samples, n_atoms),
+        stand for.
+        """
         check_is_fitted(self)
         X = check_array(X, dtype=(np.float64, np.float32), order="C", estimator=self)
         if X.shape[1] != self._n_features_out:
-            raise ValueError(f"X must have one column per atom ({self._n_features_out}), got shape {X.shape}")
+            raise ValueError(
+                f"X must have one column per atom ({self._n_features_out}), got shape {X.shape}"
+            )
         return self._by_rows(self.network_.decode, X)
 
     def _by_rows(self, function: Callable[[Tensor], Tensor], X: NDArray) -> NDArray:
         like = self.network_.V[0]
         parts = torch.tensor(X, dtype=like.dtype, device=like.device).split(_ROWS)
-        return torch.cat([function(part) for part in parts]).cpu().numpy().astype(X.dtype, copy=False)
+        return (
+            torch.cat([function(part) for part in parts]).cpu().numpy().astype(X.dtype, copy=False)
+        )
 
     @property
     def _n_features_out(self) -> int:
@@ -126,12 +169,16 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 
 def _enough(x: Tensor, wanted: int, *, nonnegative: bool, seed: int) -> Tensor:
-    """The samples, with random ones of their size where fewer than `wanted` are nonzero: every atom needs a start."""
+    """The samples, with random ones of their size where fewer than `wanted` are nonzero: every atom
+    needs a start.
+    """
     norms = x.norm(dim=1)
     missing = wanted - int((norms > 1e-6).sum())
     if missing <= 0:
         return x
-    noise = torch.randn(missing, x.shape[1], dtype=x.dtype, generator=torch.Generator().manual_seed(seed)).to(x.device)
+    noise = torch.randn(
+        missing, x.shape[1], dtype=x.dtype, generator=torch.Generator().manual_seed(seed)
+    ).to(x.device)
     noise = noise.abs() if nonnegative else noise
     size = norms.square().mean().sqrt() / x.shape[1] ** 0.5
     return torch.cat([x, noise * torch.where(size > 0, size, 1)])

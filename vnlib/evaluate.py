@@ -22,24 +22,50 @@ def predict(model: nn.Module, x: Tensor, *, batch_size: int = 256) -> Tensor:
 def decoder_report(model: nn.Module, data: xr.Dataset, *, samples: list[int]) -> xr.Dataset:
     """How a decoder does at every position of a data set of codes and images.
 
-    data: `code` (position, code), `image` (position, y, x), `position_x`, `position_y`, `split` (position). samples:
-    positions whose predicted images are kept. Returns the error map `mse` (position), its mean per split (`mse_val`,
-    `mse_id`, `mse_ood`, ...), the share of peaks within one pixel, `sample_image`, and for models with sparse codes
-    the share of atoms in use.
+    Parameters
+    ----------
+    data
+        `code` (position, code), `image` (position, y, x), `position_x`, `position_y`, `split`
+        (position).
+    samples
+        Positions whose predicted images are kept.
+
+    Returns
+    -------
+    xr.Dataset
+        The error map `mse` (position), its mean per split (`mse_val`, `mse_id`, `mse_ood`, ...),
+        the share of peaks within one pixel, `sample_image`, and for models with sparse codes the
+        share of atoms in use.
     """
     device = next(model.parameters()).device
     prediction = predict(model, torch.from_numpy(data["code"].values).to(device)).cpu().numpy()
     error = ((prediction.astype(np.float64) - data["image"].values) ** 2).mean((1, 2))
-    hit = metrics.peak_distance(prediction, data["position_x"].values, data["position_y"].values) <= 1
-    report = xr.Dataset({"mse": ("position", error, {"units": "1", "long_name": "mean squared error per pixel"})})
+    hit = (
+        metrics.peak_distance(prediction, data["position_x"].values, data["position_y"].values) <= 1
+    )
+    report = xr.Dataset(
+        {"mse": ("position", error, {"units": "1", "long_name": "mean squared error per pixel"})}
+    )
     for name, split in (("train", "train"), ("val", "val"), ("id", "id_test"), ("ood", "ood")):
         inside = (data["split"] == split).values
         report[f"mse_{name}"] = ((), error[inside].mean(), {"units": "1", "split": split})
-        report[f"hit_{name}"] = ((), hit[inside].mean(), {"units": "1", "long_name": "peak within 1 px"})
+        report[f"hit_{name}"] = (
+            (),
+            hit[inside].mean(),
+            {"units": "1", "long_name": "peak within 1 px"},
+        )
     report["sample_image"] = (("sample", "y", "x"), prediction[samples], {"units": "1"})
-    codes = model.codes(torch.from_numpy(data["code"].values).to(device)) if hasattr(model, "codes") else ()
+    codes = (
+        model.codes(torch.from_numpy(data["code"].values).to(device))
+        if hasattr(model, "codes")
+        else ()
+    )
     share = float(torch.cat([(c != 0).float() for c in codes], 1).mean()) if codes else np.nan
-    report["active_share"] = ((), share, {"units": "1", "long_name": "share of atoms with nonzero coefficients"})
+    report["active_share"] = (
+        (),
+        share,
+        {"units": "1", "long_name": "share of atoms with nonzero coefficients"},
+    )
     report["n_parameters"] = ((), sum(p.numel() for p in model.parameters()), {"units": "1"})
     return report.assign_coords(sample=samples)
 
@@ -52,12 +78,14 @@ def reconstruction_error(network: VectorNetwork, x: Tensor) -> float:
 
 @torch.no_grad()
 def network_report(network: VectorNetwork, x: Tensor, *, n_ranks: int) -> xr.Dataset:
-    """How a Vector Network does on inputs x (digit, d): error in both readings, atoms in use, rank of W_1(x).
+    """How a Vector Network does on inputs x (digit, d): error in both readings, atoms in use, rank
+    of W_1(x).
 
-    `rank` is computed for the first `n_ranks` inputs; `active` counts atoms of layer 1, `active_top` of the top layer.
-    `pair_overlap` compares the supports of inputs 2i and 2i + 1, and the `sum_*` variables describe the settle of
-    their sum, which no one trained on: what V_1 a leaves of it, what the sum of the two codes leaves of it, and how
-    its support overlaps with the union of the two.
+    `rank` is computed for the first `n_ranks` inputs; `active` counts atoms of layer 1,
+    `active_top` of the top layer. `pair_overlap` compares the supports of inputs 2i and 2i + 1, and
+    the `sum_*` variables describe the settle of their sum, which no one trained on: what V_1 a
+    leaves of it, what the sum of the two codes leaves of it, and how its support overlaps with the
+    union of the two.
     """
     settled = network.settle(x)
     code, K = settled.codes[0], network.config.atoms[0]
@@ -102,13 +130,25 @@ def network_report(network: VectorNetwork, x: Tensor, *, n_ranks: int) -> xr.Dat
 
 @torch.no_grad()
 def portrait(
-    network: VectorNetwork, x: Tensor, one: Tensor, other: Tensor, *, sweeps: int, n_atoms: int, n_pieces: int
+    network: VectorNetwork,
+    x: Tensor,
+    one: Tensor,
+    other: Tensor,
+    *,
+    sweeps: int,
+    n_atoms: int,
+    n_pieces: int,
 ) -> xr.Dataset:
     """What a figure of the architecture shows of a network on square images.
 
-    x (sample, d) ranks atoms by use; one and other (d,) are two inputs. Returns the `n_atoms` most used atoms; the
-    settle of `one` sweep by sweep; its operator as pieces a_k u_k v_k', largest first (`n_pieces`, NaN beyond the
-    active ones), with the singular values of W_1; and layer-1 codes of both inputs and of their sum.
+    x (sample, d) ranks atoms by use; one and other (d,) are two inputs.
+
+    Returns
+    -------
+    xr.Dataset
+        The `n_atoms` most used atoms; the settle of `one` sweep by sweep; its operator as pieces
+        a_k u_k v_k', largest first (`n_pieces`, NaN beyond the active ones), with the singular
+        values of W_1; and layer-1 codes of both inputs and of their sum.
     """
     side = int(x.shape[1] ** 0.5)
 
@@ -126,28 +166,43 @@ def portrait(
     code = settled.codes[0][0]
     order = code.abs().argsort(descending=True, stable=True)[:n_pieces]
     active = (code[order] != 0).cpu().numpy()
-    singular = torch.linalg.svdvals(network.operator(network.settle(one[None]))[0].double()).cpu().numpy()
+    singular = (
+        torch.linalg.svdvals(network.operator(network.settle(one[None]))[0].double()).cpu().numpy()
+    )
     seen = network.reconstruct(settled)
     data = {
         "atom": (("atom_rank", "y", "x"), image(network.V[0].T[most])),
         "atom_use": (("atom_rank",), use[most].cpu().numpy()),
         "settle_energy": (("sweep",), torch.stack(story.trace.energy)[:, 0].cpu().numpy()),
-        "settle_active": (("sweep", "layer"), torch.stack(story.trace.active)[:, :, 0].cpu().numpy()),
+        "settle_active": (
+            ("sweep", "layer"),
+            torch.stack(story.trace.active)[:, :, 0].cpu().numpy(),
+        ),
         "piece_code": (("piece",), where_active(code[order].cpu().numpy())),
         "piece_v": (("piece", "y", "x"), where_active(image(network.V[0].T[order]))),
         "piece_u": (("piece", "interface"), where_active(network.U[0].T[order].cpu().numpy())),
-        "singular_value": (("piece",), np.pad(singular, (0, len(order)), constant_values=np.nan)[: len(order)]),
+        "singular_value": (
+            ("piece",),
+            np.pad(singular, (0, len(order)), constant_values=np.nan)[: len(order)],
+        ),
         "shown": (("which", "y", "x"), image(three)),
         "shown_seen": (("which", "y", "x"), image(seen)),
         "shown_code": (("which", "k"), settled.codes[0].cpu().numpy()),
     }
-    coords = {"sweep": np.arange(1, sweeps + 1), "layer": np.arange(1, len(network.config.atoms) + 1)}
+    coords = {
+        "sweep": np.arange(1, sweeps + 1),
+        "layer": np.arange(1, len(network.config.atoms) + 1),
+    }
     coords["which"] = ["one", "other", "sum"]
-    return xr.Dataset({name: (*value, {"units": "1"}) for name, value in data.items()}).assign_coords(coords)
+    return xr.Dataset(
+        {name: (*value, {"units": "1"}) for name, value in data.items()}
+    ).assign_coords(coords)
 
 
 def pca_error(train: Tensor, test: Tensor, n_components: int) -> float:
-    """Mean squared error of the best `n_components`-dimensional affine subspace of `train`, on `test`."""
+    """Mean squared error of the best `n_components`-dimensional affine subspace of `train`, on
+    `test`.
+    """
     checks.number("n_components", n_components, low=1, high=min(train.shape), integer=True)
     pca = PCA(n_components=n_components, svd_solver="covariance_eigh").fit(train.cpu().numpy())
     back = pca.inverse_transform(pca.transform(test.cpu().numpy()))

@@ -1,7 +1,9 @@
-"""One training loop for every model: batches, cosine schedule, early stop on validation, checkpoints, resume.
+"""One training loop for every model: batches, cosine schedule, early stop on validation,
+checkpoints, resume.
 
-A learner is anything with `step(batch, scale, generator)` and `state()` (see `Learner`). All randomness is a function
-of (seed, step), so a checkpoint holds tensors and counters only, and a killed run goes on to the same bits.
+A learner is anything with `step(batch, scale, generator)` and `state()` (see `Learner`). All
+randomness is a function of (seed, step), so a checkpoint holds tensors and counters only, and a
+killed run goes on to the same bits.
 """
 
 from __future__ import annotations
@@ -31,16 +33,29 @@ class Learner(Protocol):
         """One update with all learning rates multiplied by `scale`; returns the training loss."""
 
     def state(self) -> dict[str, Tensor]:
-        """All tensors that change, as live references; those of the model itself begin with `model.`."""
+        """All tensors that change, as live references; those of the model itself begin with
+        `model.`.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
 class FitConfig:
     """How to train.
 
-    steps: updates at most. batch_size: samples per update. lr_floor: the cosine schedule ends at this fraction of
-    the learning rate. eval_every: updates between two validations. patience: validations without improvement before
-    training stops, None to run all steps. checkpoint_every: updates between two checkpoints.
+    Parameters
+    ----------
+    steps
+        Updates at most.
+    batch_size
+        Samples per update.
+    lr_floor
+        The cosine schedule ends at this fraction of the learning rate.
+    eval_every
+        Updates between two validations.
+    patience
+        Validations without improvement before training stops, None to run all steps.
+    checkpoint_every
+        Updates between two checkpoints.
     """
 
     steps: int
@@ -60,7 +75,9 @@ class FitConfig:
 
 @dataclass
 class History:
-    """What training went through: training loss per update, validation value per evaluation, and the best one."""
+    """What training went through: training loss per update, validation value per evaluation, and
+    the best one.
+    """
 
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
@@ -109,16 +126,27 @@ def fit(
 ) -> History:
     """Train, and leave the learner's model at the step that validated best.
 
-    data: tensors of equal length (samples first); a batch is a tuple of their rows. validate: the in-distribution
-    validation error, lower is better. checkpoint: a safetensors file that is written now and then and, if it is
-    there, continued from.
+    Parameters
+    ----------
+    data
+        Tensors of equal length (samples first); a batch is a tuple of their rows.
+    validate
+        The in-distribution validation error, lower is better.
+    checkpoint
+        A safetensors file that is written now and then and, if it is there, continued from.
 
-    Raises ValueError for empty or unequal data and FloatingPointError if the loss stops being finite or the
-    validation error becomes NaN.
+    Raises
+    ------
+    ValueError
+        For empty or unequal data.
+    FloatingPointError
+        If the loss stops being finite or the validation error becomes NaN.
     """
     sizes = {len(t) for t in data}
     if len(sizes) != 1 or 0 in sizes:
-        raise ValueError(f"data must be tensors of one length > 0, got lengths {[len(t) for t in data]}")
+        raise ValueError(
+            f"data must be tensors of one length > 0, got lengths {[len(t) for t in data]}"
+        )
     n, device = sizes.pop(), data[0].device
     per_epoch = math.ceil(n / config.batch_size)
     history, state = History(), learner.state()
@@ -126,26 +154,34 @@ def fit(
     first, run = 0, json.dumps(asdict(config) | {"seed": seed, "samples": n}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
         first = _load(checkpoint, state, best, history, run)
-    with tqdm(total=config.steps, initial=first, desc=title, disable=not progress, leave=False) as bar:
+    with tqdm(
+        total=config.steps, initial=first, desc=title, disable=not progress, leave=False
+    ) as bar:
         for step in range(first, config.steps):
             if _out_of_patience(history, config):
                 break
             epoch, index = divmod(step, per_epoch)
             if step == first or index == 0:
-                shuffled = torch.randperm(n, generator=seeding.generator(seed, "epoch", epoch)).to(device)
+                shuffled = torch.randperm(n, generator=seeding.generator(seed, "epoch", epoch)).to(
+                    device
+                )
             rows = shuffled[index * config.batch_size : (index + 1) * config.batch_size]
-            scale = config.lr_floor + (1 - config.lr_floor) * 0.5 * (1 + math.cos(math.pi * step / config.steps))
+            scale = config.lr_floor + (1 - config.lr_floor) * 0.5 * (
+                1 + math.cos(math.pi * step / config.steps)
+            )
             rng = seeding.generator(seed, "step", step, device=device)
             loss = learner.step(tuple(t[rows] for t in data), scale=scale, generator=rng)
             if not math.isfinite(loss):
-                raise FloatingPointError(f"the loss became {loss} at update {step + 1}; lower the learning rate")
+                raise FloatingPointError(
+                    f"the loss became {loss} at update {step + 1}; lower the learning rate"
+                )
             history.train.append(loss)
             if (step + 1) % config.eval_every == 0 or step + 1 == config.steps:
                 value = validate()
                 if math.isnan(value):
                     raise FloatingPointError(
-                        f"the validation error became nan at update {step + 1}; lower the learning rate, or check that "
-                        "the validation set is not empty"
+                        f"the validation error became nan at update {step + 1}; lower the "
+                        "learning rate, or check that the validation set is not empty"
                     )
                 history.validation.append(value)
                 if value < history.best_value:
@@ -168,7 +204,9 @@ def _out_of_patience(history: History, config: FitConfig) -> bool:
     return since_best >= config.patience
 
 
-def _save(path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str) -> None:
+def _save(
+    path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str
+) -> None:
     tensors = {f"now.{name}": t.contiguous() for name, t in state.items()}
     tensors |= {f"best.{name}": t.contiguous() for name, t in best.items()}
     # Float64 tensors, since JSON text would be long; the numbers come back to the bit.
@@ -181,17 +219,28 @@ def _save(path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history
     os.replace(temporary, path)
 
 
-def _load(path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str) -> int:
+def _load(
+    path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str
+) -> int:
     """Fill state, best and history from a checkpoint; returns the update to go on with."""
     try:
         with safe_open(path, framework="pt") as file:
-            meta, tensors = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            meta, tensors = (
+                file.metadata() or {},
+                {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
+            )
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} is not a readable checkpoint ({error}); delete it to start this run anew") from error
-    wanted = {f"now.{n}": t.shape for n, t in state.items()} | {f"best.{n}": t.shape for n, t in best.items()}
+        raise ValueError(
+            f"{path} is not a readable checkpoint ({error}); delete it to start this run anew"
+        ) from error
+    wanted = {f"now.{n}": t.shape for n, t in state.items()} | {
+        f"best.{n}": t.shape for n, t in best.items()
+    }
     found = {n: t.shape for n, t in tensors.items() if n not in ("train", "validation")}
     if meta.get("run") != run or wanted != found:
-        raise ValueError(f"{path} belongs to a run with other settings; delete it to start this run anew")
+        raise ValueError(
+            f"{path} belongs to a run with other settings; delete it to start this run anew"
+        )
     for name, tensor in state.items():
         tensor.copy_(tensors[f"now.{name}"])
     for name, tensor in best.items():

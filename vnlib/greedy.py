@@ -1,9 +1,10 @@
 """Greedy pursuit: codes that are built atom by atom instead of settled.
 
-A sibling of the settle for one layer: at each pick, every sample takes the atom that correlates best with what is not
-explained yet. Matching pursuit (Mallat and Zhang 1993) keeps the coefficients it has; orthogonal matching pursuit
-(Pati et al. 1993) fits all of them again. Costa et al. (2025) unroll the former into an autoencoder and find features
-that a flat, one-shot code misses. No lambda: sparsity is the number of picks.
+A sibling of the settle for one layer: at each pick, every sample takes the atom that correlates
+best with what is not explained yet. Matching pursuit (Mallat and Zhang 1993) keeps the coefficients
+it has; orthogonal matching pursuit (Pati et al. 1993) fits all of them again. Costa et al. (2025)
+unroll the former into an autoencoder and find features that a flat, one-shot code misses. No
+lambda: sparsity is the number of picks.
 """
 
 from __future__ import annotations
@@ -26,11 +27,24 @@ class Pursuit:
     picks: Int[Tensor, " batch"]
 
 
-def matching_pursuit(V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int, tol: float = 0.0) -> Pursuit:
+def matching_pursuit(
+    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int, tol: float = 0.0
+) -> Pursuit:
     """k picks at most; an atom may be picked again, so that at most k atoms are active.
 
-    V: unit columns. tol: a sample stops when |x - V a| <= tol |x|. Samples do not influence each other.
-    Raises ValueError for a wrong shape, NaN, columns that are not of unit norm, or k < 1.
+    Samples do not influence each other.
+
+    Parameters
+    ----------
+    V
+        Unit columns.
+    tol
+        A sample stops when `|x - V a|` <= tol `|x|`.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, NaN, columns that are not of unit norm, or k < 1.
     """
     _check(V, x, k, tol)
     code, residual = x.new_zeros(len(x), V.shape[1]), x.clone()
@@ -52,7 +66,8 @@ def orthogonal_matching_pursuit(
 ) -> Pursuit:
     """k atoms at most, with the least-squares coefficients on them.
 
-    Arguments and errors as for `matching_pursuit`. A sample also stops when no further atom can explain anything.
+    Arguments and errors as for `matching_pursuit`. A sample also stops when no further atom can
+    explain anything.
     """
     _check(V, x, k, tol)
     gram, residual = V.double().T @ V.double(), x.clone()
@@ -73,8 +88,13 @@ def polish(
 ) -> Float[Tensor, "batch atoms"]:
     """The least-squares coefficients of each sample on the support of `code`.
 
-    It takes back the shrinkage of lambda, and of lambda and top-k together, and leaves the choice of atoms as it is.
-    Where atoms of a support are dependent, the nearest solution to `code`. Raises ValueError for a wrong shape or NaN.
+    It takes back the shrinkage of lambda, and of lambda and top-k together, and leaves the choice
+    of atoms as it is. Where atoms of a support are dependent, the nearest solution to `code`.
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape or NaN.
     """
     _check_shapes(V, x)
     checks.matrix("code", code, V.shape[1], "one coefficient per atom")
@@ -84,11 +104,15 @@ def polish(
 
 
 def _refit(
-    gram: Float[Tensor, "atoms atoms"], correlation: Float[Tensor, "batch atoms"], support: Bool[Tensor, "batch atoms"]
+    gram: Float[Tensor, "atoms atoms"],
+    correlation: Float[Tensor, "batch atoms"],
+    support: Bool[Tensor, "batch atoms"],
 ) -> Float[Tensor, "batch atoms"]:
-    """What to add to the coefficients on `support`, given how their residual correlates with the atoms.
+    """What to add to the coefficients on `support`, given how their residual correlates with the
+    atoms.
 
-    Solves V_S'V_S change = correlation_S per sample in float64, since normal equations square the condition.
+    Solves V_S'V_S change = correlation_S per sample in float64, since normal equations square the
+    condition.
     """
     if len(support) > 256:  # the small matrices of all samples at once take much memory
         parts = zip(correlation.split(256), support.split(256), strict=True)
@@ -103,7 +127,9 @@ def _refit(
     change = torch.cholesky_solve(drive, factor)
     if dependent.any():
         change[dependent] = torch.linalg.pinv(small[dependent], hermitian=True) @ drive[dependent]
-    return torch.zeros_like(correlation).scatter(1, atoms, (change.squeeze(2) * on).to(correlation.dtype))
+    return torch.zeros_like(correlation).scatter(
+        1, atoms, (change.squeeze(2) * on).to(correlation.dtype)
+    )
 
 
 def _best(
@@ -112,10 +138,14 @@ def _best(
     x: Float[Tensor, "batch d"],
     tol: float,
 ) -> tuple[Int[Tensor, "batch 1"], Bool[Tensor, " batch"]]:
-    """The best atom per sample, and which samples go on: a correlation that is only rounding explains nothing."""
+    """The best atom per sample, and which samples go on: a correlation that is only rounding
+    explains nothing.
+    """
     best, atom = correlation.abs().max(1, keepdim=True)
     size = x.norm(dim=1)
-    live = (residual.norm(dim=1) > tol * size) & (best.squeeze(1) > torch.finfo(x.dtype).eps ** 0.75 * size)
+    live = (residual.norm(dim=1) > tol * size) & (
+        best.squeeze(1) > torch.finfo(x.dtype).eps ** 0.75 * size
+    )
     return atom, live
 
 
@@ -130,6 +160,9 @@ def _check(V: Tensor, x: Tensor, k: int, tol: float) -> None:
     _check_shapes(V, x)
     norms = V.norm(dim=0)
     if (norms - 1).abs().max() > 1e-3:
-        raise ValueError(f"V must have unit columns, got norms from {float(norms.min()):g} to {float(norms.max()):g}")
+        raise ValueError(
+            f"V must have unit columns, got norms from {float(norms.min()):g} to "
+            f"{float(norms.max()):g}"
+        )
     checks.number("k", k, low=1, integer=True)
     checks.number("tol", tol, low=0)

@@ -1,7 +1,8 @@
 """One layer of rank-1 weight atoms: energy, gradient, message, operator (VN Sec. 3.1 and 3.2).
 
-Shapes: input x (batch, d); code a (batch, K); input dictionary V (d, K); interface dictionary U (m, K); feedback
-dictionary B (m, K), which is U where the two are tied; target t (batch, m). Columns of V, U and B have unit norm.
+Shapes: input x (batch, d); code a (batch, K); input dictionary V (d, K); interface dictionary U (m,
+K); feedback dictionary B (m, K), which is U where the two are tied; target t (batch, m). Columns of
+V, U and B have unit norm.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ ACTIVATIONS = {"identity": lambda h: h, "relu": torch.relu}
 
 @dataclass(frozen=True)
 class Layer:
-    """The dictionaries of one layer and the penalty on its code. `U` is None where nothing is sent upward.
+    """The dictionaries of one layer and the penalty on its code.
 
-    `B` is the dictionary that reads the target; None ties it to U, as in VN Eq. 3 (untied: VN App. E.5).
+    `U` is None where nothing is sent upward.
+
+    `B` is the dictionary that reads the target; None ties it to U, as in VN Eq. 3 (untied: VN
+    App. E.5).
     """
 
     V: Float[Tensor, "d atoms"]
@@ -40,7 +44,9 @@ def reconstruct(layer: Layer, code: Float[Tensor, "batch atoms"]) -> Float[Tenso
     return code @ layer.V.T
 
 
-def message(layer: Layer, code: Float[Tensor, "batch atoms"], activation: str = "identity") -> Float[Tensor, "batch m"]:
+def message(
+    layer: Layer, code: Float[Tensor, "batch atoms"], activation: str = "identity"
+) -> Float[Tensor, "batch m"]:
     """h = phi(U a), the input of the layer above."""
     return ACTIVATIONS[activation](code @ layer.U.T)
 
@@ -52,7 +58,7 @@ def energy(
     target: Float[Tensor, "batch m"] | None = None,
     feedback: float = 0.0,
 ) -> Float[Tensor, " batch"]:
-    """E(a) = 1/2 |x - V a|^2 + feedback/2 |t - B a|^2 + penalty(a), per sample (VN Eq. 3)."""
+    """E(a) = 1/2 `|x - V a|^2` + feedback/2 `|t - B a|^2` + penalty(a), per sample (VN Eq. 3)."""
     total = 0.5 * (x - reconstruct(layer, code)).square().sum(1) + layer.penalty.value(code)
     if target is not None:
         total = total + 0.5 * feedback * (target - code @ layer.reader.T).square().sum(1)
@@ -66,7 +72,9 @@ def smooth_gradient(
     target: Float[Tensor, "batch m"] | None = None,
     feedback: float = 0.0,
 ) -> Float[Tensor, "batch atoms"]:
-    """V'(V a - x) + feedback B'(B a - t): the gradient of the energy without its penalty (VN Eq. 4)."""
+    """V'(V a - x) + feedback B'(B a - t): the gradient of the energy without its penalty (VN
+    Eq. 4).
+    """
     gradient = (reconstruct(layer, code) - x) @ layer.V
     if target is not None:
         gradient = gradient + feedback * (code @ layer.reader.T - target) @ layer.reader
@@ -76,11 +84,17 @@ def smooth_gradient(
 def hessian(layer: Layer, feedback: float = 0.0) -> Float[Tensor, "atoms atoms"]:
     """V'V + feedback B'B; without the second term where nothing comes from above."""
     gram = layer.V.T @ layer.V
-    return gram + feedback * layer.reader.T @ layer.reader if feedback and layer.reader is not None else gram
+    return (
+        gram + feedback * layer.reader.T @ layer.reader
+        if feedback and layer.reader is not None
+        else gram
+    )
 
 
 def lipschitz(curvature: Float[Tensor, "atoms atoms"]) -> float:
-    """The largest eigenvalue of a Hessian: 1/L is the largest step with guaranteed descent (VN Thm. 3)."""
+    """The largest eigenvalue of a Hessian: 1/L is the largest step with guaranteed descent (VN
+    Thm. 3).
+    """
     # The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
     return 1.0001 * float(torch.linalg.eigvalsh(curvature)[-1])
 

@@ -10,7 +10,10 @@ from torch import Tensor
 
 
 def coherence(V: Float[Tensor, "d atoms"]) -> float:
-    """mu(V): the largest |cosine| between two different atoms (VN Thm. 1). Needs at least two atoms."""
+    """mu(V): the largest `|cosine|` between two different atoms (VN Thm. 1).
+
+    Needs at least two atoms.
+    """
     if V.shape[1] < 2:
         raise ValueError(f"coherence needs at least 2 atoms, got {V.shape[1]}")
     unit = V / V.norm(dim=0).clamp_min(1e-12)
@@ -19,7 +22,8 @@ def coherence(V: Float[Tensor, "d atoms"]) -> float:
 
 
 def cumulative_coherence(V: Float[Tensor, "d atoms"]) -> Float[Tensor, " others"]:
-    """The Babel function (Tropp 2004): entry n - 1 is the most that n other atoms together overlap with one atom.
+    """The Babel function (Tropp 2004): entry n - 1 is the most that n other atoms together overlap
+    with one atom.
 
     It is at most n mu, and much less where only few pairs are close. Needs at least two atoms.
     """
@@ -31,9 +35,14 @@ def cumulative_coherence(V: Float[Tensor, "d atoms"]) -> Float[Tensor, " others"
 
 
 def support_recovered(
-    code: Float[Tensor, "batch atoms"], planted: Float[Tensor, "batch atoms"], *, threshold: float = 0.0
+    code: Float[Tensor, "batch atoms"],
+    planted: Float[Tensor, "batch atoms"],
+    *,
+    threshold: float = 0.0,
 ) -> Bool[Tensor, " batch"]:
-    """Whether the atoms above `threshold` times the largest coefficient are exactly those of the planted code."""
+    """Whether the atoms above `threshold` times the largest coefficient are exactly those of the
+    planted code.
+    """
     size = code.abs()
     return ((size > threshold * size.amax(1, keepdim=True)) == (planted != 0)).all(1)
 
@@ -41,14 +50,20 @@ def support_recovered(
 def match_atoms(
     found: Float[Tensor, "d atoms"], planted: Float[Tensor, "d some"]
 ) -> tuple[Float[Tensor, " some"], Int[Tensor, " some"]]:
-    """|cosine| of each planted atom with the found atom that is assigned to it, and which one that is.
+    """`|cosine|` of each planted atom with the found atom that is assigned to it, and which one
+    that is.
 
-    The assignment is one to one and has the largest sum of |cosines| (Hungarian method). Raises ValueError if fewer
-    atoms were found than planted.
+    The assignment is one to one and has the largest sum of `|cosines|` (Hungarian method).
+
+    Raises
+    ------
+    ValueError
+        If fewer atoms were found than planted.
     """
     if found.shape[1] < planted.shape[1]:
         raise ValueError(
-            f"found must have at least as many atoms as planted, got {found.shape[1]} < {planted.shape[1]}"
+            f"found must have at least as many atoms as planted, got {found.shape[1]} < "
+            f"{planted.shape[1]}"
         )
     unit, true = (W / W.norm(dim=0).clamp_min(1e-12) for W in (found, planted))
     cosine = (true.T @ unit).abs()
@@ -63,15 +78,23 @@ def operator_rank(W: Float[Tensor, "batch m d"], *, rtol: float = 1e-5) -> Int[T
     return (s > rtol * s[:, :1].clamp_min(1e-300)).sum(1)
 
 
-def jaccard(a: Bool[Tensor, "batch atoms"], b: Bool[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-    """Overlap of two supports, |a and b| / |a or b|; 1 for two empty ones."""
+def jaccard(
+    a: Bool[Tensor, "batch atoms"], b: Bool[Tensor, "batch atoms"]
+) -> Float[Tensor, " batch"]:
+    """Overlap of two supports, `|a and b|` / `|a or b|`; 1 for two empty ones."""
     both, either = (a & b).sum(1), (a | b).sum(1)
-    return torch.where(either > 0, both / either.clamp_min(1), torch.ones_like(both, dtype=torch.float))
+    return torch.where(
+        either > 0, both / either.clamp_min(1), torch.ones_like(both, dtype=torch.float)
+    )
 
 
 def peak_distance(
-    images: Float[np.ndarray, "batch y x"], x: Real[np.ndarray, " batch"], y: Real[np.ndarray, " batch"]
+    images: Float[np.ndarray, "batch y x"],
+    x: Real[np.ndarray, " batch"],
+    y: Real[np.ndarray, " batch"],
 ) -> Real[np.ndarray, " batch"]:
-    """Distance in pixels between each image's brightest pixel and (x, y), the larger of the two axes."""
+    """Distance in pixels between each image's brightest pixel and (x, y), the larger of the two
+    axes.
+    """
     rows, columns = np.unravel_index(images.reshape(len(images), -1).argmax(1), images.shape[1:])
     return np.maximum(abs(columns - x), abs(rows - y))

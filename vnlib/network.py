@@ -1,4 +1,7 @@
-"""The Vector Network: a stack of layers as a torch module (VN Sec. 3). It learns by `vnlib.learning.learner`."""
+"""The Vector Network: a stack of layers as a torch module (VN Sec. 3).
+
+It learns by `vnlib.learning.learner`.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,32 @@ from vnlib.settle import SettleConfig, Settled, Settler
 class VNConfig:
     """Sizes and settings of a Vector Network.
 
-    n_inputs: d of layer 1. atoms: K per layer. interface: m per layer below the top (layer l + 1 reads m_l numbers);
-    one more entry gives the top layer a U as well, which describes its operator and is never learned. sparsity:
-    lambda per layer, in units of |v_k . x_l|; with relative_sparsity in units of the r.m.s. norm of x_l, which is
-    tracked in training and fixed at test (`track_scale`; its square for the penalties whose lambda is an energy).
-    feedback: weight of the top-down term (beta). penalty: a name in `vnlib.prox.PENALTIES`, "elastic_net" with ridge
-    and "mcp" with gamma. top_k: most active atoms of the top layer, None for no cap. nonnegative: codes and, in
-    layer 1, V are kept >= 0.
-    interface_rule: how U learns: "subspace", "frozen" or "atomic_hebb" (see `vnlib.learning.rules`).
-    untied: the target is read by a dictionary B of its own, which starts as a copy of U or by chance (untied_start:
-    "copy" or "random"); otherwise by U.
+    Parameters
+    ----------
+    n_inputs
+        `d` of layer 1.
+    atoms
+        K per layer.
+    interface
+        The width m per layer below the top (layer l + 1 reads m_l numbers); one more entry gives
+        the top layer a U as well, which describes its operator and is never learned.
+    sparsity
+        Lambda per layer, in units of `|v_k . x_l|`; with relative_sparsity in units of the r.m.s.
+        norm of x_l, which is tracked in training and fixed at test (`track_scale`; its square for
+        the penalties whose lambda is an energy).
+    feedback
+        Weight of the top-down term (beta).
+    penalty
+        A name in `vnlib.prox.PENALTIES`, "elastic_net" with ridge and "mcp" with gamma.
+    top_k
+        Most active atoms of the top layer, None for no cap.
+    nonnegative
+        Codes and, in layer 1, V are kept >= 0.
+    interface_rule
+        How U learns: "subspace", "frozen" or "atomic_hebb" (see `vnlib.learning.rules`).
+    untied
+        The target is read by a dictionary B of its own, which starts as a copy of U or by chance
+        (untied_start: "copy" or "random"); otherwise by U.
     """
 
     n_inputs: int
@@ -56,7 +75,9 @@ class VNConfig:
         checks.number("n_inputs", self.n_inputs, low=1, integer=True)
         for name in ("atoms", "interface", "sparsity"):
             if not isinstance(getattr(self, name), (tuple, list)):
-                raise ValueError(f"{name} must be a tuple with one entry per layer, got {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name} must be a tuple with one entry per layer, got {getattr(self, name)!r}"
+                )
         if not self.atoms:
             raise ValueError("atoms must name the number of atoms of at least one layer, got ()")
         for name in ("atoms", "interface"):
@@ -65,10 +86,13 @@ class VNConfig:
         depth = len(self.atoms)
         if len(self.interface) not in (depth - 1, depth):
             raise ValueError(
-                f"interface must have {depth - 1} or {depth} entries for {depth} layer(s), got {self.interface}"
+                f"interface must have {depth - 1} or {depth} entries for {depth} layer(s), "
+                f"got {self.interface}"
             )
         if len(self.sparsity) != depth:
-            raise ValueError(f"sparsity must have one entry per layer ({depth}), got {self.sparsity}")
+            raise ValueError(
+                f"sparsity must have one entry per layer ({depth}), got {self.sparsity}"
+            )
         for layer, value in enumerate(self.sparsity, 1):
             checks.number(f"sparsity of layer {layer}", value, low=0)
         checks.choice("penalty", self.penalty, PENALTIES)
@@ -87,23 +111,32 @@ class VNConfig:
 
     def penalties(self, scales: Sequence[float] | None = None) -> list[Penalty]:
         """The penalty of each layer, where its inputs have these scales (all 1 if None)."""
-        options = {name: value for name in ("ridge", "gamma") if (value := getattr(self, name)) is not None}
+        options = {
+            name: value for name in ("ridge", "gamma") if (value := getattr(self, name)) is not None
+        }
         power = 2 if self.penalty in ("l0", "cel0") else 1
         caps = [*[None] * (len(self.atoms) - 1), self.top_k]
         return [
             make_penalty(
-                self.penalty, sparsity=value * scale**power, nonnegative=self.nonnegative, top_k=cap, **options
+                self.penalty,
+                sparsity=value * scale**power,
+                nonnegative=self.nonnegative,
+                top_k=cap,
+                **options,
             )
-            for value, scale, cap in zip(self.sparsity, scales or [1.0] * len(caps), caps, strict=True)
+            for value, scale, cap in zip(
+                self.sparsity, scales or [1.0] * len(caps), caps, strict=True
+            )
         ]
 
 
 class VectorNetwork(nn.Module):
     """A stack of libraries of rank-1 weight atoms.
 
-    `V[l]` (d_l, K_l), `U[l]` and, where untied, `B[l]` (m_l, K_l) are the dictionaries. They are parameters without
-    gradients: learning is local (`vnlib.learning.learner`), nothing is differentiated through the settle. `input_scale[l]` is
-    the r.m.s. norm of x_l where sparsity is relative, 1 until it is set.
+    `V[l]` (d_l, K_l), `U[l]` and, where untied, `B[l]` (m_l, K_l) are the dictionaries. They are
+    parameters without gradients: learning is local (`vnlib.learning.learner`), nothing is
+    differentiated through the settle. `input_scale[l]` is the r.m.s. norm of x_l where sparsity is
+    relative, 1 until it is set.
     """
 
     def __init__(self, config: VNConfig, *, seed: int) -> None:
@@ -124,7 +157,11 @@ class VectorNetwork(nn.Module):
                 U = tight_frame(U) if config.interface_rule == "frozen" else unit_columns(U)
             self.U.append(nn.Parameter(U, requires_grad=False))
         for U in self.U[: len(config.atoms) - 1] if config.untied else ():
-            B = U.clone() if config.untied_start == "copy" else unit_columns(torch.randn(U.shape, generator=rng))
+            B = (
+                U.clone()
+                if config.untied_start == "copy"
+                else unit_columns(torch.randn(U.shape, generator=rng))
+            )
             self.B.append(nn.Parameter(B, requires_grad=False))
         if config.relative_sparsity:
             self.register_buffer("input_scale", torch.ones(len(config.atoms)))
@@ -141,40 +178,76 @@ class VectorNetwork(nn.Module):
     ) -> VectorNetwork:
         """A network for these samples, on their device and of their type, that starts from them.
 
-        atoms: K per layer; messages are half as wide as their layer unless `interface` says otherwise. sparsity:
-        relative to the scale of the inputs (unless relative_sparsity=False), one number or one per layer. options: as
-        in `VNConfig`.
+        Parameters
+        ----------
+        atoms
+            K per layer; messages are half as wide as their layer unless `interface` says otherwise.
+        sparsity
+            Relative to the scale of the inputs (unless relative_sparsity=False), one number or one
+            per layer.
+        **options
+            As in `VNConfig`.
         """
         checks.finite("x", x)
         depth = len(atoms)
         per_layer = (sparsity,) * depth if isinstance(sparsity, (int, float)) else tuple(sparsity)
-        defaults = {"interface": tuple(max(1, K // 2) for K in atoms[:-1]), "relative_sparsity": True}
-        config = VNConfig(n_inputs=x.shape[-1], atoms=tuple(atoms), sparsity=per_layer, **(defaults | options))
+        defaults = {
+            "interface": tuple(max(1, K // 2) for K in atoms[:-1]),
+            "relative_sparsity": True,
+        }
+        config = VNConfig(
+            n_inputs=x.shape[-1], atoms=tuple(atoms), sparsity=per_layer, **(defaults | options)
+        )
         network = cls(config, seed=seed).to(device=x.device, dtype=x.dtype)
         network.start_from_samples(x, seed=seed)
         return network
 
     def learn(
-        self, x: Float[Tensor, "samples d"], *, seed: int, steps: int = 500, batch_size: int = 256, **options: Any
+        self,
+        x: Float[Tensor, "samples d"],
+        *,
+        seed: int,
+        steps: int = 500,
+        batch_size: int = 256,
+        **options: Any,
     ) -> list[float]:
-        """Local learning on samples, and the state at which a held-out tenth was reconstructed best.
+        """Local learning on samples, and the state at which a held-out tenth was reconstructed
+        best.
 
-        options: as in `vnlib.learning.learner.LocalLearner`. Returns the held-out mean squared error after each tenth of the
-        steps. Raises ValueError for fewer than 2 samples.
+        Parameters
+        ----------
+        **options
+            As in `vnlib.learning.learner.LocalLearner`.
+
+        Returns
+        -------
+        list[float]
+            The held-out mean squared error after each tenth of the steps.
+
+        Raises
+        ------
+        ValueError
+            For fewer than 2 samples.
         """
         from vnlib.learning.learner import LocalLearner  # which knows this module
 
         checks.matrix("x", x, self.config.n_inputs, "one row per sample")
         if len(x) < 2:
-            raise ValueError(f"x must hold at least 2 samples, one to learn from and one held out, got {len(x)}")
+            raise ValueError(
+                f"x must hold at least 2 samples, one to learn from and one held out, got {len(x)}"
+            )
         order = torch.randperm(len(x), generator=seeding.generator(seed, "held out")).to(x.device)
         held, rest = x[order[: -(-len(x) // 10)]], x[order[-(-len(x) // 10) :]]
 
         def error() -> float:
             return float((self.reconstruct(self.settle(held)) - held).square().mean())
 
-        config = FitConfig(steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10)))
-        return fit(LocalLearner(self, **options), (rest,), config, seed=seed, validate=error).validation
+        config = FitConfig(
+            steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10))
+        )
+        return fit(
+            LocalLearner(self, **options), (rest,), config, seed=seed, validate=error
+        ).validation
 
     def save(self, path: str | Path) -> None:
         """Write the network to a safetensors file (see `vnlib.serialize`)."""
@@ -184,7 +257,15 @@ class VectorNetwork(nn.Module):
 
     @classmethod
     def load(cls, path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwork:
-        """The network that `save` wrote. Raises FileNotFoundError, and ValueError for a file that does not fit."""
+        """The network that `save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            Where there is no such file.
+        ValueError
+            For a file that does not fit.
+        """
         from vnlib import serialize
 
         return serialize.load(path, device=device)
@@ -196,12 +277,17 @@ class VectorNetwork(nn.Module):
         penalties = c.penalties(self.input_scale.tolist() if c.relative_sparsity else None)
         interfaces = [*self.U, *[None] * (depth - len(self.U))]
         readers = [*self.B, *[None] * (depth - len(self.B))]
-        return tuple(Layer(V, U, p, B) for V, U, p, B in zip(self.V, interfaces, penalties, readers, strict=True))
+        return tuple(
+            Layer(V, U, p, B)
+            for V, U, p, B in zip(self.V, interfaces, penalties, readers, strict=True)
+        )
 
     def settler(self, config: SettleConfig | None = None) -> Settler:
         """The settle of the network as it is now, ready for many batches."""
         c = self.config
-        return Settler(self.layers, feedback=c.feedback, activation=c.activation, config=config or c.settle)
+        return Settler(
+            self.layers, feedback=c.feedback, activation=c.activation, config=config or c.settle
+        )
 
     def settle(
         self,
@@ -212,7 +298,13 @@ class VectorNetwork(nn.Module):
         trace: bool = False,
         mask: Float[Tensor, "batch d"] | None = None,
     ) -> Settled:
-        """Infer the codes of a batch (VN Sec. 3.3), as `Settler` does. Raises ValueError for a wrong shape or NaN."""
+        """Infer the codes of a batch (VN Sec. 3.3), as `Settler` does.
+
+        Raises
+        ------
+        ValueError
+            For a wrong shape or NaN.
+        """
         return self.settler(config)(x, start, trace=trace, mask=mask)
 
     def reconstruct(self, settled: Settled) -> Float[Tensor, "batch d"]:
@@ -230,39 +322,62 @@ class VectorNetwork(nn.Module):
     ) -> Float[Tensor, "batch d"]:
         """The input that a code of the top layer stands for.
 
-        Downward, layer l + 1 reconstructs the message h of layer l, and a_l is read back from h as the sparse code
-        of h under U_l: argmin 1/2 |h - U_l a|^2 + sparsity |a|_1, with a >= 0 in a nonnegative network. sparsity is
-        relative to the scale of h where the network's own is relative.
+        Downward, layer l + 1 reconstructs the message h of layer l, and a_l is read back from h as
+        the sparse code of h under U_l: argmin 1/2 `|h - U_l a|^2` + sparsity `|a|_1`, with a >= 0
+        in a nonnegative network. sparsity is relative to the scale of h where the network's own is
+        relative.
         """
         layers = self.layers
         scales = self.input_scale.tolist() if self.config.relative_sparsity else [1.0] * len(layers)
         config = SettleConfig(max_sweeps=max_sweeps, tol=1e-6)
         for below, above, scale in zip(layers[-2::-1], layers[:0:-1], scales[:0:-1], strict=True):
             penalty = make_penalty(sparsity=sparsity * scale, nonnegative=self.config.nonnegative)
-            code = Settler([Layer(below.U, None, penalty)], config=config)(reconstruct(above, code)).codes[0]
+            code = Settler([Layer(below.U, None, penalty)], config=config)(
+                reconstruct(above, code)
+            ).codes[0]
         return reconstruct(layers[0], code)
 
     def operator(self, settled: Settled, layer: int = 0) -> Float[Tensor, "batch m d"]:
-        """W(x) of one layer (VN Eq. 2). Raises ValueError where the layer has no interface U."""
+        """W(x) of one layer (VN Eq. 2).
+
+        Raises
+        ------
+        ValueError
+            Where the layer has no interface U.
+        """
         if not 0 <= layer < len(self.U):
-            raise ValueError(f"layer must be one that has an interface U, 0..{len(self.U) - 1}, got {layer}")
+            raise ValueError(
+                f"layer must be one that has an interface U, 0..{len(self.U) - 1}, got {layer}"
+            )
         return operator(self.layers[layer], settled.codes[layer])
 
     @torch.no_grad()
-    def track_scale(self, inputs: Sequence[Float[Tensor, "_batch _d"]], *, rate: float = 1.0) -> None:
-        """Move `input_scale` by `rate` towards the r.m.s. norm of these inputs of the first layers."""
+    def track_scale(
+        self, inputs: Sequence[Float[Tensor, "_batch _d"]], *, rate: float = 1.0
+    ) -> None:
+        """Move `input_scale` by `rate` towards the r.m.s. norm of these inputs of the first
+        layers.
+        """
         for scale, x in zip(self.input_scale, inputs, strict=False):
             scale.lerp_(x.square().sum(1).mean().sqrt(), rate)
 
     @torch.no_grad()
     def start_from_samples(self, x: Float[Tensor, "samples d"], *, seed: int) -> None:
-        """Make every V_l of normalised inputs of layer l, drawn without replacement: no atom starts dead.
+        """Make every V_l of normalised inputs of layer l, drawn without replacement: no atom starts
+        dead.
 
-        Raises ValueError if there are fewer nonzero samples than atoms, or negative ones for a nonnegative network.
+        Raises
+        ------
+        ValueError
+            If there are fewer nonzero samples than atoms, or negative ones for a nonnegative
+            network.
         """
         checks.matrix("x", x, self.config.n_inputs, "one row per sample")
         if self.config.nonnegative and bool((x < 0).any()):
-            raise ValueError(f"x must be >= 0 to start a nonnegative network, got a minimum of {float(x.min()):g}")
+            raise ValueError(
+                "x must be >= 0 to start a nonnegative network, got a minimum of "
+                f"{float(x.min()):g}"
+            )
         rng = torch.Generator().manual_seed(seed)
         solo = SettleConfig(max_sweeps=50, tol=0)
         inputs, seen = x, []
@@ -273,7 +388,8 @@ class VectorNetwork(nn.Module):
             usable = (inputs.norm(dim=1) > 1e-6).nonzero().squeeze(1)
             if len(usable) < K:
                 raise ValueError(
-                    f"layer {index + 1} needs at least {K} nonzero samples to start from, got {len(usable)}"
+                    f"layer {index + 1} needs at least {K} nonzero samples to start from, "
+                    f"got {len(usable)}"
                 )
             usable = usable[torch.randperm(len(usable), generator=rng).to(usable.device)]
             pick, rest = usable[:K], usable[K:]

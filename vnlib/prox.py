@@ -1,16 +1,17 @@
 """Penalties on a code and their proximal steps (VN Eqs. 5 and 6).
 
-A penalty is a small frozen object with the same members as its siblings. `value(code)` is the penalty g per sample.
-`prox(z, step)` solves argmin_a 1/(2 step) |a - z|^2 + g(a); the step is a number, or one per sample, (batch, 1).
-`accelerable` says whether momentum may be used, `convex` whether g is convex, and `soft` is the penalty without its
-hard cap (itself, where there is none). A convex one also knows its conjugate g*(c) = sup_a c.a - g(a), from which a
-duality gap is made: `feasible_scale(c)` is the largest s in [0, 1] for which g*(s c) is finite, and `conjugate(c)` is
+A penalty is a small frozen object with the same members as its siblings. `value(code)` is the
+penalty g per sample. `prox(z, step)` solves argmin_a 1/(2 step) `|a - z|^2` + g(a); the step is a
+number, or one per sample, (batch, 1). `accelerable` says whether momentum may be used, `convex`
+whether g is convex, and `soft` is the penalty without its hard cap (itself, where there is none). A
+convex one also knows its conjugate g*(c) = sup_a c.a - g(a), from which a duality gap is made:
+`feasible_scale(c)` is the largest s in [0, 1] for which g*(s c) is finite, and `conjugate(c)` is
 g*(c) per sample for such a c.
 
-`sparsity` (lambda) has units. For `L1`, `NonNegativeL1`, `ElasticNet` and `MCP` they are those of |v_k . x|, the
-correlation of a unit atom with the input, which lambda is compared with. For `L0` and `CEL0` they are those of an
-energy, 1/2 |x|^2: an atom must lower the energy by lambda to pay for itself, and one with |v_k . x| = sqrt(2 lambda)
-just does.
+`sparsity` (lambda) has units. For `L1`, `NonNegativeL1`, `ElasticNet` and `MCP` they are those of
+`|v_k . x|`, the correlation of a unit atom with the input, which lambda is compared with. For `L0`
+and `CEL0` they are those of an energy, 1/2 `|x|^2`: an atom must lower the energy by lambda to pay
+for itself, and one with `|v_k . x|` = sqrt(2 lambda) just does.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ Step = float | Float[Tensor, "#batch 1"]
 
 
 def soft_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
-    """S_tau(z) = sign(z) max(|z| - tau, 0), elementwise (VN Eq. 5)."""
+    """S_tau(z) = sign(z) `max(|z| - tau, 0)`, elementwise (VN Eq. 5)."""
     return z - z.clamp(-tau, tau)
 
 
 def hard_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
-    """z where |z| > tau and zero elsewhere, elementwise."""
+    """z where `|z|` > tau and zero elsewhere, elementwise."""
     return torch.where(z.abs() > tau, z, 0)
 
 
@@ -79,7 +80,9 @@ class _Elementwise:
 
 @dataclass(frozen=True, kw_only=True)
 class L1(_Elementwise):
-    """g(a) = sparsity * |a|_1 (VN Eq. 5); its conjugate is 0 where every |c_k| <= sparsity, infinite elsewhere."""
+    """g(a) = sparsity * `|a|_1` (VN Eq. 5); its conjugate is 0 where every `|c_k|` <= sparsity,
+    infinite elsewhere.
+    """
 
     accelerable: ClassVar[bool] = True
     convex: ClassVar[bool] = True
@@ -102,7 +105,8 @@ class L1(_Elementwise):
 
 @dataclass(frozen=True, kw_only=True)
 class NonNegativeL1(L1):
-    """g(a) = sparsity * sum_k a_k on a >= 0, infinite elsewhere; g* is 0 where every c_k <= sparsity.
+    """g(a) = sparsity * sum_k a_k on a >= 0, infinite elsewhere; g* is 0 where every
+    c_k <= sparsity.
 
     `value` leaves the sign to the proximal step, which gives no negative coefficient.
     """
@@ -116,10 +120,10 @@ class NonNegativeL1(L1):
 
 @dataclass(frozen=True, kw_only=True)
 class ElasticNet(_Elementwise):
-    """g(a) = sparsity |a|_1 + ridge/2 |a|^2 (Zou and Hastie 2005).
+    """g(a) = sparsity `|a|_1` + ridge/2 `|a|^2` (Zou and Hastie 2005).
 
-    g*(c) = sum_k max(|c_k| - sparsity, 0)^2 / (2 ridge), finite everywhere. `ridge` > 0 is a pure number,
-    measured against the 1 of a unit atom's curvature.
+    g*(c) = sum_k `max(|c_k| - sparsity, 0)^2` / (2 ridge), finite everywhere. `ridge` > 0 is a pure
+    number, measured against the 1 of a unit atom's curvature.
     """
 
     ridge: float
@@ -145,9 +149,11 @@ class ElasticNet(_Elementwise):
 
 @dataclass(frozen=True, kw_only=True)
 class L0(_Elementwise):
-    """g(a) = sparsity * |a|_0, the number of active atoms; prox: hard threshold at sqrt(2 step sparsity).
+    """g(a) = sparsity * `|a|_0`, the number of active atoms; prox: hard threshold at sqrt(2 step
+    sparsity).
 
-    Not convex. Rentzeperis et al. (2023) find codes of this kind nearer to V1 than soft-thresholded ones.
+    Not convex. Rentzeperis et al. (2023) find codes of this kind nearer to V1 than soft-thresholded
+    ones.
     """
 
     def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
@@ -159,12 +165,13 @@ class L0(_Elementwise):
 
 @dataclass(frozen=True, kw_only=True)
 class MCP(_Elementwise):
-    """The minimax concave penalty (Zhang 2010): l1 at zero, constant from |a_k| = gamma sparsity on.
+    """The minimax concave penalty (Zhang 2010): l1 at zero, constant from `|a_k|` = gamma sparsity
+    on.
 
-    g(a) = sum_k sparsity |a_k| - a_k^2 / (2 gamma) below that point, gamma sparsity^2 / 2 beyond it, so that large
-    coefficients are not shrunk. `gamma` > 0 is a pure number: the inverse of the concavity at zero. A step below gamma
-    is a firm threshold; from gamma on nothing lies between zero and z, and it is a hard one at
-    sparsity sqrt(gamma step). Not convex.
+    g(a) = sum_k sparsity `|a_k|` - a_k^2 / (2 gamma) below that point, gamma sparsity^2 / 2 beyond
+    it, so that large coefficients are not shrunk. `gamma` > 0 is a pure number: the inverse of the
+    concavity at zero. A step below gamma is a firm threshold; from gamma on nothing lies between
+    zero and z, and it is a hard one at sparsity sqrt(gamma step). Not convex.
     """
 
     gamma: float
@@ -181,17 +188,19 @@ class MCP(_Elementwise):
         step = torch.as_tensor(step, dtype=z.dtype, device=z.device).reshape(-1, 1)
         unshrunk = self.sparsity * (self.gamma * step.clamp_min(self.gamma)).sqrt()
         firm = soft_threshold(z, self.sparsity * step) / (1 - step / self.gamma)
-        return torch.where((step >= self.gamma) | (z.abs() > unshrunk), hard_threshold(z, unshrunk), firm)
+        return torch.where(
+            (step >= self.gamma) | (z.abs() > unshrunk), hard_threshold(z, unshrunk), firm
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class CEL0(_Elementwise):
     """The continuous exact l0 of unit atoms (Soubies, Blanc-Feraud and Aubert 2015).
 
-    g(a) = sum_k sparsity - 1/2 (|a_k| - sqrt(2 sparsity))^2 below |a_k| = sqrt(2 sparsity), sparsity beyond it. With
-    1/2 |x - V a|^2 it has the global minimisers of `L0` and fewer local ones. It is `MCP` with the threshold
-    sqrt(2 sparsity) and gamma = 1, the inverse curvature of a unit atom; feedback adds curvature, and exactness is not
-    claimed there. Not convex.
+    g(a) = sum_k sparsity - 1/2 `(|a_k| - sqrt(2 sparsity))^2` below `|a_k|` = sqrt(2 sparsity),
+    sparsity beyond it. With 1/2 `|x - V a|^2` it has the global minimisers of `L0` and fewer local
+    ones. It is `MCP` with the threshold sqrt(2 sparsity) and gamma = 1, the inverse curvature of a
+    unit atom; feedback adds curvature, and exactness is not claimed there. Not convex.
     """
 
     @property
@@ -209,7 +218,8 @@ class CEL0(_Elementwise):
 class TopK:
     """`penalty`, an elementwise one, with at most k nonzero coefficients (VN Eq. 6).
 
-    The largest of the uncapped prox gain most, so the cap follows it. Not convex, so momentum is left out.
+    The largest of the uncapped prox gain most, so the cap follows it. Not convex, so momentum is
+    left out.
     """
 
     penalty: Penalty
@@ -237,16 +247,33 @@ PENALTIES = {"l1": L1, "elastic_net": ElasticNet, "l0": L0, "mcp": MCP, "cel0": 
 
 
 def make_penalty(
-    kind: str = "l1", *, sparsity: float, nonnegative: bool = False, top_k: int | None = None, **options: float
+    kind: str = "l1",
+    *,
+    sparsity: float,
+    nonnegative: bool = False,
+    top_k: int | None = None,
+    **options: float,
 ) -> Penalty:
-    """The penalty that a configuration describes: one of `PENALTIES`, with a hard cap where `top_k` is given.
+    """The penalty that a configuration describes: one of `PENALTIES`, with a hard cap where `top_k`
+    is given.
 
-    options: "elastic_net" takes `ridge`, "mcp" takes `gamma`. Only "l1" has a nonnegative form. Raises ValueError for
-    an unknown kind, for missing or unknown options and for values out of range.
+    Only "l1" has a nonnegative form.
+
+    Parameters
+    ----------
+    **options
+        "elastic_net" takes `ridge`, "mcp" takes `gamma`.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind, for missing or unknown options and for values out of range.
     """
     checks.choice("kind", kind, PENALTIES)
     if nonnegative and kind != "l1":
-        raise ValueError(f"nonnegative must be False for kind {kind!r}; only 'l1' has a nonnegative form")
+        raise ValueError(
+            f"nonnegative must be False for kind {kind!r}; only 'l1' has a nonnegative form"
+        )
     family = NonNegativeL1 if nonnegative else PENALTIES[kind]
     wanted = {field.name for field in fields(family)} - {"sparsity"}
     if set(options) != wanted:

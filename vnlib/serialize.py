@@ -1,4 +1,6 @@
-"""A Vector Network as one file: safetensors with the dictionaries, and the configuration as JSON in its metadata."""
+"""A Vector Network as one file: safetensors with the dictionaries, and the configuration as JSON in
+its metadata.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,26 @@ FORMAT, VERSION = "vector-network", 1
 
 
 def save(network: VectorNetwork, path: str | Path) -> None:
-    """Write all dictionaries and tracked scales, to the bit, and the configuration; missing folders are made.
+    """Write all dictionaries and tracked scales, to the bit, and the configuration; missing folders
+    are made.
 
-    The file appears whole or not at all. Raises OSError where it cannot be written.
+    The file appears whole or not at all.
+
+    Raises
+    ------
+    OSError
+        Where it cannot be written.
     """
     path = Path(path)
-    config = json.dumps(asdict(network.config), default=lambda number: number.item())  # NumPy's numbers
+    # NumPy's numbers
+    config = json.dumps(asdict(network.config), default=lambda number: number.item())
     tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(to_bytes(tensors, {"format": FORMAT, "version": str(VERSION), "config": config}))
+        temporary.write_bytes(
+            to_bytes(tensors, {"format": FORMAT, "version": str(VERSION), "config": config})
+        )
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -39,26 +50,44 @@ def save(network: VectorNetwork, path: str | Path) -> None:
 def load(path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwork:
     """The network that `save` wrote, in the precision it had, on `device`.
 
-    Settings that a file does not name, being older than they are, have their defaults. Raises FileNotFoundError, and
-    ValueError for a file that is damaged, of another kind, of a newer version, or does not fit its own configuration.
+    Settings that a file does not name, being older than they are, have their defaults.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        For a file that is damaged, of another kind, of a newer version, or does not fit its own
+        configuration.
     """
     path = Path(path)
     try:
         with safe_open(path, framework="pt") as file:
-            meta, tensors = file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            meta, tensors = (
+                file.metadata() or {},
+                {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
+            )
     except FileNotFoundError as error:
         raise FileNotFoundError(f"there is no file {path}") from error
     except (SafetensorError, OSError) as error:
-        raise ValueError(f"{path} cannot be read as safetensors ({error}); it is damaged or of another kind") from error
+        raise ValueError(
+            f"{path} cannot be read as safetensors ({error}); it is damaged or of another kind"
+        ) from error
     if meta.get("format") != FORMAT:
-        raise ValueError(f"{path} is not a saved Vector Network: its format is {meta.get('format')!r}, not {FORMAT!r}")
+        raise ValueError(
+            f"{path} is not a saved Vector Network: its format is {meta.get('format')!r}, "
+            f"not {FORMAT!r}"
+        )
     if meta.get("version") != str(VERSION):
-        raise ValueError(f"{path} has version {meta.get('version')} of the format, this library reads {VERSION}")
+        raise ValueError(
+            f"{path} has version {meta.get('version')} of the format, this library reads {VERSION}"
+        )
     try:
         config = _config(json.loads(meta["config"]))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no valid configuration: {error}") from error
-    # The dictionaries come from the file; a frozen rule would first look for good ones, which takes a while.
+    # The dictionaries come from the file; a frozen rule would first look for good ones, which takes
+    # a while.
     network = VectorNetwork(replace(config, interface_rule="subspace"), seed=0)
     network.config = config
     _fill(network, tensors, path)
@@ -66,12 +95,23 @@ def load(path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwo
 
 
 def _config(given: Mapping) -> VNConfig:
-    """The configuration that JSON describes. Raises ValueError for names or values that this version does not know."""
+    """The configuration that JSON describes.
+
+    Raises
+    ------
+    ValueError
+        For names or values that this version does not know.
+    """
     settle = given.get("settle", {})
     for family, found in ((VNConfig, given), (SettleConfig, settle)):
         if unknown := sorted(set(found) - {field.name for field in fields(family)}):
-            raise ValueError(f"{family.__name__} has no {', '.join(unknown)}; a newer version of the library wrote it")
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+            raise ValueError(
+                f"{family.__name__} has no {', '.join(unknown)}; a newer version of the "
+                "library wrote it"
+            )
+    values = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
     return VNConfig(**values | {"settle": SettleConfig(**settle)})
 
 
@@ -81,8 +121,13 @@ def _fill(network: VectorNetwork, tensors: Mapping[str, Tensor], path: Path) -> 
     for name in sorted(wanted.keys() | found.keys()):
         if wanted.get(name) != found.get(name):
             here, there = found.get(name, "missing"), wanted.get(name, "nothing of this name")
-            raise ValueError(f"{path} does not fit its configuration: {name} is {here}, where it asks for {there}")
+            raise ValueError(
+                f"{path} does not fit its configuration: {name} is {here}, where it asks "
+                f"for {there}"
+            )
     dtypes = {tensor.dtype for tensor in tensors.values()}
     if len(dtypes) > 1 or not all(dtype.is_floating_point for dtype in dtypes):
-        raise ValueError(f"{path} must hold tensors of one floating-point type, got {sorted(map(str, dtypes))}")
+        raise ValueError(
+            f"{path} must hold tensors of one floating-point type, got {sorted(map(str, dtypes))}"
+        )
     network.to(dtypes.pop()).load_state_dict(tensors)

@@ -1,8 +1,10 @@
-"""Signals filled in without a network: rules of thumb, linear algebra, neighbours (controls of VN Table 6, App. G).
+"""Signals filled in without a network: rules of thumb, linear algebra, neighbours (controls of VN
+Table 6, App. G).
 
-All take signals x (batch, time) and what of them is observed, bool (batch, time), and return whole signals: observed
-samples as they are, hidden ones filled in. What x holds at hidden samples is never looked at and may be NaN. All raise
-ValueError for shapes and types that do not fit and for observed samples that are not finite.
+All take signals x (batch, time) and what of them is observed, bool (batch, time), and return whole
+signals: observed samples as they are, hidden ones filled in. What x holds at hidden samples is
+never looked at and may be NaN. All raise ValueError for shapes and types that do not fit and for
+observed samples that are not finite.
 """
 
 from __future__ import annotations
@@ -16,39 +18,60 @@ from torch import Tensor
 from vnlib import checks
 
 
-def zeros(x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]) -> Float[Tensor, "batch time"]:
+def zeros(
+    x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "batch time"]:
     """Zero where hidden: the blank prediction."""
     return shown(x, observed)
 
 
-def hold_last(x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]) -> Float[Tensor, "batch time"]:
+def hold_last(
+    x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "batch time"]:
     """The last observed sample before; the first observed one at a hidden beginning."""
     x, (before, after) = shown(x, observed), _neighbours(observed)
     return x.gather(1, torch.where(before >= 0, before, after))
 
 
-def interpolate(x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]) -> Float[Tensor, "batch time"]:
-    """Linear in time between the observed samples around; beyond the first and the last one these are held."""
+def interpolate(
+    x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]
+) -> Float[Tensor, "batch time"]:
+    """Linear in time between the observed samples around; beyond the first and the last one these
+    are held.
+    """
     x, (before, after) = shown(x, observed), _neighbours(observed)
     last = x.shape[1] - 1
     left, right = torch.where(before >= 0, before, after), torch.where(after <= last, after, before)
-    share = (torch.arange(last + 1, device=x.device) - left).to(x.dtype) / (right - left).clamp_min(1)
+    share = (torch.arange(last + 1, device=x.device) - left).to(x.dtype) / (right - left).clamp_min(
+        1
+    )
     low, high = x.gather(1, left), x.gather(1, right)
     return torch.where(observed, x, low + share * (high - low))
 
 
 class PrincipalComponents:
-    """The mean and the principal axes of training signals, in float64."""
+    """The mean and the principal axes of training signals, in float64.
+
+    Raises
+    ------
+    ValueError
+        Unless `train` is a finite matrix of at least 2 signals.
+    """
 
     def __init__(self, train: Float[Tensor, "samples time"]) -> None:
-        """Raises ValueError unless `train` is a finite matrix of at least 2 signals."""
         self.mean, centred = _centred(train)
         # Eigenvectors of the covariance would do, but square the condition number.
         _, self.spread, axes = torch.linalg.svd(centred, full_matrices=False)
         self.axes = axes.T
 
     def reconstruct(self, x: Float[Tensor, "batch time"], rank: int) -> Float[Tensor, "batch time"]:
-        """The projection on the mean plus the first `rank` axes. Raises ValueError for a rank out of range."""
+        """The projection on the mean plus the first `rank` axes.
+
+        Raises
+        ------
+        ValueError
+            For a rank out of range.
+        """
         axes = self._first(rank)
         checks.matrix("x", x, len(self.mean), "one row per signal")
         return (self.mean + (x.double() - self.mean) @ axes @ axes.T).to(x.dtype)
@@ -56,7 +79,9 @@ class PrincipalComponents:
     def complete(
         self, x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"], rank: int
     ) -> Float[Tensor, "batch time"]:
-        """The combination of the first `rank` axes that fits the observed samples best (least squares, least norm)."""
+        """The combination of the first `rank` axes that fits the observed samples best (least
+        squares, least norm).
+        """
         axes, seen = self._first(rank), shown(x, observed, len(self.mean)).double()
         filled = torch.empty_like(seen)
         for mask, rows in by_mask(observed):
@@ -70,17 +95,23 @@ class PrincipalComponents:
 
 
 class Gaussian:
-    """A normal distribution with the mean and the covariance of training signals, in float64."""
+    """A normal distribution with the mean and the covariance of training signals, in float64.
+
+    Raises
+    ------
+    ValueError
+        Unless `train` is a finite matrix of at least 2 signals.
+    """
 
     def __init__(self, train: Float[Tensor, "samples time"]) -> None:
-        """Raises ValueError unless `train` is a finite matrix of at least 2 signals."""
         self.mean, centred = _centred(train)
         self.covariance = centred.T @ centred / (len(centred) - 1)
 
     def complete(
         self, x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"], noise: float
     ) -> Float[Tensor, "batch time"]:
-        """The mean given the observed samples, where each was seen with independent noise of this variance (> 0).
+        """The mean given the observed samples, where each was seen with independent noise of this
+        variance (> 0).
 
         mu_h + C_ho (C_oo + noise I)^-1 (x_o - mu_o), one Cholesky factor per different mask.
         """
@@ -105,11 +136,18 @@ def nearest(
     largest_scale: float = 3.0,
     chunk: int = 64,
 ) -> Float[Tensor, "batch time"]:
-    """The mean of the k training signals that are nearest on the observed samples (least squared distance).
+    """The mean of the k training signals that are nearest on the observed samples (least squared
+    distance).
 
-    scaled: every training signal is first multiplied by the number that fits it to the observed samples best, of
-    either sign and at most `largest_scale` in size: a sparse code has sign and scale for free as well. Without a
-    bound, a signal that is almost zero where observed would be blown up where it is hidden. chunk: signals at a time.
+    Parameters
+    ----------
+    scaled
+        Every training signal is first multiplied by the number that fits it to the observed samples
+        best, of either sign and at most `largest_scale` in size: a sparse code has sign and scale
+        for free as well. Without a bound, a signal that is almost zero where observed would be
+        blown up where it is hidden.
+    chunk
+        Signals at a time.
     """
     checks.matrix("train", train, x.shape[-1], "as many samples as x")
     checks.number("k", k, low=1, high=len(train), integer=True)
@@ -122,7 +160,8 @@ def nearest(
         scale = torch.ones_like(along)
         if scaled:
             scale = (along / power.clamp_min(1e-12)).clamp(-largest_scale, largest_scale)
-        distance = scale * (scale * power - 2 * along)  # but for |x|^2 of the observed samples, the same for all
+        # but for |x|^2 of the observed samples, the same for all
+        distance = scale * (scale * power - 2 * along)
         best = distance.topk(k, dim=1, largest=False).indices
         filled.append((scale.gather(1, best)[..., None] * signals[best]).mean(1))
     return torch.where(observed, x, torch.cat(filled).to(x.dtype))
@@ -131,22 +170,41 @@ def nearest(
 def shown(
     x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"], length: int | None = None
 ) -> Float[Tensor, "batch time"]:
-    """x with zeros where it is hidden, after a look at both: shapes, types, a sample seen in every signal."""
+    """x with zeros where it is hidden, after a look at both: shapes, types, a sample seen in every
+    signal.
+    """
     if not isinstance(x, Tensor) or x.ndim != 2 or (length is not None and x.shape[1] != length):
         got = tuple(x.shape) if isinstance(x, Tensor) else type(x).__name__
-        raise ValueError(f"x must be a tensor (batch, {'time' if length is None else length}), got {got}")
-    if not isinstance(observed, Tensor) or observed.dtype != torch.bool or observed.shape != x.shape:
-        got = f"{observed.dtype} {tuple(observed.shape)}" if isinstance(observed, Tensor) else type(observed).__name__
-        raise ValueError(f"observed must be a bool tensor of the shape of x, {tuple(x.shape)}, got {got}")
+        raise ValueError(
+            f"x must be a tensor (batch, {'time' if length is None else length}), got {got}"
+        )
+    if (
+        not isinstance(observed, Tensor)
+        or observed.dtype != torch.bool
+        or observed.shape != x.shape
+    ):
+        got = (
+            f"{observed.dtype} {tuple(observed.shape)}"
+            if isinstance(observed, Tensor)
+            else type(observed).__name__
+        )
+        raise ValueError(
+            f"observed must be a bool tensor of the shape of x, {tuple(x.shape)}, got {got}"
+        )
     blank = int((~observed.any(1)).sum())
     if blank:
-        raise ValueError(f"observed must be True at least once in every signal, got {blank} with nothing observed")
+        raise ValueError(
+            f"observed must be True at least once in every signal, got {blank} with "
+            "nothing observed"
+        )
     seen = torch.where(observed, x, torch.zeros_like(x))
     checks.finite("x where observed", seen)
     return seen
 
 
-def by_mask(observed: Bool[Tensor, "batch time"]) -> Iterator[tuple[Bool[Tensor, " time"], Int[Tensor, " rows"]]]:
+def by_mask(
+    observed: Bool[Tensor, "batch time"],
+) -> Iterator[tuple[Bool[Tensor, " time"], Int[Tensor, " rows"]]]:
     """The different masks of a batch, each with the rows that share it."""
     masks, which = torch.unique(observed, dim=0, return_inverse=True)
     for number, mask in enumerate(masks):
@@ -154,7 +212,9 @@ def by_mask(observed: Bool[Tensor, "batch time"]) -> Iterator[tuple[Bool[Tensor,
 
 
 def _neighbours(observed: Tensor) -> tuple[Tensor, Tensor]:
-    """Index of the last observed sample at or before each (-1: none), and of the first at or after (length: none)."""
+    """Index of the last observed sample at or before each (-1: none), and of the first at or after
+    (length: none).
+    """
     length = observed.shape[1]
     at = torch.arange(length, device=observed.device).expand(observed.shape)
     before = torch.where(observed, at, -1).cummax(1).values

@@ -1,6 +1,8 @@
-"""Models by name, trained, as things that fill in signals (VN Fig. 3, Tables 5 and 6, App. G and its controls).
+"""Models by name, trained, as things that fill in signals (VN Fig. 3, Tables 5 and 6, App. G and
+its controls).
 
-All signals are (batch, time); `observed` is bool of the same shape, and what a signal holds elsewhere is not looked at.
+All signals are (batch, time); `observed` is bool of the same shape, and what a signal holds
+elsewhere is not looked at.
 """
 
 from __future__ import annotations
@@ -42,8 +44,13 @@ NETWORKS: dict[str, type[Reconstructor]] = {
     "mamba": MambaReconstructor,
     "neural_ode": NeuralODE,
 }
-RULES = {"zeros": completion.zeros, "hold_last": completion.hold_last, "interpolate": completion.interpolate}
-FACTORS = (0.01, 0.1, 1.0)  # of lambda, for masked inference; deep networks leave out the first, which takes long
+RULES = {
+    "zeros": completion.zeros,
+    "hold_last": completion.hold_last,
+    "interpolate": completion.interpolate,
+}
+# of lambda, for masked inference; deep networks leave out the first, which takes long
+FACTORS = (0.01, 0.1, 1.0)
 CHOOSERS = 120  # validation signals that choose
 RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 NOISES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -57,11 +64,22 @@ TRAINING = SettleConfig(method="restart", tol=0, max_sweeps=25)
 class Completer:
     """A trained model as functions of signals; None for what it cannot do.
 
-    reconstruct(x): the model's drawing of whole signals. paper(x, observed): the paper's protocol, hidden samples as
-    zeros, or five rounds of imputation for a dictionary. aware(x_val, observed_val): inference that knows the mask,
-    ready for one mask; whatever it has to choose, it chooses on these validation signals. Fillings are the model's
-    own drawing of all samples, observed ones too. curve: the validation error at the checks of training. facts: what
-    else is known of the model.
+    Fillings are the model's own drawing of all samples, observed ones too.
+
+    Parameters
+    ----------
+    reconstruct
+        `reconstruct(x)`: the model's drawing of whole signals.
+    paper
+        `paper(x, observed)`: the paper's protocol, hidden samples as zeros, or five rounds of
+        imputation for a dictionary.
+    aware
+        `aware(x_val, observed_val)`: inference that knows the mask, ready for one mask; whatever it
+        has to choose, it chooses on these validation signals.
+    curve
+        The validation error at the checks of training.
+    facts
+        What else is known of the model.
     """
 
     reconstruct: Callable[[Signals], Signals] | None = None
@@ -83,11 +101,23 @@ def train_completer(
     seed: int,
     workdir: Path,
 ) -> Completer:
-    """Train a model of `family` on whole signals, by `steps` updates, and keep its best step on the validation set.
+    """Train a model of `family` on whole signals, by `steps` updates, and keep its best step on the
+    validation set.
 
-    options: what the family's constructor takes (a network with masked=True is trained to fill in what its masks
-    hide); the other families are the functions below. Those without training ignore lr, steps and batch_size.
-    workdir: checkpoints. Raises ValueError for an unknown family, and what the family refuses.
+    Those without training ignore lr, steps and batch_size.
+
+    Parameters
+    ----------
+    options
+        What the family's constructor takes (a network with masked=True is trained to fill in what
+        its masks hide); the other families are the functions below.
+    workdir
+        Checkpoints.
+
+    Raises
+    ------
+    ValueError
+        For an unknown family, and what the family refuses.
     """
     checks.choice("family", family, FAMILIES)
     training = Training(lr, steps, batch_size, seed, workdir)
@@ -106,45 +136,85 @@ class Training:
 
     def config(self, checks: int) -> FitConfig:
         """All updates, with that many looks at the validation error."""
-        return FitConfig(steps=self.steps, batch_size=self.batch_size, eval_every=max(1, self.steps // checks))
+        return FitConfig(
+            steps=self.steps, batch_size=self.batch_size, eval_every=max(1, self.steps // checks)
+        )
 
 
 def best_of(
-    choices: Sequence[Any], fill: Callable[[Any], Fill], x: Signals, observed: Bool[Tensor, "batch time"]
+    choices: Sequence[Any],
+    fill: Callable[[Any], Fill],
+    x: Signals,
+    observed: Bool[Tensor, "batch time"],
 ) -> Fill:
-    """The filling of the choice whose mean squared error on the hidden samples of the first signals of x is least."""
+    """The filling of the choice whose mean squared error on the hidden samples of the first signals
+    of x is least.
+    """
     x, observed = x[:CHOOSERS], observed[:CHOOSERS]
-    return fill(choose(choices, lambda one: float((fill(one)(x, observed) - x)[~observed].double().square().mean())))
+    return fill(
+        choose(
+            choices,
+            lambda one: float((fill(one)(x, observed) - x)[~observed].double().square().mean()),
+        )
+    )
 
 
-# --- Vector Networks and fixed dictionaries -------------------------------------------------------------------------
+# --- Vector Networks and fixed dictionaries -------------------------------------------------------
 
 
 def vector_network(
-    train: Signals, validation: Signals, training: Training, *, atoms: int, sparsity: Sequence[float],
-    factor: float = 1.0, interface: int = 128, feedback: float = 0.3, rounds: int = 5, revive_after: int = 64,
+    train: Signals,
+    validation: Signals,
+    training: Training,
+    *,
+    atoms: int,
+    sparsity: Sequence[float],
+    factor: float = 1.0,
+    interface: int = 128,
+    feedback: float = 0.3,
+    rounds: int = 5,
+    revive_after: int = 64,
     sweeps: int = 150,
-) -> Completer:  # fmt: skip
+) -> Completer:
     """A Vector Network that starts from training signals and learns by the local rules.
 
-    atoms: per layer. sparsity: lambda of each layer relative to the r.m.s. norm of its input, all multiplied by
-    `factor`. interface: the width of messages. rounds: of the imputation (VN Alg. 1). Zero updates leave the
-    normalised training signals as atoms. sweeps: of a settle of more than one layer, at most.
+    Zero updates leave the normalised training signals as atoms.
+
+    Parameters
+    ----------
+    atoms
+        Per layer.
+    sparsity
+        Lambda of each layer relative to the r.m.s. norm of its input, all multiplied by `factor`.
+    interface
+        The width of messages.
+    rounds
+        Of the imputation (VN Alg. 1).
+    sweeps
+        Of a settle of more than one layer, at most.
     """
     depth = len(sparsity)
     settle = quick = _single(train)
     if depth > 1:
         settle, quick = SettleConfig(**DEEP, max_sweeps=sweeps), TRAINING
     network = VectorNetwork.for_data(
-        train, atoms=(atoms,) * depth, sparsity=tuple(factor * rho for rho in sparsity), feedback=feedback,
-        interface=(interface,) * (depth - 1), settle=settle, seed=training.seed,
-    )  # fmt: skip
+        train,
+        atoms=(atoms,) * depth,
+        sparsity=tuple(factor * rho for rho in sparsity),
+        feedback=feedback,
+        interface=(interface,) * (depth - 1),
+        settle=settle,
+        seed=training.seed,
+    )
     curve: list[float] = []
 
     def error() -> float:
-        # The last update is kept: lambda is relative to messages that grow, so that errors of different updates are
-        # not errors of one problem. Hence no checkpoint either, which would lose the curve.
-        curve.append(float((network.reconstruct(network.settle(validation)) - validation).square().mean()))
+        # The last update is kept: lambda is relative to messages that grow, so that errors of
+        # different updates are not errors of one problem. Hence no checkpoint either, which would
+        # lose the curve.
+        curve.append(
+            float((network.reconstruct(network.settle(validation)) - validation).square().mean())
+        )
         return -len(curve)
 
     if training.steps:
@@ -154,22 +224,39 @@ def vector_network(
 
 
 def fixed_dictionary(
-    train: Signals, validation: Signals, training: Training, *, sparsity: float, factor: float = 1.0, rounds: int = 5
+    train: Signals,
+    validation: Signals,
+    training: Training,
+    *,
+    sparsity: float,
+    factor: float = 1.0,
+    rounds: int = 5,
 ) -> Completer:
-    """Inference without learning: the dictionary of sines, cosines and bumps of `fourier_and_bumps`."""
+    """Inference without learning: the dictionary of sines, cosines and bumps of
+    `fourier_and_bumps`.
+    """
     V = fourier_and_bumps(train.shape[1]).to(train)
     return of_network(
-        fixed_network(V, train, sparsity=factor * sparsity, settle=_single(train)), validation, rounds=rounds
+        fixed_network(V, train, sparsity=factor * sparsity, settle=_single(train)),
+        validation,
+        rounds=rounds,
     )
 
 
 def _single(x: Signals) -> SettleConfig:
     # Coordinate descent runs on the CPU only.
-    return SettleConfig(**SINGLE) if x.device.type == "cpu" else SettleConfig(**DEEP, max_sweeps=1000)
+    return (
+        SettleConfig(**SINGLE) if x.device.type == "cpu" else SettleConfig(**DEEP, max_sweeps=1000)
+    )
 
 
-def of_network(network: VectorNetwork, validation: Signals, *, rounds: int, curve: Sequence[float] = ()) -> Completer:
-    """A Vector Network as it is. Aware: the joint masked energy (VN Eq. 39), all lambdas times one of `FACTORS`."""
+def of_network(
+    network: VectorNetwork, validation: Signals, *, rounds: int, curve: Sequence[float] = ()
+) -> Completer:
+    """A Vector Network as it is.
+
+    Aware: the joint masked energy (VN Eq. 39), all lambdas times one of `FACTORS`.
+    """
 
     def paper(x: Tensor, observed: Tensor) -> Tensor:
         return network.reconstruct(masked.impute(network, x, observed, rounds).settled)
@@ -186,10 +273,13 @@ def of_network(network: VectorNetwork, validation: Signals, *, rounds: int, curv
         paper=paper,
         aware=lambda x, observed: best_of(factors, at, x, observed),
         curve=curve,
-        facts={"active": active[0], "active_top": active[-1],
-               "used": float((settled.codes[0] != 0).any(0).float().sum()),
-               "parameters": sum(p.numel() for p in network.parameters())},
-    )  # fmt: skip
+        facts={
+            "active": active[0],
+            "active_top": active[-1],
+            "used": float((settled.codes[0] != 0).any(0).float().sum()),
+            "parameters": sum(p.numel() for p in network.parameters()),
+        },
+    )
 
 
 def _masked(network: VectorNetwork, x: Tensor, observed: Tensor) -> Tensor:
@@ -200,15 +290,23 @@ def _masked(network: VectorNetwork, x: Tensor, observed: Tensor) -> Tensor:
     return network.reconstruct(masked.masked_settle(network, x, observed))
 
 
-# --- Networks trained by back-propagation ---------------------------------------------------------------------------
+# --- Networks trained by back-propagation ---------------------------------------------------------
 
 
-def reconstructor(family: str, train: Signals, validation: Signals, training: Training, **options: Any) -> Completer:
-    """A network of `NETWORKS`; one trained with masks only has mask-aware inference, the others only the paper's."""
-    model = built(NETWORKS[family], length=train.shape[1], seed=training.seed, **options).to(train.device)
+def reconstructor(
+    family: str, train: Signals, validation: Signals, training: Training, **options: Any
+) -> Completer:
+    """A network of `NETWORKS`; one trained with masks only has mask-aware inference, the others
+    only the paper's.
+    """
+    model = built(NETWORKS[family], length=train.shape[1], seed=training.seed, **options).to(
+        train.device
+    )
     hidden = None
     if model.masked:
-        hidden = ~training_masks(len(validation), train.shape[1], generator=seeding.generator(0, "validation masks"))
+        hidden = ~training_masks(
+            len(validation), train.shape[1], generator=seeding.generator(0, "validation masks")
+        )
         hidden = hidden.to(train.device)
 
     @torch.no_grad()
@@ -217,8 +315,14 @@ def reconstructor(family: str, train: Signals, validation: Signals, training: Tr
             return float((model(validation) - validation).square().mean())
         return float((model(validation, ~hidden) - validation)[hidden].square().mean())
 
-    history = fit(GradientLearner(model, lr=training.lr), (train,), training.config(20), seed=training.seed,
-                  validate=error, checkpoint=training.workdir / "fit.safetensors")  # fmt: skip
+    history = fit(
+        GradientLearner(model, lr=training.lr),
+        (train,),
+        training.config(20),
+        seed=training.seed,
+        validate=error,
+        checkpoint=training.workdir / "fit.safetensors",
+    )
     facts = {"parameters": sum(p.numel() for p in model.parameters())}
     given = {"aware": lambda x, observed: model} if model.masked else {"paper": model}
     return Completer(reconstruct=model, curve=history.validation, facts=facts, **given)
@@ -236,40 +340,63 @@ def switching_dynamics(
     def error() -> float:
         return float((model.reconstruct(validation) - validation).square().mean())
 
-    ascent = model.fit(train[:signals], iterations=training.steps, seed=training.seed, validate=error,
-                       eval_every=max(1, training.steps // 10))  # fmt: skip
+    ascent = model.fit(
+        train[:signals],
+        iterations=training.steps,
+        seed=training.seed,
+        validate=error,
+        eval_every=max(1, training.steps // 10),
+    )
     return Completer(
-        reconstruct=model.reconstruct, paper=model.zero_filled, aware=lambda x, observed: model.complete,
-        curve=ascent.validation, facts={"parameters": sum(b.numel() for b in model.buffers())},
-    )  # fmt: skip
+        reconstruct=model.reconstruct,
+        paper=model.zero_filled,
+        aware=lambda x, observed: model.complete,
+        curve=ascent.validation,
+        facts={"parameters": sum(b.numel() for b in model.buffers())},
+    )
 
 
-# --- Closed forms: no training but the signals themselves -----------------------------------------------------------
+# --- Closed forms: no training but the signals themselves -----------------------------------------
 
 
 def rule(name: str, train: Signals, validation: Signals, training: Training) -> Completer:
     """A rule of thumb of `RULES`. Only zeros is asked to reconstruct: the blank drawing."""
     fill = RULES[name]
-    return Completer(reconstruct=torch.zeros_like if name == "zeros" else None, aware=lambda x, observed: fill)
+    return Completer(
+        reconstruct=torch.zeros_like if name == "zeros" else None, aware=lambda x, observed: fill
+    )
 
 
 def principal_components(
-    train: Signals, validation: Signals, training: Training, *, rank: int = 24, ranks: Sequence[int] = RANKS
+    train: Signals,
+    validation: Signals,
+    training: Training,
+    *,
+    rank: int = 24,
+    ranks: Sequence[int] = RANKS,
 ) -> Completer:
-    """Projection on `rank` axes; hidden samples by least squares on the observed ones, rank chosen per mask."""
+    """Projection on `rank` axes; hidden samples by least squares on the observed ones, rank chosen
+    per mask.
+    """
     pca = completion.PrincipalComponents(train)
     fit_all = [r for r in ranks if r <= min(train.shape)]
     return Completer(
         reconstruct=partial(pca.reconstruct, rank=rank),
-        aware=lambda x, observed: best_of(fit_all, lambda r: partial(pca.complete, rank=r), x, observed),
+        aware=lambda x, observed: best_of(
+            fit_all, lambda r: partial(pca.complete, rank=r), x, observed
+        ),
     )
 
 
-def gaussian(train: Signals, validation: Signals, training: Training, *, noises: Sequence[float] = NOISES) -> Completer:
+def gaussian(
+    train: Signals, validation: Signals, training: Training, *, noises: Sequence[float] = NOISES
+) -> Completer:
     """The conditional mean of a normal distribution, with a noise variance chosen per mask."""
     normal = completion.Gaussian(train)
     return Completer(
-        aware=lambda x, observed: best_of(noises, lambda v: partial(normal.complete, noise=v), x, observed)
+        aware=lambda x, observed: best_of(
+            noises, lambda v: partial(normal.complete, noise=v), x, observed
+        )
     )
 
 
@@ -284,7 +411,9 @@ def exemplars(
     """Hard sparsity: 3 of `atoms` training signals at a time, found by search; mask-aware only."""
     model = Exemplars(train, min(atoms, len(train)), seed=training.seed)
     fill = partial(model.complete, **options)
-    return Completer(reconstruct=partial(model.reconstruct, **options), aware=lambda x, observed: fill)
+    return Completer(
+        reconstruct=partial(model.reconstruct, **options), aware=lambda x, observed: fill
+    )
 
 
 FAMILIES: dict[str, Callable[..., Completer]] = {

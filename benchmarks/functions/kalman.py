@@ -1,13 +1,15 @@
-"""Exact inference in linear Gaussian chains with missing entries: the Kalman filter and the RTS smoother.
+"""Exact inference in linear Gaussian chains with missing entries: the Kalman filter and the RTS
+smoother.
 
-A chain of z_1..z_T whose dynamics may differ by step and by signal,
+A chain of z_1..z_T whose dynamics may differ by step and by signal, ::
 
     z_1 ~ N(m, P),    z_{t+1} = A_t z_t + b_t + N(0, Q_t),    y_t = C z_t + d + N(0, diag R),
 
-is one Gaussian with a block-tridiagonal precision. `smooth` works on that precision: forward elimination is the Kalman
-filter in information form, back substitution the smoother of Rauch, Tung and Striebel. A missing entry of y has the
-precision 0 and drops out, so signals with different masks are one tensor operation and nothing is approximated. The
-natural parameters may be any (not only of normalised dynamics), which variational inference needs.
+is one Gaussian with a block-tridiagonal precision. `smooth` works on that precision: forward
+elimination is the Kalman filter in information form, back substitution the smoother of Rauch, Tung
+and Striebel. A missing entry of y has the precision 0 and drops out, so signals with different
+masks are one tensor operation and nothing is approximated. The natural parameters may be any (not
+only of normalised dynamics), which variational inference needs.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ LOG_2PI = math.log(2 * math.pi)
 
 @dataclass(frozen=True)
 class Chain:
-    """A Gaussian chain exp(constant + sum_t [-1/2 z_t' J_t z_t + h_t' z_t] - sum_t z_t' K_t z_{t+1}), unnormalised."""
+    """A Gaussian chain exp(constant + sum_t [-1/2 z_t' J_t z_t + h_t' z_t] - sum_t z_t' K_t
+    z_{t+1}), unnormalised.
+    """
 
     precision: Float[Tensor, "batch time d d"]
     coupling: Float[Tensor, "batch time-1 d d"]
@@ -34,7 +38,9 @@ class Chain:
 
 @dataclass(frozen=True)
 class Smoothed:
-    """A normalised chain: E z_t, Cov z_t, Cov(z_t, z_{t+1}), its entropy, and the log of what it was divided by."""
+    """A normalised chain: E z_t, Cov z_t, Cov(z_t, z_{t+1}), its entropy, and the log of what it
+    was divided by.
+    """
 
     mean: Float[Tensor, "batch time d"]
     covariance: Float[Tensor, "batch time d d"]
@@ -44,7 +50,13 @@ class Smoothed:
 
 
 def smooth(chain: Chain) -> Smoothed:
-    """Moments, entropy and log normaliser of a chain. Raises torch.linalg.LinAlgError where it is not a Gaussian."""
+    """Moments, entropy and log normaliser of a chain.
+
+    Raises
+    ------
+    torch.linalg.LinAlgError
+        Where it is not a Gaussian.
+    """
     batch, time, d = chain.linear.shape
     # z_t given z_{t+1} and the evidence up to t is N(offset - gain z_{t+1}, inverse).
     inverse, gain, offset = [], [], []
@@ -104,8 +116,11 @@ def evidence(
     emission: Float[Tensor, "p d"],
     bias: Float[Tensor, " p"],
     variance: Float[Tensor, " p"],
-) -> tuple[Float[Tensor, "#batch #time d d"], Float[Tensor, "batch time d"], Float[Tensor, " batch"]]:
-    """What the observed entries (None: all) say about z: precision, linear term and constant to add to a chain.
+) -> tuple[
+    Float[Tensor, "#batch #time d d"], Float[Tensor, "batch time d"], Float[Tensor, " batch"]
+]:
+    """What the observed entries (None: all) say about z: precision, linear term and constant to add
+    to a chain.
 
     What y holds at missing entries is never looked at, NaN included.
     """
@@ -116,8 +131,11 @@ def evidence(
         error, scaled = torch.where(observed, y - bias, 0), observed.to(weight.dtype) * weight
     constant = -0.5 * (error**2 * weight).sum((1, 2))
     spent = (variance.log() + LOG_2PI).expand_as(y)
-    constant = constant - 0.5 * (spent if observed is None else torch.where(observed, spent, 0)).sum((1, 2))
-    outer = (emission[:, :, None] * emission[:, None, :]).flatten(1)  # per entry c c', so a mask is a matrix product
+    constant = constant - 0.5 * (
+        spent if observed is None else torch.where(observed, spent, 0)
+    ).sum((1, 2))
+    # per entry c c', so a mask is a matrix product
+    outer = (emission[:, :, None] * emission[:, None, :]).flatten(1)
     d = emission.shape[1]
     return (scaled @ outer).unflatten(-1, (d, d)), (error * scaled) @ emission, constant
 
@@ -150,9 +168,16 @@ def kalman_smoother(
 ) -> Smoothed:
     """The posterior of z given the observed entries of y; `log_normaliser` is their log likelihood.
 
-    dynamics: A (batch, time-1, d, d), b (batch, time-1, d), Q (batch, time-1, d, d), batch may be 1. emission: C
-    (p, d), d (p), variances R (p). start: mean (d) and covariance (d, d) of z_1. Beyond the last observation the
-    means are those of the dynamics running on.
+    Beyond the last observation the means are those of the dynamics running on.
+
+    Parameters
+    ----------
+    dynamics
+        A (batch, time-1, d, d), b (batch, time-1, d), Q (batch, time-1, d, d), batch may be 1.
+    emission
+        C (p, d), d (p), variances R (p).
+    start
+        Mean (d) and covariance (d, d) of z_1.
     """
     prior = linear_chain(*dynamics, *start)
     precision, linear, constant = evidence(y, observed, *emission)

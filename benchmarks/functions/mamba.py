@@ -14,18 +14,26 @@ from vnlib import checks
 
 
 class MambaReconstructor(Reconstructor):
-    """patches p_1..p_n -> t_i = E p_i -> Mamba(t_1..t_n) -> x_i = R norm(t_i); with `latent` a number, instead
+    """patches p_1..p_n -> t_i = E p_i -> Mamba(t_1..t_n) -> x_i = R norm(t_i); with `latent` a
+    number, instead
 
     z = W norm(t_n) -> Mamba(W' z + position_1, ..., W' z + position_n) -> x_i = R norm(.).
 
-    Mamba (latent=None) and Mamba-bottleneck (latent=an integer) of VN App. G, Table 5. The paper names them and gives
-    no sizes; chosen here are the blocks of mambapy (Gu and Dao 2023), patches of `patch` samples as tokens, `layers`
-    blocks of `expand` times `d_model` inner units with `d_state` states each, once before the bottleneck and once
-    after it, and learned positions for the decoder, whose steps all read the same `latent` numbers: nothing else
-    reaches it. Tokens and states are fewer than usual (there, 16 states and expand=2) for the sake of a CPU.
+    Mamba (latent=None) and Mamba-bottleneck (latent=an integer) of VN App. G, Table 5. The paper
+    names them and gives no sizes; chosen here are the blocks of mambapy (Gu and Dao 2023), patches
+    of `patch` samples as tokens, `layers` blocks of `expand` times `d_model` inner units with
+    `d_state` states each, once before the bottleneck and once after it, and learned positions for
+    the decoder, whose steps all read the same `latent` numbers: nothing else reaches it. Tokens and
+    states are fewer than usual (there, 16 states and expand=2) for the sake of a CPU.
 
-    Mamba is causal. Without a bottleneck the output at a time depends on the signal up to the end of its own patch
-    only, so nothing that is observed later helps to fill in what is hidden before it.
+    Mamba is causal. Without a bottleneck the output at a time depends on the signal up to the end
+    of its own patch only, so nothing that is observed later helps to fill in what is hidden before
+    it.
+
+    Raises
+    ------
+    ValueError
+        For sizes that are not positive integers and unless `patch` divides `length`.
     """
 
     def __init__(
@@ -40,10 +48,14 @@ class MambaReconstructor(Reconstructor):
         expand: int = 1,
         latent: int | None = None,
     ) -> None:
-        """Raises ValueError for sizes that are not positive integers and unless `patch` divides `length`."""
         super().__init__(length=length, masked=masked)
         n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (("d_model", d_model), ("layers", layers), ("d_state", d_state), ("expand", expand)):
+        for name, value in (
+            ("d_model", d_model),
+            ("layers", layers),
+            ("d_state", d_state),
+            ("expand", expand),
+        ):
             checks.number(name, value, low=1, integer=True)
         if latent is not None:
             checks.number("latent", latent, low=1, integer=True)
@@ -68,10 +80,12 @@ class MambaReconstructor(Reconstructor):
 
 
 class Blocks(nn.Module):
-    """Mamba blocks and a last normalisation: tokens (batch, tokens, d_model) in, tokens of the same shape out.
+    """Mamba blocks and a last normalisation: tokens (batch, tokens, d_model) in, tokens of the same
+    shape out.
 
-    Where a GPU and the package mamba_ssm are present, its fused CUDA kernel does the scan of float32 tensors that lie
-    on the GPU; everything else runs in torch. Both compute the same function, up to rounding, of the same weights.
+    Where a GPU and the package mamba_ssm are present, its fused CUDA kernel does the scan of
+    float32 tensors that lie on the GPU; everything else runs in torch. Both compute the same
+    function, up to rounding, of the same weights.
     """
 
     def __init__(self, d_model: int, layers: int, d_state: int, expand: int) -> None:
@@ -83,7 +97,9 @@ class Blocks(nn.Module):
         self.blocks, self.norm = Mamba(self.config), RMSNorm(d_model)
         self.fused = self.config.use_cuda  # mambapy takes it back if the kernel does not import
 
-    def forward(self, tokens: Float[Tensor, "batch tokens d_model"]) -> Float[Tensor, "batch tokens d_model"]:
+    def forward(
+        self, tokens: Float[Tensor, "batch tokens d_model"]
+    ) -> Float[Tensor, "batch tokens d_model"]:
         # A model is moved after it was built, so that each call looks where its tensors lie.
         self.config.use_cuda = self.fused and tokens.is_cuda and tokens.dtype == torch.float32
         return self.norm(self.blocks(tokens))

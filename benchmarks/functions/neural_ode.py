@@ -14,15 +14,24 @@ METHODS = ("euler", "midpoint", "rk4")
 
 
 class NeuralODE(Reconstructor):
-    """patches p_1..p_n -> z(0) = W GRU(p_n..p_1) -> dz/dt = f(z), f = tanh MLP -> x_i = MLP z(t_i), t_i = i - 1.
+    """patches p_1..p_n -> z(0) = W GRU(p_n..p_1) -> dz/dt = f(z), f = tanh MLP -> x_i = MLP z(t_i),
+    t_i = i - 1.
 
-    The NeuralODE of VN App. G, Table 5. The paper names it and gives no sizes; chosen here is the latent ODE of
-    Rubanova et al. (2019) without its noise: a GRU of `hidden` numbers reads the patches of `patch` samples from the
-    last to the first, `latent` numbers start an autonomous flow with one hidden layer of `width` units, and an MLP of
-    the same width reads each patch from the state at its time. Time counts patches.
+    The NeuralODE of VN App. G, Table 5. The paper names it and gives no sizes; chosen here is the
+    latent ODE of Rubanova et al. (2019) without its noise: a GRU of `hidden` numbers reads the
+    patches of `patch` samples from the last to the first, `latent` numbers start an autonomous flow
+    with one hidden layer of `width` units, and an MLP of the same width reads each patch from the
+    state at its time. Time counts patches.
 
-    A fixed-step `method` of torchdiffeq takes `steps` equal steps per patch, so that a result does not hang on a
-    tolerance. Gradients are those of the discretised flow, by back-propagation through its steps.
+    A fixed-step `method` of torchdiffeq takes `steps` equal steps per patch, so that a result does
+    not hang on a tolerance. Gradients are those of the discretised flow, by back-propagation
+    through its steps.
+
+    Raises
+    ------
+    ValueError
+        For sizes that are not positive integers, unless `patch` divides `length`, and for a
+        `method` that is none of `METHODS`.
     """
 
     def __init__(
@@ -37,12 +46,14 @@ class NeuralODE(Reconstructor):
         method: str = "rk4",
         steps: int = 1,
     ) -> None:
-        """Raises ValueError for sizes that are not positive integers, unless `patch` divides `length`, and for a
-        `method` that is none of `METHODS`.
-        """
         super().__init__(length=length, masked=masked)
         n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (("hidden", hidden), ("latent", latent), ("width", width), ("steps", steps)):
+        for name, value in (
+            ("hidden", hidden),
+            ("latent", latent),
+            ("width", width),
+            ("steps", steps),
+        ):
             checks.number(name, value, low=1, integer=True)
         checks.choice("method", method, METHODS)
         self.method, self.steps, self.n_steps = method, steps, (n_patches - 1) * steps

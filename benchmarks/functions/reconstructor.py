@@ -1,4 +1,6 @@
-"""The interface of every model that reconstructs a signal and fills in its hidden part (VN Sec. 4.2, App. G)."""
+"""The interface of every model that reconstructs a signal and fills in its hidden part (VN
+Sec. 4.2, App. G).
+"""
 
 from __future__ import annotations
 
@@ -14,14 +16,21 @@ from vnlib import checks
 
 
 class Reconstructor(nn.Module, ABC):
-    """Signal in, signal out. A model writes `render`; one with a penalty or noise overrides `render_with_penalty`.
+    """Signal in, signal out.
 
-    Hidden samples enter as zeros. A model that is `masked` also reads, in a second channel, which samples are
-    observed, and is trained to fill in what `training_masks` hides; the others are trained on whole signals.
+    A model writes `render`; one with a penalty or noise overrides `render_with_penalty`.
+
+    Hidden samples enter as zeros. A model that is `masked` also reads, in a second channel, which
+    samples are observed, and is trained to fill in what `training_masks` hides; the others are
+    trained on whole signals.
+
+    Raises
+    ------
+    ValueError
+        Unless `length` is an integer >= 2.
     """
 
     def __init__(self, *, length: int, masked: bool = False) -> None:
-        """Raises ValueError unless `length` is an integer >= 2."""
         super().__init__()
         checks.number("length", length, low=2, integer=True)
         self.length, self.masked = length, bool(masked)
@@ -30,31 +39,49 @@ class Reconstructor(nn.Module, ABC):
     def forward(
         self, x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"] | None = None
     ) -> Float[Tensor, "batch time"]:
-        """The whole signals, from their observed samples (None: all are). What hidden ones hold is never looked at.
+        """The whole signals, from their observed samples (None: all are).
 
-        Raises ValueError for signals of another length and for a mask of another shape.
+        What hidden ones hold is never looked at.
+
+        Raises
+        ------
+        ValueError
+            For signals of another length and for a mask of another shape.
         """
         return self.render(self.channels(x, observed))
 
     def loss(self, x: Float[Tensor, "batch time"], *, generator: Generator) -> Float[Tensor, ""]:
         """Mean squared error over all samples of the whole signals, plus the model's penalty.
 
-        generator: the only source of chance; draws the masks of a masked model.
+        Parameters
+        ----------
+        generator
+            The only source of chance; draws the masks of a masked model.
         """
-        observed = training_masks(len(x), self.length, generator=generator).to(x.device) if self.masked else None
+        observed = (
+            training_masks(len(x), self.length, generator=generator).to(x.device)
+            if self.masked
+            else None
+        )
         drawn, penalty = self.render_with_penalty(self.channels(x, observed), generator)
         return F.mse_loss(drawn, x) + penalty
 
     def channels(
         self, x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"] | None
     ) -> Float[Tensor, "batch channels time"]:
-        """What the network reads: signals with zeros where hidden, and the mask as 0 and 1 if it is masked."""
+        """What the network reads: signals with zeros where hidden, and the mask as 0 and 1 if it is
+        masked.
+        """
         if x.ndim != 2 or x.shape[1] != self.length:
-            raise ValueError(f"x must have the shape (batch, length={self.length}), got {tuple(x.shape)}")
+            raise ValueError(
+                f"x must have the shape (batch, length={self.length}), got {tuple(x.shape)}"
+            )
         if observed is None:
             observed = torch.ones_like(x, dtype=torch.bool)
         elif observed.shape != x.shape:
-            raise ValueError(f"observed must have the shape of x, {tuple(x.shape)}, got {tuple(observed.shape)}")
+            raise ValueError(
+                f"observed must have the shape of x, {tuple(x.shape)}, got {tuple(observed.shape)}"
+            )
         shown = torch.where(observed, x, torch.zeros_like(x))
         return torch.stack([shown, observed.to(x.dtype)] if self.masked else [shown], dim=1)
 
@@ -65,14 +92,18 @@ class Reconstructor(nn.Module, ABC):
     def render_with_penalty(
         self, channels: Float[Tensor, "batch channels time"], generator: Generator
     ) -> tuple[Float[Tensor, "batch time"], Float[Tensor, ""]]:
-        """The signals of one training pass and what the loss adds to their error; here (render(channels), 0)."""
+        """The signals of one training pass and what the loss adds to their error; here
+        (render(channels), 0).
+        """
         return self.render(channels), channels.new_zeros(())
 
 
 def training_masks(n: int, length: int, *, generator: Generator) -> Bool[Tensor, "n time"]:
-    """Masks for training, one kind in turn per signal: a hidden tail, hidden single samples, a hidden run.
+    """Masks for training, one kind in turn per signal: a hidden tail, hidden single samples, a
+    hidden run.
 
-    The hidden share is uniform in 0.1..0.6, 0.1..0.5 and 0.1..0.4. True is observed. Drawn on the generator's device.
+    The hidden share is uniform in 0.1..0.6, 0.1..0.5 and 0.1..0.4. True is observed. Drawn on the
+    generator's device.
     """
     device = generator.device
     share = torch.rand(n, 1, generator=generator, device=device)
@@ -90,30 +121,46 @@ def training_masks(n: int, length: int, *, generator: Generator) -> Bool[Tensor,
     return ~hidden
 
 
-def patches(channels: Float[Tensor, "batch channels time"], size: int) -> Float[Tensor, "batch tokens channels*size"]:
+def patches(
+    channels: Float[Tensor, "batch channels time"], size: int
+) -> Float[Tensor, "batch tokens channels*size"]:
     """Successive pieces of `size` samples as tokens, all channels of a piece side by side."""
     batch, n_channels, length = channels.shape
     return channels.view(batch, n_channels, length // size, size).transpose(1, 2).flatten(2)
 
 
 def check_patch(length: int, size: int) -> int:
-    """The number of patches. Raises ValueError unless `size` divides `length`."""
+    """The number of patches.
+
+    Raises
+    ------
+    ValueError
+        Unless `size` divides `length`.
+    """
     checks.number("patch", size, low=1, integer=True)
     if length % size:
         raise ValueError(f"patch must divide the length {length}, got {size}")
     return length // size
 
 
-def built(family: type[Reconstructor], *, length: int, seed: int, **options: object) -> Reconstructor:
+def built(
+    family: type[Reconstructor], *, length: int, seed: int, **options: object
+) -> Reconstructor:
     """A model whose initial weights are fixed by `seed`; the global random state is left as it was.
 
-    It is built on the CPU, so that the weights do not depend on the device it is moved to. Raises ValueError for an
-    unknown option and for a value out of range.
+    It is built on the CPU, so that the weights do not depend on the device it is moved to.
+
+    Raises
+    ------
+    ValueError
+        For an unknown option and for a value out of range.
     """
     allowed = sorted(set(inspect.signature(family).parameters) - {"length"})
     unknown = sorted(set(options) - set(allowed))
     if unknown:
-        raise ValueError(f"{family.__name__} has no option {', '.join(unknown)}; it has {', '.join(allowed)}")
+        raise ValueError(
+            f"{family.__name__} has no option {', '.join(unknown)}; it has {', '.join(allowed)}"
+        )
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(seed)
         return family(length=length, **options)

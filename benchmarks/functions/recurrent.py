@@ -10,17 +10,29 @@ from vnlib import checks
 
 
 class RecurrentAutoencoder(Reconstructor):
-    """patches p_1..p_n -> h_n = GRU(p_1..p_n) -> z = W h_n -> s_1..s_n = GRU(z, ..., z) -> x_i = R s_i.
+    """patches p_1..p_n -> h_n = GRU(p_1..p_n) -> z = W h_n -> s_1..s_n = GRU(z, ..., z) -> x_i = R
+    s_i.
 
-    The RNN of VN App. G, Table 5. The paper names it and gives no sizes; chosen here are gated units (GRU), patches
-    of `patch` samples as steps of time, states of `hidden` numbers in both directions of the map, and a code z of
-    `latent` numbers, which is all the decoder knows of the signal: it starts from W' z and reads z at every step.
+    The RNN of VN App. G, Table 5. The paper names it and gives no sizes; chosen here are gated
+    units (GRU), patches of `patch` samples as steps of time, states of `hidden` numbers in both
+    directions of the map, and a code z of `latent` numbers, which is all the decoder knows of the
+    signal: it starts from W' z and reads z at every step.
+
+    Raises
+    ------
+    ValueError
+        For sizes that are not positive integers and unless `patch` divides `length`.
     """
 
     def __init__(
-        self, *, length: int, masked: bool = False, patch: int = 16, hidden: int = 96, latent: int = 32
+        self,
+        *,
+        length: int,
+        masked: bool = False,
+        patch: int = 16,
+        hidden: int = 96,
+        latent: int = 32,
     ) -> None:
-        """Raises ValueError for sizes that are not positive integers and unless `patch` divides `length`."""
         super().__init__(length=length, masked=masked)
         self.n_patches, self.patch = check_patch(length, patch), patch
         for name, value in (("hidden", hidden), ("latent", latent)):

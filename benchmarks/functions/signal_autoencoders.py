@@ -15,10 +15,16 @@ from vnlib.baselines.base import check_hidden, perceptron
 class DeepAutoencoder(Reconstructor):
     """Signal -> latent -> signal by two perceptrons, with an l1 price on the latent or without.
 
-    Encoder channels * length -> hidden... -> latent, decoder latent -> reversed hidden... -> length, ReLU between.
-    sparsity = 0: a linear latent z (DeepAE3 as it stands). sparsity > 0: z = relu(.), and the loss adds
-    sparsity * mean_batch |z|_1 / length, so that the price weighs against the summed error of a signal (SparseAE3:
-    latent=128, sparsity=1e-3). The paper names the models and no sizes: all of them are chosen here.
+    Encoder channels * length -> hidden... -> latent, decoder latent -> reversed
+    hidden... -> length, ReLU between. sparsity = 0: a linear latent z (DeepAE3 as it stands).
+    sparsity > 0: z = relu(.), and the loss adds sparsity * mean_batch `|z|_1` / length, so that the
+    price weighs against the summed error of a signal (SparseAE3: latent=128, sparsity=1e-3). The
+    paper names the models and no sizes: all of them are chosen here.
+
+    Raises
+    ------
+    ValueError
+        Unless `latent` and all of `hidden` are positive integers and `sparsity` >= 0.
     """
 
     def __init__(
@@ -30,7 +36,6 @@ class DeepAutoencoder(Reconstructor):
         latent: int = 32,
         sparsity: float = 0.0,
     ) -> None:
-        """Raises ValueError unless `latent` and all of `hidden` are positive integers and `sparsity` >= 0."""
         super().__init__(length=length, masked=masked)
         hidden = check_hidden(hidden)
         checks.number("latent", latent, low=1, integer=True)
@@ -39,7 +44,9 @@ class DeepAutoencoder(Reconstructor):
         self.encoder = perceptron([self.n_channels * length, *hidden, latent])
         self.decoder = perceptron([latent, *reversed(hidden), length])
 
-    def encode(self, channels: Float[Tensor, "batch channels time"]) -> Float[Tensor, "batch latent"]:
+    def encode(
+        self, channels: Float[Tensor, "batch channels time"]
+    ) -> Float[Tensor, "batch latent"]:
         """The latent of what `channels` gives; non-negative where it is sparse."""
         z = self.encoder(channels.flatten(1))
         return z.relu() if self.sparsity else z

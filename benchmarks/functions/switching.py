@@ -1,17 +1,20 @@
-"""Discrete states k_t and a continuous z_t that switch each other: what each says about the other, and what is learned.
+"""Discrete states k_t and a continuous z_t that switch each other: what each says about the other,
+and what is learned.
 
-Upwards, k_t picks one of K linear dynamics z_{t+1} = A_k z_t + b_k + N(0, Q_k). Under q(z) q(k) the state sees the
-expected log density of each, and z a Gaussian chain whose natural parameters are averaged over the states.
+Upwards, k_t picks one of K linear dynamics z_{t+1} = A_k z_t + b_k + N(0, Q_k). Under q(z) q(k) the
+state sees the expected log density of each, and z a Gaussian chain whose natural parameters are
+averaged over the states.
 
-Downwards, the state follows p(k_t | k_{t-1}, z_t) = softmax(w' f), f = [one-hot of k_{t-1}; z_t], where a context
-"start" stands for k_0. The log-sum-exp in its logarithm has no Gaussian expectation. Böhning's bound (1992) takes its
-place:
+Downwards, the state follows p(k_t | k_{t-1}, z_t) = softmax(w' f), f = [one-hot of k_{t-1}; z_t],
+where a context "start" stands for k_0. The log-sum-exp in its logarithm has no Gaussian
+expectation. Böhning's bound (1992) takes its place::
 
     lse(u) <= lse(v) + softmax(v)'(u - v) + 1/2 (u - v)' B (u - v),    B = 1/2 (I - 1 1' / K).
 
-Its expectation is smallest at v = E u, where it is the value at the mean plus 1/2 tr(B Cov u). So everything here is
-a lower bound of the log likelihood, and each step ascends it; a Laplace approximation would promise neither.
-Contexts, of which there are K + 1, number the state before, the last being the start.
+Its expectation is smallest at v = E u, where it is the value at the mean plus 1/2 tr(B Cov u). So
+everything here is a lower bound of the log likelihood, and each step ascends it; a Laplace
+approximation would promise neither. Contexts, of which there are K + 1, number the state before,
+the last being the start.
 """
 
 from __future__ import annotations
@@ -36,13 +39,14 @@ class Dynamics(NamedTuple):
     noise: Tensor
 
 
-# --- States ---------------------------------------------------------------------------------------------------------
+# --- States ---------------------------------------------------------------------------------------
 
 
 def forward_backward(
     log_factor: Float[Tensor, "batch time contexts states"],
 ) -> tuple[Float[Tensor, "batch time contexts states"], Float[Tensor, " batch"]]:
-    """p(k_{t-1}, k_t) of the chain with weight prod_t exp log_factor[t, k_{t-1}, k_t], and the log of the whole weight.
+    """p(k_{t-1}, k_t) of the chain with weight prod_t exp log_factor[t, k_{t-1}, k_t], and the log
+    of the whole weight.
 
     The first step comes from the start, and no other does.
     """
@@ -74,7 +78,13 @@ def contexts(states: Float[Tensor, "batch time states"]) -> Float[Tensor, "batch
 def log_transition(
     weight: Float[Tensor, "features states"], mean: Float[Tensor, "batch time d"]
 ) -> Float[Tensor, "batch time contexts states"]:
-    """log softmax(w' f) at z = mean, for every context. weight: first a row per context, then one per entry of z."""
+    """log softmax(w' f) at z = mean, for every context.
+
+    Parameters
+    ----------
+    weight
+        First a row per context, then one per entry of z.
+    """
     n = weight.shape[1] + 1
     return torch.log_softmax(weight[:n] + (mean @ weight[n:])[:, :, None, :], -1)
 
@@ -107,19 +117,25 @@ def ascend(
     covariance: Float[Tensor, "batch time d d"],
     steps: int,
 ) -> Float[Tensor, "features states"]:
-    """`steps` steps up the bound of sum E log p(k_t | k_{t-1}, z_t) plus the log prior -PRIOR/2 |w|^2.
+    """`steps` steps up the bound of sum E log p(k_t | k_{t-1}, z_t) plus the log prior -PRIOR/2
+    `|w|^2`.
 
-    Each goes to the maximum of the quadratic bound. Rows of w that sum to 0 keep doing so, and there B is 1/2 I.
+    Each goes to the maximum of the quadratic bound. Rows of w that sum to 0 keep doing so, and
+    there B is 1/2 I.
     """
     n, before = weight.shape[1] + 1, pairs.sum(-1)
     spread, features = covariance.sum((0, 1)), torch.cat([before, mean], -1).flatten(0, 1)
     scatter = features.mT @ features  # sum of E f f'
     scatter[:n, :n] = before.sum((0, 1)).diag()
     scatter[n:, n:] += spread
-    inverse = torch.linalg.inv(scatter + 2 * PRIOR * torch.eye(len(scatter), dtype=weight.dtype, device=weight.device))
+    inverse = torch.linalg.inv(
+        scatter + 2 * PRIOR * torch.eye(len(scatter), dtype=weight.dtype, device=weight.device)
+    )
     for _ in range(steps):
         error = pairs - before[..., None] * log_transition(weight, mean).exp()
-        gradient = torch.cat([error.sum((0, 1)), mean.flatten(0, 1).mT @ error.sum(2).flatten(0, 1)])
+        gradient = torch.cat(
+            [error.sum((0, 1)), mean.flatten(0, 1).mT @ error.sum(2).flatten(0, 1)]
+        )
         gradient[n:] -= 0.5 * (spread @ weight[n:])
         weight = weight + 2 * inverse @ (gradient - PRIOR * weight)
     return weight
@@ -131,11 +147,14 @@ def curvature(states: int, like: Tensor) -> Float[Tensor, "states states"]:
     return 0.5 * (eye - 1 / states)
 
 
-# --- Dynamics under q -----------------------------------------------------------------------------------------------
+# --- Dynamics under q -----------------------------------------------------------------------------
 
 
 def expected_chain(dynamics: Dynamics, states: Float[Tensor, "batch steps states"]) -> Chain:
-    """E_q(k) of the log dynamics as a chain: natural parameters averaged with the weights q(k_t). Its constant is 0."""
+    """E_q(k) of the log dynamics as a chain: natural parameters averaged with the weights q(k_t).
+
+    Its constant is 0.
+    """
     a, b, q = dynamics
     inverse = torch.linalg.inv(q)
     back = a.mT @ inverse
@@ -144,7 +163,10 @@ def expected_chain(dynamics: Dynamics, states: Float[Tensor, "batch steps states
         return (states @ value.flatten(1)).unflatten(-1, value.shape[1:])
 
     batch, steps, d = len(states), states.shape[1], a.shape[-1]
-    precision, linear = states.new_zeros(batch, steps + 1, d, d), states.new_zeros(batch, steps + 1, d)
+    precision, linear = (
+        states.new_zeros(batch, steps + 1, d, d),
+        states.new_zeros(batch, steps + 1, d),
+    )
     precision[:, :-1] += mixed(back @ a)
     precision[:, 1:] += mixed(inverse)
     linear[:, :-1] -= mixed((back @ b[..., None])[..., 0])
@@ -166,7 +188,9 @@ def expected_log_density(dynamics: Dynamics, z: Smoothed) -> Float[Tensor, "batc
     return -0.5 * (distance + blurred + torch.logdet(q) + a.shape[-1] * LOG_2PI)
 
 
-def moments(states: Float[Tensor, "batch steps states"], z: Smoothed) -> Float[Tensor, "states v v"]:
+def moments(
+    states: Float[Tensor, "batch steps states"], z: Smoothed
+) -> Float[Tensor, "states v v"]:
     """sum_t q(k_t = k) E v v' of v = [z_{t+1}, z_t, 1] for each state."""
     d, weight = z.mean.shape[-1], states.flatten(0, 1)
     v = with_one(torch.cat([z.mean[:, 1:], z.mean[:, :-1]], -1)).flatten(0, 1)
@@ -182,8 +206,12 @@ def moments(states: Float[Tensor, "batch steps states"], z: Smoothed) -> Float[T
     return total
 
 
-def maximal_dynamics(total: Float[Tensor, "states v v"], count: Float[Tensor, " states"]) -> Dynamics:
-    """The regression of z_{t+1} on [z_t, 1] per state, under the prior; a state without data stands still."""
+def maximal_dynamics(
+    total: Float[Tensor, "states v v"], count: Float[Tensor, " states"]
+) -> Dynamics:
+    """The regression of z_{t+1} on [z_t, 1] per state, under the prior; a state without data stands
+    still.
+    """
     d = (total.shape[-1] - 1) // 2
     eye = torch.eye(d, dtype=total.dtype, device=total.device)
     inputs = total[:, d:, d:] + PRIOR * torch.eye(d + 1, dtype=total.dtype, device=total.device)
@@ -200,5 +228,7 @@ def log_prior(dynamics: Dynamics) -> Float[Tensor, ""]:
     a, b, q = dynamics
     eye = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
     off = torch.cat([a - eye, b[:, :, None]], 2)
-    distance = torch.linalg.solve(q, PRIOR_VARIANCE * eye + off @ off.mT).diagonal(dim1=1, dim2=2).sum(1)
+    distance = (
+        torch.linalg.solve(q, PRIOR_VARIANCE * eye + off @ off.mT).diagonal(dim1=1, dim2=2).sum(1)
+    )
     return -0.5 * PRIOR * (torch.logdet(q) + distance).sum()

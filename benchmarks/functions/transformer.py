@@ -11,12 +11,20 @@ from vnlib import checks
 
 
 class TransformerReconstructor(Reconstructor):
-    """patches p_1..p_n -> t_i = E p_i + position_i -> `layers` of attention and MLP over all t -> x_i = R norm(t_i).
+    """patches p_1..p_n -> t_i = E p_i + position_i -> `layers` of attention and MLP over all
+    t -> x_i = R norm(t_i).
 
-    The Transformer of VN App. G, Table 5. The paper names it and gives no sizes; chosen here are patches of `patch`
-    samples as tokens, learned positions, torch's encoder layers with normalisation before each half (`d_model` wide,
-    `heads` heads, an MLP of `width` GELU units), and no dropout. Every token sees every other and has a path of its
-    own to the output, so there is no bottleneck: the identity is within reach.
+    The Transformer of VN App. G, Table 5. The paper names it and gives no sizes; chosen here are
+    patches of `patch` samples as tokens, learned positions, torch's encoder layers with
+    normalisation before each half (`d_model` wide, `heads` heads, an MLP of `width` GELU units),
+    and no dropout. Every token sees every other and has a path of its own to the output, so there
+    is no bottleneck: the identity is within reach.
+
+    Raises
+    ------
+    ValueError
+        For sizes that are not positive integers, and unless `patch` divides `length` and `heads`
+        divides `d_model`.
     """
 
     def __init__(
@@ -30,12 +38,14 @@ class TransformerReconstructor(Reconstructor):
         layers: int = 2,
         width: int = 128,
     ) -> None:
-        """Raises ValueError for sizes that are not positive integers, and unless `patch` divides `length` and `heads`
-        divides `d_model`.
-        """
         super().__init__(length=length, masked=masked)
         n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (("d_model", d_model), ("heads", heads), ("layers", layers), ("width", width)):
+        for name, value in (
+            ("d_model", d_model),
+            ("heads", heads),
+            ("layers", layers),
+            ("width", width),
+        ):
             checks.number(name, value, low=1, integer=True)
         if d_model % heads:
             raise ValueError(f"heads must divide d_model={d_model}, got {heads}")
@@ -45,7 +55,9 @@ class TransformerReconstructor(Reconstructor):
             d_model, heads, width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
         )
         # torch copies the one layer, so that all layers start from the same weights.
-        self.layers = nn.TransformerEncoder(layer, layers, norm=nn.LayerNorm(d_model), enable_nested_tensor=False)
+        self.layers = nn.TransformerEncoder(
+            layer, layers, norm=nn.LayerNorm(d_model), enable_nested_tensor=False
+        )
         self.readout = nn.Linear(d_model, patch)
 
     def render(self, channels: Float[Tensor, "batch channels time"]) -> Float[Tensor, "batch time"]:

@@ -1,4 +1,6 @@
-"""Autoencoders of images, trained, kept at a chosen error, and searched at test time (VN Sec. 4.4, Fig. 5)."""
+"""Autoencoders of images, trained, kept at a chosen error, and searched at test time (VN Sec. 4.4,
+Fig. 5).
+"""
 
 from __future__ import annotations
 
@@ -40,17 +42,30 @@ def autoencoder(
     search_steps: int = 100,
     **options: object,
 ) -> Trained:
-    """An autoencoder that is kept where its validation error is nearest to `target`, or least (None).
+    """An autoencoder that is kept where its validation error is nearest to `target`, or least
+    (None).
 
-    The error of whole, clean validation images is measured at `checks` checks (see `check_updates`), and the model
-    kept at each. "own" is the one whose error is nearest to the target, as a ratio. path: how many of them the
-    result's path is thinned to, own always among them. "searched" starts from own's code of the very image and
-    improves the code by `search_steps` steps (see `searched`); 0 leaves this reading out. options: those of
-    `ImageAutoencoder`. No checkpoints: they would hold one model, and training takes about a minute.
+    The error of whole, clean validation images is measured at `checks` checks (see
+    `check_updates`), and the model kept at each. "own" is the one whose error is nearest to the
+    target, as a ratio. "searched" starts from own's code of the very image and improves the code by
+    `search_steps` steps (see `searched`); 0 leaves this reading out. No checkpoints: they would
+    hold one model, and training takes about a minute.
 
-    facts: parameters; updates of own; best, the least validation error of all checks; used, units of the code that
-    any validation image uses; matched, own's error over the target, where there is one; search_rate.
-    Raises ValueError for options out of range.
+    facts: parameters; updates of own; best, the least validation error of all checks; used, units
+    of the code that any validation image uses; matched, own's error over the target, where there is
+    one; search_rate.
+
+    Parameters
+    ----------
+    path
+        How many of them the result's path is thinned to, own always among them.
+    **options
+        Those of `ImageAutoencoder`.
+
+    Raises
+    ------
+    ValueError
+        For options out of range.
     """
     if target is not None:
         check.number("target", target, above=0)
@@ -102,16 +117,27 @@ def stages_of(
         return error
 
     config = FitConfig(steps=training.steps, batch_size=training.batch_size, eval_every=1)
-    fit(GradientLearner(model, lr=training.lr), (train,), config, seed=training.seed, validate=validate)
+    fit(
+        GradientLearner(model, lr=training.lr),
+        (train,),
+        config,
+        seed=training.seed,
+        validate=validate,
+    )
     return stages
 
 
 def check_updates(steps: int, checks: int) -> list[int]:
-    """After how many updates the error is measured: `steps` times the squares of 1/checks, 2/checks, ..., 1.
+    """After how many updates the error is measured: `steps` times the squares of 1/checks,
+    2/checks, ..., 1.
 
-    The error falls fast at first and slowly later; equal steps of the square root of time keep the ratio of two
-    successive errors near one all along. Fewer than `checks` where steps are few. Raises ValueError unless both are
-    positive integers.
+    The error falls fast at first and slowly later; equal steps of the square root of time keep the
+    ratio of two successive errors near one all along. Fewer than `checks` where steps are few.
+
+    Raises
+    ------
+    ValueError
+        Unless both are positive integers.
     """
     check.number("steps", steps, low=1, integer=True)
     check.number("checks", checks, low=1, integer=True)
@@ -119,7 +145,9 @@ def check_updates(steps: int, checks: int) -> list[int]:
 
 
 def thinned(stages: Sequence[Stage], n: int, own: Stage) -> list[Stage]:
-    """At most n stages, the first and the last and evenly between, the nearest of them replaced by `own`."""
+    """At most n stages, the first and the last and evenly between, the nearest of them replaced by
+    `own`.
+    """
     n, at = min(n, len(stages)), stages.index(own)
     picked = [round((len(stages) - 1) * i / max(1, n - 1)) for i in range(n)]
     nearest = min(picked, key=lambda i: abs(i - at))
@@ -140,9 +168,10 @@ def draw_of(model: ImageAutoencoder) -> Draw:
 def searched(model: ImageAutoencoder, x: Images, *, steps: int, lr: float) -> Images:
     """The best drawings on the way of `steps` Adam steps on the codes, for each image its own.
 
-    The search starts from the encoder's codes and minimises the squared error of each image, with the decoder
-    frozen; after each step a k-sparse code is cut to its k largest entries again. So it gives up the encoder, and
-    asks what the decoder can draw. Never worse than the model's own drawing.
+    The search starts from the encoder's codes and minimises the squared error of each image, with
+    the decoder frozen; after each step a k-sparse code is cut to its k largest entries again. So it
+    gives up the encoder, and asks what the decoder can draw. Never worse than the model's own
+    drawing.
     """
     z = codes(model, x).requires_grad_()
     adam = torch.optim.Adam([z], lr=lr)
@@ -164,10 +193,15 @@ def searched(model: ImageAutoencoder, x: Images, *, steps: int, lr: float) -> Im
 
 
 def search_rate(model: ImageAutoencoder, validation: Images, steps: int) -> float:
-    """The rate for `searched` with the least error on validation images, of `SEARCH_RATES` in units of the codes."""
+    """The rate for `searched` with the least error on validation images, of `SEARCH_RATES` in units
+    of the codes.
+    """
     z = codes(model, validation)
     unit = float(z[z != 0].square().mean().sqrt())
     rates = [rate * unit for rate in SEARCH_RATES]
     return min(
-        rates, key=lambda lr: float((searched(model, validation, steps=steps, lr=lr) - validation).square().sum())
+        rates,
+        key=lambda lr: float(
+            (searched(model, validation, steps=steps, lr=lr) - validation).square().sum()
+        ),
     )

@@ -39,8 +39,21 @@ def train_images(
 ) -> Trained:
     """Train a model of `family`, one of `FAMILIES`, by `steps` updates.
 
-    options: what the function of the family takes. Families without updates ignore lr, steps and batch_size.
-    workdir: for checkpoints. Raises ValueError for an unknown family, and what the family refuses.
+    Families without updates ignore lr, steps and batch_size.
+
+    Parameters
+    ----------
+    options
+        What the function of the family takes.
+    workdir
+        For checkpoints.
+
+    Raises
+    ------
+    ValueError
+        For an unknown family, and what the family refuses.
     """
     checks.choice("family", family, FAMILIES)
-    return FAMILIES[family](train, validation, Training(lr, steps, batch_size, seed, workdir), **options)
+    return FAMILIES[family](
+        train, validation, Training(lr, steps, batch_size, seed, workdir), **options
+    )

@@ -1,4 +1,6 @@
-"""Autoencoders of images: dense, k-sparse and denoising, with a decoder of any depth (VN Sec. 4.4, Fig. 5)."""
+"""Autoencoders of images: dense, k-sparse and denoising, with a decoder of any depth (VN Sec. 4.4,
+Fig. 5).
+"""
 
 from __future__ import annotations
 
@@ -15,18 +17,33 @@ from vnlib.baselines.base import check_hidden, perceptron
 
 
 class ImageAutoencoder(nn.Module):
-    """Image -> code -> image by two perceptrons with ReLUs between their layers; the code itself is linear.
+    """Image -> code -> image by two perceptrons with ReLUs between their layers; the code itself is
+    linear.
 
-    Encoder pixels -> hidden... -> latent, decoder latent -> reversed hidden... -> pixels; where one is "linear", it is
-    a single linear map instead. Images are rows of pixels of any sign and size; a sigmoid output draws in 0..1 only.
-    The paper compares with autoencoders matched on ID error or on the sparsity of the code, and names no sizes.
+    Encoder pixels -> hidden... -> latent, decoder latent -> reversed hidden... -> pixels; where one
+    is "linear", it is a single linear map instead. Images are rows of pixels of any sign and size;
+    a sigmoid output draws in 0..1 only. The paper compares with autoencoders matched on ID error or
+    on the sparsity of the code, and names no sizes.
 
-    k: only the k entries of the code that are largest in size are kept, in training and after it; None: all are. The
-    k-sparse autoencoder of Makhzani and Frey (2014) is linear on both sides and keeps the largest by value; here codes
-    are signed, as a Vector Network's are.
-    noise, dropout: training reads the image plus normal noise of this deviation, each pixel then set to zero with
-    this chance, and has to draw the clean image (denoising autoencoder, Vincent et al. 2008).
-    signed: training multiplies each image by a random sign.
+    Parameters
+    ----------
+    k
+        Only the k entries of the code that are largest in size are kept, in training and after it;
+        None: all are. The k-sparse autoencoder of Makhzani and Frey (2014) is linear on both sides
+        and keeps the largest by value; here codes are signed, as a Vector Network's are.
+    noise, dropout
+        Training reads the image plus normal noise of this deviation, each pixel then set to zero
+        with this chance, and has to draw the clean image (denoising autoencoder, Vincent et al.
+        2008).
+    signed
+        Training multiplies each image by a random sign.
+
+    Raises
+    ------
+    ValueError
+        For a size that is no positive integer, k > latent, an unknown `encoder`, `decoder` or
+        `output`, noise < 0, dropout outside 0..1, and signed images with a sigmoid output, which
+        cannot draw them.
     """
 
     def __init__(
@@ -43,8 +60,6 @@ class ImageAutoencoder(nn.Module):
         dropout: float = 0.0,
         signed: bool = False,
     ) -> None:
-        """Raises ValueError for a size that is no positive integer, k > latent, an unknown `encoder`, `decoder` or
-        `output`, noise < 0, dropout outside 0..1, and signed images with a sigmoid output, which cannot draw them."""
         super().__init__()
         checks.number("pixels", pixels, low=1, integer=True)
         hidden = check_hidden(hidden)
@@ -57,24 +72,45 @@ class ImageAutoencoder(nn.Module):
         checks.number("noise", noise, low=0)
         checks.number("dropout", dropout, low=0, high=1)
         if signed and output == "sigmoid":
-            raise ValueError("output must be 'linear' where signed is true, got 'sigmoid', which draws in 0..1 only")
+            raise ValueError(
+                "output must be 'linear' where signed is true, got 'sigmoid', which draws "
+                "in 0..1 only"
+            )
         self.pixels, self.latent, self.k, self.output = pixels, latent, k, output
         self.noise, self.dropout, self.signed = noise, dropout, bool(signed)
         self.encoder = perceptron([pixels, *(hidden if encoder == "deep" else ()), latent])
-        self.decoder = perceptron([latent, *(reversed(hidden) if decoder == "deep" else ()), pixels])
+        self.decoder = perceptron(
+            [latent, *(reversed(hidden) if decoder == "deep" else ()), pixels]
+        )
 
     def forward(self, x: Float[Tensor, "batch pixels"]) -> Float[Tensor, "batch pixels"]:
-        """The drawings of images, without noise. Raises ValueError for images of another size."""
+        """The drawings of images, without noise.
+
+        Raises
+        ------
+        ValueError
+            For images of another size.
+        """
         return self.decode(self.encode(x))
 
     def encode(self, x: Float[Tensor, "batch pixels"]) -> Float[Tensor, "batch latent"]:
-        """The codes of images, with at most k nonzero entries. Raises ValueError for images of another size."""
+        """The codes of images, with at most k nonzero entries.
+
+        Raises
+        ------
+        ValueError
+            For images of another size.
+        """
         if x.ndim != 2 or x.shape[1] != self.pixels:
-            raise ValueError(f"x must have the shape (batch, pixels={self.pixels}), got {tuple(x.shape)}")
+            raise ValueError(
+                f"x must have the shape (batch, pixels={self.pixels}), got {tuple(x.shape)}"
+            )
         return self.sparse(self.encoder(x))
 
     def sparse(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch latent"]:
-        """The codes with all but the k entries of largest size set to zero: the nearest codes that are allowed."""
+        """The codes with all but the k entries of largest size set to zero: the nearest codes that
+        are allowed.
+        """
         return z if self.k is None else largest(z, self.k)
 
     def decode(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch pixels"]:
@@ -83,12 +119,20 @@ class ImageAutoencoder(nn.Module):
         return drawn.sigmoid() if self.output == "sigmoid" else drawn
 
     def loss(self, x: Float[Tensor, "batch pixels"], *, generator: Generator) -> Float[Tensor, ""]:
-        """Mean squared error over images and pixels. generator: of signs, noise and dropout, where there are such."""
+        """Mean squared error over images and pixels.
+
+        Parameters
+        ----------
+        generator
+            Of signs, noise and dropout, where there are such.
+        """
         if self.signed:
             x = x * (1 - 2 * torch.randint(2, (len(x), 1), generator=generator, device=x.device))
         return F.mse_loss(self(self.corrupted(x, generator)), x)
 
-    def corrupted(self, x: Float[Tensor, "batch pixels"], generator: Generator) -> Float[Tensor, "batch pixels"]:
+    def corrupted(
+        self, x: Float[Tensor, "batch pixels"], generator: Generator
+    ) -> Float[Tensor, "batch pixels"]:
         """The images as training reads them."""
         if self.noise:
             x = x + self.noise * torch.randn(x.shape, generator=generator, device=x.device)
@@ -98,21 +142,30 @@ class ImageAutoencoder(nn.Module):
 
 
 def largest(z: Float[Tensor, "batch latent"], k: int) -> Float[Tensor, "batch latent"]:
-    """Each row with all but its k entries of largest size set to zero; of equal ones, some are taken."""
+    """Each row with all but its k entries of largest size set to zero; of equal ones, some are
+    taken.
+    """
     kept = z.abs().topk(k, dim=1, sorted=False).indices
     return torch.zeros_like(z).scatter(1, kept, z.gather(1, kept))
 
 
 def built(*, pixels: int, seed: int, **options: object) -> ImageAutoencoder:
-    """An autoencoder whose initial weights are fixed by `seed`; the global random state is left as it was.
+    """An autoencoder whose initial weights are fixed by `seed`; the global random state is left as
+    it was.
 
-    It is built on the CPU, so that the weights do not depend on the device it is moved to. Raises ValueError for an
-    unknown option and for a value out of range.
+    It is built on the CPU, so that the weights do not depend on the device it is moved to.
+
+    Raises
+    ------
+    ValueError
+        For an unknown option and for a value out of range.
     """
     allowed = sorted(set(inspect.signature(ImageAutoencoder).parameters) - {"pixels"})
     unknown = sorted(set(options) - set(allowed))
     if unknown:
-        raise ValueError(f"ImageAutoencoder has no option {', '.join(unknown)}; it has {', '.join(allowed)}")
+        raise ValueError(
+            f"ImageAutoencoder has no option {', '.join(unknown)}; it has {', '.join(allowed)}"
+        )
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(seed)
         return ImageAutoencoder(pixels=pixels, **options)

@@ -1,4 +1,6 @@
-"""A trained model of images, whatever it is: what it draws of an image, and what it uses for it (VN Fig. 5, App. I)."""
+"""A trained model of images, whatever it is: what it draws of an image, and what it uses for it (VN
+Fig. 5, App. I).
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,20 @@ class Snapshot:
 class Trained:
     """A trained model.
 
-    readings: ways to draw an image, the model's own first, which is called "own"; others are "top" (a Vector Network
-    from the code of its top layer alone) and "searched" (an autoencoder whose code is optimised for the very image).
-    active: nonzero units of each layer of codes, where there are such. layers: how many those are. path: the model
-    along its training, in order, where that is to be measured. curve: the validation error at the checks of training.
-    facts: what else is known of the model.
+    Parameters
+    ----------
+    readings
+        Ways to draw an image, the model's own first, which is called "own"; others are "top" (a
+        Vector Network from the code of its top layer alone) and "searched" (an autoencoder whose
+        code is optimised for the very image).
+    active
+        Nonzero units of each layer of codes, where there are such. layers: how many those are.
+    path
+        The model along its training, in order, where that is to be measured.
+    curve
+        The validation error at the checks of training.
+    facts
+        What else is known of the model.
     """
 
     readings: Mapping[str, Draw]

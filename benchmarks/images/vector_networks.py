@@ -45,14 +45,27 @@ def vector_network(
 ) -> Trained:
     """A Vector Network, trained as by `train_network`, whose options these are.
 
-    Readings: "own" is V_1 a_1 after the settle, and, with more than one layer, "top" is what the code of the top
-    layer alone says, each code below read back from its message (`VectorNetwork.reconstruct_from_top`).
+    Readings: "own" is V_1 a_1 after the settle, and, with more than one layer, "top" is what the
+    code of the top layer alone says, each code below read back from its message
+    (`VectorNetwork.reconstruct_from_top`).
     """
     network, curve = train_network(
-        train, validation, training, atoms=atoms, sparsity=sparsity, factor=factor, interface=interface,
-        feedback=feedback, top_k=top_k, interface_rule=interface_rule, interface_lr=interface_lr,
-        revive_after=revive_after, sweeps=sweeps, test_sweeps=test_sweeps, looks=looks,
-    )  # fmt: skip
+        train,
+        validation,
+        training,
+        atoms=atoms,
+        sparsity=sparsity,
+        factor=factor,
+        interface=interface,
+        feedback=feedback,
+        top_k=top_k,
+        interface_rule=interface_rule,
+        interface_lr=interface_lr,
+        revive_after=revive_after,
+        sweeps=sweeps,
+        test_sweeps=test_sweeps,
+        looks=looks,
+    )
     return of_network(network, validation, curve=curve)
 
 
@@ -78,15 +91,34 @@ def train_network(
 
     It starts from training images. With zero updates these, normalised, are its atoms.
 
-    atoms: per layer. sparsity: lambda of each layer relative to the r.m.s. norm of its input, all multiplied by
-    `factor`. interface: the widths of messages, one less than layers. feedback: beta. top_k: the most active atoms of
-    the top layer. interface_rule, interface_lr: how and how fast U learns. revive_after: updates without use after
-    which an atom is drawn anew, None for never. sweeps: of a settle in training; test_sweeps: of any other, at
-    most. One layer is settled exactly, whatever these say.
+    The last update is kept: lambda is relative to messages that grow, so that errors of different
+    updates are not errors of one problem. A check is of the first `WATCHED` validation images.
 
-    The last update is kept: lambda is relative to messages that grow, so that errors of different updates are not
-    errors of one problem. A check is of the first `WATCHED` validation images. Raises ValueError for what does not
-    fit together.
+    Parameters
+    ----------
+    atoms
+        Per layer.
+    sparsity
+        Lambda of each layer relative to the r.m.s. norm of its input, all multiplied by `factor`.
+    interface
+        The widths of messages, one less than layers.
+    feedback
+        Beta.
+    top_k
+        The most active atoms of the top layer.
+    interface_rule, interface_lr
+        How and how fast U learns.
+    revive_after
+        Updates without use after which an atom is drawn anew, None for never.
+    sweeps
+        Of a settle in training.
+    test_sweeps
+        Of any other, at most. One layer is settled exactly, whatever these say.
+
+    Raises
+    ------
+    ValueError
+        For what does not fit together.
     """
     checks.number("factor", factor, above=0)
     checks.number("looks", looks, low=1, integer=True)
@@ -97,20 +129,32 @@ def train_network(
     if len(atoms) == 1 and top_k is None:
         settle = quick = exact(train)
     network = VectorNetwork.for_data(
-        train[:FIRST], atoms=tuple(atoms), sparsity=tuple(factor * rho for rho in sparsity),
-        interface=tuple(interface), feedback=feedback, top_k=top_k, interface_rule=interface_rule, settle=settle,
+        train[:FIRST],
+        atoms=tuple(atoms),
+        sparsity=tuple(factor * rho for rho in sparsity),
+        interface=tuple(interface),
+        feedback=feedback,
+        top_k=top_k,
+        interface_rule=interface_rule,
+        settle=settle,
         seed=training.seed,
-    )  # fmt: skip
+    )
     curve: list[float] = []
     watched = validation[:WATCHED]
 
     def look() -> float:
-        curve.append(float((network.reconstruct(network.settle(watched)) - watched).square().mean()))
+        curve.append(
+            float((network.reconstruct(network.settle(watched)) - watched).square().mean())
+        )
         return -len(curve)  # the last is the best
 
     if training.steps:
         learner = LocalLearner(
-            network, lr=training.lr, interface_lr=interface_lr, settle=quick, revive_after=revive_after
+            network,
+            lr=training.lr,
+            interface_lr=interface_lr,
+            settle=quick,
+            revive_after=revive_after,
         )
         # No checkpoint: it would not hold the curve.
         fit(learner, (train,), training.config(looks), seed=training.seed, validate=look)
@@ -119,16 +163,21 @@ def train_network(
 
 def exact(x: Images) -> SettleConfig:
     """How one layer is settled: coordinate descent on the CPU, the only place where it runs."""
-    return SettleConfig(**SINGLE) if x.device.type == "cpu" else SettleConfig(**DEEP, max_sweeps=1000)
+    return (
+        SettleConfig(**SINGLE) if x.device.type == "cpu" else SettleConfig(**DEEP, max_sweeps=1000)
+    )
 
 
-def of_network(network: VectorNetwork, validation: Images, *, curve: Sequence[float] = ()) -> Trained:
+def of_network(
+    network: VectorNetwork, validation: Images, *, curve: Sequence[float] = ()
+) -> Trained:
     """A Vector Network as it is.
 
-    Images are settled once for all readings: those drawn last are remembered. Facts, on the validation images, with
-    layers counted from 1: parameters; `converged`, the share of settles that ended before their last sweep; per layer
-    `used`, atoms that any image uses, `active`, nonzero units per image, `explained`, the share of the layer's input
-    that V_l a_l draws, and `carried`, the share of the code's power that its message can carry (in the rows of U).
+    Images are settled once for all readings: those drawn last are remembered. Facts, on the
+    validation images, with layers counted from 1: parameters; `converged`, the share of settles
+    that ended before their last sweep; per layer `used`, atoms that any image uses, `active`,
+    nonzero units per image, `explained`, the share of the layer's input that V_l a_l draws, and
+    `carried`, the share of the code's power that its message can carry (in the rows of U).
     """
     settle = Remembered(network)
     readings: dict[str, Draw] = {"own": lambda x: network.reconstruct(settle(x))}
@@ -155,17 +204,26 @@ class Remembered:
 
 
 def settle_in_batches(network: VectorNetwork, x: Images, *, batch: int = BATCH) -> Settled:
-    """The settle of many images, `batch` at a time: the same codes, since every image stops by itself."""
+    """The settle of many images, `batch` at a time: the same codes, since every image stops by
+    itself.
+    """
     parts = [network.settle(some) for some in x.split(batch)]
 
     def layers(name: str) -> tuple[Tensor, ...]:
-        return tuple(torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts), strict=True))
+        return tuple(
+            torch.cat(layer) for layer in zip(*(getattr(part, name) for part in parts), strict=True)
+        )
 
     def joined(name: str) -> Tensor:
         return torch.cat([getattr(part, name) for part in parts])
 
     return Settled(
-        layers("codes"), layers("inputs"), joined("energy"), joined("sweeps"), joined("converged"), parts[0].criterion
+        layers("codes"),
+        layers("inputs"),
+        joined("energy"),
+        joined("sweeps"),
+        joined("converged"),
+        parts[0].criterion,
     )
 
 
@@ -184,7 +242,9 @@ def facts_of(network: VectorNetwork, settled: Settled) -> dict[str, float]:
         "parameters": float(sum(p.numel() for p in network.parameters())),
         "converged": float(settled.converged.float().mean()),
     }
-    for number, (layer, code, x) in enumerate(zip(network.layers, settled.codes, settled.inputs, strict=True), 1):
+    for number, (layer, code, x) in enumerate(
+        zip(network.layers, settled.codes, settled.inputs, strict=True), 1
+    ):
         missed = (x - reconstruct(layer, code)).square().sum()
         facts |= {
             f"used_{number}": float((code != 0).any(0).sum()),
@@ -193,5 +253,7 @@ def facts_of(network: VectorNetwork, settled: Settled) -> dict[str, float]:
         }
         if number < len(network.V):
             rows = torch.linalg.qr(layer.U.T).Q
-            facts[f"carried_{number}"] = float((code @ rows).square().sum() / code.square().sum().clamp_min(1e-12))
+            facts[f"carried_{number}"] = float(
+                (code @ rows).square().sum() / code.square().sum().clamp_min(1e-12)
+            )
     return facts

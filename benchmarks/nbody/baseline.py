@@ -14,17 +14,30 @@ from vnlib import checks
 
 
 class Dynamics(nn.Module, ABC):
-    """Bodies in, accelerations out. A model writes `respond`, which speaks in units of `scales.acceleration`."""
+    """Bodies in, accelerations out.
+
+    A model writes `respond`, which speaks in units of `scales.acceleration`.
+
+    Raises
+    ------
+    ValueError
+        Unless all scales are > 0.
+    """
 
     def __init__(self, *, scales: Scales) -> None:
-        """Raises ValueError unless all scales are > 0."""
         super().__init__()
         for name, value in scales._asdict().items():
             checks.number(f"{name} of scales", value, above=0)
         self.scales = scales
 
     def forward(self, bodies: Bodies) -> Accelerations:
-        """Accelerations in box/s^2, 0 for absent bodies. Raises ValueError for wrong shapes."""
+        """Accelerations in box/s^2, 0 for absent bodies.
+
+        Raises
+        ------
+        ValueError
+            For wrong shapes.
+        """
         check(bodies)
         return self._shown(bodies) * self.scales.acceleration
 
@@ -38,15 +51,25 @@ class Dynamics(nn.Module, ABC):
         *,
         generator: Generator,
     ) -> Float[Tensor, ""]:
-        """Mean squared error of the components of present bodies, in units of the squared scale of accelerations.
+        """Mean squared error of the components of present bodies, in units of the squared scale of
+        accelerations.
 
-        generator: not used; these models have no noise. Raises ValueError for wrong shapes.
+        Parameters
+        ----------
+        generator
+            Not used; these models have no noise.
+
+        Raises
+        ------
+        ValueError
+            For wrong shapes.
         """
         bodies = Bodies(position, velocity, present, forces)
         check(bodies)
         if acceleration.shape != position.shape:
             raise ValueError(
-                f"acceleration must have the shape {tuple(position.shape)}, got {tuple(acceleration.shape)}"
+                f"acceleration must have the shape {tuple(position.shape)}, got "
+                f"{tuple(acceleration.shape)}"
             )
         error = self._shown(bodies) - acceleration / self.scales.acceleration
         return error[present].square().mean()
@@ -62,13 +85,19 @@ class Dynamics(nn.Module, ABC):
 def built(family: type[Dynamics], *, scales: Scales, seed: int, **options: object) -> Dynamics:
     """A model whose initial weights are fixed by `seed`; the global random state is left as it was.
 
-    It is built on the CPU, so that the weights do not depend on the device it is moved to. Raises ValueError for an
-    unknown option and for a value out of range.
+    It is built on the CPU, so that the weights do not depend on the device it is moved to.
+
+    Raises
+    ------
+    ValueError
+        For an unknown option and for a value out of range.
     """
     allowed = sorted(set(inspect.signature(family).parameters) - {"scales"})
     unknown = sorted(set(options) - set(allowed))
     if unknown:
-        raise ValueError(f"{family.__name__} has no option {', '.join(unknown)}; it has {', '.join(allowed)}")
+        raise ValueError(
+            f"{family.__name__} has no option {', '.join(unknown)}; it has {', '.join(allowed)}"
+        )
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(seed)
         return family(scales=scales, **options)

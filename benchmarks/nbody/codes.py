@@ -19,10 +19,17 @@ WIDTH = 7  # numbers per token, the first 2 of which are the body's own
 
 
 class Inputs(NamedTuple):
-    """Inputs of one kind: the numbers of an input that they fill (the others are 0), these numbers, and whose they are.
+    """Inputs of one kind: the numbers of an input that they fill (the others are 0), these numbers,
+    and whose they are.
 
-    columns: within the input of the network. x (rows, columns). body (rows,): state * 5 + place. law (rows,): index in
-    `LAWS`, 0 where an input does not belong to one force.
+    Parameters
+    ----------
+    columns
+        Within the input of the network. x (rows, columns).
+    body
+        (rows,): state * 5 + place.
+    law
+        (rows,): index in `LAWS`, 0 where an input does not belong to one force.
     """
 
     columns: slice
@@ -34,13 +41,20 @@ class Inputs(NamedTuple):
 class Reading:
     """One of `READINGS`: how bodies become inputs.
 
-    "literal" and "gated": one input per body, of 22 and 88 numbers (`benchmarks.nbody.bodies`); code: the size of the force code
-    in the former. "token": one per token, in 4 x 7 numbers of which those of its force are filled; relative_velocity
-    and presence as in `benchmarks.nbody.bodies.tokens`.
+    "literal" and "gated": one input per body, of 22 and 88 numbers (`benchmarks.nbody.bodies`);
+    code: the size of the force code in the former. "token": one per token, in 4 x 7 numbers of
+    which those of its force are filled; relative_velocity and presence as in
+    `benchmarks.nbody.bodies.tokens`.
     """
 
     def __init__(
-        self, name: str, scales: Scales, *, code: float = 10.0, relative_velocity: float = 0.0, presence: float = 0.7
+        self,
+        name: str,
+        scales: Scales,
+        *,
+        code: float = 10.0,
+        relative_velocity: float = 0.0,
+        presence: float = 0.7,
     ) -> None:
         checks.choice("reading", name, READINGS)
         checks.number("code", code, above=0)
@@ -51,15 +65,23 @@ class Reading:
         self.size = {"literal": 22, "gated": 88, "token": len(LAWS) * WIDTH}[name]
 
     def __call__(self, bodies: Bodies) -> list[Inputs]:
-        """The inputs of these bodies, by kind: one kind, or two for each force (own numbers, pairs)."""
+        """The inputs of these bodies, by kind: one kind, or two for each force (own numbers,
+        pairs).
+        """
         if self.name == "token":
             return self._tokens(bodies)
-        x = literal(bodies, self.scales, code=self.code) if self.name == "literal" else gated(bodies, self.scales)
+        x = (
+            literal(bodies, self.scales, code=self.code)
+            if self.name == "literal"
+            else gated(bodies, self.scales)
+        )
         body = bodies.present.flatten().nonzero().squeeze(1)
         return [Inputs(slice(0, self.size), x.flatten(0, 1)[body], body, torch.zeros_like(body))]
 
     def _tokens(self, bodies: Bodies) -> list[Inputs]:
-        everything = tokens(bodies, self.scales, relative_velocity=self.relative_velocity, presence=self.presence)
+        everything = tokens(
+            bodies, self.scales, relative_velocity=self.relative_velocity, presence=self.presence
+        )
         both, acts, found = pairs(bodies).present, bodies.forces != 0, []
         for law in range(len(LAWS)):
             for own in (True, False):
@@ -74,7 +96,9 @@ class Reading:
 
 
 class Stage(NamedTuple):
-    """A lasso, where its atoms are among those of all layers, and R (its atoms, m) of the message R'a it sends up."""
+    """A lasso, where its atoms are among those of all layers, and R (its atoms, m) of the message
+    R'a it sends up.
+    """
 
     lasso: Lasso
     atoms: np.ndarray
@@ -82,17 +106,23 @@ class Stage(NamedTuple):
 
 
 class Coder:
-    """The codes of bodies under a network as it is now, at the minimum of its energy, by `vnlib.settle.homotopy`.
+    """The codes of bodies under a network as it is now, at the minimum of its energy, by
+    `vnlib.settle.homotopy`.
 
-    Each kind of input passes through stages: the whole stack at once where feedback couples its layers, else layer by
-    layer. The first stage looks only at the numbers that the kind fills; and, without feedback, where every atom of
-    the first layer keeps to one such block of numbers, only at the atoms of this block: the others would stay 0.
+    Each kind of input passes through stages: the whole stack at once where feedback couples its
+    layers, else layer by layer. The first stage looks only at the numbers that the kind fills; and,
+    without feedback, where every atom of the first layer keeps to one such block of numbers, only
+    at the atoms of this block: the others would stay 0.
     """
 
     def __init__(self, network: VectorNetwork, reading: Reading) -> None:
         self.reading, layers = reading, network.layers
         self.sizes, self._V = [layer.V.shape[1] for layer in layers], layers[0].V
-        self._joint = stacked(layers, network.config.feedback) if network.config.feedback and len(layers) > 1 else None
+        self._joint = (
+            stacked(layers, network.config.feedback)
+            if network.config.feedback and len(layers) > 1
+            else None
+        )
         self._layers = [single(layer.V, sparsity=layer.penalty.sparsity) for layer in layers]
         self._U = [U.detach().double().T.contiguous().numpy() for U in network.U]
         self._stages: dict[tuple[int, int], list[Stage]] = {}
@@ -112,7 +142,9 @@ class Coder:
                 sends = [*self._U, None]
                 sends[0] = None if sends[0] is None else np.ascontiguousarray(sends[0][block])
                 lassos = [first, *self._layers[1:]]
-                self._stages[key] = [Stage(*s) for s in zip(lassos, [block, *parts[1:]], sends, strict=True)]
+                self._stages[key] = [
+                    Stage(*s) for s in zip(lassos, [block, *parts[1:]], sends, strict=True)
+                ]
         return self._stages[key]
 
     def _block(self, columns: slice) -> np.ndarray:
@@ -124,10 +156,16 @@ class Coder:
     def __call__(
         self, bodies: Bodies, places: list[list[Followed]] | None = None, *, per_law: bool = False
     ) -> Float[Tensor, "batch body readout atoms"]:
-        """The codes of all layers side by side, summed over the inputs of a body, by law if `per_law`.
+        """The codes of all layers side by side, summed over the inputs of a body, by law if
+        `per_law`.
 
-        places: where inference starts; an empty list stands for 0 and is filled with the codes found, those of an
-        earlier call for the same bodies and forces are followed to the new codes. Result: float32.
+        Result: float32.
+
+        Parameters
+        ----------
+        places
+            Where inference starts; an empty list stands for 0 and is filled with the codes found,
+            those of an earlier call for the same bodies and forces are followed to the new codes.
         """
         places = [] if places is None else places
         batch, laws = len(bodies.position), len(LAWS) if per_law else 1
@@ -144,7 +182,8 @@ class Coder:
                 if stage.sends is not None:
                     x = stage.lasso.read(place, stage.sends)
         codes = torch.from_numpy(out).view(batch, N_BODIES, laws, sum(self.sizes))
-        if per_law and self.reading.name != "token":  # one code, read by each readout whose force acts
+        # one code, read by each readout whose force acts
+        if per_law and self.reading.name != "token":
             codes = bodies.forces[:, None, :, None] * codes[:, :, :1]
         return codes
 
@@ -158,4 +197,7 @@ class Coder:
             for stage, place in zip(self.stages(kind.columns), found, strict=True):
                 for row, n in enumerate(place.count):
                     counts[stage.atoms[place.atoms[row, :n]]] += 1
-        return [float(part.sum()) / max(inputs, 1) for part in np.split(counts, np.cumsum(self.sizes)[:-1])]
+        return [
+            float(part.sum()) / max(inputs, 1)
+            for part in np.split(counts, np.cumsum(self.sizes)[:-1])
+        ]

@@ -46,26 +46,47 @@ def train_dynamics(
     seed: int,
     workdir: Path,
 ) -> Trained:
-    """Train a model of `family` by `steps` updates; networks keep the step with the least validation error.
+    """Train a model of `family` by `steps` updates; networks keep the step with the least
+    validation error.
 
-    options: what the family takes: its constructor for networks, else the functions below and `vector_network`.
-    Families without gradients ignore lr, steps and batch_size. workdir: checkpoints. Raises ValueError for an unknown
-    family, and what the family refuses.
+    Families without gradients ignore lr, steps and batch_size.
+
+    Parameters
+    ----------
+    options
+        What the family takes: its constructor for networks, else the functions below and
+        `vector_network`.
+    workdir
+        Checkpoints.
+
+    Raises
+    ------
+    ValueError
+        For an unknown family, and what the family refuses.
     """
     checks.choice("family", family, FAMILIES)
-    return FAMILIES[family](train, validation, Training(lr, steps, batch_size, seed, workdir), **options)
+    return FAMILIES[family](
+        train, validation, Training(lr, steps, batch_size, seed, workdir), **options
+    )
 
 
-def network(family: str, train: Samples, validation: Samples, training: Training, **options: Any) -> Trained:
+def network(
+    family: str, train: Samples, validation: Samples, training: Training, **options: Any
+) -> Trained:
     """A network of `NETWORKS`, by back-propagation."""
     scales = scales_of(train)
-    model = built(NETWORKS[family], scales=scales, seed=training.seed, **options).to(train.position.device)
+    model = built(NETWORKS[family], scales=scales, seed=training.seed, **options).to(
+        train.position.device
+    )
     predict = predictor(model)
     history = fit(
-        GradientLearner(model, lr=training.lr), train, training.config(CHECKS), seed=training.seed,
+        GradientLearner(model, lr=training.lr),
+        train,
+        training.config(CHECKS),
+        seed=training.seed,
         validate=lambda: float(relative_errors(predict, validation).mean()),
         checkpoint=training.workdir / "fit.safetensors",
-    )  # fmt: skip
+    )
     facts = {"parameters": sum(p.numel() for p in model.parameters())}
     return Trained(predict, curve=history.validation, facts=facts)
 
@@ -76,7 +97,9 @@ def regression(train: Samples, validation: Samples, training: Training, **option
     def criterion(predict: Predict) -> float:
         return float(relative_errors(predictor(predict), validation).mean())
 
-    model = ridge(train, scales=scales_of(train), criterion=criterion, seed=training.seed, **options)
+    model = ridge(
+        train, scales=scales_of(train), criterion=criterion, seed=training.seed, **options
+    )
     facts = {"parameters": model.weights.numel(), "penalty": model.penalty}
     if hasattr(model.features, "bandwidth"):
         facts["bandwidth"] = model.features.bandwidth
@@ -85,7 +108,9 @@ def regression(train: Samples, validation: Samples, training: Training, **option
 
 def mean(train: Samples, validation: Samples, training: Training) -> Trained:
     """The mean acceleration of the training samples."""
-    return Trained(predictor(MeanPrediction(train, scales=scales_of(train))), facts={"parameters": 2})
+    return Trained(
+        predictor(MeanPrediction(train, scales=scales_of(train))), facts={"parameters": 2}
+    )
 
 
 def predictor(model: Callable[[Bodies], Accelerations]) -> Predict:

@@ -1,7 +1,8 @@
-"""Figures of force composition (VN Fig. 4), from the dataset of `studies.nbody.study` over models and seeds.
+"""Figures of force composition (VN Fig. 4), from the dataset of `studies.nbody.study` over models
+and seeds.
 
-Dims: model, seed, way (joint, passes), forces (15 sets), bodies (5, 4, 3), law, check; coordinates label and group of
-the model: "vn", "paper" (the other models of the paper), "control".
+Dims: model, seed, way (joint, passes), forces (15 sets), bodies (5, 4, 3), law, check; coordinates
+label and group of the model: "vn", "paper" (the other models of the paper), "control".
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ MSE = "mean squared error [(box/s²)²]"
 RELATIVE = "relative mean squared error"
 
 
-def in_order(results: xr.Dataset, groups: Sequence[str] = tuple(GROUPS), *, blank: bool = False) -> list[str]:
-    """The models of some groups, in the order of the groups; the mean prediction, the blank line, only if asked for."""
+def in_order(
+    results: xr.Dataset, groups: Sequence[str] = tuple(GROUPS), *, blank: bool = False
+) -> list[str]:
+    """The models of some groups, in the order of the groups; the mean prediction, the blank line,
+    only if asked for.
+    """
     names = [str(m) for m in results["model"].values if blank or m != BLANK]
     return [m for g in groups for m in names if group(results, m) == g]
 
@@ -48,7 +53,9 @@ def number_of(results: xr.Dataset) -> xr.DataArray:
 
 
 def error(results: xr.Dataset, *, relative: bool = False, way: str = "joint") -> xr.DataArray:
-    """Mean squared errors (model, seed, forces, bodies), or these over the mean square of true accelerations."""
+    """Mean squared errors (model, seed, forces, bodies), or these over the mean square of true
+    accelerations.
+    """
     found = results["mse"].sel(way=way, drop=True)
     return found / results["power"] if relative else found
 
@@ -61,7 +68,9 @@ def by_number(results: xr.Dataset, values: xr.DataArray) -> xr.DataArray:
 def inside_and_out(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Mean over single forces with five bodies, and over mixtures with any number of bodies."""
     mixed = values["forces"].str.contains(r"\+")
-    return values.where(~mixed).sel(bodies=5).mean("forces"), values.where(mixed).mean(("forces", "bodies"))
+    return values.where(~mixed).sel(bodies=5).mean("forces"), values.where(mixed).mean(
+        ("forces", "bodies")
+    )
 
 
 def light(color: str, bodies: int) -> tuple:
@@ -70,14 +79,18 @@ def light(color: str, bodies: int) -> tuple:
     return tuple(1 - share * (1 - c) for c in to_rgb(color))
 
 
-# --- 4a: the task ---------------------------------------------------------------------------------------------------
+# --- 4a: the task ---------------------------------------------------------------------------------
 
 
 def task(data: xr.Dataset, bodies: Sequence[int] = (5, 3)) -> plt.Figure:
-    """A trajectory under each law, and one under all four for each number of bodies, with arrows of acceleration.
+    """A trajectory under each law, and one under all four for each number of bodies, with arrows of
+    acceleration.
 
-    data: states of `data_gen.nbody.make`: position, acceleration (state, body, axis), forces, bodies, split,
-    trajectory.
+    Parameters
+    ----------
+    data
+        States of `data_gen.nbody.make`: position, acceleration (state, body, axis), forces, bodies,
+        split, trajectory.
     """
     every = max(data["forces"].values.tolist(), key=len)
     tests = data.isel(state=np.flatnonzero(data["split"] == "test"))
@@ -94,11 +107,23 @@ def task(data: xr.Dataset, bodies: Sequence[int] = (5, 3)) -> plt.Figure:
             ax.plot(*x[:, body].T, color=color, lw=1.6, alpha=0.75)
             ax.scatter(*x[-1, body], color=color, s=36, zorder=4, edgecolors="w", lw=0.6)
             ax.scatter(*x[0, body], facecolors="w", edgecolors=color, s=18, zorder=3)
-        arrows = ax.quiver(*x[-1, :n].T, *a[-1, :n].T, color="0.15", angles="xy", scale_units="xy", scale=2.0,
-                           width=0.007, zorder=5)  # fmt: skip
+        arrows = ax.quiver(
+            *x[-1, :n].T,
+            *a[-1, :n].T,
+            color="0.15",
+            angles="xy",
+            scale_units="xy",
+            scale=2.0,
+            width=0.007,
+            zorder=5,
+        )
         ax.set(title=title, aspect="equal", xlim=(-3.2, 3.2), ylim=(-3.2, 3.2))
-        ax.add_patch(plt.Rectangle((-2.5, -2.5), 5, 5, fill=False, ec="0.7", ls="--", lw=0.9, zorder=0))
-    axes[-1, -1].quiverkey(arrows, 0.8, 0.96, 2.0, "2 box/s²", labelpos="W", fontproperties={"size": 9})
+        ax.add_patch(
+            plt.Rectangle((-2.5, -2.5), 5, 5, fill=False, ec="0.7", ls="--", lw=0.9, zorder=0)
+        )
+    axes[-1, -1].quiverkey(
+        arrows, 0.8, 0.96, 2.0, "2 box/s²", labelpos="W", fontproperties={"size": 9}
+    )
     for ax in axes[-1]:
         ax.set_xlabel("x [box]")
     for ax in axes[:, 0]:
@@ -106,11 +131,13 @@ def task(data: xr.Dataset, bodies: Sequence[int] = (5, 3)) -> plt.Figure:
     return fig
 
 
-# --- 4b: errors -----------------------------------------------------------------------------------------------------
+# --- 4b: errors -----------------------------------------------------------------------------------
 
 
 def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
-    """Errors by number of forces (panels) and of bodies (paler for fewer); dotted: the mean prediction."""
+    """Errors by number of forces (panels) and of bodies (paler for fewer); dotted: the mean
+    prediction.
+    """
     models = in_order(results)
     if not models:
         return absent("No model was asked for.")
@@ -130,10 +157,16 @@ def errors(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
         rows_of(ax, results, models, size=9)
         ax.set(xscale="log", title=title)
     fig.supxlabel(RELATIVE if relative else MSE, fontsize=10)
-    shades = [Line2D([], [], color=light("#000000", n), marker="o", ls="", ms=5, label=f"{n} bodies") for n in numbers]
+    shades = [
+        Line2D([], [], color=light("#000000", n), marker="o", ls="", ms=5, label=f"{n} bodies")
+        for n in numbers
+    ]
     blank = [Line2D([], [], color="k", ls=":", label="mean prediction (Random)")]
     fig.legend(
-        handles=[*looks(results, models, GROUPS), *shades, *blank], loc="outside upper center", ncols=4, fontsize=9
+        handles=[*looks(results, models, GROUPS), *shades, *blank],
+        loc="outside upper center",
+        ncols=4,
+        fontsize=9,
     )
     return fig
 
@@ -156,17 +189,23 @@ def table(results: xr.Dataset, way: str = "joint") -> plt.Figure:
                 ax.axhline(row - 0.5, color="w", lw=2)
         ax.set_title(f"{bodies} bodies", fontsize=10)
         ax.tick_params(length=0)
-    np.atleast_1d(axes)[0].set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=9)
+    np.atleast_1d(axes)[0].set_yticks(
+        range(len(models)), [label(results, m) for m in models], fontsize=9
+    )
     fig.supxlabel("forces: G gravity, S spring, D drag, L Lorentz", fontsize=9)
-    fig.colorbar(image, ax=axes, extend="both", fraction=0.03, pad=0.01).set_label(RELATIVE, fontsize=9)
+    fig.colorbar(image, ax=axes, extend="both", fraction=0.03, pad=0.01).set_label(
+        RELATIVE, fontsize=9
+    )
     return fig
 
 
-# --- 4c: in against out of distribution -----------------------------------------------------------------------------
+# --- 4c: in against out of distribution -----------------------------------------------------------
 
 
 def diagonal(results: xr.Dataset) -> plt.Figure:
-    """Mean ID error against mean OOD error, every seed a point: as it is, and relative to the power."""
+    """Mean ID error against mean OOD error, every seed a point: as it is, and relative to the
+    power.
+    """
     models = in_order(results, blank=True)
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 5.4))
     styles = _styles(results, models)
@@ -182,16 +221,28 @@ def diagonal(results: xr.Dataset) -> plt.Figure:
         ax.set(xlabel=f"one force, five bodies: {unit}", ylabel=f"mixtures: {unit}")
         ax.xaxis.label.set_size(8.5)
         ax.yaxis.label.set_size(8.5)
-    handles = [Line2D([], [], ls="", marker=s["marker"], markerfacecolor=s["facecolors"], ms=7,
-                      markeredgecolor=s["edgecolors"], label=label(results, m)) for m, s in styles.items()]  # fmt: skip
+    handles = [
+        Line2D(
+            [],
+            [],
+            ls="",
+            marker=s["marker"],
+            markerfacecolor=s["facecolors"],
+            ms=7,
+            markeredgecolor=s["edgecolors"],
+            label=label(results, m),
+        )
+        for m, s in styles.items()
+    ]
     handles.append(Line2D([], [], color="0.4", lw=1, label="diagonal"))
     fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=9)
     return fig
 
 
 def _styles(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
-    """Markers of Vector Networks are blue, of other models of the paper coloured squares, of controls grey and hollow;
-    those of every second Vector Network are hollow too: the one with one layer.
+    """Markers of Vector Networks are blue, of other models of the paper coloured squares, of
+    controls grey and hollow; those of every second Vector Network are hollow too: the one with one
+    layer.
     """
     found, count = {}, dict.fromkeys(GROUPS, 0)
     for model in models:
@@ -208,5 +259,9 @@ def _styles(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
         else:
             color = PALETTE[1 + number % (len(PALETTE) - 1)]
         hollow = kind == "control" or (kind == "vn" and number % 2 == 0)
-        found[model] = {"marker": marker, "facecolors": "none" if hollow else color, "edgecolors": color}
+        found[model] = {
+            "marker": marker,
+            "facecolors": "none" if hollow else color,
+            "edgecolors": color,
+        }
     return found

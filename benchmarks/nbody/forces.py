@@ -18,7 +18,13 @@ Predict = Callable[[Bodies], Accelerations]
 
 @dataclass(frozen=True)
 class Training:
-    """How a model is trained. workdir: checkpoints."""
+    """How a model is trained.
+
+    Parameters
+    ----------
+    workdir
+        Checkpoints.
+    """
 
     lr: float
     steps: int
@@ -28,16 +34,26 @@ class Training:
 
     def config(self, checks: int) -> FitConfig:
         """All updates, with that many looks at the validation error."""
-        return FitConfig(steps=self.steps, batch_size=self.batch_size, eval_every=max(1, self.steps // checks))
+        return FitConfig(
+            steps=self.steps, batch_size=self.batch_size, eval_every=max(1, self.steps // checks)
+        )
 
 
 @dataclass(frozen=True)
 class Trained:
     """A trained model.
 
-    predict: accelerations in box/s^2 of any bodies. follow: where given, makes a predictor for one rollout, which is
-    called with the same bodies again and again and may start from what it last found. curve: the validation error at
-    the checks of training. facts: what else is known of the model.
+    Parameters
+    ----------
+    predict
+        Accelerations in box/s^2 of any bodies.
+    follow
+        Where given, makes a predictor for one rollout, which is called with the same bodies again
+        and again and may start from what it last found.
+    curve
+        The validation error at the checks of training.
+    facts
+        What else is known of the model.
     """
 
     predict: Predict
@@ -47,10 +63,16 @@ class Trained:
 
 
 def relative_errors(predict: Predict, samples: Samples) -> Float[Tensor, " law"]:
-    """Mean squared error of accelerations over their mean square, for each law where it acts alone (float64).
+    """Mean squared error of accelerations over their mean square, for each law where it acts alone
+    (float64).
 
-    Their mean is what models of force composition are chosen by, on validation samples, so that weak forces count
-    as much as strong ones. Raises ValueError where a law never acts alone.
+    Their mean is what models of force composition are chosen by, on validation samples, so that
+    weak forces count as much as strong ones.
+
+    Raises
+    ------
+    ValueError
+        Where a law never acts alone.
     """
     found = predict(samples.bodies)
     errors = []

@@ -16,15 +16,22 @@ from vnlib import checks
 class GraphNetwork(Dynamics):
     """Bodies are nodes, and every two of them that are there are joined by two directed edges.
 
-    Nodes start as h_i = E [velocity_i, force code]; edges hold e_ij = [displacement_ij, relative velocity_ij]. Then
-    come `rounds` of message passing (`Round`), and a perceptron reads each node's acceleration. The GNN of VN Sec. 4.3
-    and App. H, which give no sizes, here with torch_geometric (Fey and Lenssen 2019). It knows that bodies are
-    exchangeable, that only relative positions count and that messages are sums; what forces are, it has to learn.
-    `gain` as in `BodyMLP`, for the edges' first map.
+    Nodes start as h_i = E [velocity_i, force code]; edges hold e_ij = [displacement_ij, relative
+    velocity_ij]. Then come `rounds` of message passing (`Round`), and a perceptron reads each
+    node's acceleration. The GNN of VN Sec. 4.3 and App. H, which give no sizes, here with
+    torch_geometric (Fey and Lenssen 2019). It knows that bodies are exchangeable, that only
+    relative positions count and that messages are sums; what forces are, it has to learn. `gain` as
+    in `BodyMLP`, for the edges' first map.
+
+    Raises
+    ------
+    ValueError
+        Unless `width` and `rounds` are integers >= 1 and `gain` > 0.
     """
 
-    def __init__(self, *, scales: Scales, width: int = 64, rounds: int = 2, gain: float = 1.0) -> None:
-        """Raises ValueError unless `width` and `rounds` are integers >= 1 and `gain` > 0."""
+    def __init__(
+        self, *, scales: Scales, width: int = 64, rounds: int = 2, gain: float = 1.0
+    ) -> None:
         super().__init__(scales=scales)
         for name, value in (("width", width), ("rounds", rounds)):
             checks.number(name, value, low=1, integer=True)
@@ -53,11 +60,16 @@ class GraphNetwork(Dynamics):
 
 
 class Round(MessagePassing):
-    """m_ij = SiLU(M SiLU(A h_i + B h_j + C e_ij + c) + m), then h_i <- h_i + U(h_i, sum over j of m_ij)."""
+    """m_ij = SiLU(M SiLU(A h_i + B h_j + C e_ij + c) + m), then h_i <- h_i + U(h_i, sum over j of
+    m_ij).
+    """
 
     def __init__(self, width: int, gain: float) -> None:
         super().__init__(aggr="sum")
-        self.receive, self.send = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.receive, self.send = (
+            nn.Linear(width, width, bias=False),
+            nn.Linear(width, width, bias=False),
+        )
         self.along, self.deepen = nn.Linear(4, width), nn.Linear(width, width)
         self.update_node = perceptron(2 * width, width, 1, width)
         with torch.no_grad():
@@ -65,7 +77,10 @@ class Round(MessagePassing):
                 parameter.mul_(gain)
 
     def forward(
-        self, nodes: Float[Tensor, "node width"], index: Int[Tensor, "2 edge"], edge: Float[Tensor, "edge 4"]
+        self,
+        nodes: Float[Tensor, "node width"],
+        index: Int[Tensor, "2 edge"],
+        edge: Float[Tensor, "edge 4"],
     ) -> Float[Tensor, "node width"]:
         # A and B are applied once per node, not once per edge.
         sums = self.propagate(index, receive=self.receive(nodes), send=self.send(nodes), edge=edge)
@@ -77,9 +92,13 @@ class Round(MessagePassing):
 
 
 def edges(present: Tensor) -> Int[Tensor, "2 edge"]:
-    """The complete directed graph over the bodies that are there, for all states at once: (source, target) rows.
+    """The complete directed graph over the bodies that are there, for all states at once: (source,
+    target) rows.
 
-    present: (batch, 5) bool. Body i of state b is node 5 b + i. Absent bodies are nodes without edges.
+    Parameters
+    ----------
+    present
+        (batch, 5) bool. Body i of state b is node 5 b + i. Absent bodies are nodes without edges.
     """
     both = present[:, :, None] & present[:, None, :]
     both = both & ~torch.eye(N_BODIES, dtype=torch.bool, device=present.device)

@@ -1,7 +1,7 @@
 """The linear readout of codes into accelerations (VN Sec. 4.3, App. H).
 
-It is the U of the top layer with free column norms, taught by the delta rule: with unit columns it is worse than
-predicting 0, and the paper does not teach the U of the top layer at all.
+It is the U of the top layer with free column norms, taught by the delta rule: with unit columns it
+is worse than predicting 0, and the paper does not teach the U of the top layer at all.
 """
 
 from __future__ import annotations
@@ -24,16 +24,20 @@ def read_out(
 def per_readout(
     codes: Float[Tensor, "batch body atoms"], forces: Float[Tensor, "batch law"], readouts: int
 ) -> Float[Tensor, "batch body readout atoms"]:
-    """The codes that each readout reads: all of them for the only one, those under its force for one of four."""
+    """The codes that each readout reads: all of them for the only one, those under its force for
+    one of four.
+    """
     if readouts == 1:
         return codes[:, :, None]
     return forces[:, None, :, None] * codes[:, :, None]
 
 
 class ReadoutLearner:
-    """The delta rule on the readouts, given codes: dU = <(acceleration - U a) a'>, with free column norms.
+    """The delta rule on the readouts, given codes: dU = <(acceleration - U a) a'>, with free column
+    norms.
 
-    A batch is (codes, forces, present, accelerations in the units of the readout). Codes of absent bodies must be 0.
+    A batch is (codes, forces, present, accelerations in the units of the readout). Codes of absent
+    bodies must be 0.
     """
 
     def __init__(self, readouts: Float[Tensor, "readout 2 atoms"], *, lr: float) -> None:
@@ -45,13 +49,15 @@ class ReadoutLearner:
     def step(
         self,
         batch: tuple[
-            Float[Tensor, "batch body atoms"], Float[Tensor, "batch law"], Bool[Tensor, "batch body"],
+            Float[Tensor, "batch body atoms"],
+            Float[Tensor, "batch law"],
+            Bool[Tensor, "batch body"],
             Float[Tensor, "batch body 2"],
         ],
         *,
         scale: float,
         generator: torch.Generator,
-    ) -> float:  # fmt: skip
+    ) -> float:
         """One update; returns the mean squared error of present bodies before it."""
         codes, forces, present, truth = batch
         codes = per_readout(codes, forces, len(self.readouts))
@@ -60,7 +66,13 @@ class ReadoutLearner:
             seen = codes[:, :, index].flatten(0, 1)
             used = (seen != 0).any(0)
             if used.any():
-                adam.ascend(U, atomic_hebb(error.flatten(0, 1), seen), used, scale * self.lr, unit_norm=False)
+                adam.ascend(
+                    U,
+                    atomic_hebb(error.flatten(0, 1), seen),
+                    used,
+                    scale * self.lr,
+                    unit_norm=False,
+                )
         return float(error[present].square().mean())
 
     def state(self) -> dict[str, Tensor]:

@@ -1,6 +1,8 @@
-"""Accelerations in closed form: ridge regression on what the other models read, and the mean (VN Sec. 4.3, App. H).
+"""Accelerations in closed form: ridge regression on what the other models read, and the mean (VN
+Sec. 4.3, App. H).
 
-Controls that are linear in their weights: what they reach, the features have given. Only "Random" is in the paper.
+Controls that are linear in their weights: what they reach, the features have given. Only "Random"
+is in the paper.
 """
 
 from __future__ import annotations
@@ -12,7 +14,16 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from benchmarks.nbody.baseline import Dynamics
-from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples, Scales, gated, literal, tokens
+from benchmarks.nbody.bodies import (
+    LAWS,
+    Accelerations,
+    Bodies,
+    Samples,
+    Scales,
+    gated,
+    literal,
+    tokens,
+)
 from benchmarks.nbody.tokens import SPACE, acting
 from vnlib import checks, seeding
 
@@ -25,11 +36,14 @@ Criterion = Callable[[Callable[[Bodies], Accelerations]], float]
 
 
 class Linear(nn.Module):
-    """Features of bodies by name: "constant" 1; "literal", 22 numbers and a constant; "gated", 88; "tokens", 28: the
-    sum of a body's tokens, each in the block of its force. All are 0 for absent bodies.
+    """Features of bodies by name: "constant" 1; "literal", 22 numbers and a constant; "gated", 88;
+    "tokens", 28: the sum of a body's tokens, each in the block of its force. All are 0 for absent
+    bodies.
     """
 
-    def __init__(self, name: str, scales: Scales, *, relative_velocity: float = 0.0, presence: float = 0.7) -> None:
+    def __init__(
+        self, name: str, scales: Scales, *, relative_velocity: float = 0.0, presence: float = 0.7
+    ) -> None:
         super().__init__()
         checks.choice("features", name, WIDTHS)
         self.name, self.scales, self.width = name, scales, WIDTHS[name]
@@ -50,16 +64,28 @@ class Linear(nn.Module):
 
 
 class Kernels(nn.Module):
-    """The tokens of a body, 28 numbers, and Gaussian kernels exp(-|t - c|^2 / (2 bandwidth^2)) of tokens t at centres c
-    of the same force, both summed over its tokens; those that are all zero add nothing. centres: (law, centre, 7).
+    """The tokens of a body, 28 numbers, and Gaussian kernels `exp(-|t - c|^2 / (2 bandwidth^2))` of
+    tokens t at centres c of the same force, both summed over its tokens; those that are all zero
+    add nothing.
 
-    Without the tokens themselves, wide kernels are needed for linear forces and narrow ones for springs.
+    Without the tokens themselves, wide kernels are needed for linear forces and narrow ones for
+    springs.
+
+    Parameters
+    ----------
+    centres
+        (law, centre, 7).
     """
 
     def __init__(
-        self, centres: Float[Tensor, "law centre 7"], bandwidth: float, scales: Scales, *,
-        relative_velocity: float = 0.0, presence: float = 0.7,
-    ) -> None:  # fmt: skip
+        self,
+        centres: Float[Tensor, "law centre 7"],
+        bandwidth: float,
+        scales: Scales,
+        *,
+        relative_velocity: float = 0.0,
+        presence: float = 0.7,
+    ) -> None:
         super().__init__()
         checks.number("bandwidth", bandwidth, above=0)
         self.scales, self.bandwidth = scales, bandwidth
@@ -84,7 +110,9 @@ class Kernels(nn.Module):
             total.view(-1, 2).index_add_(0, owner, kernels @ by_law[law])
         return total
 
-    def _kernels(self, read: Float[Tensor, "batch body law token 7"]) -> Iterator[tuple[int, Tensor, Tensor]]:
+    def _kernels(
+        self, read: Float[Tensor, "batch body law token 7"]
+    ) -> Iterator[tuple[int, Tensor, Tensor]]:
         """For parts of all tokens: their law, the body of each, the kernels (token, centre)."""
         found, owner, law = acting(read / self.bandwidth)
         for number in range(len(LAWS)):
@@ -97,15 +125,36 @@ class Kernels(nn.Module):
 
 
 class Ridge(Dynamics):
-    """Accelerations linear in features of bodies. weights: (feature, 2), float64; features: `Linear` or `Kernels`."""
+    """Accelerations linear in features of bodies.
+
+    Parameters
+    ----------
+    features
+        `Linear` or `Kernels`.
+    weights
+        (feature, 2), float64.
+    penalty
+        For the record.
+
+    Raises
+    ------
+    ValueError
+        For weights of another shape than the features ask for.
+    """
 
     def __init__(
-        self, *, scales: Scales, features: Linear | Kernels, weights: Float[Tensor, "feature 2"], penalty: float = 0.0
+        self,
+        *,
+        scales: Scales,
+        features: Linear | Kernels,
+        weights: Float[Tensor, "feature 2"],
+        penalty: float = 0.0,
     ) -> None:
-        """penalty: for the record. Raises ValueError for weights of another shape than the features ask for."""
         super().__init__(scales=scales)
         if tuple(weights.shape) != (features.width, 2):
-            raise ValueError(f"weights must have the shape {(features.width, 2)}, got {tuple(weights.shape)}")
+            raise ValueError(
+                f"weights must have the shape {(features.width, 2)}, got {tuple(weights.shape)}"
+            )
         self.features, self.penalty = features, penalty
         self.register_buffer("weights", weights)
 
@@ -128,10 +177,21 @@ def ridge(
 ) -> Ridge:
     """The ridge regression whose penalty, and bandwidth for "tokens_rbf", has the least criterion.
 
-    features: one of `WIDTHS`, or "tokens_rbf": `Kernels` at `centres` training tokens per force, drawn by `seed`.
-    criterion(predict): the error on validation samples. penalties: relative to the mean square of the features; they
-    hold for the constant too. Raises ValueError for unknown features, for penalties or bandwidths that are not > 0,
-    and where a force has fewer training tokens than centres.
+    Parameters
+    ----------
+    criterion
+        `criterion(predict)`: the error on validation samples.
+    features
+        One of `WIDTHS`, or "tokens_rbf": `Kernels` at `centres` training tokens per force, drawn by
+        `seed`.
+    penalties
+        Relative to the mean square of the features; they hold for the constant too.
+
+    Raises
+    ------
+    ValueError
+        For unknown features, for penalties or bandwidths that are not > 0, and where a force has
+        fewer training tokens than centres.
     """
     checks.choice("features", features, (*WIDTHS, "tokens_rbf"))
     for name, values in (("penalties", penalties), ("bandwidths", bandwidths)):
@@ -160,13 +220,21 @@ def ridge(
 def drawn_centres(
     read: Float[Tensor, "batch body law token 7"], centres: int, *, seed: int
 ) -> Float[Tensor, "law centre 7"]:
-    """For every law, `centres` of its tokens that are not all zero. Raises ValueError where it has fewer."""
+    """For every law, `centres` of its tokens that are not all zero.
+
+    Raises
+    ------
+    ValueError
+        Where it has fewer.
+    """
     found, _, law = acting(read)
     parts = []
     for number, name in enumerate(LAWS):
         own = found[law == number]
         checks.number(f"centres of {name}", centres, low=1, high=len(own), integer=True)
-        rows = torch.randperm(len(own), generator=seeding.generator(seed, "centres", name))[:centres]
+        rows = torch.randperm(len(own), generator=seeding.generator(seed, "centres", name))[
+            :centres
+        ]
         parts.append(own[rows.to(own.device)])
     return torch.stack(parts)
 
@@ -176,11 +244,16 @@ def solutions(
     features: Linear | Kernels, samples: Samples, penalties: Sequence[float]
 ) -> list[tuple[float, Float[Tensor, "feature 2"]]]:
     """The weights for every penalty, from one decomposition of the normal equations in float64."""
-    square = torch.zeros(features.width, features.width, dtype=torch.float64, device=samples.position.device)
+    square = torch.zeros(
+        features.width, features.width, dtype=torch.float64, device=samples.position.device
+    )
     moment, rows = square.new_zeros(features.width, 2), 0
     for part in zip(*(tensor.split(BATCH) for tensor in samples), strict=True):
         some = Samples(*(one.double() if one.is_floating_point() else one for one in part))
-        x, y = features(some.bodies)[some.present], some.acceleration[some.present] / features.scales.acceleration
+        x, y = (
+            features(some.bodies)[some.present],
+            some.acceleration[some.present] / features.scales.acceleration,
+        )
         used = x.any(0).nonzero()[:, 0]  # where one force acts, the features of the others are 0
         x = x[:, used]
         square[used[:, None], used] += x.T @ x
@@ -192,12 +265,16 @@ def solutions(
 
 
 class MeanPrediction(Dynamics):
-    """The mean acceleration of training bodies, whatever the bodies are: "Random" of the paper, read as its "ceiling"
-    of predicting the mean (VN App. H.2).
+    """The mean acceleration of training bodies, whatever the bodies are: "Random" of the paper,
+    read as its "ceiling" of predicting the mean (VN App. H.2).
+
+    Raises
+    ------
+    ValueError
+        Where no body is present.
     """
 
     def __init__(self, samples: Samples, *, scales: Scales) -> None:
-        """Raises ValueError where no body is present."""
         super().__init__(scales=scales)
         if not bool(samples.present.any()):
             raise ValueError("samples must hold bodies that are present, got none")

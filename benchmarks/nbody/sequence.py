@@ -18,9 +18,10 @@ READINGS = ("literal", "state")
 class Tokens(nn.Module):
     """One token per body, 0 for an absent one: a linear map of the numbers that `reading` gives.
 
-    "literal": the body's 22 numbers, as the other models get them, and its own position: 24 numbers. What it holds of
-    the others is in the order of their places. "state": velocity, position and the forces' code, 8 numbers that hold
-    nothing of the others. Positions have their origin in the box's centre, in the scale of displacements.
+    "literal": the body's 22 numbers, as the other models get them, and its own position: 24
+    numbers. What it holds of the others is in the order of their places. "state": velocity,
+    position and the forces' code, 8 numbers that hold nothing of the others. Positions have their
+    origin in the box's centre, in the scale of displacements.
     """
 
     def __init__(self, scales: Scales, reading: str, d_model: int, gain: float) -> None:
@@ -46,13 +47,24 @@ class Tokens(nn.Module):
 
 
 class BodyTransformer(Dynamics):
-    """Bodies as tokens -> `layers` of attention among those that are there, and MLP -> norm -> accelerations.
+    """Bodies as tokens -> `layers` of attention among those that are there, and
+    MLP -> norm -> accelerations.
 
-    The Transformer of VN Sec. 4.3 and App. H, which name it and give no sizes; here torch's encoder layers with
-    normalisation before each half (`d_model` wide, `heads` heads, an MLP of `width` GELU units), no dropout, and
-    nothing that tells a token's place. With reading="state" the order of the bodies does not matter; with
-    "literal" it does, by way of the numbers read. `reading`: see `Tokens`; `gain` multiplies the initial weights of
-    its map.
+    The Transformer of VN Sec. 4.3 and App. H, which name it and give no sizes; here torch's encoder
+    layers with normalisation before each half (`d_model` wide, `heads` heads, an MLP of `width`
+    GELU units), no dropout, and nothing that tells a token's place. With reading="state" the order
+    of the bodies does not matter; with "literal" it does, by way of the numbers read.
+
+    Parameters
+    ----------
+    reading
+        See `Tokens`; `gain` multiplies the initial weights of its map.
+
+    Raises
+    ------
+    ValueError
+        Unless sizes are integers >= 1, `heads` divides `d_model`, `reading` is one of `READINGS`
+        and `gain` is > 0.
     """
 
     def __init__(
@@ -66,9 +78,6 @@ class BodyTransformer(Dynamics):
         width: int = 128,
         gain: float = 1.0,
     ) -> None:
-        """Raises ValueError unless sizes are integers >= 1, `heads` divides `d_model`, `reading` is one of `READINGS`
-        and `gain` is > 0.
-        """
         super().__init__(scales=scales)
         for name, value in (("heads", heads), ("layers", layers), ("width", width)):
             checks.number(name, value, low=1, integer=True)
@@ -79,11 +88,14 @@ class BodyTransformer(Dynamics):
             d_model, heads, width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
         )
         # torch copies the one layer, so that all layers start from the same weights.
-        self.layers = nn.TransformerEncoder(layer, layers, norm=nn.LayerNorm(d_model), enable_nested_tensor=False)
+        self.layers = nn.TransformerEncoder(
+            layer, layers, norm=nn.LayerNorm(d_model), enable_nested_tensor=False
+        )
         self.readout = nn.Linear(d_model, 2)
 
     def respond(self, bodies: Bodies) -> Accelerations:
-        # Where no body is there, attention sees all five: a softmax over none is NaN, and so are its gradients.
+        # Where no body is there, attention sees all five: a softmax over none is NaN, and so are
+        # its gradients.
         hidden = ~bodies.present & bodies.present.any(1, keepdim=True)
         return self.readout(self.layers(self.tokens(bodies), src_key_padding_mask=hidden))
 
@@ -91,12 +103,22 @@ class BodyTransformer(Dynamics):
 class BodyMamba(Dynamics):
     """Bodies as a sequence of tokens -> Mamba, from either end -> the sum of both -> accelerations.
 
-    The Mamba of VN Sec. 4.3 and App. H, which name it and give no sizes; here the blocks of mambapy (Gu and Dao 2023):
-    `layers` of `expand` times `d_model` inner units with `d_state` states each. Mamba is causal. So that every body is
-    told of all the others, the same blocks read the bodies in the order of their places and in the reverse order, and
-    a body's acceleration is a linear map of the sum of what the two leave at its place. Absent bodies come last both
-    times, as zeros, and nothing reads on from them. The order of the bodies matters. `reading`: see `Tokens`; `gain`
-    multiplies the initial weights of its map.
+    The Mamba of VN Sec. 4.3 and App. H, which name it and give no sizes; here the blocks of mambapy
+    (Gu and Dao 2023): `layers` of `expand` times `d_model` inner units with `d_state` states each.
+    Mamba is causal. So that every body is told of all the others, the same blocks read the bodies
+    in the order of their places and in the reverse order, and a body's acceleration is a linear map
+    of the sum of what the two leave at its place. Absent bodies come last both times, as zeros, and
+    nothing reads on from them. The order of the bodies matters.
+
+    Parameters
+    ----------
+    reading
+        See `Tokens`; `gain` multiplies the initial weights of its map.
+
+    Raises
+    ------
+    ValueError
+        Unless sizes are integers >= 1, `reading` is one of `READINGS` and `gain` is > 0.
     """
 
     def __init__(
@@ -110,7 +132,6 @@ class BodyMamba(Dynamics):
         expand: int = 1,
         gain: float = 1.0,
     ) -> None:
-        """Raises ValueError unless sizes are integers >= 1, `reading` is one of `READINGS` and `gain` is > 0."""
         super().__init__(scales=scales)
         for name, value in (("layers", layers), ("d_state", d_state), ("expand", expand)):
             checks.number(name, value, low=1, integer=True)
@@ -124,11 +145,15 @@ class BodyMamba(Dynamics):
         tokens, orders = self.tokens(bodies), both_ways(bodies.present)
         ways = torch.cat([placed(tokens, order) for order in orders])
         read = self.blocks(ways).chunk(2)  # one pass for both ways
-        return self.readout(sum(placed(one, order.argsort(1)) for one, order in zip(read, orders, strict=True)))
+        return self.readout(
+            sum(placed(one, order.argsort(1)) for one, order in zip(read, orders, strict=True))
+        )
 
 
 class ShortScan(MambaBlock):
-    """A Mamba block that reads token by token, which is faster for five of them than a parallel scan."""
+    """A Mamba block that reads token by token, which is faster for five of them than a parallel
+    scan.
+    """
 
     def selective_scan_seq(
         self,
@@ -139,7 +164,9 @@ class ShortScan(MambaBlock):
         C: Float[Tensor, "batch token state"],
         D: Float[Tensor, " unit"],
     ) -> Float[Tensor, "batch token unit"]:
-        """h_t = exp(delta_t A) h_{t-1} + delta_t B_t x_t, y_t = C_t h_t + D x_t: what `selective_scan` computes."""
+        """h_t = exp(delta_t A) h_{t-1} + delta_t B_t x_t, y_t = C_t h_t + D x_t: what
+        `selective_scan` computes.
+        """
         parts, h, outputs = (x.unbind(1), delta.unbind(1), B.unbind(1), C.unbind(1)), 0.0, []
         for now, step, write, read in zip(*parts, strict=True):
             h = (step[:, None] * A.T).exp() * h + (step * now)[:, None] * write[..., None]
@@ -148,15 +175,21 @@ class ShortScan(MambaBlock):
 
 
 def both_ways(present: Tensor) -> tuple[Int[Tensor, "batch body"], Int[Tensor, "batch body"]]:
-    """The places of the bodies that are there, first to last and last to first, and then those of the absent ones.
+    """The places of the bodies that are there, first to last and last to first, and then those of
+    the absent ones.
 
-    present: (batch, 5) bool.
+    Parameters
+    ----------
+    present
+        (batch, 5) bool.
     """
     n = present.shape[1]
     place = torch.arange(n, device=present.device).expand(present.shape)
     return tuple(torch.where(present, key, n + place).argsort(1) for key in (place, -place))
 
 
-def placed(tokens: Float[Tensor, "batch body d"], order: Int[Tensor, "batch body"]) -> Float[Tensor, "batch body d"]:
+def placed(
+    tokens: Float[Tensor, "batch body d"], order: Int[Tensor, "batch body"]
+) -> Float[Tensor, "batch body d"]:
     """Tokens in the order `order`: at place k, the token order[k]."""
     return tokens.gather(1, order[..., None].expand(tokens.shape))

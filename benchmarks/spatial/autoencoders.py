@@ -1,4 +1,5 @@
-"""Decoders through a regularised latent (sparse activity, or a Gaussian with a prior), and images in, images out.
+"""Decoders through a regularised latent (sparse activity, or a Gaussian with a prior), and images
+in, images out.
 
 The first two weigh their penalty against the *summed* pixel error: times n_pixels, the loss reads
 `|y - y_hat|^2 + weight * penalty` per sample, so that a weight means the same at every image size.
@@ -19,8 +20,14 @@ from vnlib.baselines.base import Baseline, check_hidden, perceptron
 class SparseAutoencoder(Baseline):
     """Code -> non-negative latent z -> image, with an l1 price on z (VN App. F, "SAE").
 
-    z = relu(encoder(x)), loss = MSE(decoder(z), y) + sparsity * mean_batch |z|_1 / n_pixels.
-    Encoder n_inputs -> hidden... -> latent; decoder latent -> reversed hidden... -> pixels; ReLU between.
+    z = relu(encoder(x)), loss = MSE(decoder(z), y) + sparsity * mean_batch `|z|_1` / n_pixels.
+    Encoder n_inputs -> hidden... -> latent; decoder latent -> reversed hidden... -> pixels; ReLU
+    between.
+
+    Raises
+    ------
+    ValueError
+        Unless `latent` and `hidden` are positive integers and `sparsity` >= 0.
     """
 
     def __init__(
@@ -32,7 +39,6 @@ class SparseAutoencoder(Baseline):
         hidden: Sequence[int] = (256,),
         sparsity: float = 1e-3,
     ) -> None:
-        """Raises ValueError unless `latent` and `hidden` are positive integers and `sparsity` >= 0."""
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         hidden = check_hidden(hidden)
         checks.number("latent", latent, low=1, integer=True)
@@ -70,7 +76,13 @@ class VAE(Baseline):
     q(z|x) = N(mu(x), diag(exp(logvar(x)))), one sample z per code in the loss, z = mu in `forward`,
     loss = MSE(decoder(z), y) + beta * mean_batch KL(q || N(0, I)) / n_pixels.
     A large `beta` collapses every image onto their mean.
-    Encoder n_inputs -> hidden... -> 2 latent (mu, logvar); decoder latent -> reversed hidden... -> pixels.
+    Encoder n_inputs -> hidden... -> 2 latent (mu, logvar); decoder latent -> reversed
+    hidden... -> pixels.
+
+    Raises
+    ------
+    ValueError
+        Unless `latent` and `hidden` are positive integers and `beta` >= 0.
     """
 
     def __init__(
@@ -82,7 +94,6 @@ class VAE(Baseline):
         hidden: Sequence[int] = (256,),
         beta: float = 1e-3,
     ) -> None:
-        """Raises ValueError unless `latent` and `hidden` are positive integers and `beta` >= 0."""
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         hidden = check_hidden(hidden)
         checks.number("latent", latent, low=1, integer=True)
@@ -115,27 +126,43 @@ class VAE(Baseline):
         self, x: Float[Tensor, "batch d"], generator: Generator
     ) -> tuple[Float[Tensor, "batch height width"], Float[Tensor, ""]]:
         mean, log_variance = self.encode(x)
-        # Drawn where the generator lives: one CPU generator then serves every device with the same bits.
-        noise = torch.randn(mean.shape, generator=generator, device=generator.device, dtype=mean.dtype)
+        # Drawn where the generator lives: one CPU generator then serves every device with the same
+        # bits.
+        noise = torch.randn(
+            mean.shape, generator=generator, device=generator.device, dtype=mean.dtype
+        )
         z = mean + (0.5 * log_variance).exp() * noise.to(mean.device)
-        return self.decode(z), self.beta * kl_to_standard_normal(mean, log_variance).mean() / self.n_pixels
+        return self.decode(z), self.beta * kl_to_standard_normal(
+            mean, log_variance
+        ).mean() / self.n_pixels
 
 
 class ConvAutoencoder(Baseline):
     """Image -> image by convolutions; a code is an image, row by row (entangled input, VN App. F).
 
-    latent=None: four 3 x 3 convolutions at full size, `width` channels, a ReLU between: no bottleneck, and the same
-    map at every pixel. Otherwise two strided convolutions (k4 s2 p1), a dense layer to `latent` numbers, and the way
-    back.
+    latent=None: four 3 x 3 convolutions at full size, `width` channels, a ReLU between: no
+    bottleneck, and the same map at every pixel. Otherwise two strided convolutions (k4 s2 p1), a
+    dense layer to `latent` numbers, and the way back.
+
+    Raises
+    ------
+    ValueError
+        Unless `n_inputs` is the number of pixels; a latent needs sides divisible by 4.
     """
 
     def __init__(
-        self, *, n_inputs: int, image_shape: tuple[int, int], width: int = 16, latent: int | None = None
+        self,
+        *,
+        n_inputs: int,
+        image_shape: tuple[int, int],
+        width: int = 16,
+        latent: int | None = None,
     ) -> None:
-        """Raises ValueError unless `n_inputs` is the number of pixels; a latent needs sides divisible by 4."""
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         if n_inputs != self.n_pixels:
-            raise ValueError(f"n_inputs must be the number of pixels, {self.n_pixels}, got {n_inputs}")
+            raise ValueError(
+                f"n_inputs must be the number of pixels, {self.n_pixels}, got {n_inputs}"
+            )
         checks.number("width", width, low=1, integer=True)
         if latent is None:
             layers = [nn.Conv2d(1, width, 3, padding=1)]
@@ -144,16 +171,26 @@ class ConvAutoencoder(Baseline):
         else:
             checks.number("latent", latent, low=1, integer=True)
             if any(side % 4 for side in self.image_shape):
-                raise ValueError(f"image_shape must have sides divisible by 4 with a latent, got {self.image_shape}")
+                raise ValueError(
+                    "image_shape must have sides divisible by 4 with a latent, got "
+                    f"{self.image_shape}"
+                )
             small = (width, *(side // 4 for side in self.image_shape))
             n = small[0] * small[1] * small[2]
             layers = [
-                nn.Conv2d(1, width, 4, 2, padding=1), nn.ReLU(),
-                nn.Conv2d(width, width, 4, 2, padding=1), nn.ReLU(),
-                nn.Flatten(), nn.Linear(n, latent), nn.Linear(latent, n), nn.ReLU(), nn.Unflatten(1, small),
-                nn.ConvTranspose2d(width, width, 4, 2, padding=1), nn.ReLU(),
+                nn.Conv2d(1, width, 4, 2, padding=1),
+                nn.ReLU(),
+                nn.Conv2d(width, width, 4, 2, padding=1),
+                nn.ReLU(),
+                nn.Flatten(),
+                nn.Linear(n, latent),
+                nn.Linear(latent, n),
+                nn.ReLU(),
+                nn.Unflatten(1, small),
+                nn.ConvTranspose2d(width, width, 4, 2, padding=1),
+                nn.ReLU(),
                 nn.ConvTranspose2d(width, 1, 4, 2, padding=1),
-            ]  # fmt: skip
+            ]
         self.layers = nn.Sequential(*layers)
 
     def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:

@@ -13,11 +13,17 @@ ACTIVATIONS = ("linear", "relu")
 
 
 class BilinearDecoder(Baseline):
-    """Product readout of one joint code, trained by back-propagation (control for VN Sec. 4.1 and App. F).
+    """Product readout of one joint code, trained by back-propagation (control for VN Sec. 4.1 and
+    App. F).
 
-    b = phi(W x + c), image = (Q b)(U b)^T, phi the identity or a ReLU, with x (n_inputs), b (n_units),
-    Q (height, n_units) and U (width, n_units). The image matrix has rank <= 1; no axis split is told. With a
-    linear code the image is quadratic in x.
+    b = phi(W x + c), image = (Q b)(U b)^T, phi the identity or a ReLU, with x (n_inputs), b
+    (n_units), Q (height, n_units) and U (width, n_units). The image matrix has rank <= 1; no axis
+    split is told. With a linear code the image is quadratic in x.
+
+    Raises
+    ------
+    ValueError
+        Unless `n_units` >= 1 and `activation` is "linear" or "relu".
     """
 
     def __init__(
@@ -28,7 +34,6 @@ class BilinearDecoder(Baseline):
         n_units: int = 64,
         activation: str = "linear",
     ) -> None:
-        """Raises ValueError unless `n_units` >= 1 and `activation` is "linear" or "relu"."""
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         checks.number("n_units", n_units, low=1, integer=True)
         checks.choice("activation", activation, ACTIVATIONS)

@@ -1,4 +1,6 @@
-"""Train any decoder of positions into images by name: the Vector Networks here, the baselines of its registry."""
+"""Train any decoder of positions into images by name: the Vector Networks here, the baselines of
+its registry.
+"""
 
 from __future__ import annotations
 
@@ -38,24 +40,53 @@ def train_decoder(
 ) -> nn.Module:
     """A decoder trained on (codes, images), at its best step on the validation pair.
 
-    family: "vn" or a name in `benchmarks.spatial.registry`; options: what that family's constructor takes (for "vn" see
-    `build_vn`; also learn_dictionary and axis_loss of `SpatialLearner`). consolidation: further updates of the
-    readouts alone: those of a VN on codes settled once, those of a baseline that names its `readouts` by
-    back-propagation. weight_decay: of the baselines; a VN has none. workdir: checkpoints.
-    Raises ValueError for an unknown family or option, and for a consolidation that a baseline cannot have.
+    Parameters
+    ----------
+    family
+        "vn" or a name in `benchmarks.spatial.registry`.
+    options
+        What that family's constructor takes (for "vn" see `build_vn`; also learn_dictionary and
+        axis_loss of `SpatialLearner`).
+    workdir
+        Checkpoints.
+    consolidation
+        Further updates of the readouts alone: those of a VN on codes settled once, those of a
+        baseline that names its `readouts` by back-propagation.
+    weight_decay
+        Of the baselines; a VN has none.
+
+    Raises
+    ------
+    ValueError
+        For an unknown family or option, and for a consolidation that a baseline cannot have.
     """
     checks.choice("family", family, FAMILIES)
-    device, (n_inputs, image_shape) = train[0].device, (train[0].shape[1], tuple(train[1].shape[1:]))
+    device, (n_inputs, image_shape) = (
+        train[0].device,
+        (train[0].shape[1], tuple(train[1].shape[1:])),
+    )
     config = FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4)))
     if family != "vn":
-        built = registry.build(family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options)
+        built = registry.build(
+            family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options
+        )
         model = built.to(device)
         if consolidation and not hasattr(model, "readouts"):
-            raise ValueError(f"consolidation must be 0 for {family}, whose last layer is not a readout")
-        fit(GradientLearner(model, lr=lr, weight_decay=weight_decay), train, config, seed=seed,
-            validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors")  # fmt: skip
+            raise ValueError(
+                f"consolidation must be 0 for {family}, whose last layer is not a readout"
+            )
+        fit(
+            GradientLearner(model, lr=lr, weight_decay=weight_decay),
+            train,
+            config,
+            seed=seed,
+            validate=lambda: mean_squared_error(model, validation),
+            checkpoint=workdir / "fit.safetensors",
+        )
         if consolidation:
-            _consolidate(model, train, validation, lr, weight_decay, consolidation, batch_size, seed, workdir)
+            _consolidate(
+                model, train, validation, lr, weight_decay, consolidation, batch_size, seed, workdir
+            )
         return model
     options = dict(options)
     allowed = [*list(inspect.signature(build_vn).parameters)[3:], *LEARNING]
@@ -64,29 +95,52 @@ def train_decoder(
     learning = {name: options.pop(name) for name in LEARNING if name in options}
     model = build_vn(n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options).to(device)
     learner = SpatialLearner(model, lr=lr, **learning)
-    fit(learner, train, config, seed=seed,
-        validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors")  # fmt: skip
+    fit(
+        learner,
+        train,
+        config,
+        seed=seed,
+        validate=lambda: mean_squared_error(model, validation),
+        checkpoint=workdir / "fit.safetensors",
+    )
     if consolidation:
         codes, held = model.codes(train[0]), model.codes(validation[0])
         config = FitConfig(steps=consolidation, batch_size=batch_size, lr_floor=1e-3)
         axis_loss = learning.get("axis_loss", False)
-        fit(ReadoutLearner(model, lr=lr, axis_loss=axis_loss), (*codes, train[1]), config, seed=seed + 1,
+        fit(
+            ReadoutLearner(model, lr=lr, axis_loss=axis_loss),
+            (*codes, train[1]),
+            config,
+            seed=seed + 1,
             validate=lambda: float((model.render(held) - validation[1]).square().mean()),
-            checkpoint=workdir / "readout.safetensors")  # fmt: skip
+            checkpoint=workdir / "readout.safetensors",
+        )
     return model
 
 
 def _consolidate(
-    model: nn.Module, train: Pair, validation: Pair, lr: float, weight_decay: float, steps: int, batch_size: int,
-    seed: int, workdir: Path,
-) -> None:  # fmt: skip
+    model: nn.Module,
+    train: Pair,
+    validation: Pair,
+    lr: float,
+    weight_decay: float,
+    steps: int,
+    batch_size: int,
+    seed: int,
+    workdir: Path,
+) -> None:
     """Go on with the readouts of a baseline alone; AdamW leaves out what has no gradient."""
     model.requires_grad_(False)
     for layer in model.readouts:
         layer.requires_grad_(True)
-    fit(GradientLearner(model, lr=lr, weight_decay=weight_decay), train,
-        FitConfig(steps=steps, batch_size=batch_size, lr_floor=1e-3), seed=seed + 1,
-        validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "readout.safetensors")  # fmt: skip
+    fit(
+        GradientLearner(model, lr=lr, weight_decay=weight_decay),
+        train,
+        FitConfig(steps=steps, batch_size=batch_size, lr_floor=1e-3),
+        seed=seed + 1,
+        validate=lambda: mean_squared_error(model, validation),
+        checkpoint=workdir / "readout.safetensors",
+    )
     model.requires_grad_(True)
 
 
@@ -110,8 +164,13 @@ def build_vn(
 ) -> SpatialVN:
     """A `SpatialVN` whose layers are all alike; messages between them are isometries.
 
-    feedback: weight of the top-down term; with 0 inference is bottom-up. sweeps, steps and mix: `max_sweeps`, `steps`
-    and `mix` of `vnlib.settle.SettleConfig`; the cap of top_k sets in half-way.
+    Parameters
+    ----------
+    sweeps, steps, mix
+        `max_sweeps`, `steps` and `mix` of `vnlib.settle.SettleConfig`; the cap of top_k sets in
+        half-way.
+    feedback
+        Weight of the top-down term; with 0 inference is bottom-up.
     """
     checks.choice("streams", streams, ("axes", "joint"))
     checks.number("depth", depth, low=1, integer=True)
@@ -127,9 +186,18 @@ def build_vn(
         top_k=top_k,
         nonnegative=nonnegative,
         interface_rule="frozen",
-        settle=SettleConfig(max_sweeps=sweeps, steps=steps, tol=0, cap_from=sweeps // 2 if top_k else 0, mix=mix),
+        settle=SettleConfig(
+            max_sweeps=sweeps, steps=steps, tol=0, cap_from=sweeps // 2 if top_k else 0, mix=mix
+        ),
     )
-    return SpatialVN(network=network, image_shape=image_shape, streams=streams, readout=readout, rank=rank, seed=seed)
+    return SpatialVN(
+        network=network,
+        image_shape=image_shape,
+        streams=streams,
+        readout=readout,
+        rank=rank,
+        seed=seed,
+    )
 
 
 @torch.no_grad()

@@ -1,8 +1,9 @@
 """The geometry of a layer over the plane of positions (FR Sec. 3.4, App. A.4, A.5 and B).
 
-A layer is z (y, x, units): its activations at every position of a grid, spacing 1 px. What depends on inner products
-only (probes, separable spectra) takes the kernel K(z, z') of all positions, x running fastest, as `gram` gives it.
-All these measures are blind to an orthogonal map of the units and to an offset, except the kernel, which sees offsets.
+A layer is z (y, x, units): its activations at every position of a grid, spacing 1 px. What depends
+on inner products only (probes, separable spectra) takes the kernel K(z, z') of all positions, x
+running fastest, as `gram` gives it. All these measures are blind to an orthogonal map of the units
+and to an offset, except the kernel, which sees offsets.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ def activations(
 ) -> dict[str, Float[Tensor, "positions _units"]]:
     """What every ReLU of a network gives out, flattened, in the order of the pass.
 
-    Keys: "input", "layer1", "layer2", ... and "output", the model's own result. Raises ValueError for a model
-    without a ReLU module.
+    Keys: "input", "layer1", "layer2", ... and "output", the model's own result.
+
+    Raises
+    ------
+    ValueError
+        For a model without a ReLU module.
     """
     layers = [module for module in model.modules() if isinstance(module, nn.ReLU)]
     if not layers:
@@ -40,21 +45,38 @@ def activations(
     finally:
         for handle in handles:
             handle.remove()
-    return {"input": x, **{name: torch.cat(parts) for name, parts in seen.items()}, "output": output}
+    return {
+        "input": x,
+        **{name: torch.cat(parts) for name, parts in seen.items()},
+        "output": output,
+    }
 
 
 def on_grid(z: Float[Tensor, "positions units"], side: int) -> Float[Tensor, "y x units"]:
-    """Positions, x running fastest, as a square grid of `side` px. Raises ValueError if they do not fill it."""
+    """Positions, x running fastest, as a square grid of `side` px.
+
+    Raises
+    ------
+    ValueError
+        If they do not fill it.
+    """
     if len(z) != side**2:
-        raise ValueError(f"z must have side^2 = {side**2} rows, one per position of the grid, got {len(z)}")
+        raise ValueError(
+            f"z must have side^2 = {side**2} rows, one per position of the grid, got {len(z)}"
+        )
     return z.unflatten(0, (side, side))
 
 
 def metric_tensor(z: Float[Tensor, "y x units"]) -> Metric:
-    """g = J'J by central differences, one-sided at the edges (FR Eq. 5, App. B.1). Index 0 is x, 1 is y; per px^2."""
+    """g = J'J by central differences, one-sided at the edges (FR Eq. 5, App. B.1).
+
+    Index 0 is x, 1 is y; per px^2.
+    """
     _grid("z", z)
     by_y, by_x = torch.gradient(z, dim=(0, 1))
-    gxx, gxy, gyy = ((a * b).sum(-1, dtype=torch.float64) for a, b in ((by_x, by_x), (by_x, by_y), (by_y, by_y)))
+    gxx, gxy, gyy = (
+        (a * b).sum(-1, dtype=torch.float64) for a, b in ((by_x, by_x), (by_x, by_y), (by_y, by_y))
+    )
     return torch.stack([torch.stack([gxx, gxy], -1), torch.stack([gxy, gyy], -1)], -2)
 
 
@@ -64,10 +86,11 @@ def volume(g: Metric) -> Float[Tensor, "y x"]:
 
 
 def factorisation(g: Metric, where: Bool[Tensor, "y x"] | None = None) -> float:
-    """1 - mean|g_xy| / mean(g_xx + g_yy), a ratio of means over the grid or over `where` (FR Eq. 7).
+    """1 - mean|g_xy| / mean(g_xx + g_yy), a ratio of means over the grid or over `where` (FR
+    Eq. 7).
 
-    1 where moves along x and along y change a layer in orthogonal directions, 0.5 where in the same one. NaN for a
-    layer that does not change.
+    1 where moves along x and along y change a layer in orthogonal directions, 0.5 where in the same
+    one. NaN for a layer that does not change.
     """
     where = torch.ones(g.shape[:2], dtype=torch.bool, device=g.device) if where is None else where
     cross, along = g[..., 0, 1].abs()[where].mean(), (g[..., 0, 0] + g[..., 1, 1])[where].mean()
@@ -75,15 +98,20 @@ def factorisation(g: Metric, where: Bool[Tensor, "y x"] | None = None) -> float:
 
 
 def anova(z: Float[Tensor, "y x units"]) -> dict[str, float]:
-    """Shares of a layer's variance in f(x), in g(y) and in the rest of z = mean + f(x) + g(y) + rest.
+    """Shares of a layer's variance in f(x), in g(y) and in the rest of
+    z = mean + f(x) + g(y) + rest.
 
-    The four terms are orthogonal, so the shares, keys "x", "y" and "both", sum to 1; "x" + "y" is F_A of FR Eqs. 33
-    and 35 with the terms of a single factor as A and w = c^2. NaN for a layer that does not change.
+    The four terms are orthogonal, so the shares, keys "x", "y" and "both", sum to 1; "x" + "y" is
+    F_A of FR Eqs. 33 and 35 with the terms of a single factor as A and w = c^2. NaN for a layer
+    that does not change.
     """
     _grid("z", z)
     z = z - z.mean((0, 1))
     of_x, of_y, total = z.mean(0), z.mean(1), z.square().sum(dtype=torch.float64)
-    shares = [len(of_y) * of_x.square().sum(dtype=torch.float64), len(of_x) * of_y.square().sum(dtype=torch.float64)]
+    shares = [
+        len(of_y) * of_x.square().sum(dtype=torch.float64),
+        len(of_x) * of_y.square().sum(dtype=torch.float64),
+    ]
     x, y = (float(share / total) for share in shares)
     return {"x": x, "y": y, "both": 1 - x - y}
 
@@ -91,7 +119,8 @@ def anova(z: Float[Tensor, "y x units"]) -> dict[str, float]:
 def gram(z: Float[Tensor, "positions units"], *, centred: bool = False) -> Kernel:
     """K = z z' (FR Eq. 34), or that of z less its mean over the positions, in double precision.
 
-    Deviations from the mean are multiplied in the precision of z, which is enough for them and fast for wide layers.
+    Deviations from the mean are multiplied in the precision of z, which is enough for them and fast
+    for wide layers.
     """
     mean = z.mean(0)
     away = z - mean
@@ -103,17 +132,21 @@ def gram(z: Float[Tensor, "positions units"], *, centred: bool = False) -> Kerne
 
 
 def coordinates(kernel: Kernel) -> Float[Tensor, "positions positions"]:
-    """Units z with z z' = kernel: any layer, however wide, in as many units as there are positions (an isometry)."""
+    """Units z with z z' = kernel: any layer, however wide, in as many units as there are positions
+    (an isometry).
+    """
     _square(kernel)
     values, vectors = torch.linalg.eigh(kernel.double())
     return vectors * values.clamp_min(0).sqrt()
 
 
 def separable_spectrum(kernel: Kernel, side: int) -> Float[Tensor, " terms"]:
-    """The coefficients c_i >= 0 of K = sum_i c_i A_i(x, x') B_i(y, y'), largest first (FR Eqs. 1 and 31).
+    """The coefficients c_i >= 0 of K = sum_i c_i A_i(x, x') B_i(y, y'), largest first (FR Eqs. 1
+    and 31).
 
-    A_i and B_i have unit norm and are orthogonal, so these are the singular values of K with (x, x') as rows and
-    (y, y') as columns (its operator Schmidt coefficients); how many are not zero is the CP rank for two factors.
+    A_i and B_i have unit norm and are orthogonal, so these are the singular values of K with (x,
+    x') as rows and (y, y') as columns (its operator Schmidt coefficients); how many are not zero is
+    the CP rank for two factors.
     """
     _square(kernel)
     if len(kernel) != side**2:
@@ -125,7 +158,8 @@ def separable_spectrum(kernel: Kernel, side: int) -> Float[Tensor, " terms"]:
 
 
 def map_spectrum(z: Float[Tensor, "y x units"]) -> Float[Tensor, " terms"]:
-    """The singular values of the map z(y, x) with x as rows and (y, units) as columns, largest first (FR App. A.4).
+    """The singular values of the map z(y, x) with x as rows and (y, units) as columns, largest
+    first (FR App. A.4).
 
     How many are not zero is the number of terms f_i(x) G_i(y) that the map needs.
     """
@@ -135,23 +169,37 @@ def map_spectrum(z: Float[Tensor, "y x units"]) -> Float[Tensor, " terms"]:
 
 
 def participation(coefficients: Float[Tensor, " terms"]) -> float:
-    """The number of terms in use, (sum w)^2 / sum w^2 with w = c^2: the rank of n equal terms is n."""
+    """The number of terms in use, (sum w)^2 / sum w^2 with w = c^2: the rank of n equal terms is
+    n.
+    """
     weight = coefficients.square()
     return float(weight.sum() ** 2 / weight.square().sum())
 
 
 def probe(
-    kernel: Kernel, targets: Float[Tensor, "positions targets"], *, folds: int, seed: int, ridge: float = 1e-3
+    kernel: Kernel,
+    targets: Float[Tensor, "positions targets"],
+    *,
+    folds: int,
+    seed: int,
+    ridge: float = 1e-3,
 ) -> Float[Tensor, " targets"]:
-    """R^2 of a linear read-out of each target, at positions that it was not fitted to (`folds`-fold, shuffled).
+    """R^2 of a linear read-out of each target, at positions that it was not fitted to
+    (`folds`-fold, shuffled).
 
-    Ridge regression with an intercept. ridge: the penalty in units of the mean eigenvalue of the centred kernel,
-    so that it means the same in every layer, whatever its scale and number of units.
+    Ridge regression with an intercept.
+
+    Parameters
+    ----------
+    ridge
+        The penalty in units of the mean eigenvalue of the centred kernel, so that it means the same
+        in every layer, whatever its scale and number of units.
     """
     checks.number("folds", folds, low=2, high=len(kernel), integer=True)
-    predicted, order = torch.empty_like(targets, dtype=torch.float64), torch.randperm(
-        len(kernel), generator=seeding.generator(seed, "probe")
-    )  # fmt: skip
+    predicted, order = (
+        torch.empty_like(targets, dtype=torch.float64),
+        torch.randperm(len(kernel), generator=seeding.generator(seed, "probe")),
+    )
     for read in order.to(kernel.device).chunk(folds):
         fit = torch.ones(len(kernel), dtype=torch.bool, device=kernel.device)
         fit[read] = False
@@ -160,16 +208,24 @@ def probe(
 
 
 def probe_across(
-    kernel: Kernel, targets: Float[Tensor, "positions targets"], fit: Bool[Tensor, " positions"],
-    read: Bool[Tensor, " positions"], *, ridge: float = 1e-3,
-) -> Float[Tensor, " targets"]:  # fmt: skip
-    """R^2 at the positions `read` of a linear read-out fitted to the positions `fit`, as in `probe`."""
+    kernel: Kernel,
+    targets: Float[Tensor, "positions targets"],
+    fit: Bool[Tensor, " positions"],
+    read: Bool[Tensor, " positions"],
+    *,
+    ridge: float = 1e-3,
+) -> Float[Tensor, " targets"]:
+    """R^2 at the positions `read` of a linear read-out fitted to the positions `fit`, as in
+    `probe`.
+    """
     fitted, others = (mask.nonzero().squeeze(1) for mask in (fit, read))
     return _r_squared(_read_out(kernel, targets, fitted, others, ridge), targets[others])
 
 
 def _read_out(kernel: Kernel, targets: Tensor, fit: Tensor, read: Tensor, ridge: float) -> Tensor:
-    """Predictions at `read` of a ridge regression on `fit`, both indices of positions, in its dual form."""
+    """Predictions at `read` of a ridge regression on `fit`, both indices of positions, in its dual
+    form.
+    """
     _square(kernel)
     checks.number("ridge", ridge, above=0)
     seen, mean = kernel[fit][:, fit].double(), targets[fit].double().mean(0)
@@ -179,7 +235,10 @@ def _read_out(kernel: Kernel, targets: Tensor, fit: Tensor, read: Tensor, ridge:
     seen = seen - rows - rows[:, None] + rows.mean()
     penalty = ridge * seen.diagonal().mean().clamp_min(1e-30)
     seen.diagonal().add_(penalty)
-    return across @ torch.cholesky_solve(targets[fit].double() - mean, torch.linalg.cholesky(seen)) + mean
+    return (
+        across @ torch.cholesky_solve(targets[fit].double() - mean, torch.linalg.cholesky(seen))
+        + mean
+    )
 
 
 def _r_squared(predicted: Tensor, targets: Tensor) -> Tensor:
@@ -189,9 +248,14 @@ def _r_squared(predicted: Tensor, targets: Tensor) -> Tensor:
 
 def _grid(name: str, z: Tensor) -> None:
     if z.ndim != 3 or min(z.shape[:2]) < 2:
-        raise ValueError(f"{name} must have the shape (y, x, units) with y, x >= 2, got {tuple(z.shape)}")
+        raise ValueError(
+            f"{name} must have the shape (y, x, units) with y, x >= 2, got {tuple(z.shape)}"
+        )
 
 
 def _square(kernel: Tensor) -> None:
     if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
-        raise ValueError(f"kernel must have the shape (positions, positions), got {tuple(kernel.shape)}; see gram")
+        raise ValueError(
+            "kernel must have the shape (positions, positions), got "
+            f"{tuple(kernel.shape)}; see gram"
+        )

@@ -11,13 +11,21 @@ from vnlib.baselines.base import Baseline, check_hidden, perceptron
 
 
 class MLP(Baseline):
-    """Fully connected decoder n_inputs -> hidden... -> pixels, ReLU between (Liang et al. 2025, App. D).
+    """Fully connected decoder n_inputs -> hidden... -> pixels, ReLU between (Liang et al. 2025,
+    App. D).
 
-    With sizes s_0..s_L the parameters number sum_l (s_{l-1} + 1) s_l. `hidden=()` leaves one affine map.
+    With sizes s_0..s_L the parameters number sum_l (s_{l-1} + 1) s_l. `hidden=()` leaves one affine
+    map.
+
+    Raises
+    ------
+    ValueError
+        Unless every entry of `hidden` is a positive integer.
     """
 
-    def __init__(self, *, n_inputs: int, image_shape: tuple[int, int], hidden: Sequence[int] = (256, 256)) -> None:
-        """Raises ValueError unless every entry of `hidden` is a positive integer."""
+    def __init__(
+        self, *, n_inputs: int, image_shape: tuple[int, int], hidden: Sequence[int] = (256, 256)
+    ) -> None:
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         self.layers = perceptron([n_inputs, *check_hidden(hidden), self.n_pixels])
 

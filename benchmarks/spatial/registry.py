@@ -25,18 +25,27 @@ BASELINES: dict[str, type[Baseline]] = {
 }
 
 
-def build(name: str, *, n_inputs: int, image_shape: tuple[int, int], seed: int, **options: object) -> Baseline:
-    """The baseline `name`, its initial weights fixed by `seed`; the global random state is left as it was.
+def build(
+    name: str, *, n_inputs: int, image_shape: tuple[int, int], seed: int, **options: object
+) -> Baseline:
+    """The baseline `name`, its initial weights fixed by `seed`; the global random state is left as
+    it was.
 
-    It is built on the CPU, so that the weights do not depend on the device it is moved to. Raises ValueError
-    for an unknown name or option and for a value out of range.
+    It is built on the CPU, so that the weights do not depend on the device it is moved to.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name or option and for a value out of range.
     """
     checks.choice("name", name, BASELINES)
     family = BASELINES[name]
     allowed = sorted(set(inspect.signature(family).parameters) - {"n_inputs", "image_shape"})
     unknown = sorted(set(options) - set(allowed))
     if unknown:
-        raise ValueError(f"{name} has no option {', '.join(unknown)}; its options are {', '.join(allowed)}")
+        raise ValueError(
+            f"{name} has no option {', '.join(unknown)}; its options are {', '.join(allowed)}"
+        )
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         # torch.manual_seed would also reseed the GPUs, which fork_rng(devices=[]) does not restore.
         torch.default_generator.manual_seed(seed)

@@ -1,8 +1,9 @@
 """The Vector Network as a decoder of positions into images (VN Sec. 4.1, App. F).
 
-The text does not say how a sparse code becomes an image. The reading that works, chosen here: a *product readout*,
-image = sum_{r < rank} (Q_r b)(U_r a)', with a and b the top codes of the x stream and the y stream. It is quadratic in
-the codes, so VN Prop. 1 (superposition) does not hold for it. The flat readout, image = P a, is the linear control.
+The text does not say how a sparse code becomes an image. The reading that works, chosen here: a
+*product readout*, image = sum_{r < rank} (Q_r b)(U_r a)', with a and b the top codes of the x
+stream and the y stream. It is quadratic in the codes, so VN Prop. 1 (superposition) does not hold
+for it. The flat readout, image = P a, is the linear control.
 """
 
 from __future__ import annotations
@@ -24,9 +25,15 @@ Codes = tuple[Float[Tensor, "batch atoms"], ...]
 class SpatialVN(nn.Module):
     """Sparse codes of a position, and a readout of them into an image.
 
-    streams: "axes" gives each half of the input its own stack (hand-factorised); "joint" gives the whole input to
-    one stack, whose code serves as both a and b. readout: "product" of `rank` pairs, or "flat" (joint stream only).
-    network: the configuration of one stack; its `n_inputs` must be the size of what the stream reads.
+    Parameters
+    ----------
+    network
+        The configuration of one stack; its `n_inputs` must be the size of what the stream reads.
+    streams
+        "axes" gives each half of the input its own stack (hand-factorised); "joint" gives the whole
+        input to one stack, whose code serves as both a and b.
+    readout
+        "product" of `rank` pairs, or "flat" (joint stream only).
     """
 
     def __init__(
@@ -44,17 +51,23 @@ class SpatialVN(nn.Module):
         checks.choice("readout", readout, ("product", "flat"))
         checks.number("rank", rank, low=1, integer=True)
         if readout == "flat" and (streams != "joint" or rank > 1):
-            raise ValueError("readout 'flat' needs streams='joint' and rank=1: it reads one code, once")
+            raise ValueError(
+                "readout 'flat' needs streams='joint' and rank=1: it reads one code, once"
+            )
         self.image_shape, self.readout, self.rank = image_shape, readout, rank
         self.networks = nn.ModuleList(
             VectorNetwork(network, seed=2 * seed + i) for i in range(2 if streams == "axes" else 1)
         )
         height, width = image_shape
-        rng = seeding.generator(seed, "readout")  # a stream of its own: with `seed` alone R would repeat V's numbers
+        # a stream of its own: with `seed` alone R would repeat V's numbers
+        rng = seeding.generator(seed, "readout")
         sizes = (rank * height, rank * width) if readout == "product" else (height * width,)
-        # Positive starts: with mixed signs two factors can settle with the wrong sign, a minimum of their own.
+        # Positive starts: with mixed signs two factors can settle with the wrong sign, a minimum of
+        # their own.
         self.readouts = nn.ParameterList(
-            nn.Parameter(0.1 * torch.randn(n, network.atoms[-1], generator=rng).abs(), requires_grad=False)
+            nn.Parameter(
+                0.1 * torch.randn(n, network.atoms[-1], generator=rng).abs(), requires_grad=False
+            )
             for n in sizes
         )
 
@@ -62,10 +75,14 @@ class SpatialVN(nn.Module):
         """The settled state of every stream."""
         size = self.networks[0].config.n_inputs
         checks.matrix("x", x, size * len(self.networks), "one code per position")
-        return [net.settle(part) for net, part in zip(self.networks, x.split(size, dim=1), strict=True)]
+        return [
+            net.settle(part) for net, part in zip(self.networks, x.split(size, dim=1), strict=True)
+        ]
 
     def codes(self, x: Float[Tensor, "batch d"]) -> Codes:
-        """The top codes (b of y, a of x) that the product readout takes; the flat one takes (a,)."""
+        """The top codes (b of y, a of x) that the product readout takes; the flat one takes
+        (a,).
+        """
         return self.readout_codes(self.settle(x))
 
     def readout_codes(self, settled: Sequence) -> Codes:
@@ -75,7 +92,9 @@ class SpatialVN(nn.Module):
             return (tops[0],)
         return (tops[-1], tops[0])
 
-    def profiles(self, codes: Codes) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
+    def profiles(
+        self, codes: Codes
+    ) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
         """What each pair of a product readout makes of the codes: Q_r b and U_r a."""
         if self.readout == "flat":
             raise ValueError("a flat readout has no profiles; use readout='product'")
@@ -85,7 +104,9 @@ class SpatialVN(nn.Module):
     def streams(
         self, x: Float[Tensor, "batch d"]
     ) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
-        """The profiles of inputs: what the R streams draw is rows[:, r, :, None] * columns[:, r, None, :]."""
+        """The profiles of inputs: what the R streams draw is rows[:, r, :, None] * columns[:, r,
+        None, :].
+        """
         return self.profiles(self.codes(x))
 
     def render(self, codes: Codes) -> Float[Tensor, "batch height width"]:
@@ -99,18 +120,28 @@ class SpatialVN(nn.Module):
 
 
 class ReadoutLearner:
-    """The delta rule on the readouts, given codes: dR = <(error seen by R) code'>. Columns keep free norms.
+    """The delta rule on the readouts, given codes: dR = <(error seen by R) code'>.
 
-    A batch is (code of readout 1, [code of readout 2,] image). For the product readout the error seen by Q_r is E u_r,
-    the one seen by U_r is E'q_r, with E = image - sum_r (Q_r b)(U_r a)'; both are minus the gradient of 1/2 |E|^2.
-    axis_loss: each readout is told its own profile instead, the brightest value of each row and of each column
-    (the supervised stage of VN App. F, "Emergent factorization"); for product readouts of rank 1.
+    Columns keep free norms.
+
+    A batch is (code of readout 1, [code of readout 2,] image). For the product readout the error
+    seen by Q_r is E u_r, the one seen by U_r is E'q_r, with E = image - sum_r (Q_r b)(U_r a)'; both
+    are minus the gradient of 1/2 `|E|^2`.
+
+    Parameters
+    ----------
+    axis_loss
+        Each readout is told its own profile instead, the brightest value of each row and of each
+        column (the supervised stage of VN App. F, "Emergent factorization"); for product readouts
+        of rank 1.
     """
 
     def __init__(self, model: SpatialVN, *, lr: float = 1e-2, axis_loss: bool = False) -> None:
         checks.number("lr", lr, above=0)
         if axis_loss and (model.readout == "flat" or model.rank > 1):
-            raise ValueError("axis_loss needs readout='product' and rank=1: it tells each axis one profile")
+            raise ValueError(
+                "axis_loss needs readout='product' and rank=1: it tells each axis one profile"
+            )
         self.model, self.lr, self.axis_loss = model, lr, axis_loss
         self.adam = [MaskedAdam(R) for R in model.readouts]
 
@@ -120,7 +151,9 @@ class ReadoutLearner:
         *codes, image = batch
         error, seen = self._told(tuple(codes), image)
         for R, adam, code, e in zip(self.model.readouts, self.adam, codes, seen, strict=True):
-            adam.ascend(R, atomic_hebb(e, code), (code != 0).any(0), scale * self.lr, unit_norm=False)
+            adam.ascend(
+                R, atomic_hebb(e, code), (code != 0).any(0), scale * self.lr, unit_norm=False
+            )
         return float(error.square().mean())
 
     def _told(self, codes: Codes, image: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -144,14 +177,25 @@ class ReadoutLearner:
 
 
 class SpatialLearner:
-    """Dictionaries by Atomic-Hebb, readouts by the delta rule, from the same settle. A batch is (x, image).
+    """Dictionaries by Atomic-Hebb, readouts by the delta rule, from the same settle.
 
-    learn_dictionary=False keeps V as it was drawn: the control for what learning V is worth. axis_loss: as in
-    `ReadoutLearner`.
+    A batch is (x, image).
+
+    learn_dictionary=False keeps V as it was drawn: the control for what learning V is worth.
+
+    Parameters
+    ----------
+    axis_loss
+        As in `ReadoutLearner`.
     """
 
     def __init__(
-        self, model: SpatialVN, *, lr: float = 1e-2, learn_dictionary: bool = True, axis_loss: bool = False
+        self,
+        model: SpatialVN,
+        *,
+        lr: float = 1e-2,
+        learn_dictionary: bool = True,
+        axis_loss: bool = False,
     ) -> None:
         self.model, self.learn_dictionary = model, learn_dictionary
         self.readout = ReadoutLearner(model, lr=lr, axis_loss=axis_loss)
@@ -162,7 +206,9 @@ class SpatialLearner:
         """One update; returns the mean squared error of the batch before it."""
         x, image = batch
         settled = self.model.settle(x)
-        loss = self.readout.step((*self.model.readout_codes(settled), image), scale=scale, generator=generator)
+        loss = self.readout.step(
+            (*self.model.readout_codes(settled), image), scale=scale, generator=generator
+        )
         if self.learn_dictionary:
             for learner, state in zip(self.dictionaries, settled, strict=True):
                 learner.update(state, scale=scale, generator=generator)
@@ -170,7 +216,9 @@ class SpatialLearner:
 
     def state(self) -> dict[str, Tensor]:
         """Dictionaries, readouts and all moments."""
-        parts = {"readout": self.readout} | {f"stream{i}": d for i, d in enumerate(self.dictionaries)}
+        parts = {"readout": self.readout} | {
+            f"stream{i}": d for i, d in enumerate(self.dictionaries)
+        }
         return {
             f"model.{part}.{name}" if name.startswith("model.") else f"{part}.{name}": t
             for part, learner in parts.items()

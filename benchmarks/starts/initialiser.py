@@ -1,10 +1,12 @@
 """Guesses of settled codes in one go, to start a settle from (VN Sec. 5).
 
-`Lista` and `StepSizes` are sweeps of plain ISTA written out as a network of so many layers (Gregor and LeCun 2010;
-step sizes alone: Ablin et al. 2019). Untrained they *are* these sweeps; training changes their matrices and
-thresholds, or their step sizes. `Dense` knows nothing of the settle. `initialiser_training` has how they learn.
+`Lista` and `StepSizes` are sweeps of plain ISTA written out as a network of so many layers (Gregor
+and LeCun 2010; step sizes alone: Ablin et al. 2019). Untrained they *are* these sweeps; training
+changes their matrices and thresholds, or their step sizes. `Dense` knows nothing of the settle.
+`initialiser_training` has how they learn.
 
-A guess moves the start of a settle and nothing else, so a convex energy is minimised at the same codes as ever.
+A guess moves the start of a settle and nothing else, so a convex energy is minimised at the same
+codes as ever.
 """
 
 from __future__ import annotations
@@ -28,9 +30,13 @@ Codes = tuple[Float[Tensor, "batch _atoms"], ...]
 
 @dataclass(frozen=True)
 class Stack:
-    """What is settled: layers with l1 penalties, with a hard cap or without, and identity messages between them.
+    """What is settled: layers with l1 penalties, with a hard cap or without, and identity messages
+    between them.
 
-    Raises ValueError for other penalties, lambda = 0, a feedback dictionary, or layers that nothing couples.
+    Raises
+    ------
+    ValueError
+        For other penalties, lambda = 0, a feedback dictionary, or layers that nothing couples.
     """
 
     layers: tuple[Layer, ...]
@@ -40,11 +46,14 @@ class Stack:
         for number, layer in enumerate(self.layers, 1):
             if not isinstance(layer.penalty.soft, L1) or layer.B is not None:
                 raise ValueError(
-                    f"layers must have l1 penalties and tied dictionaries, layer {number} has {layer.penalty}"
+                    f"layers must have l1 penalties and tied dictionaries, layer {number} "
+                    f"has {layer.penalty}"
                     + (" and a feedback dictionary B" if layer.B is not None else "")
                 )
             checks.number(f"sparsity of layer {number}", layer.penalty.soft.sparsity, above=0)
-        checks.number("feedback", self.feedback, **({"above": 0} if len(self.layers) > 1 else {"low": 0}))
+        checks.number(
+            "feedback", self.feedback, **({"above": 0} if len(self.layers) > 1 else {"low": 0})
+        )
 
     def curvature(self, index: int) -> Quadratic:
         """The Hessian of one layer; the top one has no target."""
@@ -54,13 +63,17 @@ class Stack:
         """U_l'V_{l+1}, which carries codes to the drive of the layer above, and back."""
         return self.layers[index].U.T @ self.layers[index + 1].V
 
-    def energy(self, codes: Sequence[Tensor], x: Float[Tensor, "batch d"]) -> Float[Tensor, " batch"]:
+    def energy(
+        self, codes: Sequence[Tensor], x: Float[Tensor, "batch d"]
+    ) -> Float[Tensor, " batch"]:
         """F of these codes (see `vnlib.settle.energy`)."""
         return joint_energy(self.layers, codes, x, self.feedback)
 
 
 def schedule(depth: int, sweeps: int) -> list[tuple[int, bool]]:
-    """The steps of the settle's schedule "sweep" from a cold start: (layer, whether it listens to the one above)."""
+    """The steps of the settle's schedule "sweep" from a cold start: (layer, whether it listens to
+    the one above).
+    """
     found = []
     for sweep in range(sweeps):
         found += [(layer, sweep > 0 and layer + 1 < depth) for layer in range(depth)]
@@ -69,10 +82,11 @@ def schedule(depth: int, sweeps: int) -> list[tuple[int, bool]]:
 
 
 def multiply_adds(stack: Stack) -> int:
-    """Per sample and sweep of the settle, from its second sweep on: products with Hessians and with couplings.
+    """Per sample and sweep of the settle, from its second sweep on: products with Hessians and with
+    couplings.
 
-    Every product is counted in the cheaper of its two forms, on codes or through the dense space. What has one
-    operation per coefficient, such as thresholds and momentum, is left out.
+    Every product is counted in the cheaper of its two forms, on codes or through the dense space.
+    What has one operation per coefficient, such as thresholds and momentum, is left out.
     """
     total, top = 0, len(stack.layers) - 1
     for index, layer in enumerate(stack.layers):
@@ -99,23 +113,42 @@ class Unrolled(nn.Module):
         raise NotImplementedError
 
     def step(
-        self, number: int, drive: Tensor, below: Tensor | None, own: Tensor | None, above: Tensor | None
+        self,
+        number: int,
+        drive: Tensor,
+        below: Tensor | None,
+        own: Tensor | None,
+        above: Tensor | None,
     ) -> Float[Tensor, "batch atoms"]:
-        """The new code of the layer that step `number` is of. None: there is no such code, or not yet."""
+        """The new code of the layer that step `number` is of.
+
+        None: there is no such code, or not yet.
+        """
         raise NotImplementedError
 
     def forward(self, x: Float[Tensor, "batch d"]) -> Codes:
-        """Codes of all layers. Raises ValueError for a wrong shape or NaN."""
+        """Codes of all layers.
+
+        Raises
+        ------
+        ValueError
+            For a wrong shape or NaN.
+        """
         checks.matrix("x", x, self.stack.layers[0].V.shape[0], "one row per sample")
         codes: list[Tensor | None] = [None] * len(self.stack.layers)
         drive = self.drive(x)
         for number, (layer, coupled) in enumerate(self.steps):
             below = codes[layer - 1] if layer else None
-            codes[layer] = self.step(number, drive, below, codes[layer], codes[layer + 1] if coupled else None)
+            codes[layer] = self.step(
+                number, drive, below, codes[layer], codes[layer + 1] if coupled else None
+            )
         return tuple(codes)
 
     def multiply_adds(self) -> int:
-        """Per sample. The first step of a layer starts from zero and needs no product with its Hessian."""
+        """Per sample.
+
+        The first step of a layer starts from zero and needs no product with its Hessian.
+        """
         layers, total, seen = self.stack.layers, self.stack.layers[0].V.numel(), set()
         for layer, coupled in self.steps:
             K = layers[layer].V.shape[1]
@@ -127,10 +160,12 @@ class Unrolled(nn.Module):
 
 
 class Lista(Unrolled):
-    """ISTA with every matrix learned: a <- S_theta(W below + S a + T above), each step with matrices of its own.
+    """ISTA with every matrix learned: a <- S_theta(W below + S a + T above), each step with
+    matrices of its own.
 
-    They start as S = I - H/L, W = U_below'V/L, T = feedback V_above'U/L and theta = lambda/L (a threshold per atom).
-    The input is read once, by a matrix that starts as V_1, and each step of layer 1 has a gain per atom for it, 1/L.
+    They start as S = I - H/L, W = U_below'V/L, T = feedback V_above'U/L and theta = lambda/L (a
+    threshold per atom). The input is read once, by a matrix that starts as V_1, and each step of
+    layer 1 has a gain per atom for it, 1/L.
     """
 
     def __init__(self, stack: Stack, *, sweeps: int) -> None:
@@ -147,14 +182,21 @@ class Lista(Unrolled):
                 own["S"] = torch.diag(one) - curvatures[layer].gram(coupled) / lip
             if coupled:
                 own["T"] = stack.feedback / lip * stack.cross(layer).T
-            self.weights.append(nn.ParameterDict({name: nn.Parameter(t.clone()) for name, t in own.items()}))
+            self.weights.append(
+                nn.ParameterDict({name: nn.Parameter(t.clone()) for name, t in own.items()})
+            )
             seen.add(layer)
 
     def drive(self, x: Tensor) -> Tensor:
         return x @ self.reader
 
     def step(
-        self, number: int, drive: Tensor, below: Tensor | None, own: Tensor | None, above: Tensor | None
+        self,
+        number: int,
+        drive: Tensor,
+        below: Tensor | None,
+        own: Tensor | None,
+        above: Tensor | None,
     ) -> Tensor:
         w = self.weights[number]
         z = drive * w["gain"] if below is None else below @ w["W"]
@@ -164,7 +206,9 @@ class Lista(Unrolled):
 
 
 class StepSizes(Unrolled):
-    """ISTA with one number learned per step, its size, which starts at 1/L. A step of any size is one on F."""
+    """ISTA with one number learned per step, its size, which starts at 1/L. A step of any size is
+    one on F.
+    """
 
     def __init__(self, stack: Stack, *, sweeps: int) -> None:
         super().__init__(stack, sweeps=sweeps)
@@ -177,24 +221,45 @@ class StepSizes(Unrolled):
         return x @ self.stack.layers[0].V
 
     def step(
-        self, number: int, drive: Tensor, below: Tensor | None, own: Tensor | None, above: Tensor | None
+        self,
+        number: int,
+        drive: Tensor,
+        below: Tensor | None,
+        own: Tensor | None,
+        above: Tensor | None,
     ) -> Tensor:
         layer = self.steps[number][0]
         size, penalty = self.log_sizes[number].exp(), self.stack.layers[layer].penalty
         downhill = drive if below is None else below @ self.crosses[layer - 1]
-        downhill = downhill if own is None else downhill - own @ self.curvatures[layer].gram(above is not None)
-        downhill = downhill if above is None else downhill + self.stack.feedback * (above @ self.crosses[layer].T)
+        downhill = (
+            downhill
+            if own is None
+            else downhill - own @ self.curvatures[layer].gram(above is not None)
+        )
+        downhill = (
+            downhill
+            if above is None
+            else downhill + self.stack.feedback * (above @ self.crosses[layer].T)
+        )
         z = size * downhill if own is None else own + size * downhill
         return _shrink(z, penalty.soft.sparsity * size, penalty)
 
 
 class Dense(nn.Module):
-    """A perceptron from the input to all codes, with a threshold per atom at its end; linear without hidden layers.
+    """A perceptron from the input to all codes, with a threshold per atom at its end; linear
+    without hidden layers.
 
-    hidden: units of the hidden layers (ReLU). Thresholds start at `threshold`, weights by `seed`.
+    Thresholds start at `threshold`, weights by `seed`.
+
+    Parameters
+    ----------
+    hidden
+        Units of the hidden layers (ReLU).
     """
 
-    def __init__(self, stack: Stack, *, hidden: Sequence[int] = (), threshold: float = 1e-2, seed: int) -> None:
+    def __init__(
+        self, stack: Stack, *, hidden: Sequence[int] = (), threshold: float = 1e-2, seed: int
+    ) -> None:
         super().__init__()
         checks.number("threshold", threshold, low=0)
         for units in hidden:
@@ -213,14 +278,22 @@ class Dense(nn.Module):
         self.theta = nn.Parameter(V.new_full((sum(self.atoms),), threshold))
 
     def forward(self, x: Float[Tensor, "batch d"]) -> Codes:
-        """Codes of all layers. Raises ValueError for a wrong shape or NaN."""
+        """Codes of all layers.
+
+        Raises
+        ------
+        ValueError
+            For a wrong shape or NaN.
+        """
         checks.matrix("x", x, self.stack.layers[0].V.shape[0], "one row per sample")
         for one in self.maps[:-1]:
             x = torch.relu(one(x))
         parts = zip(
-            self.maps[-1](x).split(self.atoms, 1), self.theta.clamp_min(0).split(self.atoms), self.stack.layers,
+            self.maps[-1](x).split(self.atoms, 1),
+            self.theta.clamp_min(0).split(self.atoms),
+            self.stack.layers,
             strict=True,
-        )  # fmt: skip
+        )
         return tuple(_shrink(z, theta, layer.penalty) for z, theta, layer in parts)
 
     def multiply_adds(self) -> int:

@@ -1,7 +1,8 @@
 """What a learned start saves of a settle, and where the settle ends (VN Sec. 5).
 
-Every start (see `STARTS`) is followed by the same settle, with plain steps and with momentum, until its energy is near
-the lowest. Sweeps are counted, and what a start costs by itself, in the same unit. Measurements are in float64.
+Every start (see `STARTS`) is followed by the same settle, with plain steps and with momentum, until
+its energy is near the lowest. Sweeps are counted, and what a start costs by itself, in the same
+unit. Measurements are in float64.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import numpy as np
 import torch
 import xarray as xr
 
-from benchmarks.starts.initialiser import Codes, Dense, Initialiser, Lista, Stack, StepSizes, multiply_adds
+from benchmarks.starts.initialiser import (
+    Codes,
+    Dense,
+    Initialiser,
+    Lista,
+    Stack,
+    StepSizes,
+    multiply_adds,
+)
 from benchmarks.starts.settling import Images, Sizes, convex, measured, settled, timed, zeros
 from benchmarks.starts.training import Examples, Training, excess, train
 from vnlib import checks, seeding
@@ -24,8 +33,12 @@ from vnlib.network import VectorNetwork
 # The starts that nothing is trained for, and those that are trained, by the loss.
 PLAIN = ("cold", "nearest", "untrained")
 LEARNED = {
-    "steps": "codes", "lista": "codes", "lista_energy": "energy", "linear": "codes", "mlp": "codes",
-}  # fmt: skip
+    "steps": "codes",
+    "lista": "codes",
+    "lista_energy": "energy",
+    "linear": "codes",
+    "mlp": "codes",
+}
 STARTS = (*PLAIN, *LEARNED)
 # Sets of inputs: in distribution, sums of two such, and what is composed or damaged in another way.
 KINDS = ("id", "sum", "other")
@@ -34,38 +47,68 @@ KINDS = ("id", "sum", "other")
 def stack_of(network: VectorNetwork, dtype: torch.dtype = torch.float32) -> Stack:
     """The layers of a network as they are now."""
     layers = tuple(
-        Layer(layer.V.detach().to(dtype), None if layer.U is None else layer.U.detach().to(dtype), layer.penalty)
+        Layer(
+            layer.V.detach().to(dtype),
+            None if layer.U is None else layer.U.detach().to(dtype),
+            layer.penalty,
+        )
         for layer in network.layers
     )
     return Stack(layers, network.config.feedback if len(layers) > 1 else 0.0)
 
 
 def study(
-    network: VectorNetwork, train_x: Images, held: Images, tests: Mapping[str, Images], *, training: Training,
-    rates: Mapping[str, Sequence[float]], unrolled: int, hidden: Sequence[int], targets: Mapping[str, float],
-    sizes: Sizes, starts: Sequence[str] = STARTS, seed: int,
-) -> xr.Dataset:  # fmt: skip
+    network: VectorNetwork,
+    train_x: Images,
+    held: Images,
+    tests: Mapping[str, Images],
+    *,
+    training: Training,
+    rates: Mapping[str, Sequence[float]],
+    unrolled: int,
+    hidden: Sequence[int],
+    targets: Mapping[str, float],
+    sizes: Sizes,
+    starts: Sequence[str] = STARTS,
+    seed: int,
+) -> xr.Dataset:
     """Every start against every other, for one network.
 
-    train_x, held: what initialisers are trained on and chosen by, all in distribution; `nearest` starts from the
-    settled code of the nearest of train_x. tests: inputs of every set, equally many. training: of initialisers, each
-    start with its learning `rates`. unrolled: sweeps of ISTA in `untrained`, `steps` and both kinds of `lista`. hidden:
-    units of `mlp`. targets: `tol` and `sweeps` of the settles that codes are learned from.
-
-    Per (set, start, solver, level): `needed` (image), sweeps until F is that near to its lowest value, inf if they do
-    not suffice; `sweeps`, their median; and what `savings` makes of them. `height` (set, start, solver, look): that
-    distance, relative, median over images, NaN after all images have reached the last level. Per (set, start):
-    `start_height` and `start_distance`, of F and of codes before any sweep, medians; `overlap` (layer), the Jaccard
-    overlap of supports with those at the end, mean, `recall` and `precision` of the start's support; and about the
-    end `end_distance`, `end_height`, the largest differences from where the cold start ends, relative, `end_differs`,
-    the share of images with another support there, and
-    `end_lower`, the share with a lower F. Per set: `end_gap`, the largest relative duality gap at all ends (NaN under
-    a cap). Per start: `cost`, multiply-adds of the start in sweeps (what the settle needs in any case is not in it),
-    `train_time` [s], `rate`, `excess` and `excess_untrained` of F on `held`. Per (start, timed_solver): `time_ratio`,
-    processor time of start and settle to a relative gap of 1e-3 over that of the cold settle (convex penalties, set
+    Per (set, start, solver, level): `needed` (image), sweeps until F is that near to its lowest
+    value, inf if they do not suffice; `sweeps`, their median; and what `savings` makes of them.
+    `height` (set, start, solver, look): that distance, relative, median over images, NaN after all
+    images have reached the last level. Per (set, start): `start_height` and `start_distance`, of F
+    and of codes before any sweep, medians; `overlap` (layer), the Jaccard overlap of supports with
+    those at the end, mean, `recall` and `precision` of the start's support; and about the end
+    `end_distance`, `end_height`, the largest differences from where the cold start ends, relative,
+    `end_differs`, the share of images with another support there, and
+    `end_lower`, the share with a lower F. Per set: `end_gap`, the largest relative duality gap at
+    all ends (NaN under a cap). Per start: `cost`, multiply-adds of the start in sweeps (what the
+    settle needs in any case is not in it), `train_time` [s], `rate`, `excess` and
+    `excess_untrained` of F on `held`. Per (start, timed_solver): `time_ratio`, processor time of
+    start and settle to a relative gap of 1e-3 over that of the cold settle (convex penalties, set
     "id"), and `time_cold` [ms] per image. Also `codes_time` [s], what the settled codes took.
 
-    Raises ValueError for unknown starts, without "cold" or the set "id", and for missing rates.
+    Parameters
+    ----------
+    train_x, held
+        What initialisers are trained on and chosen by, all in distribution; `nearest` starts from
+        the settled code of the nearest of train_x.
+    tests
+        Inputs of every set, equally many.
+    training
+        Of initialisers, each start with its learning `rates`.
+    unrolled
+        Sweeps of ISTA in `untrained`, `steps` and both kinds of `lista`.
+    hidden
+        Units of `mlp`.
+    targets
+        `tol` and `sweeps` of the settles that codes are learned from.
+
+    Raises
+    ------
+    ValueError
+        For unknown starts, without "cold" or the set "id", and for missing rates.
     """
     for name in starts:
         checks.choice("each of starts", name, STARTS)
@@ -73,22 +116,38 @@ def study(
         if (needed := "cold" if name == "starts" else "id") not in given:
             raise ValueError(f"{name} must hold {needed!r}, got {', '.join(given)}")
     if missing := [name for name in starts if name in LEARNED and name not in rates]:
-        raise ValueError(f"rates must have an entry for each learned start, got none for {', '.join(missing)}")
+        raise ValueError(
+            f"rates must have an entry for each learned start, got none for {', '.join(missing)}"
+        )
     if len(counts := {len(x) for x in tests.values()}) > 1 or sizes.settled > min(counts):
         raise ValueError(
-            f"tests must be equally many, at least as many as are settled ({sizes.settled}), got {sorted(counts)}"
+            "tests must be equally many, at least as many as are settled "
+            f"({sizes.settled}), got {sorted(counts)}"
         )
     stack, exact = stack_of(network), stack_of(network, torch.float64)
     begun = time.process_time()
-    examples = Examples(train_x, settled(stack, train_x, **targets), held, settled(stack, held, **targets))
+    examples = Examples(
+        train_x, settled(stack, train_x, **targets), held, settled(stack, held, **targets)
+    )
     codes_time = time.process_time() - begun
     made, facts = initialisers(
-        stack, examples, training=training, rates=rates, unrolled=unrolled, hidden=hidden, starts=starts, seed=seed
+        stack,
+        examples,
+        training=training,
+        rates=rates,
+        unrolled=unrolled,
+        hidden=hidden,
+        starts=starts,
+        seed=seed,
     )
     x = torch.cat(list(tests.values()))
     guesses = {name: tuple(code.double() for code in guess(x)) for name, guess in made.items()}
     per_set = measured(exact, x.double(), guesses, list(tests), sizes)
-    times = timed(stack, tests["id"][: sizes.timed], made, sizes.repeats) if convex(stack) else xr.Dataset()
+    times = (
+        timed(stack, tests["id"][: sizes.timed], made, sizes.repeats)
+        if convex(stack)
+        else xr.Dataset()
+    )
     found = xr.merge([per_set, times, facts]).assign(codes_time=((), codes_time, {"units": "s"}))
     found = found.assign(savings(found))
     for variable in found.data_vars.values():
@@ -97,26 +156,42 @@ def study(
 
 
 def savings(found: xr.Dataset) -> dict[str, xr.DataArray]:
-    """The share of its sweeps that a start saves a cold settle, median over images: `saved`, and with what the start
-    costs by itself taken off, `saved_paid`. Negative where it takes longer; NaN where any image has no end."""
+    """The share of its sweeps that a start saves a cold settle, median over images: `saved`, and
+    with what the start costs by itself taken off, `saved_paid`. Negative where it takes longer; NaN
+    where any image has no end.
+    """
     needed = found["needed"].astype(float)
     cold = needed.sel(start="cold", drop=True)
     usable = np.isfinite(cold) & (cold > 0)
     paid = {"saved": needed, "saved_paid": needed + found["cost"]}
-    return {name: (1 - sweeps / cold.where(usable)).median("image", skipna=False) for name, sweeps in paid.items()}
+    return {
+        name: (1 - sweeps / cold.where(usable)).median("image", skipna=False)
+        for name, sweeps in paid.items()
+    }
 
 
 def initialisers(
-    stack: Stack, examples: Examples, *, training: Training, rates: Mapping[str, Sequence[float]], unrolled: int,
-    hidden: Sequence[int], starts: Sequence[str], seed: int,
-) -> tuple[dict[str, Callable[[Images], Codes]], xr.Dataset]:  # fmt: skip
-    """Functions that make the codes of each start, and their `cost`, `rate`, `excess` and `train_time`."""
+    stack: Stack,
+    examples: Examples,
+    *,
+    training: Training,
+    rates: Mapping[str, Sequence[float]],
+    unrolled: int,
+    hidden: Sequence[int],
+    starts: Sequence[str],
+    seed: int,
+) -> tuple[dict[str, Callable[[Images], Codes]], xr.Dataset]:
+    """Functions that make the codes of each start, and their `cost`, `rate`, `excess` and
+    `train_time`.
+    """
 
     def make(name: str) -> Initialiser:
         if name == "steps":
             return StepSizes(stack, sweeps=unrolled)
         if name in ("linear", "mlp"):
-            return Dense(stack, hidden=hidden if name == "mlp" else (), seed=seeding.derive(seed, name))
+            return Dense(
+                stack, hidden=hidden if name == "mlp" else (), seed=seeding.derive(seed, name)
+            )
         return Lista(stack, sweeps=unrolled)
 
     per_sweep, made, rows = multiply_adds(stack), {}, []
@@ -131,10 +206,15 @@ def initialisers(
             facts["excess"] = _excess_of(stack, guess, examples)
         elif name == "untrained":  # its matrices are the settle's own: V'x is made once for both
             guess = StepSizes(stack, sweeps=unrolled).requires_grad_(False)
-            cost, facts["excess"] = guess.multiply_adds() - reads, excess(guess, examples.x_held, examples.codes_held)
+            cost, facts["excess"] = (
+                guess.multiply_adds() - reads,
+                excess(guess, examples.x_held, examples.codes_held),
+            )
         else:
             one = replace(training, rates=tuple(rates[name]))
-            guess, facts = train(lambda n=name: make(n), examples, one, loss=LEARNED[name], seed=seed)
+            guess, facts = train(
+                lambda n=name: make(n), examples, one, loss=LEARNED[name], seed=seed
+            )
             guess.requires_grad_(False)
             cost = guess.multiply_adds() - (reads if name == "steps" else 0)
         made[name] = guess
@@ -147,7 +227,9 @@ def initialisers(
                 "excess_untrained": facts.get("untrained", np.nan),
             }
         )
-    found = xr.Dataset({key: ("start", [row[key] for row in rows]) for key in rows[0]}, {"start": list(starts)})
+    found = xr.Dataset(
+        {key: ("start", [row[key] for row in rows]) for key in rows[0]}, {"start": list(starts)}
+    )
     found["train_time"].attrs["units"] = "s"
     return made, found.assign(sweep_cost=((), float(per_sweep), {"units": "multiply-adds"}))
 

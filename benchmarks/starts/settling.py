@@ -1,6 +1,8 @@
-"""A settle after a start: how many sweeps until its energy is near the lowest, and where it ends (VN Sec. 5).
+"""A settle after a start: how many sweeps until its energy is near the lowest, and where it ends
+(VN Sec. 5).
 
-Stacks may have a hard cap. Then there is no lowest energy for all starts: each may come to rest elsewhere.
+Stacks may have a hard cap. Then there is no lowest energy for all starts: each may come to rest
+elsewhere.
 """
 
 from __future__ import annotations
@@ -23,17 +25,29 @@ from vnlib.settle import SettleConfig, Settler, duality_gap
 
 LEVELS = (1e-2, 1e-3, 1e-4)  # heights above the lowest energy, relative to it
 SOLVERS = ("ista", "restart", "line_search")
-LOOKS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 36, 48, 64, 80, 100, 140, 200, 280, 400)  # sweeps that curves show
+# sweeps that curves show
+LOOKS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 36, 48, 64, 80, 100, 140, 200, 280, 400)
 FINE, STRIDE = 20, 4  # every one of the first sweeps is looked at, then every fourth
-ZERO = 1e-6  # a coefficient below this share of the largest of its layer and sample is not in the support
+# a coefficient below this share of the largest of its layer and sample is not in the support
+ZERO = 1e-6
 
 Images = Float[Tensor, "batch d"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How much is measured. sweeps: most per solver. settled: images that are settled to the very end, per set, with
-    `end` sweeps at most and to a relative gap of `gap`. timed: images of a timed settle, `repeats` times."""
+    """How much is measured.
+
+    Parameters
+    ----------
+    sweeps
+        Most per solver.
+    settled
+        Images that are settled to the very end, per set, with `end` sweeps at most and to a
+        relative gap of `gap`.
+    timed
+        Images of a timed settle, `repeats` times.
+    """
 
     sweeps: Mapping[str, int]
     settled: int
@@ -55,21 +69,39 @@ def convex(stack: Stack) -> bool:
     return all(layer.penalty.convex for layer in stack.layers)
 
 
-def settled(stack: Stack, x: Images, *, tol: float, sweeps: int, every: int = 10, start: Codes | None = None) -> Codes:
-    """Codes by line search: to a relative duality gap of `tol`, or, under a cap, until F moves by less per sweep."""
+def settled(
+    stack: Stack, x: Images, *, tol: float, sweeps: int, every: int = 10, start: Codes | None = None
+) -> Codes:
+    """Codes by line search: to a relative duality gap of `tol`, or, under a cap, until F moves by
+    less per sweep.
+    """
     criterion = "gap" if convex(stack) else "energy"
-    config = SettleConfig(method="line_search", criterion=criterion, tol=tol, max_sweeps=sweeps, check_every=every)
+    config = SettleConfig(
+        method="line_search", criterion=criterion, tol=tol, max_sweeps=sweeps, check_every=every
+    )
     settler = Settler(stack.layers, feedback=stack.feedback, config=config)
     parts = [settler(some.contiguous(), _rows(start, at)).codes for at, some in _batches(x)]
     return tuple(torch.cat(layer) for layer in zip(*parts, strict=True))
 
 
 def heights(
-    stack: Stack, x: Images, lowest: Float[Tensor, " batch"], start: Codes | None, *, solver: str, sweeps: int
+    stack: Stack,
+    x: Images,
+    lowest: Float[Tensor, " batch"],
+    start: Codes | None,
+    *,
+    solver: str,
+    sweeps: int,
 ) -> tuple[list[int], Float[Tensor, "looks batch"]]:
-    """(F - lowest) / lowest before any sweep and after some of them, until all are below the last of `LEVELS`.
+    """(F - lowest) / lowest before any sweep and after some of them, until all are below the last
+    of `LEVELS`.
 
-    Of the first `FINE` sweeps every one is looked at, then every `STRIDE`-th. start: None for a cold start.
+    Of the first `FINE` sweeps every one is looked at, then every `STRIDE`-th.
+
+    Parameters
+    ----------
+    start
+        None for a cold start.
     """
     seen, rows = [0], [stack.energy(start or zeros(stack, x), x) / lowest - 1]
     config = SettleConfig(method=solver, tol=0)
@@ -83,7 +115,9 @@ def heights(
     return seen, torch.stack(rows)
 
 
-def first_below(seen: Sequence[int], rows: Float[Tensor, "looks batch"], level: float) -> Float[Tensor, " batch"]:
+def first_below(
+    seen: Sequence[int], rows: Float[Tensor, "looks batch"], level: float
+) -> Float[Tensor, " batch"]:
     """The first look at which a sample's height is at or below `level`; inf if there is none."""
     below = rows <= level
     at = torch.tensor(seen, dtype=rows.dtype)[below.int().argmax(0)]
@@ -96,11 +130,15 @@ def zeros(stack: Stack, x: Images) -> Codes:
 
 
 def support(codes: Codes) -> list[Tensor]:
-    """Which coefficients of each layer are not zero, up to what rounding and a last trace of motion leave."""
+    """Which coefficients of each layer are not zero, up to what rounding and a last trace of motion
+    leave.
+    """
     return [code.abs() > ZERO * code.abs().amax(1, keepdim=True) for code in codes]
 
 
-def measured(stack: Stack, x: Images, guesses: Mapping[str, Codes], sets: Sequence[str], sizes: Sizes) -> xr.Dataset:
+def measured(
+    stack: Stack, x: Images, guesses: Mapping[str, Codes], sets: Sequence[str], sizes: Sizes
+) -> xr.Dataset:
     """All that depends on the set; x holds the inputs of one set after the other."""
     n = len(x) // len(sets)
     watched = torch.cat([torch.arange(sizes.settled) + n * i for i in range(len(sets))])
@@ -117,12 +155,18 @@ def measured(stack: Stack, x: Images, guesses: Mapping[str, Codes], sets: Sequen
     of_starts = []
     for name, guess in guesses.items():
         parts = [_paths(stack, x, lowest, None if name == "cold" else guess, sets, sizes)]
-        parts += [_before(stack, x, lowest, guess, rest, sets), _ends(ends[name], ends["cold"], energies, name, sets)]
+        parts += [
+            _before(stack, x, lowest, guess, rest, sets),
+            _ends(ends[name], ends["cold"], energies, name, sets),
+        ]
         of_starts.append(xr.merge(parts))
     found = xr.concat(of_starts, "start").assign_coords(start=list(guesses), set=list(sets))
     gap = x.new_full((len(sets),), torch.nan)
     if convex(stack):
-        gaps = [duality_gap(stack.layers, c, x[watched], stack.feedback) / energies[n] for n, c in ends.items()]
+        gaps = [
+            duality_gap(stack.layers, c, x[watched], stack.feedback) / energies[n]
+            for n, c in ends.items()
+        ]
         gap = torch.stack(gaps).amax(0).unflatten(0, (len(sets), -1)).amax(1)
     return found.assign(end_gap=("set", gap.numpy()))
 
@@ -133,9 +177,14 @@ def _paths(
     parts = []
     for solver in SOLVERS:
         seen, rows = heights(stack, x, lowest, start, solver=solver, sweeps=sizes.sweeps[solver])
-        needed = torch.stack([first_below(seen, rows, level) for level in LEVELS]).unflatten(1, (len(sets), -1))
+        needed = torch.stack([first_below(seen, rows, level) for level in LEVELS]).unflatten(
+            1, (len(sets), -1)
+        )
         middle = rows.unflatten(1, (len(sets), -1)).median(2).values
-        curve = [middle[seen.index(look)] if look in seen else torch.full_like(middle[0], torch.nan) for look in LOOKS]
+        curve = [
+            middle[seen.index(look)] if look in seen else torch.full_like(middle[0], torch.nan)
+            for look in LOOKS
+        ]
         parts.append(
             xr.Dataset(
                 {
@@ -149,12 +198,17 @@ def _paths(
     return xr.concat(parts, "solver").assign_coords(solver=list(SOLVERS))
 
 
-def _before(stack: Stack, x: Images, lowest: Tensor, guess: Codes, rest: Codes, sets: Sequence[str]) -> xr.Dataset:
+def _before(
+    stack: Stack, x: Images, lowest: Tensor, guess: Codes, rest: Codes, sets: Sequence[str]
+) -> xr.Dataset:
     def by_set(values: Tensor) -> Tensor:
         return values.unflatten(0, (len(sets), -1))
 
     found = {
-        "start_height": ("set", by_set(stack.energy(guess, x) / lowest - 1).median(1).values.numpy()),
+        "start_height": (
+            "set",
+            by_set(stack.energy(guess, x) / lowest - 1).median(1).values.numpy(),
+        ),
         "start_distance": ("set", by_set(relative_distance(guess, rest)).median(1).values.numpy()),
     }
     pairs = list(zip(support(guess), support(rest), strict=True))
@@ -169,8 +223,12 @@ def _before(stack: Stack, x: Images, lowest: Tensor, guess: Codes, rest: Codes, 
     return xr.Dataset(found, {"layer": np.arange(1, len(pairs) + 1)})
 
 
-def _ends(end: Codes, cold: Codes, energies: Mapping[str, Tensor], name: str, sets: Sequence[str]) -> xr.Dataset:
-    other = torch.stack([(a != b).any(1) for a, b in zip(support(end), support(cold), strict=True)]).any(0)
+def _ends(
+    end: Codes, cold: Codes, energies: Mapping[str, Tensor], name: str, sets: Sequence[str]
+) -> xr.Dataset:
+    other = torch.stack(
+        [(a != b).any(1) for a, b in zip(support(end), support(cold), strict=True)]
+    ).any(0)
     change = energies[name] / energies["cold"] - 1
     values = {
         "end_distance": relative_distance(end, cold),
@@ -179,21 +237,31 @@ def _ends(end: Codes, cold: Codes, energies: Mapping[str, Tensor], name: str, se
         "end_lower": (change < -ZERO).double(),
     }
     rows = {key: value.unflatten(0, (len(sets), -1)) for key, value in values.items()}
-    whole = {key: rows[key].amax(1) if key in ("end_distance", "end_height") else rows[key].mean(1) for key in rows}
+    whole = {
+        key: rows[key].amax(1) if key in ("end_distance", "end_height") else rows[key].mean(1)
+        for key in rows
+    }
     return xr.Dataset({key: ("set", value.numpy()) for key, value in whole.items()})
 
 
-def timed(stack: Stack, x: Images, made: Mapping[str, Callable[[Images], Codes]], repeats: int) -> xr.Dataset:
-    """Processor time of one thread, the least of some turns: what else the machine does can only add to it."""
+def timed(
+    stack: Stack, x: Images, made: Mapping[str, Callable[[Images], Codes]], repeats: int
+) -> xr.Dataset:
+    """Processor time of one thread, the least of some turns: what else the machine does can only
+    add to it.
+    """
     solvers = ("restart", "line_search")
     taken = np.empty((len(made), len(solvers), repeats))
     settlers = {
         solver: Settler(
-            stack.layers, feedback=stack.feedback,
-            config=SettleConfig(method=solver, criterion="gap", tol=LEVELS[1], max_sweeps=500, check_every=2),
+            stack.layers,
+            feedback=stack.feedback,
+            config=SettleConfig(
+                method=solver, criterion="gap", tol=LEVELS[1], max_sweeps=500, check_every=2
+            ),
         )
         for solver in solvers
-    }  # fmt: skip
+    }
     for turn in range(-1, repeats):  # the first one only fills what is kept for later
         for i, (name, guess) in enumerate(made.items()):
             for j, settler in enumerate(settlers.values()):

@@ -18,9 +18,15 @@ LOSSES = ("codes", "energy")
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """How initialisers are trained: Adam without weight decay, for `steps` updates with a learning rate that falls.
+    """How initialisers are trained: Adam without weight decay, for `steps` updates with a learning
+    rate that falls.
 
-    rates: learning rates to choose from, each tried for the share `trial` of the updates. looks: checks on validation.
+    Parameters
+    ----------
+    rates
+        Learning rates to choose from, each tried for the share `trial` of the updates.
+    looks
+        Checks on validation.
     """
 
     rates: tuple[float, ...]
@@ -53,20 +59,38 @@ class Examples:
 def excess(model: Initialiser, x: Float[Tensor, "batch d"], codes: Codes) -> float:
     """How far guesses are above settled codes: mean of F(guess) over mean of F(settled), less 1."""
     with torch.no_grad():
-        return float(model.stack.energy(model(x), x).mean() / model.stack.energy(codes, x).mean()) - 1
+        return (
+            float(model.stack.energy(model(x), x).mean() / model.stack.energy(codes, x).mean()) - 1
+        )
 
 
 def train(
-    make: Callable[[], Initialiser], examples: Examples, training: Training, *, loss: str = "codes", seed: int
+    make: Callable[[], Initialiser],
+    examples: Examples,
+    training: Training,
+    *,
+    loss: str = "codes",
+    seed: int,
 ) -> tuple[Initialiser, dict[str, float]]:
     """An initialiser trained with the learning rate that validates best, and what is known of it.
 
-    make: gives the untrained one, the same at every call. loss: "codes" is the squared distance to the settled codes,
-    each layer relative to the mean square of its codes; "energy" is F of the guess and uses no settled codes.
-    Validation is by `excess`, and the best check of training is kept, which may be the untrained network. seed: of
-    the order of batches. Facts: rate, excess, and untrained, the excess before. No updates: nothing is changed.
+    Validation is by `excess`, and the best check of training is kept, which may be the untrained
+    network. Facts: rate, excess, and untrained, the excess before. No updates: nothing is changed.
 
-    Raises ValueError for an unknown loss or examples that do not fit.
+    Parameters
+    ----------
+    make
+        Gives the untrained one, the same at every call.
+    loss
+        "codes" is the squared distance to the settled codes, each layer relative to the mean square
+        of its codes; "energy" is F of the guess and uses no settled codes.
+    seed
+        Of the order of batches.
+
+    Raises
+    ------
+    ValueError
+        For an unknown loss or examples that do not fit.
     """
     checks.choice("loss", loss, LOSSES)
     model = make()
@@ -76,7 +100,9 @@ def train(
         return model, facts
     rate, trial = training.rates[0], max(1, round(training.trial * training.steps))
     if len(training.rates) > 1:
-        found = {lr: _fitted(make(), examples, training, loss, lr, trial, seed) for lr in training.rates}
+        found = {
+            lr: _fitted(make(), examples, training, loss, lr, trial, seed) for lr in training.rates
+        }
         rate = min(found, key=found.get)
     best = _fitted(model, examples, training, loss, rate, training.steps, seed)
     if best >= before:
@@ -85,17 +111,31 @@ def train(
 
 
 def _fitted(
-    model: Initialiser, examples: Examples, training: Training, loss: str, lr: float, steps: int, seed: int
+    model: Initialiser,
+    examples: Examples,
+    training: Training,
+    loss: str,
+    lr: float,
+    steps: int,
+    seed: int,
 ) -> float:
-    """The excess on validation samples after training; infinite where the rate was too high for it."""
+    """The excess on validation samples after training; infinite where the rate was too high for
+    it.
+    """
     config = FitConfig(
-        steps=steps, batch_size=min(training.batch_size, len(examples.x)), eval_every=max(1, steps // training.looks)
+        steps=steps,
+        batch_size=min(training.batch_size, len(examples.x)),
+        eval_every=max(1, steps // training.looks),
     )
     learner = GradientLearner(_Learning(model, loss, examples.codes), lr=lr, weight_decay=0.0)
     data = (examples.x, *examples.codes)
     try:
         history = fit(
-            learner, data, config, seed=seed, validate=lambda: excess(model, examples.x_held, examples.codes_held)
+            learner,
+            data,
+            config,
+            seed=seed,
+            validate=lambda: excess(model, examples.x_held, examples.codes_held),
         )
     except FloatingPointError:
         return float("inf")
@@ -114,5 +154,8 @@ class _Learning(nn.Module):
         guess = self.model(x)
         if self.kind == "energy":
             return self.model.stack.energy(guess, x).mean()
-        errors = [(a - b).square().sum(1).mean() / s for a, b, s in zip(guess, codes, self.scales, strict=True)]
+        errors = [
+            (a - b).square().sum(1).mean() / s
+            for a, b, s in zip(guess, codes, self.scales, strict=True)
+        ]
         return torch.stack(errors).mean()

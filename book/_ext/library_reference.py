@@ -1,8 +1,8 @@
 """The reference pages: the modules that a page asks for, and our docstrings as reStructuredText.
 
-A line "% modules: vnlib.prox vnlib.settle.*" in a page stands for these modules, each described once: a star means
-those of a package that the line does not name. Docstrings are prose, in which *, | and _ are mathematics and `x` is
-code.
+A line "% modules: vnlib.prox vnlib.settle.*" in a page stands for these modules, each described
+once: a star means those of a package that the line does not name. Docstrings are prose, in which *,
+| and _ are mathematics and `x` is code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ PACKAGES = ("vnlib", "data_gen", "benchmarks")
 _ITEM = re.compile(r"(-|\d+\.) ")
 _CODE = re.compile(r"`([^`]+)`")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
-_PRIME = re.compile(r"(?<![A-Za-z0-9])([A-Za-z](?:_\w)?)'(?!s\b)")  # V'V is a transpose, not a quotation
+# V'V is a transpose, not a quotation
+_PRIME = re.compile(r"(?<![A-Za-z0-9])([A-Za-z](?:_\w)?)'(?!s\b)")
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -36,7 +37,8 @@ def _source(app: Any, page: str, source: list[str]) -> None:
     source[0] = re.sub(
         r"^% modules: (.+)$",
         lambda line: "\n".join(
-            f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n" for module in expanded(line[1].split())
+            f"## `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
+            for module in expanded(line[1].split())
         ),
         source[0],
         flags=re.MULTILINE,
@@ -59,7 +61,9 @@ def _skip(app: Any, what: str, name: str, obj: object, skip: bool, options: obje
     return True if what == "module" and elsewhere else None
 
 
-def _docstring(app: Any, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+def _docstring(
+    app: Any, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
     try:
         names = list(inspect.signature(obj).parameters)
     except (TypeError, ValueError):  # a module, or a class without a signature
@@ -68,19 +72,28 @@ def _docstring(app: Any, what: str, name: str, obj: object, options: object, lin
 
 
 def _signature(
-    app: Any, what: str, name: str, obj: object, options: object, signature: str | None, returns: str | None
+    app: Any,
+    what: str,
+    name: str,
+    obj: object,
+    options: object,
+    signature: str | None,
+    returns: str | None,
 ) -> tuple[str | None, str | None]:
-    """One that Sphinx can read: the default of a field that is made anew each time is "..."; none for enums."""
+    """One that Sphinx can read: the default of a field that is made anew each time is "..."; none
+    for enums.
+    """
     if inspect.isclass(obj) and issubclass(obj, Enum):
         return "", None
     return signature and signature.replace("<factory>", "..."), returns
 
 
 def to_rest(lines: Iterable[str], names: Collection[str] = ()) -> list[str]:
-    """The lines of a docstring as reStructuredText; names: the parameters that it explains as "name: what it is".
+    """The lines of a docstring as reStructuredText; names: the parameters that it explains as
+    "name: what it is".
 
-    Lines that start with a dash or a number are a list. Where lines hang under others, each of the others starts an
-    entry. A paragraph that is indented as a whole is shown as it is.
+    Lines that start with a dash or a number are a list. Where lines hang under others, each of the
+    others starts an entry. A paragraph that is indented as a whole is shown as it is.
     """
     paragraphs: list[list[str]] = [[]]
     for line in lines:
@@ -93,7 +106,11 @@ def to_rest(lines: Iterable[str], names: Collection[str] = ()) -> list[str]:
     for paragraph in filter(None, paragraphs):
         listed = _ITEM.match(paragraph[0])
         if paragraph[0].startswith(" "):
-            text += ["::", "", *textwrap.indent(textwrap.dedent("\n".join(paragraph)), "    ").split("\n")]
+            text += [
+                "::",
+                "",
+                *textwrap.indent(textwrap.dedent("\n".join(paragraph)), "    ").split("\n"),
+            ]
         elif listed or any(line.startswith(" ") for line in paragraph):
             head, below = ("", " " * len(listed[0])) if listed else ("- ", "  ")
             for entry in re.split(r"\n(?! )", "\n".join(paragraph)):
@@ -106,7 +123,9 @@ def to_rest(lines: Iterable[str], names: Collection[str] = ()) -> list[str]:
 
 
 def _home(name: str) -> str:
-    """Where a name of ours is described: at the module that defines it, also if another one hands it on."""
+    """Where a name of ours is described: at the module that defines it, also if another one hands
+    it on.
+    """
     try:
         named = resolve_name(name) if name.split(".")[0] in PACKAGES else None
         return f"{named.__module__}.{named.__qualname__}"
@@ -115,14 +134,18 @@ def _home(name: str) -> str:
 
 
 def _inline(text: str, names: Collection[str]) -> str:
-    """One stretch of prose: code marked as such, with a link where it names something of ours, the rest escaped."""
+    """One stretch of prose: code marked as such, with a link where it names something of ours, the
+    rest escaped.
+    """
     pieces = _CODE.split(text)
     pieces[::2] = (_marked(piece, names) for piece in pieces[::2])
     pieces[1::2] = (f"`{piece}`" for piece in pieces[1::2])
     pieces = _CODE.split("".join(pieces))
     for index, piece in enumerate(pieces):
         if index % 2:
-            pieces[index] = f":py:obj:`{piece} <{_home(piece)}>`" if _NAME.fullmatch(piece) else f"``{piece}``"
+            pieces[index] = (
+                f":py:obj:`{piece} <{_home(piece)}>`" if _NAME.fullmatch(piece) else f"``{piece}``"
+            )
         else:
             piece = re.sub(r"([\\*|_])", r"\\\1", _PRIME.sub(r"\1′", piece))
             # Markup must not touch a letter; an escaped blank keeps them apart and leaves no trace.
@@ -133,7 +156,9 @@ def _inline(text: str, names: Collection[str]) -> str:
 
 
 def _marked(prose: str, names: Collection[str]) -> str:
-    """Prose with backticks around values ("l1") and parameters: those before a colon, and names like top_k anywhere."""
+    """Prose with backticks around values ("l1") and parameters: those before a colon, and names
+    like top_k anywhere.
+    """
     prose = re.sub(r'"[\w.]+"', r"`\g<0>`", prose)
     if known := "|".join(names):
         explained = rf"(?:{known})(?=(?:(?:, | and )(?:{known}))*:\s)"

@@ -1,14 +1,17 @@
-"""Predictive coding (PC) and its bidirectional form (bPC): dense states inferred under fixed weights.
+"""Predictive coding (PC) and its bidirectional form (bPC): dense states inferred under fixed
+weights.
 
-The network is a chain of states x_0 (the data), x_1, ..., x_L. Generative weights G_l predict each state from the one
-above, discriminative weights D_l from the one below (Oliviers et al. 2025, Eq. 4):
+The network is a chain of states x_0 (the data), x_1, ..., x_L. Generative weights G_l predict each
+state from the one above, discriminative weights D_l from the one below (Oliviers et al. 2025,
+Eq. 4)::
 
-    E = alpha_G/2 sum_l |x_l - G_l f(x_{l+1})|^2 + alpha_D/2 sum_l |x_{l+1} - D_l f(x_l)|^2 + rho sum_l |x_{l+1}|_1,
+    E = alpha_G/2 sum_l |x_l - G_l f(x_{l+1})|^2 + alpha_D/2 sum_l |x_{l+1} - D_l f(x_l)|^2
+        + rho sum_l |x_{l+1}|_1,
 
-summed over l = 0, ..., L - 1. alpha_D = 0 is the generative network of Rao & Ballard (1999), alpha_G = 0 the
-discriminative one of Whittington & Bogacz (2017). Inference descends E in the states, learning descends it in the
-weights; both are local. The last term, absent unless asked for, is a sparse prior on the states, which Rao & Ballard
-also allow.
+summed over l = 0, ..., L - 1. alpha_D = 0 is the generative network of Rao & Ballard (1999),
+alpha_G = 0 the discriminative one of Whittington & Bogacz (2017). Inference descends E in the
+states, learning descends it in the weights; both are local. The last term, absent unless asked for,
+is a sparse prior on the states, which Rao & Ballard also allow.
 """
 
 from __future__ import annotations
@@ -35,9 +38,18 @@ ACTIVATIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Tensor], Tens
 class PCConfig:
     """Sizes and settings.
 
-    sizes: units of x_0 (the data), x_1, ..., x_L. generative, discriminative: weights alpha_G and alpha_D of the two
-    kinds of errors; at 0 there are no such weights. sparsity: weight rho of the sparse prior. steps: steps of
-    inference. step_size: the first one; it then grows by a fifth, and is halved where the energy would have risen.
+    Parameters
+    ----------
+    sizes
+        Units of x_0 (the data), x_1, ..., x_L.
+    generative, discriminative
+        Weights alpha_G and alpha_D of the two kinds of errors; at 0 there are no such weights.
+    sparsity
+        Weight rho of the sparse prior.
+    steps
+        Steps of inference.
+    step_size
+        The first one; it then grows by a fifth, and is halved where the energy would have risen.
     """
 
     sizes: tuple[int, ...]
@@ -50,13 +62,17 @@ class PCConfig:
 
     def __post_init__(self) -> None:
         if not isinstance(self.sizes, (tuple, list)) or len(self.sizes) < 2:
-            raise ValueError(f"sizes must be a tuple of the units of at least two levels, got {self.sizes!r}")
+            raise ValueError(
+                f"sizes must be a tuple of the units of at least two levels, got {self.sizes!r}"
+            )
         for size in self.sizes:
             checks.number("each of sizes", size, low=1, integer=True)
         for name in ("generative", "discriminative", "sparsity"):
             checks.number(name, getattr(self, name), low=0)
         if not (self.generative or self.discriminative):
-            raise ValueError("generative and discriminative must not both be 0: nothing would be predicted")
+            raise ValueError(
+                "generative and discriminative must not both be 0: nothing would be predicted"
+            )
         checks.choice("activation", self.activation, ACTIVATIONS)
         checks.number("steps", self.steps, low=0, integer=True)
         checks.number("step_size", self.step_size, above=0)
@@ -64,7 +80,9 @@ class PCConfig:
 
 @dataclass(frozen=True)
 class Inferred:
-    """States of all levels, x_0 first; the energy of each sample; and, if asked for, its energy at every step."""
+    """States of all levels, x_0 first; the energy of each sample; and, if asked for, its energy at
+    every step.
+    """
 
     states: tuple[Float[Tensor, "batch _units"], ...]
     energy: Float[Tensor, " batch"]
@@ -73,7 +91,9 @@ class Inferred:
 
 @dataclass(frozen=True)
 class LocalUpdate:
-    """The update error activity' that one sample asks of one weight matrix (Whittington & Bogacz 2017, Eq. 2.19)."""
+    """The update error activity' that one sample asks of one weight matrix (Whittington & Bogacz
+    2017, Eq. 2.19).
+    """
 
     error: Float[Tensor, "batch rows"]
     activity: Float[Tensor, "batch columns"]
@@ -85,7 +105,10 @@ class LocalUpdate:
 
 
 class PredictiveCoding(nn.Module):
-    """A predictive coding network. `generative[l]` is G_l (n_l, n_{l+1}), `discriminative[l]` is D_l (n_{l+1}, n_l)."""
+    """A predictive coding network.
+
+    `generative[l]` is G_l (n_l, n_{l+1}), `discriminative[l]` is D_l (n_{l+1}, n_l).
+    """
 
     def __init__(self, config: PCConfig, *, seed: int) -> None:
         super().__init__()
@@ -97,10 +120,16 @@ class PredictiveCoding(nn.Module):
             return nn.Parameter((2 * torch.rand(rows, columns, generator=rng) - 1) / columns**0.5)
 
         pairs = list(pairwise(config.sizes))
-        self.generative = nn.ParameterList([weights(low, high) for low, high in pairs if config.generative])
-        self.discriminative = nn.ParameterList([weights(high, low) for low, high in pairs if config.discriminative])
+        self.generative = nn.ParameterList(
+            [weights(low, high) for low, high in pairs if config.generative]
+        )
+        self.discriminative = nn.ParameterList(
+            [weights(high, low) for low, high in pairs if config.discriminative]
+        )
 
-    def errors(self, states: Sequence[Float[Tensor, "batch _units"]]) -> tuple[list[Tensor], list[Tensor]]:
+    def errors(
+        self, states: Sequence[Float[Tensor, "batch _units"]]
+    ) -> tuple[list[Tensor], list[Tensor]]:
         """x_l - G_l f(x_{l+1}) for every l < L, and x_{l+1} - D_l f(x_l) for every l < L."""
         active = [self.f(x) for x in states]
         down = [x - a @ G.T for x, a, G in zip(states, active[1:], self.generative, strict=False)]
@@ -111,7 +140,9 @@ class PredictiveCoding(nn.Module):
         """E of each sample (module docstring)."""
         return self._energy(states, *self.errors(states))
 
-    def state_gradients(self, states: Sequence[Float[Tensor, "batch _units"]]) -> list[Float[Tensor, "batch _units"]]:
+    def state_gradients(
+        self, states: Sequence[Float[Tensor, "batch _units"]]
+    ) -> list[Float[Tensor, "batch _units"]]:
         """dE/dx_1, ..., dE/dx_L without the sparse prior (Oliviers et al. 2025, Eq. 5)."""
         return self._state_gradients(states, *self.errors(states))
 
@@ -124,11 +155,17 @@ class PredictiveCoding(nn.Module):
         steps: int | None = None,
         trace: bool = False,
     ) -> Inferred:
-        """Descend the energy in the states above the data, and below `top` where that is clamped (a label).
+        """Descend the energy in the states above the data, and below `top` where that is clamped (a
+        label).
 
-        It starts from the sweep upward through D, or from zeros where there is no D. Every sample has a step size of
-        its own, so its result does not depend on its batch, and its energy never rises. Raises ValueError for wrong
-        shapes or NaN.
+        It starts from the sweep upward through D, or from zeros where there is no D. Every sample
+        has a step size of its own, so its result does not depend on its batch, and its energy never
+        rises.
+
+        Raises
+        ------
+        ValueError
+            For wrong shapes or NaN.
         """
         c = self.config
         checks.matrix("x", x, c.sizes[0], "one row per sample")
@@ -146,7 +183,9 @@ class PredictiveCoding(nn.Module):
             for level in free:
                 trial[level] = states[level] - step * gradients[level - 1]
                 if c.sparsity:
-                    trial[level] = trial[level] - torch.clamp(trial[level], -c.sparsity * step, c.sparsity * step)
+                    trial[level] = trial[level] - torch.clamp(
+                        trial[level], -c.sparsity * step, c.sparsity * step
+                    )
             new_errors = self.errors(trial)
             new = self._energy(trial, *new_errors)
             keep = (new <= energy)[:, None]
@@ -172,7 +211,13 @@ class PredictiveCoding(nn.Module):
         return tuple(states)
 
     def reconstruct(self, states: Sequence[Tensor], *, level: int = 1) -> Float[Tensor, "batch d"]:
-        """What x_level alone says of the data: G_0 f(... G_{level-1} f(x_level)). Raises ValueError without G."""
+        """What x_level alone says of the data: G_0 f(... G_{level-1} f(x_level)).
+
+        Raises
+        ------
+        ValueError
+            Without G.
+        """
         checks.number("level", level, low=1, high=len(self.config.sizes) - 1, integer=True)
         if not self.generative:
             raise ValueError("a network with generative=0 has no weights to reconstruct with")
@@ -181,12 +226,22 @@ class PredictiveCoding(nn.Module):
             x = self.f(x) @ G.T
         return x
 
-    def updates(self, states: Sequence[Float[Tensor, "batch _units"]]) -> tuple[list[LocalUpdate], list[LocalUpdate]]:
-        """What every sample asks of G_0, G_1, ... and of D_0, D_1, ...: error times activity (Eq. 7)."""
+    def updates(
+        self, states: Sequence[Float[Tensor, "batch _units"]]
+    ) -> tuple[list[LocalUpdate], list[LocalUpdate]]:
+        """What every sample asks of G_0, G_1, ... and of D_0, D_1, ...: error times activity
+        (Eq. 7).
+        """
         (down, up), active = self.errors(states), [self.f(x) for x in states]
         return (
-            [LocalUpdate(self.config.generative * e, a) for e, a in zip(down, active[1:], strict=False)],
-            [LocalUpdate(self.config.discriminative * e, a) for e, a in zip(up, active, strict=False)],
+            [
+                LocalUpdate(self.config.generative * e, a)
+                for e, a in zip(down, active[1:], strict=False)
+            ],
+            [
+                LocalUpdate(self.config.discriminative * e, a)
+                for e, a in zip(up, active, strict=False)
+            ],
         )
 
     def loss(
@@ -196,19 +251,29 @@ class PredictiveCoding(nn.Module):
         *,
         generator: torch.Generator | None = None,
     ) -> Float[Tensor, ""]:
-        """The mean energy of a batch after inference; its gradient by the weights is minus the mean of `updates`.
+        """The mean energy of a batch after inference; its gradient by the weights is minus the mean
+        of `updates`.
 
         Nothing is differentiated through the inference, and nothing is random.
         """
         return self.energy(self.infer(x, top=top).states).mean()
 
-    def _energy(self, states: Sequence[Tensor], down: Sequence[Tensor], up: Sequence[Tensor]) -> Tensor:
+    def _energy(
+        self, states: Sequence[Tensor], down: Sequence[Tensor], up: Sequence[Tensor]
+    ) -> Tensor:
         c = self.config
-        total = sum((0.5 * c.generative * e.square().sum(1) for e in down), states[0].new_zeros(len(states[0])))
+        total = sum(
+            (0.5 * c.generative * e.square().sum(1) for e in down),
+            states[0].new_zeros(len(states[0])),
+        )
         total = sum((0.5 * c.discriminative * e.square().sum(1) for e in up), total)
-        return sum((c.sparsity * x.abs().sum(1) for x in states[1:]), total) if c.sparsity else total
+        return (
+            sum((c.sparsity * x.abs().sum(1) for x in states[1:]), total) if c.sparsity else total
+        )
 
-    def _state_gradients(self, states: Sequence[Tensor], down: Sequence[Tensor], up: Sequence[Tensor]) -> list[Tensor]:
+    def _state_gradients(
+        self, states: Sequence[Tensor], down: Sequence[Tensor], up: Sequence[Tensor]
+    ) -> list[Tensor]:
         c, top, gradients = self.config, len(states) - 1, []
         for level in range(1, top + 1):
             own, sent = torch.zeros_like(states[level]), torch.zeros_like(states[level])
@@ -217,7 +282,11 @@ class PredictiveCoding(nn.Module):
                 own = own + c.generative * down[level] if level < top else own
             if up:
                 own = own + c.discriminative * up[level - 1]
-                sent = sent + c.discriminative * up[level] @ self.discriminative[level] if level < top else sent
+                sent = (
+                    sent + c.discriminative * up[level] @ self.discriminative[level]
+                    if level < top
+                    else sent
+                )
             gradients.append(own - self.slope(states[level]) * sent)
         return gradients
 
@@ -225,7 +294,8 @@ class PredictiveCoding(nn.Module):
 class PCLearner(GradientLearner):
     """Local learning: inference on a batch, then a step of Adam along `updates`.
 
-    Under a sparse prior the columns of G are kept in the unit ball; else large weights would make small states cheap.
+    Under a sparse prior the columns of G are kept in the unit ball; else large weights would make
+    small states cheap.
     """
 
     def __init__(self, model: PredictiveCoding, *, lr: float) -> None:

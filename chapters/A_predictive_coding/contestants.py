@@ -1,4 +1,6 @@
-"""Predictive coding, Vector Networks and autoencoders in one shape, to be compared on the same data (VN App. A)."""
+"""Predictive coding, Vector Networks and autoencoders in one shape, to be compared on the same data
+(VN App. A).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from chapters.A_predictive_coding.baselines import ACTIVATIONS, LocalUpdate, PCConfig, PCLearner, PredictiveCoding
+from chapters.A_predictive_coding.baselines import (
+    ACTIVATIONS,
+    LocalUpdate,
+    PCConfig,
+    PCLearner,
+    PredictiveCoding,
+)
 from vnlib import checks
 from vnlib.fit import GradientLearner, Learner
 from vnlib.learning.learner import LocalLearner
@@ -22,9 +30,19 @@ from vnlib.settle import SettleConfig
 class Look:
     """What a model infers for a batch, and what it would learn from it.
 
-    code: what is inferred at the first level. gain: what the columns of the dictionary are weighted with, so that the
-    reconstruction is their sum. slope: the derivative of gain by code. updates: one per weight matrix that
-    reconstructs or recognises. energy: per step, empty where nothing was traced.
+    Parameters
+    ----------
+    code
+        What is inferred at the first level.
+    gain
+        What the columns of the dictionary are weighted with, so that the reconstruction is their
+        sum.
+    slope
+        The derivative of gain by code.
+    updates
+        One per weight matrix that reconstructs or recognises.
+    energy
+        Per step, empty where nothing was traced.
     """
 
     code: Float[Tensor, "batch units"]
@@ -38,8 +56,13 @@ class Look:
 class Contestant(Protocol):
     """A model under comparison.
 
-    learns: False where its weights stay as they begin. composes: whether its map is composed for each input, as
-    sum_k gain_k u_k v_k' from the `columns` V and U. A learner infers for as long as in training, all else as at test.
+    Parameters
+    ----------
+    learns
+        False where its weights stay as they begin.
+    composes
+        Whether its map is composed for each input, as sum_k gain_k u_k v_k' from the `columns` V
+        and U. A learner infers for as long as in training, all else as at test.
     """
 
     model: nn.Module
@@ -51,22 +74,32 @@ class Contestant(Protocol):
     def look(self, x: Float[Tensor, "batch d"], *, trace: bool = False) -> Look: ...
 
     def columns(self) -> list[Float[Tensor, "_rows units"]]:
-        """The matrices that belong to the first level's units, column by column; first the dictionary."""
+        """The matrices that belong to the first level's units, column by column; first the
+        dictionary.
+        """
 
     def train_as_tested(self) -> None:
         """Let learners infer for as long as at test."""
 
-    def read(self, x: Float[Tensor, "batch d"]) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch d"]]:
+    def read(
+        self, x: Float[Tensor, "batch d"]
+    ) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch d"]]:
         """The reconstruction from the first level, and from the top level alone."""
 
 
 class PC:
-    """Predictive coding, bidirectional with `discriminative` > 0, under a sparse prior with `sparsity` > 0."""
+    """Predictive coding, bidirectional with `discriminative` > 0, under a sparse prior with
+    `sparsity` > 0.
+    """
 
     learns, composes = True, False
 
-    def __init__(self, sizes: Sequence[int], *, seed: int, steps: tuple[int, int], **options: float) -> None:
-        self.model = PredictiveCoding(PCConfig(sizes=tuple(sizes), steps=steps[0], **options), seed=seed)
+    def __init__(
+        self, sizes: Sequence[int], *, seed: int, steps: tuple[int, int], **options: float
+    ) -> None:
+        self.model = PredictiveCoding(
+            PCConfig(sizes=tuple(sizes), steps=steps[0], **options), seed=seed
+        )
         self.test_steps = steps[1]
 
     def learner(self, lr: float) -> Learner:
@@ -93,9 +126,13 @@ class PC:
 
 
 class VN:
-    """A Vector Network; its library begins with samples, if some are given, and otherwise by chance.
+    """A Vector Network; its library begins with samples, if some are given, and otherwise by
+    chance.
 
-    revive_after: updates after which an unused atom becomes a sample of the batch; None never.
+    Parameters
+    ----------
+    revive_after
+        Updates after which an unused atom becomes a sample of the batch; None never.
     """
 
     composes = True
@@ -110,7 +147,11 @@ class VN:
         learns: bool = True,
         revive_after: int | None = None,
     ) -> None:
-        self.model, self.learns, self.revive_after = VectorNetwork(config, seed=seed), learns, revive_after
+        self.model, self.learns, self.revive_after = (
+            VectorNetwork(config, seed=seed),
+            learns,
+            revive_after,
+        )
         if start is not None:
             self.model.start_from_samples(start, seed=seed)
         self.training, self.test = (SettleConfig(max_sweeps=n, tol=0.0) for n in steps)
@@ -128,7 +169,9 @@ class VN:
         ]
         silent = 0.5 * x.square().sum(1)  # F at a = 0, where the settle starts
         energy = (silent, *settled.trace.energy) if trace else ()
-        return Look(code=code, gain=code, slope=torch.ones_like(code), updates=updates, energy=energy)
+        return Look(
+            code=code, gain=code, slope=torch.ones_like(code), updates=updates, energy=energy
+        )
 
     def columns(self) -> list[Tensor]:
         return [self.model.V[0], self.model.U[0]]
@@ -193,9 +236,24 @@ class _Net(nn.Module):
 class Sizes:
     """Sizes and settings, shared by all models as far as they apply.
 
-    units: of the two levels above the data. interface: m of the VN's lower layer. sparsity: lambda of the VN's layers.
-    prior: weight of sparse PC's prior. feedback: beta. discriminative: alpha_D of bPC. revive_after: updates after
-    which "vn_revived" draws an unused atom anew. steps: of inference (PC) or sweeps (VN), in training and at test.
+    Parameters
+    ----------
+    units
+        Of the two levels above the data.
+    interface
+        The width m of the VN's lower layer.
+    sparsity
+        Lambda of the VN's layers.
+    prior
+        Weight of sparse PC's prior.
+    feedback
+        Beta.
+    discriminative
+        Weight alpha_D of bPC.
+    revive_after
+        Updates after which "vn_revived" draws an unused atom anew.
+    steps
+        Of inference (PC) or sweeps (VN), in training and at test.
     """
 
     n_inputs: int
@@ -210,12 +268,23 @@ class Sizes:
 
 
 MODELS = (
-    "pc", "bpc", "vn", "pc_sparse", "vn_dense", "vn_revived", "autoencoder", "linear", "vn_untrained", "vn_random",
-)  # fmt: skip
+    "pc",
+    "bpc",
+    "vn",
+    "pc_sparse",
+    "vn_dense",
+    "vn_revived",
+    "autoencoder",
+    "linear",
+    "vn_untrained",
+    "vn_random",
+)
 
 
 def build(name: str, sizes: Sizes, samples: Float[Tensor, "samples d"], *, seed: int) -> Contestant:
-    """The model `name`, its weights fixed by `seed`. They begin by chance, those of "vn_untrained" as `samples`.
+    """The model `name`, its weights fixed by `seed`.
+
+    They begin by chance, those of "vn_untrained" as `samples`.
 
     It is made on the CPU, so that it begins alike everywhere, and moved to where `samples` are.
     """
@@ -230,14 +299,24 @@ def _made(name: str, sizes: Sizes, samples: Tensor, seed: int) -> Contestant:
     if name in ("autoencoder", "linear"):
         activation = "tanh" if name == "autoencoder" else "identity"
         return Autoencoder(*levels[:2], activation=activation, seed=seed)
-    options = {"pc": {}, "bpc": {"discriminative": sizes.discriminative}, "pc_sparse": {"sparsity": sizes.prior}}
+    options = {
+        "pc": {},
+        "bpc": {"discriminative": sizes.discriminative},
+        "pc_sparse": {"sparsity": sizes.prior},
+    }
     if name in options:
         return PC(levels, **options[name], **both)
     config = VNConfig(
-        n_inputs=sizes.n_inputs, atoms=tuple(sizes.units), interface=(sizes.interface,), feedback=sizes.feedback,
+        n_inputs=sizes.n_inputs,
+        atoms=tuple(sizes.units),
+        interface=(sizes.interface,),
+        feedback=sizes.feedback,
         sparsity=(0.0, 0.0) if name == "vn_dense" else tuple(sizes.sparsity),
-    )  # fmt: skip
+    )
     return VN(
-        config, samples if name == "vn_untrained" else None, learns=name not in ("vn_untrained", "vn_random"),
-        revive_after=sizes.revive_after if name == "vn_revived" else None, **both,
-    )  # fmt: skip
+        config,
+        samples if name == "vn_untrained" else None,
+        learns=name not in ("vn_untrained", "vn_random"),
+        revive_after=sizes.revive_after if name == "vn_revived" else None,
+        **both,
+    )

@@ -1,7 +1,10 @@
-"""What happens to the others when a newcomer joins: an atom in a dictionary, a token among the keys (VN App. B).
+"""What happens to the others when a newcomer joins: an atom in a dictionary, a token among the keys
+(VN App. B).
 
 Two newcomers, for a Vector Network of one layer and for an attention layer alike:
-- a *rival* of one item, at a given cosine to it, the rest of its direction random: who gets the pair's weight?
+
+- a *rival* of one item, at a given cosine to it, the rest of its direction random: who gets the
+  pair's weight?
 - an *understudy* of a random half of the items in use, their weighted sum: which half pays for it?
 """
 
@@ -27,8 +30,12 @@ TIGHT = SettleConfig(max_sweeps=3000, tol=1e-4, criterion="gap", check_every=10)
 Infer = Callable[[VectorNetwork, Tensor], Tensor]
 
 
-def settled_code(network: VectorNetwork, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch atoms"]:
-    """The code of the first layer, settled until its duality gap is 1e-4 of the energy, or for 3000 sweeps."""
+def settled_code(
+    network: VectorNetwork, x: Float[Tensor, "batch d"]
+) -> Float[Tensor, "batch atoms"]:
+    """The code of the first layer, settled until its duality gap is 1e-4 of the energy, or for 3000
+    sweeps.
+    """
     return network.settle(x, config=TIGHT).codes[0]
 
 
@@ -39,31 +46,44 @@ def feed_forward(
     return soft_threshold(x @ network.V[0], threshold)
 
 
-def matched_threshold(network: VectorNetwork, x: Float[Tensor, "batch d"], code: Float[Tensor, "batch atoms"]) -> float:
-    """The threshold at which `feed_forward` has as many active atoms on x, in the mean, as the code."""
+def matched_threshold(
+    network: VectorNetwork, x: Float[Tensor, "batch d"], code: Float[Tensor, "batch atoms"]
+) -> float:
+    """The threshold at which `feed_forward` has as many active atoms on x, in the mean, as the
+    code.
+    """
     ordered = (x @ network.V[0]).abs().flatten().sort(descending=True).values
     return float(ordered[int((code != 0).sum())])
 
 
-# --- Atoms ----------------------------------------------------------------------------------------------------------
+# --- Atoms ----------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
 def widened(network: VectorNetwork, atom: Float[Tensor, " d"]) -> VectorNetwork:
     """A network of one layer with one more atom, which comes last; the atom is normalised."""
     V = network.V[0]
-    wider = VectorNetwork(replace(network.config, atoms=(V.shape[1] + 1,), interface=()), seed=0).to(V)
+    wider = VectorNetwork(
+        replace(network.config, atoms=(V.shape[1] + 1,), interface=()), seed=0
+    ).to(V)
     wider.V[0].copy_(torch.cat([V, unit_columns(atom[:, None])], 1))
     return wider
 
 
 def rivalry_among_atoms(
-    network: VectorNetwork, x: Float[Tensor, "batch d"], infer: Infer, *, n_items: int, generator: Generator
+    network: VectorNetwork,
+    x: Float[Tensor, "batch d"],
+    infer: Infer,
+    *,
+    n_items: int,
+    generator: Generator,
 ) -> Found:
-    """A rival of each of the `n_items` most used atoms joins the dictionary; medians over atoms and their users.
+    """A rival of each of the `n_items` most used atoms joins the dictionary; medians over atoms and
+    their users.
 
-    rival_share (similarity): |a_new| / (|a_new| + |a_k|). pair_total (similarity): |a_new| + |a_k| over |a_k| before.
-    duplicate_shift: change of V a that an exact copy causes, relatively.
+    rival_share (similarity): `|a_new|` / `(|a_new| + |a_k|)`. pair_total (similarity): `|a_new|` +
+    `|a_k|` over `|a_k|` before. duplicate_shift: change of V a that an exact copy causes,
+    relatively.
     """
     V, code = network.V[0], infer(network, x)
     shares, totals, shifts = [], [], []
@@ -84,9 +104,10 @@ def rivalry_among_atoms(
 def understudy_of_atoms(
     network: VectorNetwork, x: Float[Tensor, "batch d"], infer: Infer, *, generator: Generator
 ) -> Found:
-    """Each sample gets an atom of its own, V_S a_S for a random half S of its active atoms; medians over samples.
+    """Each sample gets an atom of its own, V_S a_S for a random half S of its active atoms; medians
+    over samples.
 
-    kept_explained: |a_S|_1 after over before. kept_rest: the same for the other active atoms.
+    kept_explained: `|a_S|_1` after over before. kept_rest: the same for the other active atoms.
     """
     code, kept = infer(network, x), []
     for one, a in zip(x, code, strict=True):
@@ -96,17 +117,22 @@ def understudy_of_atoms(
     return _kept(torch.tensor(kept))
 
 
-# --- Tokens ---------------------------------------------------------------------------------------------------------
+# --- Tokens ---------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
 def rivalry_among_tokens(
-    attention: Attention, z: Float[Tensor, "batch tokens d_model"], rows: Int[Tensor, " rows"], *, generator: Generator
+    attention: Attention,
+    z: Float[Tensor, "batch tokens d_model"],
+    rows: Int[Tensor, " rows"],
+    *,
+    generator: Generator,
 ) -> Found:
-    """A rival of the key that a row weighs most joins the keys; medians over rows, heads and samples.
+    """A rival of the key that a row weighs most joins the keys; medians over rows, heads and
+    samples.
 
-    The same names as in `rivalry_among_atoms`; the rival is as long as that key and carries its value, and
-    duplicate_shift is that of what the head reads, sum_j A_ij v_j.
+    The same names as in `rivalry_among_atoms`; the rival is as long as that key and carries its
+    value, and duplicate_shift is that of what the head reads, sum_j A_ij v_j.
     """
     q, k, v = attention.project(z)
     q, k = q[:, :, rows, None], k[:, :, None]
@@ -129,9 +155,15 @@ def rivalry_among_tokens(
 
 @torch.no_grad()
 def understudy_of_tokens(
-    attention: Attention, z: Float[Tensor, "batch tokens d_model"], rows: Int[Tensor, " rows"], *, generator: Generator
+    attention: Attention,
+    z: Float[Tensor, "batch tokens d_model"],
+    rows: Int[Tensor, " rows"],
+    *,
+    generator: Generator,
 ) -> Found:
-    """Each row gets a key of its own, the weighted mean of a random half of the keys in use; as for the atoms."""
+    """Each row gets a key of its own, the weighted mean of a random half of the keys in use; as for
+    the atoms.
+    """
     q, k, _ = attention.project(z)
     q, k = q[:, :, rows, None], k[:, :, None]
     scores = attention.scores(q, k)
@@ -143,13 +175,18 @@ def understudy_of_tokens(
     return _kept(torch.stack([part.flatten() for part in kept], -1))
 
 
-# --- Parts ----------------------------------------------------------------------------------------------------------
+# --- Parts ----------------------------------------------------------------------------------------
 
 
-def _at_right_angles(w: Float[Tensor, "*batch d"], generator: Generator) -> Float[Tensor, "*batch d"]:
+def _at_right_angles(
+    w: Float[Tensor, "*batch d"], generator: Generator
+) -> Float[Tensor, "*batch d"]:
     """Random unit vectors orthogonal to w."""
     noise = torch.randn(w.shape, generator=generator, dtype=torch.float64).to(w)
-    noise = noise - (noise * w).sum(-1, keepdim=True) / w.square().sum(-1, keepdim=True).clamp_min(1e-12) * w
+    noise = (
+        noise
+        - (noise * w).sum(-1, keepdim=True) / w.square().sum(-1, keepdim=True).clamp_min(1e-12) * w
+    )
     return noise / noise.norm(dim=-1, keepdim=True)
 
 

@@ -1,7 +1,7 @@
 """Attention and the Vector Network side by side on the same images (VN App. B).
 
-Attention reads an image as patches and restores the hidden ones; one layer of atoms codes the image as a whole, another
-each patch by itself. `adaptive` and `rivalry` hold the measures.
+Attention reads an image as patches and restores the hidden ones; one layer of atoms codes the image
+as a whole, another each patch by itself. `adaptive` and `rivalry` hold the measures.
 """
 
 from __future__ import annotations
@@ -34,19 +34,23 @@ ITERATIONS = 60
 SHOWN = 32  # images whose energies are followed
 
 
-# --- Data and training ----------------------------------------------------------------------------------------------
+# --- Data and training ----------------------------------------------------------------------------
 
 
 def to_patches(x: Float[Tensor, "batch pixels"], side: int) -> Float[Tensor, "batch tokens d"]:
     """Square images as rows of square patches of side x side pixels, in reading order."""
     width = round(x.shape[1] ** 0.5)
     if width * width != x.shape[1] or width % side:
-        raise ValueError(f"side must divide the width of square images, got {side} for {x.shape[1]} pixels")
+        raise ValueError(
+            f"side must divide the width of square images, got {side} for {x.shape[1]} pixels"
+        )
     n, g = len(x), width // side
     return x.reshape(n, g, side, g, side).transpose(2, 3).reshape(n, g * g, side * side)
 
 
-def from_patches(tokens: Float[Tensor, "batch tokens d"], side: int) -> Float[Tensor, "batch pixels"]:
+def from_patches(
+    tokens: Float[Tensor, "batch tokens d"], side: int
+) -> Float[Tensor, "batch pixels"]:
     """The images of `to_patches`."""
     n, g = len(tokens), round(tokens.shape[1] ** 0.5)
     return tokens.reshape(n, g, g, side, side).transpose(2, 3).reshape(n, -1)
@@ -59,26 +63,46 @@ def checkerboard(tokens: int) -> Bool[Tensor, " tokens"]:
 
 
 def train_network(
-    config: VNConfig, train: Tensor, validation: Tensor, settings: Mapping, *, seed: int, checkpoint: Path
+    config: VNConfig,
+    train: Tensor,
+    validation: Tensor,
+    settings: Mapping,
+    *,
+    seed: int,
+    checkpoint: Path,
 ) -> VectorNetwork:
     """One layer of atoms, started from samples and trained by Atomic-Hebb."""
     network = VectorNetwork(config, seed=seed).to(train.device)
     network.start_from_samples(train, seed=seed)
-    learner = LocalLearner(network, lr=settings["lr"], settle=SettleConfig(max_sweeps=settings["sweeps"], tol=0))
+    learner = LocalLearner(
+        network, lr=settings["lr"], settle=SettleConfig(max_sweeps=settings["sweeps"], tol=0)
+    )
     steps, size = settings["steps"], settings["batch_size"]
     plan = FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4))
     fit(
-        learner, (train,), plan, seed=seed, checkpoint=checkpoint,
+        learner,
+        (train,),
+        plan,
+        seed=seed,
+        checkpoint=checkpoint,
         validate=lambda: reconstruction_error(network, validation),
-    )  # fmt: skip
+    )
     return network
 
 
 def train_predictor(
-    options: Mapping, train: Tensor, validation: Tensor, settings: Mapping, *, seed: int, checkpoint: Path
+    options: Mapping,
+    train: Tensor,
+    validation: Tensor,
+    settings: Mapping,
+    *,
+    seed: int,
+    checkpoint: Path,
 ) -> PatchPredictor:
     """One attention layer, trained by back-propagation to restore hidden patches."""
-    model = PatchPredictor(n_tokens=train.shape[1], d_token=train.shape[2], seed=seed, **options).to(train.device)
+    model = PatchPredictor(
+        n_tokens=train.shape[1], d_token=train.shape[2], seed=seed, **options
+    ).to(train.device)
     hidden = checkerboard(train.shape[1]).to(train.device)[None]
 
     @torch.no_grad()
@@ -92,7 +116,7 @@ def train_predictor(
     return model
 
 
-# --- What the chapter stores ----------------------------------------------------------------------------------------
+# --- What the chapter stores ----------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -105,8 +129,9 @@ def descent(
 ) -> Found:
     """Share of an energy's fall that is still to come after each iteration, medians.
 
-    settle_left: the settle of the network, sweep by sweep. hopfield_left: queries of the hidden rows, each replaced
-    again and again by the mean of the keys under its own softmax weights; iteration 1 is one attention step.
+    settle_left: the settle of the network, sweep by sweep. hopfield_left: queries of the hidden
+    rows, each replaced again and again by the mean of the keys under its own softmax weights;
+    iteration 1 is one attention step.
     """
     trace = network.settle(x, config=SettleConfig(max_sweeps=ITERATIONS, tol=0), trace=True).trace
     energy = torch.stack([0.5 * x.square().sum(1), *trace.energy])
@@ -119,7 +144,10 @@ def descent(
         state = ((beta * keys @ state[..., None]).mT.softmax(-1) @ keys)[..., 0, :]
     left = {"settle_left": (energy, lowest), "hopfield_left": (torch.stack(fall), fall[-1])}
     left = {name: ((e - end) / (e[0] - end))[: ITERATIONS + 1] for name, (e, end) in left.items()}
-    return {name: (("iteration",), part.nanmedian(1).values.cpu().numpy()) for name, part in left.items()}
+    return {
+        name: (("iteration",), part.nanmedian(1).values.cpu().numpy())
+        for name, part in left.items()
+    }
 
 
 def portrait(
@@ -129,10 +157,12 @@ def portrait(
     hidden: Bool[Tensor, " tokens"],
     side: int,
 ) -> Found:
-    """One image in both models: its code and weights, their spectra, and what it tells atoms and tokens to change.
+    """One image in both models: its code and weights, their spectra, and what it tells atoms and
+    tokens to change.
 
-    shown_spectrum (matrix, index): singular values over the largest one, of the scores and the weights of the first
-    head and of the operator. shown_received, shown_part: as in `adaptive.gated_tokens`.
+    shown_spectrum (matrix, index): singular values over the largest one, of the scores and the
+    weights of the first head and of the operator. shown_received, shown_part: as in
+    `adaptive.gated_tokens`.
     """
     tokens, width = to_patches(x[None], side), round(x.shape[0] ** 0.5)
     code = rivalry.settled_code(network, x[None])
@@ -165,9 +195,14 @@ def portrait(
 
 @torch.no_grad()
 def restored_error(
-    network: VectorNetwork, x: Float[Tensor, "batch pixels"], hidden: Bool[Tensor, " tokens"], side: int
+    network: VectorNetwork,
+    x: Float[Tensor, "batch pixels"],
+    hidden: Bool[Tensor, " tokens"],
+    side: int,
 ) -> float:
-    """Mean squared error of hidden patches that a network restores, settled on the visible pixels only."""
+    """Mean squared error of hidden patches that a network restores, settled on the visible pixels
+    only.
+    """
     seen = from_patches((~hidden).to(x)[None, :, None].expand_as(to_patches(x, side)), side)
     settled = network.settle(x * seen, config=rivalry.TIGHT, mask=seen)
     return float((network.reconstruct(settled) - x)[seen == 0].square().mean())
@@ -188,9 +223,10 @@ def compare(
 ) -> xr.Dataset:
     """All measures on test images x, along `model`; what a model has not is NaN.
 
-    Models: vn_image; vn_patches; feed_forward, the control with the atoms of vn_image and no inference; the
-    predictors, of which the first is shown and takes part in `descent`. n_ranks images are looked at one by one,
-    n_maps of them for the map on all states; n_rivals atoms get a rival, n_understudies images an understudy.
+    Models: vn_image; vn_patches; feed_forward, the control with the atoms of vn_image and no
+    inference; the predictors, of which the first is shown and takes part in `descent`. n_ranks
+    images are looked at one by one, n_maps of them for the map on all states; n_rivals atoms get a
+    rival, n_understudies images an understudy.
     """
     tokens, main = to_patches(x, side), next(iter(predictors.values()))
     hidden, settled = checkerboard(tokens.shape[1]).to(x.device), rivalry.settled_code
@@ -204,8 +240,12 @@ def compare(
     def atoms(code: Tensor, infer: rivalry.Infer) -> Found:
         rng = seeding.generator(seed, "rivalry")
         found = adaptive.network_report(image_network, x, code, rows=1, **common)
-        found |= rivalry.rivalry_among_atoms(image_network, x[:64], infer, n_items=n_rivals, generator=rng)
-        return found | rivalry.understudy_of_atoms(image_network, x[:n_understudies], infer, generator=rng)
+        found |= rivalry.rivalry_among_atoms(
+            image_network, x[:64], infer, n_items=n_rivals, generator=rng
+        )
+        return found | rivalry.understudy_of_atoms(
+            image_network, x[:n_understudies], infer, generator=rng
+        )
 
     def mixing(model: PatchPredictor) -> Found:
         rng = seeding.generator(seed, "rivalry")
@@ -215,22 +255,32 @@ def compare(
 
     reports = {
         "vn_image": atoms(code, settled)
-        | scalars(restored=restored_error(image_network, x, hidden, side), idle_moved=idle_moved(image_network, x[:1])),
+        | scalars(
+            restored=restored_error(image_network, x, hidden, side),
+            idle_moved=idle_moved(image_network, x[:1]),
+        ),
         "vn_patches": adaptive.network_report(
             patch_network, patches, settled(patch_network, patches), rows=tokens.shape[1], **common
         ),
         "feed_forward": atoms(scaled, one_pass),
     }
     for name, model in predictors.items():
-        reports[name] = adaptive.attention_report(model, tokens, hidden, n_maps=n_maps, **common) | mixing(model)
+        reports[name] = adaptive.attention_report(
+            model, tokens, hidden, n_maps=n_maps, **common
+        ) | mixing(model)
     dataset = _along_models(reports)
     dataset = dataset.assign(descent(image_network, x[:SHOWN], main, tokens[:SHOWN], hidden))
     dataset = dataset.assign(portrait(image_network, x[0], main, hidden, side))
     for variable in dataset.data_vars.values():
         variable.attrs["units"] = "1"
     coordinates = {"batch": list(BATCHES), "similarity": list(rivalry.SIMILARITIES)}
-    coordinates |= {"iteration": np.arange(ITERATIONS + 1), "matrix": ["scores", "weights", "operator"]}
-    return dataset.assign_coords(coordinates | {"image": ["input", "visible", "restored", "reconstructed"]})
+    coordinates |= {
+        "iteration": np.arange(ITERATIONS + 1),
+        "matrix": ["scores", "weights", "operator"],
+    }
+    return dataset.assign_coords(
+        coordinates | {"image": ["input", "visible", "restored", "reconstructed"]}
+    )
 
 
 def _along_models(reports: Mapping[str, Found]) -> xr.Dataset:
@@ -238,6 +288,8 @@ def _along_models(reports: Mapping[str, Found]) -> xr.Dataset:
     like = {name: found for report in reports.values() for name, found in report.items()}
     stacked = {}
     for name, (dims, values) in like.items():
-        rows = [r[name][1] if name in r else np.full(values.shape, np.nan) for r in reports.values()]
+        rows = [
+            r[name][1] if name in r else np.full(values.shape, np.nan) for r in reports.values()
+        ]
         stacked[name] = (("model", *dims), np.stack(rows).astype(float))
     return xr.Dataset(stacked, {"model": list(reports)})

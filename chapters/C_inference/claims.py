@@ -15,25 +15,30 @@ SAVES = 2.0  # momentum must save this factor of layer steps
     source="VN App. C",
     chapter="C_inference",
     figure="appC-same-point",
-    statement="Sweeps, staggered and fully recurrent schedules, plain and accelerated proximal steps, and cold, warm, "
-    "resumed and random starts settle to the same fixed point; steps of 1/L descend, and a sweep that raises the "
-    "energy can be taken back.",
-    rule="Against a settle to a relative duality gap of 1e-13; worst over seeds, test digits, stacks of 1 to 3 layers "
-    "and beta 0.1 and 1, with l1 penalties and identity messages. (a) Every schedule with every method (ISTA, FISTA, "
-    "restarted, line search) ends within 1e-3 of the codes and 1e-6 of F, relatively. (b) So does every warm and "
-    "random start, and 30 + 30 sweeps give the bits of 60. (c) Plain steps of 1/L never raise F, in any schedule. "
-    "(d) With accept/reject no method raises F, and all end within 1e-3 of the codes. Fair: (e) with a hard top-k, "
-    "too, all trials end within 1e-6 of the lowest F; (f) with ReLU messages, too, all end within 1e-3 of the same "
-    "codes; (g) in every stack and schedule, FISTA, restarts and line search each come within 1e-3 of F in at most "
-    "half of plain ISTA's sweeps (medians over digits and seeds); (h) codes from one pass through the data before "
-    "save sweeps, with every method (medians).",
+    statement="Sweeps, staggered and fully recurrent schedules, plain and accelerated proximal "
+    "steps, and cold, warm, resumed and random starts settle to the same fixed point; steps of "
+    "1/L descend, and a sweep that raises the energy can be taken back.",
+    rule="Against a settle to a relative duality gap of 1e-13; worst over seeds, test digits, "
+    "stacks of 1 to 3 layers and beta 0.1 and 1, with l1 penalties and identity messages. (a) "
+    "Every schedule with every method (ISTA, FISTA, restarted, line search) ends within 1e-3 of "
+    "the codes and 1e-6 of F, relatively. (b) So does every warm and random start, and 30 + 30 "
+    "sweeps give the bits of 60. (c) Plain steps of 1/L never raise F, in any schedule. (d) With "
+    "accept/reject no method raises F, and all end within 1e-3 of the codes. Fair: (e) with a "
+    "hard top-k, too, all trials end within 1e-6 of the lowest F; (f) with ReLU messages, too, "
+    "all end within 1e-3 of the same codes; (g) in every stack and schedule, FISTA, restarts and "
+    "line search each come within 1e-3 of F in at most half of plain ISTA's sweeps (medians over "
+    "digits and seeds); (h) codes from one pass through the data before save sweeps, with every "
+    "method (medians).",
 )
 def _same_point(r: xr.Dataset) -> Decision:
     distance, height = float(r["end_distance"].max()), float(r["end_height"].max())
     start_distance, start_height = float(r["start_distance"].max()), float(r["start_end"].max())
     resumed, rises = bool(r["resumed"].all()), float(r["rises"].max())
     guarded = r.sel(safeguard="reject")
-    guard_rises, guard_distance = float(guarded["guard_rises"].max()), float(guarded["guard_distance"].max())
+    guard_rises, guard_distance = (
+        float(guarded["guard_rises"].max()),
+        float(guarded["guard_distance"].max()),
+    )
     parts = [
         Part(
             "all schedules and methods end in one point",
@@ -43,7 +48,11 @@ def _same_point(r: xr.Dataset) -> Decision:
         Part(
             "so do all starts; resuming changes no bit",
             start_distance <= DISTANCE and start_height <= HEIGHT and resumed,
-            {"start_distance": start_distance, "start_height": start_height, "resumed": float(resumed)},
+            {
+                "start_distance": start_distance,
+                "start_height": start_height,
+                "resumed": float(resumed),
+            },
         ),
         Part("plain steps of 1/L never raise F", rises == 0, {"rises": rises}),
         Part(

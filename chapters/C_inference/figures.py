@@ -30,7 +30,9 @@ def stack_name(depth: int, beta: float | None = None) -> str:
 
 
 def cells(r: xr.Dataset) -> list[tuple[int, float, str]]:
-    """(depth, beta, schedule) of all stacks that differ: one layer has neither beta nor schedule."""
+    """(depth, beta, schedule) of all stacks that differ: one layer has neither beta nor
+    schedule.
+    """
     depths, betas, schedules = (r[name].values for name in ("depth", "beta", "schedule"))
     return [
         (int(d), float(b), str(s))
@@ -40,8 +42,12 @@ def cells(r: xr.Dataset) -> list[tuple[int, float, str]]:
     ]
 
 
-def _dots(ax: plt.Axes, rows: Sequence[str], values: dict[str, list[np.ndarray]], **axis: object) -> None:
-    """One row per name; `values[solver]` holds the seeds of each row, every seed a point and the median a bar."""
+def _dots(
+    ax: plt.Axes, rows: Sequence[str], values: dict[str, list[np.ndarray]], **axis: object
+) -> None:
+    """One row per name; `values[solver]` holds the seeds of each row, every seed a point and the
+    median a bar.
+    """
     gap = 0.7 / max(len(values), 1)
     for number, (solver, found) in enumerate(values.items()):
         label, color, marker = SOLVERS[solver]
@@ -56,7 +62,9 @@ def _dots(ax: plt.Axes, rows: Sequence[str], values: dict[str, list[np.ndarray]]
 
 
 def schedules(r: xr.Dataset) -> plt.Figure:
-    """F above its minimum against sweeps and against layer steps, per depth; medians over digits and seeds."""
+    """F above its minimum against sweeps and against layer steps, per depth; medians over digits
+    and seeds.
+    """
     depths, beta = r["depth"].values, float(r["beta"][0])
     fig, axes = plt.subplots(2, len(depths), figsize=(9.8, 5.8), sharey=True, squeeze=False)
     height = r["height"].sel(beta=beta).median("seed").clip(min=FLOOR)
@@ -74,39 +82,54 @@ def schedules(r: xr.Dataset) -> plt.Figure:
         axes[0, column].set_title(stack_name(depth, beta), fontsize=10)
     for row in axes:
         row[0].set_ylabel(r"$(F - F^*)\,/\,F^*$")
-    handles = [plt.Line2D([], [], color=SOLVERS[s][1], label=SOLVERS[s][0]) for s in r["solver"].values]
+    handles = [
+        plt.Line2D([], [], color=SOLVERS[s][1], label=SOLVERS[s][0]) for s in r["solver"].values
+    ]
     handles += [plt.Line2D([], [], color="0.3", ls=LINES[s], label=s) for s in r["schedule"].values]
     fig.legend(handles=handles, ncols=7, fontsize=8, loc="outside lower center")
     return fig
 
 
 def same_point(r: xr.Dataset) -> plt.Figure:
-    """How far from the reference each settle ends: schedules and methods to the left, starts to the right."""
+    """How far from the reference each settle ends: schedules and methods to the left, starts to the
+    right.
+    """
     fig, axes = plt.subplots(1, 2, figsize=(9.8, 4.6), width_ratios=[1.1, 1])
     places = cells(r)
     rows = [stack_name(d, b) + ("" if d == 1 else f", {s}") for d, b, s in places]
     found = {
-        solver: [r["end_distance"].sel(depth=d, beta=b, schedule=s, solver=solver).values for d, b, s in places]
+        solver: [
+            r["end_distance"].sel(depth=d, beta=b, schedule=s, solver=solver).values
+            for d, b, s in places
+        ]
         for solver in map(str, r["solver"].values)
     }
     label = r"$|a - a^*|\,/\,|a^*|$ at the end"
     _dots(axes[0], rows, found, xscale="log", xlabel=label)
     starts = list(map(str, r["start"].values))
     found = {
-        solver: [r["start_distance"].sel(start=start, start_solver=solver).values for start in starts]
+        solver: [
+            r["start_distance"].sel(start=start, start_solver=solver).values for start in starts
+        ]
         for solver in map(str, r["start_solver"].values)
     }
     _dots(axes[1], starts, found, xscale="log", xlabel=label)
-    for ax, title in zip(axes, ("schedules and methods", f"starts, {stack_name(int(r['depth'].max()))}"), strict=True):
+    for ax, title in zip(
+        axes, ("schedules and methods", f"starts, {stack_name(int(r['depth'].max()))}"), strict=True
+    ):
         ax.axvline(1e-3, color="0.3", ls="--", lw=1)
         ax.set_title(title, fontsize=10)
         ax.tick_params(axis="y", labelsize=8)
-    fig.legend(*axes[0].get_legend_handles_labels(), ncols=4, fontsize=8, loc="outside lower center")
+    fig.legend(
+        *axes[0].get_legend_handles_labels(), ncols=4, fontsize=8, loc="outside lower center"
+    )
     return fig
 
 
 def rates(r: xr.Dataset) -> plt.Figure:
-    """One layer: F above its minimum, and the slope of that curve, against the rates of the theory."""
+    """One layer: F above its minimum, and the slope of that curve, against the rates of the
+    theory.
+    """
     fig, axes = plt.subplots(1, 2, figsize=(9.4, 3.6))
     n = r["look"].values
     height = r["height"].sel(depth=1, schedule="sweep").isel(beta=0)
@@ -115,7 +138,13 @@ def rates(r: xr.Dataset) -> plt.Figure:
         for seed in height["seed"].values:
             curve = height.sel(solver=solver, seed=seed).values
             shown = curve > FLOOR
-            axes[0].plot(n[shown], curve[shown], color=color, lw=1, label=label if seed == height["seed"][0] else None)
+            axes[0].plot(
+                n[shown],
+                curve[shown],
+                color=color,
+                lw=1,
+                label=label if seed == height["seed"][0] else None,
+            )
         median = np.log(height.sel(solver=solver).median("seed").clip(min=FLOOR).values)
         slope, middle = np.diff(median) / np.diff(np.log(n)), np.sqrt(n[1:] * n[:-1])
         shown = median[1:] > np.log(10 * FLOOR)
@@ -124,11 +153,24 @@ def rates(r: xr.Dataset) -> plt.Figure:
     for power, style in ((1, "--"), (2, ":")):
         exponent = "" if power == 1 else f"^{power}"
         axes[0].plot(
-            n, first / n.astype(float) ** power, color="0.3", ls=style, lw=1, label=rf"$\propto 1/n{exponent}$"
+            n,
+            first / n.astype(float) ** power,
+            color="0.3",
+            ls=style,
+            lw=1,
+            label=rf"$\propto 1/n{exponent}$",
         )
         axes[1].axhline(-power, color="0.3", ls=style, lw=1)
-    axes[0].set(xscale="log", yscale="log", xlabel="sweep n", ylabel=r"$(F - F^*)\,/\,F^*$", ylim=(FLOOR, None))
-    axes[1].set(xscale="log", xlabel="sweep n", ylabel="slope of the curve to the left", ylim=(-12, 1))
+    axes[0].set(
+        xscale="log",
+        yscale="log",
+        xlabel="sweep n",
+        ylabel=r"$(F - F^*)\,/\,F^*$",
+        ylim=(FLOOR, None),
+    )
+    axes[1].set(
+        xscale="log", xlabel="sweep n", ylabel="slope of the curve to the left", ylim=(-12, 1)
+    )
     axes[0].legend(fontsize=7.5, loc="lower left")
     return fig
 
@@ -142,10 +184,21 @@ def steps(r: xr.Dataset) -> plt.Figure:
         share = 100 * r["diverged"].sel(step_depth=depth).mean("seed")
         for seed in needed["seed"].values:
             values = needed.sel(seed=seed).values
-            axes[0].plot(factor[np.isfinite(values)], values[np.isfinite(values)], marker, color=color, ms=4, alpha=0.7)
+            axes[0].plot(
+                factor[np.isfinite(values)],
+                values[np.isfinite(values)],
+                marker,
+                color=color,
+                ms=4,
+                alpha=0.7,
+            )
         median = needed.median("seed").values
         axes[0].plot(
-            factor[np.isfinite(median)], median[np.isfinite(median)], color=color, lw=1, label=stack_name(depth)
+            factor[np.isfinite(median)],
+            median[np.isfinite(median)],
+            color=color,
+            lw=1,
+            label=stack_name(depth),
         )
         for x, percent in zip(factor, share.values, strict=True):
             if percent:
@@ -153,10 +206,16 @@ def steps(r: xr.Dataset) -> plt.Figure:
                 said = {"ha": "center", "fontsize": 7.5, "xycoords": ("data", "axes fraction")}
                 said |= {"bbox": {"fc": "w", "ec": "none", "pad": 0.5}}
                 axes[0].annotate(f"{percent:.0f} %", at, color=color, **said)
-        line = r["needed"].sel(depth=depth, schedule="sweep", solver="line_search", level=1e-3).isel(beta=0)
+        line = (
+            r["needed"]
+            .sel(depth=depth, schedule="sweep", solver="line_search", level=1e-3)
+            .isel(beta=0)
+        )
         axes[0].axhline(float(line.median()), color=color, ls=":", lw=1)
     axes[0].axvline(2, color="0.6", lw=0.8)
-    axes[0].set(yscale="log", xlabel=r"step size $\eta L$", ylabel=r"sweeps to $F \leq (1 + 10^{-3}) F^*$")
+    axes[0].set(
+        yscale="log", xlabel=r"step size $\eta L$", ylabel=r"sweeps to $F \leq (1 + 10^{-3}) F^*$"
+    )
     axes[0].set(xlim=(0, factor.max() + 0.3), ylim=(None, 3 * axes[0].get_ylim()[1]))
     axes[0].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes[0].yaxis.set_major_formatter("{x:g}")
@@ -205,9 +264,19 @@ def rejection(r: xr.Dataset) -> plt.Figure:
     fig, axes = plt.subplots(1, 2, figsize=(9.4, 3.5), width_ratios=[1.3, 1])
     path = r["guard_path"].isel(seed=0).clip(min=FLOOR)
     n = r["guard_sweep"]
-    for solver, guard, style in (("fista", "none", "-"), ("fista", "reject", "--"), ("restart", "none", "-")):
+    for solver, guard, style in (
+        ("fista", "none", "-"),
+        ("fista", "reject", "--"),
+        ("restart", "none", "-"),
+    ):
         label = SOLVERS[solver][0] + (", accept/reject" if guard == "reject" else "")
-        axes[0].plot(n, path.sel(guard_solver=solver, safeguard=guard), color=SOLVERS[solver][1], ls=style, label=label)
+        axes[0].plot(
+            n,
+            path.sel(guard_solver=solver, safeguard=guard),
+            color=SOLVERS[solver][1],
+            ls=style,
+            label=label,
+        )
     axes[0].set(yscale="log", xlabel="sweep", ylabel=r"$(F - F^*)\,/\,F^*$")
     axes[0].legend(fontsize=8)
     solvers = list(map(str, r["guard_solver"].values))
@@ -220,7 +289,14 @@ def rejection(r: xr.Dataset) -> plt.Figure:
     ):
         for column, solver in enumerate(solvers):
             x, seeds = column + 0.22 * (number - 1), 100 * values.sel(guard_solver=solver).values
-            axes[1].bar(x, np.median(seeds), 0.2, color=color, alpha=0.5, label=label if not column else None)
+            axes[1].bar(
+                x,
+                np.median(seeds),
+                0.2,
+                color=color,
+                alpha=0.5,
+                label=label if not column else None,
+            )
             axes[1].plot(np.full(len(seeds), x), seeds, "o", color=color, ms=3.5)
     axes[1].set(ylabel="sweeps that raise it (%)", ylim=(-2, 119))
     axes[1].set_xticks(range(len(solvers)), [SOLVERS[s][0] for s in solvers])
@@ -243,8 +319,14 @@ def limits(r: xr.Dataset) -> plt.Figure:
     axes[0].axhline(convex, color=PALETTE[0], ls="--", lw=1)
     place = {"transform": axes[0].get_yaxis_transform(), "fontsize": 8, "ha": "center"}
     axes[0].text(0.5, 1.6 * convex, "without a cap, at worst", color=PALETTE[0], **place)
-    axes[0].set_xticks(range(r.sizes["cap_depth"]), [stack_name(int(d)) for d in r["cap_depth"].values])
-    axes[0].set(yscale="log", ylabel="spread of F over trials / lowest F", xlim=(-0.6, r.sizes["cap_depth"] - 0.4))
+    axes[0].set_xticks(
+        range(r.sizes["cap_depth"]), [stack_name(int(d)) for d in r["cap_depth"].values]
+    )
+    axes[0].set(
+        yscale="log",
+        ylabel="spread of F over trials / lowest F",
+        xlim=(-0.6, r.sizes["cap_depth"] - 0.4),
+    )
     axes[0].set_title("hard cap", fontsize=10)
     path = r["cap_path"].median("seed").clip(min=1e-8)
     for name, (label, color) in {
@@ -253,14 +335,18 @@ def limits(r: xr.Dataset) -> plt.Figure:
         "restart": ("momentum, restarted", PALETTE[0]),
     }.items():
         axes[1].plot(r["cap_sweep"], path.sel(momentum=name), color=color, lw=1.2, label=label)
-    axes[1].set(xscale="log", yscale="log", xlabel="sweep", ylabel="F above the lowest of the three")
+    axes[1].set(
+        xscale="log", yscale="log", xlabel="sweep", ylabel="F above the lowest of the three"
+    )
     axes[1].set_title("hard cap, 1 layer", fontsize=10)
     axes[1].legend(fontsize=8)
     for beta, color in zip(r["beta"].values, (PALETTE[4], PALETTE[2]), strict=False):
         for activation, style in (("identity", "--"), ("relu", "-")):
             curve = r["relu_change"].sel(beta=beta, activation=activation).median("seed")
             label = rf"{'ReLU' if activation == 'relu' else 'identity'}, $\beta$ = {beta:g}"
-            axes[2].plot(r["relu_look"], curve.clip(min=1e-14), color=color, ls=style, lw=1.3, label=label)
+            axes[2].plot(
+                r["relu_look"], curve.clip(min=1e-14), color=color, ls=style, lw=1.3, label=label
+            )
     axes[2].set(xscale="log", yscale="log", xlabel="sweep", ylabel="change of the codes in a sweep")
     axes[2].set_title("ReLU messages, ISTA", fontsize=10)
     axes[2].legend(fontsize=7.5)
@@ -295,19 +381,26 @@ def support(r: xr.Dataset) -> plt.Figure:
 
 
 def penalties(r: xr.Dataset) -> plt.Figure:
-    """Error at the same number of active atoms, before and after a refit, and the time of a settle."""
+    """Error at the same number of active atoms, before and after a refit, and the time of a
+    settle.
+    """
     order = r["error"].median("seed").sortby(r["error"].median("seed"))["penalty"].values
     fig, axes = plt.subplots(1, 2, figsize=(9.4, 3.8), sharey=True, width_ratios=[1.4, 1])
     for row, name in enumerate(order):
         for kind, face, marker in (("error", "none", "o"), ("error_polished", PALETTE[0], "o")):
             seeds = 100 * r[kind].sel(penalty=name).values
-            axes[0].plot(seeds, np.full(len(seeds), row), marker, mfc=face, mec=PALETTE[0], ms=5, alpha=0.8)
+            axes[0].plot(
+                seeds, np.full(len(seeds), row), marker, mfc=face, mec=PALETTE[0], ms=5, alpha=0.8
+            )
         times = r["time"].sel(penalty=name).values
         axes[1].plot(times, np.full(len(times), row), "s", color=PALETTE[7], ms=4.5, alpha=0.8)
     for face, label in (("none", "as settled"), (PALETTE[0], "refitted on the support")):
         axes[0].plot([], [], "o", mfc=face, mec=PALETTE[0], label=label)
     axes[0].set(
-        yticks=range(len(order)), ylim=(len(order) - 0.5, -0.5), xlabel="error (% of the image's power)", xlim=(0, None)
+        yticks=range(len(order)),
+        ylim=(len(order) - 0.5, -0.5),
+        xlabel="error (% of the image's power)",
+        xlim=(0, None),
     )
     axes[0].set_yticklabels(order)
     axes[1].set(xscale="log", xlabel="time (ms per sample)")

@@ -1,4 +1,6 @@
-"""How fast the settle is beside other solvers: figure and tables from the datasets of `benchmarks`."""
+"""How fast the settle is beside other solvers: figure and tables from the datasets of
+`benchmarks`.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +27,30 @@ OURS = "vn_cd"
 TARGETS = {
     "plain FISTA": (("fista",), 10.0, lambda d, K: d >= 512 and K <= 1024),
     "scikit-learn's best": (("sklearn_cd", "sklearn_lars"), 2.0, lambda d, K: True),
-    "SPAMS' best": (("spams_lars", "spams_lars_cholesky"), 1.0, lambda d, K: d >= 512 and K <= 1024),
+    "SPAMS' best": (
+        ("spams_lars", "spams_lars_cholesky"),
+        1.0,
+        lambda d, K: d >= 512 and K <= 1024,
+    ),
 }
 LAYERS_TARGET = 3.0
 GAP = 1e-3
 
 
 def seconds(speed: xr.Dataset, threads: int) -> xr.DataArray:
-    """Seconds of those that reached the gap: of the processor for one thread, which other programs do not lengthen."""
+    """Seconds of those that reached the gap: of the processor for one thread, which other programs
+    do not lengthen.
+    """
     one = speed.sel(threads=threads)
     return one["cpu" if threads == 1 else "wall"].where(one["reached"] == 1)
 
 
 def times(speed: xr.Dataset) -> plt.Figure:
     """Time per sample of every solver, one panel per size; one thread."""
-    sizes, solvers = list(map(str, speed["size"].values)), [s for s in SOLVERS if s in speed["solver"].values]
+    sizes, solvers = (
+        list(map(str, speed["size"].values)),
+        [s for s in SOLVERS if s in speed["solver"].values],
+    )
     fig, axes = plt.subplots(1, len(sizes), figsize=(9.8, 3.2), sharey=True, squeeze=False)
     found = seconds(speed, 1)
     for ax, size in zip(axes[0], sizes, strict=True):
@@ -57,7 +68,9 @@ def times(speed: xr.Dataset) -> plt.Figure:
 
 
 def table(speed: xr.Dataset) -> pd.DataFrame:
-    """Milliseconds per sample, all sizes, gaps and numbers of threads; empty where the gap was not reached."""
+    """Milliseconds per sample, all sizes, gaps and numbers of threads; empty where the gap was not
+    reached.
+    """
     columns = {}
     for threads in map(int, speed["threads"].values):
         for gap in speed["gap"].values:
@@ -75,7 +88,9 @@ def table(speed: xr.Dataset) -> pd.DataFrame:
 
 
 def targets(speed: xr.Dataset) -> pd.DataFrame:
-    """How many times faster coordinate descent is than the best peer of a kind, at gap 1e-3, with what was wanted."""
+    """How many times faster coordinate descent is than the best peer of a kind, at gap 1e-3, with
+    what was wanted.
+    """
     rows = {}
     for threads in map(int, speed["threads"].values):
         found = seconds(speed, threads).sel(gap=GAP)
@@ -84,15 +99,26 @@ def targets(speed: xr.Dataset) -> pd.DataFrame:
             row = {}
             for name, (peers, wanted, asked) in TARGETS.items():
                 there = [p for p in peers if p in speed["solver"].values]
-                ratio = float(found.sel(size=size, solver=there).min("solver") / found.sel(size=size, solver=OURS))
-                mark = f" {'✓' if ratio >= wanted else '✗'}" if asked(d, K) and np.isfinite(ratio) else ""
-                row[f"{name}, wanted {wanted:g}"] = f"{ratio:.1f}{mark}" if np.isfinite(ratio) else "-"
+                ratio = float(
+                    found.sel(size=size, solver=there).min("solver")
+                    / found.sel(size=size, solver=OURS)
+                )
+                mark = (
+                    f" {'✓' if ratio >= wanted else '✗'}"
+                    if asked(d, K) and np.isfinite(ratio)
+                    else ""
+                )
+                row[f"{name}, wanted {wanted:g}"] = (
+                    f"{ratio:.1f}{mark}" if np.isfinite(ratio) else "-"
+                )
             rows[f"{size}, {threads} thread{'s' * (threads > 1)}"] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="times faster than")
 
 
 def layers(stacks: xr.Dataset) -> pd.DataFrame:
-    """Several layers: sweeps and time to a relative duality gap of F, against plain interleaved steps."""
+    """Several layers: sweeps and time to a relative duality gap of F, against plain interleaved
+    steps.
+    """
     plain = {"solver": "ista", "schedule": "sweep"}
     rows = {}
     for stack in map(str, stacks["stack"].values):
@@ -102,7 +128,11 @@ def layers(stacks: xr.Dataset) -> pd.DataFrame:
                 base = stacks.sel(stack=stack).sel(plain)
                 saved = [float(base[name] / one[name]) for name in ("sweeps", "cpu")]
                 itself = plain == {"solver": solver, "schedule": schedule}
-                mark = "" if itself or solver == "ista" else f" {'✓' if min(saved) >= LAYERS_TARGET else '✗'}"
+                mark = (
+                    ""
+                    if itself or solver == "ista"
+                    else f" {'✓' if min(saved) >= LAYERS_TARGET else '✗'}"
+                )
                 rows[stack, schedule, solver] = {
                     "sweeps": f"{float(one['sweeps']):.0f}",
                     "ms per sample": f"{1e3 * float(one['cpu'] / stacks['n_samples'].max()):.2f}",
@@ -115,7 +145,9 @@ def layers(stacks: xr.Dataset) -> pd.DataFrame:
 
 
 def memory(found: xr.Dataset) -> pd.DataFrame:
-    """What a settle takes: at its peak with the program and its libraries, by itself, and per sample."""
+    """What a settle takes: at its peak with the program and its libraries, by itself, and per
+    sample.
+    """
     rows = {}
     for size in map(str, found["size"].values):
         for solver in map(str, found["solver"].values):
@@ -138,15 +170,18 @@ def sentence(speed: xr.Dataset) -> str:
 
 
 def cuda(speed: xr.Dataset) -> pd.DataFrame:
-    """The solvers that run on a GPU: time by the clock, and the share of its rate in matrix products."""
+    """The solvers that run on a GPU: time by the clock, and the share of its rate in matrix
+    products.
+    """
     rows = {}
     for gap in speed["gap"].values:
         for size in map(str, speed["size"].values):
             for solver in (s for s in SOLVERS if s in speed["solver"].values):
                 one = speed.isel(threads=0).sel(size=size, gap=gap, solver=solver)
                 if np.isfinite(float(one["wall"])):
+                    samples = int(size.split("x")[2])
                     rows[f"{gap:g}", size, SOLVERS[solver][0]] = {
-                        "us per sample": f"{1e6 * float(one['wall']) / int(size.split('x')[2]):.3g}",
+                        "us per sample": f"{1e6 * float(one['wall']) / samples:.3g}",
                         "share of the GEMM rate": f"{float(one['gemm_share']):.2f}",
                     }
     frame = pd.DataFrame.from_dict(rows, orient="index")

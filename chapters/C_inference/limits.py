@@ -1,4 +1,7 @@
-"""Beyond the convex settle: a hard cap in the top layer, and ReLU messages (VN App. C). See `studies.inference`."""
+"""Beyond the convex settle: a hard cap in the top layer, and ReLU messages (VN App. C).
+
+See `studies.inference`.
+"""
 
 from __future__ import annotations
 
@@ -35,20 +38,30 @@ def capped(one: Task, k: int, kind: type[TopK] = TopK) -> Task:
     return replace(one, layers=(*below, Layer(top.V, top.U, kind(penalty=top.penalty.soft, k=k))))
 
 
-def trials(one: Task, *, random: int, scale: float, sweeps: int, seed: int) -> dict[tuple[str, str, int], Settled]:
+def trials(
+    one: Task, *, random: int, scale: float, sweeps: int, seed: int
+) -> dict[tuple[str, str, int], Settled]:
     """The end of every (schedule, method, start); start 0 is cold, the others are random."""
     found = {}
     for schedule in SCHEDULES:
         for method in METHODS:
-            settler = one.settler(SettleConfig(method=method, schedule=schedule, max_sweeps=sweeps, tol=1e-14))
+            settler = one.settler(
+                SettleConfig(method=method, schedule=schedule, max_sweeps=sweeps, tol=1e-14)
+            )
             for start in range(random + 1):
-                codes = settler.random_start(len(one.x), seed=seed + start, scale=scale) if start else None
+                codes = (
+                    settler.random_start(len(one.x), seed=seed + start, scale=scale)
+                    if start
+                    else None
+                )
                 found[schedule, method, start] = settler(one.x, codes)
     return found
 
 
 def _grid(
-    found: dict[tuple[str, str, int], Settled], values: dict[tuple[str, str, int], Tensor], name: str
+    found: dict[tuple[str, str, int], Settled],
+    values: dict[tuple[str, str, int], Tensor],
+    name: str,
 ) -> xr.Dataset:
     starts = sorted({start for *_, start in found})
     array = [[[values[s, m, n].tolist() for n in starts] for m in METHODS] for s in SCHEDULES]
@@ -59,15 +72,23 @@ def _grid(
 
 
 def hard_cap(
-    tasks: Sequence[Task], *, k: int, random: int, scale: float, sweeps: int, caps_from: Sequence[int], seed: int
+    tasks: Sequence[Task],
+    *,
+    k: int,
+    random: int,
+    scale: float,
+    sweeps: int,
+    caps_from: Sequence[int],
+    seed: int,
 ) -> xr.Dataset:
-    """Where the settle ends with a hard cap of k in the top layer, for stacks of several depths (`cap_depth`).
+    """Where the settle ends with a hard cap of k in the top layer, for stacks of several depths
+    (`cap_depth`).
 
-    `cap_height` (cap_depth, schedule, trial_solver, trial_start, sample): F at the end above the lowest F of all
-    trials of that sample, relative to it. `cap_overlap`: mean overlap (Jaccard) of the top supports of two trials,
-    `cap_distance` their mean relative distance, `cap_rest` the share of trials and samples that have come to rest,
-    all per cap_depth. `late_height` (cap_depth, cap_from, sample): the height where the cap sets in only after so
-    many sweeps (cold, plain).
+    `cap_height` (cap_depth, schedule, trial_solver, trial_start, sample): F at the end above the
+    lowest F of all trials of that sample, relative to it. `cap_overlap`: mean overlap (Jaccard) of
+    the top supports of two trials, `cap_distance` their mean relative distance, `cap_rest` the
+    share of trials and samples that have come to rest, all per cap_depth. `late_height` (cap_depth,
+    cap_from, sample): the height where the cap sets in only after so many sweeps (cold, plain).
     """
     parts = []
     for one in tasks:
@@ -76,20 +97,26 @@ def hard_cap(
         lowest = torch.stack([settled.energy for settled in found.values()]).amin(0)
         late = []
         for cap_from in caps_from:
-            config = SettleConfig(method="ista", max_sweeps=cap_from + sweeps, tol=1e-14, cap_from=cap_from)
+            config = SettleConfig(
+                method="ista", max_sweeps=cap_from + sweeps, tol=1e-14, cap_from=cap_from
+            )
             late.append(hard.settler(config)(one.x).energy)
         tops = [settled.codes[-1:] for settled in found.values()]
         overlap = [jaccard(a != 0, b != 0).mean() for (a,), (b,) in combinations(tops, 2)]
         apart = [relative_distance(a, b).mean() for a, b in combinations(tops, 2)]
         heights = {key: settled.energy / lowest - 1 for key, settled in found.items()}
-        parts.append(_grid(found, heights, "cap_height").assign(
-            cap_overlap=float(torch.stack(overlap).mean()),
-            cap_distance=float(torch.stack(apart).mean()),
-            cap_rest=_at_rest(hard, found),
-            late_height=(("cap_from", "sample"), (torch.stack(late) / lowest - 1).numpy()),
-            cap_from=list(caps_from),
-        ))  # fmt: skip
-    return xr.concat(parts, xr.DataArray([one.depth for one in tasks], dims="cap_depth", name="cap_depth"))
+        parts.append(
+            _grid(found, heights, "cap_height").assign(
+                cap_overlap=float(torch.stack(overlap).mean()),
+                cap_distance=float(torch.stack(apart).mean()),
+                cap_rest=_at_rest(hard, found),
+                late_height=(("cap_from", "sample"), (torch.stack(late) / lowest - 1).numpy()),
+                cap_from=list(caps_from),
+            )
+        )
+    return xr.concat(
+        parts, xr.DataArray([one.depth for one in tasks], dims="cap_depth", name="cap_depth")
+    )
 
 
 def _at_rest(one: Task, found: dict[tuple[str, str, int], Settled]) -> float:
@@ -100,16 +127,20 @@ def _at_rest(one: Task, found: dict[tuple[str, str, int], Settled]) -> float:
 
 
 def momentum_under_a_cap(one: Task, *, k: int, sweeps: int, window: int) -> xr.Dataset:
-    """Plain steps in the capped layer, which is what the settle takes there, against momentum in it; best for one
-    layer.
+    """Plain steps in the capped layer, which is what the settle takes there, against momentum in
+    it; best for one layer.
 
-    Per `momentum` ("plain", "fista", "restart"), over the last `window` of `sweeps`: `switched`, atoms of the top
-    layer that go on or off per sweep (mean over samples); `cap_rises`, the share of sweeps that raise F. `cap_end`: F
-    at the end above the plain one's, relative (median). `cap_path` (momentum, cap_sweep): the median height over the
-    lowest F of the three.
+    Per `momentum` ("plain", "fista", "restart"), over the last `window` of `sweeps`: `switched`,
+    atoms of the top layer that go on or off per sweep (mean over samples); `cap_rises`, the share
+    of sweeps that raise F. `cap_end`: F at the end above the plain one's, relative (median).
+    `cap_path` (momentum, cap_sweep): the median height over the lowest F of the three.
     """
     looks = list(range(1, sweeps + 1))
-    cases = {"plain": (TopK, "fista"), "fista": (MomentumTopK, "fista"), "restart": (MomentumTopK, "restart")}
+    cases = {
+        "plain": (TopK, "fista"),
+        "fista": (MomentumTopK, "fista"),
+        "restart": (MomentumTopK, "restart"),
+    }
     energies, switched = [], []
     for kind, method in cases.values():
         hard = capped(one, k, kind)
@@ -122,7 +153,10 @@ def momentum_under_a_cap(one: Task, *, k: int, sweeps: int, window: int) -> xr.D
     return xr.Dataset(
         {
             "switched": ("momentum", switched),
-            "cap_rises": ("momentum", [float((e.diff(dim=0) > 1e-12 * e[1:]).double().mean()) for e in late]),
+            "cap_rises": (
+                "momentum",
+                [float((e.diff(dim=0) > 1e-12 * e[1:]).double().mean()) for e in late],
+            ),
             "cap_end": ("momentum", [float((e[-1] / plain - 1).median()) for e in energies]),
             "cap_path": (
                 ("momentum", "cap_sweep"),
@@ -134,14 +168,22 @@ def momentum_under_a_cap(one: Task, *, k: int, sweeps: int, window: int) -> xr.D
 
 
 def relu_messages(
-    one: Task, *, betas: Sequence[float], random: int, scale: float, sweeps: int, kept: int, seed: int
+    one: Task,
+    *,
+    betas: Sequence[float],
+    random: int,
+    scale: float,
+    sweeps: int,
+    kept: int,
+    seed: int,
 ) -> xr.Dataset:
     """The settle with ReLU messages, for which no energy is known.
 
-    `relu_change` (beta, activation, relu_look): how far one sweep of plain ISTA moves the codes, relative (median
-    over samples). `relu_rises` (beta, activation): the share of these sweeps that raise F, as it would be with
-    identity messages. `relu_spread` (beta, schedule, trial_solver, trial_start, sample): relative distance of the end
-    from that of a longer settle (ReLU). `relu_rest` (beta): the share of trials and samples at rest.
+    `relu_change` (beta, activation, relu_look): how far one sweep of plain ISTA moves the codes,
+    relative (median over samples). `relu_rises` (beta, activation): the share of these sweeps that
+    raise F, as it would be with identity messages. `relu_spread` (beta, schedule, trial_solver,
+    trial_start, sample): relative distance of the end from that of a longer settle (ReLU).
+    `relu_rest` (beta): the share of trials and samples at rest.
     """
     looks, shapes = looks_at(sweeps, kept), ("identity", "relu")
     change, rises = np.empty((len(betas), 2, len(looks))), np.empty((len(betas), 2))
@@ -152,14 +194,24 @@ def relu_messages(
             settler = this.settler(SettleConfig(method="ista"))
             both = sorted({*looks, *(n + 1 for n in looks)})
             path = dict(zip(both, walk(settler, one.x, both), strict=True))
-            change[i, j] = [float(relative_distance(path[n + 1].codes, path[n].codes).median()) for n in looks]
-            log = this.settler(SettleConfig(method="ista", max_sweeps=min(200, sweeps), tol=0))(one.x, trace=True).trace
+            change[i, j] = [
+                float(relative_distance(path[n + 1].codes, path[n].codes).median()) for n in looks
+            ]
+            log = this.settler(SettleConfig(method="ista", max_sweeps=min(200, sweeps), tol=0))(
+                one.x, trace=True
+            ).trace
             energy = torch.stack(log.energy)
             rises[i, j] = float((energy.diff(dim=0) > 1e-12 * energy[1:]).double().mean())
         found = trials(this, random=random, scale=scale, sweeps=sweeps, seed=seed)
-        longer = this.settler(SettleConfig(method="line_search", max_sweeps=4 * sweeps, tol=1e-15))(one.x).codes
+        longer = this.settler(SettleConfig(method="line_search", max_sweeps=4 * sweeps, tol=1e-15))(
+            one.x
+        ).codes
         spread.append(
-            _grid(found, {key: relative_distance(s.codes, longer) for key, s in found.items()}, "relu_spread")
+            _grid(
+                found,
+                {key: relative_distance(s.codes, longer) for key, s in found.items()},
+                "relu_spread",
+            )
         )
         rest.append(_at_rest(this, found))
     return xr.concat(spread, xr.DataArray(list(betas), dims="beta", name="beta")).assign(

@@ -1,8 +1,9 @@
 """Where the settle ends, and how fast it gets there: schedules, methods and starts (VN App. C).
 
-Part of the measurements of App. C: `inference_steps` has step sizes and accept/reject, `inference_limits` hard caps and
-ReLU messages, `inference_penalties` other penalties. A `Task` is a stack of layers, its inputs, and the settled point
-that everything is compared with. All of it in float64.
+Part of the measurements of App. C: `inference_steps` has step sizes and accept/reject,
+`inference_limits` hard caps and ReLU messages, `inference_penalties` other penalties. A `Task` is a
+stack of layers, its inputs, and the settled point that everything is compared with. All of it in
+float64.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from vnlib.settle.steps import Rule
 
 METHODS = ("ista", "fista", "restart", "line_search")
 LEVELS = (1e-3, 1e-6)  # heights above the lowest energy, relative to it
-END = SettleConfig(method="line_search", max_sweeps=20_000, tol=1e-13, criterion="gap", check_every=10)
+END = SettleConfig(
+    method="line_search", max_sweeps=20_000, tol=1e-13, criterion="gap", check_every=10
+)
 GAP = 1e-9  # a settle is at its end when its relative duality gap is below this
 
 Codes = Sequence[Float[Tensor, "batch _atoms"]]
@@ -33,7 +36,10 @@ Codes = Sequence[Float[Tensor, "batch _atoms"]]
 
 @dataclass(frozen=True)
 class Task:
-    """What is settled. `codes`, `energy`: the point that a very long settle found, where one is wanted."""
+    """What is settled.
+
+    `codes`, `energy`: the point that a very long settle found, where one is wanted.
+    """
 
     layers: tuple[Layer, ...]
     feedback: float
@@ -48,7 +54,9 @@ class Task:
 
     def settler(self, config: SettleConfig, rule: Rule | None = None) -> Settler:
         """The settle of these layers; `rule`, a step of one's own, replaces that of the method."""
-        settler = Settler(self.layers, feedback=self.feedback, activation=self.activation, config=config)
+        settler = Settler(
+            self.layers, feedback=self.feedback, activation=self.activation, config=config
+        )
         if rule is not None:
             settler.rules = [rule] * self.depth
         return settler
@@ -62,20 +70,31 @@ class Task:
         return (self.value(codes) / self.energy - 1).clamp_min(1e-16)
 
     def distance(self, codes: Codes) -> Float[Tensor, " batch"]:
-        """|a - a*| / |a*|, all layers together."""
+        """`|a - a*|` / `|a*|`, all layers together."""
         return relative_distance(codes, self.codes)
 
 
 def relative_distance(codes: Codes, other: Codes) -> Float[Tensor, " batch"]:
-    """|a - b| / |b| of the codes of all layers, joined."""
+    """`|a - b|` / `|b|` of the codes of all layers, joined."""
     a, b = torch.cat(list(codes), 1), torch.cat(list(other), 1)
     return (a - b).norm(dim=1) / b.norm(dim=1).clamp_min(1e-12)
 
 
 def task(
-    network: VectorNetwork, x: Float[Tensor, "batch d"], *, depth: int, feedback: float, top_k: int | None = None
+    network: VectorNetwork,
+    x: Float[Tensor, "batch d"],
+    *,
+    depth: int,
+    feedback: float,
+    top_k: int | None = None,
 ) -> Task:
-    """The lowest `depth` layers of a network with inputs x, in float64. top_k: a hard cap for its top layer."""
+    """The lowest `depth` layers of a network with inputs x, in float64.
+
+    Parameters
+    ----------
+    top_k
+        A hard cap for its top layer.
+    """
     layers = []
     for number, layer in enumerate(network.layers[:depth], 1):
         top = number == depth
@@ -85,20 +104,30 @@ def task(
 
 
 def with_reference(one: Task) -> Task:
-    """The task with its settled point, to a relative duality gap of 1e-13 where rounding lets it be reached."""
+    """The task with its settled point, to a relative duality gap of 1e-13 where rounding lets it be
+    reached.
+    """
     settled = one.settler(END)(one.x)
     return replace(one, codes=settled.codes, energy=settled.energy)
 
 
 def looks_at(sweeps: int, kept: int) -> list[int]:
-    """Sweeps to look at: up to `kept` of them, from 1 to `sweeps`, equally spaced on a logarithmic scale."""
+    """Sweeps to look at: up to `kept` of them, from 1 to `sweeps`, equally spaced on a logarithmic
+    scale.
+    """
     return np.unique(np.geomspace(1, sweeps, kept).round().astype(int)).tolist()
 
 
 def walk(
-    settler: Settler, x: Float[Tensor, "batch d"], looks: Sequence[int], start: Codes | Settled | None = None
+    settler: Settler,
+    x: Float[Tensor, "batch d"],
+    looks: Sequence[int],
+    start: Codes | Settled | None = None,
 ) -> Iterator[Settled]:
-    """The settle as it stands after each of these numbers of sweeps. It is resumed, so the looks change nothing."""
+    """The settle as it stands after each of these numbers of sweeps.
+
+    It is resumed, so the looks change nothing.
+    """
     settled, done, config = start, 0, settler.config
     for sweep in looks:
         settler.config = replace(config, max_sweeps=sweep - done, tol=0.0)
@@ -108,18 +137,28 @@ def walk(
     settler.config = config
 
 
-def finish(settler: Settler, x: Float[Tensor, "batch d"], settled: Settled, *, steps: int) -> Settled:
-    """Go on until the relative duality gap is below `GAP`, for so many more steps on single layers at most."""
+def finish(
+    settler: Settler, x: Float[Tensor, "batch d"], settled: Settled, *, steps: int
+) -> Settled:
+    """Go on until the relative duality gap is below `GAP`, for so many more steps on single layers
+    at most.
+    """
     depth, schedule = len(settler.layers), settler.config.schedule
     each = layer_steps(depth, schedule, 2) - layer_steps(depth, schedule, 1)
     sweeps = max(1, steps // (each * settler.config.steps))
     every = 1 if settler.config.monotone else 10
-    settler.config = replace(settler.config, criterion="gap", tol=GAP, check_every=every, max_sweeps=sweeps)
+    settler.config = replace(
+        settler.config, criterion="gap", tol=GAP, check_every=every, max_sweeps=sweeps
+    )
     return settler(x, settled)
 
 
-def sweeps_to(looks: Sequence[int], heights: Float[Tensor, "looks batch"], level: float) -> Float[Tensor, " batch"]:
-    """Sweeps until a height falls to `level`, interpolated between looks on logarithmic scales; inf if never."""
+def sweeps_to(
+    looks: Sequence[int], heights: Float[Tensor, "looks batch"], level: float
+) -> Float[Tensor, " batch"]:
+    """Sweeps until a height falls to `level`, interpolated between looks on logarithmic scales; inf
+    if never.
+    """
     n, h = torch.tensor(looks, dtype=heights.dtype).log(), heights.clamp_min(1e-16).log()
     below = heights <= level
     first = below.int().argmax(0)
@@ -131,28 +170,38 @@ def sweeps_to(looks: Sequence[int], heights: Float[Tensor, "looks batch"], level
 
 
 def layer_steps(depth: int, schedule: str, sweeps: int) -> int:
-    """Proximal steps on single layers that so many sweeps take, from a cold start, one step per layer and pass."""
+    """Proximal steps on single layers that so many sweeps take, from a cold start, one step per
+    layer and pass.
+    """
     later = depth if schedule == "recurrent" else 2 * depth - 1
     first = later + (depth * (depth - 1) // 2 if schedule == "staggered" else 0)
     return first + (sweeps - 1) * later
 
 
-# --- Schedules and methods ------------------------------------------------------------------------------------------
+# --- Schedules and methods ------------------------------------------------------------------------
 
 
 def schedules(
-    network: VectorNetwork, x: Float[Tensor, "batch d"], *, depths: Sequence[int], betas: Sequence[float], sweeps: int,
-    kept: int, end_steps: int,
-) -> xr.Dataset:  # fmt: skip
-    """Every schedule with every method, from a cold start, for stacks of these depths and weights beta of the coupling.
+    network: VectorNetwork,
+    x: Float[Tensor, "batch d"],
+    *,
+    depths: Sequence[int],
+    betas: Sequence[float],
+    sweeps: int,
+    kept: int,
+    end_steps: int,
+) -> xr.Dataset:
+    """Every schedule with every method, from a cold start, for stacks of these depths and weights
+    beta of the coupling.
 
-    Per (depth, beta, schedule, solver): `height` (look), (F - F*) / F* (median over samples), `needed` (level), the
-    sweeps to a height (median over samples), and after `end_steps` more layer steps at most, worst over samples:
-    `end_distance` of all codes from the reference, relative, `end_height`, and `end_gap`, the relative duality gap.
-    Also `active` (depth, beta, solver, look, layer), mean, in the schedule "sweep"; `steps` (depth, schedule, look),
-    layer steps done; `rises` (depth, beta, schedule), the share of plain ISTA sweeps that raise F, and `alone`
-    (alone_solver), the distance at which ADMM and coordinate descent end for one layer. A single layer has no beta:
-    its numbers are repeated.
+    Per (depth, beta, schedule, solver): `height` (look), (F - F*) / F* (median over samples),
+    `needed` (level), the sweeps to a height (median over samples), and after `end_steps` more layer
+    steps at most, worst over samples: `end_distance` of all codes from the reference, relative,
+    `end_height`, and `end_gap`, the relative duality gap. Also `active` (depth, beta, solver, look,
+    layer), mean, in the schedule "sweep"; `steps` (depth, schedule, look), layer steps done;
+    `rises` (depth, beta, schedule), the share of plain ISTA sweeps that raise F, and `alone`
+    (alone_solver), the distance at which ADMM and coordinate descent end for one layer. A single
+    layer has no beta: its numbers are repeated.
     """
     looks = looks_at(sweeps, kept)
     shape = (len(depths), len(betas), len(SCHEDULES), len(METHODS))
@@ -176,15 +225,26 @@ def schedules(
                     for n, settled in enumerate(walk(settler, one.x, looks)):
                         heights.append(one.height(settled.codes))
                         if schedule == "sweep":
-                            active[i, j, m, n, :depth] = [float((c != 0).sum(1).double().mean()) for c in settled.codes]
+                            active[i, j, m, n, :depth] = [
+                                float((c != 0).sum(1).double().mean()) for c in settled.codes
+                            ]
                     heights = torch.stack(heights)
                     height[i, j, s, m] = heights.median(1).values
-                    needed[i, j, s, m] = [float(sweeps_to(looks, heights, level).median()) for level in LEVELS]
-                    ends[:, i, j, s, m] = _end(one, finish(settler, one.x, settled, steps=end_steps))
+                    needed[i, j, s, m] = [
+                        float(sweeps_to(looks, heights, level).median()) for level in LEVELS
+                    ]
+                    ends[:, i, j, s, m] = _end(
+                        one, finish(settler, one.x, settled, steps=end_steps)
+                    )
             if depth == 1:
-                alone = [float(one.distance(_alone(one, name, end_steps).codes).max()) for name in ("admm", "cd")]
+                alone = [
+                    float(one.distance(_alone(one, name, end_steps).codes).max())
+                    for name in ("admm", "cd")
+                ]
     cell = ("depth", "beta", "schedule", "solver")
-    steps = [[[layer_steps(d, schedule, n) for n in looks] for schedule in SCHEDULES] for d in depths]
+    steps = [
+        [[layer_steps(d, schedule, n) for n in looks] for schedule in SCHEDULES] for d in depths
+    ]
     return xr.Dataset(
         {
             "height": ((*cell, "look"), height),
@@ -198,11 +258,16 @@ def schedules(
             "alone": ("alone_solver", alone),
         },
         {
-            "depth": list(depths), "beta": list(betas), "schedule": list(SCHEDULES), "solver": list(METHODS),
-            "look": looks, "level": list(LEVELS), "layer": np.arange(1, max(depths) + 1),
+            "depth": list(depths),
+            "beta": list(betas),
+            "schedule": list(SCHEDULES),
+            "solver": list(METHODS),
+            "look": looks,
+            "level": list(LEVELS),
+            "layer": np.arange(1, max(depths) + 1),
             "alone_solver": ["admm", "cd"],
         },
-    )  # fmt: skip
+    )
 
 
 def _end(one: Task, settled: Settled) -> list[float]:
@@ -211,7 +276,9 @@ def _end(one: Task, settled: Settled) -> list[float]:
 
 
 def _alone(one: Task, method: str, sweeps: int) -> Settled:
-    return one.settler(SettleConfig(method=method, criterion="gap", tol=GAP, max_sweeps=sweeps))(one.x)
+    return one.settler(SettleConfig(method=method, criterion="gap", tol=GAP, max_sweeps=sweeps))(
+        one.x
+    )
 
 
 def _rises(one: Task, schedule: str, sweeps: int) -> float:
@@ -221,14 +288,14 @@ def _rises(one: Task, schedule: str, sweeps: int) -> float:
     return float((energy.diff(dim=0) > 1e-12 * energy[1:]).double().mean()) if sweeps > 1 else 0.0
 
 
-# --- Starts ---------------------------------------------------------------------------------------------------------
+# --- Starts ---------------------------------------------------------------------------------------
 
 
 def neighbours(
     x: Float[Tensor, "batch d"], pool: Float[Tensor, "samples d"], *, noise: float, seed: int
 ) -> dict[str, Float[Tensor, "batch d"]]:
-    """Inputs near x: with noise of `noise` times its norm, shifted by a pixel to the right, and its nearest one in
-    `pool`.
+    """Inputs near x: with noise of `noise` times its norm, shifted by a pixel to the right, and its
+    nearest one in `pool`.
 
     x must be square images, flattened.
     """
@@ -241,27 +308,51 @@ def neighbours(
 
 
 def starts(
-    one: Task, near: Mapping[str, Float[Tensor, "batch d"]], earlier: Task, *, random: Mapping[str, float], sweeps: int,
-    kept: int, end_steps: int, seed: int, methods: Sequence[str] = ("ista", "restart", "line_search"),
-) -> xr.Dataset:  # fmt: skip
+    one: Task,
+    near: Mapping[str, Float[Tensor, "batch d"]],
+    earlier: Task,
+    *,
+    random: Mapping[str, float],
+    sweeps: int,
+    kept: int,
+    end_steps: int,
+    seed: int,
+    methods: Sequence[str] = ("ista", "restart", "line_search"),
+) -> xr.Dataset:
     """Cold, warm and random starts of one task in the schedule "sweep".
 
-    near: warm starts from the settled codes of these inputs. earlier: the same task under the dictionaries of one
-    pass through the data before; its codes are tried in all layers, and in the top layer alone. random: scale of
-    normal codes. Per (start, start_solver): `start_needed` (level), sweeps to a height (median over samples), and
-    `start_distance`, `start_end`: distance and height at the end (worst sample). `start_height`: F of the start above
-    F*, relative (median). `resumed` (schedule, solver): whether half the sweeps and then the other half give
-    the bits of all at once.
+    Per (start, start_solver): `start_needed` (level), sweeps to a height (median over samples), and
+    `start_distance`, `start_end`: distance and height at the end (worst sample). `start_height`: F
+    of the start above F*, relative (median). `resumed` (schedule, solver): whether half the sweeps
+    and then the other half give the bits of all at once.
+
+    Parameters
+    ----------
+    near
+        Warm starts from the settled codes of these inputs.
+    earlier
+        The same task under the dictionaries of one pass through the data before; its codes are
+        tried in all layers, and in the top layer alone.
+    random
+        Scale of normal codes.
     """
     looks = looks_at(sweeps, kept)
     before = with_reference(earlier).codes
     found: dict[str, Codes | None] = {"cold": None}
-    found |= {name: with_reference(replace(one, x=other.double())).codes for name, other in near.items()}
+    found |= {
+        name: with_reference(replace(one, x=other.double())).codes for name, other in near.items()
+    }
     found["earlier codes"] = before
     found["earlier top code"] = [*(torch.zeros_like(c) for c in before[:-1]), before[-1]]
     settler = one.settler(SettleConfig())
-    found |= {name: settler.random_start(len(one.x), seed=seed, scale=scale) for name, scale in random.items()}
-    needed, ends = np.empty((len(found), len(methods), len(LEVELS))), np.empty((2, len(found), len(methods)))
+    found |= {
+        name: settler.random_start(len(one.x), seed=seed, scale=scale)
+        for name, scale in random.items()
+    }
+    needed, ends = (
+        np.empty((len(found), len(methods), len(LEVELS))),
+        np.empty((2, len(found), len(methods))),
+    )
     first = []
     for i, codes in enumerate(found.values()):
         zero = [c.new_zeros(c.shape) for c in one.codes]
@@ -282,10 +373,13 @@ def starts(
             "resumed": (("schedule", "solver"), resumed(one)),
         },
         {
-            "start": list(found), "start_solver": list(methods), "level": list(LEVELS),
-            "schedule": list(SCHEDULES), "solver": list(METHODS),
+            "start": list(found),
+            "start_solver": list(methods),
+            "level": list(LEVELS),
+            "schedule": list(SCHEDULES),
+            "solver": list(METHODS),
         },
-    )  # fmt: skip
+    )
 
 
 def resumed(one: Task, *, half: int = 30) -> np.ndarray:
@@ -294,6 +388,9 @@ def resumed(one: Task, *, half: int = 30) -> np.ndarray:
     for i, schedule in enumerate(SCHEDULES):
         for j, method in enumerate(METHODS):
             settler = one.settler(SettleConfig(method=method, schedule=schedule, tol=0))
-            (whole,), (*_, halves) = walk(settler, one.x, [2 * half]), walk(settler, one.x, [half, 2 * half])
+            (whole,), (*_, halves) = (
+                walk(settler, one.x, [2 * half]),
+                walk(settler, one.x, [half, 2 * half]),
+            )
             same[i, j] = all(map(torch.equal, whole.codes, halves.codes))
     return same

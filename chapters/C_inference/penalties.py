@@ -1,4 +1,6 @@
-"""Penalties and greedy pursuits on one dictionary, at the same number of active atoms (VN App. C, Eqs. 5 and 6)."""
+"""Penalties and greedy pursuits on one dictionary, at the same number of active atoms (VN App. C,
+Eqs. 5 and 6).
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,18 @@ BY_CORRELATION: dict[str, Callable[[float], Penalty]] = {
 GREEDY = {"matching pursuit": matching_pursuit, "orthogonal m. p.": orthogonal_matching_pursuit}
 
 
-def compare(V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, atoms: int, sparsity: float) -> xr.Dataset:
-    """Codes of one layer with about `atoms` active atoms per sample, on average, from every penalty.
+def compare(
+    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, atoms: int, sparsity: float
+) -> xr.Dataset:
+    """Codes of one layer with about `atoms` active atoms per sample, on average, from every
+    penalty.
 
-    The weight of a penalty is found by bisection; top-k takes k = atoms, alone and after the l1 weight `sparsity`;
-    pursuits pick until so many are active (matching pursuit may pick an atom again, so its picks are searched for,
-    too). Per penalty: `kept`, the active atoms; `error`, |x - V a|^2 / |x|^2 (sums over samples); `error_polished`,
-    after a least-squares fit on the support; `weight`, the lambda found in units of |v.x| (NaN without one); `time`
-    of one settle of the batch, in ms per sample; `rest`, the share of samples that met the tolerance.
+    The weight of a penalty is found by bisection; top-k takes k = atoms, alone and after the l1
+    weight `sparsity`; pursuits pick until so many are active (matching pursuit may pick an atom
+    again, so its picks are searched for, too). Per penalty: `kept`, the active atoms; `error`,
+    `|x - V a|^2` / `|x|^2` (sums over samples); `error_polished`, after a least-squares fit on the
+    support; `weight`, the lambda found in units of `|v.x|` (NaN without one); `time` of one settle
+    of the batch, in ms per sample; `rest`, the share of samples that met the tolerance.
     """
     makers: dict[str, tuple[Callable[[float], Penalty], float]] = {
         name: (make, _weight(V, x, make, atoms)) for name, make in BY_CORRELATION.items()
@@ -50,7 +56,12 @@ def compare(V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, atoms: 
         begin = perf_counter()
         settled = settler(x)
         spent = perf_counter() - begin
-        rows[name] = [*_errors(V, x, settled.codes[0]), weight, spent, float(settled.converged.double().mean())]
+        rows[name] = [
+            *_errors(V, x, settled.codes[0]),
+            weight,
+            spent,
+            float(settled.converged.double().mean()),
+        ]
     for name, pursue in GREEDY.items():
         picks = _picks(V, x, atoms) if pursue is matching_pursuit else atoms
         begin = perf_counter()
@@ -60,7 +71,8 @@ def compare(V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, atoms: 
     table[:, 4] *= 1e3 / len(x)
     names = ("kept", "error", "error_polished", "weight", "time", "rest")
     return xr.Dataset(
-        {name: ("penalty", column) for name, column in zip(names, table.T, strict=True)}, {"penalty": list(rows)}
+        {name: ("penalty", column) for name, column in zip(names, table.T, strict=True)},
+        {"penalty": list(rows)},
     )
 
 
@@ -70,8 +82,12 @@ def _errors(V: Tensor, x: Tensor, code: Tensor) -> list[float]:
     return [float((code != 0).sum(1).double().mean()), *map(float, missed)]
 
 
-def _weight(V: Tensor, x: Tensor, make: Callable[[float], Penalty], atoms: int, *, rounds: int = 12) -> float:
-    """The weight at which `atoms` are active on average, to within 2 %, by bisection of its logarithm."""
+def _weight(
+    V: Tensor, x: Tensor, make: Callable[[float], Penalty], atoms: int, *, rounds: int = 12
+) -> float:
+    """The weight at which `atoms` are active on average, to within 2 %, by bisection of its
+    logarithm.
+    """
     high = float((x @ V).abs().max())
     low = 1e-4 * high
     for _ in range(rounds):

@@ -1,4 +1,6 @@
-"""Tables and sentences of App. C, all numbers computed from the results: medians over seeds unless said otherwise."""
+"""Tables and sentences of App. C, all numbers computed from the results: medians over seeds unless
+said otherwise.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +39,22 @@ def needed(r: xr.Dataset) -> pd.DataFrame:
     """Sweeps, and in brackets steps on single layers, until F is within 1e-3 of its minimum."""
     rows, most = {}, int(r["look"][-1])
     for depth, beta, schedule in cells(r):
-        sweeps = r["needed"].sel(depth=depth, beta=beta, schedule=schedule, level=LEVEL).median("seed")
+        sweeps = (
+            r["needed"].sel(depth=depth, beta=beta, schedule=schedule, level=LEVEL).median("seed")
+        )
         each = _per_sweep(depth, schedule)
-        name = stack_name(depth) if depth == 1 else f"{stack_name(depth)}, beta {beta:g}, {schedule}"
+        name = (
+            stack_name(depth) if depth == 1 else f"{stack_name(depth)}, beta {beta:g}, {schedule}"
+        )
         rows[name] = {
-            SOLVERS[s][0]: f"{_count(n := float(sweeps.sel(solver=s)), most)} ({_count(n * each, most * each)})"
+            SOLVERS[s][
+                0
+            ]: f"{_count(n := float(sweeps.sel(solver=s)), most)} ({_count(n * each, most * each)})"
             for s in r["solver"].values
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="sweeps (steps) to 1e-3")
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(
+        columns="sweeps (steps) to 1e-3"
+    )
 
 
 def variants(r: xr.Dataset) -> pd.DataFrame:
@@ -53,7 +63,9 @@ def variants(r: xr.Dataset) -> pd.DataFrame:
     most = int(r["look"][-1]) // 2 * _per_sweep(int(r["depth"].max()), "sweep")
     rows = {
         str(name): {
-            SOLVERS[s][0]: "" if (n := float(found.sel(variant=name, variant_solver=s))) != n else _count(n, most)
+            SOLVERS[s][0]: ""
+            if (n := float(found.sel(variant=name, variant_solver=s))) != n
+            else _count(n, most)
             for s in map(str, r["variant_solver"].values)
         }
         for name in r["variant"].values
@@ -69,7 +81,9 @@ def penalties(r: xr.Dataset) -> pd.DataFrame:
         "error, refitted, %": 100 * r["error_polished"],
         "ms per sample": r["time"],
     }
-    frame = pd.DataFrame({n: v.median("seed").to_series().map("{:.3g}".format) for n, v in columns.items()})
+    frame = pd.DataFrame(
+        {n: v.median("seed").to_series().map("{:.3g}".format) for n, v in columns.items()}
+    )
     order = r["error"].median("seed").to_series().sort_values().index
     return frame.loc[order].rename_axis(None).rename_axis(columns="median over seeds")
 
@@ -79,17 +93,23 @@ def starts_sentence(r: xr.Dataset) -> str:
 
     def factor(start: str, solver: str, level: float) -> float:
         sweeps = r["start_needed"].sel(start_solver=solver, level=level).median("seed")
-        return float((sweeps.sel(start=start) / sweeps.sel(start="cold")).where(isfinite(sweeps.sel(start="cold"))))
+        return float(
+            (sweeps.sel(start=start) / sweeps.sel(start="cold")).where(
+                isfinite(sweeps.sel(start="cold"))
+            )
+        )
 
     def both(start: str) -> str:
         plain, fast = (factor(start, solver, LEVEL) for solver in ("ista", "line_search"))
         return f"{start} {_times(plain)} (line search {_times(fast)})"
 
     names = [str(name) for name in r["start"].values if name != "cold"]
-    late = ", ".join(f"{name} {_times(factor(name, 'ista', 1e-6))}" for name in ("noisy input", "earlier codes"))
+    late = ", ".join(
+        f"{name} {_times(factor(name, 'ista', 1e-6))}" for name in ("noisy input", "earlier codes")
+    )
     return (
-        f"Sweeps of plain ISTA to 0.001, as a factor of the cold start's: {'; '.join(map(both, names))}. To "
-        f"0.000001 it is {late}."
+        "Sweeps of plain ISTA to 0.001, as a factor of the cold start's: "
+        f"{'; '.join(map(both, names))}. To 0.000001 it is {late}."
     )
 
 
@@ -100,20 +120,24 @@ def guard_sentence(r: xr.Dataset) -> str:
     rejected = 100 * _median(guard["rejected"].sel(safeguard="reject"))
     left = 100 * float(r["guard_rises"].sel(safeguard="reject").max())
     needed = guard["guard_needed"].sel(level=1e-6).median("seed")
-    late = {g: _count(float(needed.sel(safeguard=g)), int(r["guard_sweep"][-1])) for g in ("none", "reject")}
+    late = {
+        g: _count(float(needed.sel(safeguard=g)), int(r["guard_sweep"][-1]))
+        for g in ("none", "reject")
+    }
     said = [
-        f"FISTA raises F in {rises:.0f} % of its sweeps. With accept/reject it takes back {rejected:.1f} %, which also "
-        f"ends its momentum, and F rises in {left:.0f} %. Sweeps to 0.000001: {late['none']} without, "
-        f"{late['reject']} with it. All methods end within {float(r['guard_distance'].max()):.0e} of the reference's "
-        "codes, with and without (worst)."
+        f"FISTA raises F in {rises:.0f} % of its sweeps. With accept/reject it takes back "
+        f"{rejected:.1f} %, which also ends its momentum, and F rises in {left:.0f} %. Sweeps to "
+        f"0.000001: {late['none']} without, {late['reject']} with it. All methods end within "
+        f"{float(r['guard_distance'].max()):.0e} of the reference's codes, with and without "
+        "(worst)."
     ]
     ista = r.sel(guard_solver="ista")
     stop, height = _median(ista["summed_stop"]), _median(ista["summed_height"])
     if isfinite(stop):
         said.append(
-            f"The summed layer energies rise in {100 * _median(ista['summed_rises']):.0f} % of plain ISTA's sweeps; an "
-            f"accept/reject on them would stop it at sweep {stop:.0f}, while F is still {100 * height:.1g} % above its "
-            "minimum."
+            f"The summed layer energies rise in {100 * _median(ista['summed_rises']):.0f} % of "
+            f"plain ISTA's sweeps; an accept/reject on them would stop it at sweep {stop:.0f}, "
+            f"while F is still {100 * height:.1g} % above its minimum."
         )
     return " ".join(said)
 
@@ -125,14 +149,17 @@ def steps_sentence(r: xr.Dataset) -> str:
     best = float(sweeps["factor"][int(sweeps.values.argmin())])
     line = _median(r["needed"].sel(**deep, solver="line_search", level=LEVEL))
     found, allowed = (
-        r[name].sel(step_depth=deep["depth"]).median(("seed", "sample")) for name in ("found_end", "allowed")
+        r[name].sel(step_depth=deep["depth"]).median(("seed", "sample"))
+        for name in ("found_end", "allowed")
     )
     layers = [
-        f"layer {n}: {float(found.sel(layer=n)):.1f} ({float(allowed.sel(layer=n)):.1f})" for n in found["layer"].values
+        f"layer {n}: {float(found.sel(layer=n)):.1f} ({float(allowed.sel(layer=n)):.1f})"
+        for n in found["layer"].values
     ]
     return (
-        f"In {stack_name(deep['depth'])}, ηL = 1 takes {_count(float(sweeps.sel(factor=1.0)), most)} sweeps and "
-        f"the best fixed step, ηL = {best:g}, {_count(float(sweeps.min()), most)}; the line search takes "
+        f"In {stack_name(deep['depth'])}, ηL = 1 takes "
+        f"{_count(float(sweeps.sel(factor=1.0)), most)} sweeps and the best fixed step, ηL = "
+        f"{best:g}, {_count(float(sweeps.min()), most)}; the line search takes "
         f"{_count(line, most)}. It ends with ηL (in brackets: L / L_S) of {'; '.join(layers)}."
     )
 
@@ -142,8 +169,9 @@ def limits_sentence(r: xr.Dataset) -> str:
     trial = [n for n in r["cap_height"].dims if n in ("schedule", "trial_solver", "trial_start")]
     spread = r["cap_height"].max(trial).median(("seed", "sample"))
     said = [
-        f"{stack_name(int(d))}: F differs by {100 * float(spread.sel(cap_depth=d)):.2g} % (median digit), top supports "
-        f"overlap by {100 * _median(r['cap_overlap'].sel(cap_depth=d)):.0f} %"
+        f"{stack_name(int(d))}: F differs by {100 * float(spread.sel(cap_depth=d)):.2g} % "
+        "(median digit), top supports overlap by "
+        f"{100 * _median(r['cap_overlap'].sel(cap_depth=d)):.0f} %"
         for d in r["cap_depth"].values
     ]
     late = r["late_height"].isel(cap_depth=0).median(("seed", "sample"))
@@ -151,15 +179,19 @@ def limits_sentence(r: xr.Dataset) -> str:
     plain, momentum = (100 * _median(r["cap_rises"].sel(momentum=m)) for m in ("plain", "fista"))
     switched = {m: _median(r["switched"].sel(momentum=m)) for m in ("plain", "fista", "restart")}
     relu = r["relu_rises"].sel(activation="relu").median("seed")
-    rises = ", ".join(f"{100 * float(relu.sel(beta=b)):.0f} % at β = {b:g}" for b in r["beta"].values)
+    rises = ", ".join(
+        f"{100 * float(relu.sel(beta=b)):.0f} % at β = {b:g}" for b in r["beta"].values
+    )
     return (
-        f"- **Hard cap.** {'; '.join(said)}. When the cap sets in after {int(r['cap_from'][-1])} sweeps instead of at "
-        f"once, one layer ends {100 * to:.2g} % above the lowest trial instead of {100 * from_:.2g} %.\n"
-        f"- **Momentum under a cap**, one layer: in the last sweeps {switched['fista']:.2g} atoms switch per sweep "
-        f"with it, {switched['restart']:.2g} with restarts and {switched['plain']:.2g} without; F rises in "
-        f"{momentum:.0f} % of the sweeps with it, in {plain:.0f} % without.\n"
-        f"- **ReLU messages.** All trials end within {float(r['relu_spread'].max()):.0e} of the same codes (worst), "
-        f"though F rises in a share of ISTA's sweeps: {rises}."
+        f"- **Hard cap.** {'; '.join(said)}. When the cap sets in after {int(r['cap_from'][-1])} "
+        f"sweeps instead of at once, one layer ends {100 * to:.2g} % above the lowest trial "
+        f"instead of {100 * from_:.2g} %.\n"
+        f"- **Momentum under a cap**, one layer: in the last sweeps {switched['fista']:.2g} "
+        f"atoms switch per sweep with it, {switched['restart']:.2g} with restarts and "
+        f"{switched['plain']:.2g} without; F rises in {momentum:.0f} % of the sweeps with it, in "
+        f"{plain:.0f} % without.\n"
+        f"- **ReLU messages.** All trials end within {float(r['relu_spread'].max()):.0e} of the "
+        f"same codes (worst), though F rises in a share of ISTA's sweeps: {rises}."
     )
 
 
@@ -171,9 +203,15 @@ def support_sentence(r: xr.Dataset) -> str:
     said = []
     for sweeps in (10, 30, 100):
         look = int(abs(r["look"] - sweeps).values.argmin())
-        counts = [f"{SOLVERS[s][0]} {float(active.sel(solver=s).isel(look=look)):.0f}" for s in ("ista", "restart")]
+        counts = [
+            f"{SOLVERS[s][0]} {float(active.sel(solver=s).isel(look=look)):.0f}"
+            for s in ("ista", "restart")
+        ]
         said.append(f"after {int(r['look'][look])} sweeps {' and '.join(counts)}")
-    return f"Layer 1 of {stack_name(deep['depth'])} settles with {final:.0f} active atoms. It has, {'; '.join(said)}."
+    return (
+        f"Layer 1 of {stack_name(deep['depth'])} settles with {final:.0f} active atoms. It "
+        f"has, {'; '.join(said)}."
+    )
 
 
 def summary(r: xr.Dataset) -> str:
@@ -189,16 +227,20 @@ def summary(r: xr.Dataset) -> str:
     spread = 100 * _median(r["cap_height"].isel(cap_depth=0).max(trial))
     return "\n".join(
         [
-            f"- **One point.** All schedules and methods end within {float(r['end_distance'].max()):.0e} of the same "
-            f"codes (worst of all digits, seeds and stacks), all starts within {float(r['start_distance'].max()):.0e}.",
-            f"- **Not one speed.** To come within 0.001 of F, plain ISTA takes {_count(sweeps['ista'], most)} "
-            f"sweeps in {stack_name(deep['depth'])}; {by}.",
-            f"- **Warm starts** help as far as they are near: line search takes {float(warm.sel(start='cold')):.0f} "
-            f"sweeps from zero, {float(warm.sel(start='noisy input')):.0f} from the codes of the same digit with "
-            f"noise, {float(warm.sel(start='earlier codes')):.0f} from those of one pass through the data before, and "
-            f"{float(warm.sel(start='nearest sample')):.0f} from those of the nearest other digit.",
-            f"- **Limits.** With a hard cap in one layer, trials end in different minima, F differing by {spread:.2g} "
-            "% (median digit). With ReLU messages there is no energy, and all trials still end within "
-            f"{float(r['relu_spread'].max()):.0e} of the same codes.",
+            "- **One point.** All schedules and methods end within "
+            f"{float(r['end_distance'].max()):.0e} of the same codes (worst of all digits, seeds "
+            f"and stacks), all starts within {float(r['start_distance'].max()):.0e}.",
+            "- **Not one speed.** To come within 0.001 of F, plain ISTA takes "
+            f"{_count(sweeps['ista'], most)} sweeps in {stack_name(deep['depth'])}; {by}.",
+            "- **Warm starts** help as far as they are near: line search takes "
+            f"{float(warm.sel(start='cold')):.0f} sweeps from zero, "
+            f"{float(warm.sel(start='noisy input')):.0f} from the codes of the same digit with "
+            f"noise, {float(warm.sel(start='earlier codes')):.0f} from those of one pass through "
+            f"the data before, and {float(warm.sel(start='nearest sample')):.0f} from those of "
+            "the nearest other digit.",
+            "- **Limits.** With a hard cap in one layer, trials end in different minima, F "
+            f"differing by {spread:.2g} % (median digit). With ReLU messages there is no energy, "
+            f"and all trials still end within {float(r['relu_spread'].max()):.0e} of the same "
+            "codes.",
         ]
     )

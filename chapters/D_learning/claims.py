@@ -28,13 +28,14 @@ def _main(r: xr.Dataset) -> str:
     source="VN App. D, Eqs. 26-30",
     chapter=CHAPTER,
     figure="appD-local",
-    statement="The update of an atom is the residual times its own coefficient: exactly zero for atoms that the batch "
-    "does not use.",
-    rule="Over all batch sizes and seeds: (a) the direction of idle atoms is exactly 0; (b) masked Adam and SGD leave "
-    "every idle atom bit for bit; (c) the control sees a difference: Adam without the mask moves at least 90 % of the "
-    "idle atoms. Fair: (d) idleness is more than a principle: at the largest batch at least 5 % of the atoms are idle, "
-    "on average; (e) masking is worth something: without it the test error is at least 5 % higher in some cell of the "
-    "upkeep table, mean over seeds.",
+    statement="The update of an atom is the residual times its own coefficient: exactly zero for "
+    "atoms that the batch does not use.",
+    rule="Over all batch sizes and seeds: (a) the direction of idle atoms is exactly 0; (b) "
+    "masked Adam and SGD leave every idle atom bit for bit; (c) the control sees a difference: "
+    "Adam without the mask moves at least 90 % of the idle atoms. Fair: (d) idleness is more "
+    "than a principle: at the largest batch at least 5 % of the atoms are idle, on average; (e) "
+    "masking is worth something: without it the test error is at least 5 % higher in some cell "
+    "of the upkeep table, mean over seeds.",
 )
 def _local(r: xr.Dataset) -> Decision:
     told = float(r["local_idle_direction"].max())
@@ -42,17 +43,24 @@ def _local(r: xr.Dataset) -> Decision:
     control = float(r["local_idle_moved"].sel(way="Adam").mean())
     idle = float(r["local_idle"].sel(way="masked Adam").isel(batch_size=-1).mean())
     errors = r["upkeep_mse"].mean("seed")
-    gain = float((errors.sel(variant="without the mask") / errors.sel(variant="as it is")).max()) - 1
+    gain = (
+        float((errors.sel(variant="without the mask") / errors.sel(variant="as it is")).max()) - 1
+    )
     parts = [
         Part("idle atoms are told nothing", told == 0, {"largest_idle_direction": told}),
         Part("masked Adam and SGD do not move them", kept == 0, {"share_moved": kept}),
         Part("Adam without the mask does", control >= 0.9, {"share_moved_unmasked": control}),
     ]
-    return Decision(parts, [
-        *parts,
-        Part("atoms idle in large batches too", idle >= 0.05, {"idle_share_largest_batch": idle}),
-        Part("the mask saves error", gain >= 0.05, {"error_without_mask_above": gain}),
-    ])  # fmt: skip
+    return Decision(
+        parts,
+        [
+            *parts,
+            Part(
+                "atoms idle in large batches too", idle >= 0.05, {"idle_share_largest_batch": idle}
+            ),
+            Part("the mask saves error", gain >= 0.05, {"error_without_mask_above": gain}),
+        ],
+    )
 
 
 @claim(
@@ -60,15 +68,16 @@ def _local(r: xr.Dataset) -> Decision:
     source="VN App. D; Sec. 3.4",
     chapter=CHAPTER,
     figure="appD-overlap",
-    statement="Updates of different samples interfere only through atoms that both use, so sparse codes limit "
-    "interference, unlike dense layers.",
-    rule="Pairs of test samples, worst seed: (a) the size of the cosine of two updates rises with the overlap of the "
-    "supports: Spearman >= 0.3; (b) its median in the lowest quarter of overlaps is at most half of that in the "
-    "highest; (c) its median over all pairs is at most half of that of each dense autoencoder as trained. Fair: (d) it "
-    "is also below that of the linear autoencoder with a whitened code, which computes the same function as the "
-    "trained one; (e) a step on one sample changes the loss of another, relative to its own, by less than in every "
-    "dense model, medians over pairs; (f) it hurts others (their loss rises) in at most as many pairs as in the best "
-    "dense model, mean over seeds.",
+    statement="Updates of different samples interfere only through atoms that both use, so "
+    "sparse codes limit interference, unlike dense layers.",
+    rule="Pairs of test samples, worst seed: (a) the size of the cosine of two updates rises "
+    "with the overlap of the supports: Spearman >= 0.3; (b) its median in the lowest quarter of "
+    "overlaps is at most half of that in the highest; (c) its median over all pairs is at most "
+    "half of that of each dense autoencoder as trained. Fair: (d) it is also below that of the "
+    "linear autoencoder with a whitened code, which computes the same function as the trained "
+    "one; (e) a step on one sample changes the loss of another, relative to its own, by less "
+    "than in every dense model, medians over pairs; (f) it hurts others (their loss rises) in at "
+    "most as many pairs as in the best dense model, mean over seeds.",
 )
 def _interference(r: xr.Dataset) -> Decision:
     vn = _main(r)
@@ -87,20 +96,43 @@ def _interference(r: xr.Dataset) -> Decision:
     hurt = (r["passed_on"] < 0).mean(["arrow", "seed"])
     hurt_dense = float(hurt.sel(stepped=list(DENSE)).min())
     parts = [
-        Part("overlap of updates rises with overlap of supports", min(ranks) >= 0.3, {"spearman": min(ranks)}),
-        Part("it is small where supports hardly meet", max(quarters) <= 0.5, {"low_to_high_quarter": max(quarters)}),
-        Part("it is at most half of a dense autoencoder's", max(ratio[m] for m in TRAINED_DENSE) <= 0.5,
-             {f"overlap_vs_{m}": ratio[m] for m in TRAINED_DENSE}),
-    ]  # fmt: skip
-    return Decision(parts, [
-        *parts,
-        Part("and below that of a whitened dense code", ratio["whitened"] < 1,
-             {"overlap_vs_whitened": ratio["whitened"]}),
-        Part("a step passes less on to others", max(passed_ratio.values()) < 1,
-             {f"passed_on_vs_{m}": v for m, v in passed_ratio.items()}),
-        Part("a step hurts others no more often", float(hurt.sel(stepped=vn)) <= hurt_dense,
-             {"hurt_share": float(hurt.sel(stepped=vn)), "hurt_share_dense": hurt_dense}),
-    ])  # fmt: skip
+        Part(
+            "overlap of updates rises with overlap of supports",
+            min(ranks) >= 0.3,
+            {"spearman": min(ranks)},
+        ),
+        Part(
+            "it is small where supports hardly meet",
+            max(quarters) <= 0.5,
+            {"low_to_high_quarter": max(quarters)},
+        ),
+        Part(
+            "it is at most half of a dense autoencoder's",
+            max(ratio[m] for m in TRAINED_DENSE) <= 0.5,
+            {f"overlap_vs_{m}": ratio[m] for m in TRAINED_DENSE},
+        ),
+    ]
+    return Decision(
+        parts,
+        [
+            *parts,
+            Part(
+                "and below that of a whitened dense code",
+                ratio["whitened"] < 1,
+                {"overlap_vs_whitened": ratio["whitened"]},
+            ),
+            Part(
+                "a step passes less on to others",
+                max(passed_ratio.values()) < 1,
+                {f"passed_on_vs_{m}": v for m, v in passed_ratio.items()},
+            ),
+            Part(
+                "a step hurts others no more often",
+                float(hurt.sel(stepped=vn)) <= hurt_dense,
+                {"hurt_share": float(hurt.sel(stepped=vn)), "hurt_share_dense": hurt_dense},
+            ),
+        ],
+    )
 
 
 @claim(
@@ -108,16 +140,19 @@ def _interference(r: xr.Dataset) -> Decision:
     source="VN App. D; Sec. 3.4",
     chapter=CHAPTER,
     figure="appD-upkeep",
-    statement="Renormalisation, DC removal, a decorrelation step and the re-drawing of dead atoms keep the dictionary "
-    "in shape.",
-    rule="Means over seeds of the upkeep table: (a) from a start by chance, at the sparser setting, re-drawing leaves "
-    "at most 2 % of the atoms dead where at least 10 % are without it; (b) decorrelation lowers the coherence in every "
-    "cell and costs at most 10 % of test error in each; (c) removing the DC of the atoms costs at most 10 % of test "
-    "error in each cell. Fair: (d) the same for (c) when the samples lose their mean too; (e) decorrelation does not "
-    "take more than 10 % more active atoms in any cell.",
+    statement="Renormalisation, DC removal, a decorrelation step and the re-drawing of dead "
+    "atoms keep the dictionary in shape.",
+    rule="Means over seeds of the upkeep table: (a) from a start by chance, at the sparser "
+    "setting, re-drawing leaves at most 2 % of the atoms dead where at least 10 % are without "
+    "it; (b) decorrelation lowers the coherence in every cell and costs at most 10 % of test "
+    "error in each; (c) removing the DC of the atoms costs at most 10 % of test error in each "
+    "cell. Fair: (d) the same for (c) when the samples lose their mean too; (e) decorrelation "
+    "does not take more than 10 % more active atoms in any cell.",
 )
 def _upkeep(r: xr.Dataset) -> Decision:
-    means = {name: r[f"upkeep_{name}"].mean("seed") for name in ("mse", "dead", "coherence", "active")}
+    means = {
+        name: r[f"upkeep_{name}"].mean("seed") for name in ("mse", "dead", "coherence", "active")
+    }
 
     def cost(name: str, variant: str) -> float:
         cells = means[name]
@@ -128,17 +163,31 @@ def _upkeep(r: xr.Dataset) -> Decision:
     coherence, error = cost("coherence", "decorrelated"), cost("mse", "decorrelated")
     dc, centred = cost("mse", "DC removed"), cost("mse", "DC removed, centred data")
     atoms = cost("active", "decorrelated")
-    alive = Part("re-drawing revives dead atoms", with_ <= 0.02 and without >= 0.1,
-                 {"dead": without, "dead_redrawn": with_})  # fmt: skip
-    apart = Part("decorrelation lowers coherence at little cost", coherence < 0 and error <= 0.1,
-                 {"coherence_change": coherence, "error_decorrelated_above": error})  # fmt: skip
+    alive = Part(
+        "re-drawing revives dead atoms",
+        with_ <= 0.02 and without >= 0.1,
+        {"dead": without, "dead_redrawn": with_},
+    )
+    apart = Part(
+        "decorrelation lowers coherence at little cost",
+        coherence < 0 and error <= 0.1,
+        {"coherence_change": coherence, "error_decorrelated_above": error},
+    )
     return Decision(
         [alive, apart, Part("DC removal costs little", dc <= 0.1, {"error_dc_removed_above": dc})],
         [
             alive,
             apart,
-            Part("DC removal costs little on centred samples", centred <= 0.1, {"error_centred_above": centred}),
-            Part("decorrelation does not take more atoms", atoms <= 0.1, {"active_decorrelated_above": atoms}),
+            Part(
+                "DC removal costs little on centred samples",
+                centred <= 0.1,
+                {"error_centred_above": centred},
+            ),
+            Part(
+                "decorrelation does not take more atoms",
+                atoms <= 0.1,
+                {"active_decorrelated_above": atoms},
+            ),
         ],
     )
 
@@ -149,10 +198,11 @@ def _upkeep(r: xr.Dataset) -> Decision:
     chapter=CHAPTER,
     figure="appD-interface",
     statement="The same residual x coefficient rule learns the interface dictionary U.",
-    rule="Two layers, after training, worst seed: (a) the energy F falls further under the literal rule than with a "
-    "frozen U; (b) the error of the reading from the top code down is not above that with a frozen U. Fair: (c) F "
-    "ranks the interfaces as this error does: Spearman > 0 over all rules; (d) the subspace rule, our addition, has at "
-    "most 75 % of the frozen U's error, and changes the error of V a by at most 5 %.",
+    rule="Two layers, after training, worst seed: (a) the energy F falls further under the "
+    "literal rule than with a frozen U; (b) the error of the reading from the top code down is "
+    "not above that with a frozen U. Fair: (c) F ranks the interfaces as this error does: "
+    "Spearman > 0 over all rules; (d) the subspace rule, our addition, has at most 75 % of the "
+    "frozen U's error, and changes the error of V a by at most 5 %.",
 )
 def _interface(r: xr.Dataset) -> Decision:
     last = {n: r[f"interface_{n}"].isel(stage=-1) for n in ("energy", "mse", "mse_from_top")}
@@ -169,11 +219,25 @@ def _interface(r: xr.Dataset) -> Decision:
     )
     parts = [
         Part("F falls further than with a frozen U", energy < 1, {"energy_vs_frozen": energy}),
-        Part("the top code says no less of the input", strict <= 1, {"strict_error_vs_frozen": strict}),
+        Part(
+            "the top code says no less of the input",
+            strict <= 1,
+            {"strict_error_vs_frozen": strict},
+        ),
     ]
-    return Decision(parts, [
-        *parts,
-        Part("F ranks interfaces as the strict error does", ranks > 0, {"spearman_F_error": ranks}),
-        Part("the subspace rule makes the top code say more", ours <= 0.75 and seen <= 0.05,
-             {"subspace_error_vs_frozen": ours, "subspace_seen_change": seen}),
-    ])  # fmt: skip
+    return Decision(
+        parts,
+        [
+            *parts,
+            Part(
+                "F ranks interfaces as the strict error does",
+                ranks > 0,
+                {"spearman_F_error": ranks},
+            ),
+            Part(
+                "the subspace rule makes the top code say more",
+                ours <= 0.75 and seen <= 0.05,
+                {"subspace_error_vs_frozen": ours, "subspace_seen_change": seen},
+            ),
+        ],
+    )

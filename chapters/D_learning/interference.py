@@ -1,7 +1,9 @@
-"""How two updates meet (VN App. D): one layer of a Vector Network against dense autoencoders of the same width.
+"""How two updates meet (VN App. D): one layer of a Vector Network against dense autoencoders of the
+same width.
 
-A model here reconstructs samples x (samples, d) from codes (samples, atoms). The update of its decoder by one sample
-is residual times code, so the cosine of two samples' updates is that of their residuals times that of their codes.
+A model here reconstructs samples x (samples, d) from codes (samples, atoms). The update of its
+decoder by one sample is residual times code, so the cosine of two samples' updates is that of their
+residuals times that of their codes.
 """
 
 from __future__ import annotations
@@ -29,16 +31,22 @@ EXACT = SettleConfig(method="line_search", criterion="gap", tol=1e-6, max_sweeps
 
 
 class Model(Protocol):
-    """What the measurements ask of a model; both siblings below are made of tensors in double precision."""
+    """What the measurements ask of a model; both siblings below are made of tensors in double
+    precision.
+    """
 
-    def read(self, x: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "n atoms"], Float[Tensor, "n d"]]:
+    def read(
+        self, x: Float[Tensor, "n d"]
+    ) -> tuple[Float[Tensor, "n atoms"], Float[Tensor, "n d"]]:
         """Codes and residuals."""
 
     def loss(self, x: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
         """What learning lowers, per sample."""
 
     def after(self, x: Float[Tensor, "1 d"], fall: float) -> Model:
-        """The model after a plain step on one sample that should lower its loss by the share `fall`."""
+        """The model after a plain step on one sample that should lower its loss by the share
+        `fall`.
+        """
 
 
 @dataclass(frozen=True)
@@ -61,14 +69,17 @@ class Sparse:
     def after(self, x: Tensor, fall: float) -> Sparse:
         code, residual = self.read(x)
         told = atomic_hebb(residual, code)
-        told = told - self.V * (self.V * told).sum(0)  # lengths are given: only directions can change
+        # lengths are given: only directions can change
+        told = told - self.V * (self.V * told).sum(0)
         moved = self.V + fall * self.loss(x) / told.square().sum().clamp_min(1e-300) * told
         return Sparse(unit_columns(moved), self.penalty)
 
 
 @dataclass(frozen=True)
 class Dense:
-    """The control: x_hat = D phi(E x) without biases, trained by back-propagation on 1/2 |x - x_hat|^2."""
+    """The control: x_hat = D phi(E x) without biases, trained by back-propagation on 1/2
+    `|x - x_hat|^2`.
+    """
 
     E: Float[Tensor, "atoms d"]
     D: Float[Tensor, "d atoms"]
@@ -96,9 +107,13 @@ class Dense:
         return Dense(self.E - rate * gradients[0], self.D - rate * gradients[1], self.relu)
 
     def whitened(self, x: Tensor) -> Dense:
-        """The same linear function in other coordinates: over x the code has unit covariance (about zero).
+        """The same linear function in other coordinates: over x the code has unit covariance (about
+        zero).
 
-        Raises ValueError for a code with ReLU, which cannot be rotated.
+        Raises
+        ------
+        ValueError
+            For a code with ReLU, which cannot be rotated.
         """
         if self.relu:
             raise ValueError("relu must be False: a rectified code cannot be whitened")
@@ -110,21 +125,43 @@ class Dense:
 
 
 def train_sparse(
-    x: Tensor, *, sparsity: float, atoms: int, steps: int, batch_size: int, lr: float, settle: SettleConfig, seed: int
+    x: Tensor,
+    *,
+    sparsity: float,
+    atoms: int,
+    steps: int,
+    batch_size: int,
+    lr: float,
+    settle: SettleConfig,
+    seed: int,
 ) -> Sparse:
     """A layer that starts from samples and learns by masked Adam."""
-    network = start(VNConfig(n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,)), x, seed=seed)
-    practise(LocalLearner(network, lr=lr, settle=settle), x, steps=steps, batch_size=batch_size, seed=seed)
+    network = start(
+        VNConfig(n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,)), x, seed=seed
+    )
+    practise(
+        LocalLearner(network, lr=lr, settle=settle),
+        x,
+        steps=steps,
+        batch_size=batch_size,
+        seed=seed,
+    )
     return Sparse(network.V[0].detach().double(), network.layers[0].penalty)
 
 
-def train_dense(x: Tensor, *, relu: bool, atoms: int, steps: int, batch_size: int, lr: float, seed: int) -> Dense:
+def train_dense(
+    x: Tensor, *, relu: bool, atoms: int, steps: int, batch_size: int, lr: float, seed: int
+) -> Dense:
     """An autoencoder trained with Adam, on the same schedule as the layer."""
     rng, d = seeding.generator(seed, "autoencoder", relu), x.shape[1]
-    E, D = (torch.randn(size, generator=rng).to(x) * 0.5 / d**0.5 for size in ((atoms, d), (d, atoms)))
+    E, D = (
+        torch.randn(size, generator=rng).to(x) * 0.5 / d**0.5 for size in ((atoms, d), (d, atoms))
+    )
     adams = [MaskedAdam(W) for W in (E, D)]
     for step in range(steps):
-        rows = torch.randperm(len(x), generator=seeding.generator(seed, "batch", step))[:batch_size].to(x.device)
+        rows = torch.randperm(len(x), generator=seeding.generator(seed, "batch", step))[
+            :batch_size
+        ].to(x.device)
         scale = 0.05 + 0.95 * 0.5 * (1 + np.cos(np.pi * step / steps))
         for W, adam, g in zip((E, D), adams, Dense(E, D, relu).gradients(x[rows]), strict=True):
             every = torch.ones(W.shape[1], dtype=torch.bool, device=W.device)
@@ -149,10 +186,11 @@ def overlaps(support: Bool[Tensor, "n atoms"]) -> Float[Tensor, "n n"]:
 
 
 def passed_on(model: Model, x: Float[Tensor, "n d"], *, fall: float) -> Float[Tensor, "n n"]:
-    """(source, target): the relative change of the target's loss per relative change of the source's own.
+    """(source, target): the relative change of the target's loss per relative change of the
+    source's own.
 
-    A step is taken on each source alone. 1 on the diagonal; positive where it helps the target, negative where it
-    hurts.
+    A step is taken on each source alone. 1 on the diagonal; positive where it helps the target,
+    negative where it hurts.
     """
     before, rows = model.loss(x), []
     for i in range(len(x)):
@@ -174,15 +212,22 @@ def interference(
     dense: Mapping,
     seed: int,
 ) -> xr.Dataset:
-    """Overlap of updates and of supports for all pairs of test samples, and what a step on one passes on to another.
+    """Overlap of updates and of supports for all pairs of test samples, and what a step on one
+    passes on to another.
 
-    One Vector Network per sparsity ("VN 0.2"), a linear autoencoder, the same one with a whitened code, and one with
-    ReLU. sparse, dense: options of `train_sparse` and `train_dense`. The first `sources` samples are stepped on, with
-    the network at sparsity `main` and the dense models.
+    One Vector Network per sparsity ("VN 0.2"), a linear autoencoder, the same one with a whitened
+    code, and one with ReLU. The first `sources` samples are stepped on, with the network at
+    sparsity `main` and the dense models.
+
+    Parameters
+    ----------
+    sparse, dense
+        Options of `train_sparse` and `train_dense`.
     """
     x = test.double()
     models: dict[str, Model] = {
-        f"VN {value:g}": train_sparse(train, sparsity=value, seed=seed, **sparse) for value in sparsities
+        f"VN {value:g}": train_sparse(train, sparsity=value, seed=seed, **sparse)
+        for value in sparsities
     }
     linear = train_dense(train, relu=False, seed=seed, **dense)
     models |= {"linear": linear, "whitened": linear.whitened(train.double())}
@@ -203,9 +248,24 @@ def interference(
         }.items():
             found.setdefault(name, []).append(np.asarray(value.cpu()))
     off = ~torch.eye(sources, dtype=torch.bool)
-    passed = [passed_on(models[name], x[:sources], fall=fall).cpu()[off].float().numpy() for name in stepped]
-    shared = [overlaps(models[name].read(x[:sources])[0] != 0).cpu()[off].float().numpy() for name in stepped]
-    values = {f"meet_{n}": (("model", "pair") if n.startswith("pair") else ("model",), v) for n, v in found.items()}
-    values["meet_same_label"] = (("pair",), pairs(torch.from_numpy(label[:, None] == label[None])).numpy())
-    values["passed_on"], values["passed_overlap"] = (("stepped", "arrow"), passed), (("stepped", "arrow"), shared)
+    passed = [
+        passed_on(models[name], x[:sources], fall=fall).cpu()[off].float().numpy()
+        for name in stepped
+    ]
+    shared = [
+        overlaps(models[name].read(x[:sources])[0] != 0).cpu()[off].float().numpy()
+        for name in stepped
+    ]
+    values = {
+        f"meet_{n}": (("model", "pair") if n.startswith("pair") else ("model",), v)
+        for n, v in found.items()
+    }
+    values["meet_same_label"] = (
+        ("pair",),
+        pairs(torch.from_numpy(label[:, None] == label[None])).numpy(),
+    )
+    values["passed_on"], values["passed_overlap"] = (
+        (("stepped", "arrow"), passed),
+        (("stepped", "arrow"), shared),
+    )
     return dataset(values, {"model": list(models), "stepped": stepped})

@@ -1,4 +1,5 @@
-"""What local learning does (VN App. D): how local an update is, and what the upkeep of a dictionary is worth.
+"""What local learning does (VN App. D): how local an update is, and what the upkeep of a dictionary
+is worth.
 
 Samples are rows, (samples, d). All networks here have one layer.
 """
@@ -31,7 +32,9 @@ WAYS = {
 
 def dataset(values: Mapping[str, tuple], coords: Mapping[str, Sequence]) -> xr.Dataset:
     """Pure numbers with their dimensions."""
-    return xr.Dataset({n: (dims, np.asarray(v), {"units": "1"}) for n, (dims, v) in values.items()}, coords)
+    return xr.Dataset(
+        {n: (dims, np.asarray(v), {"units": "1"}) for n, (dims, v) in values.items()}, coords
+    )
 
 
 def start(config: VNConfig, x: Tensor, *, seed: int, from_samples: bool = True) -> VectorNetwork:
@@ -51,7 +54,10 @@ def practise(
     seed: int,
     after: Callable[[int], None] = lambda step: None,
 ) -> LocalLearner:
-    """Plain training: batches by chance, learning rate on a cosine down to 5 %. `after(step)` is called each time."""
+    """Plain training: batches by chance, learning rate on a cosine down to 5 %.
+
+    `after(step)` is called each time.
+    """
     for step in range(steps):
         rng = seeding.generator(seed, "batch", step)
         rows = torch.randperm(len(x), generator=rng)[:batch_size].to(x.device)
@@ -75,16 +81,23 @@ def locality(
     settle: SettleConfig,
     seed: int,
 ) -> xr.Dataset:
-    """Idle atoms, and how far they and the others move, for each way to step and each size of the batch.
+    """Idle atoms, and how far they and the others move, for each way to step and each size of the
+    batch.
 
-    Every cell starts from the same trained network, with `warm_up` updates on batches of the largest size, which
-    give Adam a momentum. lr: learning rate by optimizer. `idle_direction` is the largest entry of dV in an idle
-    column, `idle_change` and `active_change` the mean length of a column's change, `idle_moved` the share of idle
-    columns that changed at all.
+    Every cell starts from the same trained network, with `warm_up` updates on batches of the
+    largest size, which give Adam a momentum. `idle_direction` is the largest entry of dV in an idle
+    column, `idle_change` and `active_change` the mean length of a column's change, `idle_moved` the
+    share of idle columns that changed at all.
+
+    Parameters
+    ----------
+    lr
+        Learning rate by optimizer.
     """
     sizes = (len(WAYS), len(batch_sizes), updates)
     found = {
-        n: np.full(sizes, np.nan) for n in ("idle", "idle_direction", "idle_change", "active_change", "idle_moved")
+        n: np.full(sizes, np.nan)
+        for n in ("idle", "idle_direction", "idle_change", "active_change", "idle_moved")
     }
     for i, options in enumerate(WAYS.values()):
         rate = lr[options.get("optimizer", "adam")]
@@ -114,8 +127,11 @@ def locality(
 
 
 @torch.no_grad()
-def shared_residual(network: VectorNetwork, x: Float[Tensor, "samples d"]) -> Float[Tensor, " active"]:
-    """Cosine between an active atom's update (x - V a) a_k and the one that it would make alone, (x - v_k a_k) a_k.
+def shared_residual(
+    network: VectorNetwork, x: Float[Tensor, "samples d"]
+) -> Float[Tensor, " active"]:
+    """Cosine between an active atom's update (x - V a) a_k and the one that it would make alone,
+    (x - v_k a_k) a_k.
 
     One entry per active atom of each sample (VN Eqs. 28, 29).
     """
@@ -123,7 +139,9 @@ def shared_residual(network: VectorNetwork, x: Float[Tensor, "samples d"]) -> Fl
     residual = x - code @ V.T
     drive = x @ V
     inner = (residual * x).sum(1, keepdim=True) - code * (residual @ V)
-    alone = (x.square().sum(1, keepdim=True) - 2 * code * drive + code.square()).clamp_min(1e-12).sqrt()
+    alone = (
+        (x.square().sum(1, keepdim=True) - 2 * code * drive + code.square()).clamp_min(1e-12).sqrt()
+    )
     cosine = inner / (alone * residual.norm(dim=1, keepdim=True).clamp_min(1e-12))
     return cosine[code != 0]
 
@@ -146,9 +164,10 @@ def upkeep(
 ) -> xr.Dataset:
     """One network per sparsity, start and variant, and what became of its dictionary.
 
-    A variant holds options of `LocalLearner`; `centred: True` also takes its mean off every sample, in training and
-    in the test. `dead`: share of atoms that no test sample uses. `idle`: share of atoms that an update finds idle, on
-    average. `overlap`: root mean square cosine of two atoms; `coherence`: the largest. `dc`: the largest mean.
+    A variant holds options of `LocalLearner`; `centred: True` also takes its mean off every sample,
+    in training and in the test. `dead`: share of atoms that no test sample uses. `idle`: share of
+    atoms that an update finds idle, on average. `overlap`: root mean square cosine of two atoms;
+    `coherence`: the largest. `dc`: the largest mean.
     """
     starts = {"samples": True, "chance": False}
     dims = ("upkeep_sparsity", "start", "variant")
@@ -157,9 +176,17 @@ def upkeep(
         for j, from_samples in enumerate(starts.values()):
             for k, options in enumerate(variants.values()):
                 options = dict(options)
-                seen = [x - x.mean(1, keepdim=True) if options.get("centred") else x for x in (train, test)]
+                seen = [
+                    x - x.mean(1, keepdim=True) if options.get("centred") else x
+                    for x in (train, test)
+                ]
                 options.pop("centred", None)
-                network = start(replace(config, sparsity=(sparsity,)), seen[0], seed=seed, from_samples=from_samples)
+                network = start(
+                    replace(config, sparsity=(sparsity,)),
+                    seen[0],
+                    seed=seed,
+                    from_samples=from_samples,
+                )
                 values = _kept(network, *seen, options, steps, batch_size, settle, seed)
                 for name, value in values.items():
                     shape = (len(sparsities), len(starts), len(variants))
@@ -182,9 +209,13 @@ def _kept(
     learner, idle = LocalLearner(network, settle=settle, **options), []
     K = network.V[0].shape[1]
     practise(
-        learner, train, steps=steps, batch_size=batch_size, seed=seed,
+        learner,
+        train,
+        steps=steps,
+        batch_size=batch_size,
+        seed=seed,
         after=lambda step: idle.append(1 - learner.used_atoms[0] / K),
-    )  # fmt: skip
+    )
     settled, V = network.settle(test), network.V[0]
     support, gram = settled.codes[0] != 0, (V.T @ V).fill_diagonal_(0)
     return {

@@ -1,4 +1,6 @@
-"""Superposition and sparse recovery, measured on dictionaries and codes that are known (VN Prop. 1, Thm. 1)."""
+"""Superposition and sparse recovery, measured on dictionaries and codes that are known (VN Prop. 1,
+Thm. 1).
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,23 @@ THRESHOLD = 0.1  # of the largest coefficient: what counts as active where lambd
 
 
 def bound(mu: float) -> float:
-    """(1 + 1/mu) / 2: fewer active atoms than this are always recovered (VN Eq. 33); infinite for mu = 0."""
+    """(1 + 1/mu) / 2: fewer active atoms than this are always recovered (VN Eq. 33); infinite for
+    mu = 0.
+    """
     return 0.5 * (1 + 1 / mu) if mu > 0 else float("inf")
 
 
 def overlapping_bases(d: int, mu: float, family: str) -> Float[Tensor, "rows atoms"]:
     """2 d unit atoms of mutual coherence mu, made from the pixel and the Hadamard basis (float64).
 
-    family "pairs": every pixel atom is tilted towards one Hadamard atom until their cosine is mu; all other pairs
-    stay nearly orthogonal. "common": all atoms share one component in a dimension of its own, as the pixels of images
-    share a mean. Raises ValueError unless d is a power of 2 and 1/sqrt(d) <= mu < 1.
+    family "pairs": every pixel atom is tilted towards one Hadamard atom until their cosine is mu;
+    all other pairs stay nearly orthogonal. "common": all atoms share one component in a dimension
+    of its own, as the pixels of images share a mean.
+
+    Raises
+    ------
+    ValueError
+        Unless d is a power of 2 and 1/sqrt(d) <= mu < 1.
     """
     checks.choice("family", family, FAMILIES)
     checks.number("d", d, low=2, integer=True)
@@ -54,14 +63,17 @@ def overlapping_bases(d: int, mu: float, family: str) -> Float[Tensor, "rows ato
 
 
 def simplex(K: int) -> Float[Tensor, "atoms atoms"]:
-    """K unit atoms that sum to zero, with mu = 1 / (K - 1): where the bound of Thm. 1 cannot be improved (float64)."""
+    """K unit atoms that sum to zero, with mu = 1 / (K - 1): where the bound of Thm. 1 cannot be
+    improved (float64).
+    """
     return unit_columns(torch.eye(K, dtype=torch.float64) - 1 / K)
 
 
 def planted_codes(
     n: int, K: int, active: int, rng: torch.Generator, *, signed: bool = True
 ) -> Float[Tensor, "n atoms"]:
-    """n codes with `active` coefficients at random places, of sizes from 1 to 2 and random signs (float64).
+    """n codes with `active` coefficients at random places, of sizes from 1 to 2 and random signs
+    (float64).
 
     signed=False: all of them 1, the worst case for atoms whose sum vanishes.
     """
@@ -69,11 +81,18 @@ def planted_codes(
     where = torch.rand(n, K, generator=rng).argsort(1)[:, :active]
     size = 1 + torch.rand(n, active, generator=rng, dtype=torch.float64)
     sign = torch.where(torch.rand(n, active, generator=rng) < 0.5, -1.0, 1.0)
-    return torch.zeros(n, K, dtype=torch.float64).scatter(1, where, size * sign if signed else torch.ones_like(size))
+    return torch.zeros(n, K, dtype=torch.float64).scatter(
+        1, where, size * sign if signed else torch.ones_like(size)
+    )
 
 
 def settle(
-    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, sparsity: float, gap: float, max_sweeps: int = 20000
+    V: Float[Tensor, "d atoms"],
+    x: Float[Tensor, "batch d"],
+    *,
+    sparsity: float,
+    gap: float,
+    max_sweeps: int = 20000,
 ) -> Settled:
     """One layer settled until the duality gap of each sample is below `gap` times its energy."""
     config = SettleConfig(max_sweeps=max_sweeps, tol=gap, criterion="gap", check_every=5)
@@ -84,13 +103,15 @@ def settle(
 
 
 def linearity(
-    V: Float[Tensor, "d atoms"], one: Float[Tensor, "batch atoms"], other: Float[Tensor, "batch atoms"]
+    V: Float[Tensor, "d atoms"],
+    one: Float[Tensor, "batch atoms"],
+    other: Float[Tensor, "batch atoms"],
 ) -> xr.Dataset:
     """How exactly V(a + b) = V a + V b holds, in float32 and float64.
 
-    `rounding` (dtype): the largest |V(a+b) - Va - Vb| / (|V| (|a| + |b|)), elementwise, in units of the type's eps.
-    `relu_error`: the norm of the same difference for the decoder relu(V a), relative to its sum. Linearity is
-    lost there, which shows that the identity is not empty.
+    `rounding` (dtype): the largest `|V(a+b) - Va - Vb|` / `(|V| (|a| + |b|))`, elementwise, in
+    units of the type's eps. `relu_error`: the norm of the same difference for the decoder relu(V
+    a), relative to its sum. Linearity is lost there, which shows that the identity is not empty.
     """
     errors = {}
     for dtype in (torch.float32, torch.float64):
@@ -104,7 +125,10 @@ def linearity(
     relu = [torch.relu(c @ V.T) for c in (one + other, one, other)]
     broken = (relu[0] - relu[1] - relu[2]).norm() / (relu[1] + relu[2]).norm()
     return xr.Dataset(
-        {"rounding": ("dtype", list(errors.values()), {"units": "eps"}), "relu_error": ((), float(broken))},
+        {
+            "rounding": ("dtype", list(errors.values()), {"units": "eps"}),
+            "relu_error": ((), float(broken)),
+        },
         {"dtype": list(errors)},
     )
 
@@ -117,10 +141,12 @@ def sums(
     share: float,
     gap: float,
 ) -> xr.Dataset:
-    """What inference makes of x + y, against what it makes of x and of y; lambda is `share` of the mean max|V'x|.
+    """What inference makes of x + y, against what it makes of x and of y; lambda is `share` of the
+    mean max|V'x|.
 
-    Per pair: `sum_overlap`, the Jaccard index of the support of the sum and the union of both supports;
-    `sum_distance`, |a(x+y) - a(x) - a(y)| / |a(x) + a(y)|; `sum_active` and `union_active`.
+    Per pair: `sum_overlap`, the Jaccard index of the support of the sum and the union of both
+    supports; `sum_distance`, `|a(x+y) - a(x) - a(y)|` / `|a(x) + a(y)|`; `sum_active` and
+    `union_active`.
     """
     sparsity = share * float((x @ V).abs().amax(1).mean())
     one, other, both = (settle(V, z, sparsity=sparsity, gap=gap).codes[0] for z in (x, y, x + y))
@@ -128,7 +154,10 @@ def sums(
     return xr.Dataset(
         {
             "sum_overlap": ("pair", jaccard(both != 0, union).double().numpy()),
-            "sum_distance": ("pair", ((both - one - other).norm(dim=1) / (one + other).norm(dim=1)).double().numpy()),
+            "sum_distance": (
+                "pair",
+                ((both - one - other).norm(dim=1) / (one + other).norm(dim=1)).double().numpy(),
+            ),
             "sum_active": ("pair", (both != 0).sum(1).numpy()),
             "union_active": ("pair", union.sum(1).numpy()),
         }
@@ -136,16 +165,26 @@ def sums(
 
 
 def sums_by_count(
-    V: Float[Tensor, "d atoms"], counts: Sequence[int], *, samples: int, share: float, gap: float, seed: int
+    V: Float[Tensor, "d atoms"],
+    counts: Sequence[int],
+    *,
+    samples: int,
+    share: float,
+    gap: float,
+    seed: int,
 ) -> xr.Dataset:
-    """`sums` of two inputs with no atom in common, of as many planted atoms each as `counts` says (dimension `each`).
+    """`sums` of two inputs with no atom in common, of as many planted atoms each as `counts` says
+    (dimension `each`).
 
-    Where twice as many are below the bound of Thm. 1 (`sum_bound`), the support of the sum must be the union.
+    Where twice as many are below the bound of Thm. 1 (`sum_bound`), the support of the sum must be
+    the union.
     """
     rng, rows = generator(seed, "planted sums"), []
     for count in counts:
         both = planted_codes(samples, V.shape[1], 2 * count, rng).to(V.dtype)
-        first = torch.zeros_like(both, dtype=torch.bool).scatter(1, both.abs().topk(2 * count).indices[:, ::2], True)
+        first = torch.zeros_like(both, dtype=torch.bool).scatter(
+            1, both.abs().topk(2 * count).indices[:, ::2], True
+        )
         rows.append(sums(V, (both * first) @ V.T, (both * ~first) @ V.T, share=share, gap=gap))
     found = xr.concat(rows, "each").assign_coords(each=list(counts)).rename(pair="planted_pair")
     return found.assign(sum_bound=bound(coherence(V)))
@@ -166,13 +205,16 @@ def recovery(
 ) -> xr.Dataset:
     """How often the support of planted codes comes back from x = V a, per number of active atoms.
 
-    Every sample is settled with lambda = `share` times its own max|V'x|, to the relative duality gap `gap`.
-    `recovered` (rule, active): "exact", the nonzero coefficients are those planted; "threshold", those above a tenth
-    of the largest are; "pursuit", what orthogonal matching pursuit finds in as many picks as atoms were planted.
-    Also `mu`, `bound`, `settled` (share of samples that reached the gap), `largest_gap`.
+    Every sample is settled with lambda = `share` times its own max|V'x|, to the relative duality
+    gap `gap`. `recovered` (rule, active): "exact", the nonzero coefficients are those planted;
+    "threshold", those above a tenth of the largest are; "pursuit", what orthogonal matching pursuit
+    finds in as many picks as atoms were planted. Also `mu`, `bound`, `settled` (share of samples
+    that reached the gap), `largest_gap`.
     """
     rng = generator(seed, "planted codes")
-    planted = torch.cat([planted_codes(samples, V.shape[1], s, rng, signed=signed) for s in counts]).to(V.dtype)
+    planted = torch.cat(
+        [planted_codes(samples, V.shape[1], s, rng, signed=signed) for s in counts]
+    ).to(V.dtype)
     x = planted @ V.T
     x = x / (x @ V).abs().amax(1, keepdim=True)
     settled = settle(V, x, sparsity=share, gap=gap)
@@ -180,7 +222,7 @@ def recovery(
     greedy = [
         orthogonal_matching_pursuit(V, part, k=s).code
         for part, s in zip(x.split(samples), counts, strict=True)
-    ]  # fmt: skip
+    ]
     found = {
         "exact": support_recovered(code, planted),
         "threshold": support_recovered(code, planted, threshold=THRESHOLD),
@@ -202,15 +244,29 @@ def recovery(
 
 
 def recovery_diagram(
-    d: int, coherences: Sequence[float], counts: Sequence[int], *, samples: int, share: float, gap: float, seed: int
+    d: int,
+    coherences: Sequence[float],
+    counts: Sequence[int],
+    *,
+    samples: int,
+    share: float,
+    gap: float,
+    seed: int,
 ) -> xr.Dataset:
-    """`recovery` over families and coherences of dictionaries: `recovered` (family, coherence, rule, active)."""
+    """`recovery` over families and coherences of dictionaries: `recovered` (family, coherence,
+    rule, active).
+    """
     options = {"samples": samples, "share": share, "gap": gap, "seed": seed}
     rows = [
-        xr.concat([recovery(overlapping_bases(d, mu, family), counts, **options) for mu in coherences], "coherence")
+        xr.concat(
+            [recovery(overlapping_bases(d, mu, family), counts, **options) for mu in coherences],
+            "coherence",
+        )
         for family in FAMILIES
     ]
-    return xr.concat(rows, "family").assign_coords(family=list(FAMILIES), coherence=list(coherences))
+    return xr.concat(rows, "family").assign_coords(
+        family=list(FAMILIES), coherence=list(coherences)
+    )
 
 
 def noisy_recovery(
@@ -223,10 +279,16 @@ def noisy_recovery(
     gap: float,
     seed: int,
 ) -> xr.Dataset:
-    """Recovery from x = V a + e, for lambda at several multiples of |V'e|_inf (assumption (b) of VN Thm. 1).
+    """Recovery from x = V a + e, for lambda at several multiples of `|V'e|_inf` (assumption (b) of
+    VN Thm. 1).
 
-    noise: standard deviation of every entry of e. Per multiple: `noisy_recovered`, the share of supports found
-    exactly; `noisy_false`, atoms too many and `noisy_missed`, atoms too few, per sample.
+    Per multiple: `noisy_recovered`, the share of supports found exactly; `noisy_false`, atoms too
+    many and `noisy_missed`, atoms too few, per sample.
+
+    Parameters
+    ----------
+    noise
+        Standard deviation of every entry of e.
     """
     rng = generator(seed, "noise")
     planted = planted_codes(samples, V.shape[1], active, rng).to(V.dtype)
@@ -239,18 +301,27 @@ def noisy_recovery(
         rows["noisy_recovered"].append(float(support_recovered(code, planted).double().mean()))
         rows["noisy_false"].append(float(((code != 0) & (planted == 0)).sum(1).double().mean()))
         rows["noisy_missed"].append(float(((code == 0) & (planted != 0)).sum(1).double().mean()))
-    return xr.Dataset({name: ("multiple", row) for name, row in rows.items()}, {"multiple": list(multiples)})
+    return xr.Dataset(
+        {name: ("multiple", row) for name, row in rows.items()}, {"multiple": list(multiples)}
+    )
 
 
 def stopped_early(
-    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, share: float, sweeps: Sequence[int], gap: float = 1e-8
+    V: Float[Tensor, "d atoms"],
+    x: Float[Tensor, "batch d"],
+    *,
+    share: float,
+    sweeps: Sequence[int],
+    gap: float = 1e-8,
 ) -> xr.Dataset:
-    """What a settle that stops after so many sweeps says, against one that ends at the duality gap `gap`.
+    """What a settle that stops after so many sweeps says, against one that ends at the duality gap
+    `gap`.
 
-    lambda is `share` of the mean max|V'x|. Per solver ("ista", "restart") and number of sweeps: `stopped_active`, mean
-    active atoms (`settled_active`: those of the settled codes); `stopped_height`, the mean relative height of the
-    energy above the settled one; `stopped_update`, the error of <(x - V a) a'>, what V would learn, relative to that
-    of the settled codes.
+    lambda is `share` of the mean max|V'x|. Per solver ("ista", "restart") and number of sweeps:
+    `stopped_active`, mean active atoms (`settled_active`: those of the settled codes);
+    `stopped_height`, the mean relative height of the energy above the settled one;
+    `stopped_update`, the error of <(x - V a) a'>, what V would learn, relative to that of the
+    settled codes.
     """
     sparsity = share * float((x @ V).abs().amax(1).mean())
     layer, methods, rows = Layer(V, None, L1(sparsity=sparsity)), ("ista", "restart"), []
@@ -267,6 +338,8 @@ def stopped_early(
             rows.append([float((code != 0).sum(1).double().mean()), float(height), float(error)])
     table = np.array(rows).reshape(len(methods), len(sweeps), 3)
     names = ("stopped_active", "stopped_height", "stopped_update")
-    variables = {name: (("solver", "sweep"), table[..., column]) for column, name in enumerate(names)}
+    variables = {
+        name: (("solver", "sweep"), table[..., column]) for column, name in enumerate(names)
+    }
     variables["settled_active"] = ((), float((best.codes[0] != 0).sum(1).double().mean()))
     return xr.Dataset(variables, {"solver": list(methods), "sweep": list(sweeps)})

@@ -1,7 +1,8 @@
-"""Figures of FR Figs. 1 and 8, from the datasets of `studies.superposition` and `studies.similarity`.
+"""Figures of FR Figs. 1 and 8, from the datasets of `studies.superposition` and
+`studies.similarity`.
 
-Dims model, hold_out, seed, position (x runs fastest), sample, where ("train", "id", "ood"), test, of, source, metric,
-kernel, width; coordinates label(model), group(model), position_x, position_y.
+Dims model, hold_out, seed, position (x runs fastest), sample, where ("train", "id", "ood"), test,
+of, source, metric, kernel, width; coordinates label(model), group(model), position_x, position_y.
 """
 
 from __future__ import annotations
@@ -67,19 +68,36 @@ def dots(
     for number, model in enumerate(values["model"].values):
         y = values.sel(model=model).values
         x = number + shift + np.linspace(-0.05, 0.05, len(y)) * (len(y) > 1)
-        ax.scatter(x, y, s=18, marker=marker, facecolor="none" if hollow else color, edgecolor=color, alpha=0.7, lw=0.9,
-                   label=label if number == 0 else None)  # fmt: skip
-        ax.plot([number + shift - 0.1, number + shift + 0.1], [np.nanmedian(y)] * 2, color=color, lw=1.6)
+        ax.scatter(
+            x,
+            y,
+            s=18,
+            marker=marker,
+            facecolor="none" if hollow else color,
+            edgecolor=color,
+            alpha=0.7,
+            lw=0.9,
+            label=label if number == 0 else None,
+        )
+        ax.plot(
+            [number + shift - 0.1, number + shift + 0.1], [np.nanmedian(y)] * 2, color=color, lw=1.6
+        )
 
 
 # --- errors ---
 
 
 def error_maps(results: xr.Dataset) -> plt.Figure:
-    """Error at every position over that of a blank image there, median over seeds; rows: hold-outs."""
+    """Error at every position over that of a blank image there, median over seeds; rows:
+    hold-outs.
+    """
     models, hold_outs = results["model"].values, results["hold_out"].values
-    fig, axes = plt.subplots(len(hold_outs), len(models), squeeze=False,
-                             figsize=(1.2 + 1.15 * len(models), 0.4 + 1.35 * len(hold_outs)))  # fmt: skip
+    fig, axes = plt.subplots(
+        len(hold_outs),
+        len(models),
+        squeeze=False,
+        figsize=(1.2 + 1.15 * len(models), 0.4 + 1.35 * len(hold_outs)),
+    )
     blank = results["blank"].sel(where="ood")
     for row, hold_out in zip(axes, hold_outs, strict=True):
         for ax, model in zip(row, models, strict=True):
@@ -94,9 +112,13 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
 
 
 def errors(results: xr.Dataset) -> plt.Figure:
-    """Error on training, held-out ID and OOD positions, every seed a point, over a blank image's (the line at 1)."""
+    """Error on training, held-out ID and OOD positions, every seed a point, over a blank image's
+    (the line at 1).
+    """
     hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.5), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(
+        1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.5), sharey=True, squeeze=False
+    )
     relative = results["error"] / results["blank"]
     kinds = {
         "train": ("training", PALETTE[7], "o"),
@@ -104,8 +126,17 @@ def errors(results: xr.Dataset) -> plt.Figure:
         "ood": ("OOD", PALETTE[3], "s"),
     }
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
-        for shift, (where, (said, color, marker)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
-            dots(ax, relative.sel(where=where, hold_out=hold_out), shift, color=color, marker=marker, label=said)
+        for shift, (where, (said, color, marker)) in zip(
+            (-0.25, 0, 0.25), kinds.items(), strict=True
+        ):
+            dots(
+                ax,
+                relative.sel(where=where, hold_out=hold_out),
+                shift,
+                color=color,
+                marker=marker,
+                label=said,
+            )
         ax.axhline(1, color="0.3", ls=":", lw=1.2, label="blank image")
         ax.set(yscale="log", title=f"{hold_out} held out")
         model_axis(results, ax)
@@ -118,11 +149,16 @@ def errors(results: xr.Dataset) -> plt.Figure:
 
 
 def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """The ink that each model draws at the sample positions, after the targets. Columns: models, rows: positions."""
+    """The ink that each model draws at the sample positions, after the targets.
+
+    Columns: models, rows: positions.
+    """
     shown = with_images(results).sel(hold_out=hold_out)
     images, models = shown["shown_image"], results["model"].values
     places, n = shown["sample"].values, results.sizes["sample"]
-    fig, axes = plt.subplots(n, 1 + len(models), figsize=(1.15 * (1 + len(models)), 1.15 * n + 0.4), squeeze=False)
+    fig, axes = plt.subplots(
+        n, 1 + len(models), figsize=(1.15 * (1 + len(models)), 1.15 * n + 0.4), squeeze=False
+    )
     for row, sample in zip(axes, places, strict=True):
         at = shown.sel(sample=sample)
         held = "OOD" if bool(at["held_out"].isel(model=0, position=int(sample))) else "ID"
@@ -138,7 +174,9 @@ def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """OOD: how many images hold several bumps, and where the ink is; grey: where it is relative to another position."""
+    """OOD: how many images hold several bumps, and where the ink is; grey: where it is relative to
+    another position.
+    """
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8))
     ood = results.sel(where="ood", hold_out=hold_out)
     dots(axes[0], ood["several"], 0, color=PALETTE[3], marker="s")
@@ -151,7 +189,9 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     for shift, (name, (said, color, marker)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
         dots(axes[1], ood[name], shift, color=color, marker=marker, label=said)
     axes[1].set(ylabel="share of the ink", ylim=(-0.05, 1.05))
-    fig.legend(*axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3)
+    fig.legend(
+        *axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3
+    )
     for ax in axes:
         model_axis(results, ax)
     return fig
@@ -161,18 +201,30 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 
 def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3) -> plt.Figure:
-    """One OOD position: the ink for x alone, for y alone, their sum, the sum of seen outputs, the output, the target.
+    """One OOD position: the ink for x alone, for y alone, their sum, the sum of seen outputs, the
+    output, the target.
 
     Every picture has its own scale, as in FR. Rows: models.
     """
     shown = with_images(results).sel(hold_out=hold_out).isel(sample=sample)["shown_image"]
     models = results["model"].values
-    titles = ["$f(x, \\bar{y})$", "$f(\\bar{x}, y)$", "their sum", "sum of seen\noutputs", "output $f(x, y)$", "target"]
+    titles = [
+        "$f(x, \\bar{y})$",
+        "$f(\\bar{x}, y)$",
+        "their sum",
+        "sum of seen\noutputs",
+        "output $f(x, y)$",
+        "target",
+    ]
     fig, axes = plt.subplots(len(models), 6, figsize=(7.6, 1.2 * len(models) + 0.3), squeeze=False)
     for row, model in zip(axes, models, strict=True):
         one = shown.sel(model=model)
         alone = [one.sel(panel=f"{axis} alone").values for axis in "xy"]
-        tiles = [*alone, sum(alone), *(one.sel(panel=p).values for p in ("memorised", "output", "target"))]
+        tiles = [
+            *alone,
+            sum(alone),
+            *(one.sel(panel=p).values for p in ("memorised", "output", "target")),
+        ]
         for ax, tile in zip(row, tiles, strict=True):
             bare(ax).imshow(tile, origin="lower", vmin=0, vmax=max(0.05, tile.max()))
         row[0].set_ylabel(label_of(results, model), fontsize=7.5)
@@ -182,19 +234,30 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
 
 
 def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """How the OOD output correlates with the sum of seen parts, that for another position, and the true bump."""
+    """How the OOD output correlates with the sum of seen parts, that for another position, and the
+    true bump.
+    """
     here = results.sel(hold_out=hold_out)
     fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
         one = here.sel(test=test)
         dots(ax, one["resembles"], -0.22, color=PALETTE[0], marker="D", label="sum of seen parts")
-        dots(ax, one["resembles_shuffled"], 0, color="0.55", marker="^", label="that for another position")
+        dots(
+            ax,
+            one["resembles_shuffled"],
+            0,
+            color="0.55",
+            marker="^",
+            label="that for another position",
+        )
         dots(ax, one["resembles_bump"], 0.22, color=PALETTE[1], marker="o", label="true bump")
         ax.set(title=f"sum over {said}", ylim=(-0.4, 1.05))
         ax.axhline(0, color="0.8", lw=0.8)
         model_axis(results, ax)
     axes[0].set_ylabel("correlation with the OOD output")
-    fig.legend(*axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3)
+    fig.legend(
+        *axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3
+    )
     return fig
 
 
@@ -206,18 +269,27 @@ def summary(results: xr.Dataset) -> str:
     true_bump = results["resembles_bump"].median("seed")
 
     def over(values: xr.DataArray, model: str, form: str = "{:.2f}") -> str:
-        return ", ".join(form.format(float(values.sel(model=model, hold_out=h))) for h in results["hold_out"].values)
+        return ", ".join(
+            form.format(float(values.sel(model=model, hold_out=h)))
+            for h in results["hold_out"].values
+        )
 
     lines = [
-        f"Medians over seeds, for the hold-outs {', '.join(str(h) for h in results['hold_out'].values)}. Errors are "
-        "over that of a blank image. The last columns say how OOD images correlate with the sum of two seen parts, and "
-        "with the true bump.",
+        "Medians over seeds, for the hold-outs "
+        f"{', '.join(str(h) for h in results['hold_out'].values)}. Errors are over that of a "
+        "blank image. The last columns say how OOD images correlate with the sum of two seen "
+        "parts, and with the true bump.",
         "",
-        "| model | ID error | OOD error | OOD images with several bumps | like the sum | like the true bump |",
+        "| model | ID error | OOD error | OOD images with several bumps | like the sum | "
+        "like the true bump |",
         "|---|---|---|---|---|---|",
     ]
     for model, label in models.items():
-        parts = results["resembles"].sel(test="memorised" if model.endswith("ramp") else "averaged").median("seed")
+        parts = (
+            results["resembles"]
+            .sel(test="memorised" if model.endswith("ramp") else "averaged")
+            .median("seed")
+        )
         cells = [
             over(relative.sel(where="id"), model, "{:.2g}"),
             over(relative.sel(where="ood"), model, "{:.2g}"),

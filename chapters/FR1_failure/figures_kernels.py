@@ -1,4 +1,6 @@
-"""Figures of FR Figs. 1(e) and 8: similarity matrices against kernels, from `studies.similarity`; and the tables."""
+"""Figures of FR Figs. 1(e) and 8: similarity matrices against kernels, from `studies.similarity`;
+and the tables.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,13 @@ from vnlib.plots.style import PALETTE, bare
 
 
 def matrices(results: xr.Dataset, hold_out: str = "square", metric: str = "cosine") -> plt.Figure:
-    """Similarity of the ink at every third row and column, ID positions first, and FR's binary kernel on the left."""
-    shown, models = with_images(results).sel(hold_out=hold_out, shown_metric=metric), results["model"].values
+    """Similarity of the ink at every third row and column, ID positions first, and FR's binary
+    kernel on the left.
+    """
+    shown, models = (
+        with_images(results).sel(hold_out=hold_out, shown_metric=metric),
+        results["model"].values,
+    )
     columns = -(-(1 + len(models)) // 2)
     fig, axes = plt.subplots(2, columns, figsize=(1.9 * columns, 4.6), squeeze=False)
     at = shown["matrix_position"].isel(model=0).astype(int)
@@ -33,7 +40,9 @@ def matrices(results: xr.Dataset, hold_out: str = "square", metric: str = "cosin
 
 
 def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """Mean cosine of two OOD images against how far apart their positions are, median over seeds."""
+    """Mean cosine of two OOD images against how far apart their positions are, median over
+    seeds.
+    """
     here = results["displacement"].sel(hold_out=hold_out, of="ood").median("seed")
     models = results["model"].values
     tiles = {said: here.sel(source=name).isel(model=0) for name, said in SOURCES.items()}
@@ -55,9 +64,13 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 
 def kernels(results: xr.Dataset) -> plt.Figure:
-    """R^2 of the sum kernel against that of the product kernel on OOD cosines, every seed a point."""
+    """R^2 of the sum kernel against that of the product kernel on OOD cosines, every seed a
+    point.
+    """
     hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(1, len(hold_outs), figsize=(3.8 * len(hold_outs) + 1.8, 3.9), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(
+        1, len(hold_outs), figsize=(3.8 * len(hold_outs) + 1.8, 3.9), sharey=True, squeeze=False
+    )
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood").isel(width=0)
     marks = "osD^vPX*"
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
@@ -66,29 +79,58 @@ def kernels(results: xr.Dataset) -> plt.Figure:
         for (name, said), mark in zip(SOURCES.items(), "+x", strict=True):
             one = here.sel(source=name).isel(model=0, seed=0)
             ax.scatter(
-                one.sel(kernel="product"), one.sel(kernel="sum"), s=90, marker=mark, color="black", lw=1.6, label=said
+                one.sel(kernel="product"),
+                one.sel(kernel="sum"),
+                s=90,
+                marker=mark,
+                color="black",
+                lw=1.6,
+                label=said,
             )
         for number, model in enumerate(results["model"].values):
             one = here.sel(model=model, source="model")
-            ax.scatter(one.sel(kernel="product"), one.sel(kernel="sum"), s=44, marker=marks[number % len(marks)],
-                       alpha=0.75, color=look_of(results, model)[0], edgecolor="white", lw=0.4,
-                       label=str(results["label"].sel(model=model).item()))  # fmt: skip
-        ax.set(title=f"{hold_out} held out", xlabel="$R^2$ of the product kernel", xlim=(0, 1.03), ylim=(0, 1.03))
+            ax.scatter(
+                one.sel(kernel="product"),
+                one.sel(kernel="sum"),
+                s=44,
+                marker=marks[number % len(marks)],
+                alpha=0.75,
+                color=look_of(results, model)[0],
+                edgecolor="white",
+                lw=0.4,
+                label=str(results["label"].sel(model=model).item()),
+            )
+        ax.set(
+            title=f"{hold_out} held out",
+            xlabel="$R^2$ of the product kernel",
+            xlim=(0, 1.03),
+            ylim=(0, 1.03),
+        )
     axes[0, 0].set_ylabel("$R^2$ of the sum kernel")
     axes[0, -1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 
 
 def binary(results: xr.Dataset) -> plt.Figure:
-    """R^2 of FR's binary kernel on the cosines of different OOD positions; lines: the two references."""
+    """R^2 of FR's binary kernel on the cosines of different OOD positions; lines: the two
+    references.
+    """
     hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.2), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(
+        1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.2), sharey=True, squeeze=False
+    )
     r2 = results["kernel_r2"].sel(metric="cosine", of="ood", kernel="binary").isel(width=0)
     for ax, hold_out in zip(axes[0], hold_outs, strict=True):
         here = r2.sel(hold_out=hold_out)
         dots(ax, here.sel(source="model"), 0, color=PALETTE[3], marker="s")
         for (name, said), style in zip(SOURCES.items(), (":", "--"), strict=True):
-            ax.axhline(float(here.sel(source=name).isel(model=0, seed=0)), color="0.3", ls=style, lw=1.2, label=said)
+            ax.axhline(
+                float(here.sel(source=name).isel(model=0, seed=0)),
+                color="0.3",
+                ls=style,
+                lw=1.2,
+                label=said,
+            )
         ax.set(title=f"{hold_out} held out", ylim=(0, None))
         model_axis(results, ax)
     axes[0, 0].set_ylabel("$R^2$ of the binary kernel")
@@ -97,7 +139,10 @@ def binary(results: xr.Dataset) -> plt.Figure:
 
 
 def kernel_table(results: xr.Dataset, hold_out: str = "square") -> pd.DataFrame:
-    """R^2 of the three kernels by similarity and pairs: median over seeds. "-": these similarities do not vary."""
+    """R^2 of the three kernels by similarity and pairs: median over seeds.
+
+    "-": these similarities do not vary.
+    """
     r2 = results["kernel_r2"].sel(hold_out=hold_out).isel(width=0).median("seed")
     rows = {}
     for source, said in SOURCES.items():
@@ -110,7 +155,9 @@ def kernel_table(results: xr.Dataset, hold_out: str = "square") -> pd.DataFrame:
             name: {
                 f"{metric}, {of.upper()} pairs": " / ".join(
                     f"{float(v):.2f}" if np.isfinite(v) else "-"
-                    for v in row.sel(metric=metric, of=of, kernel=["binary", "sum", "product"]).values
+                    for v in row.sel(
+                        metric=metric, of=of, kernel=["binary", "sum", "product"]
+                    ).values
                 )
                 for metric, of in pairs
             }
@@ -137,7 +184,8 @@ def table(results: xr.Dataset, hold_out: str = "square") -> pd.DataFrame:
     }
     rows = {
         str(results["label"].sel(model=m).item()): {
-            name: form.format(float(values.sel(model=m).median())) for name, (values, form) in columns.items()
+            name: form.format(float(values.sel(model=m).median()))
+            for name, (values, form) in columns.items()
         }
         for m in results["model"].values
     }

@@ -1,9 +1,11 @@
-"""How similar the drawn images of two positions are, and which kernel of the positions that follows (FR Sec. 3.3, F.1).
+"""How similar the drawn images of two positions are, and which kernel of the positions that follows
+(FR Sec. 3.3, F.1).
 
-FR compares similarity matrices with the binary factorised kernel G = (delta_xx' + delta_yy') / 2. Off the diagonal
-a kernel of *either* coordinate and one of *both* differ in kind: true bumps of width s have the cosine
-k(x - x') k(y - y') with k(d) = exp(-d^2 / 4 s^2), superpositions of bumps in the same row or column something like
-k(x - x') + k(y - y'). Which of the two explains a matrix better is a score that can fall either way.
+FR compares similarity matrices with the binary factorised kernel G = (delta_xx' + delta_yy') / 2.
+Off the diagonal a kernel of *either* coordinate and one of *both* differ in kind: true bumps of
+width s have the cosine k(x - x') k(y - y') with k(d) = exp(-d^2 / 4 s^2), superpositions of bumps
+in the same row or column something like k(x - x') + k(y - y'). Which of the two explains a matrix
+better is a score that can fall either way.
 """
 
 from __future__ import annotations
@@ -26,8 +28,13 @@ Axis = Int[np.ndarray, " n"]
 def similarity(drawn: Images, *, metric: str, threshold: float = 0.7) -> Matrix:
     """Similarity of all pairs of images, from their ink.
 
-    metric: "cosine"; "l2", minus the distance; or "overlap", the share of pixels where both have more ink than
-    `threshold`, which is FR's "both below 0.3" on dark bumps. An image without ink has the cosine 0 with all.
+    An image without ink has the cosine 0 with all.
+
+    Parameters
+    ----------
+    metric
+        "cosine"; "l2", minus the distance; or "overlap", the share of pixels where both have more
+        ink than `threshold`, which is FR's "both below 0.3" on dark bumps.
     """
     checks.choice("metric", metric, METRICS)
     flat = drawn.reshape(len(drawn), -1)
@@ -42,7 +49,9 @@ def similarity(drawn: Images, *, metric: str, threshold: float = 0.7) -> Matrix:
 
 
 def kernels(x: Axis, y: Axis, *, width: float) -> dict[str, Matrix]:
-    """FR's binary kernel (Eqs. 3, 4), and the sum and the product of two Gaussians exp(-d^2 / 4 width^2)."""
+    """FR's binary kernel (Eqs. 3, 4), and the sum and the product of two Gaussians exp(-d^2 / 4
+    width^2).
+    """
     near_x, near_y = (np.exp(-((v[:, None] - v) ** 2) / (4 * width**2)) for v in (x, y))
     binary = ((x[:, None] == x).astype(float) + (y[:, None] == y)) / 2
     return {"binary": binary, "sum": near_x + near_y, "product": near_x * near_y}
@@ -53,8 +62,11 @@ def pairs(matrix: Matrix) -> Float[np.ndarray, " pairs"]:
     return matrix[np.triu_indices(len(matrix), 1)]
 
 
-def r_squared(values: Float[np.ndarray, "m pairs"], features: Float[np.ndarray, "k pairs"]) -> Float[np.ndarray, "m k"]:
-    """Share of the variance of each row of `values` that an affine function of each feature explains.
+def r_squared(
+    values: Float[np.ndarray, "m pairs"], features: Float[np.ndarray, "k pairs"]
+) -> Float[np.ndarray, "m k"]:
+    """Share of the variance of each row of `values` that an affine function of each feature
+    explains.
 
     With one feature that is the squared correlation. NaN for values or features that do not vary.
     """
@@ -62,25 +74,34 @@ def r_squared(values: Float[np.ndarray, "m pairs"], features: Float[np.ndarray, 
     def unit(rows: np.ndarray) -> np.ndarray:
         away = rows - rows.mean(1, keepdims=True)
         size = np.linalg.norm(away, axis=1, keepdims=True)
-        return away / np.where(size > 1e-10 * np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True)), size, np.nan)
+        return away / np.where(
+            size > 1e-10 * np.maximum(1, np.linalg.norm(rows, axis=1, keepdims=True)), size, np.nan
+        )
 
     return (unit(values) @ unit(features).T) ** 2
 
 
 def by_displacement(matrix: Matrix, x: Axis, y: Axis, *, reach: int) -> Float[np.ndarray, "dy dx"]:
-    """Mean similarity of two different positions that are |dx| columns and |dy| rows apart, up to `reach`.
+    """Mean similarity of two different positions that are `|dx|` columns and `|dy|` rows apart, up
+    to `reach`.
 
-    NaN at (0, 0), and where no pair is that far apart. A product kernel looks like a blob here, a sum like a cross.
+    NaN at (0, 0), and where no pair is that far apart. A product kernel looks like a blob here, a
+    sum like a cross.
     """
     dx, dy = pairs(abs(x[:, None] - x)), pairs(abs(y[:, None] - y))
     near = (dx <= reach) & (dy <= reach)
     cell = dy[near] * (reach + 1) + dx[near]
     size = (reach + 1) ** 2
-    count, total = np.bincount(cell, minlength=size), np.bincount(cell, pairs(matrix)[near], minlength=size)
+    count, total = (
+        np.bincount(cell, minlength=size),
+        np.bincount(cell, pairs(matrix)[near], minlength=size),
+    )
     return np.where(count > 0, total / np.maximum(count, 1), np.nan).reshape(reach + 1, reach + 1)
 
 
-def weights(values: Float[np.ndarray, " pairs"], features: Float[np.ndarray, "k pairs"]) -> Float[np.ndarray, " k"]:
+def weights(
+    values: Float[np.ndarray, " pairs"], features: Float[np.ndarray, "k pairs"]
+) -> Float[np.ndarray, " k"]:
     """Least-squares weights of the features, fitted together with a constant."""
     design = np.concatenate([np.ones((1, len(values))), features])
     return np.linalg.solve(design @ design.T, design @ values)[1:]
@@ -100,15 +121,22 @@ def similarity_report(
     every: int,
     show: bool,
 ) -> xr.Dataset:
-    """Which kernel the similarities of drawn images follow, over pairs of ID and of OOD positions (`of`).
+    """Which kernel the similarities of drawn images follow, over pairs of ID and of OOD positions
+    (`of`).
 
-    sigma: width of the bump [px]; widths: of the smooth kernels, in units of sigma, the first being the bump's own.
-    `kernel_r2` (source, of, metric, kernel, width) for three sources: the model, the true bumps, and the sum of true
-    bumps at training positions of the same row or column, which is what a pure superposition would draw.
-    `kernel_weight` (source, of, part) for the cosine; `displacement` (source, of, dy, dx), its mean by displacement;
-    `white_cosine`, the smallest cosine of the model's raw images on a white ground, ink not taken. With `show` the
-    cosine and overlap of every `every`-th row and column as `matrix` (shown_metric, one, other), ID positions first;
-    else NaN.
+    `kernel_r2` (source, of, metric, kernel, width) for three sources: the model, the true bumps,
+    and the sum of true bumps at training positions of the same row or column, which is what a pure
+    superposition would draw. `kernel_weight` (source, of, part) for the cosine; `displacement`
+    (source, of, dy, dx), its mean by displacement; `white_cosine`, the smallest cosine of the
+    model's raw images on a white ground, ink not taken. With `show` the cosine and overlap of every
+    `every`-th row and column as `matrix` (shown_metric, one, other), ID positions first; else NaN.
+
+    Parameters
+    ----------
+    sigma
+        Width of the bump [px].
+    widths
+        Of the smooth kernels, in units of sigma, the first being the bump's own.
     """
     sources = {"model": drawn, "bumps": true, "superposed bumps": memorised(true, x, y, train)}
     groups = {"id": ~ood, "ood": ood}
@@ -128,20 +156,45 @@ def similarity_report(
             apart[i, j] = by_displacement(found[0], *place, reach=reach)
     lattice = np.flatnonzero((x % every == 0) & (y % every == 0))
     lattice = lattice[np.lexsort((y[lattice], x[lattice], ood[lattice]))]
-    few = np.stack([similarity(drawn[lattice], metric=m) for m in ("cosine", "overlap")]).round(2).astype(np.float32)
+    few = (
+        np.stack([similarity(drawn[lattice], metric=m) for m in ("cosine", "overlap")])
+        .round(2)
+        .astype(np.float32)
+    )
     dims = ("source", "of", "metric", "kernel", "width")
     return xr.Dataset(
         {
-            "kernel_r2": (dims, r2, {"units": "1", "long_name": "R^2 over pairs of different positions"}),
+            "kernel_r2": (
+                dims,
+                r2,
+                {"units": "1", "long_name": "R^2 over pairs of different positions"},
+            ),
             "kernel_weight": (("source", "of", "part"), weight, {"units": "1"}),
-            "displacement": (("source", "of", "dy", "dx"), apart.round(3), {"units": "1", "long_name": "mean cosine"}),
-            "white_cosine": ((), pairs(similarity(1 - drawn, metric="cosine")).min(), {"units": "1"}),
+            "displacement": (
+                ("source", "of", "dy", "dx"),
+                apart.round(3),
+                {"units": "1", "long_name": "mean cosine"},
+            ),
+            "white_cosine": (
+                (),
+                pairs(similarity(1 - drawn, metric="cosine")).min(),
+                {"units": "1"},
+            ),
             "ink_pixels": ((), (drawn[ood].max((1, 2)) > 0.7).mean(), {"units": "1"}),
             "matrix_position": ("one", lattice, {"units": "1"}),
-            "matrix": (("shown_metric", "one", "other"), few if show else np.full_like(few, np.nan), {"units": "1"}),
+            "matrix": (
+                ("shown_metric", "one", "other"),
+                few if show else np.full_like(few, np.nan),
+                {"units": "1"},
+            ),
         },
         {
-            "source": list(sources), "of": list(groups), "metric": list(METRICS), "kernel": list(KERNELS),
-            "width": list(widths), "part": ["sum", "product"], "shown_metric": ["cosine", "overlap"],
+            "source": list(sources),
+            "of": list(groups),
+            "metric": list(METRICS),
+            "kernel": list(KERNELS),
+            "width": list(widths),
+            "part": ["sum", "product"],
+            "shown_metric": ["cosine", "overlap"],
         },
-    )  # fmt: skip
+    )

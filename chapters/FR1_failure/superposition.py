@@ -1,7 +1,9 @@
-"""What a decoder draws at positions it never saw: one bump, or a superposition of bumps it did see (FR Sec. 3.3).
+"""What a decoder draws at positions it never saw: one bump, or a superposition of bumps it did see
+(FR Sec. 3.3).
 
-Everything is measured on *ink*, what stands out from the background: 1 - image for dark bumps, the image itself for
-bright ones. Data sets have `code` (position, code), `image` (position, y, x), `position_x`, `position_y` and `split`.
+Everything is measured on *ink*, what stands out from the background: 1 - image for dark bumps, the
+image itself for bright ones. Data sets have `code` (position, code), `image` (position, y, x),
+`position_x`, `position_y` and `split`.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ Images = Float[np.ndarray, "positions y x"]
 
 
 def ink(images: Images, *, polarity: str) -> Images:
-    """What stands out from the background, in float64: 0 where nothing is drawn, 1 at the centre of a bump."""
+    """What stands out from the background, in float64: 0 where nothing is drawn, 1 at the centre of
+    a bump.
+    """
     checks.choice("polarity", polarity, ("bright", "dark"))
     images = np.asarray(images, dtype=np.float64)
     return 1 - images if polarity == "dark" else images
@@ -37,8 +41,12 @@ def outputs(model: nn.Module, code: Float[Tensor, "positions code"], *, polarity
 # --- what is drawn ---
 
 
-def local_maxima(drawn: Images, *, floor: float = 0.05, share: float = 0.25) -> Int[np.ndarray, " positions"]:
-    """Bumps per image: pixels that top their 3 x 3 neighbourhood, `floor`, and `share` of the image's largest."""
+def local_maxima(
+    drawn: Images, *, floor: float = 0.05, share: float = 0.25
+) -> Int[np.ndarray, " positions"]:
+    """Bumps per image: pixels that top their 3 x 3 neighbourhood, `floor`, and `share` of the
+    image's largest.
+    """
     height = np.maximum(floor, share * drawn.max((1, 2)))
     top = maximum_filter(drawn, size=(1, 3, 3), mode="constant", cval=-np.inf)
     return ((drawn == top) & (drawn > height[:, None, None])).sum((1, 2))
@@ -47,7 +55,8 @@ def local_maxima(drawn: Images, *, floor: float = 0.05, share: float = 0.25) -> 
 def mass_shares(
     drawn: Images, x: Int[np.ndarray, " positions"], y: Int[np.ndarray, " positions"], *, reach: int
 ) -> dict[str, Float[np.ndarray, " positions"]]:
-    """Share of the ink within `reach` px of row y, of column x, of either (`cross`) and of both (`place`).
+    """Share of the ink within `reach` px of row y, of column x, of either (`cross`) and of both
+    (`place`).
 
     Negative ink counts as none; an image without ink has no shares (NaN).
     """
@@ -70,22 +79,31 @@ def elsewhere(n: int, *, seed: int) -> Int[np.ndarray, " n"]:
     return other
 
 
-def drawn_report(drawn: Images, data: xr.Dataset, *, polarity: str, reach: int, seed: int) -> xr.Dataset:
+def drawn_report(
+    drawn: Images, data: xr.Dataset, *, polarity: str, reach: int, seed: int
+) -> xr.Dataset:
     """How good and how many the bumps are, over training, held-out ID and OOD positions (`where`).
 
-    `mse` (position); `error` and `blank` (where), the mean squared error of the model and of an empty image; medians
-    of `mass_shares` as `share_row` ...; `chance_row`, `chance_column` for rows and columns of other positions of the
-    same set; `maxima` (mean count), `several` (share of images with two or more), `height` (median of the largest
-    ink), `hit` (share of largest ink within one pixel).
+    `mse` (position); `error` and `blank` (where), the mean squared error of the model and of an
+    empty image; medians of `mass_shares` as `share_row` ...; `chance_row`, `chance_column` for rows
+    and columns of other positions of the same set; `maxima` (mean count), `several` (share of
+    images with two or more), `height` (median of the largest ink), `hit` (share of largest ink
+    within one pixel).
     """
-    true, x, y = ink(data["image"].values, polarity=polarity), data["position_x"].values, data["position_y"].values
+    true, x, y = (
+        ink(data["image"].values, polarity=polarity),
+        data["position_x"].values,
+        data["position_y"].values,
+    )
     error, count = ((drawn - true) ** 2).mean((1, 2)), local_maxima(drawn)
     rows = []
     for split in WHERE.values():
         inside = np.flatnonzero(data["split"].values == split)
         some, sx, sy = drawn[inside], x[inside], y[inside]
         other = elsewhere(len(inside), seed=seed)
-        shares, chance = (mass_shares(some, *place, reach=reach) for place in ((sx, sy), (sx[other], sy[other])))
+        shares, chance = (
+            mass_shares(some, *place, reach=reach) for place in ((sx, sy), (sx[other], sy[other]))
+        )
         rows.append(
             {
                 "error": error[inside].mean(),
@@ -95,11 +113,18 @@ def drawn_report(drawn: Images, data: xr.Dataset, *, polarity: str, reach: int, 
                 "height": np.median(some.max((1, 2))),
                 "hit": (metrics.peak_distance(some, sx, sy) <= 1).mean(),
                 **{f"share_{name}": np.nanmedian(value) for name, value in shares.items()},
-                **{f"chance_{name}": np.nanmedian(chance[name]) for name in ("row", "column", "cross")},
+                **{
+                    f"chance_{name}": np.nanmedian(chance[name])
+                    for name in ("row", "column", "cross")
+                },
             }
         )
     report = xr.Dataset({n: ("where", [row[n] for row in rows], {"units": "1"}) for n in rows[0]})
-    report["mse"] = ("position", error.astype(np.float32), {"units": "1", "long_name": "mean squared error per pixel"})
+    report["mse"] = (
+        "position",
+        error.astype(np.float32),
+        {"units": "1", "long_name": "mean squared error per pixel"},
+    )
     return report.assign_coords(where=list(WHERE))
 
 
@@ -107,9 +132,15 @@ def drawn_report(drawn: Images, data: xr.Dataset, *, polarity: str, reach: int, 
 
 
 def averaged(
-    model: nn.Module, code: Float[Tensor, "positions code"], train: Float[Tensor, "samples code"], *, polarity: str
+    model: nn.Module,
+    code: Float[Tensor, "positions code"],
+    train: Float[Tensor, "samples code"],
+    *,
+    polarity: str,
 ) -> tuple[Images, Images]:
-    """Ink for (x, mean of y) and for (mean of x, y), the means over the training codes (FR Sec. 3.3, Fig. 1d)."""
+    """Ink for (x, mean of y) and for (mean of x, y), the means over the training codes (FR
+    Sec. 3.3, Fig. 1d).
+    """
     half, mean = code.shape[1] // 2, train.mean(0).expand_as(code)
     drawn = []
     for parts in ((code[:, :half], mean[:, half:]), (mean[:, :half], code[:, half:])):
@@ -125,21 +156,27 @@ def memorised(
     y: Int[np.ndarray, " positions"],
     train: Bool[np.ndarray, " positions"],
 ) -> Images:
-    """For each position the sum of the images at training positions in its column or its row (FR, code of Fig. 1)."""
+    """For each position the sum of the images at training positions in its column or its row (FR,
+    code of Fig. 1).
+    """
     seen = images[train].reshape(train.sum(), -1)
     shared = (x[:, None] == x[train]).astype(float) + (y[:, None] == y[train])
     return (shared @ seen).reshape(images.shape)
 
 
 def correlation(a: Images, b: Images) -> Float[np.ndarray, " positions"]:
-    """Pearson's correlation of two images over their pixels, per position; NaN where one is constant."""
+    """Pearson's correlation of two images over their pixels, per position; NaN where one is
+    constant.
+    """
     a, b = (v.reshape(len(v), -1) - v.mean((1, 2))[:, None] for v in (a, b))
     size = np.sqrt((a**2).sum(1) * (b**2).sum(1))
     return (a * b).sum(1) / np.where(size > 0, size, np.nan)
 
 
 def explained(image: Images, *parts: Images) -> Float[np.ndarray, " positions"]:
-    """Share of each image's variance over pixels that the best weighted sum of one or two parts explains (R^2)."""
+    """Share of each image's variance over pixels that the best weighted sum of one or two parts
+    explains (R^2).
+    """
     r = [correlation(image, part) for part in parts]
     if len(parts) == 1:
         return r[0] ** 2
@@ -149,16 +186,26 @@ def explained(image: Images, *parts: Images) -> Float[np.ndarray, " positions"]:
 
 
 def superposition_report(
-    model: nn.Module, drawn: Images, data: xr.Dataset, *, polarity: str, seed: int, samples: list[int], show: bool
+    model: nn.Module,
+    drawn: Images,
+    data: xr.Dataset,
+    *,
+    polarity: str,
+    seed: int,
+    samples: list[int],
+    show: bool,
 ) -> xr.Dataset:
-    """Two predictions of the OOD ink that no bump at the right place enters, against two nulls, over ALL OOD positions.
+    """Two predictions of the OOD ink that no bump at the right place enters, against two nulls,
+    over ALL OOD positions.
 
-    Predictions (`test`): "averaged", the sum of `averaged`; "memorised", that of the model's ink at training
-    positions. Medians over OOD positions: `resembles` (test), correlation with what is drawn; `resembles_shuffled`,
-    the same with the prediction for another position; `resembles_bump`, correlation of what is drawn with the true
-    bump; `closer` (test), share of positions where the prediction is nearer than the bump. `adds` (test), what the
-    prediction explains beyond the bump, and `bump_adds` (test) the reverse, as shares of variance. `resembles_map`
-    (test, position); with `show` also `shown_image` (panel, sample, y, x), else NaN.
+    Predictions (`test`): "averaged", the sum of `averaged`; "memorised", that of the model's ink at
+    training positions. Medians over OOD positions: `resembles` (test), correlation with what is
+    drawn; `resembles_shuffled`, the same with the prediction for another position;
+    `resembles_bump`, correlation of what is drawn with the true bump; `closer` (test), share of
+    positions where the prediction is nearer than the bump. `adds` (test), what the prediction
+    explains beyond the bump, and `bump_adds` (test) the reverse, as shares of variance.
+    `resembles_map` (test, position); with `show` also `shown_image` (panel, sample, y, x), else
+    NaN.
     """
     x, y = data["position_x"].values, data["position_y"].values
     train, ood = data["split"].values == "train", np.flatnonzero(data["split"].values == "ood")
@@ -180,13 +227,31 @@ def superposition_report(
                 "bump_adds": np.nanmedian(both - explained(seen, prediction[ood])),
             }
         )
-    report = xr.Dataset({n: ("test", [score[n] for score in scores], {"units": "1"}) for n in scores[0]})
+    report = xr.Dataset(
+        {n: ("test", [score[n] for score in scores], {"units": "1"}) for n in scores[0]}
+    )
     report["resembles_bump"] = ((), np.nanmedian(with_bump), {"units": "1"})
-    maps = np.stack([correlation(drawn, p) for p in predictions.values()]).round(2).astype(np.float32)
-    report["resembles_map"] = (("test", "position"), maps, {"units": "1", "long_name": "correlation with the output"})
-    panels = {"target": bump, "output": drawn, "x alone": x_only, "y alone": y_only,
-              "memorised": predictions["memorised"]}  # fmt: skip
-    images = np.stack([panel[samples] for panel in panels.values()]).round(2).astype(np.float32) + 0.0
-    report["shown_image"] = (("panel", "sample", "y", "x"), images if show else np.full_like(images, np.nan),
-                             {"units": "1", "long_name": "ink"})  # fmt: skip
+    maps = (
+        np.stack([correlation(drawn, p) for p in predictions.values()]).round(2).astype(np.float32)
+    )
+    report["resembles_map"] = (
+        ("test", "position"),
+        maps,
+        {"units": "1", "long_name": "correlation with the output"},
+    )
+    panels = {
+        "target": bump,
+        "output": drawn,
+        "x alone": x_only,
+        "y alone": y_only,
+        "memorised": predictions["memorised"],
+    }
+    images = (
+        np.stack([panel[samples] for panel in panels.values()]).round(2).astype(np.float32) + 0.0
+    )
+    report["shown_image"] = (
+        ("panel", "sample", "y", "x"),
+        images if show else np.full_like(images, np.nan),
+        {"units": "1", "long_name": "ink"},
+    )
     return report.assign_coords(test=list(TESTS), panel=list(panels), sample=samples)

@@ -1,4 +1,6 @@
-"""The embedding network and its penalties (FR Sec. 4.1, App. C): train it, and say what became of its maps."""
+"""The embedding network and its penalties (FR Sec. 4.1, App. C): train it, and say what became of
+its maps.
+"""
 
 from __future__ import annotations
 
@@ -35,52 +37,94 @@ def train(
     seed: int,
     workdir: Path,
 ) -> nn.Module:
-    """An embedding network, or the hand-factorised decoder, at its best step on the ID validation pair.
+    """An embedding network, or the hand-factorised decoder, at its best step on the ID validation
+    pair.
 
-    The factorised decoder has the weight decay of all decoders (0.01). Raises ValueError for an unknown family.
+    The factorised decoder has the weight decay of all decoders (0.01).
+
+    Raises
+    ------
+    ValueError
+        For an unknown family.
     """
     checks.choice("family", family, FAMILIES)
     if family == "factorised":
-        return train_decoder(data, validation, family=family, options=options, lr=lr, steps=steps,
-                             batch_size=batch_size, seed=seed, workdir=workdir)  # fmt: skip
+        return train_decoder(
+            data,
+            validation,
+            family=family,
+            options=options,
+            lr=lr,
+            steps=steps,
+            batch_size=batch_size,
+            seed=seed,
+            workdir=workdir,
+        )
     sizes = {"n_inputs": data[0].shape[1], "image_shape": tuple(data[1].shape[1:])}
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.default_generator.manual_seed(seed)
         model = EmbeddingDecoder(**sizes, **options)
     model.to(data[0].device)
     fit(
-        GradientLearner(model, lr=lr, weight_decay=weight_decay), data,
+        GradientLearner(model, lr=lr, weight_decay=weight_decay),
+        data,
         FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4))),
-        seed=seed, validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors",
-    )  # fmt: skip
+        seed=seed,
+        validate=lambda: mean_squared_error(model, validation),
+        checkpoint=workdir / "fit.safetensors",
+    )
     return model
 
 
 @torch.no_grad()
 def report(
-    model: nn.Module, data: xr.Dataset, *, samples: Sequence[int], tokens: Sequence[int], pictures: bool
+    model: nn.Module,
+    data: xr.Dataset,
+    *,
+    samples: Sequence[int],
+    tokens: Sequence[int],
+    pictures: bool,
 ) -> xr.Dataset:
-    """Errors (see `evaluate.decoder_report`), the maps of the tokens, and the geometry over the plane.
+    """Errors (see `evaluate.decoder_report`), the maps of the tokens, and the geometry over the
+    plane.
 
-    data: one position per pixel of a square grid, x running fastest, one-hot codes. tokens: whose maps are kept, of
-    those of x and of y. pictures: whether images, error and volume maps are kept; they are NaN otherwise, which
-    takes no space. What a decoder without maps lacks is NaN too.
+    What a decoder without maps lacks is NaN too.
+
+    Parameters
+    ----------
+    data
+        One position per pixel of a square grid, x running fastest, one-hot codes.
+    tokens
+        Whose maps are kept, of those of x and of y.
+    pictures
+        Whether images, error and volume maps are kept; they are NaN otherwise, which takes no
+        space.
     """
     side = data.sizes["x"]
     found = evaluate.decoder_report(model, data, samples=list(samples)).drop_vars("active_share")
     x = torch.from_numpy(data["code"].values).to(next(model.parameters()).device)
-    layers, maps = {"output": evaluate.predict(model, x)}, torch.full((x.shape[1], side, side), torch.nan)
+    layers, maps = (
+        {"output": evaluate.predict(model, x)},
+        torch.full((x.shape[1], side, side), torch.nan),
+    )
     if isinstance(model, EmbeddingDecoder):
         layers["maps"] = torch.cat([model.channels(part) for part in x.split(256)])
         maps = model.embeddings().cpu()
     found = found.assign(_described(model, maps))
-    found["embedding"] = (("axis", "token_shown", "y", "x"), maps.unflatten(0, (2, side))[:, list(tokens)].numpy())
+    found["embedding"] = (
+        ("axis", "token_shown", "y", "x"),
+        maps.unflatten(0, (2, side))[:, list(tokens)].numpy(),
+    )
     held_out = torch.from_numpy((data["split"].values == "ood").reshape(side, side))
     volumes = {name: _log_volume(z.cpu(), side) for name, z in layers.items()}
     volumes |= {name: torch.full((side, side), torch.nan) for name in LAYERS if name not in volumes}
     found["log_volume"] = (("layer", "y", "x"), np.stack([volumes[name] for name in LAYERS]))
     shift, spread = zip(*(_compared(volumes[name], held_out) for name in LAYERS), strict=True)
-    found["volume_shift"] = ("layer", list(shift), {"long_name": "median log10 volume, held out less trained"})
+    found["volume_shift"] = (
+        "layer",
+        list(shift),
+        {"long_name": "median log10 volume, held out less trained"},
+    )
     found["volume_spread"] = ("layer", list(spread), {"long_name": "sd of log10 volume, held out"})
     truth = _log_volume(torch.from_numpy(data["image"].values), side)
     found["target_log_volume"] = float(truth[held_out].median())
@@ -91,8 +135,12 @@ def report(
     for variable in found.data_vars.values():
         variable.attrs.setdefault("units", "1")
     return found.assign_coords(
-        axis=["x", "y"], token=np.arange(side), token_shown=list(tokens), layer=list(LAYERS), along=["y", "x"],
-    )  # fmt: skip
+        axis=["x", "y"],
+        token=np.arange(side),
+        token_shown=list(tokens),
+        layer=list(LAYERS),
+        along=["y", "x"],
+    )
 
 
 def _log_volume(z: Float[Tensor, "positions ..."], side: int) -> Float[Tensor, "y x"]:
@@ -101,7 +149,8 @@ def _log_volume(z: Float[Tensor, "positions ..."], side: int) -> Float[Tensor, "
 
 
 def bands(maps: Float[Tensor, "tokens height width"]) -> Float[Tensor, "tokens 2"]:
-    """The share of each map's energy that does not vary along y (upright bands), and along x (level bands).
+    """The share of each map's energy that does not vary along y (upright bands), and along x (level
+    bands).
 
     1 / height and 1 / width for noise, 1 and 1 for a constant map.
     """
@@ -120,20 +169,24 @@ def singular_shares(maps: Float[Tensor, "tokens height width"]) -> Float[Tensor,
 def _described(model: nn.Module, maps: Tensor) -> dict[str, tuple]:
     """What became of the maps, per axis: NaN where a decoder has none, or has no factors.
 
-    `spectrum` and `effective_rank` are those of the maps themselves. `s_rank` counts the modes by s_k^2, as the
-    penalty does, which is another number since u_k and v_k need not be orthogonal. `vector_constant`: the share of
-    u_k and v_k in the constant direction, 1/n for noise, weighted by s_k^2. `vector_length`: before they are divided
-    by it.
+    `spectrum` and `effective_rank` are those of the maps themselves. `s_rank` counts the modes by
+    s_k^2, as the penalty does, which is another number since u_k and v_k need not be orthogonal.
+    `vector_constant`: the share of u_k and v_k in the constant direction, 1/n for noise, weighted
+    by s_k^2. `vector_length`: before they are divided by it.
     """
     half = len(maps) // 2
-    shares = singular_shares(maps) if maps.isfinite().all() else torch.full(maps.shape[:2], torch.nan)
+    shares = (
+        singular_shares(maps) if maps.isfinite().all() else torch.full(maps.shape[:2], torch.nan)
+    )
     rank = torch.exp(-(shares.clamp_min(1e-12) * shares.clamp_min(1e-12).log()).sum(1))
     per_axis = {
         "spectrum": ("mode", shares.unflatten(0, (2, half)).mean(1)),
         "effective_rank": ("token", rank.unflatten(0, (2, half))),
         "band": ("token", "along", bands(maps).unflatten(0, (2, half))),
     }
-    found = {name: (("axis", *dims), np.asarray(v, np.float32)) for name, (*dims, v) in per_axis.items()}
+    found = {
+        name: (("axis", *dims), np.asarray(v, np.float32)) for name, (*dims, v) in per_axis.items()
+    }
     s_rank, constant, length = (torch.full((2,), torch.nan) for _ in range(3))
     if isinstance(model, EmbeddingDecoder) and model.maps == "factors":
         p = (model.s.square() / model.s.square().sum(1, keepdim=True)).cpu()
@@ -147,10 +200,14 @@ def _described(model: nn.Module, maps: Tensor) -> dict[str, tuple]:
     return found | {name: ("axis", v.numpy()) for name, v in values.items()}
 
 
-def _compared(log_volume: Float[Tensor, "y x"], held_out: Bool[Tensor, "y x"]) -> tuple[float, float]:
-    """Median log10 volume of the held-out positions less that of the others, and its spread over the held-out ones.
+def _compared(
+    log_volume: Float[Tensor, "y x"], held_out: Bool[Tensor, "y x"]
+) -> tuple[float, float]:
+    """Median log10 volume of the held-out positions less that of the others, and its spread over
+    the held-out ones.
 
-    Positions within 4 px of the edge are left out: there the bump is cut off, in the true images too.
+    Positions within 4 px of the edge are left out: there the bump is cut off, in the true images
+    too.
     """
     inner = torch.zeros_like(held_out)
     inner[4:-4, 4:-4] = True

@@ -13,7 +13,9 @@ from vnlib.plots.rows import label
 
 
 def table(results: xr.Dataset) -> pd.DataFrame:
-    """Errors, peaks and maps per model and hold-out: median over seeds, and the range of the OOD error."""
+    """Errors, peaks and maps per model and hold-out: median over seeds, and the range of the OOD
+    error.
+    """
     rows = {}
     own = own_band(results)
     for model in models_of(results):
@@ -35,7 +37,9 @@ def table(results: xr.Dataset) -> pd.DataFrame:
 
 
 def summary(results: xr.Dataset) -> str:
-    """The four settings and the controls in words, as Markdown; every number is a median over seeds."""
+    """The four settings and the controls in words, as Markdown; every number is a median over
+    seeds.
+    """
     ood = (results["mse_ood"] / results["blank_ood"]).median("seed")
     hit = results["hit_ood"].median("seed")
 
@@ -77,19 +81,30 @@ def verdict_on_rank(results: xr.Dataset) -> str:
         pair = xr.broadcast(value.sel(model=with_maps["model"]), error)
         orders = [pd.Series(np.asarray(v.transpose(*error.dims)).ravel()).rank() for v in pair]
         lines.append(
-            f"- Rank correlation of the OOD error with {name}, over all runs: {orders[0].corr(orders[1]):+.2f}."
+            f"- Rank correlation of the OOD error with {name}, over all runs: "
+            f"{orders[0].corr(orders[1]):+.2f}."
         )
-    composes = [m for m in with_maps["model"].values if float(error.sel(model=m).median("seed").max()) <= 0.1]
-    narrow = [m for m in with_maps["model"].values if float(rank.sel(model=m).median("seed").max()) <= 2]
+    composes = [
+        m
+        for m in with_maps["model"].values
+        if float(error.sel(model=m).median("seed").max()) <= 0.1
+    ]
+    narrow = [
+        m for m in with_maps["model"].values if float(rank.sel(model=m).median("seed").max()) <= 2
+    ]
     said = {True: "composes", False: "does not compose"}
     for model in narrow:
-        lines.append(f"- Of low rank (2 at most), {label(results, model)}: {said[model in composes]}.")
+        lines.append(
+            f"- Of low rank (2 at most), {label(results, model)}: {said[model in composes]}."
+        )
     for model in (m for m in composes if m not in narrow):
         lines.append(
-            f"- Of higher rank ({float(rank.sel(model=model).median()):.0f}), {label(results, model)}: composes."
+            f"- Of higher rank ({float(rank.sel(model=model).median()):.0f}), "
+            f"{label(results, model)}: composes."
         )
     lines.append(
-        "\n*Composes* means here: a median OOD error of at most a tenth of a blank image's, in both hold-outs."
+        "\n*Composes* means here: a median OOD error of at most a tenth of a blank "
+        "image's, in both hold-outs."
     )
     return "\n".join(lines)
 
@@ -100,9 +115,13 @@ def geometry(results: xr.Dataset) -> str:
     for model in models_of(results, ("none", "entropy", "variance", "both", "bands")):
         one = results.sel(model=model, layer="output")
         spread = ", ".join(
-            f"{float(one['volume_spread'].sel(hold_out=h).median()):.2f} in the {h.replace('large_', '')}"
+            f"{float(one['volume_spread'].sel(hold_out=h).median()):.2f} in the "
+            f"{h.replace('large_', '')}"
             for h in HOLD_OUTS
         )
         lines.append(f"- {label(results, model)}: {spread}.")
-    head = "Standard deviation of the output's log10 volume inside the hold-out, away from the edges of the image:\n\n"
+    head = (
+        "Standard deviation of the output's log10 volume inside the hold-out, away from the "
+        "edges of the image:\n\n"
+    )
     return head + "\n".join(lines)

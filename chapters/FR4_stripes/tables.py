@@ -36,41 +36,57 @@ def summary(results: xr.Dataset, laws: xr.Dataset | None) -> str:
         return "(not computed in this profile)" if np.isnan(value) else f"{100 * value:.0f} %"
 
     def over_blank(model: str, diet: str) -> str:
-        value = _median(results, "mse_ood", model, diet) / float(results["blank_ood"].sel(model=model).median())
+        value = _median(results, "mse_ood", model, diet) / float(
+            results["blank_ood"].sel(model=model).median()
+        )
         return f"{value:.2g} times"
 
     lines = []
     if "cnn" in results["model"].values:
         place, form = (
-            {d: share(name, "cnn", d) for d in ("stripes+0", "stripes+100", "bumps+100", "bumps+all")}
+            {
+                d: share(name, "cnn", d)
+                for d in ("stripes+0", "stripes+100", "bumps+100", "bumps+all")
+            }
             for name in ("hit_ood", "bump_hit_ood")
         )
         lines += [
-            f"- **Stripes alone:** the CNN's strongest pixel is within 1 px of the right place at {place['stripes+0']} "
-            f"of the held-out positions; {share('cross_share_ood', 'cnn', 'stripes+0')} of its images are more like a "
-            "cross than like a bump.",
-            f"- **Stripes and 100 bumps:** {place['stripes+100']} in the right place, {form['stripes+100']} there and "
-            f"more like a bump; the OOD error is {over_blank('cnn', 'stripes+100')} that of a blank image.",
-            f"- **100 bumps alone:** {place['bumps+100']} in the right place; all bumps of the training region: "
-            f"{place['bumps+all']}, with an OOD error of {over_blank('cnn', 'bumps+all')} a blank's.",
+            "- **Stripes alone:** the CNN's strongest pixel is within 1 px of the right place at "
+            f"{place['stripes+0']} of the held-out positions; "
+            f"{share('cross_share_ood', 'cnn', 'stripes+0')} of its images are more like a cross "
+            "than like a bump.",
+            f"- **Stripes and 100 bumps:** {place['stripes+100']} in the right place, "
+            f"{form['stripes+100']} there and more like a bump; the OOD error is "
+            f"{over_blank('cnn', 'stripes+100')} that of a blank image.",
+            f"- **100 bumps alone:** {place['bumps+100']} in the right place; all bumps of the "
+            f"training region: {place['bumps+all']}, with an OOD error of "
+            f"{over_blank('cnn', 'bumps+all')} a blank's.",
         ]
     said = {
-        "vn_axes": "VN per axis", "vn_axes_const": "VN per axis with a constant entry", "vn_joint": "full 2D VN",
-        "vn_joint_const": "full 2D VN with a constant entry", "vn_flat": "VN with a flat readout",
+        "vn_axes": "VN per axis",
+        "vn_axes_const": "VN per axis with a constant entry",
+        "vn_joint": "full 2D VN",
+        "vn_joint_const": "full 2D VN with a constant entry",
+        "vn_flat": "VN with a flat readout",
         "factorised": "hand-factorised decoder",
-    }  # fmt: skip
+    }
     if here := [model for model in said if model in results["model"].values]:
         lines.append(
-            "- **Other decoders:** held-out positions with a bump in the right place, from stripes alone, with 100 "
-            "bumps more, and from 100 bumps alone:"
+            "- **Other decoders:** held-out positions with a bump in the right place, from "
+            "stripes alone, with 100 bumps more, and from 100 bumps alone:"
         )
         for model in here:
-            numbers = (share("bump_hit_ood", model, diet) for diet in ("stripes+0", "stripes+100", "bumps+100"))
+            numbers = (
+                share("bump_hit_ood", model, diet)
+                for diet in ("stripes+0", "stripes+100", "bumps+100")
+            )
             lines.append(f"  - {said[model]}: {', '.join(numbers)}")
     if laws is not None:
         for kind in KINDS:
             one = laws.sel(kind=kind, measure="hit", target=0.8)
-            lines.append(f"- **Data for 80 % in the right place, {KINDS[kind][0]}:** {exponent_said(one)}.")
+            lines.append(
+                f"- **Data for 80 % in the right place, {KINDS[kind][0]}:** {exponent_said(one)}."
+            )
     return "\n".join(lines)
 
 
@@ -85,11 +101,15 @@ def table(results: xr.Dataset, model: str) -> pd.DataFrame | str:
             row = {"items": f"{int(one['items'].max())}"}
             for name, title in COLUMNS.items():
                 form = "{:.2f}" if name.endswith(("hit_ood", "share_ood")) else "{:.1e}"
-                low, middle, high = (form.format(float(v)) for v in
-                                     (one[name].min(), one[name].median(), one[name].max()))  # fmt: skip
+                low, middle, high = (
+                    form.format(float(v))
+                    for v in (one[name].min(), one[name].median(), one[name].max())
+                )
                 row[title] = f"{middle} [{low}, {high}]"
             rows[diet.replace("+", " + ")] = row
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="diet")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="diet")
+    )
 
 
 def side_by_side(results: xr.Dataset, models: Sequence[str]) -> pd.DataFrame:
@@ -99,7 +119,9 @@ def side_by_side(results: xr.Dataset, models: Sequence[str]) -> pd.DataFrame:
         row = {}
         for kind in KINDS:
             for diet in amounts(results, kind, model):
-                hit, error = (_median(results, name, model, diet) for name in ("bump_hit_ood", "mse_ood"))
+                hit, error = (
+                    _median(results, name, model, diet) for name in ("bump_hit_ood", "mse_ood")
+                )
                 row[diet.replace("+", " + ")] = f"{hit:.2f} / {error:.1e}"
         row["blank image"] = f"{float(results['blank_ood'].sel(model=model).median()):.1e}"
         rows[str(results["label"].sel(model=model).item())] = row
@@ -116,13 +138,17 @@ def law_table(laws: xr.Dataset | None) -> pd.DataFrame | str:
         for kind, (label, _, _) in KINDS.items():
             for target in laws["target"].values:
                 one = laws.sel(kind=kind, measure=measure, target=target)
-                rows.append({
-                    "accuracy": f"{title}, {target:g}", "diet": label, "exponent [95 %]": exponent_said(one),
-                    "runs that reach it": f"{100 * float(one['reached']):.0f} %",
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "accuracy": f"{title}, {target:g}",
+                        "diet": label,
+                        "exponent [95 %]": exponent_said(one),
+                        "runs that reach it": f"{100 * float(one['reached']):.0f} %",
+                    }
+                )
     return pd.DataFrame(rows).set_index("accuracy")
 
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """ID validation error of every setting that was tried; the chosen one is marked with *."""
+    """ID validation error of every setting that was tried; the chosen one is marked with `*`."""
     return texts.trials(None if tuning is None else tuning.isel(diet=0), "mse_val", "{:.1e}".format)

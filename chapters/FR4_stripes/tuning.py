@@ -1,6 +1,8 @@
-"""What the layers of a decoder do over the plane of positions: tuning of single units, volume of the layer.
+"""What the layers of a decoder do over the plane of positions: tuning of single units, volume of
+the layer.
 
-FR Sec. 4.2, Fig. 4d-f and 15; the paper shows maps of chosen neurons, here all units of a layer are counted.
+FR Sec. 4.2, Fig. 4d-f and 15; the paper shows maps of chosen neurons, here all units of a layer are
+counted.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ DEAD = 1e-12  # variance below which a unit does not respond
 def tuning(z: Float[Tensor, "y x units"]) -> dict[str, Float[Tensor, " units"]]:
     """Two-way analysis of variance of each unit's map, map = mean + f(x) + g(y) + rest.
 
-    axis: the larger of the shares of f and g, 1 for a stripe; rest: the share of what no sum of stripes gives;
-    variance: of the map. Shares are NaN for units that do not respond.
+    axis: the larger of the shares of f and g, 1 for a stripe; rest: the share of what no sum of
+    stripes gives; variance: of the map. Shares are NaN for units that do not respond.
     """
     z = z - z.mean((0, 1))
     total = z.square().mean((0, 1))
@@ -36,7 +38,9 @@ def tuning(z: Float[Tensor, "y x units"]) -> dict[str, Float[Tensor, " units"]]:
 
 
 def roughness(log_volume: Float[Tensor, "y x"], inside: Bool[Tensor, "y x"]) -> float:
-    """Mean |difference| of log10 volume between neighbours that are both inside; NaN where there are none."""
+    """Mean `|difference|` of log10 volume between neighbours that are both inside; NaN where there
+    are none.
+    """
     found = []
     for dim in (0, 1):
         both = inside.unfold(dim, 2, 1).all(-1)
@@ -45,15 +49,30 @@ def roughness(log_volume: Float[Tensor, "y x"], inside: Bool[Tensor, "y x"]) -> 
 
 
 def layer_report(
-    model: nn.Module, codes: Float[Tensor, "positions d"], ood: Bool[np.ndarray, "y x"], *, units_shown: int
+    model: nn.Module,
+    codes: Float[Tensor, "positions d"],
+    ood: Bool[np.ndarray, "y x"],
+    *,
+    units_shown: int,
 ) -> xr.Dataset:
     """Tuning and volume of every layer: "input", "layer1", ..., "output".
 
-    codes: of all positions, x running fastest. ood: the hold-out. Returns per layer the share of variance in the rest
-    term (`tuning_rest`, over the whole layer; `tuning_quantile`: 25, 50, 75 % over units), the median share of the
-    better axis `tuning_axis`, the share of units that respond; `volume_rough`, `volume_sd` and `volume_gap` (median
-    OOD minus ID) of log10 volume; its map `log_volume` (layer, row, column); and `unit`, the maps of `units_shown`
-    units, spread evenly over the better half of the ranking by variance, scaled to a largest |value| of 1.
+    Parameters
+    ----------
+    codes
+        Of all positions, x running fastest.
+    ood
+        The hold-out.
+
+    Returns
+    -------
+    xr.Dataset
+        Per layer the share of variance in the rest term (`tuning_rest`, over the whole layer;
+        `tuning_quantile`: 25, 50, 75 % over units), the median share of the better axis
+        `tuning_axis`, the share of units that respond; `volume_rough`, `volume_sd` and `volume_gap`
+        (median OOD minus ID) of log10 volume; its map `log_volume` (layer, row, column); and
+        `unit`, the maps of `units_shown` units, spread evenly over the better half of the ranking
+        by variance, scaled to a largest `|value|` of 1.
     """
     side = ood.shape[0]
     hidden = torch.from_numpy(np.ascontiguousarray(ood))
@@ -81,7 +100,10 @@ def layer_report(
         }
         for name, value in values.items():
             found[name].append(value)
-    data = {name: (("layer", *dims), np.stack(found[name]), {"units": "1"}) for name, dims in _REPORTED.items()}
+    data = {
+        name: (("layer", *dims), np.stack(found[name]), {"units": "1"})
+        for name, dims in _REPORTED.items()
+    }
     for name in ("log_volume", "unit"):
         dims, values, attrs = data[name]
         data[name] = (dims, (np.round(values * 256) / 256).astype(np.float32), attrs)

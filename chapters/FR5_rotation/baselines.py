@@ -11,15 +11,23 @@ from vnlib.baselines.base import Baseline
 
 
 class RotationDecoder(Baseline):
-    """FC to 7 x 7 -> [ConvT k4 s2, batch norm, ReLU] twice -> Conv k3 -> sigmoid, for images with sides of 4n px.
+    """FC to 7 x 7 -> [ConvT k4 s2, batch norm, ReLU] twice -> Conv k3 -> sigmoid, for images with
+    sides of 4n px.
 
-    The first stage has `width` channels, the second half as many; the paper has 128 and 64, which with two inputs
-    and 28 x 28 pixels makes 413,185 parameters. Weights start from Kaiming's rule by fan-out. Loss: mean squared error
-    + `l1` * mean absolute error. Batch norm takes the statistics of the batch in `loss` and running ones elsewhere.
+    The first stage has `width` channels, the second half as many; the paper has 128 and 64, which
+    with two inputs and 28 x 28 pixels makes 413,185 parameters. Weights start from Kaiming's rule
+    by fan-out. Loss: mean squared error + `l1` * mean absolute error. Batch norm takes the
+    statistics of the batch in `loss` and running ones elsewhere.
+
+    Raises
+    ------
+    ValueError
+        Unless both sides are divisible by 4, `width` is even and >= 2 and `l1` >= 0.
     """
 
-    def __init__(self, *, n_inputs: int, image_shape: tuple[int, int], width: int = 128, l1: float = 0.1) -> None:
-        """Raises ValueError unless both sides are divisible by 4, `width` is even and >= 2 and `l1` >= 0."""
+    def __init__(
+        self, *, n_inputs: int, image_shape: tuple[int, int], width: int = 128, l1: float = 0.1
+    ) -> None:
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
         checks.number("width", width, low=2, integer=True)
         checks.number("l1", l1, low=0)
@@ -51,16 +59,26 @@ class RotationDecoder(Baseline):
         return self.layers(x).squeeze(1)
 
     def loss(
-        self, x: Float[Tensor, "batch d"], y: Float[Tensor, "batch height width"], *, generator: Generator
+        self,
+        x: Float[Tensor, "batch d"],
+        y: Float[Tensor, "batch height width"],
+        *,
+        generator: Generator,
     ) -> Float[Tensor, ""]:
-        """Mean squared error + l1 * mean absolute error, over samples and pixels, of one training pass.
+        """Mean squared error + l1 * mean absolute error, over samples and pixels, of one training
+        pass.
 
-        Raises ValueError when `x` or `y` has the wrong shape.
+        Raises
+        ------
+        ValueError
+            When `x` or `y` has the wrong shape.
         """
         self._check_codes(x)
         expected = (len(x), *self.image_shape)
         if tuple(y.shape) != expected:
-            raise ValueError(f"y must have the shape (batch, height, width) = {expected}, got {tuple(y.shape)}")
+            raise ValueError(
+                f"y must have the shape (batch, height, width) = {expected}, got {tuple(y.shape)}"
+            )
         self.layers.train()
         images = self.layers(x).squeeze(1)
         self.layers.eval()

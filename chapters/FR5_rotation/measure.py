@@ -1,4 +1,6 @@
-"""What a decoder of angles draws between the angles that it saw: another angle, or a blend (FR App. F.2)."""
+"""What a decoder of angles draws between the angles that it saw: another angle, or a blend (FR
+App. F.2).
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,13 @@ def train(
     seed: int,
     workdir: Path,
 ) -> nn.Module:
-    """A decoder of (codes, images) at its best step on the ID validation pair: the paper's network, or an MLP.
+    """A decoder of (codes, images) at its best step on the ID validation pair: the paper's network,
+    or an MLP.
 
-    Raises ValueError for an unknown family.
+    Raises
+    ------
+    ValueError
+        For an unknown family.
     """
     checks.choice("family", family, FAMILIES)
     sizes = {"n_inputs": data[0].shape[1], "image_shape": tuple(data[1].shape[1:])}
@@ -50,17 +56,22 @@ def train(
             model = RotationDecoder(**sizes, **options)
     model.to(data[0].device)
     fit(
-        GradientLearner(model, lr=lr, weight_decay=weight_decay), data,
+        GradientLearner(model, lr=lr, weight_decay=weight_decay),
+        data,
         FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4))),
-        seed=seed, validate=lambda: mean_squared_error(model, validation), checkpoint=workdir / "fit.safetensors",
-    )  # fmt: skip
+        seed=seed,
+        validate=lambda: mean_squared_error(model, validation),
+        checkpoint=workdir / "fit.safetensors",
+    )
     return model
 
 
 def blend(
     images: Float[Tensor, "n y x"], ends: Float[Tensor, "2 y x"]
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """The best convex blend (1 - w) A + w B of two images for each of `images`: w, and the mean squared rest."""
+    """The best convex blend (1 - w) A + w B of two images for each of `images`: w, and the mean
+    squared rest.
+    """
     between = ends[1] - ends[0]
     weight = ((images - ends[0]) * between).sum((1, 2)) / between.square().sum().clamp_min(1e-12)
     weight = weight.clamp(0, 1)
@@ -80,17 +91,31 @@ def report(
     n_shown: int,
     pictures: bool,
 ) -> xr.Dataset:
-    """Errors per set and per angle, what a blend of the images at the gap's ends explains in it, and the layers' rings.
+    """Errors per set and per angle, what a blend of the images at the gap's ends explains in it,
+    and the layers' rings.
 
-    seen: the data that the model was trained, selected and tested on; turn: the image at evenly spaced angles of a
-    whole turn. Both have `angle`, `code`, `image` and `split` along `rotation`. ends: the true images at the ends of
-    the gap; others: two images elsewhere, whose blend is the null. n_shown: images kept between the ends of the gap.
-    pictures: whether images and rings are kept; they are NaN otherwise.
+    Both have `angle`, `code`, `image` and `split` along `rotation`.
 
-    Along `gap_angle`, mean squared differences of the output: `rest_blend` to the best blend of `ends`, whose share
-    of the second is `weight`; `rest_null` to the best blend of `others`; `rest_rotation` to the nearest true image in
-    the gap, which has one free number too, its angle `nearest_angle`; `rest_truth` to the true image; `rest_mean` to
-    the mean training image. `blend_error`: of the blend that is linear in the angle, to the truth.
+    Along `gap_angle`, mean squared differences of the output: `rest_blend` to the best blend of
+    `ends`, whose share of the second is `weight`; `rest_null` to the best blend of `others`;
+    `rest_rotation` to the nearest true image in the gap, which has one free number too, its angle
+    `nearest_angle`; `rest_truth` to the true image; `rest_mean` to the mean training image.
+    `blend_error`: of the blend that is linear in the angle, to the truth.
+
+    Parameters
+    ----------
+    seen
+        The data that the model was trained, selected and tested on.
+    turn
+        The image at evenly spaced angles of a whole turn.
+    ends
+        The true images at the ends of the gap.
+    others
+        Two images elsewhere, whose blend is the null.
+    n_shown
+        Images kept between the ends of the gap.
+    pictures
+        Whether images and rings are kept; they are NaN otherwise.
     """
     device = next(model.parameters()).device
     drawn, found = _drawn(model, seen, device), {}
@@ -118,7 +143,9 @@ def report(
         "nearest_angle": angle[inside][distance.argmin(1)],
         "rest_truth": distance.diagonal(),
         "rest_mean": (out - mean).square().mean((1, 2)),
-        "blend_error": (low_high[0] + linear * (low_high[1] - low_high[0]) - true).square().mean((1, 2)),
+        "blend_error": (low_high[0] + linear * (low_high[1] - low_high[0]) - true)
+        .square()
+        .mean((1, 2)),
     }
     found |= {name: ("gap_angle", value) for name, value in along.items()}
 
@@ -134,20 +161,28 @@ def report(
         "ring": (("layer", "angle", "component"), shape.pop("ring")),
     }
     keep = 1.0 if pictures else np.nan
-    found |= {name: (dims, np.asarray(v, np.float32).round(3) * keep) for name, (dims, v) in kept.items()}
+    found |= {
+        name: (dims, np.asarray(v, np.float32).round(3) * keep) for name, (dims, v) in kept.items()
+    }
     found |= {name: ("layer", value) for name, value in shape.items()}
-    coords = {"angle": angle, "gap_angle": angle[inside], "shown": angle[inside][shown], "layer": list(LAYERS)}
+    coords = {
+        "angle": angle,
+        "gap_angle": angle[inside],
+        "shown": angle[inside][shown],
+        "layer": list(LAYERS),
+    }
     return xr.Dataset(
         {n: (dims, np.asarray(v), {"units": "1"}) for n, (dims, v) in found.items()}, coords
     ).assign_coords(end=["low", "high"])
 
 
 def ring(layers: Sequence[Float[Tensor, "angles _units"]], crossing: Tensor) -> dict[str, Tensor]:
-    """What a whole turn looks like in each layer; `crossing` marks the steps i -> i + 1 that lie in the gap.
+    """What a whole turn looks like in each layer; `crossing` marks the steps i -> i + 1 that lie in
+    the gap.
 
-    `ring` (layer, angle, component): the first two principal components, of unit variance in sum. `ring_share`: their
-    share of the variance. `ring_step`: median length of a step in the gap over the median outside. `ring_winding`: how
-    often the two components go round the origin.
+    `ring` (layer, angle, component): the first two principal components, of unit variance in sum.
+    `ring_share`: their share of the variance. `ring_step`: median length of a step in the gap over
+    the median outside. `ring_winding`: how often the two components go round the origin.
     """
     found: dict[str, list] = {"ring": [], "ring_share": [], "ring_step": [], "ring_winding": []}
     for z in layers:

@@ -1,4 +1,6 @@
-"""Tables and sentences of spatial decoding in full (VN App. F), from the dataset of `spatial_extended`."""
+"""Tables and sentences of spatial decoding in full (VN App. F), from the dataset of
+`spatial_extended`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ NOTHING = "Not computed in this profile."
 
 
 def number(value: float) -> str:
-    """A number as tables show it: one digit where it is of ordinary size, else as a power of ten."""
+    """A number as tables show it: one digit where it is of ordinary size, else as a power of
+    ten.
+    """
     return f"{value:.1f}" if 0.1 <= abs(value) < 1000 else f"{value:.1e}"
 
 
@@ -27,11 +31,15 @@ def _spread(values: xr.DataArray) -> str:
 
 
 def _frame(rows: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    )
 
 
 def errors(results: xr.Dataset, part: str) -> pd.DataFrame | str:
-    """Errors, ratio and peaks per model of one table, and what a blank image costs: median and [lowest, highest]."""
+    """Errors, ratio and peaks per model of one table, and what a blank image costs: median and
+    [lowest, highest].
+    """
     one = within(results, part)
     if not one.sizes["model"]:
         return NOTHING
@@ -44,7 +52,8 @@ def errors(results: xr.Dataset, part: str) -> pd.DataFrame | str:
             "ID test error": _spread(cell["mse_id"]),
             "OOD error": _spread(cell["mse_ood"]),
             "OOD / ID": _spread(ratio.sel(model=model)),
-            "peak within 1 px, ID / OOD": f"{float(cell['hit_id'].mean()):.2f} / {float(cell['hit_ood'].mean()):.2f}",
+            "peak within 1 px, ID / OOD": f"{float(cell['hit_id'].mean()):.2f} / "
+            f"{float(cell['hit_ood'].mean()):.2f}",
             "atoms in use": "" if share != share else f"{100 * share:.0f} %",
         }
     rows["a blank image"] = {
@@ -59,7 +68,9 @@ def errors(results: xr.Dataset, part: str) -> pd.DataFrame | str:
 
 
 def streams(results: xr.Dataset) -> pd.DataFrame | str:
-    """How alike the streams of each model of rank 2 and 3 are: median and [lowest, highest] over seeds."""
+    """How alike the streams of each model of rank 2 and 3 are: median and [lowest, highest] over
+    seeds.
+    """
     one = within(results, "rank")
     if "stream_similarity" not in one or not one["stream_similarity"].notnull().any():
         return NOTHING
@@ -74,14 +85,17 @@ def streams(results: xr.Dataset) -> pd.DataFrame | str:
     for model in here:
         cell = one.sel(model=model)
         rows[str(cell["label"].item())] = {
-            said: f"{float(cell[n].median()):.3f} [{float(cell[n].min()):.3f}, {float(cell[n].max()):.3f}]"
+            said: f"{float(cell[n].median()):.3f} [{float(cell[n].min()):.3f}, "
+            f"{float(cell[n].max()):.3f}]"
             for n, said in names.items()
         }
     return _frame(rows)
 
 
 def two(results: xr.Dataset) -> pd.DataFrame | str:
-    """Two bumps at once: errors, how far from additive, and the brightness of bumps and crossings."""
+    """Two bumps at once: errors, how far from additive, and the brightness of bumps and
+    crossings.
+    """
     one = within(results, "two")
     if not one.sizes["model"]:
         return NOTHING
@@ -96,25 +110,36 @@ def two(results: xr.Dataset) -> pd.DataFrame | str:
             "at the crossings": f"{float(cell['two_ghost'].median()):.2f}",
         }
     blank = number(float(one["two_blank"].median()))
-    rows["a blank image"] = {"one at a time, added": blank, "both at once": blank, "not additive": ""}
+    rows["a blank image"] = {
+        "one at a time, added": blank,
+        "both at once": blank,
+        "not additive": "",
+    }
     rows["a blank image"] |= {"brightness at the bumps": "0.00", "at the crossings": "0.00"}
     return _frame(rows)
 
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """ID validation error of every learning rate that was tried, per family; the chosen one is marked with *."""
+    """ID validation error of every learning rate that was tried, per family; the chosen one is
+    marked with `*`.
+    """
     if tuning is None:
         return "Nothing was tuned in this profile: every family takes its first setting."
     rows = {}
     for family in tuning["model"].values:
         one = tuning.sel(model=family)
         rates = [json.loads(str(text))["training"]["lr"] for text in one["run_settings"].values]
-        best, tried = int(one["mse_val"].argmin("trial")), zip(rates, one["mse_val"].values, strict=True)
+        best, tried = (
+            int(one["mse_val"].argmin("trial")),
+            zip(rates, one["mse_val"].values, strict=True),
+        )
         rows[str(family)] = {
             f"setting {n + 1}": f"lr {rate:g}: {error:.1e}{' *' if n == best else ''}"
             for n, (rate, error) in enumerate(tried)
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="family")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="family")
+    )
 
 
 # --- sentences ---
@@ -145,47 +170,78 @@ def _each(results: xr.Dataset, models: Sequence[str]) -> str:
 
 def summary(results: xr.Dataset) -> str:
     """One line per table, as Markdown; every number is a median over seeds."""
-    similar = _ood(results, ("factorised_2", "factorised_3", "vn_rank_2", "vn_rank_3"), "stream_similarity") if (
-        "stream_similarity" in results
-    ) else {}  # fmt: skip
-    alike = ", ".join(f"{_label(results, m)} {v:.2f}" for m, v in similar.items()) or "not computed in this profile"
+    similar = (
+        _ood(
+            results, ("factorised_2", "factorised_3", "vn_rank_2", "vn_rank_3"), "stream_similarity"
+        )
+        if ("stream_similarity" in results)
+        else {}
+    )
+    alike = (
+        ", ".join(f"{_label(results, m)} {v:.2f}" for m, v in similar.items())
+        or "not computed in this profile"
+    )
     ghosts = _ood(results, ("factorised", "vn_1_8", "full", "flat"), "two_ghost")
-    seen = ", ".join(f"{_label(results, m)} {v:.2f}" for m, v in ghosts.items()) or "not computed in this profile"
-    scalar, bump = (_each(results, names) for names in (("vn_1_scalar", "vn_3_scalar"), ("vn_1_8", "vn_3_8")))
+    seen = (
+        ", ".join(f"{_label(results, m)} {v:.2f}" for m, v in ghosts.items())
+        or "not computed in this profile"
+    )
+    scalar, bump = (
+        _each(results, names) for names in (("vn_1_scalar", "vn_3_scalar"), ("vn_1_8", "vn_3_8"))
+    )
     lines = {
         "Rank": f"|cosine| between the images of two streams: {alike}. OOD error: "
         f"{_each(results, ('factorised', 'factorised_2', 'factorised_3', 'full'))}",
         "Depth": _each(results, ("vn_1_8", "vn_2_8", "vn_3_8", "vn_3_down", "vn_3_mix")),
         "Encodings": f"bump: {bump}. Scalar: {scalar}",
-        "Sharp bumps": _each(results, ("cnn_sharp", "factorised_sharp", "vn_2_sharp", "full_sharp")),
+        "Sharp bumps": _each(
+            results, ("cnn_sharp", "factorised_sharp", "vn_2_sharp", "full_sharp")
+        ),
         "Ring": _each(results, ("cnn_ring", "factorised_ring", "vn_1_ring", "full_ring")),
         "Ladder": _each(results, ("axis_loss", "vn_1_8", "full", "flat")),
-        "Image in, image out": _each(results, ("image_conv", "image_conv_32", "image_mlp", "image_mlp_32", "image_vn")),
-        "Between the pixels": _each(results, ("mlp_scattered", "factorised_scattered", "vn_1_scattered",
-                                              "full_scattered")),
+        "Image in, image out": _each(
+            results, ("image_conv", "image_conv_32", "image_mlp", "image_mlp_32", "image_vn")
+        ),
+        "Between the pixels": _each(
+            results, ("mlp_scattered", "factorised_scattered", "vn_1_scattered", "full_scattered")
+        ),
         "Two bumps": f"brightness at the two crossings, where nothing should be: {seen}",
-        "Care": _each(results, ("default_1", "factorised", "factorised_care", "vn_1_plain", "vn_1_8")),
-    }  # fmt: skip
+        "Care": _each(
+            results, ("default_1", "factorised", "factorised_care", "vn_1_plain", "vn_1_8")
+        ),
+    }
     blank = float(results["blank_ood"].median())
     bullets = [f"- **{name}.** {text}." for name, text in lines.items()]
-    return "\n".join([*bullets, f"- **A blank image** costs {number(blank)} at held-out positions (bumps of Fig. 2)."])
+    return "\n".join(
+        [
+            *bullets,
+            f"- **A blank image** costs {number(blank)} at held-out positions (bumps of Fig. 2).",
+        ]
+    )
 
 
 def care(results: xr.Dataset) -> str:
-    """Whether the factorised decoder is limited, told by what care in training is worth: medians over seeds."""
-    ood = _ood(results, ("default_1", "factorised", "factorised_care", "vn_1_plain", "vn_1_8", "full"))
+    """Whether the factorised decoder is limited, told by what care in training is worth: medians
+    over seeds.
+    """
+    ood = _ood(
+        results, ("default_1", "factorised", "factorised_care", "vn_1_plain", "vn_1_8", "full")
+    )
     if not {"factorised", "factorised_care", "vn_1_8"} <= set(ood):
         return NOTHING
     text = (
-        f"Without weight decay and with its last layer consolidated, the factorised decoder's OOD error is "
-        f"{number(ood['factorised_care'])}, which is {number(ood['factorised'] / ood['factorised_care'])} times below "
-        f"the tuned one's {number(ood['factorised'])}. The VN per axis has {number(ood['vn_1_8'])}"
+        "Without weight decay and with its last layer consolidated, the factorised decoder's OOD "
+        f"error is {number(ood['factorised_care'])}, which is "
+        f"{number(ood['factorised'] / ood['factorised_care'])} times below the tuned one's "
+        f"{number(ood['factorised'])}. The VN per axis has {number(ood['vn_1_8'])}"
     )
     if "vn_1_plain" in ood:
         text += f", and {number(ood['vn_1_plain'])} before its readouts are consolidated"
     gap = ood["factorised_care"] / ood["vn_1_8"]
     side = "below" if gap < 1 else "above"
-    return f"{text}. With equal care the decoder is {number(max(gap, 1 / gap))} times {side} the VN."
+    return (
+        f"{text}. With equal care the decoder is {number(max(gap, 1 / gap))} times {side} the VN."
+    )
 
 
 def mark(results: xr.Dataset) -> str:
@@ -196,6 +252,7 @@ def mark(results: xr.Dataset) -> str:
     spread = here["mse_ood"].max("seed") / here["mse_ood"].min("seed")
     widest = str(spread["model"].values[int(spread.values.argmax())])
     return (
-        f"Between the best and the worst seed of one model lie factors of {number(float(spread.min()))} to "
-        f"{number(float(spread.max()))} (the widest: {_label(here, widest)})."
+        "Between the best and the worst seed of one model lie factors of "
+        f"{number(float(spread.min()))} to {number(float(spread.max()))} (the widest: "
+        f"{_label(here, widest)})."
     )

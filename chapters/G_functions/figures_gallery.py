@@ -1,9 +1,11 @@
-"""Galleries of Hard signals as models draw them (VN Figs. 6-8), from the results of chapter fig3_functions.
+"""Galleries of Hard signals as models draw them (VN Figs. 6-8), from the results of chapter
+fig3_functions.
 
-Dims as in `function_tables`, and example, time [s]: `truth`, `drawn` (whole signals) and `filled` (way; the last
-quarter hidden), all of the first seed. Cases are chosen by a rule, never by eye: "largest" takes those with the
-largest gap between the Vector Networks and the paper's three baselines, as the paper does; "neutral" takes the middle
-of every n-th part of all gaps, the median case for n = 1.
+Dims as in `function_tables`, and example, time [s]: `truth`, `drawn` (whole signals) and `filled`
+(way; the last quarter hidden), all of the first seed. Cases are chosen by a rule, never by eye:
+"largest" takes those with the largest gap between the Vector Networks and the paper's three
+baselines, as the paper does; "neutral" takes the middle of every n-th part of all gaps, the median
+case for n = 1.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
 EXTRA = ("deep_ae_masked", "hold_last")
 RULES = {"largest": "largest gap", "neutral": "median case"}
 HIDDEN = 0.75  # the last quarter of the second is hidden
-OUTLIER = 4.0  # a case with more than so many times the mean power of ID signals is left out of the masked gallery
+# a case with more than so many times the mean power of ID signals is left out of the masked gallery
+OUTLIER = 4.0
 LINES = {
     "vn_3": PALETTE[0],
     "vn_1": PALETTE[9],
@@ -44,7 +47,9 @@ def truth_of(one: xr.Dataset) -> xr.DataArray:
 
 
 def errors(r: xr.Dataset, way: str | None = None) -> xr.DataArray:
-    """Mean squared error (model, example) of the kept drawings: of whole signals, or on the hidden quarter."""
+    """Mean squared error (model, example) of the kept drawings: of whole signals, or on the hidden
+    quarter.
+    """
     one = shown(r)
     truth = truth_of(one)
     if way is None:
@@ -53,12 +58,16 @@ def errors(r: xr.Dataset, way: str | None = None) -> xr.DataArray:
 
 
 def gaps(r: xr.Dataset, way: str | None = None) -> xr.DataArray | None:
-    """Per example: mean error of the three baselines minus that of the Vector Networks; None without both."""
+    """Per example: mean error of the three baselines minus that of the Vector Networks; None
+    without both.
+    """
     others, vn = ([m for m in names if has(r, m)] for names in (BASELINES, VN))
     if not others or not vn:
         return None
     error = errors(r, way)
-    gap = (error.sel(model=others).mean("model") - error.sel(model=vn).mean("model")).dropna("example")
+    gap = (error.sel(model=others).mean("model") - error.sel(model=vn).mean("model")).dropna(
+        "example"
+    )
     if way is not None:
         power = (truth_of(shown(r)) ** 2).mean("time")
         typical = float(r["blank"].isel(model=0, seed=0).sel(set="id"))
@@ -76,13 +85,17 @@ def pick(gap: xr.DataArray, rule: str, n: int) -> list[str]:
 
 
 def one_case(r: xr.Dataset) -> plt.Figure:
-    """Fig. 6: one Hard signal by each rule, as a Vector Network and the three baselines draw it, and what they miss."""
+    """Fig. 6: one Hard signal by each rule, as a Vector Network and the three baselines draw it,
+    and what they miss.
+    """
     gap = gaps(r)
     if gap is None:
         return absent("The models of this figure were not asked for.")
     one = shown(r)
     names = [m for m in ("vn_3" if has(r, "vn_3") else "vn_1", *BASELINES) if has(r, m)]
-    fig, axes = plt.subplots(2, 2, figsize=(10, 4.6), sharex=True, sharey="col", height_ratios=(3, 2))
+    fig, axes = plt.subplots(
+        2, 2, figsize=(10, 4.6), sharex=True, sharey="col", height_ratios=(3, 2)
+    )
     for column, (rule, said) in zip(axes.T, RULES.items(), strict=True):
         case = pick(gap, rule, 1)[0]
         truth = truth_of(one).sel(example=case)
@@ -96,12 +109,16 @@ def one_case(r: xr.Dataset) -> plt.Figure:
         column[1].set_xlabel("time [s]")
     axes[0, 0].set_ylabel("signal [r.m.s. of training]")
     axes[1, 0].set_ylabel("drawing − signal")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize=8.5)
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize=8.5
+    )
     return fig
 
 
 def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
-    """Fig. 7: Hard signals by a rule (columns) as every model draws them (rows), with their errors."""
+    """Fig. 7: Hard signals by a rule (columns) as every model draws them (rows), with their
+    errors.
+    """
     gap = gaps(r)
     names = [m for m in (*VN, *OTHERS) if has(r, m)]
     if gap is None:
@@ -113,7 +130,9 @@ def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
 
 
 def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.Figure:
-    """Fig. 8: Hard signals by a rule (columns), the last quarter hidden, as every model fills them in (rows)."""
+    """Fig. 8: Hard signals by a rule (columns), the last quarter hidden, as every model fills them
+    in (rows).
+    """
     gap = gaps(r, "paper")
     if gap is None:
         return absent("The models of this figure were not asked for.")
@@ -126,11 +145,18 @@ def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.F
 
 
 def _grid(
-    r: xr.Dataset, one: xr.Dataset, cases: Sequence[str], drawn: dict, error: dict, hidden: float | None
+    r: xr.Dataset,
+    one: xr.Dataset,
+    cases: Sequence[str],
+    drawn: dict,
+    error: dict,
+    hidden: float | None,
 ) -> plt.Figure:
-    """Models (rows) by cases (columns): the signal in grey, the drawing in the colour of its group, its error above.
+    """Models (rows) by cases (columns): the signal in grey, the drawing in the colour of its group,
+    its error above.
 
-    All in one axis, shifted: dozens of small axes take seconds to draw. A drawing that leaves its cell is cut.
+    All in one axis, shifted: dozens of small axes take seconds to draw. A drawing that leaves its
+    cell is cut.
     """
     wide, high = 1.08, 1.3
     fig, ax = plt.subplots(figsize=(1.6 + 1.9 * len(cases), 0.4 + 0.72 * len(drawn)))
@@ -145,8 +171,20 @@ def _grid(
             if hidden is not None:
                 ax.fill_between([hidden + j * wide, x[-1]], y - 0.48, y + 0.48, color="0.92", lw=0)
             ax.plot(x, y + half * truth, color="0.55", lw=2.2)
-            ax.plot(x, y + np.clip(half * values.sel(example=case).values, -0.48, 0.48), color=color, lw=1.2)
-            ax.text(x.mean(), y + 0.5, f"{float(error[m].sel(example=case)):.2g}", ha="center", va="bottom", fontsize=8)
+            ax.plot(
+                x,
+                y + np.clip(half * values.sel(example=case).values, -0.48, 0.48),
+                color=color,
+                lw=1.2,
+            )
+            ax.text(
+                x.mean(),
+                y + 0.5,
+                f"{float(error[m].sel(example=case)):.2g}",
+                ha="center",
+                va="bottom",
+                fontsize=8,
+            )
     for i, m in enumerate(drawn):
         short = label(r, m).replace(", trained with masks", "\nwith masks")
         ax.text(-0.06, -i * high, short, ha="right", va="center", fontsize=9)
@@ -164,11 +202,15 @@ def chosen(r: xr.Dataset) -> str:
     for said, gap, n in (("Reconstruction", whole, 4), ("Last quarter hidden", tail, 3)):
         positive = 100 * float((gap > 0).mean())
         # Names of signals have stars, which Markdown would take for emphasis.
-        picked = {title: ", ".join(f"`{case}`" for case in pick(gap, rule, n)) for rule, title in RULES.items()}
+        picked = {
+            title: ", ".join(f"`{case}`" for case in pick(gap, rule, n))
+            for rule, title in RULES.items()
+        }
         cases = "; ".join(f"{title}: {names}" for title, names in picked.items())
         lines.append(
-            f"- **{said}:** {gap.sizes['example']} stored cases; the mean of the three baselines is worse than the "
-            f"mean of the Vector Networks in {positive:.0f} % of them, by {float(gap.median()):.2g} in the median and "
-            f"{float(gap.max()):.2g} at most. Drawn are, by {cases}."
+            f"- **{said}:** {gap.sizes['example']} stored cases; the mean of the three baselines "
+            f"is worse than the mean of the Vector Networks in {positive:.0f} % of them, by "
+            f"{float(gap.median()):.2g} in the median and {float(gap.max()):.2g} at most. Drawn "
+            f"are, by {cases}."
         )
     return "\n".join(lines)

@@ -19,10 +19,21 @@ from vnlib.settle import SettleConfig, Settled, joint_energy
 
 @dataclass(frozen=True)
 class Walk:
-    """What happened in rounds of imputation, per round (round, signal); `settled` and `completed` are the last ones.
+    """What happened in rounds of imputation, per round (round, signal); `settled` and `completed`
+    are the last ones.
 
-    hidden: mean squared error on hidden samples. objective: the masked objective (Eq. 39). rms, largest: of the
-    residual x - V a on observed samples. step: r.m.s. change of the completed signal. sweeps: inner sweeps.
+    Parameters
+    ----------
+    hidden
+        Mean squared error on hidden samples.
+    objective
+        The masked objective (Eq. 39).
+    rms, largest
+        Of the residual x - V a on observed samples.
+    step
+        The r.m.s. change of the completed signal.
+    sweeps
+        Inner sweeps.
     """
 
     settled: Settled
@@ -46,10 +57,20 @@ def walk(
     warm: bool = True,
     factors: Sequence[float] = (),
 ) -> Walk:
-    """`rounds` rounds of Alg. 1, with a look at each: z = m x + (1 - m) V a, a = settle(z), from z = m x.
+    """`rounds` rounds of Alg. 1, with a look at each: z = m x + (1 - m) V a, a = settle(z), from
+    z = m x.
 
-    warm: each round goes on from the last one's codes instead of zero. factors: multiples of lambda for the first
-    rounds, 1 afterwards. Raises ValueError for rounds < 1 and what `masked.observed` refuses.
+    Parameters
+    ----------
+    warm
+        Each round goes on from the last one's codes instead of zero.
+    factors
+        Multiples of lambda for the first rounds, 1 afterwards.
+
+    Raises
+    ------
+    ValueError
+        For rounds < 1 and what `masked.observed` refuses.
     """
     checks.number("rounds", rounds, low=1, integer=True)
     z, mask = masked.observed(x, seen)
@@ -71,9 +92,14 @@ def walk(
 
 
 def look(
-    network: VectorNetwork, settled: Settled, x: Float[Tensor, "signal time"], mask: Float[Tensor, "signal time"]
+    network: VectorNetwork,
+    settled: Settled,
+    x: Float[Tensor, "signal time"],
+    mask: Float[Tensor, "signal time"],
 ) -> dict[str, Float[Tensor, " signal"]]:
-    """Per signal: the error where it is hidden, the masked objective, and the residual where it is observed."""
+    """Per signal: the error where it is hidden, the masked objective, and the residual where it is
+    observed.
+    """
     error = x - network.reconstruct(settled)
     c = network.config
     return {
@@ -84,15 +110,25 @@ def look(
     }
 
 
-def mean_where(values: Float[Tensor, "signal time"], where: Bool[Tensor, "signal time"]) -> Float[Tensor, " signal"]:
+def mean_where(
+    values: Float[Tensor, "signal time"], where: Bool[Tensor, "signal time"]
+) -> Float[Tensor, " signal"]:
     """The mean of each signal's values where `where` is True."""
     return torch.where(where, values, 0.0).sum(1) / where.sum(1)
 
 
 def with_sparsity(network: VectorNetwork, factor: float) -> VectorNetwork:
-    """The same network with all its lambdas multiplied. Raises ValueError for a factor that is not > 0."""
+    """The same network with all its lambdas multiplied.
+
+    Raises
+    ------
+    ValueError
+        For a factor that is not > 0.
+    """
     checks.number("factor", factor, above=0)
-    return dictionaries.with_sparsity(network, *(factor * value for value in network.config.sparsity))
+    return dictionaries.with_sparsity(
+        network, *(factor * value for value in network.config.sparsity)
+    )
 
 
 def relative_gap(
@@ -103,6 +139,8 @@ def relative_gap(
 
 
 def same_weights(network: VectorNetwork, before: dict[str, Tensor]) -> bool:
-    """Whether every tensor of a network is, to the bit, what `before` (a cloned state_dict) says."""
+    """Whether every tensor of a network is, to the bit, what `before` (a cloned state_dict)
+    says.
+    """
     now = network.state_dict()
     return now.keys() == before.keys() and all(torch.equal(now[name], before[name]) for name in now)

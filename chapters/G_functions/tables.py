@@ -1,6 +1,8 @@
-"""What appendix G found, in words and numbers: sentences that are computed from the results, as Markdown.
+"""What appendix G found, in words and numbers: sentences that are computed from the results, as
+Markdown.
 
-`shared` are the results of chapter fig3_functions (see `function_tables`), `r` those of `studies.readings`.
+`shared` are the results of chapter fig3_functions (see `function_tables`), `r` those of
+`studies.readings`.
 """
 
 from __future__ import annotations
@@ -26,12 +28,17 @@ def _hidden(shared: xr.Dataset, model: str, way: str) -> np.ndarray:
 
 def _least(shared: xr.Dataset, models: tuple[str, ...] | list[str], way: str) -> np.ndarray:
     """Error of the best of some models in every cell."""
-    return np.array([best(shared, way, [m for m in models if has(shared, m)], *cell)[1] for cell in CELLS])
+    return np.array(
+        [best(shared, way, [m for m in models if has(shared, m)], *cell)[1] for cell in CELLS]
+    )
 
 
 def summary(shared: xr.Dataset, r: xr.Dataset) -> str:
     """The page in one minute."""
-    return "\n".join([*_tables(shared), *_rounds(r), *_readings(r)]) or "Nothing was asked for that this page reports."
+    return (
+        "\n".join([*_tables(shared), *_rounds(r), *_readings(r)])
+        or "Nothing was asked for that this page reports."
+    )
 
 
 def _tables(shared: xr.Dataset) -> list[str]:
@@ -42,23 +49,32 @@ def _tables(shared: xr.Dataset) -> list[str]:
     if others:
         whole = shared["mse"].mean("seed")
         ahead = [
-            s for s in SETS if float(whole.sel(model=vn, set=s).min()) < float(whole.sel(model=others, set=s).min())
+            s
+            for s in SETS
+            if float(whole.sel(model=vn, set=s).min()) < float(whole.sel(model=others, set=s).min())
         ]
-        first = {s: whole.sel(set=s, model=[*vn, *others]).dropna("model").idxmin("model").item() for s in SETS}
+        first = {
+            s: whole.sel(set=s, model=[*vn, *others]).dropna("model").idxmin("model").item()
+            for s in SETS
+        }
         won = int((_least(shared, vn, "paper") < _least(shared, others, "paper")).sum())
         lines += [
             "- **Reconstruction:** the least error is that of "
             + ", ".join(f"{label(shared, m)} on {SETS[s]}" for s, m in first.items())
             + f"; a VN is ahead of all the paper's other models here on {len(ahead)} of 3 sets.",
-            f"- **Masked, the paper's protocol:** a VN is best of the {len(vn) + len(others)} models in {won} of 12 "
-            "cells.",
+            f"- **Masked, the paper's protocol:** a VN is best of the {len(vn) + len(others)} "
+            f"models in {won} of 12 cells.",
         ]
-    rivals = [m for m in order(shared) if m not in ROSTER and np.isfinite(_hidden(shared, m, "aware")).any()]
+    rivals = [
+        m
+        for m in order(shared)
+        if m not in ROSTER and np.isfinite(_hidden(shared, m, "aware")).any()
+    ]
     if rivals:
         ours, theirs = _least(shared, vn, "aware"), _least(shared, rivals, "aware")
         lines.append(
-            f"- **Masked, everyone told the mask:** with the masked problem solved, a VN is ahead of all controls in "
-            f"{int((ours < theirs).sum())} of 12 cells."
+            "- **Masked, everyone told the mask:** with the masked problem solved, a VN is ahead "
+            f"of all controls in {int((ours < theirs).sum())} of 12 cells."
         )
     return lines
 
@@ -70,22 +86,23 @@ def _rounds(r: xr.Dataset) -> list[str]:
     first = r["hidden"].sel(reading="first", model=models, set=list(SETS)).mean("seed")
     ratio = first.sel(solver="rounds") / first.sel(solver="limit")
     lines = [
-        "- **Five rounds and the limit:** over depths, masks and sets the error after the rounds is "
-        f"{float(ratio.median()):.2f} "
-        f"times that at the minimum of the masked problem in the median, between {float(ratio.min()):.2f} and "
-        f"{float(ratio.max()):.2f} times."
+        "- **Five rounds and the limit:** over depths, masks and sets the error after the rounds "
+        f"is {float(ratio.median()):.2f} times that at the minimum of the masked problem in the "
+        f"median, between {float(ratio.min()):.2f} and {float(ratio.max()):.2f} times."
     ]
     if has(r, "vn_untrained"):
         # One lambda, one inference: only the atoms differ.
         cells = r["hidden"].sel(reading="first", set=list(SETS)).mean("seed")
-        gain = (cells.sel(model="vn_1") / cells.sel(model="vn_untrained")) if has(r, "vn_1") else None
+        gain = (
+            (cells.sel(model="vn_1") / cells.sel(model="vn_untrained")) if has(r, "vn_1") else None
+        )
         if gain is not None:
             lines.append(
-                f"- **Learning:** trained atoms have {float(gain.sel(solver='rounds').median()):.2f} times the "
-                "masked error of "
+                "- **Learning:** trained atoms have "
+                f"{float(gain.sel(solver='rounds').median()):.2f} times the masked error of "
                 "atoms that are training signals after the rounds, and "
-                f"{float(gain.sel(solver='limit').median()):.2f} times "
-                "at the limit (medians over cells)."
+                f"{float(gain.sel(solver='limit').median()):.2f} times at the limit (medians "
+                "over cells)."
             )
     return lines
 
@@ -99,37 +116,68 @@ def _readings(r: xr.Dataset) -> list[str]:
         zero = float(r["blank"].isel(model=0, seed=0).sel(set="id"))
         first, top = (float(mse.sel(reading=k)) / zero for k in ("first", "top"))
         lines.append(
-            f"{label(r, m)}: {100 * first:.1f} % of ID power from its first code, {100 * top:.0f} % strictly from "
-            "the top"
+            f"{label(r, m)}: {100 * first:.1f} % of ID power from its first code, "
+            f"{100 * top:.0f} % strictly from the top"
         )
     return [f"- **The two readings:** {'; '.join(lines)}."] if lines else []
 
 
 def owes(shared: xr.Dataset) -> str:
-    """Who wins under which protocol, and what the Vector Network owes to inference and what to learning: Markdown."""
+    """Who wins under which protocol, and what the Vector Network owes to inference and what to
+    learning: Markdown.
+    """
     vn = [m for m in VN if has(shared, m)]
     if not vn:
         return "The Vector Networks were not asked for in this profile."
     rounds, solved = (_least(shared, vn, way) for way in ("paper", "aware"))
     masked = _least(shared, TRAINED_WITH_MASKS, "aware")
-    pairs = [("best VN, rounds", rounds, "the paper's others, zeros where hidden", _least(shared, OTHERS, "paper"))]
-    for rule, title in (("zeros", "the zero prediction"), ("hold_last", "the last value held"),
-                        ("linear", "linear interpolation")):  # fmt: skip
+    pairs = [
+        (
+            "best VN, rounds",
+            rounds,
+            "the paper's others, zeros where hidden",
+            _least(shared, OTHERS, "paper"),
+        )
+    ]
+    for rule, title in (
+        ("zeros", "the zero prediction"),
+        ("hold_last", "the last value held"),
+        ("linear", "linear interpolation"),
+    ):
         if has(shared, rule):
             pairs.append(("best VN, rounds", rounds, title, _hidden(shared, rule, "aware")))
     pairs.append(("best VN, rounds", rounds, "networks trained with masks", masked))
     pairs.append(("best VN, solved", solved, "networks trained with masks", masked))
     for m in ("exemplars", "nearest", "gaussian"):
         if has(shared, m):
-            pairs.append(("best VN, solved", solved, f"{label(shared, m)}, mask-aware", _hidden(shared, m, "aware")))
+            pairs.append(
+                (
+                    "best VN, solved",
+                    solved,
+                    f"{label(shared, m)}, mask-aware",
+                    _hidden(shared, m, "aware"),
+                )
+            )
     if has(shared, "vn_1"):
         own = {way: _hidden(shared, "vn_1", way) for way in ("paper", "aware")}
-        pairs.append(("VN-1L, solved: owed to inference", own["aware"], "VN-1L, rounds", own["paper"]))
+        pairs.append(
+            ("VN-1L, solved: owed to inference", own["aware"], "VN-1L, rounds", own["paper"])
+        )
         for m in (m for m in UNLEARNED if has(shared, m)):
             for way, how in (("paper", "rounds"), ("aware", "solved")):
                 theirs = _hidden(shared, m, way)
-                pairs.append((f"VN-1L, {how}: owed to learning", own[way], f"{label(shared, m)}, {how}", theirs))
-    lines = ["| ours | against | cells in which ours is lower | our error over theirs, median |", "|---|---|---:|---:|"]
+                pairs.append(
+                    (
+                        f"VN-1L, {how}: owed to learning",
+                        own[way],
+                        f"{label(shared, m)}, {how}",
+                        theirs,
+                    )
+                )
+    lines = [
+        "| ours | against | cells in which ours is lower | our error over theirs, median |",
+        "|---|---|---:|---:|",
+    ]
     for ours, mine, against, theirs in pairs:
         ratio = mine / theirs
         known = ratio[np.isfinite(ratio)]
@@ -140,7 +188,9 @@ def owes(shared: xr.Dataset) -> str:
 
 
 def reading_table(r: xr.Dataset) -> pd.DataFrame:
-    """Every network in numbers, means over seeds: both readings, and what its layers do on ID signals."""
+    """Every network in numbers, means over seeds: both readings, and what its layers do on ID
+    signals.
+    """
     rows = {}
     for m in names(r):
         one = r.sel(model=m).mean("seed")
@@ -154,7 +204,7 @@ def reading_table(r: xr.Dataset) -> pd.DataFrame:
             "explained": ", ".join(f"{v:.2f}" for v in layers["explained"].sel(set="id").values),
             "atoms nobody uses": ", ".join(f"{v:.0f}" for v in unused),
             "coherence": ", ".join(f"{v:.3f}" for v in coherence),
-        }  # fmt: skip
+        }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="network")
 
 
@@ -169,16 +219,18 @@ def bound(r: xr.Dataset) -> str:
     one = r.sel(model="vn_1", layer=1).mean("seed")
     mu, active = float(one["coherence"]), float(one["active"].sel(set="id"))
     return (
-        f"VN-1L has atoms with a coherence of $\\mu$ = {mu:.4f}. A support is sure to be found if it has fewer than "
-        f"$(1 + 1/\\mu)/2$ = {(1 + 1 / mu) / 2:.2f} atoms; ID signals use {active:.1f} on average. Which atoms are "
-        "in use is "
-        f"therefore {'not settled by the theorem' if active >= (1 + 1 / mu) / 2 else 'settled by the theorem'}, and no "
-        "sentence here reads meaning into single atoms."
+        f"VN-1L has atoms with a coherence of $\\mu$ = {mu:.4f}. A support is sure to be found "
+        f"if it has fewer than $(1 + 1/\\mu)/2$ = {(1 + 1 / mu) / 2:.2f} atoms; ID signals use "
+        f"{active:.1f} on average. Which atoms are in use is therefore "
+        f"{'not ' if active >= (1 + 1 / mu) / 2 else ''}settled by the theorem, "
+        "and no sentence here reads meaning into single atoms."
     )
 
 
 def curve_table(r: xr.Dataset) -> pd.DataFrame | str:
-    """Rounds in numbers, means over seeds and ID signals; warm and cold codes, falling lambdas (validation signals)."""
+    """Rounds in numbers, means over seeds and ID signals; warm and cold codes, falling lambdas
+    (validation signals).
+    """
     rows = []
     for m in names(r, FOLLOWED) if "curve_gap" in r else []:
         for mask in MASKS:
@@ -187,20 +239,31 @@ def curve_table(r: xr.Dataset) -> pd.DataFrame | str:
                 continue
             last, final = int(r["early"].max()), int(r["round"].max())
             at = one.sel(round=last, set="id")
-            rows.append({
-                "network": label(r, m), "mask": MASKS[mask],
-                f"gap at {last}": f"{float(at['curve_gap']):.1e}",
-                f"gap at {final}": f"{float(one['curve_gap'].sel(round=final, set='id')):.1e}",
-                "residual where seen": f"{float(at['curve_rms']):.2g}",
-                "the same, limit": f"{float(one['limit_rms'].sel(set='id')):.2g}",
-                f"sweeps to {last}": f"{float(at['curve_sweeps']):.0f}",
-                "sweeps to the limit": f"{float(one['limit_sweeps'].sel(set='id')):.0f}",
-                "hidden, warm / cold / falling λ": " / ".join(
-                    f"{v:.3g}" for v in (float(one["curve_hidden"].sel(round=last, set="val")),
-                                         float(one["cold_hidden"].sel(early=last)), float(one["falling_hidden"]))
-                ),
-            })  # fmt: skip
-    return pd.DataFrame(rows).set_index(["network", "mask"]) if rows else "No network was followed in this profile."
+            rows.append(
+                {
+                    "network": label(r, m),
+                    "mask": MASKS[mask],
+                    f"gap at {last}": f"{float(at['curve_gap']):.1e}",
+                    f"gap at {final}": f"{float(one['curve_gap'].sel(round=final, set='id')):.1e}",
+                    "residual where seen": f"{float(at['curve_rms']):.2g}",
+                    "the same, limit": f"{float(one['limit_rms'].sel(set='id')):.2g}",
+                    f"sweeps to {last}": f"{float(at['curve_sweeps']):.0f}",
+                    "sweeps to the limit": f"{float(one['limit_sweeps'].sel(set='id')):.0f}",
+                    "hidden, warm / cold / falling λ": " / ".join(
+                        f"{v:.3g}"
+                        for v in (
+                            float(one["curve_hidden"].sel(round=last, set="val")),
+                            float(one["cold_hidden"].sel(early=last)),
+                            float(one["falling_hidden"]),
+                        )
+                    ),
+                }
+            )
+    return (
+        pd.DataFrame(rows).set_index(["network", "mask"])
+        if rows
+        else "No network was followed in this profile."
+    )
 
 
 def limits(r: xr.Dataset) -> str:
@@ -210,17 +273,22 @@ def limits(r: xr.Dataset) -> str:
         return "No trained network was followed in this profile."
     last = int(r["early"].max())
     one = r.sel(model=models).mean("seed")
-    gap, gain = one["curve_gap"].sel(round=last, set=list(SETS)), one["curve_gain"].sel(round=last, set=list(SETS))
-    rms, end = one["curve_rms"].sel(round=last, set=list(SETS)), one["limit_rms"].sel(set=list(SETS))
+    gap, gain = (
+        one["curve_gap"].sel(round=last, set=list(SETS)),
+        one["curve_gain"].sel(round=last, set=list(SETS)),
+    )
+    rms, end = (
+        one["curve_rms"].sel(round=last, set=list(SETS)),
+        one["limit_rms"].sel(set=list(SETS)),
+    )
     same = int(r["unchanged"].min())
     return (
-        f"After {last} rounds the masked objective is {100 * float(gap.max()):.2g} % above its minimum at most (over "
-        "depths, "
-        f"masks and sets), and the last round won {100 * float(gain.max()):.2g} % of it. The residual on observed "
-        "samples is "
-        f"{float(rms.min()):.2g} to {float(rms.max()):.2g} (r.m.s., in units of the signals'), and "
-        f"{float(end.min()):.2g} to "
-        f"{float(end.max()):.2g} at the minimum: more rounds do not remove it. "
+        f"After {last} rounds the masked objective is {100 * float(gap.max()):.2g} % above its "
+        "minimum at most (over depths, masks and sets), and the last round won "
+        f"{100 * float(gain.max()):.2g} % of it. The residual on observed samples is "
+        f"{float(rms.min()):.2g} to {float(rms.max()):.2g} (r.m.s., in units of the signals'), "
+        f"and {float(end.min()):.2g} to {float(end.max()):.2g} at the minimum: more rounds do "
+        "not remove it. "
         f"{'No weight of any network changed, to the bit.' if same else 'Some weight changed.'}"
     )
 
@@ -234,19 +302,21 @@ def sparsity(r: xr.Dataset) -> str:
     words = []
     for mask in ("forecast_25", "block_128", "random_30"):
         cell = one["sweep_hidden"].sel(mask=mask)
-        at = {(f, k): float(cell.sel(factor=f, solver=k)) for f in (low, own) for k in ("rounds", "limit")}
+        at = {
+            (f, k): float(cell.sel(factor=f, solver=k))
+            for f in (low, own)
+            for k in ("rounds", "limit")
+        }
         words.append(
-            f"{MASKS[mask]}, {at[own, 'rounds']:.3g} to {at[low, 'rounds']:.3g} after the rounds and "
-            f"{at[own, 'limit']:.3g} to "
-            f"{at[low, 'limit']:.3g} at the limit"
+            f"{MASKS[mask]}, {at[own, 'rounds']:.3g} to {at[low, 'rounds']:.3g} after the rounds "
+            f"and {at[own, 'limit']:.3g} to {at[low, 'limit']:.3g} at the limit"
         )
     whole = one["sweep_mse"]
     return (
         f"With {low:g} times its λ, VN-1L reconstructs Hard signals with an error of "
         f"{float(whole.sel(factor=low)):.2g} "
-        f"instead of {float(whole.sel(factor=own)):.2g}. The error on hidden samples goes from its own λ to the "
-        "smaller one: "
-        f"{'; '.join(words)} (Hard signals)."
+        f"instead of {float(whole.sel(factor=own)):.2g}. The error on hidden samples goes from "
+        f"its own λ to the smaller one: {'; '.join(words)} (Hard signals)."
     )
 
 

@@ -1,9 +1,9 @@
 """What top-down feedback is worth in a deep Vector Network of forces (VN App. H.3).
 
-A variant is a Vector Network of the same size and training that differs in one thing: the weight beta of what comes
-from above, whether dead atoms are drawn anew, whether every force has a readout of its own, or which way the coupling
-points. With one layer nothing comes from above; and where every atom keeps to one force, as those of tokens do, a
-readout is split by forces already.
+A variant is a Vector Network of the same size and training that differs in one thing: the weight
+beta of what comes from above, whether dead atoms are drawn anew, whether every force has a readout
+of its own, or which way the coupling points. With one layer nothing comes from above; and where
+every atom keeps to one force, as those of tokens do, a readout is split by forces already.
 """
 
 from __future__ import annotations
@@ -25,11 +25,21 @@ KINDS = ("plain", "split", "inverted")
 
 
 def variants(betas: Sequence[float], *, beta: float) -> dict[str, dict[str, Any]]:
-    """The variants by name, each with its `beta`, `revive` (whether dead atoms are drawn anew) and `kind`.
+    """The variants by name, each with its `beta`, `revive` (whether dead atoms are drawn anew) and
+    `kind`.
 
-    betas: of the plain variants, each with and without `revive`. beta: the default, of the split and the inverted
-    variant. Raises ValueError unless betas are different numbers >= 0 that hold 0 and the default, which is > 0: what
-    feedback is worth is the difference between these two.
+    Parameters
+    ----------
+    betas
+        Of the plain variants, each with and without `revive`.
+    beta
+        The default, of the split and the inverted variant.
+
+    Raises
+    ------
+    ValueError
+        Unless betas are different numbers >= 0 that hold 0 and the default, which is > 0: what
+        feedback is worth is the difference between these two.
     """
     checks.number("beta", beta, above=0)
     if not isinstance(betas, (list, tuple)) or len(set(betas)) != len(betas):
@@ -37,18 +47,34 @@ def variants(betas: Sequence[float], *, beta: float) -> dict[str, dict[str, Any]
     for one in betas:
         checks.number("each of betas", one, low=0)
     if not {0, beta} <= set(betas):
-        raise ValueError(f"betas must hold 0 and the default {beta:g}, which are compared, got {list(betas)}")
+        raise ValueError(
+            f"betas must hold 0 and the default {beta:g}, which are compared, got {list(betas)}"
+        )
     plain = {
-        f"beta {one:g}{', revived' if revive else ''}": {"beta": float(one), "revive": revive, "kind": "plain"}
+        f"beta {one:g}{', revived' if revive else ''}": {
+            "beta": float(one),
+            "revive": revive,
+            "kind": "plain",
+        }
         for revive, one in product((False, True), betas)
     }
-    return plain | {kind: {"beta": float(beta), "revive": False, "kind": kind} for kind in KINDS[1:]}
+    return plain | {
+        kind: {"beta": float(beta), "revive": False, "kind": kind} for kind in KINDS[1:]
+    }
 
 
 def options(beta: float, revive: bool, kind: str, *, revive_after: int) -> dict[str, Any]:
-    """What a variant sets of `vector_network`. revive_after: updates without use after which an atom counts as dead.
+    """What a variant sets of `vector_network`.
 
-    Raises ValueError for an unknown kind.
+    Parameters
+    ----------
+    revive_after
+        Updates without use after which an atom counts as dead.
+
+    Raises
+    ------
+    ValueError
+        For an unknown kind.
     """
     checks.choice("kind", kind, KINDS)
     return {
@@ -62,13 +88,19 @@ def options(beta: float, revive: bool, kind: str, *, revive_after: int) -> dict[
 def study(data: xr.Dataset, model: Trained, *, device: torch.device | str = "cpu") -> xr.Dataset:
     """How well a model predicts accelerations in and out of distribution, all forces given at once.
 
-    data: as `nbody.study` takes it. Errors are mean squares of single components of present bodies; relative ones are
-    over the mean square of what is true.
+    Errors are mean squares of single components of present bodies; relative ones are over the mean
+    square of what is true.
 
-    `val_error` (law) and `criterion`, relative errors on validation states and their mean; `mse` and `power` (forces,
-    bodies) of the test; `id_error`, relative, and `id_mse`, means over single forces with the most bodies; `ood_error`
-    and `ood_mse`, means over the mixtures and all numbers of bodies; `error_number` and `mse_number` (number, bodies),
-    means over the sets of that many forces; `fact_...` of the model.
+    `val_error` (law) and `criterion`, relative errors on validation states and their mean; `mse`
+    and `power` (forces, bodies) of the test; `id_error`, relative, and `id_mse`, means over single
+    forces with the most bodies; `ood_error` and `ood_mse`, means over the mixtures and all numbers
+    of bodies; `error_number` and `mse_number` (number, bodies), means over the sets of that many
+    forces; `fact_...` of the model.
+
+    Parameters
+    ----------
+    data
+        As `nbody.study` takes it.
     """
     split = data["split"].values
     held, test = (data.isel(state=np.flatnonzero(split == name)) for name in ("val", "test"))
@@ -107,4 +139,6 @@ def _cells(test: xr.Dataset, model: Trained, device: torch.device | str) -> xr.D
         mse[f, n] = np.square(given[here] - true[here]).mean()
         power[f, n] = np.square(true[here]).mean()
     dims = ("forces", "bodies")
-    return xr.Dataset({"mse": (dims, mse), "power": (dims, power)}, {"forces": names, "bodies": numbers})
+    return xr.Dataset(
+        {"mse": (dims, mse), "power": (dims, power)}, {"forces": names, "bodies": numbers}
+    )

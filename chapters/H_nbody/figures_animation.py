@@ -1,4 +1,6 @@
-"""Two models beside the truth, in motion: an HTML fragment of its own that plays without a network."""
+"""Two models beside the truth, in motion: an HTML fragment of its own that plays without a
+network.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ FRAMES = 40
 # Trails grow and dots move with the slider; between kept steps positions are interpolated.
 SCRIPT = Template("""
 (function () {
-  var root = document.getElementById("$name"), panels = $paths, last = panels[0][0].length - 1, times = $times;
+  var root = document.getElementById("$name"), panels = $paths, times = $times;
+  var last = panels[0][0].length - 1;
   var dots = root.querySelectorAll("circle.dot"), trails = root.querySelectorAll("polyline.trail");
   var button = root.querySelector("button"), slider = root.querySelector("input");
   var clock = root.querySelector("output"), running = null;
@@ -58,7 +61,10 @@ SCRIPT = Template("""
     }
     running = requestAnimationFrame(tick);
   });
-  slider.addEventListener("input", function () { if (running !== null) { stop(); } show(Number(slider.value)); });
+  slider.addEventListener("input", function () {
+    if (running !== null) { stop(); }
+    show(Number(slider.value));
+  });
   root.querySelector(".controls").style.display = "flex";
   show(last);
 })();
@@ -80,10 +86,24 @@ def animation(
 ) -> str:
     """The bodies of one start, true ones and those of two models, to play, pause and move through.
 
-    ds, truth, pick, reach, length: as for `rollouts.paths`. scene: the last one by default. models: by default those
-    that drift least there at the end, of the Vector Networks and of the paper's other models (median over starts).
-    start: instead of a pick. seconds: how long it plays. Without scripts it shows whole paths. Raises ValueError for
-    a scene and a model without paths.
+    Parameters
+    ----------
+    ds, truth, pick, reach, length
+        As for `rollouts.paths`.
+    scene
+        The last one by default.
+    models
+        By default those that drift least there at the end, of the Vector Networks and of the
+        paper's other models (median over starts).
+    start
+        Instead of a pick.
+    seconds
+        How long it plays. Without scripts it shows whole paths.
+
+    Raises
+    ------
+    ValueError
+        For a scene and a model without paths.
     """
     seed, scenes = seen_seed(ds), [str(s) for s in ds["scene"].values]
     scene = scene if scene is not None else scenes[-1]
@@ -98,7 +118,12 @@ def animation(
     reason = told(found) if start is None else f"start {start}"
     rows = np.linspace(0, len(ds["step"]) - 1, min(FRAMES, len(ds["step"]))).round().astype(int)
     steps = ds["step"].values[rows]
-    true = truth["position"].sel(panel=scene, step=steps).isel(start=number).transpose("body", "step", "axis")
+    true = (
+        truth["position"]
+        .sel(panel=scene, step=steps)
+        .isel(start=number)
+        .transpose("body", "step", "axis")
+    )
     shown = [("truth", placed(true.values))]
     said = []
     for model in names:
@@ -108,15 +133,24 @@ def animation(
         drift = f"drift {end:.2g} box²" if np.isfinite(end) else "lost"
         shown.append((label(ds, model), placed(path.values)))
         said.append(f"{label(ds, model)}: {drift} after {steps[-1] * dt:.3g} s")
-    alternative = f"{title(scene)}, {reason}. True paths of {true.sizes['body']} bodies beside those of models. "
+    alternative = (
+        f"{title(scene)}, {reason}. True paths of {true.sizes['body']} bodies beside those of "
+        "models. "
+    )
     alternative += "; ".join(said) + "."
     return _fragment(shown, alternative, said, steps * dt, seconds)
 
 
 def leading(ds: xr.Dataset, scene: str) -> list[str]:
-    """The Vector Network and the other model of the paper that drift least at the end of a scene."""
+    """The Vector Network and the other model of the paper that drift least at the end of a
+    scene.
+    """
     ends = (
-        ds["drift"].sel(panel=scene).isel(step=-1).clip(max=CAP).median([d for d in ("seed", "start") if d in ds.dims])
+        ds["drift"]
+        .sel(panel=scene)
+        .isel(step=-1)
+        .clip(max=CAP)
+        .median([d for d in ("seed", "start") if d in ds.dims])
     )
     there = drawn(ds, "path", [str(m) for m in ds["model"].values])
     kinds = [[m for m in there if group(ds, m) == kind] for kind in ("vn", "paper")]
@@ -124,14 +158,25 @@ def leading(ds: xr.Dataset, scene: str) -> list[str]:
 
 
 def placed(path: np.ndarray) -> list:
-    """Positions (body, step, axis) in a panel's drawing, y downwards, to a tenth of its unit; None where lost."""
+    """Positions (body, step, axis) in a panel's drawing, y downwards, to a tenth of its unit; None
+    where lost.
+    """
     xy = (path * [1, -1] / SHOWN + 1) * SIDE / 2
-    return [[[round(float(x), 1), round(float(y), 1)] if np.isfinite(x + y) else None for x, y in b] for b in xy]
+    return [
+        [[round(float(x), 1), round(float(y), 1)] if np.isfinite(x + y) else None for x, y in b]
+        for b in xy
+    ]
 
 
-def _fragment(shown: list, alternative: str, said: Sequence[str], times: np.ndarray, seconds: float) -> str:
-    name = "vn-rollout-" + hashlib.sha256(json.dumps([shown, alternative]).encode()).hexdigest()[:10]
-    panels = "".join(_panel(number, *one, shown[0][1], f"{name}-clip") for number, one in enumerate(shown))
+def _fragment(
+    shown: list, alternative: str, said: Sequence[str], times: np.ndarray, seconds: float
+) -> str:
+    name = (
+        "vn-rollout-" + hashlib.sha256(json.dumps([shown, alternative]).encode()).hexdigest()[:10]
+    )
+    panels = "".join(
+        _panel(number, *one, shown[0][1], f"{name}-clip") for number, one in enumerate(shown)
+    )
     last = len(times) - 1
     script = SCRIPT.substitute(
         name=name,
@@ -142,11 +187,13 @@ def _fragment(shown: list, alternative: str, said: Sequence[str], times: np.ndar
     width = len(shown) * (SIDE + 10)
     return (
         f'<figure id="{name}" class="vn-rollout" style="margin:1em 0;max-width:{width + 20}px">'
-        f'<svg role="img" aria-label="{escape(alternative, quote=True)}" viewBox="-2 -18 {width} {SIDE + 22}" '
+        f'<svg role="img" aria-label="{escape(alternative, quote=True)}" viewBox="-2 -18 {width} '
+        f'{SIDE + 22}" '
         f'style="width:100%" font-size="12">{panels}</svg>'
         '<div class="controls" style="display:none;gap:.8em;align-items:center">'
         '<button type="button" style="min-width:5em">Play</button>'
-        f'<input type="range" min="0" max="{last}" step="any" value="{last}" aria-label="time" style="flex:1">'
+        f'<input type="range" min="0" max="{last}" step="any" value="{last}" aria-label="time" '
+        'style="flex:1">'
         f'<output style="min-width:4em">{times[-1]:.2f} s</output></div>'
         f"<figcaption>{escape('; '.join(said))}</figcaption><script>{script}</script></figure>"
     )
@@ -156,18 +203,24 @@ def _panel(number: int, name: str, paths: list, true: list, clip: str) -> str:
     """Frame, name, the whole true paths in grey, and for each body a trail and a dot."""
     inset, inner = round((1 - EDGE / SHOWN) * SIDE / 2, 1), round(EDGE / SHOWN * SIDE, 1)
     parts = [
-        "" if number else f'<clipPath id="{clip}"><rect width="{SIDE}" height="{SIDE}"/></clipPath>',
-        f'<text x="{SIDE / 2:g}" y="-5" text-anchor="middle" fill="currentColor">{escape(name)}</text>',
+        ""
+        if number
+        else f'<clipPath id="{clip}"><rect width="{SIDE}" height="{SIDE}"/></clipPath>',
+        f'<text x="{SIDE / 2:g}" y="-5" text-anchor="middle" '
+        f'fill="currentColor">{escape(name)}</text>',
         f'<rect x="{inset}" y="{inset}" width="{inner}" height="{inner}" fill="none" stroke="#999" '
         'stroke-dasharray="4 3"/>',
     ]
-    lines = [f'<polyline points="{_points(one)}" fill="none" stroke="#999" stroke-width="1"/>' for one in true]
+    lines = [
+        f'<polyline points="{_points(one)}" fill="none" stroke="#999" stroke-width="1"/>'
+        for one in true
+    ]
     for body, one in enumerate(paths):
         color = PALETTE[body % len(PALETTE)]
         x, y = next((p for p in reversed(one) if p), (0, 0))
         lines.append(
-            f'<polyline class="trail" points="{_points(one)}" fill="none" stroke="{color}" stroke-width="2"/>'
-            f'<circle class="dot" cx="{x}" cy="{y}" r="4.5" fill="{color}"/>'
+            f'<polyline class="trail" points="{_points(one)}" fill="none" stroke="{color}" '
+            f'stroke-width="2"/><circle class="dot" cx="{x}" cy="{y}" r="4.5" fill="{color}"/>'
         )
     parts.append(f'<g clip-path="url(#{clip})">{"".join(lines)}</g>')
     return f'<g transform="translate({number * (SIDE + 10)},0)">{"".join(parts)}</g>'

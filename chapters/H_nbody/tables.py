@@ -40,12 +40,23 @@ def direction(ids: float, oods: float) -> str:
     if np.hypot(ids, oods) <= np.log10(STILL):
         return "hardly"
     turn = int(np.rint(np.arctan2(oods, ids) / (np.pi / 4))) % 8
-    ways = ["ID up", "both up", "OOD up", "ID down, OOD up", "ID down", "both down", "OOD down", "ID up, OOD down"]
+    ways = [
+        "ID up",
+        "both up",
+        "OOD up",
+        "ID down, OOD up",
+        "ID down",
+        "both down",
+        "OOD down",
+        "ID up, OOD down",
+    ]
     return ways[turn]
 
 
 def growth_table(shared: xr.Dataset, kind: str = "absolute") -> pd.DataFrame:
-    """Medians over force sets with five bodies, and their growth to three; medians over seeds with their range."""
+    """Medians over force sets with five bodies, and their growth to three; medians over seeds with
+    their range.
+    """
     points, moved = plane(shared, kind), growth(shared, kind)
     most = int(shared["bodies"].max())
     rows = {}
@@ -71,13 +82,17 @@ def dropout(shared: xr.Dataset) -> str:
         moved, ways = growth(shared, kind).median("seed"), {}
         for model in here(shared, [*VN, *OTHERS, "random"]):
             at = moved.sel(model=model)
-            ways.setdefault(direction(float(at["id"]), float(at["ood"])), []).append(label(shared, model))
+            ways.setdefault(direction(float(at["id"]), float(at["ood"])), []).append(
+                label(shared, model)
+            )
         said = "; ".join(f"{way}: {listed(names)}" for way, names in ways.items())
         lines.append(f"- **{kind.capitalize()} errors** from five bodies to three: {said}.")
     pool = plane(shared).median("seed")
     below = (pool["pool"] < pool["id"]).any("bodies")
     names = [label(shared, m) for m in shared["model"].values if bool(below.sel(model=m))]
-    lines.append(f"- **Below the diagonal** for some N, with all 15 sets as the pool: {listed(names)}.")
+    lines.append(
+        f"- **Below the diagonal** for some N, with all 15 sets as the pool: {listed(names)}."
+    )
     under = (pool["ood"] < pool["id"]).any("bodies")
     names = [label(shared, m) for m in shared["model"].values if bool(under.sel(model=m))]
     lines.append(f"- **The same with mixtures alone:** {listed(names)}.")
@@ -129,7 +144,8 @@ def _feedback(one: xr.Dataset) -> str:
     best = float(one["beta"].values[plain][int(np.argmin(middle.values))])
     said = [
         f"β = {default:g} against 0: {against('ID error', found['id_error']['off'])}, "
-        f"{against('OOD error', found['ood_error']['off'])}; of all β the least OOD error has {best:g}."
+        f"{against('OOD error', found['ood_error']['off'])}; of all β the least OOD error has "
+        f"{best:g}."
     ]
     dead = float(one["fact_dead"].isel(variant=plain).max())
     names = [f"beta {b:g}, revived" for b in (0, default)]
@@ -138,8 +154,9 @@ def _feedback(one: xr.Dataset) -> str:
     if revived:
         said.append(
             f"With dead atoms drawn anew (up to {revived:.0f} of them) the OOD error is × "
-            f"{factor(float(found['ood_error']['revive'].median()))} without feedback, and the interaction is "
-            f"{ranged(both, '{:.3f}')}, positive in {int((both > 0).sum())} of {both.size} seeds."
+            f"{factor(float(found['ood_error']['revive'].median()))} without feedback, and the "
+            f"interaction is {ranged(both, '{:.3f}')}, positive in {int((both > 0).sum())} of "
+            f"{both.size} seeds."
         )
     else:
         said.append("No atom was ever drawn anew, so whether the two compete cannot be seen here.")
@@ -151,9 +168,14 @@ def _feedback(one: xr.Dataset) -> str:
         if at.size:
             log = logs.isel(variant=at[0]) - base
             same = bool(
-                (one.isel(variant=at[0])["ood_error"] == one.sel(variant=f"beta {default:g}")["ood_error"]).all()
+                (
+                    one.isel(variant=at[0])["ood_error"]
+                    == one.sel(variant=f"beta {default:g}")["ood_error"]
+                ).all()
             )
-            said.append(f"{text} changes nothing." if same else f"{text}: {against('OOD error', log)}.")
+            said.append(
+                f"{text} changes nothing." if same else f"{text}: {against('OOD error', log)}."
+            )
     return " ".join(said)
 
 
@@ -176,12 +198,17 @@ def rollouts(shared: xr.Dataset) -> str:
         if rivals:
             won = int((last.sel(model=model) < last.sel(model=rivals).min("model")).sum())
             lines.append(
-                f"- **{label(shared, model)}** drifts least on {won} of {len(panels)} panels, against {len(rivals)} "
-                "models."
+                f"- **{label(shared, model)}** drifts least on {won} of {len(panels)} panels, "
+                f"against {len(rivals)} models."
             )
-    best = {p: label(shared, str(last["model"].values[int(np.nanargmin(last.sel(panel=p).values))])) for p in panels}
+    best = {
+        p: label(shared, str(last["model"].values[int(np.nanargmin(last.sel(panel=p).values))]))
+        for p in panels
+    }
     lines.append(
-        "- **Least drift of all, controls included:** " + "; ".join(f"{p}: {m}" for p, m in best.items()) + "."
+        "- **Least drift of all, controls included:** "
+        + "; ".join(f"{p}: {m}" for p, m in best.items())
+        + "."
     )
     lines.append(f"- **One-step error and drift:** {_rank(shared, last)}")
     if vn and "factorized" in rivals:
@@ -195,13 +222,18 @@ def _rank(shared: xr.Dataset, last: xr.DataArray) -> str:
     ranks = []
     for panel in last["panel"].values:
         if panel in error["forces"].values:
-            pair = pd.DataFrame({"error": error.sel(forces=panel).values, "drift": last.sel(panel=panel).values})
+            pair = pd.DataFrame(
+                {"error": error.sel(forces=panel).values, "drift": last.sel(panel=panel).values}
+            )
             ranks.append(pair.dropna().corr("spearman").iloc[0, 1])
     ranks = [rank for rank in ranks if np.isfinite(rank)]
     if not ranks:
         return "there are too few models to compare them."
     low, high = min(ranks), max(ranks)
-    return f"their rank correlation over {last.sizes['model']} models is between {low:.2f} and {high:.2f}, by panel."
+    return (
+        f"their rank correlation over {last.sizes['model']} models is between {low:.2f} and "
+        f"{high:.2f}, by panel."
+    )
 
 
 def _later(shared: xr.Dataset, model: str) -> str:
@@ -218,10 +250,11 @@ def _later(shared: xr.Dataset, model: str) -> str:
     }
     own = label(shared, model)
     return (
-        f"its one-step error over the power of accelerations is {one['factorized']:.2g} (median over panels, seeds), "
-        f"that of {own} {one[model]:.2g}. Its drift over that of {own} is {float(early.median()):.2g} after a tenth of "
-        f"the steps and {float(late.median()):.2g} at the end (medians over panels); it ends farther off on "
-        f"{int((late > 1).sum())} of {late.size} panels."
+        f"its one-step error over the power of accelerations is {one['factorized']:.2g} (median "
+        f"over panels, seeds), that of {own} {one[model]:.2g}. Its drift over that of {own} is "
+        f"{float(early.median()):.2g} after a tenth of the steps and {float(late.median()):.2g} "
+        f"at the end (medians over panels); it ends farther off on {int((late > 1).sum())} of "
+        f"{late.size} panels."
     )
 
 
@@ -239,7 +272,10 @@ def summary(shared: xr.Dataset, results: xr.Dataset) -> str:
         )
         lines += [f"| {' | '.join(head)} |", "|---" + "|---:" * 3 + "|"]
         for m in models:
-            cells = [label(shared, m), *(factor(float(moved[axis].sel(model=m))) for axis in ("id", "ood"))]
+            cells = [
+                label(shared, m),
+                *(factor(float(moved[axis].sel(model=m))) for axis in ("id", "ood")),
+            ]
             cells.append("" if last is None else f"{float(last.sel(model=m).median()):.2g}")
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
@@ -248,7 +284,10 @@ def summary(shared: xr.Dataset, results: xr.Dataset) -> str:
         off = interaction(results.sel(reading=reading))["off"]
         name = str(results["label"].sel(reading=reading).item())
         effects.append(
-            f"{name} × {factor(float(off.median()))} (in {int((off < 0).sum())} of {off.size} seeds below 1)"
+            f"{name} × {factor(float(off.median()))} (in {int((off < 0).sum())} of "
+            f"{off.size} seeds below 1)"
         )
-    lines.append(f"**A little feedback** multiplies the error on mixtures by: {'; '.join(effects)}.")
+    lines.append(
+        f"**A little feedback** multiplies the error on mixtures by: {'; '.join(effects)}."
+    )
     return "\n".join(lines)

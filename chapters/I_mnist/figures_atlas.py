@@ -18,7 +18,9 @@ TITLES = {"most": "used most", "middle": "in the middle", "least": "used least"}
 
 
 def atlas(results: xr.Dataset, layer: int) -> plt.Figure:
-    """Atoms of one layer in three bands: drawing, the two images with the largest coefficients, use by digit."""
+    """Atoms of one layer in three bands: drawing, the two images with the largest coefficients, use
+    by digit.
+    """
     found = entries(results, layer)
     if found is None:
         fig, ax = plt.subplots(figsize=(6, 1))
@@ -34,11 +36,15 @@ def atlas(results: xr.Dataset, layer: int) -> plt.Figure:
 
 def row_of(pictures: Sequence[np.ndarray], gap: int) -> np.ndarray:
     """Pictures (y, x) of one size side by side, NaN in gaps that surround each of them."""
-    return np.concatenate([np.pad(one, ((0, 0), (gap, gap)), constant_values=np.nan) for one in pictures], axis=1)
+    return np.concatenate(
+        [np.pad(one, ((0, 0), (gap, gap)), constant_values=np.nan) for one in pictures], axis=1
+    )
 
 
 def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> None:
-    """Three rows of one band: drawings, pairs of digits at half the size, bars; an atom is one wide."""
+    """Three rows of one band: drawings, pairs of digits at half the size, bars; an atom is one
+    wide.
+    """
     count, digits = band.sizes["place"], band["digit"].values
     pairs = [np.concatenate(list(one), axis=1) for one in band["atlas_examples"].values]
     for ax, pictures, tall, low, cmap in (
@@ -48,15 +54,33 @@ def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> Non
         # Gaps that make an atom as wide as it has room, and pixels square.
         room = pictures[0].shape[0] * WIDE / count / tall
         picture = row_of(pictures, max(1, round((room - pictures[0].shape[1]) / 2)))
-        bare(ax).imshow(picture, cmap=cmap, vmin=low, vmax=1, extent=(0, count, 0, 1), aspect="auto")
+        bare(ax).imshow(
+            picture, cmap=cmap, vmin=low, vmax=1, extent=(0, count, 0, 1), aspect="auto"
+        )
     for place, use in enumerate(band["atlas_use"].values):
-        rows[0].annotate(f"{100 * use:.0f} %", (place + 0.5, 1.02), xycoords=("data", "axes fraction"), fontsize=8,
-                         ha="center")  # fmt: skip
+        rows[0].annotate(
+            f"{100 * use:.0f} %",
+            (place + 0.5, 1.02),
+            xycoords=("data", "axes fraction"),
+            fontsize=8,
+            ha="center",
+        )
         x = place + 0.12 + 0.76 * (np.arange(len(digits)) + 0.5) / len(digits)
-        rows[2].bar(x, 100 * np.nan_to_num(band["atlas_profile"].values[place]), color=PALETTE[0], width=0.065)
+        rows[2].bar(
+            x,
+            100 * np.nan_to_num(band["atlas_profile"].values[place]),
+            color=PALETTE[0],
+            width=0.065,
+        )
         for digit, where in zip(digits, x, strict=True):
-            rows[2].annotate(str(digit), (where, -0.02), xycoords=("data", "axes fraction"), fontsize=5.5, ha="center",
-                             va="top")  # fmt: skip
+            rows[2].annotate(
+                str(digit),
+                (where, -0.02),
+                xycoords=("data", "axes fraction"),
+                fontsize=5.5,
+                ha="center",
+                va="top",
+            )
     rows[0].set_ylabel(title, fontsize=9)
     rows[2].set(xlim=(0, count), ylim=(0, 100 * highest), xticks=[])
     rows[2].set_ylabel("use [%]", fontsize=7)
@@ -64,7 +88,9 @@ def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> Non
 
 
 def entries(results: xr.Dataset, layer: int) -> xr.Dataset | None:
-    """The atlas of a layer (band, place), of the network and seed that have one; None where there is none."""
+    """The atlas of a layer (band, place), of the network and seed that have one; None where there
+    is none.
+    """
     wanted = [str(name) for name in results if str(name).startswith("atlas")]
     if not wanted or layer not in results["layer"].values:
         return None
@@ -73,5 +99,7 @@ def entries(results: xr.Dataset, layer: int) -> xr.Dataset | None:
     for model in every["model"].values:
         for seed in every["seed"].values:
             if bool(there.sel(model=model, seed=seed)):
-                return every.sel(model=model, seed=seed).dropna("place", how="all", subset=["atlas_atom"])
+                return every.sel(model=model, seed=seed).dropna(
+                    "place", how="all", subset=["atlas_atom"]
+                )
     return None

@@ -1,4 +1,6 @@
-"""Which atoms a trained Vector Network uses for images, how sparsely, and for which digits (VN Fig. 12, App. I)."""
+"""Which atoms a trained Vector Network uses for images, how sparsely, and for which digits (VN
+Fig. 12, App. I).
+"""
 
 from __future__ import annotations
 
@@ -45,21 +47,36 @@ def study(
 ) -> xr.Dataset:
     """All that is measured of one network.
 
-    test: `image` (set, sample, y, x) and `label` (sample), the digit of every image of the set "id". validation:
-    images whose error is told, curve: that error in training. looks, end: as `settling` takes them, for the first
-    `watched` images of every set. shuffles: of labels, by `seed`. atoms: 0, or the size of each band of the `atlas`.
-
-    Per set: what `budget` returns of every layer, and `atoms` (layer), how many there are; `mse` (set, reading), mean
-    squared errors per pixel of V_1 a_1 ("own") and from the top code alone ("top"); `blank` (set), the mean square of
-    images; `converged` (set), the share of settles that came to rest; and what `settling` returns. Of the set "id"
-    what `selectivity` returns of every layer and state, and the atlas. On validation images: `criterion`, the error of
-    V_1 a_1; `curve` (check); `fact_...`, as in `image_networks.of_network`. `scale` (layer): the r.m.s. norms of the
+    Per set: what `budget` returns of every layer, and `atoms` (layer), how many there are; `mse`
+    (set, reading), mean squared errors per pixel of V_1 a_1 ("own") and from the top code alone
+    ("top"); `blank` (set), the mean square of images; `converged` (set), the share of settles that
+    came to rest; and what `settling` returns. Of the set "id" what `selectivity` returns of every
+    layer and state, and the atlas. On validation images: `criterion`, the error of V_1 a_1; `curve`
+    (check); `fact_...`, as in `image_networks.of_network`. `scale` (layer): the r.m.s. norms of the
     layers' inputs that lambda is relative to.
 
-    Raises ValueError without the set "id" or with more `watched` images than there are.
+    Parameters
+    ----------
+    test
+        `image` (set, sample, y, x) and `label` (sample), the digit of every image of the set "id".
+    validation
+        Images whose error is told, curve: that error in training.
+    looks, end
+        As `settling` takes them, for the first `watched` images of every set.
+    shuffles
+        Of labels, by `seed`.
+    atoms
+        0, or the size of each band of the `atlas`.
+
+    Raises
+    ------
+    ValueError
+        Without the set "id" or with more `watched` images than there are.
     """
     if ID not in test["set"].values:
-        raise ValueError(f"test must hold the set {ID!r}, got {', '.join(map(str, test['set'].values))}")
+        raise ValueError(
+            f"test must hold the set {ID!r}, got {', '.join(map(str, test['set'].values))}"
+        )
     checks.number("watched", watched, low=1, high=test.sizes["sample"], integer=True)
     labels = torch.from_numpy(test["label"].values.astype(np.int64))
     parts, held = [], settle_in_batches(network, validation)
@@ -93,22 +110,26 @@ def _codes(network: VectorNetwork, x: Images) -> tuple[list[Tensor], float]:
 
 def _errors(network: VectorNetwork, codes: Sequence[Tensor], x: Images) -> xr.Dataset:
     top = torch.cat([network.decode(some) for some in codes[-1].split(BATCH)])
-    errors = [float((drawn - x).square().mean()) for drawn in (reconstruct(network.layers[0], codes[0]), top)]
+    errors = [
+        float((drawn - x).square().mean())
+        for drawn in (reconstruct(network.layers[0], codes[0]), top)
+    ]
     blank = float(x.square().mean())
     return xr.Dataset({"mse": ("reading", errors), "blank": blank}, {"reading": ["own", "top"]})
 
 
-# --- how much of the budget is used, and how sparsely ---------------------------------------------------------------
+# --- how much of the budget is used, and how sparsely ---------------------------------------------
 
 
 def budget(code: Code) -> dict[str, float | Float[np.ndarray, " atoms"]]:
     """How a layer's code uses its atoms.
 
-    `used`: share of atoms that any sample uses; `effective`: the exponential of the entropy of magnitudes, summed
-    over samples, over atoms: the number of atoms if all carried the same. Means over samples of: `active`, nonzero
-    coefficients, and `active_share`, over all atoms; `carrying`, the fewest atoms that carry 90 % of the magnitudes;
-    `hoyer`, which is 0 for a flat code and 1 for a single atom (Hoyer 2004). `usage` (atom): share of samples that use
-    each atom, in falling order.
+    `used`: share of atoms that any sample uses; `effective`: the exponential of the entropy of
+    magnitudes, summed over samples, over atoms: the number of atoms if all carried the same. Means
+    over samples of: `active`, nonzero coefficients, and `active_share`, over all atoms; `carrying`,
+    the fewest atoms that carry 90 % of the magnitudes; `hoyer`, which is 0 for a flat code and 1
+    for a single atom (Hoyer 2004). `usage` (atom): share of samples that use each atom, in falling
+    order.
     """
     size, active = code.abs().double(), code != 0
     share = size.sum(0) / size.sum().clamp_min(SMALL)
@@ -126,14 +147,16 @@ def budget(code: Code) -> dict[str, float | Float[np.ndarray, " atoms"]]:
 
 
 def carrying(code: Code, share: float = MOST) -> Int[Tensor, " batch"]:
-    """The fewest atoms whose magnitudes sum to this share of all, per sample; 0 for an empty code."""
+    """The fewest atoms whose magnitudes sum to this share of all, per sample; 0 for an empty
+    code.
+    """
     summed = code.abs().double().sort(dim=1, descending=True).values.cumsum(1)
     # What rounding may lack of a sum that should be met exactly.
     return (summed < share * (1 - 1e-9) * summed[:, -1:]).sum(1) + (summed[:, -1] > 0)
 
 
 def hoyer(code: Code) -> Float[Tensor, " batch"]:
-    """(sqrt K - |a|_1 / |a|_2) / (sqrt K - 1) per sample; 1 for an empty code."""
+    """(sqrt K - `|a|_1` / `|a|_2`) / (sqrt K - 1) per sample; 1 for an empty code."""
     a, root = code.double(), code.shape[1] ** 0.5
     found = (root - a.abs().sum(1) / a.norm(dim=1).clamp_min(SMALL)) / (root - 1)
     return torch.where((code != 0).any(1), found, 1.0)
@@ -145,22 +168,28 @@ def _budgets(codes: Sequence[Tensor]) -> xr.Dataset:
     usage = np.full((len(found), most), np.nan, np.float32)
     for row, one in zip(usage, found, strict=True):
         row[: len(one["usage"])] = one["usage"]
-    numbers = {name: ("layer", [one[name] for one in found]) for name in found[0] if name != "usage"}
+    numbers = {
+        name: ("layer", [one[name] for one in found]) for name in found[0] if name != "usage"
+    }
     atoms = ("layer", [code.shape[1] for code in codes])
     coords = {"layer": np.arange(1, len(found) + 1), "atom": np.arange(most)}
     return xr.Dataset(numbers | {"atoms": atoms, "usage": (("layer", "atom"), usage)}, coords)
 
 
-# --- for which digits -------------------------------------------------------------------------------------------------
+# --- for which digits -----------------------------------------------------------------------------
 
 
 def information(
     states: Int[Tensor, "samples atoms"], labels: Int[Tensor, " samples"]
 ) -> tuple[Float[Tensor, " atoms"], Float[Tensor, " atoms"]]:
-    """What an atom's state tells about the label (mutual information), and its own entropy, in bits, as counted."""
+    """What an atom's state tells about the label (mutual information), and its own entropy, in
+    bits, as counted.
+    """
     n = len(labels)
     classes = torch.nn.functional.one_hot(labels.long()).double()  # (samples, classes)
-    joint = torch.stack([classes.T @ (states == value).double() for value in torch.unique(states)]) / n
+    joint = (
+        torch.stack([classes.T @ (states == value).double() for value in torch.unique(states)]) / n
+    )
     alone, label = joint.sum(1), classes.mean(0)  # (states, atoms), (classes)
 
     def bits(p: Tensor, dims: tuple[int, ...]) -> Tensor:
@@ -175,11 +204,13 @@ def selectivity(
 ) -> dict[str, float | Float[np.ndarray, " atoms"]]:
     """How much of what atoms do is told by the label.
 
-    An atom's state is whether it is active, or, signed, also with which sign. `told`: mutual information of states
-    and labels, summed over atoms, over the sum of the states' entropies: 0 where states do not depend on the label, 1
-    where they follow from it. `told_shuffled`: mean of the same over shuffles of the labels, which is not 0 in a
-    finite sample, and `told_shuffled_most`, the largest of them. `told_atom` (atom): per atom, information minus its
-    mean over shuffles, over the entropy, in falling order, NaN for atoms that are always in the same state.
+    An atom's state is whether it is active, or, signed, also with which sign. `told`: mutual
+    information of states and labels, summed over atoms, over the sum of the states' entropies: 0
+    where states do not depend on the label, 1 where they follow from it. `told_shuffled`: mean of
+    the same over shuffles of the labels, which is not 0 in a finite sample, and
+    `told_shuffled_most`, the largest of them. `told_atom` (atom): per atom, information minus its
+    mean over shuffles, over the entropy, in falling order, NaN for atoms that are always in the
+    same state.
     """
     checks.number("shuffles", shuffles, low=1, integer=True)
     states = torch.sign(code).to(torch.int8) if signed else (code != 0).to(torch.int8)
@@ -190,7 +221,11 @@ def selectivity(
     chance = torch.stack([information(states, labels[order])[0] for order in orders])
     whole = entropy.sum().clamp_min(SMALL)
     shuffled = chance.sum(1) / whole
-    each = torch.where(entropy > 0, (told - chance.mean(0)) / entropy.clamp_min(SMALL), torch.nan).cpu().numpy()
+    each = (
+        torch.where(entropy > 0, (told - chance.mean(0)) / entropy.clamp_min(SMALL), torch.nan)
+        .cpu()
+        .numpy()
+    )
     return {
         "told": float(told.sum() / whole),
         "told_shuffled": float(shuffled.mean()),
@@ -199,14 +234,18 @@ def selectivity(
     }
 
 
-def _selectivities(codes: Sequence[Tensor], labels: Tensor, *, shuffles: int, seed: int) -> xr.Dataset:
+def _selectivities(
+    codes: Sequence[Tensor], labels: Tensor, *, shuffles: int, seed: int
+) -> xr.Dataset:
     most, depth = max(code.shape[1] for code in codes), len(codes)
     names = ("told", "told_shuffled", "told_shuffled_most")
     numbers = {name: np.empty((len(STATES), depth)) for name in names}
     atoms = np.full((depth, most), np.nan, np.float32)
     for layer, code in enumerate(codes):
         for row, state in enumerate(STATES):
-            found = selectivity(code, labels, signed=state == "signed", shuffles=shuffles, seed=seed)
+            found = selectivity(
+                code, labels, signed=state == "signed", shuffles=shuffles, seed=seed
+            )
             for name in names:
                 numbers[name][row, layer] = found[name]
             if state == "active":

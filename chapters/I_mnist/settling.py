@@ -1,8 +1,9 @@
 """When the supports of codes lock in: a settle watched sweep by sweep (VN Fig. 12, App. I).
 
-A support is the set of atoms whose coefficient is not zero. It is compared with the support at the end, after many more
-sweeps. Without a hard cap that is at the minimum of the joint energy, one for all solvers. With a cap there are many
-points of rest, which also depend on the size of the steps: each solver has the one that it was heading for.
+A support is the set of atoms whose coefficient is not zero. It is compared with the support at the
+end, after many more sweeps. Without a hard cap that is at the minimum of the joint energy, one for
+all solvers. With a cap there are many points of rest, which also depend on the size of the steps:
+each solver has the one that it was heading for.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 from vnlib.settle.energy import duality_gap
 
-# Each with the one that leads on from it under a cap: plain steps are slow, and those of restarted momentum as long.
+# Each with the one that leads on from it under a cap: plain steps are slow, and those of restarted
+# momentum as long.
 ONWARD = {"ista": "restart", "restart": "restart", "line_search": "line_search"}
 SOLVERS = tuple(ONWARD)
 THRESHOLDS = (0.9, 0.99)
@@ -31,14 +33,20 @@ NOISE = 1e-6  # relative; what rounding can add to an energy in float32
 Codes = Sequence[Float[Tensor, "batch _atoms"]]
 
 
-def jaccard(a: Bool[Tensor, "*rows atoms"], b: Bool[Tensor, "*rows atoms"]) -> Float[Tensor, "*rows"]:
+def jaccard(
+    a: Bool[Tensor, "*rows atoms"], b: Bool[Tensor, "*rows atoms"]
+) -> Float[Tensor, "*rows"]:
     """Shared atoms of two supports over all that either holds; 1 where both are empty."""
     either = (a | b).sum(-1)
     return torch.where(either > 0, (a & b).sum(-1) / either.clamp_min(1), 1.0)
 
 
-def weighted_jaccard(a: Float[Tensor, "*rows atoms"], b: Float[Tensor, "*rows atoms"]) -> Float[Tensor, "*rows"]:
-    """The same of magnitudes: sum of the smaller ones over sum of the larger ones, so that small ones count little."""
+def weighted_jaccard(
+    a: Float[Tensor, "*rows atoms"], b: Float[Tensor, "*rows atoms"]
+) -> Float[Tensor, "*rows"]:
+    """The same of magnitudes: sum of the smaller ones over sum of the larger ones, so that small
+    ones count little.
+    """
     a, b = a.abs(), b.abs()
     larger = torch.maximum(a, b).sum(-1)
     return torch.where(larger > 0, torch.minimum(a, b).sum(-1) / larger.clamp_min(1e-30), 1.0)
@@ -55,9 +63,15 @@ def locked(overlap: Float[np.ndarray, "sweep ..."], threshold: float) -> Int[np.
 
 
 def summed_energy(
-    layers: Sequence[Layer], codes: Codes, x: Float[Tensor, "batch d"], feedback: float, activation: str = "identity"
+    layers: Sequence[Layer],
+    codes: Codes,
+    x: Float[Tensor, "batch d"],
+    feedback: float,
+    activation: str = "identity",
 ) -> Float[Tensor, " batch"]:
-    """The sum of the layer energies as printed (VN Eq. 3), which counts every coupling twice; no step descends it."""
+    """The sum of the layer energies as printed (VN Eq. 3), which counts every coupling twice; no
+    step descends it.
+    """
     total = torch.zeros_like(x[:, 0])
     for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
         below_top = index + 1 < len(layers)
@@ -67,29 +81,42 @@ def summed_energy(
     return total
 
 
-def settling(network: VectorNetwork, x: Float[Tensor, "batch d"], *, looks: Sequence[int], end: int) -> xr.Dataset:
+def settling(
+    network: VectorNetwork, x: Float[Tensor, "batch d"], *, looks: Sequence[int], end: int
+) -> xr.Dataset:
     """How supports and energies of a batch change from sweep to sweep, by solver (see `SOLVERS`).
 
-    looks: sweeps, counted from 1 and rising, that curves are kept of; the last of them is the last that is watched.
-    end: how many more sweeps lead to the end, from the last one of line search, or of the solver itself under a cap.
+    Means over the batch, at every look, layers counted from 1: `overlap` (solver, sweep, layer),
+    the Jaccard overlap of the support with that of the end; `weighted_overlap`, the same of
+    magnitudes; `nonzero`, the size of the support; `flips`, atoms that entered or left it with this
+    sweep; `reversals`, coefficients that changed sign; `error` (solver, sweep), mean squared error
+    per pixel of V_1 a_1; `energy` and `summed_energy` (solver, sweep), F and the sum of VN Eq. 3.
 
-    Means over the batch, at every look, layers counted from 1: `overlap` (solver, sweep, layer), the Jaccard overlap
-    of the support with that of the end; `weighted_overlap`, the same of magnitudes; `nonzero`, the size of the
-    support; `flips`, atoms that entered or left it with this sweep; `reversals`, coefficients that changed sign;
-    `error` (solver, sweep), mean squared error per pixel of V_1 a_1; `energy` and `summed_energy` (solver, sweep),
-    F and the sum of VN Eq. 3.
+    `locked` (solver, layer, threshold, quantile): the sweep from which on the overlap of an image
+    stays at or above the threshold, quantiles over images; `locked_mean` (solver, layer,
+    threshold), the same of the mean overlap; both are one more than the last look where that is
+    never. `error_locked` (solver, threshold): `error` when the mean overlaps of all layers have
+    locked, NaN where they have not. `energy_rises`, `summed_energy_rises` (solver): in how many
+    sweeps after the first they rose, mean over images.
 
-    `locked` (solver, layer, threshold, quantile): the sweep from which on the overlap of an image stays at or above
-    the threshold, quantiles over images; `locked_mean` (solver, layer, threshold), the same of the mean overlap; both
-    are one more than the last look where that is never. `error_locked` (solver, threshold): `error` when the mean
-    overlaps of all layers have locked, NaN where they have not. `energy_rises`, `summed_energy_rises` (solver): in how
-    many sweeps after the first they rose, mean over images.
+    At the end: `error_end`, `energy_end`, `summed_energy_end`, and `gap_end`, the mean relative
+    duality gap, NaN under a cap (solver); `end_certain` (solver, layer), the overlap of the
+    supports half way to the end and at it; `end_agreement` (solver, layer), that of the ends of
+    this solver and of line search, 1 without a cap.
 
-    At the end: `error_end`, `energy_end`, `summed_energy_end`, and `gap_end`, the mean relative duality gap, NaN under
-    a cap (solver); `end_certain` (solver, layer), the overlap of the supports half way to the end and at it;
-    `end_agreement` (solver, layer), that of the ends of this solver and of line search, 1 without a cap.
+    Parameters
+    ----------
+    looks
+        Sweeps, counted from 1 and rising, that curves are kept of; the last of them is the last
+        that is watched.
+    end
+        How many more sweeps lead to the end, from the last one of line search, or of the solver
+        itself under a cap.
 
-    Raises ValueError for looks that do not rise from at least 1, or end below 2.
+    Raises
+    ------
+    ValueError
+        For looks that do not rise from at least 1, or end below 2.
     """
     for look in looks:
         checks.number("each of looks", look, low=1, integer=True)
@@ -102,14 +129,26 @@ def settling(network: VectorNetwork, x: Float[Tensor, "batch d"], *, looks: Sequ
     parts = []
     for name, path in paths.items():
         half, last = _end(network, x, ONWARD[name], path[-1], sweeps=end) if capped else shared
-        agreement = [float(jaccard(a, b).mean()) for a, b in zip(support(last), support(shared[1]), strict=True)]
-        parts.append(_report(network, x, path, half, last, looks=looks).assign(end_agreement=("layer", agreement)))
+        agreement = [
+            float(jaccard(a, b).mean())
+            for a, b in zip(support(last), support(shared[1]), strict=True)
+        ]
+        parts.append(
+            _report(network, x, path, half, last, looks=looks).assign(
+                end_agreement=("layer", agreement)
+            )
+        )
     ds = xr.concat(parts, "solver").assign_coords(
-        solver=list(SOLVERS), sweep=list(looks), layer=np.arange(1, len(network.V) + 1),
-        threshold=list(THRESHOLDS), quantile=list(QUANTILES),
-    )  # fmt: skip
+        solver=list(SOLVERS),
+        sweep=list(looks),
+        layer=np.arange(1, len(network.V) + 1),
+        threshold=list(THRESHOLDS),
+        quantile=list(QUANTILES),
+    )
     for name, variable in ds.data_vars.items():
-        variable.attrs["units"] = "sweeps" if str(name).startswith("locked") or str(name).endswith("rises") else "1"
+        variable.attrs["units"] = (
+            "sweeps" if str(name).startswith("locked") or str(name).endswith("rises") else "1"
+        )
     return ds
 
 
@@ -127,7 +166,9 @@ def _watch(network: VectorNetwork, x: Tensor, solver: str, *, sweeps: int) -> li
     return path
 
 
-def _end(network: VectorNetwork, x: Tensor, solver: str, start: Settled, *, sweeps: int) -> tuple[Settled, Settled]:
+def _end(
+    network: VectorNetwork, x: Tensor, solver: str, start: Settled, *, sweeps: int
+) -> tuple[Settled, Settled]:
     """The settle half way to the end and at it."""
     far = network.settler(SettleConfig(method=solver, tol=0, max_sweeps=sweeps // 2))
     half = far(x, start)
@@ -135,7 +176,13 @@ def _end(network: VectorNetwork, x: Tensor, solver: str, start: Settled, *, swee
 
 
 def _report(
-    network: VectorNetwork, x: Tensor, path: list[Settled], half: Settled, last: Settled, *, looks: Sequence[int]
+    network: VectorNetwork,
+    x: Tensor,
+    path: list[Settled],
+    half: Settled,
+    last: Settled,
+    *,
+    looks: Sequence[int],
 ) -> xr.Dataset:
     layers, feedback = network.layers, network.config.feedback
     at, depth = np.asarray(looks) - 1, len(layers)
@@ -154,7 +201,10 @@ def _report(
         )
         for name, values in zip(names, measured, strict=True):
             found[name][:, layer] = values.cpu().numpy()
-    curves = {name: (("sweep", "layer"), values[at].mean(2).astype(np.float32)) for name, values in found.items()}
+    curves = {
+        name: (("sweep", "layer"), values[at].mean(2).astype(np.float32))
+        for name, values in found.items()
+    }
 
     overlap = found["overlap"]
     by_image = np.stack([locked(overlap, t) for t in THRESHOLDS], 1)  # (layer, threshold, image)
@@ -175,7 +225,11 @@ def _report(
         for name, values in both.items()
     }
     convex = all(layer.penalty.convex for layer in layers)
-    gap = duality_gap(layers, last.codes, x, feedback) / last.energy.clamp_min(1e-30) if convex else None
+    gap = (
+        duality_gap(layers, last.codes, x, feedback) / last.energy.clamp_min(1e-30)
+        if convex
+        else None
+    )
     halves = zip(support(half), support(last), strict=True)
     return xr.Dataset(
         {
@@ -185,7 +239,10 @@ def _report(
             "error": ("sweep", errors[at]),
             "locked": (("layer", "threshold", "quantile"), np.moveaxis(spread, 0, 2).astype(float)),
             "locked_mean": (("layer", "threshold"), by_mean.astype(float)),
-            "error_locked": ("threshold", [errors[n - 1] if n <= len(path) else np.nan for n in reached]),
+            "error_locked": (
+                "threshold",
+                [errors[n - 1] if n <= len(path) else np.nan for n in reached],
+            ),
             "error_end": _error(network, x, last),
             "energy_end": float(last.energy.double().mean()),
             "summed_energy_end": float(_summed(network, x, last).mean()),
@@ -201,4 +258,9 @@ def _error(network: VectorNetwork, x: Tensor, settled: Settled) -> float:
 
 def _summed(network: VectorNetwork, x: Tensor, settled: Settled) -> np.ndarray:
     c = network.config
-    return summed_energy(network.layers, settled.codes, x, c.feedback, c.activation).double().cpu().numpy()
+    return (
+        summed_energy(network.layers, settled.codes, x, c.feedback, c.activation)
+        .double()
+        .cpu()
+        .numpy()
+    )

@@ -1,4 +1,5 @@
-"""Which atoms are used, and when, in words and tables; everything said is computed from the results.
+"""Which atoms are used, and when, in words and tables; everything said is computed from the
+results.
 
 `results` as in `figures.selection`.
 """
@@ -9,7 +10,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.I_mnist.figures import CAPPED, FAST, LOCKED, SOLVERS, layers_of, measure, names, typical
+from chapters.I_mnist.figures import (
+    CAPPED,
+    FAST,
+    LOCKED,
+    SOLVERS,
+    layers_of,
+    measure,
+    names,
+    typical,
+)
 from chapters.I_mnist.figures_atlas import entries
 from vnlib.plots.rows import label
 from vnlib.plots.texts import listed, ranged
@@ -21,7 +31,12 @@ EQUAL = "vn_3_equal"
 
 def by_layer(results: xr.Dataset, values: xr.DataArray, model: str, text: str = "{:.3g}") -> str:
     """Medians over seeds of the layers of a network, bottom first."""
-    return listed([text.format(float(values.sel(model=model, layer=n).median())) for n in layers_of(results, model)])
+    return listed(
+        [
+            text.format(float(values.sel(model=model, layer=n).median()))
+            for n in layers_of(results, model)
+        ]
+    )
 
 
 def steps(values: xr.DataArray, model: str) -> str:
@@ -30,16 +45,25 @@ def steps(values: xr.DataArray, model: str) -> str:
     if not change.sizes["layer"]:
         return "has one layer only"
     seeds = change.sizes["seed"]
-    counts = {"falls": int((change < 0).all("layer").sum()), "rises": int((change > 0).all("layer").sum())}
+    counts = {
+        "falls": int((change < 0).all("layer").sum()),
+        "rises": int((change > 0).all("layer").sum()),
+    }
     said = [f"{way} from layer to layer in {n} of {seeds} seeds" for way, n in counts.items() if n]
-    return " and ".join(said) if said else f"neither falls nor rises throughout in any of {seeds} seeds"
+    return (
+        " and ".join(said)
+        if said
+        else f"neither falls nor rises throughout in any of {seeds} seeds"
+    )
 
 
 def sweeps_of(value: float, last: int) -> str:
     return f"{value:.0f}" if value <= last else f"> {last}"
 
 
-def locked_all(results: xr.Dataset, model: str, *, kind: str = "id", threshold: float = LOCKED) -> xr.DataArray:
+def locked_all(
+    results: xr.Dataset, model: str, *, kind: str = "id", threshold: float = LOCKED
+) -> xr.DataArray:
     """Sweeps until the mean overlaps of all layers have locked (seed, solver)."""
     return results["locked_mean"].sel(model=model, set=kind, threshold=threshold).max("layer")
 
@@ -51,7 +75,7 @@ def soonest(results: xr.Dataset, model: str, **where: str) -> tuple[str, float]:
     return solver, float(middle.min())
 
 
-# --- paragraphs -------------------------------------------------------------------------------------------------------
+# --- paragraphs -----------------------------------------------------------------------------------
 
 
 def summary(results: xr.Dataset) -> str:
@@ -63,13 +87,16 @@ def summary(results: xr.Dataset) -> str:
     shown = SOLVERS[solver][0]
     lines = [
         f"- **Budget.** *{label(results, model)}*: atoms that any of the test digits uses: "
-        f"{by_layer(results, 100 * one['used'], model, '{:.0f} %')} of those there are (by layer); effective number: "
-        f"{by_layer(results, 100 * share, model, '{:.0f} %')} of them.",
-        f"- **Locking in.** With {shown}, the quickest here, the mean overlap with the support at rest stays at "
-        f"{LOCKED:g} or above in all layers after {sweeps_of(sweeps, last)} sweeps, against the {FAST} of the rule.",
-        f"- **Sparsity.** Active share by layer: {by_layer(results, 100 * one['active_share'], model, '{:.0f} %')}; it "
+        f"{by_layer(results, 100 * one['used'], model, '{:.0f} %')} of those there are (by "
+        f"layer); effective number: {by_layer(results, 100 * share, model, '{:.0f} %')} of them.",
+        f"- **Locking in.** With {shown}, the quickest here, the mean overlap with the support "
+        f"at rest stays at {LOCKED:g} or above in all layers after {sweeps_of(sweeps, last)} "
+        f"sweeps, against the {FAST} of the rule.",
+        "- **Sparsity.** Active share by layer: "
+        f"{by_layer(results, 100 * one['active_share'], model, '{:.0f} %')}; it "
         f"{steps(one['active_share'], model)}.",
-        f"- **Selectivity.** What labels tell of activity above chance {steps(measure(results, 'told'), model)}.",
+        "- **Selectivity.** What labels tell of activity above chance "
+        f"{steps(measure(results, 'told'), model)}.",
     ]
     return "\n".join(lines)
 
@@ -81,8 +108,8 @@ def budget(results: xr.Dataset) -> str:
         one = results.sel(model=model, set="id")
         used, even = 100 * one["used"], 100 * one["effective"] / one["atoms"]
         lines.append(
-            f"- *{label(results, model)}*: used {ranged(used, '{:.0f}')} % of atoms, effective number "
-            f"{ranged(even, '{:.0f}')} % of them (all layers and seeds)."
+            f"- *{label(results, model)}*: used {ranged(used, '{:.0f}')} % of atoms, effective "
+            f"number {ranged(even, '{:.0f}')} % of them (all layers and seeds)."
         )
     return "\n".join(lines)
 
@@ -99,8 +126,9 @@ def locking(results: xr.Dataset) -> str:
         errs = f"; $V_1 a_1$ then errs by {ranged(100 * ratio, '{:.1f}')} % of its error at rest"
         then = errs if sweeps <= last else ""
         lines.append(
-            f"- *{label(results, model)}*: {sweeps_of(sweeps, last)} sweeps ({SOLVERS[solver][0]}), within {FAST} in "
-            f"{in_time} of {results.sizes['seed']} seeds; {sweeps_of(sums, last)} for sums of two{then}."
+            f"- *{label(results, model)}*: {sweeps_of(sweeps, last)} sweeps "
+            f"({SOLVERS[solver][0]}), within {FAST} in {in_time} of {results.sizes['seed']} "
+            f"seeds; {sweeps_of(sums, last)} for sums of two{then}."
         )
     return "\n".join(lines)
 
@@ -110,8 +138,8 @@ def rest(results: xr.Dataset) -> str:
     certain = results["end_certain"]
     free = [m for m in names(results) if m != CAPPED]
     lines = [
-        f"Halfway to the end supports overlap with those at the end by at least {float(certain.min()):.3f} (mean over "
-        "images; all networks, layers, sets and seeds)."
+        "Halfway to the end supports overlap with those at the end by at least "
+        f"{float(certain.min()):.3f} (mean over images; all networks, layers, sets and seeds)."
     ]
     if free:
         gap = float(results["gap_end"].sel(model=free).max())
@@ -120,8 +148,8 @@ def rest(results: xr.Dataset) -> str:
         apart = results["end_agreement"].sel(model=CAPPED, solver=["ista", "restart"], set="id")
         top = apart.isel(layer=-1)
         lines.append(
-            "With a cap the solvers come to rest in different supports: those of the top layer overlap with line "
-            f"search's by {ranged(top, '{:.2f}')}."
+            "With a cap the solvers come to rest in different supports: those of the top layer "
+            f"overlap with line search's by {ranged(top, '{:.2f}')}."
         )
     return " ".join(lines)
 
@@ -134,8 +162,9 @@ def energies(results: xr.Dataset) -> str:
         at = one.sel(solver=solver)
         lowest = (at["summed_energy"].min("sweep") / at["summed_energy_end"]).median("seed")
         lines.append(
-            f"- **{shown.capitalize()}**: $F$ rose in {ranged(at['energy_rises'], '{:.1f}')} of {watched} sweeps per "
-            f"image, the sum in {ranged(at['summed_energy_rises'], '{:.1f}')}; the sum's lowest look is "
+            f"- **{shown.capitalize()}**: $F$ rose in {ranged(at['energy_rises'], '{:.1f}')} of "
+            f"{watched} sweeps per image, the sum in "
+            f"{ranged(at['summed_energy_rises'], '{:.1f}')}; the sum's lowest look is "
             f"{float(lowest):.3f} of its value at rest."
         )
     return "\n".join(lines)
@@ -151,7 +180,10 @@ def depth(results: xr.Dataset) -> str:
             share = by_layer(results, 100 * one["active_share"], model, "{:.0f} %")
             said.append(f"{where}: {share}, {steps(one['active_share'], model)}")
         hoyer = steps(results["hoyer"].sel(set="id"), model)
-        lines.append(f"- *{label(results, model)}*. Active share by layer, {'; '.join(said)}. Hoyer's measure {hoyer}.")
+        lines.append(
+            f"- *{label(results, model)}*. Active share by layer, {'; '.join(said)}. "
+            f"Hoyer's measure {hoyer}."
+        )
     return "\n".join(lines) or NOTHING
 
 
@@ -164,14 +196,17 @@ def selectivity(results: xr.Dataset) -> str:
         cells = int(one["told"].notnull().sum())
         grows = f"; it {steps(told, model)}" if len(layers_of(results, model)) > 1 else ""
         lines.append(
-            f"- *{label(results, model)}*: above chance by {by_layer(results, told, model, '{:.3f}')} (layers); more "
-            f"than any shuffled labels in {above} of {cells} layers and seeds{grows}."
+            f"- *{label(results, model)}*: above chance by "
+            f"{by_layer(results, told, model, '{:.3f}')} (layers); more than any shuffled labels "
+            f"in {above} of {cells} layers and seeds{grows}."
         )
     return "\n".join(lines)
 
 
 def atlas(results: xr.Dataset) -> str:
-    """How much one digit stands out among those that use an atom, by band and layer, as Markdown."""
+    """How much one digit stands out among those that use an atom, by band and layer, as
+    Markdown.
+    """
     lines = []
     for layer in results["layer"].values:
         found = entries(results, int(layer))
@@ -179,19 +214,23 @@ def atlas(results: xr.Dataset) -> str:
             continue
         profile = found["atlas_profile"]
         ratio = (profile.max("digit") / profile.mean("digit")).median("place")
-        said = listed([f"{float(ratio.sel(band=band)):.1f} ({band})" for band in found["band"].values])
+        said = listed(
+            [f"{float(ratio.sel(band=band)):.1f} ({band})" for band in found["band"].values]
+        )
         lines.append(
-            f"- **Layer {layer}**: the digit that uses an atom most does so, against the mean over digits, {said} "
-            "times as often (medians over the atoms drawn)."
+            f"- **Layer {layer}**: the digit that uses an atom most does so, against the mean "
+            f"over digits, {said} times as often (medians over the atoms drawn)."
         )
     return "\n".join(lines) or NOTHING
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def budget_table(results: xr.Dataset, kind: str = "id") -> pd.DataFrame:
-    """Every network and layer: atoms, and how a code uses them; medians over seeds with their range."""
+    """Every network and layer: atoms, and how a code uses them; medians over seeds with their
+    range.
+    """
     rows = {}
     for model in names(results):
         for layer in layers_of(results, model):
@@ -209,14 +248,19 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> pd.DataFrame:
 
 
 def locking_table(results: xr.Dataset, kind: str = "id") -> pd.DataFrame:
-    """Every network and solver: sweeps until all layers have locked, in the mean and for nine of ten images."""
+    """Every network and solver: sweeps until all layers have locked, in the mean and for nine of
+    ten images.
+    """
     last, rows = int(results["sweep"].max()), {}
     for model in names(results):
         for solver, (shown, *_) in SOLVERS.items():
             one = results.sel(model=model, set=kind, solver=solver)
             row = {}
             for threshold in results["threshold"].values:
-                mean, tail = one["locked_mean"].max("layer"), one["locked"].sel(quantile=0.9).max("layer")
+                mean, tail = (
+                    one["locked_mean"].max("layer"),
+                    one["locked"].sel(quantile=0.9).max("layer"),
+                )
                 for name, values in (("mean", mean), ("9 of 10", tail)):
                     middle = float(values.sel(threshold=threshold).median("seed"))
                     row[f"≥ {threshold:g}, {name}"] = sweeps_of(middle, last)
@@ -227,15 +271,27 @@ def locking_table(results: xr.Dataset, kind: str = "id") -> pd.DataFrame:
 
 
 def errors_table(results: xr.Dataset) -> pd.DataFrame:
-    """What the networks draw: errors per pixel in both readings, in units of 1e-3, and the zero drawing's."""
+    """What the networks draw: errors per pixel in both readings, in units of 1e-3, and the zero
+    drawing's.
+    """
     rows = {}
     for model in names(results):
         one = results.sel(model=model)
         row = {"validation": ranged(1e3 * one["criterion"], "{:.2f}")}
         for kind, shown in (("id", "digits"), ("add2", "sums")):
             for reading in ("own", "top"):
-                row[f"{shown}, {reading}"] = ranged(1e3 * one["mse"].sel(set=kind, reading=reading), "{:.2f}")
+                row[f"{shown}, {reading}"] = ranged(
+                    1e3 * one["mse"].sel(set=kind, reading=reading), "{:.2f}"
+                )
         rows[label(results, model)] = row
-    blank = {kind: ranged(1e3 * results["blank"].sel(set=kind), "{:.1f}") for kind in ("id", "add2")}
-    zero = {name: blank["id" if name.startswith("digits") else "add2"] for name in row if name != "validation"}
-    return pd.DataFrame.from_dict(rows | {"zero drawing": {"validation": ""} | zero}, orient="index").rename_axis(None)
+    blank = {
+        kind: ranged(1e3 * results["blank"].sel(set=kind), "{:.1f}") for kind in ("id", "add2")
+    }
+    zero = {
+        name: blank["id" if name.startswith("digits") else "add2"]
+        for name in row
+        if name != "validation"
+    }
+    return pd.DataFrame.from_dict(
+        rows | {"zero drawing": {"validation": ""} | zero}, orient="index"
+    ).rename_axis(None)

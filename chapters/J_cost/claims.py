@@ -16,7 +16,8 @@ AT_A_TIME = 2  # runs, as many as the book's two cores compute together
 
 
 def _weights(r: xr.Dataset, kept: tuple[str, ...]) -> tuple[float, float]:
-    """Bytes of the weights of all models: known ones, and with a guess for those of the chapters that do not say.
+    """Bytes of the weights of all models: known ones, and with a guess for those of the chapters
+    that do not say.
 
     The guess takes a run of them to have as many as one of the chapter that has most per run.
     """
@@ -26,7 +27,9 @@ def _weights(r: xr.Dataset, kept: tuple[str, ...]) -> tuple[float, float]:
 
 
 def _most_per_run(r: xr.Dataset) -> float:
-    """Bytes of the weights of a run of the chapter that has most of them; NaN where no chapter says."""
+    """Bytes of the weights of a run of the chapter that has most of them; NaN where no chapter
+    says.
+    """
     return float(((r["weights"] + r["tuning_weights"]) / r["runs"]).max())
 
 
@@ -50,23 +53,38 @@ def _parts(r: xr.Dataset, tag: str, at_a_time: int, kept: tuple[str, ...]) -> li
     }
     many = f"{at_a_time} runs at a time" if at_a_time > 1 else "a run"
     need = "need" if at_a_time > 1 else "needs"
-    seen = "held on a GPU" if on_card == on_card else "an upper bound from the processor's memory; no GPU was used"
+    seen = (
+        "held on a GPU"
+        if on_card == on_card
+        else "an upper bound from the processor's memory; no GPU was used"
+    )
     return [
         Part(
             f"{many} of {tag} {need} less than 16 GB of memory, program included",
             peak < MEMORY,
             tagged({"peak_GB": peak / 1e9, **known_of}, tag),
         ),
-        Part(f"the data alone would fit on a card of 11 GB ({seen})", own < CARD, tagged({"own_GB": own / 1e9}, tag)),
         Part(
-            f"results of {tag}, and checkpoints of what is being computed, take at most 1 GB of disk",
+            f"the data alone would fit on a card of 11 GB ({seen})",
+            own < CARD,
+            tagged({"own_GB": own / 1e9}, tag),
+        ),
+        Part(
+            f"results of {tag}, and checkpoints of what is being computed, take at most 1 "
+            "GB of disk",
             needed <= DISK,
             tagged({"disk_MB": needed / 1e6}, tag),
         ),
         Part(
             "so they do with the weights of all models of all seeds, had they been kept",
             needed + high <= DISK,
-            tagged({"kept_at_least_MB": (needed + low) / 1e6, "kept_at_most_MB": (needed + high) / 1e6}, tag),
+            tagged(
+                {
+                    "kept_at_least_MB": (needed + low) / 1e6,
+                    "kept_at_most_MB": (needed + high) / 1e6,
+                },
+                tag,
+            ),
         ),
     ]
 
@@ -76,17 +94,18 @@ def _parts(r: xr.Dataset, tag: str, at_a_time: int, kept: tuple[str, ...]) -> li
     source="VN App. J",
     chapter="J_cost",
     figure="appJ-chapters",
-    statement="One consumer GPU (11 GB), a system memory of 16 GB and about 1 GB of disk suffice for every experiment; "
-    "nothing is distributed.",
-    rule="From runs measured in processes of their own, at full sizes but cut short, and from what the stored "
-    "results say. Of a chapter those runs are measured that took longest or have most weights. (a) The most "
-    "memory that any such process held is below 16 GB (1 GB = 10^9 bytes). (b) What it held beyond the bare "
-    "program, or tensors held on a GPU where one was used, is below 11 GB: a bound for one card, not a run on "
-    "one. (c) Result files and checkpoints (four times the weights of a run) are at most 1 GB together, (d) also "
-    "with the weights in single precision of all models of all seeds. Chapters that do not say how many weights "
-    "they have count, per run, as the one with most. The paper's protocol: chapters of that paper, one run at a "
-    "time. Fair: all chapters of the book, with the second paper and the models of tuning, two of the largest "
-    "runs at a time.",
+    statement="One consumer GPU (11 GB), a system memory of 16 GB and about 1 GB of disk suffice "
+    "for every experiment; nothing is distributed.",
+    rule="From runs measured in processes of their own, at full sizes but cut short, and from "
+    "what the stored results say. Of a chapter those runs are measured that took longest or have "
+    "most weights. (a) The most memory that any such process held is below 16 GB (1 GB = 10^9 "
+    "bytes). (b) What it held beyond the bare program, or tensors held on a GPU where one was "
+    "used, is below 11 GB: a bound for one card, not a run on one. (c) Result files and "
+    "checkpoints (four times the weights of a run) are at most 1 GB together, (d) also with the "
+    "weights in single precision of all models of all seeds. Chapters that do not say how many "
+    "weights they have count, per run, as the one with most. The paper's protocol: chapters of "
+    "that paper, one run at a time. Fair: all chapters of the book, with the second paper and "
+    "the models of tuning, two of the largest runs at a time.",
 )
 def _cost(r: xr.Dataset) -> Decision:
     paper = r.isel(chapter=[i for i, name in enumerate(r["paper"].values) if str(name) == "VN"])

@@ -1,4 +1,6 @@
-"""What the runs of chapters take: memory and disk, measured in a process of their own (VN App. J)."""
+"""What the runs of chapters take: memory and disk, measured in a process of their own (VN
+App. J).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ from vnlib.book import paths
 
 TEXTS = {
     "before": ("B", "memory that the process held when the run began"),
-    "peak": ("B", "most memory that the process held during the run, the program and its libraries included"),
+    "peak": (
+        "B",
+        "most memory that the process held during the run, the program and its libraries included",
+    ),
     "wall": ("s", "time by the clock"),
     "cpu": ("s", "time of the processor"),
     "checkpoints": ("B", "most that the run's checkpoints took on disk, seen ten times a second"),
@@ -40,21 +45,44 @@ def measure(
 ) -> xr.Dataset:
     """Compute a few runs of a chapter and measure each; nothing is stored.
 
-    results: folder of stored results, for chapters that read others'. lengths: settings whose values are those of
-    `smoke`, such as numbers of updates, on which memory does not depend; sizes stay those of `profile`. only: the
-    values wanted per axis, the first of every other. limit: seconds of the processor after which it ends.
+    Parameters
+    ----------
+    results
+        Folder of stored results, for chapters that read others'.
+    lengths
+        Settings whose values are those of `smoke`, such as numbers of updates, on which memory does
+        not depend; sizes stay those of `profile`.
+    only
+        The values wanted per axis, the first of every other.
+    limit
+        Seconds of the processor after which it ends.
 
-    Returns the variables of `TEXTS` and `label`, which run it was (run); `program`, bytes held before anything of the
-    chapter; and `why` the work ended early, "" if it did not: what a chapter does after its runs may not suit so few of
-    them. Raises ValueError for a bad limit, RuntimeError for a process that fails, which says why.
+    Returns
+    -------
+    xr.Dataset
+        The variables of `TEXTS` and `label`, which run it was (run); `program`, bytes held before
+        anything of the chapter; and `why` the work ended early, "" if it did not: what a chapter
+        does after its runs may not suit so few of them.
+
+    Raises
+    ------
+    ValueError
+        For a bad limit.
+    RuntimeError
+        For a process that fails, which says why.
     """
     checks.number("limit", limit, above=0)
     with tempfile.TemporaryDirectory(prefix="vnbook-") as scratch:
         order = {
-            "chapter": chapter, "profile": profile, "device": device, "results": str(results),
-            "scratch": str(Path(scratch) / "results"), "lengths": list(lengths), "limit": limit,
+            "chapter": chapter,
+            "profile": profile,
+            "device": device,
+            "results": str(results),
+            "scratch": str(Path(scratch) / "results"),
+            "lengths": list(lengths),
+            "limit": limit,
             "only": {name: list(values) for name, values in only.items()},
-        }  # fmt: skip
+        }
         command = [sys.executable, "-m", "chapters.J_cost.cost_worker", json.dumps(order)]
         env = os.environ | {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, cwd=paths.SOURCE, env=env)
@@ -71,8 +99,15 @@ def table(report: Mapping[str, Any]) -> xr.Dataset:
         {name: ("run", np.array([entry[name] for entry in entries], float)) for name in TEXTS},
         {"run": np.arange(len(entries))},
     )
-    ds["label"] = ("run", [f"{entry['part']}: {entry['run']}" for entry in entries] or np.array([], "U1"))
-    ds["program"] = ((), float(report["program"]), {"units": "B", "long_name": "held before the chapter began"})
+    ds["label"] = (
+        "run",
+        [f"{entry['part']}: {entry['run']}" for entry in entries] or np.array([], "U1"),
+    )
+    ds["program"] = (
+        (),
+        float(report["program"]),
+        {"units": "B", "long_name": "held before the chapter began"},
+    )
     ds["why"] = ((), report["why"])
     for name, (units, text) in TEXTS.items():
         ds[name].attrs = {"units": units, "long_name": text}
@@ -80,7 +115,8 @@ def table(report: Mapping[str, Any]) -> xr.Dataset:
 
 
 def largest(measured: xr.Dataset) -> dict[str, float]:
-    """The most of everything over the runs of one chapter, as JSON values; {} where no run was measured.
+    """The most of everything over the runs of one chapter, as JSON values; {} where no run was
+    measured.
 
     own: the most that a run held beyond the bare program.
     """
@@ -98,15 +134,28 @@ def largest(measured: xr.Dataset) -> dict[str, float]:
 
 
 NUMBERS = {
-    "runs": "1", "seconds": "s", "bytes": "B", "weights": "B", "tuning_weights": "B", "peak": "B", "own": "B",
-    "checkpoints": "B", "device_peak": "B", "runs_measured": "1", "finished": "1",
-}  # fmt: skip
+    "runs": "1",
+    "seconds": "s",
+    "bytes": "B",
+    "weights": "B",
+    "tuning_weights": "B",
+    "peak": "B",
+    "own": "B",
+    "checkpoints": "B",
+    "device_peak": "B",
+    "runs_measured": "1",
+    "finished": "1",
+}
 
 
 def account(stored: Mapping[str, Any], measured: Mapping[str, float]) -> xr.Dataset:
-    """One chapter's line in the account of the book: `NUMBERS`, NaN where unknown; `missing` says what lacks."""
+    """One chapter's line in the account of the book: `NUMBERS`, NaN where unknown; `missing` says
+    what lacks.
+    """
     known = {**stored, **measured}
     if known.get("weights", -1.0) < 0:
         known.pop("weights", None)
-    ds = xr.Dataset({name: ((), float(known.get(name, np.nan)), {"units": u}) for name, u in NUMBERS.items()})
+    ds = xr.Dataset(
+        {name: ((), float(known.get(name, np.nan)), {"units": u}) for name, u in NUMBERS.items()}
+    )
     return ds.assign(missing=((), str(stored.get("missing", ""))))

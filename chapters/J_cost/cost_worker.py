@@ -1,7 +1,7 @@
 """A process that computes a few runs of a chapter and says what they took (see `cost_chapters`).
 
-`python -m chapters.J_cost.cost_worker ORDER`: ORDER is JSON. The last line printed is JSON, too: one entry per run, and
-why the work ended before all runs were done, if it did.
+`python -m chapters.J_cost.cost_worker ORDER`: ORDER is JSON. The last line printed is JSON, too:
+one entry per run, and why the work ended before all runs were done, if it did.
 """
 
 from __future__ import annotations
@@ -26,19 +26,30 @@ from vnlib.book import chapter, paths, store
 
 
 class OutOfTime(BaseException):
-    """The work was not done in time; no Exception, which a reader of files or a store of runs takes for its own."""
+    """The work was not done in time; no Exception, which a reader of files or a store of runs takes
+    for its own.
+    """
 
 
 def held() -> tuple[float, float]:
-    """Bytes of memory that this process holds, and the most since the last `forget`. Without /proc: ever, twice."""
+    """Bytes of memory that this process holds, and the most since the last `forget`.
+
+    Without /proc: ever, twice.
+    """
     try:
         lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-        sizes = {line.split(":")[0]: 1024.0 * int(line.split()[1]) for line in lines if line.startswith("Vm")}
+        sizes = {
+            line.split(":")[0]: 1024.0 * int(line.split()[1])
+            for line in lines
+            if line.startswith("Vm")
+        }
         return sizes["VmRSS"], sizes["VmHWM"]
     except (OSError, KeyError):
         import resource
 
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+            1.0 if sys.platform == "darwin" else 1024.0
+        )
         return most, most
 
 
@@ -56,7 +67,9 @@ def on_disk(folder: Path) -> int:
 
 
 class Watch:
-    """Looks, ten times a second, how much a folder holds: checkpoints are deleted when a run is done."""
+    """Looks, ten times a second, how much a folder holds: checkpoints are deleted when a run is
+    done.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.most, self._over = folder, 0, threading.Event()
@@ -76,10 +89,19 @@ class Watch:
 
 
 def cut(sidecar: Mapping[str, Any], profile: str, lengths: Sequence[str]) -> dict[str, Any]:
-    """A sidecar whose `profile` takes the settings named in `lengths` from `smoke`. Raises ValueError for others."""
+    """A sidecar whose `profile` takes the settings named in `lengths` from `smoke`.
+
+    Raises
+    ------
+    ValueError
+        For others.
+    """
     smoke, wanted = sidecar["profiles"]["smoke"], sidecar["profiles"][profile]
     if unknown := [name for name in lengths if name not in smoke]:
-        raise ValueError(f"lengths must be settings of the smoke profile, got {unknown}; it has {', '.join(smoke)}")
+        raise ValueError(
+            f"lengths must be settings of the smoke profile, got {unknown}; it has "
+            f"{', '.join(smoke)}"
+        )
     short = chapter.overlay(wanted, {name: smoke[name] for name in lengths})
     return {**sidecar, "profiles": {**sidecar["profiles"], profile: short}}
 
@@ -90,12 +112,20 @@ class Gauge:
     def __init__(self, only: Mapping[str, Sequence]) -> None:
         self.only, self.entries, self.grid = only, [], store.grid
 
-    def __call__(self, run: Callable, axes: Mapping[str, Sequence], **options: Any) -> store.GridResult:
-        wanted = {name: [v for v in values if v in self.only.get(name, values[:1])] for name, values in axes.items()}
-        chosen = {name: values or list(axes[name][:1]) for name, values in wanted.items()}  # another part's axis
+    def __call__(
+        self, run: Callable, axes: Mapping[str, Sequence], **options: Any
+    ) -> store.GridResult:
+        wanted = {
+            name: [v for v in values if v in self.only.get(name, values[:1])]
+            for name, values in axes.items()
+        }
+        # another part's axis
+        chosen = {name: values or list(axes[name][:1]) for name, values in wanted.items()}
         for cell in product(*chosen.values()):
             one = {name: [value] for name, value in zip(chosen, cell, strict=True)}
-            result = self.grid(self._measured(run, options["path"]), one, **options | {"progress": False})
+            result = self.grid(
+                self._measured(run, options["path"]), one, **options | {"progress": False}
+            )
         if len(list(product(*chosen.values()))) == 1:
             return result
         return self.grid(run, chosen, **options | {"progress": False})
@@ -112,10 +142,16 @@ class Gauge:
             finally:
                 wall, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
                 entry = {
-                    "part": path.stem, "run": ", ".join(map(str, axes.values())), "done": int(done),
-                    "before": before, "peak": held()[1], "wall": wall, "cpu": cpu,
-                    "checkpoints": float(watch.stop()), "device_peak": float("nan"),
-                }  # fmt: skip
+                    "part": path.stem,
+                    "run": ", ".join(map(str, axes.values())),
+                    "done": int(done),
+                    "before": before,
+                    "peak": held()[1],
+                    "wall": wall,
+                    "cpu": cpu,
+                    "checkpoints": float(watch.stop()),
+                    "device_peak": float("nan"),
+                }
                 if torch.cuda.is_available():
                     entry["device_peak"] = float(torch.cuda.max_memory_allocated())
                 self.entries.append(entry)
@@ -124,16 +160,24 @@ class Gauge:
 
 
 def work(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what an order says, whose entries are the arguments of `cost_chapters.measure` and `scratch`, a new folder.
+    """Do what an order says, whose entries are the arguments of `cost_chapters.measure` and
+    `scratch`, a new folder.
 
-    Raises ValueError for a chapter, or lengths, that do not exist.
+    Raises
+    ------
+    ValueError
+        For a chapter, or lengths, that do not exist.
     """
     name, profile = order["chapter"], order["profile"]
     original = chapter.spec
 
     def shortened(one: str) -> chapter.Spec:
         spec = original(one)
-        return replace(spec, sidecar=cut(spec.sidecar, profile, order["lengths"])) if one == name else spec
+        return (
+            replace(spec, sidecar=cut(spec.sidecar, profile, order["lengths"]))
+            if one == name
+            else spec
+        )
 
     shortened(name)  # refuses names that it does not know, before anything is done
     folder = Path(order["scratch"]) / profile
@@ -160,7 +204,8 @@ def work(order: Mapping[str, Any]) -> dict[str, Any]:
         start = held()[0]
         chapter.fill(name, given)
     except (Exception, OutOfTime) as error:
-        # What the chapter does with so few runs is not what is measured; that it ended early is recorded.
+        # What the chapter does with so few runs is not what is measured; that it ended early is
+        # recorded.
         why = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     finally:
         if timed:

@@ -1,4 +1,6 @@
-"""What stored results say of their own cost: runs, time, bytes on disk, weights; per chapter and per model."""
+"""What stored results say of their own cost: runs, time, bytes on disk, weights; per chapter and
+per model.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ BYTES = 4  # of a weight in single precision
 
 
 def files(folder: Path, chapter: str) -> list[Path]:
-    """The result files of a chapter, its own first, then its parts; without those of other tasks (`--`)."""
+    """The result files of a chapter, its own first, then its parts; without those of other tasks
+    (`--`).
+    """
     parts = sorted(path for path in folder.glob(f"{chapter}.*.nc") if "--" not in path.name)
     return [path for path in (folder / f"{chapter}.nc", *parts) if path.exists()]
 
@@ -25,9 +29,9 @@ def files(folder: Path, chapter: str) -> list[Path]:
 def stored(folder: Path, chapter: str) -> dict[str, Any]:
     """What the files of a chapter say, as JSON values, or {"missing": reason}.
 
-    runs; seconds, by the clock and summed over runs, each of which has one thread; bytes on disk; date of the newest
-    run; weights: bytes of the weights of all models, seed by seed, -1 where the chapter does not say them;
-    tuning_weights: of the models in its parts, which were only tried.
+    runs; seconds, by the clock and summed over runs, each of which has one thread; bytes on disk;
+    date of the newest run; weights: bytes of the weights of all models, seed by seed, -1 where the
+    chapter does not say them; tuning_weights: of the models in its parts, which were only tried.
     """
     try:
         found = [(path, store.read(path)) for path in files(folder, chapter)]
@@ -59,8 +63,12 @@ def weights(results: xr.Dataset) -> float:
 def models(folder: Path, chapter: str) -> xr.Dataset:
     """Runs, seconds (total and median of a run) and weights of every model of a chapter (model).
 
-    Where a chapter compares no models, its runs are one model of its own name. Raises StoreError for a missing or
-    damaged file.
+    Where a chapter compares no models, its runs are one model of its own name.
+
+    Raises
+    ------
+    StoreError
+        For a missing or damaged file.
     """
     ds = store.read(folder / f"{chapter}.nc")
     took = ds["run_wall_time"]
@@ -86,7 +94,9 @@ def models(folder: Path, chapter: str) -> xr.Dataset:
 
 
 def table(folder: Path, chapters: Sequence[str]) -> tuple[xr.Dataset, list[str]]:
-    """`models` of all chapters, one after the other, with a coordinate `chapter` (model); and what is missing."""
+    """`models` of all chapters, one after the other, with a coordinate `chapter` (model); and what
+    is missing.
+    """
     parts, missing = [], []
     for chapter in chapters:
         try:
@@ -96,5 +106,7 @@ def table(folder: Path, chapters: Sequence[str]) -> tuple[xr.Dataset, list[str]]
             missing.append(f"{chapter} ({str(error).splitlines()[0]})")
     if not parts:
         empty = {name: ("model", np.zeros(0)) for name in ("runs", "seconds", "median", "weights")}
-        return xr.Dataset(empty, {"model": np.array([], "U1"), "chapter": ("model", np.array([], "U1"))}), missing
+        return xr.Dataset(
+            empty, {"model": np.array([], "U1"), "chapter": ("model", np.array([], "U1"))}
+        ), missing
     return xr.concat(parts, "model"), missing

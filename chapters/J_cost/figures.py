@@ -1,7 +1,8 @@
-"""What it costs: growth with the sizes of a problem, against a feed-forward pass, and the account of the chapters.
+"""What it costs: growth with the sizes of a problem, against a feed-forward pass, and the account
+of the chapters.
 
-`scaling` (vary, seed, task, place, repeat) as `studies.cost.scaling` makes it, `results` (chapter) as
-`studies.cost_chapters.account` does.
+`scaling` (vary, seed, task, place, repeat) as `studies.cost.scaling` makes it, `results` (chapter)
+as `studies.cost_chapters.account` does.
 """
 
 from __future__ import annotations
@@ -49,8 +50,13 @@ def typical(scaling: xr.Dataset) -> xr.DataArray:
 def growth(scaling: xr.Dataset) -> plt.Figure:
     """Operations (above) and time (below) of every task; points: seeds, lines: their medians."""
     wanted = axes_of(scaling)
-    fig, axes = plt.subplots(2, len(wanted), figsize=(2.55 * len(wanted), 5.4), sharey="row", squeeze=False)
-    rows = ((scaling["operations"], "operations per batch"), (typical(scaling), "time per batch, s"))
+    fig, axes = plt.subplots(
+        2, len(wanted), figsize=(2.55 * len(wanted), 5.4), sharey="row", squeeze=False
+    )
+    rows = (
+        (scaling["operations"], "operations per batch"),
+        (typical(scaling), "time per batch, s"),
+    )
     for row, (values, name) in zip(axes, rows, strict=True):
         for ax, vary in zip(row, wanted, strict=True):
             for task, (label, color, marker) in TASKS.items():
@@ -77,17 +83,27 @@ def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
 
 
 def ratio(scaling: xr.Dataset, what: str, over: str) -> dict[str, xr.DataArray]:
-    """How many times one task costs another: "time" of each repeat (they took turns), and "operations"."""
-    return {name: scaling[name].sel(task=what) / scaling[name].sel(task=over) for name in ("time", "operations")}
+    """How many times one task costs another: "time" of each repeat (they took turns), and
+    "operations".
+    """
+    return {
+        name: scaling[name].sel(task=what) / scaling[name].sel(task=over)
+        for name in ("time", "operations")
+    }
 
 
-PAIRS = (("settle", "forward", "settle / forward pass"), ("update", "backward", "local update / backpropagation"))
+PAIRS = (
+    ("settle", "forward", "settle / forward pass"),
+    ("update", "backward", "local update / backpropagation"),
+)
 
 
 def slowdown(scaling: xr.Dataset) -> plt.Figure:
     """How many times a settle costs a forward pass, and a local update one by backpropagation."""
     wanted = axes_of(scaling)
-    fig, axes = plt.subplots(2, len(wanted), figsize=(2.55 * len(wanted), 4.8), sharey="row", squeeze=False)
+    fig, axes = plt.subplots(
+        2, len(wanted), figsize=(2.55 * len(wanted), 4.8), sharey="row", squeeze=False
+    )
     for row, (what, over, name) in zip(axes, PAIRS, strict=True):
         found = ratio(scaling, what, over)
         for ax, vary in zip(row, wanted, strict=True):
@@ -98,7 +114,9 @@ def slowdown(scaling: xr.Dataset) -> plt.Figure:
             _, counts = line(scaling, vary, found["operations"])
             ax.vlines(sizes, low.min(axis=1), high.max(axis=1), color=PALETTE[0], lw=1, alpha=0.6)
             ax.plot(sizes, np.median(times, axis=1), "o-", color=PALETTE[0], ms=5, label="time")
-            ax.plot(sizes, np.median(counts, axis=1), "s--", color=PALETTE[1], ms=4, label="operations")
+            ax.plot(
+                sizes, np.median(counts, axis=1), "s--", color=PALETTE[1], ms=4, label="operations"
+            )
             _logarithmic(ax, sizes)
             ax.axhline(1, color="0.5", ls=":", lw=1)
             ax.set_xlabel(AXES[vary])
@@ -109,7 +127,9 @@ def slowdown(scaling: xr.Dataset) -> plt.Figure:
 
 
 def account(results: xr.Dataset) -> plt.Figure:
-    """Core-minutes, the largest measured process, and disk, chapter by chapter; what is not known has no point."""
+    """Core-minutes, the largest measured process, and disk, chapter by chapter; what is not known
+    has no point.
+    """
     names = [str(name) for name in results["chapter"].values]
     panels = (
         ("seconds", 60, "core-minutes, all runs"),

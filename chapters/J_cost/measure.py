@@ -1,7 +1,8 @@
-"""What a settle and a learning step cost, and how that grows with d, K, B and depth (VN Sec. 5, App. J).
+"""What a settle and a learning step cost, and how that grows with d, K, B and depth (VN Sec. 5,
+App. J).
 
-Two measures: operations in products of matrices, which PyTorch counts and no machine changes, and seconds. Beside them
-stands a feed-forward network with as many weights.
+Two measures: operations in products of matrices, which PyTorch counts and no machine changes, and
+seconds. Beside them stands a feed-forward network with as many weights.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from vnlib.settle import SettleConfig
 
 AXES = ("d", "K", "B", "depth")
 TASKS = ("sweep", "settle", "coordinates", "update", "forward", "backward")
-"""One sweep, of many; a settle to a duality gap; the same by coordinate descent (one layer, on the CPU); one update by
-local learning; a pass through the feed-forward network; one update of that by backpropagation."""
+"""One sweep, of many; a settle to a duality gap; the same by coordinate descent (one layer, on the
+CPU); one update by local learning; a pass through the feed-forward network; one update of that by
+backpropagation.
+"""
 ACTIVE, NOISE = 16, 0.05  # atoms behind a planted sample; noise as a share of its norm
 GAP = SettleConfig(method="line_search", criterion="gap", tol=1e-3, check_every=5, max_sweeps=2000)
 
@@ -57,7 +60,9 @@ class Size:
 
     @property
     def width(self) -> int:
-        """Units in each of `depth` hidden layers of the feed-forward network whose weights come closest."""
+        """Units in each of `depth` hidden layers of the feed-forward network whose weights come
+        closest.
+        """
         # 2 d h + (depth - 1) h^2 = weights.
         a, b = self.depth - 1, self.d
         h = self.weights / (2 * b) if not a else (-b + (b * b + a * self.weights) ** 0.5) / a
@@ -65,28 +70,40 @@ class Size:
 
 
 def planted(size: Size, n: int, *, seed: int) -> Float[Tensor, "n d"]:
-    """Samples of `ACTIVE` random atoms each, of K random ones, with signs and a little noise; r.m.s. norm 1."""
+    """Samples of `ACTIVE` random atoms each, of K random ones, with signs and a little noise;
+    r.m.s. norm 1.
+    """
     rng = seeding.generator(seed, "planted", size.d, size.K)
     atoms = nn.functional.normalize(torch.randn(size.d, size.K, generator=rng), dim=0)
     codes = torch.zeros(n, size.K)
     used = torch.rand(n, size.K, generator=rng).topk(min(ACTIVE, size.K), dim=1).indices
-    values = (0.5 + torch.rand(used.shape, generator=rng)) * torch.randn(used.shape, generator=rng).sign()
+    values = (0.5 + torch.rand(used.shape, generator=rng)) * torch.randn(
+        used.shape, generator=rng
+    ).sign()
     x = codes.scatter_(1, used, values) @ atoms.T
     noise = torch.randn(x.shape, generator=rng) / size.d**0.5
     x = x + NOISE * x.norm(dim=1, keepdim=True) * noise
     return x / x.square().sum(1).mean().sqrt()
 
 
-def vector_network(size: Size, *, seed: int, updates: int, sweeps: int, device: torch.device | str) -> VectorNetwork:
+def vector_network(
+    size: Size, *, seed: int, updates: int, sweeps: int, device: torch.device | str
+) -> VectorNetwork:
     """A network of this size that has learned a little from planted samples."""
     n = max(2 * size.K * size.depth, 512)
     x = planted(size, n, seed=seed)
     network = VectorNetwork.for_data(
-        x, atoms=(size.K,) * size.depth, interface=(size.interface,) * (size.depth - 1), seed=seed, sparsity=0.05
+        x,
+        atoms=(size.K,) * size.depth,
+        interface=(size.interface,) * (size.depth - 1),
+        seed=seed,
+        sparsity=0.05,
     ).to(device)
     learner, rng = learning(network, sweeps), seeding.generator(seed, "batches")
     for _ in range(updates):
-        learner.step((x[torch.randint(n, (256,), generator=rng)].to(device),), scale=1.0, generator=rng)
+        learner.step(
+            (x[torch.randint(n, (256,), generator=rng)].to(device),), scale=1.0, generator=rng
+        )
     return network
 
 
@@ -96,7 +113,9 @@ def learning(network: VectorNetwork, sweeps: int) -> LocalLearner:
 
 
 def feed_forward(size: Size, *, seed: int) -> nn.Sequential:
-    """An autoencoder d -> h -> ... -> h -> d with ReLU, no biases, and about as many weights as the network."""
+    """An autoencoder d -> h -> ... -> h -> d with ReLU, no biases, and about as many weights as the
+    network.
+    """
     widths = [size.d, *[size.width] * size.depth, size.d]
     layers: list[nn.Module] = []
     rng = seeding.generator(seed, "feed-forward")
@@ -114,7 +133,10 @@ def tasks(
     """Each of `TASKS` that there is at this size, as a call on one batch of B samples."""
     network = vector_network(size, seed=seed, updates=updates, sweeps=sweeps, device=device)
     x = planted(size, size.B, seed=seed).to(device)
-    settler, learner = network.settler(SettleConfig(max_sweeps=sweeps, tol=0)), learning(network, sweeps)
+    settler, learner = (
+        network.settler(SettleConfig(max_sweeps=sweeps, tol=0)),
+        learning(network, sweeps),
+    )
     rng = seeding.generator(seed, "revived")
     plain = feed_forward(size, seed=seed).to(device)
     adam = torch.optim.Adam(plain.parameters(), lr=1e-3)
@@ -143,7 +165,9 @@ def tasks(
 
 
 def operations(call: Callable[[], object]) -> int:
-    """Floating-point operations in products of matrices, counted by PyTorch: 2 m k n for (m, k) times (k, n)."""
+    """Floating-point operations in products of matrices, counted by PyTorch: 2 m k n for (m, k)
+    times (k, n).
+    """
     with FlopCounterMode(display=False) as counter:
         call()
     return counter.get_total_flops()
@@ -161,7 +185,9 @@ def one_sweep(size: Size, *, seed: int, device: torch.device | str = "cpu") -> i
 
 
 def seconds(call: Callable[[], object], device: torch.device | str = "cpu") -> float:
-    """How long a call takes: processor time on the CPU, which other programs do not add to, else by the clock."""
+    """How long a call takes: processor time on the CPU, which other programs do not add to, else by
+    the clock.
+    """
     if torch.device(device).type == "cpu":
         begin = time.process_time()
         call()
@@ -174,7 +200,9 @@ def seconds(call: Callable[[], object], device: torch.device | str = "cpu") -> f
 
 
 def exponent(sizes: Real[np.ndarray, " n"], values: Float[np.ndarray, " n"]) -> float:
-    """p of value = c size^p by least squares on logarithms; NaN with fewer than two values that are finite and > 0."""
+    """p of value = c size^p by least squares on logarithms; NaN with fewer than two values that are
+    finite and > 0.
+    """
     sizes, values = np.asarray(sizes, float), np.asarray(values, float)
     good = np.isfinite(values) & (values > 0)
     if good.sum() < 2:
@@ -195,11 +223,19 @@ def scaling(
 ) -> xr.Dataset:
     """Costs along one axis, the others as in `base`.
 
-    Returns `time` (task, place, repeat) in s and `operations` (task, place), NaN where a task is not there or, for
-    compiled loops, cannot be counted; `needed` (place), mean sweeps of the settle to the gap; `weights` and
-    `other_weights` (place) of both networks; `device_peak` (place) in B on a GPU; `time_exponent` and
-    `operations_exponent` (task). `size` (place) is what was varied. All tasks are warmed up and then take turns.
-    Raises ValueError for an unknown axis or fewer than two sizes.
+    Returns
+    -------
+    xr.Dataset
+        `time` (task, place, repeat) in s and `operations` (task, place), NaN where a task is not
+        there or, for compiled loops, cannot be counted; `needed` (place), mean sweeps of the settle
+        to the gap; `weights` and `other_weights` (place) of both networks; `device_peak` (place) in
+        B on a GPU; `time_exponent` and `operations_exponent` (task). `size` (place) is what was
+        varied. All tasks are warmed up and then take turns.
+
+    Raises
+    ------
+    ValueError
+        For an unknown axis or fewer than two sizes.
     """
     checks.choice("vary", vary, AXES)
     checks.number("repeats", repeats, low=1, integer=True)
@@ -207,7 +243,10 @@ def scaling(
         raise ValueError(f"sizes must be at least two different numbers, got {list(sizes)}")
     shape = (len(TASKS), len(sizes))
     spent, counted = np.full((*shape, repeats), np.nan), np.full(shape, np.nan)
-    per_place = {name: np.full(len(sizes), np.nan) for name in ("needed", "weights", "other_weights", "device_peak")}
+    per_place = {
+        name: np.full(len(sizes), np.nan)
+        for name in ("needed", "weights", "other_weights", "device_peak")
+    }
     on_gpu = torch.device(device).type == "cuda"
     for place, value in enumerate(sizes):
         size = Size(**{**base, vary: value})
@@ -226,20 +265,28 @@ def scaling(
                 share = sweeps if name == "sweep" else 1
                 spent[TASKS.index(name), place, repeat] = seconds(call, device) / share
         per_place["weights"][place] = size.weights
-        per_place["other_weights"][place] = sum(p.numel() for p in feed_forward(size, seed=seed).parameters())
+        per_place["other_weights"][place] = sum(
+            p.numel() for p in feed_forward(size, seed=seed).parameters()
+        )
         if on_gpu:
             per_place["device_peak"][place] = torch.cuda.max_memory_allocated(device)
     middle = np.median(spent, axis=2)
     units = {"units": "1"}
     return xr.Dataset(
         {
-            "time": (("task", "place", "repeat"), spent, {"units": "s", "long_name": "time of one call, one batch"}),
+            "time": (
+                ("task", "place", "repeat"),
+                spent,
+                {"units": "s", "long_name": "time of one call, one batch"},
+            ),
             "operations": (("task", "place"), counted, units),
-            **{name: ("place", values, {"units": "B" if name == "device_peak" else "1"})
-               for name, values in per_place.items()},
+            **{
+                name: ("place", values, {"units": "B" if name == "device_peak" else "1"})
+                for name, values in per_place.items()
+            },
             "size": ("place", np.asarray(sizes, float), units),
             "time_exponent": ("task", [exponent(sizes, row) for row in middle], units),
             "operations_exponent": ("task", [exponent(sizes, row) for row in counted], units),
         },
         {"task": list(TASKS), "place": range(len(sizes))},
-    )  # fmt: skip
+    )

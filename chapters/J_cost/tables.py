@@ -1,6 +1,7 @@
 """What it costs, in words and tables; everything said is computed from the results.
 
-`results`, `scaling` as in `figures.cost`; `measured` (chapter, run) as `studies.cost_chapters.measure` returns it.
+`results`, `scaling` as in `figures.cost`; `measured` (chapter, run) as
+`studies.cost_chapters.measure` returns it.
 """
 
 from __future__ import annotations
@@ -37,27 +38,37 @@ def summary(results: xr.Dataset, scaling: xr.Dataset) -> str:
     if known.sizes["chapter"]:
         lines.append(
             f"**Everything.** The stored results of {known.sizes['chapter']} chapters took "
-            f"{duration(float(known['seconds'].sum()))} of one core, {int(known['runs'].sum())} runs in all, and "
-            f"{size(float(known['bytes'].sum()))} on disk."
+            f"{duration(float(known['seconds'].sum()))} of one core, {int(known['runs'].sum())} "
+            f"runs in all, and {size(float(known['bytes'].sum()))} on disk."
         )
     seen = results.where(results["peak"].notnull(), drop=True)
     if seen.sizes["chapter"]:
         worst = seen["chapter"].values[int(seen["peak"].values.argmax())]
         lines.append(
-            f"**Memory.** The largest process measured was one of `{worst}`: {size(float(seen['peak'].max()))}, of "
-            f"which {size(float((seen['peak'] - seen['own']).max()))} are Python and its libraries. {gpu(results)}"
+            f"**Memory.** The largest process measured was one of `{worst}`: "
+            f"{size(float(seen['peak'].max()))}, of which "
+            f"{size(float((seen['peak'] - seen['own']).max()))} are Python and its libraries. "
+            f"{gpu(results)}"
         )
     for what, over, said in (
-        ("settle", "forward", "A settle takes {time} times as long as a feed-forward pass with as many weights"),
-        ("update", "backward", "A local update takes {time} times as long as one by backpropagation"),
+        (
+            "settle",
+            "forward",
+            "A settle takes {time} times as long as a feed-forward pass with as many weights",
+        ),
+        (
+            "update",
+            "backward",
+            "A local update takes {time} times as long as one by backpropagation",
+        ),
     ):
         found = ratio(scaling, what, over)
         times = ranged(found["time"].median("repeat").values.ravel(), "{:.0f}")
         counts = ranged(found["operations"].values.ravel(), "{:.0f}")
         head = "Inference" if what == "settle" else "Learning"
         lines.append(
-            f"**{head}.** {said.format(time=times)}, and {counts} times as many operations (median [lowest, highest] "
-            "over all sizes and seeds)."
+            f"**{head}.** {said.format(time=times)}, and {counts} times as many operations "
+            "(median [lowest, highest] over all sizes and seeds)."
         )
     return "\n\n".join(lines)
 
@@ -68,18 +79,27 @@ def gpu(results: xr.Dataset) -> str:
     if np.isfinite(most):
         return f"Tensors held at most {size(most)} on a GPU."
     own = float(results["own"].max())
-    bound = f": at most {size(own)} of data would have had to lie on one" if np.isfinite(own) else ""
-    return f"No GPU was used, so that its memory is only bounded{bound}; time on a GPU is not testable here."
+    bound = (
+        f": at most {size(own)} of data would have had to lie on one" if np.isfinite(own) else ""
+    )
+    return (
+        f"No GPU was used, so that its memory is only bounded{bound}; time on a GPU is not "
+        "testable here."
+    )
 
 
 def exponents(scaling: xr.Dataset) -> pd.DataFrame:
-    """Fitted exponents of operations and time by task and axis: median [lowest, highest] over seeds."""
+    """Fitted exponents of operations and time by task and axis: median [lowest, highest] over
+    seeds.
+    """
     rows = {}
     for task, (name, *_) in TASKS.items():
         for of, label in (("operations", "operations"), ("time", "time")):
             found = scaling[f"{of}_exponent"].sel(task=task)
             if bool(found.notnull().any()):
-                rows[name, label] = {AXES[v]: ranged(found.sel(vary=v).values, "{:.2f}") for v in axes_of(scaling)}
+                rows[name, label] = {
+                    AXES[v]: ranged(found.sel(vary=v).values, "{:.2f}") for v in axes_of(scaling)
+                }
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame.index.names = ["", "exponent of"]
     return frame
@@ -91,15 +111,23 @@ def needed(scaling: xr.Dataset) -> str:
     for vary in axes_of(scaling):
         sizes, found = line(scaling, vary, scaling["needed"])
         first, last = (f"{np.median(found[at]):.0f}" for at in (0, -1))
-        said.append(f"from {first} to {last} as {AXES[vary].split(',')[0]} goes from {sizes[0]:g} to {sizes[-1]:g}")
+        said.append(
+            f"from {first} to {last} as {AXES[vary].split(',')[0]} goes from {sizes[0]:g} "
+            f"to {sizes[-1]:g}"
+        )
     return f"Sweeps to the gap, mean over samples and median over seeds, go {listed(said)}."
 
 
 def ratios(scaling: xr.Dataset) -> pd.DataFrame:
-    """Both ratios at the smallest and the largest size of every axis, and the spread of single repeats."""
+    """Both ratios at the smallest and the largest size of every axis, and the spread of single
+    repeats.
+    """
     rows = {}
     for vary in axes_of(scaling):
-        for what, over, name in (("settle", "forward", "settle / pass"), ("update", "backward", "update / backprop")):
+        for what, over, name in (
+            ("settle", "forward", "settle / pass"),
+            ("update", "backward", "update / backprop"),
+        ):
             found = ratio(scaling, what, over)
             sizes, times = line(scaling, vary, found["time"].median("repeat"))
             _, low = line(scaling, vary, found["time"].min("repeat"))
@@ -136,17 +164,21 @@ COLUMNS = {
 
 
 def chapters(results: xr.Dataset) -> pd.DataFrame:
-    """The account, chapter by chapter; in the last row the sum, of the last three columns the most."""
+    """The account, chapter by chapter; in the last row the sum, of the last three columns the
+    most.
+    """
     rows = {}
     for name in results["chapter"].values:
         one = results.sel(chapter=name)
-        early = "≥ " if float(one["finished"]) == 0 else ""  # a run that was stopped may have needed more
+        # a run that was stopped may have needed more
+        early = "≥ " if float(one["finished"]) == 0 else ""
         rows[str(name)] = {
             label: (early if key == "peak" else "") + _known(float(one[key]), write)
             for key, (label, write, _) in COLUMNS.items()
         }
     rows["all"] = {
-        label: _known(float(getattr(results[key], over)()), write) for key, (label, write, over) in COLUMNS.items()
+        label: _known(float(getattr(results[key], over)()), write)
+        for key, (label, write, over) in COLUMNS.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("chapter")
 
@@ -156,11 +188,20 @@ def _known(value: float, write: Callable[[float], str]) -> str:
 
 
 def lacking(results: xr.Dataset, measured: xr.Dataset) -> str:
-    """Chapters without results, without measured runs, and measured runs that ended early, with the reasons."""
+    """Chapters without results, without measured runs, and measured runs that ended early, with the
+    reasons.
+    """
     said = []
-    absent = [str(name) for name, why in zip(results["chapter"].values, results["missing"].values, strict=True) if why]
+    absent = [
+        str(name)
+        for name, why in zip(results["chapter"].values, results["missing"].values, strict=True)
+        if why
+    ]
     if absent:
-        said.append(f"No stored results of {listed([f'`{name}`' for name in absent])}: their cost is not in the sums.")
+        said.append(
+            f"No stored results of {listed([f'`{name}`' for name in absent])}: their cost "
+            "is not in the sums."
+        )
     there = results["bytes"].notnull() & results["peak"].isnull()
     if bool(there.any()):
         names = [f"`{name}`" for name in results["chapter"].values[there.values]]
@@ -171,8 +212,14 @@ def lacking(results: xr.Dataset, measured: xr.Dataset) -> str:
         if why := str(one["why"].item()):
             early.append(f"`{name}` ({why.split(': ', 1)[-1]})")
     if early:
-        said.append(f"Ended before all was done, so that more memory might have been needed: {listed(early)}.")
-    return " ".join(said) or "All chapters have results, and of each the largest runs were measured to their end."
+        said.append(
+            "Ended before all was done, so that more memory might have been needed: "
+            f"{listed(early)}."
+        )
+    return (
+        " ".join(said)
+        or "All chapters have results, and of each the largest runs were measured to their end."
+    )
 
 
 def runs(measured: xr.Dataset) -> pd.DataFrame:
@@ -189,16 +236,22 @@ def runs(measured: xr.Dataset) -> pd.DataFrame:
                     "processor": f"{float(run['cpu']):.1f} s",
                     "to its end": "yes" if float(run["done"]) else "no",
                 }
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["at its peak", "program", "processor", "to its end"])
+    frame = pd.DataFrame.from_dict(
+        rows, orient="index", columns=["at its peak", "program", "processor", "to its end"]
+    )
     if rows:
         frame.index = pd.MultiIndex.from_tuples(rows, names=["chapter", "run"])
     return frame
 
 
 def models(found: xr.Dataset, measured: xr.Dataset) -> pd.DataFrame:
-    """Every model of every chapter: runs, time of all and of a typical one, weights, and memory where it was measured.
+    """Every model of every chapter: runs, time of all and of a typical one, weights, and memory
+    where it was measured.
 
-    found: as `costs.table` gives it; a chapter without models has one row, of its own name.
+    Parameters
+    ----------
+    found
+        As `costs.table` gives it; a chapter without models has one row, of its own name.
     """
     rows = {
         (str(one["chapter"].item()), str(one["model"].item())): {
@@ -221,7 +274,9 @@ def models(found: xr.Dataset, measured: xr.Dataset) -> pd.DataFrame:
 
 
 def _peaks(measured: xr.Dataset, chapter: str, model: str) -> list[tuple[float, str]]:
-    """The measured processes of a model, in bytes and as readers are told; "≥" where a run was stopped."""
+    """The measured processes of a model, in bytes and as readers are told; "≥" where a run was
+    stopped.
+    """
     if chapter not in measured["chapter"].values:
         return []
     found, one = [], measured.sel(chapter=chapter)

@@ -1,6 +1,8 @@
-"""Models of forces that learn one law after another (VN Sec. 4.3, Sec. 5): Vector Networks and networks.
+"""Models of forces that learn one law after another (VN Sec. 4.3, Sec. 5): Vector Networks and
+networks.
 
-Sets are `benchmarks.nbody.bodies.Samples`. Scales are those of all laws together, for all models alike.
+Sets are `benchmarks.nbody.bodies.Samples`. Scales are those of all laws together, for all models
+alike.
 """
 
 from __future__ import annotations
@@ -26,27 +28,65 @@ from vnlib.settle import SettleConfig
 
 
 class BodyVN:
-    """One layer of atoms and a readout, taught by the local rules (see `benchmarks.nbody.vector_networks`)."""
+    """One layer of atoms and a readout, taught by the local rules (see
+    `benchmarks.nbody.vector_networks`).
+
+    Parameters
+    ----------
+    reading, code
+        As in `Reading`.
+    atoms
+        That every set adds, drawn from its inputs; without grow, the first set adds four times as
+        many and no other any.
+    own_share
+        Of the new atoms in the token reading that are tokens of a body's own numbers.
+    samples
+        Inputs of a set that the atoms learn from, in `dictionary_steps` updates.
+    """
 
     def __init__(
-        self, first: Samples, *, scales: Scales, lr: float, steps: int, batch_size: int, seed: int, reading: str,
-        atoms: int, sparsity: float, grow: bool = True, own_share: float = 0.16, code: float = 20.0,
-        samples: int = 1500, dictionary_steps: int = 12, dictionary_lr: float = 2e-3,
-    ) -> None:  # fmt: skip
-        """atoms: that every set adds, drawn from its inputs; without grow, the first set adds four times as many and
-        no other any. reading, code: as in `Reading`. own_share: of the new atoms in the token reading that are tokens
-        of a body's own numbers. samples: inputs of a set that the atoms learn from, in `dictionary_steps` updates.
-        """
+        self,
+        first: Samples,
+        *,
+        scales: Scales,
+        lr: float,
+        steps: int,
+        batch_size: int,
+        seed: int,
+        reading: str,
+        atoms: int,
+        sparsity: float,
+        grow: bool = True,
+        own_share: float = 0.16,
+        code: float = 20.0,
+        samples: int = 1500,
+        dictionary_steps: int = 12,
+        dictionary_lr: float = 2e-3,
+    ) -> None:
         checks.number("atoms", atoms, low=4, integer=True)
         checks.number("sparsity", sparsity, above=0)
         checks.number("own_share", own_share, above=0, high=0.9)
-        self.reader, self.scales, self.seed, self.grow = Reading(reading, scales, code=code), scales, seed, grow
+        self.reader, self.scales, self.seed, self.grow = (
+            Reading(reading, scales, code=code),
+            scales,
+            seed,
+            grow,
+        )
         self.atoms, self.own_share, self.samples = atoms, own_share, samples
         self.config, self.lr = schedule(steps, batch_size), lr
         self.dictionary = {"steps": dictionary_steps, "lr": dictionary_lr}
-        config = VNConfig(n_inputs=self.reader.size, atoms=(1,), sparsity=(sparsity,), relative_sparsity=True,
-                          settle=SettleConfig(**EXACT))  # fmt: skip
-        self.network, self.readout, self.sets = VectorNetwork(config, seed=seed), torch.zeros(1, 2, 0), 0
+        config = VNConfig(
+            n_inputs=self.reader.size,
+            atoms=(1,),
+            sparsity=(sparsity,),
+            relative_sparsity=True,
+            settle=SettleConfig(**EXACT),
+        )
+        self.network, self.readout, self.sets = (
+            VectorNetwork(config, seed=seed),
+            torch.zeros(1, 2, 0),
+            0,
+        )
 
     def learn(self, data: tuple[Tensor, ...], *, seed: int) -> None:
         data = Samples(*data)
@@ -56,11 +96,23 @@ class BodyVN:
         steps = self.dictionary["steps"]
         if steps:
             learner = LocalLearner(self.network, lr=self.dictionary["lr"], memory=1.0)
-            fit(learner, (rows,), schedule(steps, min(BATCH, len(rows))), seed=seed, validate=lambda: 0.0)
+            fit(
+                learner,
+                (rows,),
+                schedule(steps, min(BATCH, len(rows))),
+                seed=seed,
+                validate=lambda: 0.0,
+            )
         codes = self.model.codes(data.bodies)
         truth = data.acceleration / self.scales.acceleration
         batch = (codes, data.forces, data.present, truth)
-        fit(ReadoutLearner(self.readout, lr=self.lr), batch, self.config, seed=seed, validate=lambda: 0.0)
+        fit(
+            ReadoutLearner(self.readout, lr=self.lr),
+            batch,
+            self.config,
+            seed=seed,
+            validate=lambda: 0.0,
+        )
         self.sets += 1
 
     @property
@@ -72,11 +124,15 @@ class BodyVN:
 
     def _rows(self, data: Samples, n: int, seed: int) -> Tensor:
         """Inputs of all kinds that the set has, in the shares that atoms have too."""
-        kinds = [kind for kind in self.reader(data.bodies) if len(kind.x) and bool((kind.x != 0).any())]
+        kinds = [
+            kind for kind in self.reader(data.bodies) if len(kind.x) and bool((kind.x != 0).any())
+        ]
         own = [kind.x.shape[1] == 2 for kind in kinds]
         weights = [self.own_share if is_own else 1 - self.own_share for is_own in own]
         counts = [max(1, round(n * weight / sum(weights))) for weight in weights]
-        return embedded(kinds, counts, self.reader.size, seeding.derive(seed, "rows", n) % 2**31, most=True)
+        return embedded(
+            kinds, counts, self.reader.size, seeding.derive(seed, "rows", n) % 2**31, most=True
+        )
 
     def _add(self, data: Samples, rows: Tensor, n: int, seed: int) -> None:
         new, old = unit_columns(self._rows(data, n, seed).T), self.network
@@ -96,7 +152,9 @@ class BodyVN:
     def _predict(self, samples: Samples) -> Tensor:
         if not self.sets:
             return torch.zeros_like(samples.acceleration)
-        return self.scales.acceleration * read_out(self.readout, self.model.codes(samples.bodies)[:, :, None])
+        return self.scales.acceleration * read_out(
+            self.readout, self.model.codes(samples.bodies)[:, :, None]
+        )
 
     def weights(self) -> list[Tensor]:
         """Per atom what it is, and what is read from it."""
@@ -110,16 +168,28 @@ class BodyVN:
 
     def facts(self) -> dict[str, float]:
         atoms = self.readout.shape[2]
-        return {"parameters": float(atoms * (self.reader.size + 2)), "units": float(atoms), "revived": 0.0}
+        return {
+            "parameters": float(atoms * (self.reader.size + 2)),
+            "units": float(atoms),
+            "revived": 0.0,
+        }
 
 
 class BodyNet:
     """One of `benchmarks.nbody.dynamics.NETWORKS`, by back-propagation."""
 
     def __init__(
-        self, first: Samples, *, scales: Scales, network: str, lr: float, steps: int, batch_size: int, seed: int,
+        self,
+        first: Samples,
+        *,
+        scales: Scales,
+        network: str,
+        lr: float,
+        steps: int,
+        batch_size: int,
+        seed: int,
         **options: object,
-    ) -> None:  # fmt: skip
+    ) -> None:
         checks.choice("network", network, NETWORKS)
         self.model = built(NETWORKS[network], scales=scales, seed=seed, **options)
         self.learner, self.config = GradientLearner(self.model, lr=lr), schedule(steps, batch_size)
@@ -146,7 +216,11 @@ class BodyNet:
 
     def facts(self) -> dict[str, float]:
         numbers = float(sum(p.numel() for p in self.model.parameters()))
-        return {"parameters": numbers, "units": float(sum(len(W) for W in self.weights())), "revived": 0.0}
+        return {
+            "parameters": numbers,
+            "units": float(sum(len(W) for W in self.weights())),
+            "revived": 0.0,
+        }
 
 
 def relative_error(predict: object, samples: Samples) -> float:

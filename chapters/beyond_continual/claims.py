@@ -1,4 +1,6 @@
-"""The hopes of VN Sec. 5: slow inference and its remedy, tasks one after the other, and few images."""
+"""The hopes of VN Sec. 5: slow inference and its remedy, tasks one after the other, and few
+images.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,32 @@ LEARNED, FREE = ("lista", "linear"), ("cold", "untrained")
 
 
 def _errors(r: xr.Dataset, stream: str, models: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray]:
-    """Errors of models in a stream (model, seed, after, task), and those after the last turn (model, seed, task)."""
+    """Errors of models in a stream (model, seed, after, task), and those after the last turn
+    (model, seed, task).
+    """
     errors = of(r["error"], model=models, stream=(stream,)).squeeze("stream", drop=True)
     turns = of(r["power"], model=models).notnull().sum("task")
     return errors, errors.where(errors["after"] == turns).max("after")
 
 
 def _forgotten(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
-    """Error at the end over that right after the task, mean over all tasks but the last (model, seed)."""
+    """Error at the end over that right after the task, mean over all tasks but the last (model,
+    seed).
+    """
     errors, end = _errors(r, "sequence", models)
     own = errors.where(errors["after"] == errors["task"] + 1).max("after")
     return (end / own).where(own["task"] < own.notnull().sum("task") - 1).mean("task")
 
 
 def _final(r: xr.Dataset, models: Sequence[str], stream: str) -> xr.DataArray:
-    """Mean error over tasks, each in units of its mean square (model, seed). Those of forces are relative already."""
+    """Mean error over tasks, each in units of its mean square (model, seed).
+
+    Those of forces are relative already.
+    """
     unit = of(r["power"], model=models)
-    return (_errors(r, stream, models)[1] / unit.where(~unit["model"].isin(FORCES), 1.0)).mean("task")
+    return (_errors(r, stream, models)[1] / unit.where(~unit["model"].isin(FORCES), 1.0)).mean(
+        "task"
+    )
 
 
 def _lost(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
@@ -45,8 +56,12 @@ def _lost(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
 
 
 def _sweeps(r: xr.Dataset, starts: Sequence[str], kind: str) -> float:
-    """The fewest sweeps by any of these starts and any solver, cost of the start included; medians over seeds."""
-    one = of(r[["inference_sweeps", "inference_cost"]].to_array(), model=(VN,), start=starts, set=(kind,))
+    """The fewest sweeps by any of these starts and any solver, cost of the start included; medians
+    over seeds.
+    """
+    one = of(
+        r[["inference_sweeps", "inference_cost"]].to_array(), model=(VN,), start=starts, set=(kind,)
+    )
     total = one.sel(level=LEVEL, method="nearest").sum("variable", skipna=False)
     return float(total.median("seed").min())
 
@@ -57,7 +72,9 @@ def _below(values: dict[str, float], name: str) -> bool:
 
 
 def _part(says: str, values: dict[str, float], name: str, tag: str) -> Part:
-    return Part(says, _below(values, name), {f"{model}.{tag}": value for model, value in values.items()})
+    return Part(
+        says, _below(values, name), {f"{model}.{tag}": value for model, value in values.items()}
+    )
 
 
 @claim(
@@ -65,21 +82,24 @@ def _part(says: str, values: dict[str, float], name: str, tag: str) -> Part:
     source="VN Sec. 5",
     chapter="beyond_continual",
     figure="beyond-cont-end",
-    statement="Inference in a Vector Network is much slower than a feed-forward pass; learned initialisers should "
-    "shorten it; continual learning and data efficiency should profit from weight atoms.",
-    rule="Medians over seeds; pairs of digits and force laws are learned in turn; VN-1L, in operations and sweeps "
-    "after joint training. (a) A settle to a duality gap of a thousandth takes at least ten times the operations "
-    "of a pass through the autoencoder. (b) With the better of two learned starts, plain steps come within a "
-    "thousandth of the lowest energy in at most three quarters of the sweeps. (c) Digits: VN-1L forgets less than"
-    " the autoencoder (error at the end over that right after the task). (d) Forces: so do tokens in a VN against"
-    " the MLP. (e) After training on every number of images its error on single digits is below the "
-    "autoencoder's, with as many updates. Fair: (a) as above, in every seed; (b) the cheapest learned start and "
-    "solver, cost of the start included, takes at least a tenth fewer sweeps than the cheapest pair without "
-    "learning, on single digits and on sums of two; (c) in turn instead of jointly costs VN-1L less of its error "
-    "than it costs the autoencoder and the k-sparse linear one with five times the updates; (d) with replay of a "
-    "few samples its error is also the lowest of these; (e) forces: on the same tokens a network forgets more, "
-    "(f) and has the higher error with replay; (g) from the fewest images VN-1L has a lower error, on single "
-    "digits and on sums, than both with five times the updates and than PCA.",
+    statement="Inference in a Vector Network is much slower than a feed-forward pass; learned "
+    "initialisers should shorten it; continual learning and data efficiency should profit from "
+    "weight atoms.",
+    rule="Medians over seeds; pairs of digits and force laws are learned in turn; VN-1L, in "
+    "operations and sweeps after joint training. (a) A settle to a duality gap of a thousandth "
+    "takes at least ten times the operations of a pass through the autoencoder. (b) With the "
+    "better of two learned starts, plain steps come within a thousandth of the lowest energy in "
+    "at most three quarters of the sweeps. (c) Digits: VN-1L forgets less than the autoencoder "
+    "(error at the end over that right after the task). (d) Forces: so do tokens in a VN against "
+    "the MLP. (e) After training on every number of images its error on single digits is below "
+    "the autoencoder's, with as many updates. Fair: (a) as above, in every seed; (b) the "
+    "cheapest learned start and solver, cost of the start included, takes at least a tenth fewer "
+    "sweeps than the cheapest pair without learning, on single digits and on sums of two; (c) in "
+    "turn instead of jointly costs VN-1L less of its error than it costs the autoencoder and the "
+    "k-sparse linear one with five times the updates; (d) with replay of a few samples its error "
+    "is also the lowest of these; (e) forces: on the same tokens a network forgets more, (f) and "
+    "has the higher error with replay; (g) from the fewest images VN-1L has a lower error, on "
+    "single digits and on sums, than both with five times the updates and than PCA.",
 )
 def _discussion(r: xr.Dataset) -> Decision:
     ratio = of(r["inference_ratio"], model=(VN,))
@@ -92,10 +112,18 @@ def _discussion(r: xr.Dataset) -> Decision:
     worst = float((few.sel(model=VN) / few.sel(model=AE)).max("images", skipna=False))
     parts = [
         Part("inference is much slower", slow >= SLOW, {"vn_1.settle_over_forward": slow}),
-        Part("a learned start shortens the settle by plain steps", shorter >= SHORTER, {"vn_1.sweeps_saved": shorter}),
+        Part(
+            "a learned start shortens the settle by plain steps",
+            shorter >= SHORTER,
+            {"vn_1.sweeps_saved": shorter},
+        ),
         _part("VN-1L forgets less of digits than the autoencoder", digits, VN, "forgotten"),
         _part("tokens in a VN forget less of forces than the MLP", forces, TOKENS, "forgotten"),
-        Part("lower error from as few images, same updates", worst < 1, {"vn_1.over_ae_at_worst": worst}),
+        Part(
+            "lower error from as few images, same updates",
+            worst < 1,
+            {"vn_1.over_ae_at_worst": worst},
+        ),
     ]
     return Decision([known(part) for part in parts], [known(part) for part in _fair(r)])
 
@@ -105,19 +133,34 @@ def _fair(r: xr.Dataset) -> list[Part]:
     both = {kind: (_sweeps(r, LEARNED, kind), _sweeps(r, FREE, kind)) for kind in ("id", "add2")}
     models, tokens = (VN, *LONG), (TOKENS, TOKEN_NET)
     lost, replay = medians(_lost(r, models), models), medians(_final(r, models, "replay"), models)
-    forgotten, after = medians(_forgotten(r, tokens), tokens), medians(_final(r, tokens, "replay"), tokens)
+    forgotten, after = (
+        medians(_forgotten(r, tokens), tokens),
+        medians(_final(r, tokens, "replay"), tokens),
+    )
     few = of(r["data_error"], model=(*models, PCA), set=("id", "add2")).isel(images=0)
     errors = {kind: medians(few.sel(set=kind), (*models, PCA)) for kind in ("id", "add2")}
     return [
-        Part("inference is much slower in every seed", least >= SLOW, {"vn_1.settle_over_forward_least": least}),
-        Part("a learned start beats what is free, on single digits and sums",
-             all(np.isfinite(a) and a <= (1 - LESS) * b for a, b in both.values()),
-             {f"vn_1.sweeps_{way}_{k}": v for k, two in both.items() for way, v in zip(("learned", "free"), two,
-                                                                                       strict=True)}),
+        Part(
+            "inference is much slower in every seed",
+            least >= SLOW,
+            {"vn_1.settle_over_forward_least": least},
+        ),
+        Part(
+            "a learned start beats what is free, on single digits and sums",
+            all(np.isfinite(a) and a <= (1 - LESS) * b for a, b in both.values()),
+            {
+                f"vn_1.sweeps_{way}_{k}": v
+                for k, two in both.items()
+                for way, v in zip(("learned", "free"), two, strict=True)
+            },
+        ),
         _part("VN-1L loses least by learning in turn", lost, VN, "in_turn_over_joint"),
         _part("VN-1L has the lowest error with replay", replay, VN, "error_replay"),
         _part("tokens in a VN forget less than in a network", forgotten, TOKENS, "forgotten"),
         _part("they have the lower error with replay", after, TOKENS, "error_replay"),
-        Part("lowest error from the fewest images", all(_below(e, VN) for e in errors.values()),
-             {f"{m}.error_fewest_{kind}": v for kind, e in errors.items() for m, v in e.items()}),
-    ]  # fmt: skip
+        Part(
+            "lowest error from the fewest images",
+            all(_below(e, VN) for e in errors.values()),
+            {f"{m}.error_fewest_{kind}": v for kind, e in errors.items() for m, v in e.items()},
+        ),
+    ]

@@ -1,7 +1,9 @@
-"""Figures of tasks learned one after the other: errors, what is forgotten, shared updates, few images (VN Sec. 5).
+"""Figures of tasks learned one after the other: errors, what is forgotten, shared updates, few
+images (VN Sec. 5).
 
-`results` is what `studies.continual.study` returns over model, seed and stream, with `power` (task), the mean square of
-a task's tests, and `data_error` (images, set). Coordinates of the model: label, group, and tasks, "digits" or "forces".
+`results` is what `studies.continual.study` returns over model, seed and stream, with `power`
+(task), the mean square of a task's tests, and `data_error` (images, set). Coordinates of the model:
+label, group, and tasks, "digits" or "forces".
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from vnlib.plots.style import GROUPS, PALETTE, SEQUENTIAL
 
 KINDS = {"digits": "pairs of digits", "forces": "force laws"}
 STREAMS = {
-    "sequence": ("in turn", "o"), "replay": ("with replay", "s"), "joint": ("all mixed", "D"),
+    "sequence": ("in turn", "o"),
+    "replay": ("with replay", "s"),
+    "joint": ("all mixed", "D"),
     "last": ("the last alone", "v"),
-}  # fmt: skip
+}
 LOOKS = {"vn": GROUPS["vn"][1:], "backprop": (PALETTE[3], "s"), "control": GROUPS["control"][1:]}
 SETS = {"id": "single digits", "add2": "sums of two"}
 LINES = ("-", "--", ":", "-.")
@@ -31,11 +35,14 @@ def models(results: xr.Dataset, kind: str) -> list[str]:
 
 
 def relative(results: xr.Dataset) -> xr.DataArray:
-    """Errors in units of the mean square of a task (model, seed, stream, after, task); those of forces are so.
+    """Errors in units of the mean square of a task (model, seed, stream, after, task); those of
+    forces are so.
 
     Streams are those of `STREAMS`, with NaN where no model went through one.
     """
-    return results["error"].reindex(stream=list(STREAMS)) / results["power"].where(results["tasks"] == "digits", 1.0)
+    return results["error"].reindex(stream=list(STREAMS)) / results["power"].where(
+        results["tasks"] == "digits", 1.0
+    )
 
 
 def end(results: xr.Dataset) -> xr.DataArray:
@@ -50,7 +57,9 @@ def final(results: xr.Dataset) -> xr.DataArray:
 
 
 def forgotten(results: xr.Dataset) -> xr.DataArray:
-    """Error at the end over that right after the task, mean over all tasks but the last (model, seed, stream)."""
+    """Error at the end over that right after the task, mean over all tasks but the last (model,
+    seed, stream).
+    """
     errors = relative(results)
     own = errors.where(errors["after"] == errors["task"] + 1).max("after")
     turns = results["power"].notnull().sum("task")
@@ -58,7 +67,9 @@ def forgotten(results: xr.Dataset) -> xr.DataArray:
 
 
 def transfer(results: xr.Dataset) -> xr.DataArray:
-    """Error on a task just before it is learned over that at the start, mean over all tasks but the first."""
+    """Error on a task just before it is learned over that at the start, mean over all tasks but the
+    first.
+    """
     errors = relative(results)
     before = errors.where(errors["after"] == errors["task"]).max("after")
     return (before / errors.sel(after=0)).where(before["task"] > 0).mean("task")
@@ -78,7 +89,9 @@ def _readable(axis: plt.Axis) -> None:
 
 
 def matrices(results: xr.Dataset, kind: str = "digits") -> plt.Figure:
-    """Errors on each task after each turn, medians over seeds, a panel per model that learns in turn."""
+    """Errors on each task after each turn, medians over seeds, a panel per model that learns in
+    turn.
+    """
     errors = relative(results).sel(stream="sequence").median("seed")
     names = [name for name in models(results, kind) if bool(errors.sel(model=name).notnull().any())]
     if not names:
@@ -86,8 +99,13 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> plt.Figure:
     errors = errors.sel(model=names).dropna("task", how="all").dropna("after", how="all")
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(2.6 * columns, 2.3 * rows + 0.3), squeeze=False)
-    low, high = float(errors.sel(after=slice(1, None)).min()), float(errors.sel(after=slice(1, None)).max())
+    fig, axes = plt.subplots(
+        rows, columns, figsize=(2.6 * columns, 2.3 * rows + 0.3), squeeze=False
+    )
+    low, high = (
+        float(errors.sel(after=slice(1, None)).min()),
+        float(errors.sel(after=slice(1, None)).max()),
+    )
     low = max(low, 1e-4)
     scale = plt.matplotlib.colors.LogNorm(low, max(high, low * 1.01))
     for ax, name in zip(axes.flat, names, strict=False):
@@ -95,10 +113,22 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> plt.Figure:
         drawn = ax.imshow(np.maximum(image, low), norm=scale, cmap=SEQUENTIAL, aspect="auto")
         for (i, j), value in np.ndenumerate(image.values):
             level = float(np.clip(scale(max(value, low)), 0, 1))
-            ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=6.5, color="k" if level > 0.5 else "w")
+            ax.text(
+                j,
+                i,
+                f"{value:.2g}",
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                color="k" if level > 0.5 else "w",
+            )
         ax.set_title(label(results, name), fontsize=8)
-        ax.set_xticks(range(errors.sizes["task"]), [str(1 + n) for n in range(errors.sizes["task"])])
-        ax.set_yticks(range(errors.sizes["after"]), ["start", *(str(n) for n in errors["after"].values[1:])])
+        ax.set_xticks(
+            range(errors.sizes["task"]), [str(1 + n) for n in range(errors.sizes["task"])]
+        )
+        ax.set_yticks(
+            range(errors.sizes["after"]), ["start", *(str(n) for n in errors["after"].values[1:])]
+        )
     for ax in list(axes.flat)[len(names) :]:
         ax.set_axis_off()
     fig.supxlabel("task", fontsize=9)
@@ -136,19 +166,34 @@ def ends(results: xr.Dataset) -> plt.Figure:
         row[0].set_xlabel("error at the end / right after the task")
         row[1].set_xlabel("error at the end over mean square")
     handles = [
-        Line2D([], [], color="0.3", marker=marker, ls="", mfc="none" if stream in ("replay", "joint") else "0.3",
-               label=title)
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker=marker,
+            ls="",
+            mfc="none" if stream in ("replay", "joint") else "0.3",
+            label=title,
+        )
         for stream, (title, marker) in STREAMS.items()
-    ]  # fmt: skip
+    ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
     return fig
 
 
 def overlaps(results: xr.Dataset) -> plt.Figure:
-    """What the updates of two tasks share, against what their codes share; a point per model and seed."""
-    shown = {"shared_units": "shared by units", "shared_weights": "shared by single weights", "cosine": "cosine"}
+    """What the updates of two tasks share, against what their codes share; a point per model and
+    seed.
+    """
+    shown = {
+        "shared_units": "shared by units",
+        "shared_weights": "shared by single weights",
+        "cosine": "cosine",
+    }
     kinds = [kind for kind in KINDS if models(results, kind)]
-    fig, axes = plt.subplots(len(kinds), 3, figsize=(10.5, 3.2 * len(kinds) + 0.6), squeeze=False, sharex=True)
+    fig, axes = plt.subplots(
+        len(kinds), 3, figsize=(10.5, 3.2 * len(kinds) + 0.6), squeeze=False, sharex=True
+    )
     one = results.sel(stream="sequence")
     for row, kind in zip(axes, kinds, strict=True):
         for index, name in enumerate(models(results, kind)):
@@ -157,7 +202,15 @@ def overlaps(results: xr.Dataset) -> plt.Figure:
             across = one["shared_code"].sel(model=name).mean(("task", "other"))
             for ax, measure in zip(row, shown, strict=True):
                 up = one[measure].sel(model=name).mean(("task", "other"))
-                ax.scatter(across, up, s=20, marker=marker, color=color, alpha=0.8, label=label(results, name))
+                ax.scatter(
+                    across,
+                    up,
+                    s=20,
+                    marker=marker,
+                    color=color,
+                    alpha=0.8,
+                    label=label(results, name),
+                )
         for ax, title in zip(row, shown.values(), strict=True):
             ax.set(ylabel=title, xlim=(-0.05, 1.05))
         row[0].set_title(KINDS[kind], fontsize=9)
@@ -172,7 +225,11 @@ def data(results: xr.Dataset) -> plt.Figure:
     """Error on single digits and on sums of two against the number of training images."""
     if "data_error" not in results:
         return absent("None of these models was trained on fewer images.")
-    names = results["model"].values[results["data_error"].notnull().any(("seed", "images", "set")).values].tolist()
+    names = (
+        results["model"]
+        .values[results["data_error"].notnull().any(("seed", "images", "set")).values]
+        .tolist()
+    )
     fig, axes = plt.subplots(1, len(SETS), figsize=(10.5, 3.6), squeeze=False)
     seen: dict[str, int] = {}
     for name in names:
@@ -182,12 +239,29 @@ def data(results: xr.Dataset) -> plt.Figure:
         color, marker = LOOKS[kind]
         for ax, which in zip(axes[0], SETS, strict=True):
             one = results["data_error"].sel(model=name, set=which)
-            ax.plot(one["images"], one.median("seed"), style, color=color, lw=1.4, label=label(results, name))
+            ax.plot(
+                one["images"],
+                one.median("seed"),
+                style,
+                color=color,
+                lw=1.4,
+                label=label(results, name),
+            )
             for seed in one["seed"].values:
-                ax.scatter(one["images"], one.sel(seed=seed), color=color, marker=marker, s=9, alpha=0.7)
+                ax.scatter(
+                    one["images"], one.sel(seed=seed), color=color, marker=marker, s=9, alpha=0.7
+                )
     for ax, title in zip(axes[0], SETS.values(), strict=True):
-        ax.set(xscale="log", yscale="log", title=title, xlabel="training images", ylabel="mean squared error per pixel")
-        ax.set_xticks(results["images"].values, [str(n) for n in results["images"].values], fontsize=8)
+        ax.set(
+            xscale="log",
+            yscale="log",
+            title=title,
+            xlabel="training images",
+            ylabel="mean squared error per pixel",
+        )
+        ax.set_xticks(
+            results["images"].values, [str(n) for n in results["images"].values], fontsize=8
+        )
         ax.xaxis.set_minor_formatter(NullFormatter())
         _readable(ax.yaxis)
     axes[0, 1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -1,7 +1,9 @@
-"""Models of images that learn one set of images after another: Vector Networks, autoencoders, PCA (VN Sec. 5).
+"""Models of images that learn one set of images after another: Vector Networks, autoencoders, PCA
+(VN Sec. 5).
 
-All have the members of `Continual` and keep what they have, weights and the moments of their optimisers, from one set
-to the next. Updates, batches and the schedule of learning rates are those of `vnlib.fit`, begun anew with every set.
+All have the members of `Continual` and keep what they have, weights and the moments of their
+optimisers, from one set to the next. Updates, batches and the schedule of learning rates are those
+of `vnlib.fit`, begun anew with every set.
 """
 
 from __future__ import annotations
@@ -50,33 +52,70 @@ def schedule(steps: int, batch_size: int) -> FitConfig:
 
 
 class Network:
-    """A Vector Network taught by Atomic-Hebb (VN Sec. 3.4). Its first atoms are images of the first set."""
+    """A Vector Network taught by Atomic-Hebb (VN Sec. 3.4).
+
+    Its first atoms are images of the first set.
+
+    Parameters
+    ----------
+    atoms, sparsity, interface, feedback
+        As in `VectorNetwork.for_data`.
+    grow
+        Atoms that every set after the first adds, drawn from its images, the worse explained the
+        likelier; one layer only.
+    rest
+        The others then learn no more.
+    revive_after
+        Updates without use after which an atom is drawn anew, None for never.
+    sweeps, test_sweeps
+        Of the settle of deep networks in training and elsewhere.
+
+    Raises
+    ------
+    ValueError
+        For values out of range, and for grow with more than one layer or rest without grow.
+    """
 
     def __init__(
-        self, first: Images, *, lr: float, steps: int, batch_size: int, seed: int, atoms: Sequence[int],
-        sparsity: Sequence[float], interface: Sequence[int] = (), feedback: float = 0.1, grow: int = 0,
-        rest: bool = False, revive_after: int | None = None, sweeps: int = 20, test_sweeps: int = 100,
-    ) -> None:  # fmt: skip
-        """atoms, sparsity, interface, feedback: as in `VectorNetwork.for_data`. revive_after: updates without use after
-        which an atom is drawn anew, None for never. grow: atoms that every set after the first adds, drawn from its
-        images, the worse explained the likelier; one layer only. rest: the others then learn no more. sweeps,
-        test_sweeps: of the settle of deep networks in training and elsewhere.
-
-        Raises ValueError for values out of range, and for grow with more than one layer or rest without grow.
-        """
+        self,
+        first: Images,
+        *,
+        lr: float,
+        steps: int,
+        batch_size: int,
+        seed: int,
+        atoms: Sequence[int],
+        sparsity: Sequence[float],
+        interface: Sequence[int] = (),
+        feedback: float = 0.1,
+        grow: int = 0,
+        rest: bool = False,
+        revive_after: int | None = None,
+        sweeps: int = 20,
+        test_sweeps: int = 100,
+    ) -> None:
         checks.number("grow", grow, low=0, integer=True)
         if grow and len(atoms) > 1:
-            raise ValueError(f"grow must be 0 for a network of more than one layer, got {grow} with {len(atoms)}")
+            raise ValueError(
+                f"grow must be 0 for a network of more than one layer, got {grow} with {len(atoms)}"
+            )
         if rest and not grow:
-            raise ValueError("rest must be False where grow is 0: nothing would learn after the first set")
+            raise ValueError(
+                "rest must be False where grow is 0: nothing would learn after the first set"
+            )
         settle, quick = exact(first), exact(first)
         if len(atoms) > 1:
             settle = SettleConfig(**DEEP, max_sweeps=test_sweeps)
             quick = SettleConfig(method="restart", tol=0, max_sweeps=sweeps)
         self.network = VectorNetwork.for_data(
-            first, atoms=tuple(atoms), sparsity=tuple(sparsity), interface=tuple(interface), feedback=feedback,
-            settle=settle, seed=seed,
-        )  # fmt: skip
+            first,
+            atoms=tuple(atoms),
+            sparsity=tuple(sparsity),
+            interface=tuple(interface),
+            feedback=feedback,
+            settle=settle,
+            seed=seed,
+        )
         self.grow, self.rest, self.config = grow, rest, schedule(steps, batch_size)
         self.options = {"lr": lr, "settle": quick, "revive_after": revive_after}
         self.learner, self.sets, self.revived = LocalLearner(self.network, **self.options), 0, 0.0
@@ -88,18 +127,24 @@ class Network:
         self.sets += 1
 
     def _add(self, x: Images, seed: int) -> None:
-        """Append atoms; what the optimiser remembers is dropped, except that resting atoms do not move at all."""
+        """Append atoms; what the optimiser remembers is dropped, except that resting atoms do not
+        move at all.
+        """
         old, few = self.network, x[:: max(1, len(x) // 1000)]
         missed = (few - old.reconstruct(settle_in_batches(old, few))).square().sum(1)
         rng = seeding.generator(seed, "new atoms")
-        new = unit_columns(few[torch.multinomial(missed.cpu(), self.grow, generator=rng).to(few.device)].T)
+        new = unit_columns(
+            few[torch.multinomial(missed.cpu(), self.grow, generator=rng).to(few.device)].T
+        )
         size = old.config.atoms[0]
         self.network = VectorNetwork(replace(old.config, atoms=(size + self.grow,)), seed=0).to(x)
         self.network.V[0].copy_(torch.cat([old.V[0], new], 1))
         self.network.input_scale.copy_(old.input_scale)
         self.revived += float(self.learner.revived.sum())
         kind = Resting if self.rest else LocalLearner
-        self.learner = kind(self.network, **self.options, **({"resting": size} if self.rest else {}))
+        self.learner = kind(
+            self.network, **self.options, **({"resting": size} if self.rest else {})
+        )
 
     def settled(self, x: Images) -> Settled:
         return settle_in_batches(self.network, x)
@@ -129,7 +174,9 @@ class Resting(LocalLearner):
         self.resting = resting
 
     @torch.no_grad()
-    def update(self, settled: Settled, *, scale: float = 1.0, generator: torch.Generator | None = None) -> None:
+    def update(
+        self, settled: Settled, *, scale: float = 1.0, generator: torch.Generator | None = None
+    ) -> None:
         kept = self.network.V[0][:, : self.resting].clone()
         super().update(settled, scale=scale, generator=generator)
         self.network.V[0][:, : self.resting] = kept
@@ -140,7 +187,7 @@ class Autoencoder:
 
     def __init__(
         self, first: Images, *, lr: float, steps: int, batch_size: int, seed: int, **options: object
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.model = built(pixels=first.shape[1], seed=seed, **options).to(first.device)
         self.learner, self.config = GradientLearner(self.model, lr=lr), schedule(steps, batch_size)
 
@@ -154,7 +201,8 @@ class Autoencoder:
     def weights(self) -> list[Tensor]:
         """What a unit of the encoder reads, and what a unit of the decoder writes."""
         encoder, decoder = (
-            [p.detach() for p in half.parameters() if p.ndim == 2] for half in (self.model.encoder, self.model.decoder)
+            [p.detach() for p in half.parameters() if p.ndim == 2]
+            for half in (self.model.encoder, self.model.decoder)
         )
         return [W.clone() for W in encoder] + [W.T.clone() for W in decoder]
 
@@ -168,17 +216,26 @@ class Autoencoder:
 
 
 class Pca:
-    """The principal axes of the last set, or, running, of the sums over all sets so far; no updates."""
+    """The principal axes of the last set, or, running, of the sums over all sets so far; no
+    updates.
 
-    def __init__(self, first: Images, *, axes: int, running: bool = False, **unused: object) -> None:
-        """Raises ValueError unless there are 1 to as many axes as pixels."""
+    Raises
+    ------
+    ValueError
+        Unless there are 1 to as many axes as pixels.
+    """
+
+    def __init__(
+        self, first: Images, *, axes: int, running: bool = False, **unused: object
+    ) -> None:
         checks.number("axes", axes, low=1, high=first.shape[1], integer=True)
         self.n, self.running = axes, running
         d = first.shape[1]
         # In double precision: few images leave most eigenvalues at zero.
         self.count, self.mean, self.moment, self.axes = (
-            0, *(first.new_zeros(shape, dtype=torch.float64) for shape in ((d,), (d, d), (d, axes))),
-        )  # fmt: skip
+            0,
+            *(first.new_zeros(shape, dtype=torch.float64) for shape in ((d,), (d, d), (d, axes))),
+        )
 
     def learn(self, data: tuple[Images], *, seed: int) -> None:
         x, kept = data[0].double(), self.count if self.running else 0
@@ -201,7 +258,11 @@ class Pca:
         return [self.code(data[0]).square().mean(0)]
 
     def facts(self) -> dict[str, float]:
-        return {"parameters": float(self.axes.numel() + self.mean.numel()), "units": float(self.n), "revived": 0.0}
+        return {
+            "parameters": float(self.axes.numel() + self.mean.numel()),
+            "units": float(self.n),
+            "revived": 0.0,
+        }
 
 
 FAMILIES: dict[str, type[Continual]] = {"network": Network, "autoencoder": Autoencoder, "pca": Pca}

@@ -1,4 +1,6 @@
-"""What inference costs a Vector Network of images, and what a learned start saves of it (VN Sec. 5)."""
+"""What inference costs a Vector Network of images, and what a learned start saves of it (VN
+Sec. 5).
+"""
 
 from __future__ import annotations
 
@@ -19,23 +21,42 @@ KEPT = ("saved", "saved_paid", "sweeps", "cost", "rate")
 
 
 def study(
-    model: Network, feed_forward: ImageAutoencoder, train: Images, held: Images, tests: Mapping[str, Images], *,
-    training: Mapping[str, object], unrolled: int, rates: Mapping[str, list[float]], targets: Mapping[str, float],
-    sizes: Mapping[str, object], seed: int,
-) -> xr.Dataset:  # fmt: skip
-    """`operations` of a settle to a relative duality gap of a thousandth, per image of the first test set, those of a
-    `forward` pass of the autoencoder, and their `ratio`. Of the starts "cold", "untrained" and those with `rates`:
-    `saved`, `saved_paid`, `sweeps`, `cost` and `rate`, as `benchmarks.starts.measure` has them.
+    model: Network,
+    feed_forward: ImageAutoencoder,
+    train: Images,
+    held: Images,
+    tests: Mapping[str, Images],
+    *,
+    training: Mapping[str, object],
+    unrolled: int,
+    rates: Mapping[str, list[float]],
+    targets: Mapping[str, float],
+    sizes: Mapping[str, object],
+    seed: int,
+) -> xr.Dataset:
+    """`operations` of a settle to a relative duality gap of a thousandth, per image of the first
+    test set, those of a `forward` pass of the autoencoder, and their `ratio`. Of the starts "cold",
+    "untrained" and those with `rates`: `saved`, `saved_paid`, `sweeps`, `cost` and `rate`, as
+    `benchmarks.starts.measure` has them.
     """
     x = next(iter(tests.values()))
     with torch.no_grad():
         settle = operations(lambda: model.network.settle(x, config=GAP)) / len(x)
         forward = operations(lambda: feed_forward(x)) / len(x)
     found = initialiser.study(
-        model.network, train, held, tests, training=Training(rates=(1e-3,), **training), rates=rates,
-        unrolled=unrolled, hidden=(), targets=targets, sizes=Sizes(**sizes), starts=("cold", "untrained", *rates),
+        model.network,
+        train,
+        held,
+        tests,
+        training=Training(rates=(1e-3,), **training),
+        rates=rates,
+        unrolled=unrolled,
+        hidden=(),
+        targets=targets,
+        sizes=Sizes(**sizes),
+        starts=("cold", "untrained", *rates),
         seed=seed,
-    )  # fmt: skip
+    )
     values = {"operations": settle, "forward": forward, "ratio": settle / forward}
     kept = found[[name for name in KEPT if name in found]]
     return kept.assign({name: ((), value, {"units": "1"}) for name, value in values.items()})

@@ -1,4 +1,6 @@
-"""Tasks one after the other: what is forgotten, and how much of the same weights they change (VN Sec. 5)."""
+"""Tasks one after the other: what is forgotten, and how much of the same weights they change (VN
+Sec. 5).
+"""
 
 from __future__ import annotations
 
@@ -16,22 +18,34 @@ from vnlib import checks, seeding
 
 Data = tuple[Tensor, ...]
 STREAMS = ("sequence", "replay", "joint", "last")
-"""Tasks in turn; in turn, and half of every batch from a few samples kept of earlier ones; all mixed, as long as all
-in turn; the last alone."""
+"""Tasks in turn; in turn, and half of every batch from a few samples kept of earlier ones; all
+mixed, as long as all in turn; the last alone.
+"""
 SMALL = 1e-30
 
 
 def order(tasks: int, *, seed: int) -> list[int]:
     """Tasks in the order of a seed. The first stays first: learning rates are chosen on it."""
     checks.number("tasks", tasks, low=1, integer=True)
-    return [0, *(1 + torch.randperm(tasks - 1, generator=seeding.generator(seed, "order"))).tolist()]
+    return [
+        0,
+        *(1 + torch.randperm(tasks - 1, generator=seeding.generator(seed, "order"))).tolist(),
+    ]
 
 
 def stream(name: str, tasks: Sequence[Data], *, kept: int, seed: int) -> list[Data | None]:
-    """The data of each turn, None where nothing is learned. kept: samples of every earlier task for "replay", drawn by
-    `seed`, which are repeated until they are as many as those of the task.
+    """The data of each turn, None where nothing is learned.
 
-    Raises ValueError for an unknown stream, and unless 1 <= kept <= samples of every task.
+    Parameters
+    ----------
+    kept
+        Samples of every earlier task for "replay", drawn by `seed`, which are repeated until they
+        are as many as those of the task.
+
+    Raises
+    ------
+    ValueError
+        For an unknown stream, and unless 1 <= kept <= samples of every task.
     """
     checks.choice("stream", name, STREAMS)
     if name == "joint":
@@ -50,7 +64,9 @@ def stream(name: str, tasks: Sequence[Data], *, kept: int, seed: int) -> list[Da
             turns.append(_joined([task, tuple(part[again] for part in old)]))
         else:
             turns.append(task)
-        picked = torch.randperm(n, generator=seeding.generator(seed, "kept", number))[:kept].to(task[0].device)
+        picked = torch.randperm(n, generator=seeding.generator(seed, "kept", number))[:kept].to(
+            task[0].device
+        )
         memory.append(tuple(part[picked] for part in task))
     return turns
 
@@ -59,19 +75,36 @@ def _joined(tasks: Sequence[Data]) -> Data:
     return tuple(torch.cat(parts) for parts in zip(*tasks, strict=True))
 
 
-def study(make: Callable[[Data], Continual], turns: Sequence[Data | None], tests: Sequence[Data], *, seed: int
-          ) -> xr.Dataset:  # fmt: skip
+def study(
+    make: Callable[[Data], Continual],
+    turns: Sequence[Data | None],
+    tests: Sequence[Data],
+    *,
+    seed: int,
+) -> xr.Dataset:
     """All that is measured of one model in one stream.
 
-    make: the model, from the data of the first turn that has some. turns: as `stream` makes them. tests: other
-    samples, of each task. seed: of the order of batches.
+    `error` (after, task): the error on each task after so many turns, 0 before the first.
+    `fact_...` (after). Of pairs of turns (NaN in a pair with a turn without data): `cosine` (task,
+    other) of the updates of all weights, and what two of them share of their energy (see `shared`):
+    `shared_weights`, by single weights; `shared_units`, by units; and `shared_code`, by units of
+    the code, of the two tasks' tests after their own turns.
 
-    `error` (after, task): the error on each task after so many turns, 0 before the first. `fact_...` (after). Of pairs
-    of turns (NaN in a pair with a turn without data): `cosine` (task, other) of the updates of all weights, and what
-    two of them share of their energy (see `shared`): `shared_weights`, by single weights; `shared_units`, by units; and
-    `shared_code`, by units of the code, of the two tasks' tests after their own turns.
+    Parameters
+    ----------
+    make
+        The model, from the data of the first turn that has some.
+    turns
+        As `stream` makes them.
+    tests
+        Other samples, of each task.
+    seed
+        Of the order of batches.
 
-    Raises ValueError unless there is a test for every turn, and a turn with data.
+    Raises
+    ------
+    ValueError
+        Unless there is a test for every turn, and a turn with data.
     """
     if len(turns) != len(tests):
         raise ValueError(f"tests must be one per turn ({len(turns)}), got {len(tests)}")
@@ -93,11 +126,16 @@ def study(make: Callable[[Data], Continual], turns: Sequence[Data | None], tests
     names = ("cosine", "shared_weights", "shared_units", "shared_code")
     pairs = {name: np.full((n, n), np.nan) for name in names}
     for a, b in combinations(changes, 2):
-        found = overlap(changes[a], changes[b]) | {"shared_code": _shared_code(active[a], active[b])}
+        found = overlap(changes[a], changes[b]) | {
+            "shared_code": _shared_code(active[a], active[b])
+        }
         for name, value in found.items():
             pairs[name][a, b] = pairs[name][b, a] = value
     values = {name: (("task", "other"), value, {"units": "1"}) for name, value in pairs.items()}
-    values |= {f"fact_{name}": ("after", [fact[name] for fact in facts], {"units": "1"}) for name in facts[0]}
+    values |= {
+        f"fact_{name}": ("after", [fact[name] for fact in facts], {"units": "1"})
+        for name in facts[0]
+    }
     coords = {"after": np.arange(n + 1), "task": np.arange(n), "other": np.arange(n)}
     return xr.Dataset({"error": (("after", "task"), errors, {"units": "1"})} | values, coords)
 
@@ -110,8 +148,9 @@ def _change(before: Float[Tensor, "units numbers"], after: Float[Tensor, "more n
 
 
 def overlap(one: Sequence[Tensor], other: Sequence[Tensor]) -> dict[str, float]:
-    """`cosine`, `shared_weights` and `shared_units` of two updates, groups of (units, numbers); the later may have more
-    units than the earlier."""
+    """`cosine`, `shared_weights` and `shared_units` of two updates, groups of (units, numbers); the
+    later may have more units than the earlier.
+    """
     one = [_padded(a, len(b)) for a, b in zip(one, other, strict=True)]
     a, b = (torch.cat([part.flatten() for part in parts]) for parts in (one, other))
     units = [torch.cat([part.square().sum(1) for part in parts]) for parts in (one, other)]
@@ -123,7 +162,9 @@ def overlap(one: Sequence[Tensor], other: Sequence[Tensor]) -> dict[str, float]:
 
 
 def shared(one: Float[Tensor, " n"], other: Float[Tensor, " n"]) -> float:
-    """sum_i min(p_i, q_i) of two energies, each as shares of its sum: 0 if they lie apart, 1 if they are alike."""
+    """sum_i min(p_i, q_i) of two energies, each as shares of its sum: 0 if they lie apart, 1 if
+    they are alike.
+    """
     p, q = (energy.double() / energy.double().sum().clamp_min(SMALL) for energy in (one, other))
     return float(torch.minimum(p, q).sum())
 
@@ -137,7 +178,9 @@ def _padded(values: Tensor, n: int) -> Tensor:
     return torch.cat([values, values.new_zeros(n - len(values), *values.shape[1:])])
 
 
-def learned(make: Callable[[Data], Continual], data: Data, tests: Mapping[str, Data], *, seed: int) -> xr.Dataset:
+def learned(
+    make: Callable[[Data], Continual], data: Data, tests: Mapping[str, Data], *, seed: int
+) -> xr.Dataset:
     """`error` (set): of a model that learned from these samples only, on each of the test sets."""
     model = make(data)
     model.learn(data, seed=seed)

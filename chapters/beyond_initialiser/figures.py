@@ -1,6 +1,7 @@
 """Figures of learned starts: what they save of a settle, and what they know before it (VN Sec. 5).
 
-`results` is what `studies.initialiser.study` returns over model and seed, with the coordinate label (model).
+`results` is what `studies.initialiser.study` returns over model and seed, with the coordinate label
+(model).
 """
 
 from __future__ import annotations
@@ -36,20 +37,35 @@ LEVEL = 1e-3  # the height that single numbers are of
 def starts(results: xr.Dataset, model: str | None = None) -> list[str]:
     """The starts that there are, for one network or for any."""
     cost = results["cost"] if model is None else results["cost"].sel(model=model)
-    return [name for name in STARTS if name in cost["start"].values and bool(cost.sel(start=name).notnull().any())]
+    return [
+        name
+        for name in STARTS
+        if name in cost["start"].values and bool(cost.sel(start=name).notnull().any())
+    ]
 
 
 def free(results: xr.Dataset) -> list[str]:
     """The networks without a cap, which have a single lowest energy."""
-    return [m for m in results["model"].values.tolist() if bool(results["end_gap"].sel(model=m).notnull().any())]
+    return [
+        m
+        for m in results["model"].values.tolist()
+        if bool(results["end_gap"].sel(model=m).notnull().any())
+    ]
 
 
 def descent(results: xr.Dataset) -> plt.Figure:
-    """The energy above its minimum against sweeps, those that the start costs included; in distribution."""
+    """The energy above its minimum against sweeps, those that the start costs included; in
+    distribution.
+    """
     if not (models := free(results)):
         return absent("Shown of networks without a cap only.")
     fig, axes = plt.subplots(
-        len(models), len(SOLVERS), figsize=(10.5, 2.7 * len(models) + 0.7), squeeze=False, sharex="col", sharey="row"
+        len(models),
+        len(SOLVERS),
+        figsize=(10.5, 2.7 * len(models) + 0.7),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
     )
     for row, model in zip(axes, models, strict=True):
         for ax, (solver, (title, _, _)) in zip(row, SOLVERS.items(), strict=True):
@@ -57,7 +73,13 @@ def descent(results: xr.Dataset) -> plt.Figure:
                 one = results.sel(model=model, start=name)
                 height = one["height"].sel(solver=solver, set="id").median("seed").dropna("look")
                 cost = float(one["cost"].median())
-                ax.plot(height["look"] + cost, height.clip(1e-6), color=STARTS[name][1], ls=STARTS[name][2], lw=1.4)
+                ax.plot(
+                    height["look"] + cost,
+                    height.clip(1e-6),
+                    color=STARTS[name][1],
+                    ls=STARTS[name][2],
+                    lw=1.4,
+                )
                 ax.plot(cost, height[0], STARTS[name][3], color=STARTS[name][1], ms=5)
             ax.set(yscale="log", title=f"{label(results, model)}: {title}")
             ax.set_xscale("symlog", linthresh=10, linscale=0.6)
@@ -75,14 +97,21 @@ def saved(results: xr.Dataset) -> plt.Figure:
     """The share of sweeps saved to a height of 1e-3, by set and solver; every seed a point."""
     models, there = results["model"].values.tolist(), [s for s in starts(results) if s != "cold"]
     shares = 100 * np.stack(
-        [results[name].sel(level=LEVEL, method="nearest").values for name in ("saved", "saved_paid")]
+        [
+            results[name].sel(level=LEVEL, method="nearest").values
+            for name in ("saved", "saved_paid")
+        ]
     )
     shares = shares[np.isfinite(shares)].clip(-100)
     ends = shares.min(initial=-20) - 6, shares.max(initial=20) + 6
     fig, axes = plt.subplots(
-        len(SETS), len(models), figsize=(2.4 + 2.5 * len(models), 2.6 * len(SETS) + 0.8), squeeze=False, sharey=True,
+        len(SETS),
+        len(models),
+        figsize=(2.4 + 2.5 * len(models), 2.6 * len(SETS) + 0.8),
+        squeeze=False,
+        sharey=True,
         sharex=True,
-    )  # fmt: skip
+    )
     for kind, row in zip(SETS, axes, strict=True):
         for ax, model in zip(row, models, strict=True):
             one = results.sel(model=model, set=kind).sel(level=LEVEL, method="nearest")
@@ -91,7 +120,15 @@ def saved(results: xr.Dataset) -> plt.Figure:
                     for values, hollow in (("saved", False), ("saved_paid", True)):
                         # Far below zero a point only says "longer".
                         share = one[values].sel(start=name, solver=solver).clip(-1, 1)
-                        points(ax, 100 * share, y + 0.27 * (j - 1), color, marker, hollow=hollow, height=0.1)
+                        points(
+                            ax,
+                            100 * share,
+                            y + 0.27 * (j - 1),
+                            color,
+                            marker,
+                            hollow=hollow,
+                            height=0.1,
+                        )
             ax.axvline(0, color="0.6", lw=0.8, zorder=0)
             ax.set(yticks=range(len(there)), xlim=ends, title=label(results, model))
             ax.set_yticklabels([STARTS[name][0] for name in there], fontsize=8)
@@ -101,17 +138,32 @@ def saved(results: xr.Dataset) -> plt.Figure:
     for ax in axes[-1]:
         ax.set_xlabel("sweeps saved [%]")
     handles = [
-        Line2D([], [], color=color, marker=marker, ls="none", label=title) for title, color, marker in SOLVERS.values()
+        Line2D([], [], color=color, marker=marker, ls="none", label=title)
+        for title, color, marker in SOLVERS.values()
     ]
-    handles += [Line2D([], [], color="0.3", marker="o", mfc="none", ls="none", label="with the cost of the start")]
+    handles += [
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker="o",
+            mfc="none",
+            ls="none",
+            label="with the cost of the start",
+        )
+    ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
     return fig
 
 
 def supports(results: xr.Dataset) -> plt.Figure:
-    """How much of the final support a start has, and how much of its own is in it; all layers, before any sweep."""
+    """How much of the final support a start has, and how much of its own is in it; all layers,
+    before any sweep.
+    """
     models = results["model"].values.tolist()
-    fig, axes = plt.subplots(1, len(models), figsize=(max(8, 2.7 * len(models) + 0.8), 3.6), squeeze=False, sharey=True)
+    fig, axes = plt.subplots(
+        1, len(models), figsize=(max(8, 2.7 * len(models) + 0.8), 3.6), squeeze=False, sharey=True
+    )
     for ax, model in zip(axes[0], models, strict=True):
         for name in starts(results, model):
             if name == "cold":
@@ -121,10 +173,20 @@ def supports(results: xr.Dataset) -> plt.Figure:
                 recall, precision = (one[share].sel(set=kind) for share in ("recall", "precision"))
                 face = STARTS[name][1] if kind == "id" else "none"
                 ax.scatter(
-                    100 * recall, 100 * precision, marker=STARTS[name][3], s=26, facecolors=face,
-                    edgecolors=STARTS[name][1], lw=0.9,
-                )  # fmt: skip
-        ax.set(title=label(results, model), xlabel="found of the final support [%]", xlim=(0, 103), ylim=(0, 103))
+                    100 * recall,
+                    100 * precision,
+                    marker=STARTS[name][3],
+                    s=26,
+                    facecolors=face,
+                    edgecolors=STARTS[name][1],
+                    lw=0.9,
+                )
+        ax.set(
+            title=label(results, model),
+            xlabel="found of the final support [%]",
+            xlim=(0, 103),
+            ylim=(0, 103),
+        )
         ax.title.set_fontsize(9)
     axes[0, 0].set_ylabel("of the guess in the final support [%]")
     _legend(fig, [name for name in starts(results) if name != "cold"])
@@ -132,13 +194,17 @@ def supports(results: xr.Dataset) -> plt.Figure:
 
 
 def ends(results: xr.Dataset) -> plt.Figure:
-    """How far from the end of the cold settle that of every start is, in codes; all sets, every seed a point."""
+    """How far from the end of the cold settle that of every start is, in codes; all sets, every
+    seed a point.
+    """
     models, there = results["model"].values.tolist(), [s for s in starts(results) if s != "cold"]
     fig, ax = plt.subplots(figsize=(8.5, 0.5 + 0.42 * len(there) * 1.3))
     for y, name in enumerate(there):
         for j, model in enumerate(models):
             if name in starts(results, model):
-                worst = results["end_distance"].sel(model=model, start=name).max("set").clip(1.5e-10)
+                worst = (
+                    results["end_distance"].sel(model=model, start=name).max("set").clip(1.5e-10)
+                )
                 shift = 0.18 * (j - (len(models) - 1) / 2)
                 points(ax, worst, y + shift, PALETTE[j], "osDv"[j % 4], height=0.07)
     ax.set(
@@ -159,7 +225,15 @@ def ends(results: xr.Dataset) -> plt.Figure:
 
 def _legend(fig: plt.Figure, names: list[str]) -> None:
     handles = [
-        Line2D([], [], color=STARTS[n][1], ls=STARTS[n][2], marker=STARTS[n][3], ms=5, label=STARTS[n][0])
+        Line2D(
+            [],
+            [],
+            color=STARTS[n][1],
+            ls=STARTS[n][2],
+            marker=STARTS[n][3],
+            ms=5,
+            label=STARTS[n][0],
+        )
         for n in names
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)

@@ -27,10 +27,15 @@ def at_level(results: xr.Dataset, model: str, kind: str = "id", level: float = L
     return one.sel(level=level, method="nearest").median("seed")
 
 
-def cheapest(results: xr.Dataset, model: str, kind: str = "id", *, learned: bool) -> tuple[str, str, float]:
+def cheapest(
+    results: xr.Dataset, model: str, kind: str = "id", *, learned: bool
+) -> tuple[str, str, float]:
     """The start and solver with the fewest sweeps to a height of 1e-3, cost of the start included.
 
-    learned: of learned starts, or of those that nothing is trained for.
+    Parameters
+    ----------
+    learned
+        Of learned starts, or of those that nothing is trained for.
     """
     one = at_level(results, model, kind)
     total = one["sweeps"] + one["cost"]
@@ -46,7 +51,9 @@ def learners(results: xr.Dataset, model: str) -> list[str]:
 
 
 def worth(results: xr.Dataset, model: str, name: str, solver: str) -> float:
-    """After how many sweeps the cold settle is as low as a start is before any, in distribution; medians."""
+    """After how many sweeps the cold settle is as low as a start is before any, in distribution;
+    medians.
+    """
     one = results.sel(model=model, set="id")
     curve = one["height"].sel(start="cold", solver=solver).median("seed").dropna("look")
     height = float(one["start_height"].sel(start=name).median())
@@ -68,13 +75,21 @@ def summary(results: xr.Dataset) -> str:
         if np.isinf([cold, after]).all():
             steps = f"{shown(np.inf)}, from any start"
         else:
-            steps = f"{shown(cold)} from a cold start, {shown(after)} after the best guess ({STARTS[plain][0]})"
-        (name, solver, least), (other, how, plainly) = (cheapest(results, model, learned=k) for k in (True, False))
-        gain = f": {abs(1 - least / plainly):.0%} {'fewer' if least < plainly else 'more'}".replace("%", " %")
+            steps = (
+                f"{shown(cold)} from a cold start, {shown(after)} after the best guess "
+                f"({STARTS[plain][0]})"
+            )
+        (name, solver, least), (other, how, plainly) = (
+            cheapest(results, model, learned=k) for k in (True, False)
+        )
+        gain = f": {abs(1 - least / plainly):.0%} {'fewer' if least < plainly else 'more'}".replace(
+            "%", " %"
+        )
         lines.append(
-            f"- *{label(results, model)}*, in distribution. Sweeps of plain steps: {steps}. By the best solver: "
-            f"{shown(least, '{:.1f}')} with something learned ({STARTS[name][0]}, then {SOLVERS[solver][0]}), "
-            f"{shown(plainly, '{:.1f}')} with nothing learned ({STARTS[other][0]}, then {SOLVERS[how][0]})"
+            f"- *{label(results, model)}*, in distribution. Sweeps of plain steps: {steps}. By "
+            f"the best solver: {shown(least, '{:.1f}')} with something learned "
+            f"({STARTS[name][0]}, then {SOLVERS[solver][0]}), {shown(plainly, '{:.1f}')} with "
+            f"nothing learned ({STARTS[other][0]}, then {SOLVERS[how][0]})"
             f"{gain if np.isfinite([least, plainly]).all() else ''}."
         )
     return "\n".join([*lines, _same_end(results)])
@@ -86,8 +101,9 @@ def _same_end(results: xr.Dataset) -> str:
         one = results.sel(model=models)
         parts.append(
             f"Without a cap all starts end in one point: relative distances of codes are at most "
-            f"{float(one['end_distance'].max()):.1g}, of energies {float(one['end_height'].max()):.1g}, at relative "
-            f"duality gaps of at most {float(one['end_gap'].max()):.1g}."
+            f"{float(one['end_distance'].max()):.1g}, of energies "
+            f"{float(one['end_height'].max()):.1g}, at relative duality gaps of at most "
+            f"{float(one['end_gap'].max()):.1g}."
         )
     for model in [m for m in results["model"].values.tolist() if m not in models]:
         one = results.sel(model=model)
@@ -101,12 +117,22 @@ def _same_end(results: xr.Dataset) -> str:
 
 
 def outside(results: xr.Dataset) -> str:
-    """Sweeps saved by set, cost included, for the start that saves most in distribution, as a Markdown table."""
-    lines = [f"| | solver | start | {' | '.join(SETS.values())} |", "|---" * 3 + "|---:" * len(SETS) + "|"]
+    """Sweeps saved by set, cost included, for the start that saves most in distribution, as a
+    Markdown table.
+    """
+    lines = [
+        f"| | solver | start | {' | '.join(SETS.values())} |",
+        "|---" * 3 + "|---:" * len(SETS) + "|",
+    ]
     for model in results["model"].values.tolist():
         for solver, (title, _, _) in SOLVERS.items():
-            share = {kind: at_level(results, model, kind)["saved_paid"].sel(solver=solver) for kind in SETS}
-            known = [n for n in learners(results, model) if np.isfinite(float(share["id"].sel(start=n)))]
+            share = {
+                kind: at_level(results, model, kind)["saved_paid"].sel(solver=solver)
+                for kind in SETS
+            }
+            known = [
+                n for n in learners(results, model) if np.isfinite(float(share["id"].sel(start=n)))
+            ]
             if known:
                 best = max(known, key=lambda n, share=share: float(share["id"].sel(start=n)))
                 there = " | ".join(_percent(float(share[kind].sel(start=best))) for kind in SETS)
@@ -115,7 +141,9 @@ def outside(results: xr.Dataset) -> str:
 
 
 def tail(results: xr.Dataset) -> str:
-    """Why low guesses save little: how many sweeps they are worth, against those that follow, as Markdown."""
+    """Why low guesses save little: how many sweeps they are worth, against those that follow, as
+    Markdown.
+    """
     lines = []
     for model in results["model"].values.tolist():
         if not (learned := learners(results, model)):
@@ -124,13 +152,15 @@ def tail(results: xr.Dataset) -> str:
         best = min(learned, key=lambda n, lowest=lowest: float(lowest.sel(start=n)))
         cold = at_level(results, model)["sweeps"].sel(start="cold")
         counts = [
-            f"{worth(results, model, best, s):.1f} of {shown(float(cold.sel(solver=s)))} ({SOLVERS[s][0]})"
+            f"{worth(results, model, best, s):.1f} of {shown(float(cold.sel(solver=s)))} "
+            f"({SOLVERS[s][0]})"
             for s in SOLVERS
         ]
         lines.append(
             f"- *{label(results, model)}*. The lowest guess ({STARTS[best][0]}) is "
             f"{float(lowest.sel(start=best)):.2g} above the minimum, relatively, zero codes are "
-            f"{float(lowest.sel(start='cold')):.2g}. Sweeps until a cold settle is as low: {listed(counts)}."
+            f"{float(lowest.sel(start='cold')):.2g}. Sweeps until a cold settle is as low: "
+            f"{listed(counts)}."
         )
     return "\n".join(lines)
 
@@ -141,28 +171,49 @@ def _percent(share: float) -> str:
 
 def against(results: xr.Dataset) -> str:
     """Whether momentum, which is free, gives as much as learning does, as a Markdown table."""
-    lines = ["| | inputs | something learned | nothing learned | change |", "|---|---|---|---|---:|"]
+    lines = [
+        "| | inputs | something learned | nothing learned | change |",
+        "|---|---|---|---|---:|",
+    ]
     for model in [m for m in results["model"].values.tolist() if learners(results, m)]:
         for kind, title in SETS.items():
             pairs = [cheapest(results, model, kind, learned=learned) for learned in (True, False)]
-            said = [f"{shown(n, '{:.1f}')} ({STARTS[start][0]}, {SOLVERS[solver][0]})" for start, solver, n in pairs]
-            change = pairs[0][2] / pairs[1][2] - 1 if np.isfinite([pairs[0][2], pairs[1][2]]).all() else np.nan
-            lines.append(f"| {label(results, model)} | {title} | {' | '.join(said)} | {_percent(change)} |")
+            said = [
+                f"{shown(n, '{:.1f}')} ({STARTS[start][0]}, {SOLVERS[solver][0]})"
+                for start, solver, n in pairs
+            ]
+            change = (
+                pairs[0][2] / pairs[1][2] - 1
+                if np.isfinite([pairs[0][2], pairs[1][2]]).all()
+                else np.nan
+            )
+            lines.append(
+                f"| {label(results, model)} | {title} | {' | '.join(said)} | {_percent(change)} |"
+            )
     return "\n".join(lines)
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def sweeps_table(results: xr.Dataset, level: float = LEVEL) -> pd.DataFrame:
-    """Sweeps to a height by set and solver, without what the start costs; medians over inputs and seeds."""
+    """Sweeps to a height by set and solver, without what the start costs; medians over inputs and
+    seeds.
+    """
     rows = {}
     for model in results["model"].values.tolist():
         for name in starts(results, model):
-            row = {("", "cost"): shown(float(results["cost"].sel(model=model, start=name).median()), "{:.1f}")}
+            row = {
+                ("", "cost"): shown(
+                    float(results["cost"].sel(model=model, start=name).median()), "{:.1f}"
+                )
+            }
             for kind, title in SETS.items():
                 one = at_level(results, model, kind, level)["sweeps"].sel(start=name)
-                row |= {(title, SOLVERS[s][0]): shown(float(one.sel(solver=s)), never="not reached") for s in SOLVERS}
+                row |= {
+                    (title, SOLVERS[s][0]): shown(float(one.sel(solver=s)), never="not reached")
+                    for s in SOLVERS
+                }
             rows[label(results, model), STARTS[name][0]] = row
     table = pd.DataFrame(rows).T
     table.columns = pd.MultiIndex.from_tuples(table.columns)
@@ -170,7 +221,9 @@ def sweeps_table(results: xr.Dataset, level: float = LEVEL) -> pd.DataFrame:
 
 
 def training_table(results: xr.Dataset) -> pd.DataFrame:
-    """What starts cost and know: multiply-adds in sweeps, training, F before any sweep, time with the settle."""
+    """What starts cost and know: multiply-adds in sweeps, training, F before any sweep, time with
+    the settle.
+    """
     rows = {}
     for model in results["model"].values.tolist():
         for name in starts(results, model):
@@ -185,7 +238,9 @@ def training_table(results: xr.Dataset) -> pd.DataFrame:
             }
             if "time_ratio" in one:
                 row |= {
-                    f"time, {SOLVERS[s][0]}": ranged(one["time_ratio"].sel(timed_solver=s), "{:.2f}")
+                    f"time, {SOLVERS[s][0]}": ranged(
+                        one["time_ratio"].sel(timed_solver=s), "{:.2f}"
+                    )
                     for s in one["timed_solver"].values.tolist()
                 }
             rows[label(results, model), STARTS[name][0]] = row
@@ -193,7 +248,9 @@ def training_table(results: xr.Dataset) -> pd.DataFrame:
 
 
 def ends_table(results: xr.Dataset) -> pd.DataFrame:
-    """Where starts end, against the end of the cold one; the largest over sets and inputs, medians over seeds."""
+    """Where starts end, against the end of the cold one; the largest over sets and inputs, medians
+    over seeds.
+    """
     rows = {}
     for model in results["model"].values.tolist():
         for name in [n for n in starts(results, model) if n != "cold"]:
@@ -208,7 +265,9 @@ def ends_table(results: xr.Dataset) -> pd.DataFrame:
 
 
 def starts_table(results: xr.Dataset) -> pd.DataFrame:
-    """What starts know before any sweep, by set: height of F, distance of codes, overlap of supports (by layer)."""
+    """What starts know before any sweep, by set: height of F, distance of codes, overlap of
+    supports (by layer).
+    """
     rows = {}
     for model in results["model"].values.tolist():
         for name in starts(results, model):

@@ -1,7 +1,7 @@
 """Figures of linear and orthogonal factors: codes of four benchmarks on grids of combinations.
 
-`results` is what `studies.representation_codes.study` returns over model and seed, with the coordinates label, group
-and benchmark of the model.
+`results` is what `studies.representation_codes.study` returns over model and seed, with the
+coordinates label, group and benchmark of the model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from matplotlib.lines import Line2D
 from vnlib.plots.rows import absent, group, label, points
 from vnlib.plots.style import DIVERGING, PALETTE, bare
 
-BENCHMARKS = {"spatial": "positions", "functions": "functions", "forces": "forces", "digits": "digits"}
+BENCHMARKS = {
+    "spatial": "positions",
+    "functions": "functions",
+    "forces": "forces",
+    "digits": "digits",
+}
 # group -> (what readers call it, colour, marker)
 GROUPS = {
     "vn": ("Vector Networks", PALETTE[0], "o"),
@@ -26,11 +31,17 @@ SECOND = 100  # number of the second factor's first value among the effects
 LOWEST = 1e-6  # smaller errors are drawn here
 
 
-def there(results: xr.Dataset, benchmark: str, groups: tuple[str, ...] = tuple(GROUPS)) -> list[str]:
+def there(
+    results: xr.Dataset, benchmark: str, groups: tuple[str, ...] = tuple(GROUPS)
+) -> list[str]:
     """The models of a benchmark that belong to these groups, in the order of the results."""
     models = results["model"].values.tolist()
     kinds = results["benchmark"].values.tolist()
-    return [m for m, kind in zip(models, kinds, strict=True) if kind == benchmark and group(results, m) in groups]
+    return [
+        m
+        for m, kind in zip(models, kinds, strict=True)
+        if kind == benchmark and group(results, m) in groups
+    ]
 
 
 def benchmarks(results: xr.Dataset) -> list[str]:
@@ -45,8 +56,8 @@ def layers(results: xr.Dataset, model: str) -> list[str]:
 
 
 def code(results: xr.Dataset, model: str) -> xr.Dataset:
-    """What holds of the layer that counts as a model's code, over seeds; with `read`, both factors read right, and
-    `condition`, linearity times 1 - overlap.
+    """What holds of the layer that counts as a model's code, over seeds; with `read`, both factors
+    read right, and `condition`, linearity times 1 - overlap.
     """
     one = results.sel(model=model)
     is_code = one["is_code"].max("seed")
@@ -60,9 +71,14 @@ def codes(results: xr.Dataset) -> plt.Figure:
     names = benchmarks(results)
     counts = [len(there(results, name)) for name in names]
     fig, axes = plt.subplots(
-        len(names), 4, figsize=(10.5, 0.22 * sum(counts) + 0.55 * len(names) + 0.8), sharey="row", sharex="col",
-        squeeze=False, height_ratios=[n + 1.5 for n in counts],
-    )  # fmt: skip
+        len(names),
+        4,
+        figsize=(10.5, 0.22 * sum(counts) + 0.55 * len(names) + 0.8),
+        sharey="row",
+        sharex="col",
+        squeeze=False,
+        height_ratios=[n + 1.5 for n in counts],
+    )
     titles = ("linearity", "overlap", "read right", "error, 1: drawing nothing")
     for row, name in zip(axes, names, strict=True):
         models = there(results, name)
@@ -76,7 +92,9 @@ def codes(results: xr.Dataset) -> plt.Figure:
             points(row[3], one["error_unseen"].clip(LOWEST), y, color, marker)
         for ax in row:
             ax.grid(axis="y", color="0.93", lw=0.6)
-        row[0].set(yticks=range(len(models)), ylim=(len(models) - 0.4, -0.6), ylabel=BENCHMARKS[name])
+        row[0].set(
+            yticks=range(len(models)), ylim=(len(models) - 0.4, -0.6), ylabel=BENCHMARKS[name]
+        )
         row[0].set_yticklabels([label(results, m) for m in models], fontsize=7.5)
         row[3].axvline(1, color="0.6", lw=0.8, zorder=0)
     for ax, title in zip(axes[0], titles, strict=True):
@@ -93,13 +111,21 @@ def paths(results: xr.Dataset) -> plt.Figure:
     names = [n for n in benchmarks(results) if there(results, n, ("vn", "backprop"))]
     if not names:
         return absent("Shown of Vector Networks and of models trained by back-propagation.")
-    fig, axes = plt.subplots(1, len(names), figsize=(2.9 * len(names) + 0.6, 3.6), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(
+        1, len(names), figsize=(2.9 * len(names) + 0.6, 3.6), sharey=True, squeeze=False
+    )
     for ax, name in zip(axes[0], names, strict=True):
         for number, model in enumerate(there(results, name, ("vn", "backprop"))):
             medians = results[["linearity", "overlap"]].sel(model=model).median("seed")
-            steps = [layer for layer in layers(results, model) if not layer.startswith(("support", "input"))]
+            steps = [
+                layer
+                for layer in layers(results, model)
+                if not layer.startswith(("support", "input"))
+            ]
             x, y = (medians[key].sel(layer=steps).values for key in ("overlap", "linearity"))
-            style = dict(color=PALETTE[number % 10], marker=GROUPS[group(results, model)][2], ms=4, lw=1.2)
+            style = dict(
+                color=PALETTE[number % 10], marker=GROUPS[group(results, model)][2], ms=4, lw=1.2
+            )
             ax.plot(x, y, "-", label=label(results, model), **style)
             ax.plot(x[0], y[0], "o", ms=9, mfc="none", color=PALETTE[number % 10])
         ax.set(title=BENCHMARKS[name], xlabel="overlap", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
@@ -109,7 +135,9 @@ def paths(results: xr.Dataset) -> plt.Figure:
 
 
 def relation(results: xr.Dataset) -> plt.Figure:
-    """Error at new combinations against linearity times 1 - overlap of the code; a point per model, medians."""
+    """Error at new combinations against linearity times 1 - overlap of the code; a point per model,
+    medians.
+    """
     names = benchmarks(results)
     columns = min(2, len(names))
     rows = -(-len(names) // columns)
@@ -128,7 +156,11 @@ def relation(results: xr.Dataset) -> plt.Figure:
         ax.axhline(1, color="0.6", lw=0.8, zorder=0)
         errors = [y for y, _, _ in found] + [1.0]
         ax.set(yscale="log", xlim=(-0.03, 1.03), ylim=(min(errors) / 2, max(errors) * 2))
-        ax.set(title=BENCHMARKS[name], xlabel="linearity × (1 − overlap)", ylabel="error at new combinations")
+        ax.set(
+            title=BENCHMARKS[name],
+            xlabel="linearity × (1 − overlap)",
+            ylabel="error at new combinations",
+        )
         _names(ax, [(x, y, label(results, model)) for y, x, model in found])
     _legend(fig)
     return fig
@@ -137,7 +169,12 @@ def relation(results: xr.Dataset) -> plt.Figure:
 def _names(ax: plt.Axes, found: list[tuple[float, float, str]], gap: float = 0.078) -> None:
     """Names of points in a column at the right, from the lowest up, each with a line to its point.
 
-    found: x, y and name by rising y, on a logarithmic axis. gap: the least distance of two names, in heights of ax.
+    Parameters
+    ----------
+    found
+        `x`, `y` and `name` by rising y, on a logarithmic axis.
+    gap
+        The least distance of two names, in heights of ax.
     """
     low, high = np.log(ax.get_ylim())
     heights = [(np.log(y) - low) / (high - low) for _, y, _ in found]
@@ -147,11 +184,21 @@ def _names(ax: plt.Axes, found: list[tuple[float, float, str]], gap: float = 0.0
         heights[k] = min(heights[k], 1 - gap * (len(heights) - 1 - k))
     for (x, y, name), height in zip(found, heights, strict=True):
         arrow = {"arrowstyle": "-", "color": "0.75", "lw": 0.7, "shrinkB": 4, "relpos": (0, 0.5)}
-        ax.annotate(name, (x, y), (1.06, height), textcoords="axes fraction", fontsize=8, va="center", arrowprops=arrow)
+        ax.annotate(
+            name,
+            (x, y),
+            (1.06, height),
+            textcoords="axes fraction",
+            fontsize=8,
+            va="center",
+            arrowprops=arrow,
+        )
 
 
 def effects(results: xr.Dataset) -> plt.Figure:
-    """Cosines between the main effects of all values, first factor first, for a few models; the first seed's."""
+    """Cosines between the main effects of all values, first factor first, for a few models; the
+    first seed's.
+    """
     models = results["model"].values.tolist() if "cosines" in results else []
     models = [m for m in models if bool(results["cosines"].sel(model=m).notnull().any())]
     rows = [[m for m in models if m in there(results, name)] for name in benchmarks(results)]
@@ -159,7 +206,9 @@ def effects(results: xr.Dataset) -> plt.Figure:
     if not rows:
         return absent("These models keep no cosines.")
     columns = max(len(row) for row in rows)
-    fig, axes = plt.subplots(len(rows), columns, figsize=(2.1 * columns + 1, 2.3 * len(rows)), squeeze=False)
+    fig, axes = plt.subplots(
+        len(rows), columns, figsize=(2.1 * columns + 1, 2.3 * len(rows)), squeeze=False
+    )
     for ax in axes.flat:
         ax.set_axis_off()
     image = None
@@ -173,11 +222,15 @@ def effects(results: xr.Dataset) -> plt.Figure:
             ax.axhline(edge, color="0.2", lw=0.7)
             ax.axvline(edge, color="0.2", lw=0.7)
             bare(ax, label(results, model), size=8.5)
-        row[0].set_ylabel(BENCHMARKS[str(results["benchmark"].sel(model=own[0]).item())], fontsize=10)
+        row[0].set_ylabel(
+            BENCHMARKS[str(results["benchmark"].sel(model=own[0]).item())], fontsize=10
+        )
     fig.colorbar(image, ax=axes, shrink=0.6, label="cosine of two main effects")
     return fig
 
 
 def _legend(fig: plt.Figure) -> None:
-    handles = [Line2D([], [], color=c, marker=m, ls="none", label=title) for title, c, m in GROUPS.values()]
+    handles = [
+        Line2D([], [], color=c, marker=m, ls="none", label=title) for title, c, m in GROUPS.values()
+    ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)

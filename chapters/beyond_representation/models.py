@@ -1,4 +1,6 @@
-"""Models whose codes are looked at, trained: what each layer says of an input, and what the model draws from it."""
+"""Models whose codes are looked at, trained: what each layer says of an input, and what the model
+draws from it.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +37,18 @@ BODY_NETWORKS = ("mlp", "film")  # whose layers see one body at a time
 class Coded:
     """A trained model.
 
-    layers(x): the codes of inputs, (batch, units) or (batch, body, units), by name, in the order of the pass. draw(x):
-    what it makes of them. code: the name of the layer that counts as its code: a network's first code, a bottleneck,
-    or the last layer before a linear readout. facts: what else is known of the model.
+    Parameters
+    ----------
+    layers
+        `layers(x)`: the codes of inputs, (batch, units) or (batch, body, units), by name, in the
+        order of the pass.
+    draw
+        `draw(x)`: what it makes of them.
+    code
+        The name of the layer that counts as its code: a network's first code, a bottleneck, or the
+        last layer before a linear readout.
+    facts
+        What else is known of the model.
     """
 
     layers: Callable[[Any], Layers]
@@ -47,10 +58,14 @@ class Coded:
 
 
 def heard(model: nn.Module, taps: Mapping[str, nn.Module], x: Any) -> dict[str, Tensor]:
-    """What modules of a model read while it looks at x, by the names of `taps`; channels and places are flattened."""
+    """What modules of a model read while it looks at x, by the names of `taps`; channels and places
+    are flattened.
+    """
     found: dict[str, Tensor] = {}
     handles = [
-        module.register_forward_pre_hook(lambda _, args, name=name: found.__setitem__(name, args[0].detach()))
+        module.register_forward_pre_hook(
+            lambda _, args, name=name: found.__setitem__(name, args[0].detach())
+        )
         for name, module in taps.items()
     ]
     try:
@@ -62,7 +77,9 @@ def heard(model: nn.Module, taps: Mapping[str, nn.Module], x: Any) -> dict[str, 
     return {name: found[name] for name in taps}
 
 
-def of_module(model: nn.Module, taps: Mapping[str, nn.Module], code: str, *, bodies: bool = False) -> Coded:
+def of_module(
+    model: nn.Module, taps: Mapping[str, nn.Module], code: str, *, bodies: bool = False
+) -> Coded:
     """A module as it is, with the layers that `taps` read."""
 
     def layers(x: Any) -> Layers:
@@ -80,21 +97,30 @@ def hidden(layers: nn.Module, *, begin: int = 1) -> dict[str, nn.Module]:
 
 def with_supports(codes: Layers) -> dict[str, Tensor]:
     """Codes, and which of their entries are not 0."""
-    return {**codes, **{name.replace("code", "support"): (z != 0).to(z) for name, z in codes.items()}}
+    return {
+        **codes,
+        **{name.replace("code", "support"): (z != 0).to(z) for name, z in codes.items()},
+    }
 
 
-# --- Positions drawn as images ---------------------------------------------------------------------------------------
+# --- Positions drawn as images --------------------------------------------------------------------
 
 
 def decoder(
-    train: tuple[Tensor, Tensor], validation: tuple[Tensor, Tensor], training: Training, *, family: str,
-    consolidation: int = 0, **options: Any,
-) -> Coded:  # fmt: skip
+    train: tuple[Tensor, Tensor],
+    validation: tuple[Tensor, Tensor],
+    training: Training,
+    *,
+    family: str,
+    consolidation: int = 0,
+    **options: Any,
+) -> Coded:
     """A model of `benchmarks.spatial.decoders`, or, with zero updates, the same before training.
 
-    Families besides: "linear", the input itself and the best linear map to images (least squares); "product", the
-    products of the two halves of the input, which for bumps are the image: a code that needs no drawing. The halves of
-    a "factorised" decoder never meet; its last layer is that of y alone.
+    Families besides: "linear", the input itself and the best linear map to images (least squares);
+    "product", the products of the two halves of the input, which for bumps are the image: a code
+    that needs no drawing. The halves of a "factorised" decoder never meet; its last layer is that
+    of y alone.
     """
     checks.choice("family", family, ("vn", *BASELINES, "linear", "product"))
     if family == "linear":
@@ -109,9 +135,17 @@ def decoder(
     sizes = {"n_inputs": train[0].shape[1], "image_shape": tuple(train[1].shape[1:])}
     if training.steps:
         model = train_decoder(
-            train, validation, family=family, options=options, lr=training.lr, steps=training.steps,
-            batch_size=training.batch_size, seed=training.seed, workdir=training.workdir, consolidation=consolidation,
-        )  # fmt: skip
+            train,
+            validation,
+            family=family,
+            options=options,
+            lr=training.lr,
+            steps=training.steps,
+            batch_size=training.batch_size,
+            seed=training.seed,
+            workdir=training.workdir,
+            consolidation=consolidation,
+        )
     else:
         build = build_vn if family == "vn" else lambda **all_: built_decoder(family, **all_)
         model = build(**sizes, seed=training.seed, **options)
@@ -124,29 +158,43 @@ def decoder(
 
 
 def _spatial_network(model: Any, facts: Mapping[str, float]) -> Coded:
-    """Codes of all streams of a `SpatialVN` side by side; its images are read from those of the top."""
+    """Codes of all streams of a `SpatialVN` side by side; its images are read from those of the
+    top.
+    """
 
     def layers(x: Rows) -> Layers:
         streams = [state.codes for state in model.settle(x)]
         return with_supports(
-            {f"code {number}": torch.cat(parts, 1) for number, parts in enumerate(zip(*streams, strict=True), 1)}
+            {
+                f"code {number}": torch.cat(parts, 1)
+                for number, parts in enumerate(zip(*streams, strict=True), 1)
+            }
         )
 
     depth = len(model.networks[0].V)
     return Coded(layers, torch.no_grad()(model.forward), f"code {depth}", facts)
 
 
-# --- Signals and images, drawn again ---------------------------------------------------------------------------------
+# --- Signals and images, drawn again --------------------------------------------------------------
 
 
-def autocoder(train: Rows, validation: Rows, training: Training, *, family: str, **options: Any) -> Coded:
+def autocoder(
+    train: Rows, validation: Rows, training: Training, *, family: str, **options: Any
+) -> Coded:
     """A model that draws its own input.
 
-    family: "vn" (options of `train_network`), "autoencoder" (of `ImageAutoencoder`), "transformer" (of
-    `TransformerReconstructor`), "identity", "pca" with k axes, or "projection" on k random directions, from which a
-    linear map (least squares) draws. Zero updates leave a model as it starts.
+    Zero updates leave a model as it starts.
+
+    Parameters
+    ----------
+    family
+        "vn" (options of `train_network`), "autoencoder" (of `ImageAutoencoder`), "transformer" (of
+        `TransformerReconstructor`), "identity", "pca" with k axes, or "projection" on k random
+        directions, from which a linear map (least squares) draws.
     """
-    checks.choice("family", family, ("vn", "autoencoder", "transformer", "identity", "pca", "projection"))
+    checks.choice(
+        "family", family, ("vn", "autoencoder", "transformer", "identity", "pca", "projection")
+    )
     if family == "vn":
         network, curve = train_network(train, validation, training, **options)
 
@@ -155,13 +203,19 @@ def autocoder(train: Rows, validation: Rows, training: Training, *, family: str,
             return with_supports({f"code {number}": code for number, code in enumerate(codes, 1)})
 
         facts = {"validation": curve[-1]} if curve else {}
-        return Coded(layers, lambda x: network.reconstruct(settle_in_batches(network, x)), "code 1", facts)
+        return Coded(
+            layers, lambda x: network.reconstruct(settle_in_batches(network, x)), "code 1", facts
+        )
     if family == "identity":
         return Coded(lambda x: {"input": x}, lambda x: x, "input")
     if family == "pca":
         mean, axes = principal_axes(train)
         axes = axes[:, : options["k"]]
-        return Coded(lambda x: {"code 1": (x - mean) @ axes}, lambda x: mean + (x - mean) @ axes @ axes.T, "code 1")
+        return Coded(
+            lambda x: {"code 1": (x - mean) @ axes},
+            lambda x: mean + (x - mean) @ axes @ axes.T,
+            "code 1",
+        )
     if family == "projection":
         onto = projection(train.shape[1], options["k"], seed=training.seed).to(train)
         return linear_readout(train, train, lambda x: {"code 1": x @ onto}, "code 1")
@@ -172,7 +226,9 @@ def autocoder(train: Rows, validation: Rows, training: Training, *, family: str,
         first = next(m for m in model.decoder.modules() if isinstance(m, nn.Linear))
         taps, code = {**before, "code 1": first, **maps}, "code 1"
     else:
-        model = built_reconstructor(TransformerReconstructor, length=train.shape[1], seed=training.seed, **options)
+        model = built_reconstructor(
+            TransformerReconstructor, length=train.shape[1], seed=training.seed, **options
+        )
         blocks = {f"hidden {number}": block for number, block in enumerate(model.layers.layers)}
         taps, code = {**blocks, f"hidden {len(blocks)}": model.readout}, f"hidden {len(blocks)}"
     model = model.to(train.device)
@@ -193,23 +249,31 @@ def _supported(codes: Layers) -> dict[str, Tensor]:
     return {**codes, "support 1": (codes["code 1"] != 0).to(codes["code 1"])}
 
 
-# --- Bodies and their accelerations ----------------------------------------------------------------------------------
+# --- Bodies and their accelerations ---------------------------------------------------------------
 
 FEATURES = {"literal": literal, "gated": gated}
 
 
-def dynamics(train: Samples, validation: Samples, training: Training, *, family: str, **options: Any) -> Coded:
+def dynamics(
+    train: Samples, validation: Samples, training: Training, *, family: str, **options: Any
+) -> Coded:
     """A model of forces; all its codes are (batch, body, units).
 
-    family: "vn" (options of `vector_network`), one of `BODY_NETWORKS`, or a ridge-free linear readout (least squares)
-    of what a body reads, "literal", "gated" or "tokens": the sum of the body's tokens.
+    Parameters
+    ----------
+    family
+        "vn" (options of `vector_network`), one of `BODY_NETWORKS`, or a ridge-free linear readout
+        (least squares) of what a body reads, "literal", "gated" or "tokens": the sum of the body's
+        tokens.
     """
     scales = scales_of(train)
     checks.choice("family", family, ("vn", *BODY_NETWORKS, *FEATURES, "tokens"))
     if family == "vn":
         model = vector_network(train, validation, training, **options).predict.__self__
         if not isinstance(model, BodyNetwork):
-            raise TypeError(f"the network must predict by a BodyNetwork, got {type(model).__name__}")
+            raise TypeError(
+                f"the network must predict by a BodyNetwork, got {type(model).__name__}"
+            )
         sizes = model.coder.sizes
 
         def layers(bodies: Bodies) -> Layers:
@@ -221,7 +285,8 @@ def dynamics(train: Samples, validation: Samples, training: Training, *, family:
         net = built_dynamics(NETWORKS[family], scales=scales, seed=training.seed, **options)
         predict = predictor(net)
         learned(net, train, training, lambda: float(relative_errors(predict, validation).mean()))
-        # All maps but the first read a hidden layer; the network that reads the forces of FiLM is left out.
+        # All maps but the first read a hidden layer; the network that reads the forces of FiLM is
+        # left out.
         if family == "mlp":
             taps = hidden(net.net)
         else:
@@ -235,21 +300,33 @@ def dynamics(train: Samples, validation: Samples, training: Training, *, family:
 
     there = train.present
     linear = linear_readout(
-        read(train.bodies)[there], train.acceleration[there], lambda x: {"input": x}, "input", offset=False
+        read(train.bodies)[there],
+        train.acceleration[there],
+        lambda x: {"input": x},
+        "input",
+        offset=False,
     )
-    return Coded(lambda bodies: {"input": read(bodies)}, lambda bodies: linear.draw(read(bodies)), "input")
+    return Coded(
+        lambda bodies: {"input": read(bodies)}, lambda bodies: linear.draw(read(bodies)), "input"
+    )
 
 
-# --- Shared ----------------------------------------------------------------------------------------------------------
+# --- Shared ---------------------------------------------------------------------------------------
 
 
-def learned(model: nn.Module, data: tuple[Tensor, ...], training: Training, error: Callable[[], float]) -> None:
+def learned(
+    model: nn.Module, data: tuple[Tensor, ...], training: Training, error: Callable[[], float]
+) -> None:
     """Train a module by back-propagation and keep its best step; zero updates leave it as it is."""
     if training.steps:
         fit(
-            GradientLearner(model, lr=training.lr), data, training.config(20), seed=training.seed, validate=error,
+            GradientLearner(model, lr=training.lr),
+            data,
+            training.config(20),
+            seed=training.seed,
+            validate=error,
             checkpoint=training.workdir / "fit.safetensors",
-        )  # fmt: skip
+        )
 
 
 def projection(inputs: int, k: int, *, seed: int) -> Float[Tensor, "inputs k"]:
@@ -259,9 +336,16 @@ def projection(inputs: int, k: int, *, seed: int) -> Float[Tensor, "inputs k"]:
 
 
 def linear_readout(
-    x: Rows, y: Float[Tensor, "batch ..."], layers: Callable[[Any], Layers], code: str, *, offset: bool = True
+    x: Rows,
+    y: Float[Tensor, "batch ..."],
+    layers: Callable[[Any], Layers],
+    code: str,
+    *,
+    offset: bool = True,
 ) -> Coded:
-    """The code `layers(x)[code]` and the linear map from it that draws y best (least squares, least norm)."""
+    """The code `layers(x)[code]` and the linear map from it that draws y best (least squares, least
+    norm).
+    """
 
     def rows(z: Tensor) -> Tensor:
         return torch.cat([z, torch.ones_like(z[..., :1])], -1) if offset else z

@@ -12,7 +12,14 @@ import pandas as pd
 import xarray as xr
 from scipy.stats import spearmanr
 
-from chapters.beyond_representation.figures import BENCHMARKS, GROUPS, benchmarks, code, layers, there
+from chapters.beyond_representation.figures import (
+    BENCHMARKS,
+    GROUPS,
+    benchmarks,
+    code,
+    layers,
+    there,
+)
 from vnlib.plots.rows import label
 from vnlib.plots.texts import listed, ranged
 
@@ -30,7 +37,16 @@ MEASURES = {
 def medians(results: xr.Dataset, model: str) -> dict[str, float]:
     """Medians over seeds of what is known of a model's code, by name, and of its errors."""
     one = code(results, model)
-    names = ("linearity", "shared", "overlap", "overlap_random", "transfer", "read", "condition", "error_linear")
+    names = (
+        "linearity",
+        "shared",
+        "overlap",
+        "overlap_random",
+        "transfer",
+        "read",
+        "condition",
+        "error_linear",
+    )
     return {name: float(one[name].median()) for name in (*names, "error_seen", "error_unseen")}
 
 
@@ -56,9 +72,11 @@ def summary(results: xr.Dataset) -> str:
                 f"({medians(results, top)['error_unseen']:.2g})"
             )
         lines.append(
-            f"- **{BENCHMARKS[name].capitalize()}.** Linearity and overlap of the codes: {'; '.join(parts)}. Of these "
-            f"models {label(results, best)} has the least error at new combinations "
-            f"({medians(results, best)['error_unseen']:.2g}){'' if nearest[0] == ';' else ' '}{nearest}."
+            f"- **{BENCHMARKS[name].capitalize()}.** Linearity and overlap of the codes: "
+            f"{'; '.join(parts)}. Of these models {label(results, best)} has the least error at "
+            "new combinations "
+            f"({medians(results, best)['error_unseen']:.2g})"
+            f"{'' if nearest[0] == ';' else ' '}{nearest}."
         )
     return "\n".join([*lines, agreement(results)])
 
@@ -78,18 +96,22 @@ def agreement(results: xr.Dataset) -> str:
     told = listed([f"{value:+.2f} ({BENCHMARKS[name]})" for name, value in found.items()])
     strong = sum(value <= -0.5 for value in found.values())
     return (
-        "- **Condition and error.** Rank correlation of linearity × (1 − overlap) with the error at new combinations, "
-        f"over trained models: {told}. If the condition decided the error, all would be near -1; at or below -0.5 are "
-        f"{strong} of {len(found)}."
+        "- **Condition and error.** Rank correlation of linearity × (1 − overlap) with the error "
+        f"at new combinations, over trained models: {told}. If the condition decided the error, "
+        f"all would be near -1; at or below -0.5 are {strong} of {len(found)}."
     )
 
 
 def free(results: xr.Dataset) -> str:
-    """What nothing that was learned has: linear codes, and small errors without them, as a Markdown table."""
+    """What nothing that was learned has: linear codes, and small errors without them, as a Markdown
+    table.
+    """
     lines = ["| | nothing learned | linearity | overlap | error |", "|---|---|---:|---:|---:|"]
     for name in benchmarks(results):
         for model in there(results, name, ("untrained", "control")):
-            text = "| {linearity:.2f} | {overlap:.2f} | {error_unseen:.2g} |".format(**medians(results, model))
+            text = "| {linearity:.2f} | {overlap:.2f} | {error_unseen:.2g} |".format(
+                **medians(results, model)
+            )
             lines.append(f"| {BENCHMARKS[name]} | {label(results, model)} {text}")
     return "\n".join(lines)
 
@@ -101,9 +123,15 @@ def supports(results: xr.Dataset) -> str:
         parts = []
         for model in there(results, name):
             share, own = results["linearity"].sel(model=model), layers(results, model)
-            pairs = [(layer, layer.replace("support", "code")) for layer in own if layer.startswith("support")]
+            pairs = [
+                (layer, layer.replace("support", "code"))
+                for layer in own
+                if layer.startswith("support")
+            ]
             told = [
-                f"{float(share.sel(layer=s).median()):.2f} ({float(share.sel(layer=c).median()):.2f})" for s, c in pairs
+                f"{float(share.sel(layer=s).median()):.2f} "
+                f"({float(share.sel(layer=c).median()):.2f})"
+                for s, c in pairs
             ]
             if told:
                 parts.append(f"{label(results, model)} {listed(told)}")
@@ -118,15 +146,23 @@ def known(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) 
 
 
 def rank(models: pd.DataFrame, measure: str, *, gap: bool = False) -> float:
-    """Spearman's coefficient of a measure with the error at new combinations, over the rows of `known`.
+    """Spearman's coefficient of a measure with the error at new combinations, over the rows of
+    `known`.
 
-    gap: with that error over the one where nothing is new. Measures are turned so that more should mean less error.
-    NaN for fewer than three models, and where one of the two is the same for all.
+    Measures are turned so that more should mean less error. NaN for fewer than three models, and
+    where one of the two is the same for all.
+
+    Parameters
+    ----------
+    gap
+        With that error over the one where nothing is new.
     """
     if len(models) < 3:
         return float("nan")
     error = (
-        models["error_unseen"] / models["error_seen"].where(models["error_seen"] > 0) if gap else models["error_unseen"]
+        models["error_unseen"] / models["error_seen"].where(models["error_seen"] > 0)
+        if gap
+        else models["error_unseen"]
     )
     # Six digits: rounding must not order what is equal.
     pair = pd.DataFrame({"x": MEASURES[measure][1] * models[measure], "y": error}).dropna()
@@ -136,11 +172,13 @@ def rank(models: pd.DataFrame, measure: str, *, gap: bool = False) -> float:
     return float(spearmanr(pair["x"], pair["y"]).statistic)
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------
 
 
 def correlations_table(results: xr.Dataset) -> pd.DataFrame:
-    """Rank correlations of all measures with errors, by benchmark, over trained models and over all."""
+    """Rank correlations of all measures with errors, by benchmark, over trained models and over
+    all.
+    """
     rows = {}
     for kind, groups in (("trained", LEARNED), ("all", tuple(GROUPS))):
         models = {name: known(results, name, groups) for name in benchmarks(results)}

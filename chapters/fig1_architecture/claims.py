@@ -12,14 +12,15 @@ from vnlib.book.ledger import Decision, Part, claim
     source="VN Fig. 1A-C",
     chapter="fig1_architecture",
     figure="fig1-operator",
-    statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a few of them, and they "
-    "compose an operator of low rank for that input alone.",
-    rule="On test digits, medians over digits, worst seed: (a) at most a quarter of layer 1's atoms are active; "
-    "(b) the rank of W(x) is at most half of what its shape allows and never above the number of active atoms; "
-    "(c) the code explains at least 90 % of the input's power; (d) the operators of two digits differ: their "
-    "supports overlap by less than half (Jaccard). Fair: (e) with the same l1 weight the learned library needs fewer "
-    "atoms and leaves less error than the untrained one (normalised training digits); (f) its error is below that of "
-    "a principal component basis with as many components as it has active atoms.",
+    statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a "
+    "few of them, and they compose an operator of low rank for that input alone.",
+    rule="On test digits, medians over digits, worst seed: (a) at most a quarter of layer 1's "
+    "atoms are active; (b) the rank of W(x) is at most half of what its shape allows and never "
+    "above the number of active atoms; (c) the code explains at least 90 % of the input's power; "
+    "(d) the operators of two digits differ: their supports overlap by less than half (Jaccard). "
+    "Fair: (e) with the same l1 weight the learned library needs fewer atoms and leaves less "
+    "error than the untrained one (normalised training digits); (f) its error is below that of a "
+    "principal component basis with as many components as it has active atoms.",
 )
 def _architecture(r: xr.Dataset) -> Decision:
     active = float(r["active_share"].median("digit").max())
@@ -30,7 +31,11 @@ def _architecture(r: xr.Dataset) -> Decision:
     share = rank / float(r["rank_limit"].max())
     parts = [
         Part("few atoms are active", active <= 0.25, {"active_share": active}),
-        Part("the operator has low rank", share <= 0.5 and bound <= 0, {"rank_median": rank, "rank_share": share}),
+        Part(
+            "the operator has low rank",
+            share <= 0.5 and bound <= 0,
+            {"rank_median": rank, "rank_share": share},
+        ),
         Part("the code explains the input", explained >= 0.9, {"explained": explained}),
         Part("each input has its own operator", overlap < 0.5, {"support_overlap": overlap}),
     ]
@@ -39,8 +44,16 @@ def _architecture(r: xr.Dataset) -> Decision:
     pca = float(r["pca_mse"].min())
     fair = [
         *parts,
-        Part("learning saves both atoms and error", atoms < untrained and mse < mse_untrained,
-             {"atoms": atoms, "atoms_untrained": untrained, "mse": mse, "mse_untrained": mse_untrained}),
+        Part(
+            "learning saves both atoms and error",
+            atoms < untrained and mse < mse_untrained,
+            {
+                "atoms": atoms,
+                "atoms_untrained": untrained,
+                "mse": mse,
+                "mse_untrained": mse_untrained,
+            },
+        ),
         Part("better than PCA at equal count", mse < pca, {"mse_pca": pca}),
-    ]  # fmt: skip
+    ]
     return Decision(parts, fair)

@@ -1,4 +1,6 @@
-"""Figures of the architecture (VN Fig. 1), from the datasets of `evaluate.portrait` and `evaluate.network_report`."""
+"""Figures of the architecture (VN Fig. 1), from the datasets of `evaluate.portrait` and
+`evaluate.network_report`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def atoms(one: xr.Dataset) -> plt.Figure:
     """The most used atoms of layer 1, each with the share of test digits that use it."""
     n = one.sizes["atom_rank"]
     columns = 12
-    fig, axes = plt.subplots(-(-n // columns), columns, figsize=(9.6, 0.98 * -(-n // columns) + 0.2))
+    fig, axes = plt.subplots(
+        -(-n // columns), columns, figsize=(9.6, 0.98 * -(-n // columns) + 0.2)
+    )
     for ax in axes.flat[n:]:
         ax.set_visible(False)
     for ax, index in zip(axes.flat, range(n), strict=False):
@@ -32,11 +36,15 @@ def settle(one: xr.Dataset) -> plt.Figure:
     """Energy and active atoms of the first shown digit, sweep by sweep."""
     fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.1))
     energy = one["settle_energy"]
-    axes[0].plot(one["sweep"], energy - float(energy.min()) + 1e-6 * float(energy.min()), color=PALETTE[0])
+    axes[0].plot(
+        one["sweep"], energy - float(energy.min()) + 1e-6 * float(energy.min()), color=PALETTE[0]
+    )
     axes[0].set(yscale="log", xlabel="sweep", ylabel="energy above the lowest")
     for layer in one["layer"].values:
         style = dict(color=PALETTE[layer - 1], ls=("-", "--", ":")[layer - 1])
-        axes[1].plot(one["sweep"], one["settle_active"].sel(layer=layer), label=f"layer {layer}", **style)
+        axes[1].plot(
+            one["sweep"], one["settle_active"].sel(layer=layer), label=f"layer {layer}", **style
+        )
     axes[1].set(xlabel="sweep", ylabel="active atoms", ylim=(0, None))
     axes[1].legend()
     return fig
@@ -69,7 +77,9 @@ def operator(one: xr.Dataset) -> plt.Figure:
     pieces = [W.reshape(W.shape[0], -1) for W in pieces]
     limit = np.quantile(np.abs(pieces[1]), 0.999)
     panels = below.subplots(1, 3, width_ratios=[1, 1, 1.2])
-    for ax, W, name in zip(panels, pieces, (r"one piece, $a_1 u_1 v_1^\top$", r"$W(x)$, all pieces"), strict=False):
+    for ax, W, name in zip(
+        panels, pieces, (r"one piece, $a_1 u_1 v_1^\top$", r"$W(x)$, all pieces"), strict=False
+    ):
         _signed(ax, W, name, limit)
         ax.set_aspect("auto")
         ax.set(xlabel="input pixel", ylabel="interface unit")
@@ -83,31 +93,47 @@ def operator(one: xr.Dataset) -> plt.Figure:
 
 
 def superposition(one: xr.Dataset) -> plt.Figure:
-    """Two digits and their sum: images, reconstructions, and the coefficients of all atoms in use."""
+    """Two digits and their sum: images, reconstructions, and the coefficients of all atoms in
+    use.
+    """
     fig, axes = plt.subplots(3, 3, figsize=(9.6, 5.2), width_ratios=[1, 1, 5])
     names = {"one": "first digit", "other": "second digit", "sum": "their sum"}
     codes = one["shown_code"]
     in_first, in_second = (codes.sel(which=w).values != 0 for w in ("one", "other"))
-    kinds = {"only first": in_first & ~in_second, "both": in_first & in_second,
-             "only second": ~in_first & in_second, "neither": ~in_first & ~in_second}  # fmt: skip
+    kinds = {
+        "only first": in_first & ~in_second,
+        "both": in_first & in_second,
+        "only second": ~in_first & in_second,
+        "neither": ~in_first & ~in_second,
+    }
     colors = dict(zip(kinds, (PALETTE[0], PALETTE[2], PALETTE[1], PALETTE[7]), strict=True))
     used = (codes.values != 0).any(0)
     order = np.concatenate([np.flatnonzero(mask & used) for mask in kinds.values()])
-    color = np.concatenate([[colors[kind]] * int((mask & used).sum()) for kind, mask in kinds.items()])
+    color = np.concatenate(
+        [[colors[kind]] * int((mask & used).sum()) for kind, mask in kinds.items()]
+    )
     limit = np.abs(codes.values).max() * 1.1
     for row, which in enumerate(names):
         bare(axes[row, 0], names[which]).imshow(one["shown"].sel(which=which), vmin=0, vmax=1)
-        bare(axes[row, 1], "reconstruction").imshow(one["shown_seen"].sel(which=which), vmin=0, vmax=1)
-        axes[row, 2].bar(np.arange(len(order)), codes.sel(which=which).values[order], color=color, width=1.0)
+        bare(axes[row, 1], "reconstruction").imshow(
+            one["shown_seen"].sel(which=which), vmin=0, vmax=1
+        )
+        axes[row, 2].bar(
+            np.arange(len(order)), codes.sel(which=which).values[order], color=color, width=1.0
+        )
         axes[row, 2].set(ylim=(-limit, limit), ylabel="coefficient", xticks=[])
     axes[2, 2].set_xlabel("atoms in use by any of the three, grouped by who uses them")
     handles = [plt.Rectangle((0, 0), 1, 1, color=colors[k], label=k) for k in kinds]
-    axes[0, 2].legend(handles=handles, ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.35))
+    axes[0, 2].legend(
+        handles=handles, ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.35)
+    )
     return fig
 
 
 def table(results: xr.Dataset) -> pd.DataFrame:
-    """The numbers of all seeds: mean and standard deviation over seeds of the mean over digits or pairs."""
+    """The numbers of all seeds: mean and standard deviation over seeds of the mean over digits or
+    pairs.
+    """
     rows = {
         "active atoms, layer 1": results["active"].mean("digit"),
         "share of layer 1's atoms": results["active_share"].mean("digit"),
@@ -128,26 +154,38 @@ def table(results: xr.Dataset) -> pd.DataFrame:
         "share of test digits settled to the tolerance": results["converged"],
     }
     spread = {
-        name: {"mean": f"{float(v.mean()):.4g}", "sd over seeds": f"{float(v.std()):.2g}"} for name, v in rows.items()
+        name: {"mean": f"{float(v.mean()):.4g}", "sd over seeds": f"{float(v.std()):.2g}"}
+        for name, v in rows.items()
     }
-    return pd.DataFrame.from_dict(spread, orient="index").rename_axis(None).rename_axis(columns="quantity")
+    return (
+        pd.DataFrame.from_dict(spread, orient="index")
+        .rename_axis(None)
+        .rename_axis(columns="quantity")
+    )
 
 
 def summary(results: xr.Dataset) -> str:
     """The results in three sentences, as Markdown; every number is a mean over seeds."""
-    m = {name: float(results[name].mean()) for name in results.data_vars if results[name].dtype.kind in "fi"}
+    m = {
+        name: float(results[name].mean())
+        for name in results.data_vars
+        if results[name].dtype.kind in "fi"
+    }
     K = round(m["active"] / m["active_share"])
     return "\n".join(
         [
-            f"- A test digit uses {m['active']:.0f} of {K} atoms ({100 * m['active_share']:.0f} %). Its operator "
-            f"has rank {m['rank']:.0f}, where its shape would allow {m['rank_limit']:.0f}, and the code keeps "
-            f"{100 * m['explained']:.0f} % of the image's power. Two digits share {100 * m['pair_overlap']:.0f} % of "
-            "the atoms that either uses.",
+            f"- A test digit uses {m['active']:.0f} of {K} atoms ({100 * m['active_share']:.0f} "
+            f"%). Its operator has rank {m['rank']:.0f}, where its shape would allow "
+            f"{m['rank_limit']:.0f}, and the code keeps {100 * m['explained']:.0f} % of the "
+            f"image's power. Two digits share {100 * m['pair_overlap']:.0f} % of the atoms that "
+            "either uses.",
             f"- What learning adds: error {m['mse']:.4f} with {m['active']:.0f} atoms, against "
-            f"{m['untrained_mse']:.4f} with {m['untrained_active']:.0f} for the untrained library at the same "
-            f"sparsity weight, and {m['pca_mse']:.4f} for PCA with as many components.",
-            f"- The sum of two digits, never trained on, takes {m['sum_active']:.0f} atoms and leaves an error of "
-            f"{m['sum_mse']:.4f}; the sum of the two codes leaves {m['sum_of_codes_mse']:.4f}. Of the atoms in either, "
-            f"{100 * m['sum_overlap']:.0f} % are in both.",
+            f"{m['untrained_mse']:.4f} with {m['untrained_active']:.0f} for the untrained "
+            f"library at the same sparsity weight, and {m['pca_mse']:.4f} for PCA with as many "
+            "components.",
+            f"- The sum of two digits, never trained on, takes {m['sum_active']:.0f} atoms and "
+            f"leaves an error of {m['sum_mse']:.4f}; the sum of the two codes leaves "
+            f"{m['sum_of_codes_mse']:.4f}. Of the atoms in either, {100 * m['sum_overlap']:.0f} "
+            "% are in both.",
         ]
     )

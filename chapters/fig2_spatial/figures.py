@@ -1,7 +1,8 @@
-"""Figures of spatial decoding (VN Fig. 2), from the dataset of `evaluate.decoder_report` over models and seeds.
+"""Figures of spatial decoding (VN Fig. 2), from the dataset of `evaluate.decoder_report` over
+models and seeds.
 
-The dataset has dims model, seed, position, sample, y, x and the coordinates label(model), group(model), depth(model),
-position_x, position_y and split(position).
+The dataset has dims model, seed, position, sample, y, x and the coordinates label(model),
+group(model), depth(model), position_x, position_y and split(position).
 """
 
 from __future__ import annotations
@@ -40,15 +41,24 @@ def _mark_hold_out(ax: plt.Axes, results: xr.Dataset, color: str = "white") -> N
 def task(results: xr.Dataset) -> plt.Figure:
     """Which positions are trained on, and the bumps at the sample positions."""
     splits = {"train": PALETTE[0], "val": PALETTE[2], "id_test": PALETTE[1], "ood": "#d9d9d9"}
-    labels = {"train": "training", "val": "ID validation", "id_test": "ID test", "ood": "held out (OOD)"}
+    labels = {
+        "train": "training",
+        "val": "ID validation",
+        "id_test": "ID test",
+        "ood": "held out (OOD)",
+    }
     samples = results["target_image"]
-    fig, axes = plt.subplots(1, 1 + samples.sizes["sample"], figsize=(10.5, 2.9), width_ratios=[1.5] + [1] * 4)
+    fig, axes = plt.subplots(
+        1, 1 + samples.sizes["sample"], figsize=(10.5, 2.9), width_ratios=[1.5] + [1] * 4
+    )
     colors = np.array([plt.matplotlib.colors.to_rgb(splits[s]) for s in results["split"].values])
     side = math.isqrt(results.sizes["position"])
     axes[0].imshow(colors.reshape(side, side, 3), origin="lower")
     axes[0].set(xlabel="bump x [px]", ylabel="bump y [px]", title="Positions")
     handles = [Patch(color=splits[k], label=labels[k]) for k in splits]
-    axes[0].legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.25), ncols=2, fontsize=8)
+    axes[0].legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, -0.25), ncols=2, fontsize=8
+    )
     for ax, index in zip(axes[1:], range(samples.sizes["sample"]), strict=True):
         one = samples.isel(sample=index)
         ax.imshow(one, origin="lower", vmin=0, vmax=1)
@@ -59,7 +69,9 @@ def task(results: xr.Dataset) -> plt.Figure:
 
 
 def error_maps(results: xr.Dataset) -> plt.Figure:
-    """Mean squared error at every position (median over seeds), one map per model, one colour scale."""
+    """Mean squared error at every position (median over seeds), one map per model, one colour
+    scale.
+    """
     n = results.sizes["model"]
     columns = min(6, n)
     rows = math.ceil(n / columns)
@@ -81,30 +93,49 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
     fig, ax = plt.subplots(figsize=(8.6, 6.2))
     ends = np.array([FLOOR, 1e3])
     ax.plot(ends, ends, color="0.6", lw=1, label="OOD = ID")
-    ax.axhline(float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image, OOD")
+    ax.axhline(
+        float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image, OOD"
+    )
     marks = "osD^vP*X<>hdp8H"
     for group, (_, color, _) in GROUPS.items():
-        inside = [m for m in results["model"].values if results["group"].sel(model=m).item() == group]
+        inside = [
+            m for m in results["model"].values if results["group"].sel(model=m).item() == group
+        ]
         for number, model in enumerate(inside):
             one = results.sel(model=model)
             ax.scatter(
-                one["mse_id"].clip(FLOOR), one["mse_ood"].clip(FLOOR), s=34, marker=marks[number], color=color,
-                alpha=0.75, edgecolor="white", lw=0.4, label=f"{one['label'].item()}",
-            )  # fmt: skip
+                one["mse_id"].clip(FLOOR),
+                one["mse_ood"].clip(FLOOR),
+                s=34,
+                marker=marks[number],
+                color=color,
+                alpha=0.75,
+                edgecolor="white",
+                lw=0.4,
+                label=f"{one['label'].item()}",
+            )
     errors = results[["mse_id", "mse_ood"]].to_array()
     low, high = max(FLOOR, float(errors.min()) / 3), 3 * max(0.1, float(errors.max()))
-    ax.set(xscale="log", yscale="log", xlim=(low, 3 * float(results["mse_id"].max())), ylim=(low, high))
+    ax.set(
+        xscale="log", yscale="log", xlim=(low, 3 * float(results["mse_id"].max())), ylim=(low, high)
+    )
     ax.set(xlabel="ID test error (mean squared error)", ylabel="OOD error (mean squared error)")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 
 
 def ratio_against_depth(results: xr.Dataset) -> plt.Figure:
-    """OOD/ID ratio (left) and OOD error (right) against depth, every seed a point, medians joined."""
+    """OOD/ID ratio (left) and OOD error (right) against depth, every seed a point, medians
+    joined.
+    """
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
-    deep = results.sel(model=[m for m in results["model"].values if results["depth"].sel(model=m) > 0])
+    deep = results.sel(
+        model=[m for m in results["model"].values if results["depth"].sel(model=m) > 0]
+    )
     values = (deep["mse_ood"] / deep["mse_id"], deep["mse_ood"])
-    for ax, value, name in zip(axes, values, ("OOD / ID ratio", "OOD error (mean squared error)"), strict=True):
+    for ax, value, name in zip(
+        axes, values, ("OOD / ID ratio", "OOD error (mean squared error)"), strict=True
+    ):
         for group, family in (("entangled", "CNN (blocks)"), ("vn", "VN per axis (layers)")):
             models = [m for m in deep["model"].values if deep["group"].sel(model=m).item() == group]
             if not models:
@@ -114,37 +145,61 @@ def ratio_against_depth(results: xr.Dataset) -> plt.Figure:
             depth = deep["depth"].sel(model=models).values
             x = np.repeat(depth[:, None], one.sizes["seed"], 1).astype(float)
             x += np.linspace(-0.12, 0.12, one.sizes["seed"])[None]
-            ax.scatter(x, one.transpose("model", "seed"), color=color, marker=marker, s=22, alpha=0.6, lw=0)
+            ax.scatter(
+                x, one.transpose("model", "seed"), color=color, marker=marker, s=22, alpha=0.6, lw=0
+            )
             ax.plot(depth, one.median("seed"), color=color, marker=marker, lw=1.8, label=family)
-        ax.set(yscale="log", xlabel="depth", ylabel=name, xticks=sorted(set(deep["depth"].values.tolist())))
+        ax.set(
+            yscale="log",
+            xlabel="depth",
+            ylabel=name,
+            xticks=sorted(set(deep["depth"].values.tolist())),
+        )
     axes[0].axhline(1, color="0.6", lw=1)
-    axes[1].axhline(float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image")
+    axes[1].axhline(
+        float(results["blank_ood"].median()), color="0.3", ls=":", lw=1.2, label="blank image"
+    )
     axes[0].legend(fontsize=8)
     axes[1].legend(fontsize=8)
     return fig
 
 
 def samples(results: xr.Dataset, seed: int | None = None) -> plt.Figure:
-    """Images that the models draw at the four sample positions (first seed unless given), after the targets."""
+    """Images that the models draw at the four sample positions (first seed unless given), after the
+    targets.
+    """
     shown = results.sel(seed=results["seed"].values[0] if seed is None else seed)
     tiles = [("target", results["target_image"])]
-    tiles += [(str(shown["label"].sel(model=m).item()), shown["sample_image"].sel(model=m)) for m in shown["model"]]
+    tiles += [
+        (str(shown["label"].sel(model=m).item()), shown["sample_image"].sel(model=m))
+        for m in shown["model"]
+    ]
     columns = min(6, len(tiles))
     rows = math.ceil(len(tiles) / columns)
     fig, axes = plt.subplots(rows, columns, figsize=(1.6 * columns, 1.9 * rows), squeeze=False)
     for ax in axes.flat[len(tiles) :]:
         ax.set_visible(False)
     for ax, (name, images) in zip(axes.flat, tiles, strict=False):
-        # Two rows of two: in distribution below, held out above, as the rows of the images run upward too.
-        one = [np.pad(image, 1, constant_values=np.nan) for image in images.transpose("sample", "y", "x").values]
-        bare(ax, _wrapped(name)).imshow(np.block([[one[0], one[1]], [one[2], one[3]]]), origin="lower", vmin=0, vmax=1)
+        # Two rows of two: in distribution below, held out above, as the rows of the images run
+        # upward too.
+        one = [
+            np.pad(image, 1, constant_values=np.nan)
+            for image in images.transpose("sample", "y", "x").values
+        ]
+        bare(ax, _wrapped(name)).imshow(
+            np.block([[one[0], one[1]], [one[2], one[3]]]), origin="lower", vmin=0, vmax=1
+        )
     return fig
 
 
 def table(results: xr.Dataset) -> pd.DataFrame:
     """Errors, ratio and peak accuracy per model: median over seeds and [lowest, highest]."""
     ratio = results["mse_ood"] / results["mse_id"]
-    columns = {"ID test error": results["mse_id"], "OOD error": results["mse_ood"], "OOD / ID": ratio}
+    columns = {
+        "ID test error": results["mse_id"],
+        "OOD error": results["mse_ood"],
+        "OOD / ID": ratio,
+    }
     rows = {}
     for model in results["model"].values:
         one = {name: _spread(values.sel(model=model)) for name, values in columns.items()}
@@ -154,7 +209,9 @@ def table(results: xr.Dataset) -> pd.DataFrame:
         share = float(results["active_share"].sel(model=model).mean())
         one["atoms in use"] = "" if math.isnan(share) else f"{100 * share:.0f} %"
         rows[str(results["label"].sel(model=model).item())] = one
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    )
 
 
 MERIT = {
@@ -184,7 +241,9 @@ def merit(results: xr.Dataset) -> pd.DataFrame:
         "OOD error": f"{float(results['blank_ood'].median()):.1e}",
         "OOD / ID": f"{float((results['blank_ood'] / results['blank_id']).median()):.1f}",
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    )
 
 
 def _spread(values: xr.DataArray) -> str:
@@ -195,7 +254,9 @@ def _spread(values: xr.DataArray) -> str:
 
 def summary(results: xr.Dataset) -> str:
     """The results by group of models, as Markdown; every number is a median over seeds."""
-    ood, ratio = (v.median("seed") for v in (results["mse_ood"], results["mse_ood"] / results["mse_id"]))
+    ood, ratio = (
+        v.median("seed") for v in (results["mse_ood"], results["mse_ood"] / results["mse_id"])
+    )
     blank = float(results["blank_ood"].median())
 
     def said(models: list[str]) -> str:
@@ -208,7 +269,10 @@ def summary(results: xr.Dataset) -> str:
         errors = f"{few:.1e}" if len(here) == 1 else f"{few:.1e} to {most:.1e}"
         return f"OOD error {ends} times the ID error; {errors} in absolute terms"
 
-    group = {g: [m for m in results["model"].values if results["group"].sel(model=m).item() == g] for g in GROUPS}
+    group = {
+        g: [m for m in results["model"].values if results["group"].sel(model=m).item() == g]
+        for g in GROUPS
+    }
     lines = {
         "Entangled decoders (CNN, VAE, sparse autoencoder, MLP)": group["entangled"],
         "Vector Networks, with the product readout": group["vn"],
@@ -222,5 +286,7 @@ def summary(results: xr.Dataset) -> str:
 
 
 def trials(tuning: xr.Dataset | None, results: xr.Dataset) -> pd.DataFrame | str:
-    """ID validation error of every setting that was tried, per model of `results`; the chosen one has a *."""
+    """ID validation error of every setting that was tried, per model of `results`; the chosen one
+    has a `*`.
+    """
     return texts.trials(tuning, "mse_val", "{:.1e}".format, results=results)

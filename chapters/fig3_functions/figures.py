@@ -1,7 +1,9 @@
-"""Figures of function composition (VN Fig. 3), from the dataset of `studies.functions.study` over models and seeds.
+"""Figures of function composition (VN Fig. 3), from the dataset of `studies.functions.study` over
+models and seeds.
 
-Dims: model, seed, set (id, easy, hard), mask, way (paper, aware), check; coordinates label and group of the model:
-"vn", "paper" (the eight others of the paper), "masked" (trained with masks), "control".
+Dims: model, seed, set (id, easy, hard), mask, way (paper, aware), check; coordinates label and
+group of the model: "vn", "paper" (the eight others of the paper), "masked" (trained with masks),
+"control".
 """
 
 from __future__ import annotations
@@ -27,21 +29,36 @@ GROUPS = {
 }
 SETS = {"id": "in distribution", "easy": "Easy: sums", "hard": "Hard: compositions"}
 MASKS = {
-    "forecast_25": "last quarter", "forecast_50": "last half", "random_30": "random 30 %", "block_128": "a block",
-}  # fmt: skip
-LINES = {"zeros": ("zero", ":"), "hold_last": ("last value held", "--"), "linear": ("linear interpolation", "-.")}
+    "forecast_25": "last quarter",
+    "forecast_50": "last half",
+    "random_30": "random 30 %",
+    "block_128": "a block",
+}
+LINES = {
+    "zeros": ("zero", ":"),
+    "hold_last": ("last value held", "--"),
+    "linear": ("linear interpolation", "-."),
+}
 FLOOR = 1e-5  # smaller reconstruction errors are drawn here
 UNIT = "in units of the signals' mean power"
 
 
-def with_values(results: xr.Dataset, values: xr.DataArray, groups: Sequence[str] = tuple(GROUPS)) -> list[str]:
+def with_values(
+    results: xr.Dataset, values: xr.DataArray, groups: Sequence[str] = tuple(GROUPS)
+) -> list[str]:
     """The models of some groups that have numbers, in the order of the groups."""
     names = [str(m) for m in results["model"].values if bool(values.sel(model=m).notnull().any())]
     return [m for g in groups for m in names if group(results, m) == g]
 
 
 def task(data: xr.Dataset) -> plt.Figure:
-    """One signal of each kind, a row of panels per set. data: value (signal, time), set, kind, time."""
+    """One signal of each kind, a row of panels per set.
+
+    Parameters
+    ----------
+    data
+        Value (signal, time), set, kind, time.
+    """
     fig, axes = plt.subplots(3, 6, figsize=(10.5, 4.6), sharex=True, sharey=True)
     for row, (name, title) in zip(axes, SETS.items(), strict=True):
         one = data.isel(signal=np.flatnonzero(data["set"].values == name))
@@ -61,34 +78,58 @@ def task(data: xr.Dataset) -> plt.Figure:
 
 
 def reconstruction(results: xr.Dataset) -> plt.Figure:
-    """Reconstruction error of every model that draws whole signals, one panel per set; dotted: the zero prediction."""
+    """Reconstruction error of every model that draws whole signals, one panel per set; dotted: the
+    zero prediction.
+    """
     models = [m for m in with_values(results, results["mse"]) if m != "zeros"]
     if not models:
         return absent("No model that reconstructs was asked for.")
-    fig, axes = plt.subplots(1, 3, figsize=(10.5, 1.4 + 0.24 * len(models)), sharex=True, sharey=True)
+    fig, axes = plt.subplots(
+        1, 3, figsize=(10.5, 1.4 + 0.24 * len(models)), sharex=True, sharey=True
+    )
     for ax, (name, title) in zip(axes, SETS.items(), strict=True):
         for y, model in enumerate(models):
-            points(ax, results["mse"].sel(model=model, set=name).clip(FLOOR), y, *GROUPS[group(results, model)][1:])
+            points(
+                ax,
+                results["mse"].sel(model=model, set=name).clip(FLOOR),
+                y,
+                *GROUPS[group(results, model)][1:],
+            )
         ax.axvline(float(results["blank"].sel(set=name).max()), color="0.2", ls=":", lw=1.3)
         rows_of(ax, results, models, margin=0.5)
         ax.set(xscale="log", title=title)
     axes[1].set_xlabel(f"mean squared error of whole signals, {UNIT}")
-    handles = [*looks(results, models, GROUPS), Line2D([], [], color="0.2", ls=":", label="zero prediction")]
+    handles = [
+        *looks(results, models, GROUPS),
+        Line2D([], [], color="0.2", ls=":", label="zero prediction"),
+    ]
     fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
     return fig
 
 
-def hidden_panel(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], mask: str, name: str) -> None:
-    """Errors on hidden samples of one cell: filled marks the paper's protocol, hollow ones inference with the mask."""
+def hidden_panel(
+    ax: plt.Axes, results: xr.Dataset, models: Sequence[str], mask: str, name: str
+) -> None:
+    """Errors on hidden samples of one cell: filled marks the paper's protocol, hollow ones
+    inference with the mask.
+    """
     for y, model in enumerate(models):
         one = results["hidden"].sel(model=model, mask=mask, set=name)
         both = bool(one.sel(way="paper").notnull().any() and one.sel(way="aware").notnull().any())
         for way, shift in (("paper", -0.2), ("aware", 0.2)):
-            points(ax, one.sel(way=way), y + shift * both, *GROUPS[group(results, model)][1:], hollow=way == "aware",
-                   height=0.18 if both else 0.32)  # fmt: skip
+            points(
+                ax,
+                one.sel(way=way),
+                y + shift * both,
+                *GROUPS[group(results, model)][1:],
+                hollow=way == "aware",
+                height=0.18 if both else 0.32,
+            )
     for model, (_, style) in LINES.items():
         if model in results["model"].values:
-            value = float(results["hidden"].sel(model=model, mask=mask, set=name, way="aware").median())
+            value = float(
+                results["hidden"].sel(model=model, mask=mask, set=name, way="aware").median()
+            )
             if value > 0:
                 ax.axvline(value, color="0.2", ls=style, lw=1.1, zorder=1)
     rows_of(ax, results, models, margin=0.5)
@@ -96,7 +137,9 @@ def hidden_panel(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], mask:
 
 
 def tail(results: xr.Dataset, mask: str = "forecast_25") -> plt.Figure:
-    """Errors on hidden samples of one mask, one panel per set; lines: zero, last value held, linear interpolation."""
+    """Errors on hidden samples of one mask, one panel per set; lines: zero, last value held, linear
+    interpolation.
+    """
     models = [m for m in with_values(results, results["hidden"]) if m not in LINES]
     if not models:
         return absent("No model was asked for.")
@@ -115,7 +158,11 @@ def tail(results: xr.Dataset, mask: str = "forecast_25") -> plt.Figure:
         *looks(results, models, GROUPS),
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="paper's protocol"),
         Line2D([], [], color="0.3", marker="o", mfc="none", ls="", ms=5, label="knows the mask"),
-        *(Line2D([], [], color="0.2", ls=s, label=n) for m, (n, s) in LINES.items() if m in results["model"].values),
+        *(
+            Line2D([], [], color="0.2", ls=s, label=n)
+            for m, (n, s) in LINES.items()
+            if m in results["model"].values
+        ),
     ]
     fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=8)
     return fig
@@ -123,14 +170,25 @@ def tail(results: xr.Dataset, mask: str = "forecast_25") -> plt.Figure:
 
 def cells(results: xr.Dataset, way: str, models: Sequence[str]) -> np.ndarray:
     """Median error on hidden samples (model, mask and set)."""
-    one = results["hidden"].sel(way=way, model=list(models)).median("seed").transpose("model", "mask", "set")
+    one = (
+        results["hidden"]
+        .sel(way=way, model=list(models))
+        .median("seed")
+        .transpose("model", "mask", "set")
+    )
     return one.sel(set=list(SETS)).values.reshape(len(models), -1)
 
 
 def grid(results: xr.Dataset, way: str, groups: Sequence[str] = tuple(GROUPS)) -> plt.Figure:
-    """All masks and sets as a table in colours: error over that of the zero prediction; numbers are the errors.
+    """All masks and sets as a table in colours: error over that of the zero prediction; numbers are
+    the errors.
 
-    The lowest error of each column is framed. way: "paper" or "aware".
+    The lowest error of each column is framed.
+
+    Parameters
+    ----------
+    way
+        "paper" or "aware".
     """
     models = with_values(results, results["hidden"].sel(way=way), groups)
     reference = [m for m in LINES if m in results["model"].values and m not in models]
@@ -140,21 +198,41 @@ def grid(results: xr.Dataset, way: str, groups: Sequence[str] = tuple(GROUPS)) -
     if reference:
         values = np.concatenate([values, cells(results, "aware", reference)])
     models = [*models, *reference]
-    blank = results["blank_hidden"].max(("model", "seed")).transpose("mask", "set").sel(set=list(SETS)).values.ravel()
+    blank = (
+        results["blank_hidden"]
+        .max(("model", "seed"))
+        .transpose("mask", "set")
+        .sel(set=list(SETS))
+        .values.ravel()
+    )
     fig, ax = plt.subplots(figsize=(10.5, 1.7 + 0.26 * len(models)))
-    image = ax.imshow(np.maximum(values / blank, 1e-4), norm=LogNorm(0.05, 20), cmap=DIVERGING, aspect="auto")
+    image = ax.imshow(
+        np.maximum(values / blank, 1e-4), norm=LogNorm(0.05, 20), cmap=DIVERGING, aspect="auto"
+    )
     best = np.nanargmin(values, axis=0)
     for (row, column), value in np.ndenumerate(values):
         if np.isfinite(value):
             light = not 0.25 < value / blank[column] < 6
-            ax.text(column, row, short(value), ha="center", va="center", fontsize=7, color="w" if light else "k",
-                    weight="bold" if best[column] == row else "normal")  # fmt: skip
+            ax.text(
+                column,
+                row,
+                short(value),
+                ha="center",
+                va="center",
+                fontsize=7,
+                color="w" if light else "k",
+                weight="bold" if best[column] == row else "normal",
+            )
     for column, row in enumerate(best):
-        ax.add_patch(plt.Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, fill=False, ec="k", lw=1.4))
+        ax.add_patch(
+            plt.Rectangle((column - 0.48, row - 0.48), 0.96, 0.96, fill=False, ec="k", lw=1.4)
+        )
     masks = [str(m) for m in results["mask"].values]
     ax.set_xticks(range(len(blank)), [n for _ in masks for n in ("ID", "Easy", "Hard")], fontsize=8)
     top = ax.secondary_xaxis("top")
-    top.set_xticks([3 * i + 1 for i in range(len(masks))], [MASKS.get(m, m) for m in masks], fontsize=9)
+    top.set_xticks(
+        [3 * i + 1 for i in range(len(masks))], [MASKS.get(m, m) for m in masks], fontsize=9
+    )
     top.tick_params(length=0)
     ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=8)
     for i in range(1, len(masks)):
@@ -179,10 +257,18 @@ def curves(results: xr.Dataset) -> plt.Figure:
         side = int(group(results, model) in ("paper", "masked"))
         one = results["curve"].sel(model=model).median("seed").clip(FLOOR)
         number = drawn[side]
-        axes[side].plot(one["check"], one, color=PALETTE[number % 8], ls=styles[number // 4 % 4], lw=1.5,
-                        label=label(results, model))  # fmt: skip
+        axes[side].plot(
+            one["check"],
+            one,
+            color=PALETTE[number % 8],
+            ls=styles[number // 4 % 4],
+            lw=1.5,
+            label=label(results, model),
+        )
         drawn[side] += 1
-    for ax, title, count in zip(axes, ("Vector Networks", "networks and rSLDS"), drawn, strict=True):
+    for ax, title, count in zip(
+        axes, ("Vector Networks", "networks and rSLDS"), drawn, strict=True
+    ):
         ax.set(yscale="log", xlabel="share of the updates", title=title)
         if count:
             ax.legend(fontsize=7.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))

@@ -1,9 +1,11 @@
-"""What a failing model draws, in numbers: bands of frequency, collapse, and the hidden run (VN App. G.3, Figs. 6-8).
+"""What a failing model draws, in numbers: bands of frequency, collapse, and the hidden run (VN
+App. G.3, Figs. 6-8).
 
-The paper names how models fail by looking at a few drawings. Here x (signal, time) are true signals and `drawn` what
-a model makes of them. All ratios are of sums over signals, so that a faint signal counts as little as it does in a
-mean squared error. 1 is what a perfect drawing gives for `kept`, `gain`, `spread`, `bend`, `variety`, `correlation`
-and `power`, 0 for `missed` and all errors; 0/0 is NaN.
+The paper names how models fail by looking at a few drawings. Here x (signal, time) are true signals
+and `drawn` what a model makes of them. All ratios are of sums over signals, so that a faint signal
+counts as little as it does in a mean squared error. 1 is what a perfect drawing gives for `kept`,
+`gain`, `spread`, `bend`, `variety`, `correlation` and `power`, 0 for `missed` and all errors; 0/0
+is NaN.
 """
 
 from __future__ import annotations
@@ -25,10 +27,16 @@ def report(
     filled: Float[Tensor, "signal time"] | None = None,
     shown: Bool[Tensor, "signal time"] | None = None,
 ) -> xr.Dataset:
-    """All of this module: `bands` and `collapse` of `drawn`, and where `filled` and `shown` are given `hidden_run`.
+    """All of this module: `bands` and `collapse` of `drawn`, and where `filled` and `shown` are
+    given `hidden_run`.
 
-    Dimensions: band (names of `BANDS`), place (1..8, along the hidden run). Units: ratios, and the units of x squared
-    for errors and powers. Raises ValueError as its parts do, and for one of `filled` and `shown` without the other.
+    Dimensions: band (names of `BANDS`), place (1..8, along the hidden run). Units: ratios, and the
+    units of x squared for errors and powers.
+
+    Raises
+    ------
+    ValueError
+        As its parts do, and for one of `filled` and `shown` without the other.
     """
     if (filled is None) != (shown is None):
         given, lacks = ("filled", "shown") if shown is None else ("shown", "filled")
@@ -40,20 +48,29 @@ def report(
 
 
 def dataset(values: dict[str, Tensor]) -> xr.Dataset:
-    """The values of `bands`, `collapse` and `hidden_run` by their dimensions: none, band or place."""
+    """The values of `bands`, `collapse` and `hidden_run` by their dimensions: none, band or
+    place.
+    """
     dims = {len(BANDS): ("band",), PLACES: ("place",)}
-    entries = {k: (dims[len(v)] if v.ndim else (), v.cpu().numpy(), {"units": "1"}) for k, v in values.items()}
+    entries = {
+        k: (dims[len(v)] if v.ndim else (), v.cpu().numpy(), {"units": "1"})
+        for k, v in values.items()
+    }
     places = torch.arange(1, PLACES + 1).numpy()
     coords = {"band": list(BANDS), "place": places}
     used = {dim for entry in entries.values() for dim in entry[0]}
     return xr.Dataset(entries, {name: value for name, value in coords.items() if name in used})
 
 
-def spectrum(x: Float[Tensor, "signal time"]) -> tuple[Float[Tensor, "signal k"], Float[Tensor, " k"]]:
-    """Real amplitudes whose squares sum to the mean square of each signal, and their frequencies [cycles per signal].
+def spectrum(
+    x: Float[Tensor, "signal time"],
+) -> tuple[Float[Tensor, "signal k"], Float[Tensor, " k"]]:
+    """Real amplitudes whose squares sum to the mean square of each signal, and their frequencies
+    [cycles per signal].
 
-    The signal is continued by its mirror image, so that a ramp has no jump from its end to its start, which would
-    put power into all bands; this is the cosine transform (DCT-II), at frequencies 0, 1/2, 1, ...
+    The signal is continued by its mirror image, so that a ramp has no jump from its end to its
+    start, which would put power into all bands; this is the cosine transform (DCT-II), at
+    frequencies 0, 1/2, 1, ...
     """
     n = x.shape[1]
     k = torch.arange(n, device=x.device)
@@ -63,11 +80,19 @@ def spectrum(x: Float[Tensor, "signal time"]) -> tuple[Float[Tensor, "signal k"]
     return turned * torch.where(k > 0, 2**0.5, 1.0), k / 2
 
 
-def bands(x: Float[Tensor, "signal time"], drawn: Float[Tensor, "signal time"]) -> dict[str, Float[Tensor, " band"]]:
-    """Per band of frequency: kept = <d^2>/<x^2>, gain = <d x>/<x^2>, missed = <(d - x)^2>/<x^2> and power = <x^2>,
+def bands(
+    x: Float[Tensor, "signal time"], drawn: Float[Tensor, "signal time"]
+) -> dict[str, Float[Tensor, " band"]]:
+    """Per band of frequency: kept = <d^2>/<x^2>, gain = <d x>/<x^2>, missed = <(d - x)^2>/<x^2> and
+    power = <x^2>,
 
-    with x and d the amplitudes of the truth and the drawing. A model that only loses detail has kept = gain < 1
-    above some frequency; noise has kept > 0 at gain 0. Raises ValueError for unequal shapes.
+    with x and d the amplitudes of the truth and the drawing. A model that only loses detail has
+    kept = gain < 1 above some frequency; noise has kept > 0 at gain 0.
+
+    Raises
+    ------
+    ValueError
+        For unequal shapes.
     """
     _same_shape("drawn", drawn, x)
     (truth, frequency), (other, _) = spectrum(x), spectrum(drawn)
@@ -75,20 +100,33 @@ def bands(x: Float[Tensor, "signal time"], drawn: Float[Tensor, "signal time"]) 
     band = torch.bucketize(frequency, edges)
 
     def total(values: Tensor) -> Tensor:
-        return torch.zeros(len(BANDS), dtype=values.dtype, device=x.device).index_add(0, band, values.mean(0))
+        return torch.zeros(len(BANDS), dtype=values.dtype, device=x.device).index_add(
+            0, band, values.mean(0)
+        )
 
     power = total(truth**2)
-    sums = {"kept": total(other**2), "gain": total(other * truth), "missed": total((other - truth) ** 2)}
+    sums = {
+        "kept": total(other**2),
+        "gain": total(other * truth),
+        "missed": total((other - truth) ** 2),
+    }
     return {f"band_{name}": value / power for name, value in sums.items()} | {"band_power": power}
 
 
-def collapse(x: Float[Tensor, "signal time"], drawn: Float[Tensor, "signal time"]) -> dict[str, Float[Tensor, ""]]:
+def collapse(
+    x: Float[Tensor, "signal time"], drawn: Float[Tensor, "signal time"]
+) -> dict[str, Float[Tensor, ""]]:
     """How much of the truth's shape is left in a drawing.
 
-    spread: its power around its own mean, relative to the truth's; 0 for a constant. bend: the same around its best
-    straight line; 0 for a line. variety: around the mean drawing of the set; 0 if all signals are drawn alike.
-    correlation: of each drawing with its signal, mean over signals; 0 where one of them does not vary.
-    Raises ValueError for unequal shapes.
+    spread: its power around its own mean, relative to the truth's; 0 for a constant. bend: the same
+    around its best straight line; 0 for a line. variety: around the mean drawing of the set; 0 if
+    all signals are drawn alike. correlation: of each drawing with its signal, mean over signals; 0
+    where one of them does not vary.
+
+    Raises
+    ------
+    ValueError
+        For unequal shapes.
     """
     _same_shape("drawn", drawn, x)
     x, drawn = x.double(), drawn.double()
@@ -108,15 +146,23 @@ def collapse(x: Float[Tensor, "signal time"], drawn: Float[Tensor, "signal time"
 
 
 def hidden_run(
-    x: Float[Tensor, "signal time"], filled: Float[Tensor, "signal time"], shown: Bool[Tensor, "signal time"]
+    x: Float[Tensor, "signal time"],
+    filled: Float[Tensor, "signal time"],
+    shown: Bool[Tensor, "signal time"],
 ) -> dict[str, Tensor]:
-    """What a model draws where every signal hides one run of samples (the forecast and block masks).
+    """What a model draws where every signal hides one run of samples (the forecast and block
+    masks).
 
-    Along the run in eighths (place): run_error, the mean squared error; run_truth and run_drawn, the mean squares of
-    truth and drawing. In one number: run_power, drawn over true power; run_growth, the slope of error over true power
-    against the position 0..1 in the run; run_jump, the mean square of the step from the last true sample before the
-    run to the first drawn one; seen_error, the mean squared error of `filled` where the signal is shown.
-    Raises ValueError for unequal shapes, and where some signal does not hide one run of the same length >= 8.
+    Along the run in eighths (place): run_error, the mean squared error; run_truth and run_drawn,
+    the mean squares of truth and drawing. In one number: run_power, drawn over true power;
+    run_growth, the slope of error over true power against the position 0..1 in the run; run_jump,
+    the mean square of the step from the last true sample before the run to the first drawn one;
+    seen_error, the mean squared error of `filled` where the signal is shown.
+
+    Raises
+    ------
+    ValueError
+        For unequal shapes, and where some signal does not hide one run of the same length >= 8.
     """
     _same_shape("filled", filled, x)
     _same_shape("shown", shown, x)
@@ -154,7 +200,8 @@ def _runs(shown: Tensor) -> tuple[Tensor, int]:
     inside = rows.clamp_max(shown.shape[1] - 1)
     if not width or bool(((~shown).sum(1) != width).any()) or bool(shown.gather(1, inside).any()):
         raise ValueError(
-            "shown must hide one run of samples, equally long for every signal; use a forecast or block mask"
+            "shown must hide one run of samples, equally long for every signal; use a "
+            "forecast or block mask"
         )
     return rows, width
 
@@ -169,5 +216,6 @@ def _off_line(values: Tensor) -> Tensor:
 def _same_shape(name: str, value: Tensor, x: Tensor) -> None:
     if x.ndim != 2 or value.shape != x.shape:
         raise ValueError(
-            f"{name} must have the shape of x, (signal, time) = {tuple(x.shape)}, got {tuple(value.shape)}"
+            f"{name} must have the shape of x, (signal, time) = {tuple(x.shape)}, got "
+            f"{tuple(value.shape)}"
         )

@@ -27,8 +27,12 @@ def median(results: xr.Dataset, name: str, **at: str) -> float:
     return float(results[name].sel(at).median("seed"))
 
 
-def best(results: xr.Dataset, models: Sequence[str], way: str, mask: str, name: str) -> tuple[str, float]:
-    """The model with the lowest median error on hidden samples of one cell, and that error; ("", nan) for none."""
+def best(
+    results: xr.Dataset, models: Sequence[str], way: str, mask: str, name: str
+) -> tuple[str, float]:
+    """The model with the lowest median error on hidden samples of one cell, and that error; ("",
+    nan) for none.
+    """
     values = {m: median(results, "hidden", model=m, way=way, mask=mask, set=name) for m in models}
     values = {m: v for m, v in values.items() if np.isfinite(v)}
     if not values:
@@ -55,17 +59,23 @@ def summary(results: xr.Dataset) -> str:
             wins[name] = sum(median(results, "mse", model=m, set=name) < least for m in others)
     if vn and others:
         lines.append(
-            f"- **Whole signals:** of {len(others)} other models, {wins['easy']} reconstruct Easy and {wins['hard']} "
-            f"Hard signals with less error than the best of {len(vn)} VNs."
+            f"- **Whole signals:** of {len(others)} other models, {wins['easy']} reconstruct "
+            f"Easy and {wins['hard']} Hard signals with less error than the best of {len(vn)} "
+            "VNs."
         )
         cells = all_cells(results)
         won = sum(best(results, [*vn, *others], "paper", *c)[0] in vn for c in cells)
         lines.append(
-            f"- **Hidden samples, the paper's protocol** (zeros where hidden; imputation for the VN): a VN is best in "
-            f"{won} of {len(cells)} cells."
+            "- **Hidden samples, the paper's protocol** (zeros where hidden; imputation for the "
+            f"VN): a VN is best in {won} of {len(cells)} cells."
         )
-        ratios = [best(results, vn, "paper", *c)[1] / best(results, others, "paper", *c)[1] for c in cells]
-        lines.append(f"- **Margin:** its error is {np.median(ratios):.2f} that of the best other, median over cells.")
+        ratios = [
+            best(results, vn, "paper", *c)[1] / best(results, others, "paper", *c)[1] for c in cells
+        ]
+        lines.append(
+            f"- **Margin:** its error is {np.median(ratios):.2f} that of the best other, "
+            "median over cells."
+        )
     if vn:
         lines += _against(results, vn)
     return "\n".join(lines) or NOTHING
@@ -75,25 +85,36 @@ def _against(results: xr.Dataset, vn: Sequence[str]) -> list[str]:
     cells, lines = all_cells(results), []
     rivals = {
         "networks trained with masks": (of_group(results, "masked"), "aware"),
-        "the last value held or linear interpolation": (here(results, ["hold_last", "linear"]), "aware"),
+        "the last value held or linear interpolation": (
+            here(results, ["hold_last", "linear"]),
+            "aware",
+        ),
         "dictionaries that were not learned, by the same imputation": (
-            here(results, ["fourier", "vn_untrained"]), "paper"),
-    }  # fmt: skip
+            here(results, ["fourier", "vn_untrained"]),
+            "paper",
+        ),
+    }
     for said, (models, way) in rivals.items():
         if models:
-            won = sum(best(results, vn, "paper", *c)[1] < best(results, models, way, *c)[1] for c in cells)
-            lines.append(f"- **Against {said}:** the best VN has less error in {won} of {len(cells)} cells.")
+            won = sum(
+                best(results, vn, "paper", *c)[1] < best(results, models, way, *c)[1] for c in cells
+            )
+            lines.append(
+                f"- **Against {said}:** the best VN has less error in {won} of {len(cells)} cells."
+            )
     aware = with_values(results, results["hidden"].sel(way="aware"))
     won = sum(best(results, aware, "aware", *c)[0] in vn for c in cells)
     lines.append(
-        f"- **Everyone told what is hidden** (masked lasso for the VN): a VN is best of {len(aware)} in {won} of "
-        f"{len(cells)} cells."
+        "- **Everyone told what is hidden** (masked lasso for the VN): a VN is best of "
+        f"{len(aware)} in {won} of {len(cells)} cells."
     )
     return lines
 
 
 def winners(results: xr.Dataset) -> pd.DataFrame | str:
-    """Twelve cells: who has the least error under the paper's protocol, and who when all know what is hidden."""
+    """Twelve cells: who has the least error under the paper's protocol, and who when all know what
+    is hidden.
+    """
     paper, every = of_group(results, "vn", "paper"), [str(m) for m in results["model"].values]
     if not paper:
         return NOTHING
@@ -109,11 +130,15 @@ def winners(results: xr.Dataset) -> pd.DataFrame | str:
             model, value = best(results, models, way, mask, name)
             row[title] = f"{label(results, model)}: {short(value)}" if model else ""
         rows[f"{MASKS.get(mask, mask)}, {NAMES[name]}"] = row
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="cell")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="cell")
+    )
 
 
 def reconstruction(results: xr.Dataset) -> pd.DataFrame | str:
-    """Reconstruction errors per model: median and [lowest, highest] over seeds; last the zero prediction."""
+    """Reconstruction errors per model: median and [lowest, highest] over seeds; last the zero
+    prediction.
+    """
     models = with_values(results, results["mse"])
     if not models:
         return NOTHING
@@ -122,21 +147,31 @@ def reconstruction(results: xr.Dataset) -> pd.DataFrame | str:
         | {"parameters": _count(results, m), "atoms in use": _active(results, m)}
         for m in models
     }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    )
 
 
 def _count(results: xr.Dataset, model: str) -> str:
-    value = median(results, "fact_parameters", model=model) if "fact_parameters" in results else float("nan")
+    value = (
+        median(results, "fact_parameters", model=model)
+        if "fact_parameters" in results
+        else float("nan")
+    )
     return f"{value:,.0f}" if np.isfinite(value) else ""
 
 
 def _active(results: xr.Dataset, model: str) -> str:
-    value = median(results, "fact_active", model=model) if "fact_active" in results else float("nan")
+    value = (
+        median(results, "fact_active", model=model) if "fact_active" in results else float("nan")
+    )
     return f"{value:.1f}" if np.isfinite(value) else ""
 
 
 def owed(results: xr.Dataset) -> pd.DataFrame | str:
-    """Errors on hidden samples of VN-1L, of its atoms before learning and of a fixed dictionary, by both inferences."""
+    """Errors on hidden samples of VN-1L, of its atoms before learning and of a fixed dictionary, by
+    both inferences.
+    """
     models = here(results, ["vn_1", "vn_untrained", "fourier"])
     if not models:
         return NOTHING
@@ -144,11 +179,15 @@ def owed(results: xr.Dataset) -> pd.DataFrame | str:
     rows = {}
     for mask, name in all_cells(results):
         rows[f"{MASKS.get(mask, mask)}, {NAMES[name]}"] = {
-            f"{label(results, m)}, {title}": short(median(results, "hidden", model=m, way=way, mask=mask, set=name))
+            f"{label(results, m)}, {title}": short(
+                median(results, "hidden", model=m, way=way, mask=mask, set=name)
+            )
             for way, title in titles.items()
             for m in models
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="cell")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="cell")
+    )
 
 
 def owed_said(results: xr.Dataset) -> str:
@@ -163,14 +202,17 @@ def owed_said(results: xr.Dataset) -> str:
 
     learned, fixed = (ratio(("vn_1", "paper"), (m, "paper")) for m in ("vn_untrained", "fourier"))
     return (
-        f"Median over the cells: learning its atoms leaves {learned} of the error of training signals as atoms and "
-        f"{fixed} of that of the fixed dictionary, all by imputation. Solving the masked problem instead of imputing "
-        f"leaves {ratio(('vn_1', 'aware'), ('vn_1', 'paper'))} of the error of the same atoms."
+        f"Median over the cells: learning its atoms leaves {learned} of the error of training "
+        f"signals as atoms and {fixed} of that of the fixed dictionary, all by imputation. "
+        "Solving the masked problem instead of imputing leaves "
+        f"{ratio(('vn_1', 'aware'), ('vn_1', 'paper'))} of the error of the same atoms."
     )
 
 
 def levelled(results: xr.Dataset, most: float = 0.3) -> str:
-    """Which networks still improved: whose validation error fell by more than `most` after 0.7 of the updates."""
+    """Which networks still improved: whose validation error fell by more than `most` after 0.7 of
+    the updates.
+    """
     models = with_values(results, results["curve"], ("paper", "masked"))
     if not models:
         return NOTHING
@@ -182,11 +224,13 @@ def levelled(results: xr.Dataset, most: float = 0.3) -> str:
     if not moving:
         return f"No network's validation error fell {said}."
     return (
-        f"The validation error still fell {said} of {', '.join(moving)}. With more updates these would have smaller "
-        "errors in distribution."
+        f"The validation error still fell {said} of {', '.join(moving)}. With more updates these "
+        "would have smaller errors in distribution."
     )
 
 
 def trials(tuning: xr.Dataset | None, results: xr.Dataset) -> pd.DataFrame | str:
-    """Mean ID validation error on hidden samples of every setting tried, per model of `results`; the chosen has a *."""
+    """Mean ID validation error on hidden samples of every setting tried, per model of `results`;
+    the chosen has a `*`.
+    """
     return texts.trials(tuning, results=results)

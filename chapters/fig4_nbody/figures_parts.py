@@ -1,4 +1,5 @@
-"""What lies behind the errors of force composition: superposition, single laws, training (VN Fig. 4, controls).
+"""What lies behind the errors of force composition: superposition, single laws, training (VN
+Fig. 4, controls).
 
 Datasets as in `figures.nbody`.
 """
@@ -29,13 +30,18 @@ from vnlib.plots.style import PALETTE
 
 
 def passes(results: xr.Dataset) -> plt.Figure:
-    """Mixtures of five bodies: all forces at once (filled) against one pass per force (hollow); and how far apart."""
+    """Mixtures of five bodies: all forces at once (filled) against one pass per force (hollow); and
+    how far apart.
+    """
     models = in_order(results)
     if not models:
         return absent("No model was asked for.")
     fig, axes = plt.subplots(1, 2, figsize=(9, 1.5 + 0.28 * len(models)), sharey=True)
     mixed = results["forces"].str.contains(r"\+")
-    ways = {way: error(results, way=way).sel(bodies=5).where(mixed).mean("forces") for way in ("joint", "passes")}
+    ways = {
+        way: error(results, way=way).sel(bodies=5).where(mixed).mean("forces")
+        for way in ("joint", "passes")
+    }
     gap = by_number(results, results["gap"])
     for y, model in enumerate(models):
         _, color, marker = GROUPS[group(results, model)]
@@ -45,12 +51,23 @@ def passes(results: xr.Dataset) -> plt.Figure:
             one = values.sel(model=model).clip(FLOOR)
             face = color if way == "joint" else "w"
             shift = 0.2 * np.linspace(-1, 1, len(one)) if len(one) > 1 else 0
-            axes[0].scatter(one, np.full(len(one), y) + shift, marker=marker, s=16, facecolors=face, edgecolors=color)
+            axes[0].scatter(
+                one,
+                np.full(len(one), y) + shift,
+                marker=marker,
+                s=16,
+                facecolors=face,
+                edgecolors=color,
+            )
         for number, shift in zip((2, 3, 4), (-0.25, 0, 0.25), strict=True):
             one = gap.sel(model=model, number=number)
-            points(axes[1], one.clip(FLOOR), y + shift, light(color, 7 - number), marker, height=0.11)
+            points(
+                axes[1], one.clip(FLOOR), y + shift, light(color, 7 - number), marker, height=0.11
+            )
     if BLANK in results["model"].values:
-        axes[0].axvline(float(ways["joint"].sel(model=BLANK).median("seed")), color="k", ls=":", lw=1.2)
+        axes[0].axvline(
+            float(ways["joint"].sel(model=BLANK).median("seed")), color="k", ls=":", lw=1.2
+        )
     for ax in axes:
         rows_of(ax, results, models, size=9)
         ax.set_xscale("log")
@@ -62,7 +79,10 @@ def passes(results: xr.Dataset) -> plt.Figure:
         *looks(results, models, GROUPS),
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="all forces at once"),
         Line2D([], [], color="0.3", marker="o", mfc="w", ls="", ms=5, label="one pass per force"),
-        *(Line2D([], [], color=light("#000000", 7 - n), marker="o", ls="", ms=5, label=NUMBERS[n]) for n in (2, 3, 4)),
+        *(
+            Line2D([], [], color=light("#000000", 7 - n), marker="o", ls="", ms=5, label=NUMBERS[n])
+            for n in (2, 3, 4)
+        ),
         Line2D([], [], color="k", ls=":", label="mean prediction"),
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
@@ -79,13 +99,20 @@ def laws(results: xr.Dataset) -> plt.Figure:
     for ax, law in zip(axes, LETTERS, strict=True):
         for y, model in enumerate(models):
             _, color, marker = GROUPS[group(results, model)]
-            points(ax, single.sel(model=model, forces=law).clip(FLOOR), y, color, marker, height=0.25)
+            points(
+                ax, single.sel(model=model, forces=law).clip(FLOOR), y, color, marker, height=0.25
+            )
         ax.axvline(1, color="k", ls=":", lw=1.2)
         rows_of(ax, results, models, size=9)
         ax.set(xscale="log", title=NAMES[law])
     fig.supxlabel(f"{RELATIVE}, five bodies", fontsize=10)
     blank = Line2D([], [], color="k", ls=":", label="mean prediction (Random)")
-    fig.legend(handles=[*looks(results, models, GROUPS), blank], loc="outside upper center", ncols=4, fontsize=9)
+    fig.legend(
+        handles=[*looks(results, models, GROUPS), blank],
+        loc="outside upper center",
+        ncols=4,
+        fontsize=9,
+    )
     return fig
 
 
@@ -98,7 +125,14 @@ def curves(results: xr.Dataset) -> plt.Figure:
     for number, model in enumerate(models):
         one = results["curve"].sel(model=model).median("seed").clip(FLOOR)
         style = {"vn": "-", "paper": "--", "control": ":"}[group(results, model)]
-        ax.plot(one["check"], one, color=PALETTE[number % len(PALETTE)], ls=style, lw=1.6, label=label(results, model))
+        ax.plot(
+            one["check"],
+            one,
+            color=PALETTE[number % len(PALETTE)],
+            ls=style,
+            lw=1.6,
+            label=label(results, model),
+        )
     ax.set(yscale="log", xlabel="share of the updates", ylabel=f"{RELATIVE}, validation")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig

@@ -1,7 +1,9 @@
-"""Figures of image composition (VN Fig. 5), from the dataset of `studies.images.study` over models and seeds.
+"""Figures of image composition (VN Fig. 5), from the dataset of `studies.images.study` over models
+and seeds.
 
-Dims: model, seed, set (of both benchmarks), reading (own, top, searched), layer, stage, check; coordinates label,
-group and benchmark ("digits" or "motions") of the model. A model has values on the sets of its benchmark alone.
+Dims: model, seed, set (of both benchmarks), reading (own, top, searched), layer, stage, check;
+coordinates label, group and benchmark ("digits" or "motions") of the model. A model has values on
+the sets of its benchmark alone.
 """
 
 from __future__ import annotations
@@ -50,9 +52,15 @@ GROWTH = "error over own ID error"
 
 
 def in_order(
-    results: xr.Dataset, benchmark: str, groups: Sequence[str] = tuple(GROUPS), *, blank: bool = False
+    results: xr.Dataset,
+    benchmark: str,
+    groups: Sequence[str] = tuple(GROUPS),
+    *,
+    blank: bool = False,
 ) -> list[str]:
-    """The models of a benchmark in the order of their groups; the one that draws nothing only if asked for."""
+    """The models of a benchmark in the order of their groups; the one that draws nothing only if
+    asked for.
+    """
     here = results["model"].values[results["benchmark"].values == benchmark]
     names = [str(m) for m in here if blank or m != BLANK[benchmark]]
     return [m for g in groups for m in names if group(results, m) == g]
@@ -75,21 +83,33 @@ def inside(benchmark: str) -> str:
     return FAMILIES[benchmark]["ID"][0]
 
 
-def error(results: xr.Dataset, benchmark: str, *, reading: str = "own", relative: bool = False) -> xr.DataArray:
-    """Errors (model, seed, set) of a benchmark, or these over what the model has in distribution."""
+def error(
+    results: xr.Dataset, benchmark: str, *, reading: str = "own", relative: bool = False
+) -> xr.DataArray:
+    """Errors (model, seed, set) of a benchmark, or these over what the model has in
+    distribution.
+    """
     models = in_order(results, benchmark, blank=True)
-    found = results["mse"].sel(reading=reading, drop=True).sel(model=models, set=sets_of(results, benchmark))
+    found = (
+        results["mse"]
+        .sel(reading=reading, drop=True)
+        .sel(model=models, set=sets_of(results, benchmark))
+    )
     return found / found.sel(set=inside(benchmark), drop=True) if relative else found
 
 
 def power(results: xr.Dataset, benchmark: str) -> xr.DataArray:
-    """The mean square of the images of each set, which is the error of drawing nothing; over set."""
+    """The mean square of the images of each set, which is the error of drawing nothing; over
+    set.
+    """
     blank = results["blank"].sel(set=sets_of(results, benchmark))
     return blank.median([dim for dim in blank.dims if dim != "set"])
 
 
 def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
-    """Line styles: Vector Networks solid, autoencoders of the paper dashed, controls dotted; no two are the same."""
+    """Line styles: Vector Networks solid, autoencoders of the paper dashed, controls dotted; no two
+    are the same.
+    """
     looks = {
         "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], "#003f5c"), "oD*"),
         "paper": ("--", (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]), "sPX"),
@@ -101,8 +121,10 @@ def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
         number = count[group(results, model)]
         count[group(results, model)] += 1
         styles[model] = {
-            "color": palette[number % len(palette)], "marker": markers[number % len(markers)], "ls": line,
-        }  # fmt: skip
+            "color": palette[number % len(palette)],
+            "marker": markers[number % len(markers)],
+            "ls": line,
+        }
     return styles
 
 
@@ -119,17 +141,26 @@ def logarithmic(ax: plt.Axes, axis: str, subs: Sequence[float] = (1, 2, 5)) -> N
 
 def legend(results: xr.Dataset, styles: dict[str, dict], *more: Line2D) -> list[Line2D]:
     """Entries for models and whatever else there is."""
-    return [*(Line2D([], [], label=label(results, m), ms=5, lw=1.4, **s) for m, s in styles.items()), *more]
+    return [
+        *(Line2D([], [], label=label(results, m), ms=5, lw=1.4, **s) for m, s in styles.items()),
+        *more,
+    ]
 
 
 def number(value: float) -> str:
     """Three digits: 0.12, 5.31, 21.7, 417; nothing where there is no number."""
     if not np.isfinite(value):
         return ""
-    return f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
+    return (
+        f"{value:.2f}"
+        if abs(value) < 10
+        else f"{value:.1f}"
+        if abs(value) < 100
+        else f"{value:.0f}"
+    )
 
 
-# --- 5a: errors -----------------------------------------------------------------------------------------------------
+# --- 5a: errors -----------------------------------------------------------------------------------
 
 
 def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
@@ -140,8 +171,14 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     values, blank = error(results, benchmark), power(results, benchmark)
     columns = 5
     rows = -(-len(sets) // columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(9.6, rows * (0.5 + 0.145 * len(models)) + 0.7), sharex=True,
-                             sharey=True, squeeze=False)  # fmt: skip
+    fig, axes = plt.subplots(
+        rows,
+        columns,
+        figsize=(9.6, rows * (0.5 + 0.145 * len(models)) + 0.7),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    )
     for ax, name in zip(axes.flat, sets, strict=False):
         for y, model in enumerate(models):
             _, color, marker = GROUPS[group(results, model)]
@@ -155,14 +192,19 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         ax.set_axis_off()
     fig.supxlabel(MSE, fontsize=10)
     shown = dict.fromkeys(group(results, m) for m in models)
-    handles = [Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5) for g in shown]
+    handles = [
+        Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5)
+        for g in shown
+    ]
     handles.append(Line2D([], [], color="k", ls=":", label="drawing nothing"))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig
 
 
 def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """All models and sets: errors in 10⁻³ ink² as numbers, their growth from ID as colours; medians over seeds."""
+    """All models and sets: errors in 10⁻³ ink² as numbers, their growth from ID as colours; medians
+    over seeds.
+    """
     models = in_order(results, benchmark, blank=True)
     if not models:
         return absent(NOBODY)
@@ -173,11 +215,21 @@ def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     image = ax.imshow(growth, norm=LogNorm(1, 30), cmap=SEQUENTIAL, aspect="auto")
     for (row, column), value in np.ndenumerate(1e3 * values.values):
         dark = growth[row, column] < 5
-        ax.text(column, row, number(value), ha="center", va="center", fontsize=7.5, color="w" if dark else "k")
+        ax.text(
+            column,
+            row,
+            number(value),
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color="w" if dark else "k",
+        )
     ax.set_xticks(range(len(sets)), sets, rotation=60, ha="right", fontsize=9)
     ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=9)
     ax.tick_params(length=0)
-    starts = np.cumsum([len([s for s in family if s in sets]) for family in FAMILIES[benchmark].values()])
+    starts = np.cumsum(
+        [len([s for s in family if s in sets]) for family in FAMILIES[benchmark].values()]
+    )
     for column in starts[:-1]:
         ax.axvline(column - 0.5, color="w", lw=2)
     for row in range(1, len(models)):
@@ -188,7 +240,9 @@ def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
 
 
 def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """Errors over what each model has in distribution, medians over seeds and all seeds as a bar."""
+    """Errors over what each model has in distribution, medians over seeds and all seeds as a
+    bar.
+    """
     models = main(results, benchmark)
     if not models:
         return absent(NOBODY)
@@ -202,14 +256,22 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         ax.vlines(at + shift, one.min("seed"), one.max("seed"), color=style["color"], lw=1)
         ax.plot(at + shift, one.median("seed"), **style | {"ls": ""}, ms=5)
     blank = power(results, benchmark)
-    ax.plot(at, blank / blank.sel(set=inside(benchmark)), color="k", ls="", marker="_", ms=16, mew=1)
+    ax.plot(
+        at, blank / blank.sel(set=inside(benchmark)), color="k", ls="", marker="_", ms=16, mew=1
+    )
     ax.axhline(1, color="0.4", lw=0.8)
-    for column in np.cumsum([len([s for s in f if s in sets]) for f in FAMILIES[benchmark].values()])[:-1]:
+    for column in np.cumsum(
+        [len([s for s in f if s in sets]) for f in FAMILIES[benchmark].values()]
+    )[:-1]:
         ax.axvline(column - 0.5, color="0.85", lw=0.8)
     ax.set(ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
     logarithmic(ax, "y")
     ax.set_xticks(at, sets, rotation=45, ha="right", fontsize=9)
     blank_line = Line2D([], [], color="k", marker="_", ls="", ms=12, label="power of the images")
-    ax.legend(handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line), fontsize=9,
-              loc="center left", bbox_to_anchor=(1.01, 0.5))  # fmt: skip
+    ax.legend(
+        handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line),
+        fontsize=9,
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+    )
     return fig

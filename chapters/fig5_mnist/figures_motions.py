@@ -9,7 +9,18 @@ import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from chapters.fig5_mnist.figures import GROWTH, MSE, NOBODY, colors, error, inside, legend, logarithmic, main, power
+from chapters.fig5_mnist.figures import (
+    GROWTH,
+    MSE,
+    NOBODY,
+    colors,
+    error,
+    inside,
+    legend,
+    logarithmic,
+    main,
+    power,
+)
 from vnlib.plots.rows import absent
 
 STEPS = {1.0: "", 1.5: "_x1.5", 2.0: "_x2", 3.0: "_x3"}
@@ -21,12 +32,16 @@ PANELS: dict[str, tuple[str, dict]] = {
     "other moves": ("kind of move", {name: name for name in ("single", "RT", "RS", "TS", "RTS")}),
     "one move, more digits": ("digits that move", {n: f"single{end}" for n, end in DIGITS.items()}),
     "all three, more digits": ("digits that move", {n: f"RTS{end}" for n, end in DIGITS.items()}),
-    "all three of step 2, more digits": ("digits that move", {n: f"RTS_x2{end}" for n, end in DIGITS.items()}),
+    "all three of step 2, more digits": (
+        "digits that move",
+        {n: f"RTS_x2{end}" for n, end in DIGITS.items()},
+    ),
 }
 
 
 def steps(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
-    """Errors against size, kind and number of moves, or these over own ID error; dotted: the power of the signals.
+    """Errors against size, kind and number of moves, or these over own ID error; dotted: the power
+    of the signals.
 
     Every seed a point, lines through medians.
     """
@@ -46,15 +61,26 @@ def steps(results: xr.Dataset, *, relative: bool = False) -> plt.Figure:
             ax.set_xticks(list(at.values()))
         for model, style in styles.items():
             one = values.sel(model=model, set=list(at))
-            ax.plot(list(at.values()), one.median("seed"), color=style["color"], ls=style["ls"], lw=1.4)
+            ax.plot(
+                list(at.values()), one.median("seed"), color=style["color"], ls=style["ls"], lw=1.4
+            )
             for name, x in at.items():
                 seeds = one.sel(set=name).dropna("seed").values
-                ax.scatter([x] * len(seeds), seeds, color=style["color"], marker=style["marker"], s=13, zorder=3)
+                ax.scatter(
+                    [x] * len(seeds),
+                    seeds,
+                    color=style["color"],
+                    marker=style["marker"],
+                    s=13,
+                    zorder=3,
+                )
         ax.plot(list(at.values()), blank.sel(set=list(at)), color="k", ls=(0, (1, 3)), lw=1.2)
         ax.set(xlabel=axis)
         logarithmic(ax, "y")
         ax.set_title(title, fontsize=10)
     fig.supylabel(GROWTH if relative else MSE, fontsize=10)
     dotted = Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="power of the signals")
-    fig.legend(handles=legend(results, styles, dotted), loc="outside upper center", ncols=4, fontsize=9)
+    fig.legend(
+        handles=legend(results, styles, dotted), loc="outside upper center", ncols=4, fontsize=9
+    )
     return fig

@@ -1,4 +1,5 @@
-"""What lies behind the errors of image composition: samples, matching, readings, active units (VN Fig. 5, controls).
+"""What lies behind the errors of image composition: samples, matching, readings, active units (VN
+Fig. 5, controls).
 
 Datasets as in `figures.images`.
 """
@@ -44,8 +45,8 @@ SIDE = {"top": "from the code of the top layer alone", "searched": "code optimis
 
 
 def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """The image of median power of each set, and what the models of `main` draw of it; numbers are errors of these
-    drawings in 10⁻³ ink². Each set has its own colour scale.
+    """The image of median power of each set, and what the models of `main` draw of it; numbers are
+    errors of these drawings in 10⁻³ ink². Each set has its own colour scale.
     """
     models = main(results, benchmark)
     if "drawn" not in results or not models:
@@ -61,7 +62,10 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     mosaic = grid.transpose(0, 2, 1, 3).reshape(len(grid) * (height + NOTE), -1)
     fig, ax = plt.subplots(figsize=(0.56 * len(sets) + 1.4, 0.76 * len(grid) + 0.6))
     ax.imshow(mosaic, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
-    across, down = np.arange(len(sets)) * (width + GAP) + width / 2, np.arange(len(grid)) * (height + NOTE)
+    across, down = (
+        np.arange(len(sets)) * (width + GAP) + width / 2,
+        np.arange(len(grid)) * (height + NOTE),
+    )
     for (row, column), mse in np.ndenumerate(np.square(drawn - truth).mean((2, 3))):
         at = down[row + 1] + height + NOTE / 2
         ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=8)
@@ -73,7 +77,9 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
 
 
 def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """The matched autoencoder along its training: ID error against that of sets of `PATHS`, and the point of VN-1L."""
+    """The matched autoencoder along its training: ID error against that of sets of `PATHS`, and the
+    point of VN-1L.
+    """
     vn, ae = MATCHED[benchmark]
     if "path_mse" not in results or not {vn, ae} <= set(results["model"].values):
         return absent("The matched autoencoder and VN-1L are not both there.")
@@ -82,22 +88,40 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     trained = results["path_mse"].sel(model=ae)
     middle = float(own.sel(model=vn, set=inside(benchmark)).median("seed"))
     rows = -(-len(sets) // 3)
-    fig, axes = plt.subplots(rows, -(-len(sets) // rows), figsize=(9, 0.7 + 2.3 * rows), sharex=True, squeeze=False)
+    fig, axes = plt.subplots(
+        rows, -(-len(sets) // rows), figsize=(9, 0.7 + 2.3 * rows), sharex=True, squeeze=False
+    )
     for ax, name in zip(axes.flat, sets, strict=True):
         ax.axvspan(middle / 1.05, middle * 1.05, color="0.85", lw=0)
         for seed in results["seed"].values:
             one = trained.sel(seed=seed).dropna("stage", how="all")
-            ax.plot(one.sel(set=inside(benchmark)), one.sel(set=name), color=PALETTE[3], lw=1, marker=".", ms=3)
+            ax.plot(
+                one.sel(set=inside(benchmark)),
+                one.sel(set=name),
+                color=PALETTE[3],
+                lw=1,
+                marker=".",
+                ms=3,
+            )
         for model, color, marker in ((ae, PALETTE[3], "s"), (vn, PALETTE[0], "o")):
             at = own.sel(model=model)
-            ax.scatter(at.sel(set=inside(benchmark)), at.sel(set=name), color=color, marker=marker, s=26, zorder=4)
+            ax.scatter(
+                at.sel(set=inside(benchmark)),
+                at.sel(set=name),
+                color=color,
+                marker=marker,
+                s=26,
+                zorder=4,
+            )
         logarithmic(ax, "x", (1, 3))
         logarithmic(ax, "y")
         ax.set_title(name, fontsize=10)
     fig.supxlabel(f"ID ({inside(benchmark)}): {MSE}", fontsize=10)
     fig.supylabel(MSE, fontsize=10)
     handles = [
-        Line2D([], [], color=PALETTE[3], marker=".", label=f"{label(results, ae)}, along its training"),
+        Line2D(
+            [], [], color=PALETTE[3], marker=".", label=f"{label(results, ae)}, along its training"
+        ),
         Line2D([], [], color=PALETTE[3], marker="s", ls="", label="the stage that is kept"),
         Line2D([], [], color=PALETTE[0], marker="o", ls="", label=label(results, vn)),
         plt.Rectangle((0, 0), 1, 1, color="0.85", label="ID error within 5 % of its median"),
@@ -106,8 +130,12 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     return fig
 
 
-def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[str] = ()) -> plt.Figure:
-    """Two ways to draw, of the models that have both: their own (filled), and `reading` (hollow); and `more` models."""
+def readings(
+    results: xr.Dataset, benchmark: str, reading: str, more: Sequence[str] = ()
+) -> plt.Figure:
+    """Two ways to draw, of the models that have both: their own (filled), and `reading` (hollow);
+    and `more` models.
+    """
     second = error(results, benchmark, reading=reading)
     both = [m for m in in_order(results, benchmark) if bool(second.sel(model=m).notnull().any())]
     if not both:
@@ -115,8 +143,14 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
     models = [*both, *(m for m in in_order(results, benchmark) if m in more and m not in both)]
     first, blank = error(results, benchmark), power(results, benchmark)
     shown = [name for name in SOME[benchmark] if name in sets_of(results, benchmark)]
-    fig, axes = plt.subplots(1, len(shown), figsize=(9, 1.5 + 0.27 * len(models)), sharex=True, sharey=True,
-                             squeeze=False)  # fmt: skip
+    fig, axes = plt.subplots(
+        1,
+        len(shown),
+        figsize=(9, 1.5 + 0.27 * len(models)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    )
     for ax, name in zip(axes[0], shown, strict=True):
         for y, model in enumerate(models):
             _, color, marker = GROUPS[group(results, model)]
@@ -139,24 +173,40 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
 
 
 def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """Mean nonzero units of the code of each set, every seed a point; of Vector Networks each layer a panel."""
+    """Mean nonzero units of the code of each set, every seed a point; of Vector Networks each layer
+    a panel.
+    """
     if "active" not in results:
         return absent("No model that was asked for has a code.")
-    models = [m for m in in_order(results, benchmark) if bool(results["active"].sel(model=m).notnull().any())]
+    models = [
+        m
+        for m in in_order(results, benchmark)
+        if bool(results["active"].sel(model=m).notnull().any())
+    ]
     if not models:
         return absent("No model that was asked for has a code.")
     sets, layers = sets_of(results, benchmark), [int(n) for n in results["layer"].values]
-    dense = {m: bool((results["active"].sel(model=m, layer=1, set=sets).std("set") < 1e-9).all()) for m in models}
+    dense = {
+        m: bool((results["active"].sel(model=m, layer=1, set=sets).std("set") < 1e-9).all())
+        for m in models
+    }
     styles = colors(results, [m for m in models if not dense[m]])
     fig, axes = plt.subplots(
-        1, len(layers), figsize=(9.6, 4.6), sharey=True, squeeze=False, width_ratios=[2, 1, 1][: len(layers)]
+        1,
+        len(layers),
+        figsize=(9.6, 4.6),
+        sharey=True,
+        squeeze=False,
+        width_ratios=[2, 1, 1][: len(layers)],
     )
     for ax, layer in zip(axes[0], layers, strict=True):
         for model, style in styles.items():
             one = results["active"].sel(model=model, layer=layer, set=sets)
             if bool(one.notnull().any()):
                 ax.plot(range(len(sets)), one.median("seed"), **style, ms=4, lw=1.2)
-                ax.vlines(range(len(sets)), one.min("seed"), one.max("seed"), color=style["color"], lw=1)
+                ax.vlines(
+                    range(len(sets)), one.min("seed"), one.max("seed"), color=style["color"], lw=1
+                )
         ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=8)
         ax.set_title(f"layer {layer}", fontsize=9)
         logarithmic(ax, "y")
@@ -166,9 +216,12 @@ def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
 
 
 def curves(results: xr.Dataset) -> plt.Figure:
-    """Validation error at the checks of training, medians over seeds, a panel for each benchmark."""
+    """Validation error at the checks of training, medians over seeds, a panel for each
+    benchmark.
+    """
     trained = {
-        b: [m for m in in_order(results, b) if bool(results["curve"].sel(model=m).notnull().any())] for b in FAMILIES
+        b: [m for m in in_order(results, b) if bool(results["curve"].sel(model=m).notnull().any())]
+        for b in FAMILIES
     }
     trained = {b: models for b, models in trained.items() if models}
     if not trained:
@@ -179,7 +232,15 @@ def curves(results: xr.Dataset) -> plt.Figure:
         for model, style in styles.items():
             one = results["curve"].sel(model=model).median("seed")
             ax.plot(one["check"], one, **style, ms=4, lw=1.4)
-        ax.set(xlabel="share of the checks of training", ylabel=f"validation: {MSE}", title=benchmark)
+        ax.set(
+            xlabel="share of the checks of training", ylabel=f"validation: {MSE}", title=benchmark
+        )
         logarithmic(ax, "y")
-        ax.legend(handles=legend(results, styles), fontsize=8, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.15))
+        ax.legend(
+            handles=legend(results, styles),
+            fontsize=8,
+            ncols=3,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.15),
+        )
     return fig

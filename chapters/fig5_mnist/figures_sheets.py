@@ -1,4 +1,6 @@
-"""Contact sheets of the two image benchmarks: a row for each set, a few of its samples (VN Fig. 5)."""
+"""Contact sheets of the two image benchmarks: a row for each set, a few of its samples (VN
+Fig. 5).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from matplotlib.image import AxesImage
 from vnlib.plots.style import DIVERGING
 
 GAP = 2  # px between images
-CELL, LABELS, EDGE = 0.66, 2.0, 0.5  # inches: side of an image, room for the names and the colour bar, for the titles
+# inches: side of an image, room for the names and the colour bar, for the titles
+CELL, LABELS, EDGE = 0.66, 2.0, 0.5
 INK = "Greys"  # of pictures without negative values
 MOST = 2.0  # ink beyond it has the last colour, so that a single digit is not too pale
 FRAMES = ("before", "after", "image")
@@ -21,11 +24,22 @@ Grid = Float[np.ndarray, "row column y x"]
 
 
 def digits(ds: xr.Dataset, *, columns: int = 8) -> plt.Figure:
-    """The first samples of each set of composed or damaged digits; where ink is negative, in the other colour.
+    """The first samples of each set of composed or damaged digits; where ink is negative, in the
+    other colour.
 
     Colours end at twice the full ink of a digit.
-    ds: `image` (set, sample, y, x) and the coordinate `family` (set). columns: how many samples; a dataset that has
-    fewer shows those. Raises ValueError if columns is below 1 or ds has no set.
+
+    Parameters
+    ----------
+    ds
+        `image` (set, sample, y, x) and the coordinate `family` (set).
+    columns
+        How many samples; a dataset that has fewer shows those.
+
+    Raises
+    ------
+    ValueError
+        If columns is below 1 or ds has no set.
     """
     grid = _first(ds, "image", columns, "columns")
     signed = grid.min() < 0
@@ -40,10 +54,20 @@ def digits(ds: xr.Dataset, *, columns: int = 8) -> plt.Figure:
 
 
 def motions(ds: xr.Dataset, *, samples: int = 3) -> plt.Figure:
-    """The first samples of each set of motions: before, after (black: full ink), and the motion signal between them.
+    """The first samples of each set of motions: before, after (black: full ink), and the motion
+    signal between them.
 
-    ds: `image`, `before` and `after` (set, sample, y, x). samples: how many, three pictures each; a dataset that has
-    fewer shows those. Raises ValueError if samples is below 1 or ds has no set.
+    Parameters
+    ----------
+    ds
+        `image`, `before` and `after` (set, sample, y, x).
+    samples
+        How many, three pictures each; a dataset that has fewer shows those.
+
+    Raises
+    ------
+    ValueError
+        If samples is below 1 or ds has no set.
     """
     frames = np.stack([_first(ds, name, samples, "samples") for name in FRAMES], axis=2)
     grid = frames.reshape(len(frames), -1, *frames.shape[3:])  # before, after, signal, before, ...
@@ -52,7 +76,11 @@ def motions(ds: xr.Dataset, *, samples: int = 3) -> plt.Figure:
     _show(ax, np.where(signal[:, None, None], np.nan, grid), INK, (0, 1))
     picture = _show(ax, np.where(signal[:, None, None], grid, np.nan), DIVERGING, (-1, 1))
     starts, side = _starts(grid, 1), grid.shape[3]
-    ax.set_xticks(starts + (side - 1) / 2, ["before", "after", "signal"] * (len(starts) // len(FRAMES)), fontsize=9)
+    ax.set_xticks(
+        starts + (side - 1) / 2,
+        ["before", "after", "signal"] * (len(starts) // len(FRAMES)),
+        fontsize=9,
+    )
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)
     for start in starts[len(FRAMES) :: len(FRAMES)]:
         ax.axvline(start - (GAP + 1) / 2, color="0.2", lw=1)
@@ -80,7 +108,11 @@ def _axis(grid: Grid, ds: xr.Dataset) -> tuple[plt.Figure, plt.Axes]:
     rows, columns = grid.shape[:2]
     fig, ax = plt.subplots(figsize=(LABELS + CELL * columns, EDGE + CELL * rows))
     ax.set_facecolor("0.86")  # shows as lines between the images
-    ax.set_yticks(_starts(grid, 0) + (grid.shape[2] - 1) / 2, [str(name) for name in ds["set"].values], fontsize=10)
+    ax.set_yticks(
+        _starts(grid, 0) + (grid.shape[2] - 1) / 2,
+        [str(name) for name in ds["set"].values],
+        fontsize=10,
+    )
     ax.set_xticks([])
     ax.tick_params(length=0)
     sns.despine(ax=ax, left=True, bottom=True)
@@ -91,7 +123,9 @@ def _show(ax: plt.Axes, grid: Grid, cmap: str, limits: tuple[float, float]) -> A
     """The images as one mosaic; what is NaN stays open."""
     rows, columns, height, width = grid.shape
     mosaic = np.pad(grid, ((0, 0), (0, 0), (0, GAP), (0, GAP)), constant_values=np.nan)
-    mosaic = mosaic.transpose(0, 2, 1, 3).reshape(rows * (height + GAP), columns * (width + GAP))[:-GAP, :-GAP]
+    mosaic = mosaic.transpose(0, 2, 1, 3).reshape(rows * (height + GAP), columns * (width + GAP))[
+        :-GAP, :-GAP
+    ]
     return ax.imshow(mosaic, cmap=cmap, vmin=limits[0], vmax=limits[1], interpolation="nearest")
 
 
@@ -100,6 +134,8 @@ def _bar(fig: plt.Figure, ax: plt.Axes, picture: AxesImage, label: str) -> None:
     below, above = values.min() < low, values.max() > high
     extend = (("neither", "max"), ("min", "both"))[int(below)][int(above)]
     height = fig.get_size_inches()[1]
-    bar = fig.colorbar(picture, ax=ax, extend=extend, shrink=min(1.0, 3.5 / height), aspect=25, pad=0.02)
+    bar = fig.colorbar(
+        picture, ax=ax, extend=extend, shrink=min(1.0, 3.5 / height), aspect=25, pad=0.02
+    )
     bar.set_label(label, fontsize=9)
     bar.ax.tick_params(labelsize=9)

@@ -23,7 +23,9 @@ UNIT = "ink^2"
 
 def pixels(images: np.ndarray | xr.DataArray, device: torch.device | str = "cpu") -> Images:
     """Images (batch, y, x) as float32 rows, as models see them."""
-    return torch.from_numpy(np.ascontiguousarray(np.asarray(images), np.float32)).flatten(1).to(device)
+    return (
+        torch.from_numpy(np.ascontiguousarray(np.asarray(images), np.float32)).flatten(1).to(device)
+    )
 
 
 def study(
@@ -37,29 +39,46 @@ def study(
 ) -> xr.Dataset:
     """All that is measured of one model.
 
-    validation: images in distribution, which select. tests: `image` (set, sample, y, x); None for tuning, which must
-    not see them. few: how many images of each set the reading "searched" is measured on, the first ones, since it
-    optimises a code for each. details: errors of single images, and pictures.
+    Always: `criterion`, the error of "own" on validation images; `curve` (check), the validation
+    error at tenths of the checks that training made; `fact_...` of the model.
 
-    Always: `criterion`, the error of "own" on validation images; `curve` (check), the validation error at tenths of
-    the checks that training made; `fact_...` of the model.
+    With tests: `mse` (reading, set), NaN for readings that the model lacks; `blank` (set), the mean
+    square of the images, which is the error of drawing nothing; `active` (layer, set), mean nonzero
+    units per image, layers counted from 1; for a model with a path of at least two stages
+    `path_error` (stage), on validation images, and `path_mse` (stage, set). With details also
+    `case` (set, sample), the error of "own" for every image, and `truth` (set, y, x) and `drawn`
+    (reading, set, y, x): the image of each set whose own mean square is the lower median of the
+    set.
 
-    With tests: `mse` (reading, set), NaN for readings that the model lacks; `blank` (set), the mean square of the
-    images, which is the error of drawing nothing; `active` (layer, set), mean nonzero units per image, layers counted
-    from 1; for a model with a path of at least two stages `path_error` (stage), on validation images, and `path_mse`
-    (stage, set). With details also `case` (set, sample), the error of "own" for every image, and `truth` (set, y, x)
-    and `drawn` (reading, set, y, x): the image of each set whose own mean square is the lower median of the set.
+    Parameters
+    ----------
+    validation
+        Images in distribution, which select.
+    tests
+        `image` (set, sample, y, x); None for tuning, which must not see them.
+    few
+        How many images of each set the reading "searched" is measured on, the first ones, since it
+        optimises a code for each.
+    details
+        Errors of single images, and pictures.
 
-    Raises ValueError for a model without the reading "own" or with one not in `READINGS`, and unless few >= 1.
+    Raises
+    ------
+    ValueError
+        For a model without the reading "own" or with one not in `READINGS`, and unless few >= 1.
     """
     for name in model.readings:
         checks.choice("each reading", name, READINGS)
     if "own" not in model.readings:
-        raise ValueError(f"readings must hold 'own', got {', '.join(map(repr, model.readings)) or 'none'}")
+        raise ValueError(
+            f"readings must hold 'own', got {', '.join(map(repr, model.readings)) or 'none'}"
+        )
     checks.number("few", few, low=1, integer=True)
     parts = [_validation(validation, model)]
     if tests is not None:
-        sets = {str(name): pixels(tests["image"].sel(set=name), device) for name in tests["set"].values}
+        sets = {
+            str(name): pixels(tests["image"].sel(set=name), device) for name in tests["set"].values
+        }
         axis = xr.DataArray(list(sets), dims="set", name="set")
         errors = xr.concat([_errors(x, model, few) for x in sets.values()], axis)
         parts += [errors if details else errors.drop_vars("case"), _path(sets, model)]
@@ -69,7 +88,9 @@ def study(
 
 
 def in_order(results: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """Results with their sets in the order of `names`: merging runs of different sets sorts them by the alphabet."""
+    """Results with their sets in the order of `names`: merging runs of different sets sorts them by
+    the alphabet.
+    """
     return results.sel(set=[name for name in names if name in results["set"].values])
 
 
@@ -80,7 +101,11 @@ def _validation(held: Images, model: Trained) -> xr.Dataset:
         at = np.ceil(np.arange(1, CHECKS + 1) * len(model.curve) / CHECKS).astype(int) - 1
         curve = np.asarray(model.curve)[at]
     values = {
-        "criterion": ((), float(_squares(model.readings["own"](held), held).mean()), {"units": UNIT}),
+        "criterion": (
+            (),
+            float(_squares(model.readings["own"](held), held).mean()),
+            {"units": UNIT},
+        ),
         "curve": ("check", curve, {"units": UNIT}),
     }
     facts = {f"fact_{name}": float(value) for name, value in model.facts.items()}
@@ -88,7 +113,10 @@ def _validation(held: Images, model: Trained) -> xr.Dataset:
 
 
 def _errors(x: Images, model: Trained, few: int) -> xr.Dataset:
-    """Errors and active units of one set. All that concerns it is asked at once: a settle may be remembered."""
+    """Errors and active units of one set.
+
+    All that concerns it is asked at once: a settle may be remembered.
+    """
     mse = dict.fromkeys(READINGS, np.nan)
     for name, draw in model.readings.items():
         asked = x[:few] if name == "searched" else x
@@ -99,19 +127,28 @@ def _errors(x: Images, model: Trained, few: int) -> xr.Dataset:
             units = model.active(x).double().mean(1).cpu().numpy() if model.active else np.zeros(0)
     values = {
         "mse": ("reading", list(mse.values()), {"units": UNIT}),
-        "blank": ((), float(x.double().square().mean()), {"units": UNIT, "long_name": "mean square of the images"}),
+        "blank": (
+            (),
+            float(x.double().square().mean()),
+            {"units": UNIT, "long_name": "mean square of the images"},
+        ),
         "case": ("sample", case, {"units": UNIT}),
     }
     if len(units):
         values["active"] = ("layer", units)
-    return xr.Dataset(values, {"reading": list(mse)} | ({"layer": np.arange(1, len(units) + 1)} if len(units) else {}))
+    return xr.Dataset(
+        values,
+        {"reading": list(mse)} | ({"layer": np.arange(1, len(units) + 1)} if len(units) else {}),
+    )
 
 
 def _path(sets: Mapping[str, Images], model: Trained) -> xr.Dataset:
     """Errors of the model along its training; nothing without a path of at least two stages."""
     if len(model.path) < 2:
         return xr.Dataset()
-    mse = [[float(_squares(stage.draw(x), x).mean()) for x in sets.values()] for stage in model.path]
+    mse = [
+        [float(_squares(stage.draw(x), x).mean()) for x in sets.values()] for stage in model.path
+    ]
     return xr.Dataset(
         {
             "path_error": ("stage", [stage.error for stage in model.path], {"units": UNIT}),

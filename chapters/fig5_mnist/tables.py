@@ -1,4 +1,5 @@
-"""Image composition in words and tables; everything said is computed from the results, as medians over seeds.
+"""Image composition in words and tables; everything said is computed from the results, as medians
+over seeds.
 
 Errors are shown in 10⁻³ ink².
 """
@@ -11,7 +12,16 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.fig5_mnist.figures import FAMILIES, error, in_order, inside, main, number, power, sets_of
+from chapters.fig5_mnist.figures import (
+    FAMILIES,
+    error,
+    in_order,
+    inside,
+    main,
+    number,
+    power,
+    sets_of,
+)
 from chapters.fig5_mnist.figures_parts import MATCHED
 from vnlib.plots import texts
 from vnlib.plots.rows import label
@@ -60,26 +70,33 @@ def _benchmark(results: xr.Dataset, benchmark: str) -> list[str]:
     growth = {m: float(mean(own.sel(model=m, set=sets) / ids[m])) for m in [vn, *others]}
     lines = [
         f"- **{name}, in distribution** (10⁻³ ink²): {listed(results, ids, MILLI)}.",
-        f"- **{name}, growth** from there, geometric mean over {len(sets)} sets: {listed(results, growth)}.",
+        f"- **{name}, growth** from there, geometric mean over {len(sets)} sets: "
+        f"{listed(results, growth)}.",
     ]
     if ae in others:
         ratio = (own.sel(model=ae) / own.sel(model=vn)).sel(set=sets)
-        low, high = (str(ratio["set"].values[int(pick)]) for pick in (ratio.argmin("set"), ratio.argmax("set")))
+        low, high = (
+            str(ratio["set"].values[int(pick)])
+            for pick in (ratio.argmin("set"), ratio.argmax("set"))
+        )
         lines.append(
-            f"- **{name}, {label(results, ae)} over {label(results, vn)}:** from {number(float(ratio.min()))} ({low}) "
-            f"to {number(float(ratio.max()))} ({high}), {number(float(mean(ratio)))} in the geometric mean."
+            f"- **{name}, {label(results, ae)} over {label(results, vn)}:** from "
+            f"{number(float(ratio.min()))} ({low}) to {number(float(ratio.max()))} ({high}), "
+            f"{number(float(mean(ratio)))} in the geometric mean."
         )
     lower = [m for m in in_order(results, benchmark, ("control",)) if _below(own, m, vn, sets)]
     if lower:
         lines.append(
-            f"- **{name}, controls with less error than {label(results, vn)}** in the geometric mean over these sets: "
-            f"{', '.join(label(results, m) for m in lower)}."
+            f"- **{name}, controls with less error than {label(results, vn)}** in the geometric "
+            f"mean over these sets: {', '.join(label(results, m) for m in lower)}."
         )
     return lines
 
 
 def _below(own: xr.DataArray, model: str, other: str, sets: Sequence[str]) -> bool:
-    return bool(mean(own.sel(model=model, set=list(sets)) / own.sel(model=other, set=list(sets))) < 1)
+    return bool(
+        mean(own.sel(model=model, set=list(sets)) / own.sel(model=other, set=list(sets))) < 1
+    )
 
 
 def matching(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | str:
@@ -90,9 +107,16 @@ def matching(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | s
         return NOTHING
     own, held, rows = error(results, benchmark).sel(set=inside(benchmark)), results["criterion"], {}
     for m in models:
-        test, validation = (float(v.sel(model=m).median("seed") / v.sel(model=vn).median("seed")) for v in (own, held))
+        test, validation = (
+            float(v.sel(model=m).median("seed") / v.sel(model=vn).median("seed"))
+            for v in (own, held)
+        )
         one = results.get("active")
-        units = one.sel(model=m, layer=1, set=inside(benchmark)).median("seed") if one is not None else np.nan
+        units = (
+            one.sel(model=m, layer=1, set=inside(benchmark)).median("seed")
+            if one is not None
+            else np.nan
+        )
         rows[label(results, m)] = {
             "ID error, test": spread(own.sel(model=m)),
             "over VN-1L, test": number(test),
@@ -100,11 +124,15 @@ def matching(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | s
             "within 5 %": "yes" if abs(test - 1) <= 0.05 else "",
             "units, layer 1": number(float(units)),
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    )
 
 
 def numbers(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | str:
-    """Errors per model: ID as median and [lowest, highest] over seeds; growth by family of sets; mean over all sets."""
+    """Errors per model: ID as median and [lowest, highest] over seeds; growth by family of sets;
+    mean over all sets.
+    """
     models = in_order(results, benchmark, blank=True)
     if not models:
         return NOTHING
@@ -116,15 +144,25 @@ def numbers(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | st
         rows[label(results, m)] = {"ID": spread(start)}
         for family, sets in list(FAMILIES[benchmark].items())[1:]:
             if kept := [s for s in sets if s in there]:
-                rows[label(results, m)][f"growth, {family}"] = spread(mean(one.sel(set=kept) / start), 1.0)
-        rows[label(results, m)]["mean OOD error"] = spread(mean(one.sel(set=outside(results, benchmark))))
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+                rows[label(results, m)][f"growth, {family}"] = spread(
+                    mean(one.sel(set=kept) / start), 1.0
+                )
+        rows[label(results, m)]["mean OOD error"] = spread(
+            mean(one.sel(set=outside(results, benchmark)))
+        )
+    return (
+        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
+    )
 
 
 def worst_said(results: xr.Dataset, benchmark: str = "digits") -> str:
     """Where each autoencoder errs most, and how it compares there with VN-1L."""
     vn, _ = MATCHED[benchmark]
-    models = [m for m in in_order(results, benchmark, ("paper", "control")) if "ae" in m.split("_") or "ksparse" in m]
+    models = [
+        m
+        for m in in_order(results, benchmark, ("paper", "control"))
+        if "ae" in m.split("_") or "ksparse" in m
+    ]
     if vn not in results["model"].values or not models:
         return NOTHING
     own, said = error(results, benchmark).median("seed").sel(set=outside(results, benchmark)), []
@@ -132,7 +170,10 @@ def worst_said(results: xr.Dataset, benchmark: str = "digits") -> str:
         one = own.sel(model=m)
         sets = [str(s) for s in one.sortby(one, ascending=False)["set"].values[:WORST]]
         ratios = (one / own.sel(model=vn)).sel(set=sets)
-        said.append(f"{label(results, m)}: {' and '.join(f'{s} {number(float(ratios.sel(set=s)))}' for s in sets)}")
+        said.append(
+            f"{label(results, m)}: "
+            f"{' and '.join(f'{s} {number(float(ratios.sel(set=s)))}' for s in sets)}"
+        )
     return (
         f"The {WORST} sets in which each autoencoder errs most, with its error there over that of "
         f"{label(results, vn)}: {'; '.join(said)}."
@@ -147,16 +188,20 @@ def cases_said(results: xr.Dataset, benchmark: str = "digits") -> str:
     case = results["case"].isel(seed=0)
     one, other = (case.sel(model=m).dropna("sample", how="all") for m in (vn, ae))
     share = (one < other).mean("sample")
-    said = ", ".join(f"{s} {100 * float(share.sel(set=s)):.0f} %" for s in sets_of(results, benchmark))
+    said = ", ".join(
+        f"{s} {100 * float(share.sel(set=s)):.0f} %" for s in sets_of(results, benchmark)
+    )
     return (
-        f"Image by image, in the first seed, {label(results, vn)} has less error than {label(results, ae)} on these "
-        f"shares of them: {said}."
+        f"Image by image, in the first seed, {label(results, vn)} has less error than "
+        f"{label(results, ae)} on these shares of them: {said}."
     )
 
 
 def readings_said(results: xr.Dataset, benchmark: str, reading: str) -> str:
     """How much more (or less) error another reading has, in and out of distribution."""
-    first, second = (error(results, benchmark, reading=name).median("seed") for name in ("own", reading))
+    first, second = (
+        error(results, benchmark, reading=name).median("seed") for name in ("own", reading)
+    )
     models = [m for m in in_order(results, benchmark) if bool(second.sel(model=m).notnull().any())]
     if not models:
         return NOTHING
@@ -173,9 +218,15 @@ def readings_said(results: xr.Dataset, benchmark: str, reading: str) -> str:
         for m in models
         if bool((second.sel(model=m, set=sets) > blank.sel(set=sets)).any())
     ]
-    what = {"top": "Drawn from the code of the top layer alone", "searched": "With codes optimised for every image"}
+    what = {
+        "top": "Drawn from the code of the top layer alone",
+        "searched": "With codes optimised for every image",
+    }
     tail = f" Worse than drawing nothing, of {len(sets)} sets: {', '.join(worse)}." if worse else ""
-    return f"{what[reading]}, errors are these multiples of a model's own drawing (geometric means): {said}.{tail}"
+    return (
+        f"{what[reading]}, errors are these multiples of a model's own drawing (geometric "
+        f"means): {said}.{tail}"
+    )
 
 
 def active_said(results: xr.Dataset, benchmark: str = "digits") -> str:
@@ -190,20 +241,25 @@ def active_said(results: xr.Dataset, benchmark: str = "digits") -> str:
         if not np.isfinite(start) or bool((one.sel(set=sets) == start).all()):
             continue
         top = str(one.sel(set=sets).idxmax("set").item())
-        said.append(f"{label(results, m)} from {number(start)} to {number(float(one.sel(set=top)))} ({top})")
+        said.append(
+            f"{label(results, m)} from {number(start)} to {number(float(one.sel(set=top)))} ({top})"
+        )
     if not said:
         return "No model that is there lets its number of active units depend on the image."
     return f"Active units of layer 1, from ID to the set that uses most: {'; '.join(said)}."
 
 
 def rises_said(results: xr.Dataset) -> str:
-    """How errors grow from the smallest to the largest motion, and how much of it is the power of the signals."""
+    """How errors grow from the smallest to the largest motion, and how much of it is the power of
+    the signals.
+    """
     models, ends = main(results, "motions"), ("RTS_x3", "RTS_x2_3d")
     if not models or not set(ends) <= set(results["set"].values):
         return NOTHING
     own, blank = error(results, "motions", relative=True).median("seed"), power(results, "motions")
     said = [
-        f"{name}: {listed(results, {m: float(own.sel(model=m, set=name)) for m in models})}; the power of the signals "
+        f"{name}: {listed(results, {m: float(own.sel(model=m, set=name)) for m in models})}; the "
+        "power of the signals "
         f"{number(float(blank.sel(set=name) / blank.sel(set=inside('motions'))))}"
         for name in ends
     ]
@@ -211,8 +267,15 @@ def rises_said(results: xr.Dataset) -> str:
 
 
 def levelled(results: xr.Dataset, most: float = 0.1) -> str:
-    """Which models still improved: whose validation error fell by more than `most` after 0.7 of the checks."""
-    models = [m for b in FAMILIES for m in in_order(results, b) if bool(results["curve"].sel(model=m).notnull().any())]
+    """Which models still improved: whose validation error fell by more than `most` after 0.7 of the
+    checks.
+    """
+    models = [
+        m
+        for b in FAMILIES
+        for m in in_order(results, b)
+        if bool(results["curve"].sel(model=m).notnull().any())
+    ]
     if not models:
         return NOTHING
     curve = results["curve"].median("seed")
@@ -226,12 +289,17 @@ def levelled(results: xr.Dataset, most: float = 0.1) -> str:
     said = f"by more than {100 * most:.0f} % in the last three tenths of the checks"
     if not moving:
         return f"No model's validation error fell {said}."
-    return f"The validation error still fell {said} of {', '.join(moving)}: with more updates these would fit better."
+    return (
+        f"The validation error still fell {said} of {', '.join(moving)}: with more updates "
+        "these would fit better."
+    )
 
 
 def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """Validation error in 10⁻³ ink² of every setting that was tried; the chosen one has a *."""
-    return texts.trials(None if tuning is None else tuning.assign(criterion=MILLI * tuning["criterion"]))
+    """Validation error in 10⁻³ ink² of every setting that was tried; the chosen one has a `*`."""
+    return texts.trials(
+        None if tuning is None else tuning.assign(criterion=MILLI * tuning["criterion"])
+    )
 
 
 def formulas(known: Mapping[str, str]) -> str:

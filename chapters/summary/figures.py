@@ -1,4 +1,6 @@
-"""The pictures of the summary: one form for all benchmarks (see `summary_swaps` for what a table of rows holds)."""
+"""The pictures of the summary: one form for all benchmarks (see `summary_swaps` for what a table of
+rows holds).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,13 @@ HEIGHT, HEADING = 0.235, 1.25  # of a row in inches, of a heading in rows
 
 
 def swaps(table: xr.Dataset | None, missing: str = "") -> plt.Figure:
-    """Errors in and out of distribution of every row over those of drawing nothing, log axis; every seed a point.
+    """Errors in and out of distribution of every row over those of drawing nothing, log axis; every
+    seed a point.
 
-    table: as `summary_swaps` returns it; None gives an empty picture with the text `missing`.
+    Parameters
+    ----------
+    table
+        As `summary_swaps` returns it; None gives an empty picture with the text `missing`.
     """
     if table is None:
         return absent(missing)
@@ -37,11 +43,26 @@ def swaps(table: xr.Dataset | None, missing: str = "") -> plt.Figure:
         points(ax, one["outside"], place, color, marker, height=0.36)
     _frame(ax, table, places, end)
     for title, place in headings.items():
-        ax.annotate(title, (-0.005, place), xycoords=("axes fraction", "data"), va="center", ha="right",
-                    fontsize=8.5, weight="bold")  # fmt: skip
+        ax.annotate(
+            title,
+            (-0.005, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            ha="right",
+            fontsize=8.5,
+            weight="bold",
+        )
     for place, factor in zip(places, factors(table).values, strict=True):
-        ax.annotate(times(float(factor)), (1.015, place), xycoords=("axes fraction", "data"), va="center", fontsize=8.5)
-    ax.annotate("OOD error,\nfirst row = 1", (1.015, 1.0), xycoords="axes fraction", va="bottom", fontsize=8)
+        ax.annotate(
+            times(float(factor)),
+            (1.015, place),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=8.5,
+        )
+    ax.annotate(
+        "OOD error,\nfirst row = 1", (1.015, 1.0), xycoords="axes fraction", va="bottom", fontsize=8
+    )
     _legend(fig, {str(kind) for kind in table["kind"].values})
     return fig
 
@@ -62,21 +83,36 @@ def _places(table: xr.Dataset) -> tuple[list[float], dict[str, float], float]:
 def _frame(ax: plt.Axes, table: xr.Dataset, places: list[float], end: float) -> None:
     low = min(float(table[side].min()) for side in ("inside", "outside"))
     high = max(float(table[side].max()) for side in ("inside", "outside"))
-    # One seed that went astray must not press all others together: what is off the axis is said at its end.
+    # One seed that went astray must not press all others together: what is off the axis is said at
+    # its end.
     top = min(2 * high, 30.0)
     ax.set(xscale="log", xlim=(max(low, 1e-12) / 2, max(top, 1.6)), ylim=(end - 0.4, -0.7))
     ax.set_yticks(places, [str(name) for name in table["name"].values], fontsize=8.5)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="0.93", lw=0.6)
     ax.axvline(1, color="k", ls=(0, (1, 3)), lw=1.2)
-    ax.axvline(float(table["outside"].isel(row=0).median("seed")), color=PALETTE[0], lw=0.9, alpha=0.6, zorder=0)
+    ax.axvline(
+        float(table["outside"].isel(row=0).median("seed")),
+        color=PALETTE[0],
+        lw=0.9,
+        alpha=0.6,
+        zorder=0,
+    )
     ax.set_xlabel("mean squared error, over that of drawing nothing", fontsize=9)
-    plain = {"boxstyle": "square,pad=0.15", "fc": "w", "ec": "none"}  # hides the line of drawing nothing
+    # hides the line of drawing nothing
+    plain = {"boxstyle": "square,pad=0.15", "fc": "w", "ec": "none"}
     for row, place in enumerate(places):
         astray = int((table["outside"].isel(row=row) > ax.get_xlim()[1]).sum())
         if astray:
-            ax.annotate(f"{astray} seed{'s' * (astray > 1)} →", (0.995, place), xycoords=("axes fraction", "data"),
-                        va="center", ha="right", fontsize=7.5, bbox=plain)  # fmt: skip
+            ax.annotate(
+                f"{astray} seed{'s' * (astray > 1)} →",
+                (0.995, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                ha="right",
+                fontsize=7.5,
+                bbox=plain,
+            )
 
 
 def _legend(fig: plt.Figure, kinds: set[str]) -> None:
@@ -101,7 +137,9 @@ def _legend(fig: plt.Figure, kinds: set[str]) -> None:
 
 
 def times(factor: float) -> str:
-    """A factor to two digits: ×0.0038, ×0.25, ×1.2, ×13, ×19,000; nothing where there is no number."""
+    """A factor to two digits: ×0.0038, ×0.25, ×1.2, ×13, ×19,000; nothing where there is no
+    number.
+    """
     if not np.isfinite(factor):
         return ""
     if factor < 1e-4:

@@ -1,9 +1,11 @@
-"""What the summary compares: a Vector Network of each benchmark, and models that differ from it in one named part.
+"""What the summary compares: a Vector Network of each benchmark, and models that differ from it in
+one named part.
 
-Every benchmark becomes a table of the same form, `swaps` (row, seed): `inside` and `outside`, the errors in and out of
-distribution over those of drawing nothing. Coordinates over row: `key`, a short name; `name`, which says what was
-changed; `block`, its heading; `part`, which of `PARTS` it changes ("" if several or none); `kind`, one of `KINDS`. The
-first row is the network that the others are compared with. Rows whose models the results lack are left out.
+Every benchmark becomes a table of the same form, `swaps` (row, seed): `inside` and `outside`, the
+errors in and out of distribution over those of drawing nothing. Coordinates over row: `key`, a
+short name; `name`, which says what was changed; `block`, its heading; `part`, which of `PARTS` it
+changes ("" if several or none); `kind`, one of `KINDS`. The first row is the network that the
+others are compared with. Rows whose models the results lack are left out.
 """
 
 from __future__ import annotations
@@ -16,13 +18,16 @@ import numpy as np
 import xarray as xr
 
 PARTS = ("input", "readout", "inference", "dictionary", "learning")
-KINDS = ("vn", "paper", "control")  # a Vector Network, with or without a change; the paper's others; ours
+# a Vector Network, with or without a change; the paper's others; ours
+KINDS = ("vn", "paper", "control")
 Errors = Callable[..., tuple[xr.DataArray, xr.DataArray] | None]
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table; `errors` are those in and out of distribution (seed), None where there are none."""
+    """One line of a table; `errors` are those in and out of distribution (seed), None where there
+    are none.
+    """
 
     kind: str
     key: str
@@ -35,18 +40,25 @@ vn, paper, control = (partial(Row, kind) for kind in KINDS)
 
 
 def table(blocks: dict[str, Sequence[Row]]) -> xr.Dataset | None:
-    """Rows as a dataset, those without errors left out; None where the first row, the reference, has none."""
+    """Rows as a dataset, those without errors left out; None where the first row, the reference,
+    has none.
+    """
     reference = next(iter(next(iter(blocks.values()))))
     if reference.errors is None:
         return None
-    known = [(title, row) for title, rows in blocks.items() for row in rows if row.errors is not None]
+    known = [
+        (title, row) for title, rows in blocks.items() for row in rows if row.errors is not None
+    ]
     both = [[side.dropna("seed").rename("error") for side in row.errors] for _, row in known]
     inside, outside = (xr.concat([pair[n] for pair in both], "row", join="outer") for n in (0, 1))
     return xr.Dataset(
         {"inside": inside, "outside": outside},
         coords={
             "block": ("row", [title for title, _ in known]),
-            **{key: ("row", [getattr(row, key) for _, row in known]) for key in ("key", "name", "part", "kind")},
+            **{
+                key: ("row", [getattr(row, key) for _, row in known])
+                for key in ("key", "name", "part", "kind")
+            },
         },
     )
 
@@ -58,7 +70,9 @@ def _plain(inside: xr.DataArray, outside: xr.DataArray) -> tuple[xr.DataArray, x
 
 
 def _has(results: xr.Dataset | None, **wanted: str) -> bool:
-    return results is not None and all(value in results[axis].values for axis, value in wanted.items())
+    return results is not None and all(
+        value in results[axis].values for axis, value in wanted.items()
+    )
 
 
 def _mean(values: xr.DataArray, over: str | Iterable[str]) -> xr.DataArray:
@@ -84,7 +98,9 @@ def spatial(
     low_rank: xr.Dataset | None = None,
     stripes: xr.Dataset | None = None,
 ) -> xr.Dataset | None:
-    """Positions: `results` of chapter fig2_spatial, and where there are, of F_spatial, FR3_low_rank and FR4_stripes."""
+    """Positions: `results` of chapter fig2_spatial, and where there are, of F_spatial, FR3_low_rank
+    and FR4_stripes.
+    """
     own, more, ranks, diets = (_drawn(one) for one in (results, extended, low_rank, stripes))
     square = {"hold_out": "square"}
     return table(
@@ -96,9 +112,24 @@ def spatial(
             ],
             "Product readout kept, the rest changed": [
                 vn("random", "dictionary: random, frozen", own("random_full"), "dictionary"),
-                control("linear_pass", "inference: one linear pass, back-prop.", own("bilinear_linear"), "inference"),
-                control("relu_pass", "inference: one ReLU pass, back-prop.", own("bilinear_relu"), "inference"),
-                control("by_hand", "learning: by hand and back-prop., tuned", own("factorised"), "learning"),
+                control(
+                    "linear_pass",
+                    "inference: one linear pass, back-prop.",
+                    own("bilinear_linear"),
+                    "inference",
+                ),
+                control(
+                    "relu_pass",
+                    "inference: one ReLU pass, back-prop.",
+                    own("bilinear_relu"),
+                    "inference",
+                ),
+                control(
+                    "by_hand",
+                    "learning: by hand and back-prop., tuned",
+                    own("factorised"),
+                    "learning",
+                ),
                 vn("image", "input: the image itself", more("image_full"), "input"),
             ],
             "Product readout taken away": [
@@ -109,7 +140,9 @@ def spatial(
             ],
             "Forced Rendering: factors forced upon a decoder": [
                 paper("free_maps", "embedding network, no penalty", ranks("none", **square)),
-                paper("penalty", "the same, variance penalty on its maps", ranks("variance", **square)),
+                paper(
+                    "penalty", "the same, variance penalty on its maps", ranks("variance", **square)
+                ),
                 control("bands", "the same, bands by construction", ranks("bands", **square)),
                 paper("bumps", "CNN, all bumps outside the corner", diets("cnn", diet="bumps+all")),
                 paper("stripes", "CNN, stripes and 100 bumps", diets("cnn", diet="stripes+100")),
@@ -119,7 +152,9 @@ def spatial(
 
 
 def functions(results: xr.Dataset | None) -> xr.Dataset | None:
-    """Signals with a part hidden, of chapter fig3_functions: geometric means over masks, and over Easy and Hard."""
+    """Signals with a part hidden, of chapter fig3_functions: geometric means over masks, and over
+    Easy and Hard.
+    """
 
     def errors(model: str, way: str) -> tuple[xr.DataArray, xr.DataArray] | None:
         if not _has(results, model=model, way=way):
@@ -139,11 +174,20 @@ def functions(results: xr.Dataset | None) -> xr.Dataset | None:
                     errors("vn_untrained", "paper"),
                     "learning",
                 ),
-                control("fixed", "dictionary: fixed Fourier and bumps", errors("fourier", "paper"), "dictionary"),
+                control(
+                    "fixed",
+                    "dictionary: fixed Fourier and bumps",
+                    errors("fourier", "paper"),
+                    "dictionary",
+                ),
             ],
             "Inference: the masked problem solved to its end": [
                 vn("solved", "VN-1L", errors("vn_1", "aware"), "inference"),
-                vn("untrained_solved", "VN-1L, atoms are training signals", errors("vn_untrained", "aware")),
+                vn(
+                    "untrained_solved",
+                    "VN-1L, atoms are training signals",
+                    errors("vn_untrained", "aware"),
+                ),
                 control("fixed_solved", "fixed Fourier and bumps", errors("fourier", "aware")),
                 control("pca", "PCA, least squares", errors("pca", "aware")),
                 control("exemplars", "3 of 2048 training signals", errors("exemplars", "aware")),
@@ -154,8 +198,16 @@ def functions(results: xr.Dataset | None) -> xr.Dataset | None:
                 paper("mamba", "Mamba", errors("mamba", "paper")),
             ],
             "Told the mask, no dictionary": [
-                control("deep_ae_masked", "DeepAE3, trained with masks", errors("deep_ae_masked", "aware")),
-                control("transformer_masked", "Transformer, trained with masks", errors("transformer_masked", "aware")),
+                control(
+                    "deep_ae_masked",
+                    "DeepAE3, trained with masks",
+                    errors("deep_ae_masked", "aware"),
+                ),
+                control(
+                    "transformer_masked",
+                    "Transformer, trained with masks",
+                    errors("transformer_masked", "aware"),
+                ),
                 control("held", "last value held", errors("hold_last", "aware")),
                 control("interpolation", "linear interpolation", errors("linear", "aware")),
             ],
@@ -164,26 +216,41 @@ def functions(results: xr.Dataset | None) -> xr.Dataset | None:
 
 
 def forces(results: xr.Dataset | None) -> xr.Dataset | None:
-    """Accelerations of five bodies, of chapter fig4_nbody: means over the single forces, and over the mixtures."""
+    """Accelerations of five bodies, of chapter fig4_nbody: means over the single forces, and over
+    the mixtures.
+    """
 
     def errors(model: str, way: str = "joint") -> tuple[xr.DataArray, xr.DataArray] | None:
         if not _has(results, model=model, way=way):
             return None
         one = results.sel(model=model, bodies=5)
-        relative, mixed = one["mse"].sel(way=way) / one["power"], one["forces"].str.contains(r"\+").values
-        return _plain(relative.isel(forces=~mixed).mean("forces"), relative.isel(forces=mixed).mean("forces"))
+        relative, mixed = (
+            one["mse"].sel(way=way) / one["power"],
+            one["forces"].str.contains(r"\+").values,
+        )
+        return _plain(
+            relative.isel(forces=~mixed).mean("forces"), relative.isel(forces=mixed).mean("forces")
+        )
 
     free = {"mlp": "MLP", "gnn": "GNN", "transformer": "Transformer", "film": "FiLM"}
     return table(
         {
             "All forces in one pass, 22 numbers per body": [
                 vn("vn_3", "VN-3L", errors("vn_literal_3")),
-                control("ridge", "learning: ridge regression instead", errors("linear_literal"), "learning"),
+                control(
+                    "ridge",
+                    "learning: ridge regression instead",
+                    errors("linear_literal"),
+                    "learning",
+                ),
                 *(paper(model, name, errors(model)) for model, name in free.items()),
             ],
             "Readout: one pass per force, added up; same weights": [
                 vn("passes", "VN-3L", errors("vn_literal_3", "passes"), "readout"),
-                *(paper(f"{model}_passes", name, errors(model, "passes")) for model, name in free.items()),
+                *(
+                    paper(f"{model}_passes", name, errors(model, "passes"))
+                    for model, name in free.items()
+                ),
                 paper("factorized", "Factorized, adds up by construction", errors("factorized")),
             ],
             "All forces in one pass, more of their structure read": [
@@ -200,7 +267,9 @@ def forces(results: xr.Dataset | None) -> xr.Dataset | None:
 
 
 def digits(results: xr.Dataset | None, sets: Sequence[str]) -> xr.Dataset | None:
-    """Digits of chapter fig5_mnist: single ones, and the geometric mean over `sets`, those out of distribution."""
+    """Digits of chapter fig5_mnist: single ones, and the geometric mean over `sets`, those out of
+    distribution.
+    """
 
     def errors(model: str, reading: str = "own") -> tuple[xr.DataArray, xr.DataArray] | None:
         if not _has(results, model=model, reading=reading):
@@ -215,24 +284,46 @@ def digits(results: xr.Dataset | None, sets: Sequence[str]) -> xr.Dataset | None
                 vn("vn_1", "VN-1L", errors("vn_1")),
                 vn("vn_3", "VN-3L", errors("vn_3")),
                 vn("top", "VN-3L, drawn from its top layer alone", errors("vn_3", "top")),
-                vn("untrained", "learning: none, atoms are training digits", errors("vn_untrained"), "learning"),
+                vn(
+                    "untrained",
+                    "learning: none, atoms are training digits",
+                    errors("vn_untrained"),
+                    "learning",
+                ),
             ],
             "The same sparse inference, other atoms": [
-                control("sklearn", "learning: scikit-learn's rule", errors("dictionary_learning"), "learning"),
+                control(
+                    "sklearn",
+                    "learning: scikit-learn's rule",
+                    errors("dictionary_learning"),
+                    "learning",
+                ),
                 control("dct", "dictionary: fixed DCT, same ID error", errors("dct"), "dictionary"),
             ],
             "Linear drawings, other codes": [
                 control(
-                    "one_pass", "inference: one pass, k largest, back-prop.", errors("ksparse_linear"), "inference"
+                    "one_pass",
+                    "inference: one pass, k largest, back-prop.",
+                    errors("ksparse_linear"),
+                    "inference",
                 ),
-                control("pca_largest", "PCA, largest coefficients of each image", errors("pca_adaptive")),
+                control(
+                    "pca_largest", "PCA, largest coefficients of each image", errors("pca_adaptive")
+                ),
                 control("pca", "PCA, same ID error", errors("pca_matched")),
-                control("overcomplete", "AE of 1024 units, more than pixels", errors("ae_overcomplete")),
+                control(
+                    "overcomplete", "AE of 1024 units, more than pixels", errors("ae_overcomplete")
+                ),
             ],
             "Nonlinear drawings: autoencoders": [
                 paper("ae", "AE, same ID error", errors("ae")),
                 paper("ksparse", "k-sparse AE, as many active units", errors("ksparse")),
-                control("searched", "readout: AE with codes searched per image", errors("ae", "searched"), "readout"),
+                control(
+                    "searched",
+                    "readout: AE with codes searched per image",
+                    errors("ae", "searched"),
+                    "readout",
+                ),
                 control("signed", "AE trained on x and −x", errors("ae_signed")),
             ],
         }

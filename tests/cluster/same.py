@@ -1,4 +1,6 @@
-"""Whether two folders hold the same results, whenever and however they were made: `python same.py EXPECTED FOUND`."""
+"""Whether two folders hold the same results, whenever and however they were made: `python same.py
+EXPECTED FOUND`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,10 @@ def main(expected: Path, found: Path) -> None:
     """Raise AssertionError where a file or a variable differs."""
     files = sorted(path.name for path in expected.glob("*.nc"))
     assert files, f"no results in {expected}"
-    assert files == sorted(path.name for path in found.glob("*.nc")), (files, list(found.glob("*.nc")))
+    assert files == sorted(path.name for path in found.glob("*.nc")), (
+        files,
+        list(found.glob("*.nc")),
+    )
     for name in files:
         xr.testing.assert_identical(results(expected / name), results(found / name))
         print(f"{name}: identical")

@@ -16,12 +16,16 @@ def ds():
 
 
 def position(ds, x, y):
-    return ds.isel(position=np.flatnonzero((ds["position_x"] == x) & (ds["position_y"] == y)).item())
+    return ds.isel(
+        position=np.flatnonzero((ds["position_x"] == x) & (ds["position_y"] == y)).item()
+    )
 
 
 def test_every_position_occurs_once(ds):
     assert dict(ds.sizes) == {"position": 784, "code": 56, "y": 28, "x": 28}
-    pairs = set(zip(ds["position_x"].values.tolist(), ds["position_y"].values.tolist(), strict=True))
+    pairs = set(
+        zip(ds["position_x"].values.tolist(), ds["position_y"].values.tolist(), strict=True)
+    )
     assert pairs == {(x, y) for x in range(28) for y in range(28)}
 
 
@@ -90,7 +94,10 @@ def test_hold_out_is_the_stated_region_and_training_never_sees_it(hold_out, rule
     inside = np.array([rule(x, y) for x, y in zip(columns, rows, strict=True)])
     np.testing.assert_array_equal(ds["split"] == "ood", inside)
     train = bumps.subset(ds, "train")
-    assert not any(rule(x, y) for x, y in zip(train["position_x"].values, train["position_y"].values, strict=True))
+    assert not any(
+        rule(x, y)
+        for x, y in zip(train["position_x"].values, train["position_y"].values, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,8 +180,12 @@ def test_codes_have_one_half_per_axis_and_tell_all_positions_apart(settings, siz
     assert ds["code_axis"].values.tolist() == ["x"] * (size // 2) + ["y"] * (size // 2)
     # Each half depends on its own coordinate and on no other, and both in the same way.
     here = position(ds, 5, 9)["code"].values
-    np.testing.assert_array_equal(here[: size // 2], position(ds, 5, 21)["code"].values[: size // 2])
-    np.testing.assert_array_equal(here[size // 2 :], position(ds, 17, 9)["code"].values[size // 2 :])
+    np.testing.assert_array_equal(
+        here[: size // 2], position(ds, 5, 21)["code"].values[: size // 2]
+    )
+    np.testing.assert_array_equal(
+        here[size // 2 :], position(ds, 17, 9)["code"].values[size // 2 :]
+    )
     np.testing.assert_array_equal(here, np.roll(position(ds, 9, 5)["code"].values, size // 2))
 
 
@@ -188,7 +199,9 @@ def test_one_hot_and_scalar_codes():
 
 def test_fourier_code_does_not_wrap():
     ds = bumps.make(BumpConfig(encoding="fourier", n_frequencies=3))
-    expected = [np.cos(np.pi * k * 5 / 28) for k in (1, 2, 3)] + [np.sin(np.pi * k * 5 / 28) for k in (1, 2, 3)]
+    expected = [np.cos(np.pi * k * 5 / 28) for k in (1, 2, 3)] + [
+        np.sin(np.pi * k * 5 / 28) for k in (1, 2, 3)
+    ]
     np.testing.assert_allclose(position(ds, 5, 0)["code"][:6], expected, rtol=1e-6)
     codes = [position(ds, x, 0)["code"].values for x in range(28)]
     distance = [np.linalg.norm(code - codes[0]) for code in codes]
@@ -211,9 +224,15 @@ def test_fourier_code_does_not_wrap():
         ({"sigma": float("inf")}, "sigma must be"),
         ({"sigma": 28.5}, "sigma must be"),
         ({"sigma": "2"}, "sigma must be .* got '2'"),
-        ({"hold_out": "circle"}, "hold_out must be one of 'square', 'ring', 'corner', 'large_corner', got 'circle'"),
+        (
+            {"hold_out": "circle"},
+            "hold_out must be one of 'square', 'ring', 'corner', 'large_corner', got 'circle'",
+        ),
         ({"hold_out": None}, "hold_out must be one of"),
-        ({"encoding": "polar"}, "encoding must be one of 'bump', 'one_hot', 'fourier', 'scalar', 'ramp', got 'polar'"),
+        (
+            {"encoding": "polar"},
+            "encoding must be one of 'bump', 'one_hot', 'fourier', 'scalar', 'ramp', got 'polar'",
+        ),
         ({"n_frequencies": 0}, "n_frequencies must be an integer >= 1, got 0"),
         ({"n_frequencies": 29, "encoding": "fourier"}, "n_frequencies must be .* <= 28, got 29"),
         ({"split_seed": -1}, "split_seed must be an integer >= 0, got -1"),
@@ -226,7 +245,9 @@ def test_bad_settings_are_named(settings, message):
 
 
 def test_unknown_splits_are_named(ds):
-    with pytest.raises(ValueError, match="splits must be one of 'train', 'val', 'id_test', 'ood', got 'test'"):
+    with pytest.raises(
+        ValueError, match="splits must be one of 'train', 'val', 'id_test', 'ood', got 'test'"
+    ):
         bumps.subset(ds, "train", "test")
     with pytest.raises(ValueError, match="got none"):
         bumps.blank_mse(ds)
@@ -287,7 +308,9 @@ def test_scattered_bumps_fill_the_plane_and_repeat_with_the_seed():
     x, y = first["position_x"].values, first["position_y"].values
     assert not np.array_equal(x, other["position_x"].values)
     assert x.min() >= 0 and x.max() <= 27 and np.abs(x - x.round()).max() > 0.4
-    np.testing.assert_array_equal(first["split"] == "ood", (x >= 6) & (x <= 22) & (y >= 6) & (y <= 22))
+    np.testing.assert_array_equal(
+        first["split"] == "ood", (x >= 6) & (x <= 22) & (y >= 6) & (y <= 22)
+    )
     with pytest.raises(ValueError, match="must not be 'one_hot'"):
         bumps.scattered(BumpConfig(encoding="one_hot"), 500, seed=0)
     with pytest.raises(ValueError, match="n must be an integer >= 10"):
@@ -310,7 +333,8 @@ def test_two_crossing_stripes_multiply_to_a_bump(polarity):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "empty"), [("bump", 0), ("one_hot", 0), ("fourier", 0), ("ramp", -1), ("scalar", -1)]
+    ("encoding", "empty"),
+    [("bump", 0), ("one_hot", 0), ("fourier", 0), ("ramp", -1), ("scalar", -1)],
 )
 def test_a_stripe_is_told_by_one_half_of_the_code(encoding, empty):
     config = BumpConfig(encoding=encoding)
@@ -318,5 +342,6 @@ def test_a_stripe_is_told_by_one_half_of_the_code(encoding, empty):
     half = grid.sizes["code"] // 2
     code = lines["code"].values
     assert (code[:28, half:] == empty).all() and (code[28:, :half] == empty).all()
-    np.testing.assert_array_equal(code[:28, :half], grid["code"].values[:28, :half])  # x runs fastest
+    # x runs fastest
+    np.testing.assert_array_equal(code[:28, :half], grid["code"].values[:28, :half])
     np.testing.assert_array_equal(code[28:, half:], grid["code"].values[::28, half:])

@@ -8,7 +8,8 @@ from data_gen import digits
 from data_gen.digits import FORMULAS, SETS, make, pick
 
 N = 40
-COUNTS = {"add2": 2, "sub2": 2, "add3": 3, "addsub4": 4, "max2": 2, "max3": 3, "max5": 5}  # 1 in the other sets
+# 1 in the other sets
+COUNTS = {"add2": 2, "sub2": 2, "add3": 3, "addsub4": 4, "max2": 2, "max3": 3, "max5": 5}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,9 @@ def ds(images):
 
 def flat(value, seed=0, n=2000, name="occlude0"):
     """A set made of images that have one value everywhere."""
-    return make(np.full((n, 28, 28), value, np.float32), n=n, seed=seed, sets=(name,))["image"].values[0]
+    return make(np.full((n, 28, 28), value, np.float32), n=n, seed=seed, sets=(name,))[
+        "image"
+    ].values[0]
 
 
 def test_contract(ds):
@@ -91,18 +94,23 @@ def test_pairs_of_digits_are_equally_likely():
 
 
 def test_all_of_them_can_be_picked():
-    np.testing.assert_array_equal(np.sort(pick(5, 5, 5, 0, np.random.default_rng(0)), axis=1), [range(5)] * 5)
+    np.testing.assert_array_equal(
+        np.sort(pick(5, 5, 5, 0, np.random.default_rng(0)), axis=1), [range(5)] * 5
+    )
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "inside"), [("occlude0", 0.5, 0), ("occlude1", 0.5, 1), ("invert", 0.25, 0.75)]
+    ("name", "value", "inside"),
+    [("occlude0", 0.5, 0), ("occlude1", 0.5, 1), ("invert", 0.25, 0.75)],
 )
 def test_blocks(name, value, inside):
     drawn = flat(value, name=name)
     changed = drawn != value
     assert (drawn[changed] == inside).all()
     corners = []
-    for rows, columns in ((block.any(1).nonzero()[0], block.any(0).nonzero()[0]) for block in changed):
+    for rows, columns in (
+        (block.any(1).nonzero()[0], block.any(0).nonzero()[0]) for block in changed
+    ):
         corners.append((rows[0], columns[0]))
         assert rows.tolist() == list(range(rows[0], rows[0] + 10))
         assert columns.tolist() == list(range(columns[0], columns[0] + 10))
@@ -122,7 +130,9 @@ def test_outside_of_the_block_nothing_changes(images, ds):
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "columns"), [("stripes0", 0, range(28)), ("stripes1", 1, range(4, 24))], ids=["0", "1"]
+    ("name", "value", "columns"),
+    [("stripes0", 0, range(28)), ("stripes1", 1, range(4, 24))],
+    ids=["0", "1"],
 )
 def test_stripes(images, ds, name, value, columns):
     one = ds.sel(set=name)
@@ -172,13 +182,22 @@ def test_sets_draw_their_digits_and_blocks_separately(ds):
         ({"n": 2.0}, "n must be .* got 2.0"),
         ({"seed": -1}, "seed must be an integer >= 0, got -1"),
         ({"seed": True}, "seed must be"),
-        ({"sets": ("add2", "add9")}, r"sets must be different ones of id, add2, .* got \('add2', 'add9'\)"),
+        (
+            {"sets": ("add2", "add9")},
+            r"sets must be different ones of id, add2, .* got \('add2', 'add9'\)",
+        ),
         ({"sets": ("add2", "add2")}, "sets must be different"),
         ({"sets": ()}, "sets must be different"),
         ({"sets": "add2"}, "sets must be different ones of .* got 'add2'"),
-        ({"images": np.zeros((60, 784))}, r"images must have shape \(sample, 28, 28\) .* got \(60, 784\)"),
+        (
+            {"images": np.zeros((60, 784))},
+            r"images must have shape \(sample, 28, 28\) .* got \(60, 784\)",
+        ),
         ({"images": np.zeros((4, 28, 28))}, r"at least 5 samples, got \(4, 28, 28\)"),
-        ({"images": np.full((9, 28, 28), 255)}, r"images must have their ink in \[0, 1\], got 255.0 to 255.0"),
+        (
+            {"images": np.full((9, 28, 28), 255)},
+            r"images must have their ink in \[0, 1\], got 255.0 to 255.0",
+        ),
         ({"images": np.full((9, 28, 28), np.nan)}, "images must have their ink"),
     ],
 )
@@ -188,5 +207,7 @@ def test_bad_arguments_are_named(images, change, message):
 
 
 def test_streams_differ_by_seed_and_name():
-    numbers = {digits.generator(seed, name).random() for seed in (0, 1) for name in ("id", "add2", "first")}
+    numbers = {
+        digits.generator(seed, name).random() for seed in (0, 1) for name in ("id", "add2", "first")
+    }
     assert len(numbers) == 6

@@ -23,7 +23,9 @@ def isolated(monkeypatch, tmp_path):
 
 def idx(array):
     sizes = b"".join(size.to_bytes(4, "big") for size in array.shape)
-    return gzip.compress(bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes(), mtime=0)
+    return gzip.compress(
+        bytes([0, 0, 8, array.ndim]) + sizes + array.astype(np.uint8).tobytes(), mtime=0
+    )
 
 
 @pytest.fixture
@@ -35,7 +37,9 @@ def tiny(monkeypatch):
         images, labels = (f"{name}.gz" for name in names)
         files[images] = idx(rng.integers(0, 256, (size, 28, 28)))
         files[labels] = idx(np.arange(size) % 10)
-    monkeypatch.setattr(fashion, "MD5", {name: hashlib.md5(data).hexdigest() for name, data in files.items()})
+    monkeypatch.setattr(
+        fashion, "MD5", {name: hashlib.md5(data).hexdigest() for name, data in files.items()}
+    )
     return files
 
 
@@ -92,7 +96,11 @@ def test_contract(folder):
 
 
 def test_a_subset_is_drawn_by_its_seed_and_grows(folder):
-    few, more, other = load("train", n=5, seed=1), load("train", n=9, seed=1), load("train", n=5, seed=2)
+    few, more, other = (
+        load("train", n=5, seed=1),
+        load("train", n=9, seed=1),
+        load("train", n=5, seed=2),
+    )
     xr.testing.assert_identical(few, more.isel(sample=slice(5)))
     assert few["sample"].values.tolist() != other["sample"].values.tolist()
     xr.testing.assert_equal(few["image"], load("train")["image"].sel(sample=few["sample"]))
@@ -129,7 +137,9 @@ def test_a_file_that_cannot_be_unpacked_is_named(folder, monkeypatch):
 
 def test_offline_without_the_set_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("VNBOOK_DATA", str(tmp_path))  # holds no fashion/
-    with pytest.raises(MnistUnavailable, match=r"VNBOOK_OFFLINE forbids .* fashion/ in the folder that VNBOOK_DATA"):
+    with pytest.raises(
+        MnistUnavailable, match=r"VNBOOK_OFFLINE forbids .* fashion/ in the folder that VNBOOK_DATA"
+    ):
         load("test")
 
 
@@ -152,7 +162,9 @@ def test_second_mirror_serves_what_the_first_one_spoils(mirrors, tiny):
 
 
 def test_failing_mirrors_are_named(mirrors):
-    with pytest.raises(MnistUnavailable, match=r"train-images-idx3-ubyte.gz could not .*404 for a/.* 404 for b/"):
+    with pytest.raises(
+        MnistUnavailable, match=r"train-images-idx3-ubyte.gz could not .*404 for a/.* 404 for b/"
+    ):
         load("train", progress=False)
 
 

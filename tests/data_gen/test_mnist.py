@@ -1,4 +1,7 @@
-"""MNIST: where it is looked for, what is refused, what the stand-in says of itself. All of it offline."""
+"""MNIST: where it is looked for, what is refused, what the stand-in says of itself.
+
+All of it offline.
+"""
 
 import gzip
 import hashlib
@@ -37,7 +40,9 @@ def tiny(monkeypatch):
     for size, (images, labels) in zip((40, 10), mnist.PARTS.values(), strict=True):
         files[images] = idx(rng.integers(0, 256, (size, 28, 28)))
         files[labels] = idx(np.arange(size) % 10)
-    monkeypatch.setattr(mnist, "SHA256", {name: hashlib.sha256(data).hexdigest() for name, data in files.items()})
+    monkeypatch.setattr(
+        mnist, "SHA256", {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
+    )
     return files
 
 
@@ -85,7 +90,14 @@ def test_idx_refuses_what_is_not_exact(spoil, message):
 
 @pytest.mark.parametrize(
     "shape",
-    [(0, 2**31, 2**31), (0, 2**32 - 1, 2**31), (0, 2**31, 2**31, 2), (0,) * 64, (0,) * 65, (2**32 - 1,) * 254 + (0,)],
+    [
+        (0, 2**31, 2**31),
+        (0, 2**32 - 1, 2**31),
+        (0, 2**31, 2**31, 2),
+        (0,) * 64,
+        (0,) * 65,
+        (2**32 - 1,) * 254 + (0,),
+    ],
 )
 def test_shapes_that_no_array_has_are_refused_with_the_name_of_the_file(shape):
     data = bytes([0, 0, 8, len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
@@ -166,13 +178,16 @@ def test_folder_may_hold_raw_files_and_hold_them_itself(tiny, monkeypatch, tmp_p
     monkeypatch.setenv("VNBOOK_DATA", str(tmp_path))
     images, labels = mnist.PARTS["test"]
     (tmp_path / images).write_bytes(tiny[images])
-    (tmp_path / f"{labels}.gz").write_bytes(tiny[labels])  # unpacked by a browser that kept the name
+    # unpacked by a browser that kept the name
+    (tmp_path / f"{labels}.gz").write_bytes(tiny[labels])
     assert load("test").sizes["sample"] == 10
 
 
 def test_named_folder_without_the_set_is_an_error_even_with_fallback(folder, tmp_path):
     (folder / "t10k-labels-idx1-ubyte.gz").unlink()
-    with pytest.raises(MnistError, match=f"{tmp_path / 'data'}, but .* holds t10k-labels-idx1-ubyte .*unset VNBOOK"):
+    with pytest.raises(
+        MnistError, match=f"{tmp_path / 'data'}, but .* holds t10k-labels-idx1-ubyte .*unset VNBOOK"
+    ):
         load("test", allow_fallback=True)
     assert load("train").sizes["sample"] == 40
 
@@ -214,7 +229,9 @@ def test_damaged_files_are_named_and_never_replaced_silently(folder, tiny, spoil
 
 @pytest.fixture
 def mirror(monkeypatch):
-    """A mirror on this machine: the paths asked for, in order, and the answers it gives (404 by default)."""
+    """A mirror on this machine: the paths asked for, in order, and the answers it gives (404 by
+    default).
+    """
     asked, answers = [], {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -290,7 +307,9 @@ def test_silent_server_counts_as_absent(mirror, monkeypatch):
 
     monkeypatch.setattr(mnist, "CONNECT_SECONDS", 0.05)
     monkeypatch.setattr("requests.head", hang)
-    with pytest.raises(MnistUnavailable, match=r"no answer from .*/a/.* within 0\.05 s; no answer from .*/b/"):
+    with pytest.raises(
+        MnistUnavailable, match=r"no answer from .*/a/.* within 0\.05 s; no answer from .*/b/"
+    ):
         load("test")
     assert asked == []
     over.set()
@@ -339,7 +358,8 @@ def test_fallback_keeps_each_label_with_its_image():
 
     small = load_digits()
     ds = load("test", allow_fallback=True)
-    # Averages over the blocks that came from one pixel recover the small image well enough to find it again.
+    # Averages over the blocks that came from one pixel recover the small image well enough to find
+    # it again.
     shrunk = ds["image"].values[:, 4:24, 4:24].reshape(-1, 10, 2, 10, 2).mean((2, 4))
     rows = np.rint((np.arange(8) + 0.5) * 10 / 8 - 0.5).astype(int)
     coarse = shrunk[:, rows][:, :, rows].reshape(len(shrunk), -1)
@@ -356,7 +376,9 @@ def test_fallback_parts_share_no_image_and_are_stable():
 
 
 def test_fallback_subset_too_large_names_the_sizes():
-    with pytest.raises(ValueError, match=r"n must be <= 360, the size of the test part of scikit-learn .* 2000"):
+    with pytest.raises(
+        ValueError, match=r"n must be <= 360, the size of the test part of scikit-learn .* 2000"
+    ):
         load("test", n=2000, allow_fallback=True)
 
 
@@ -367,7 +389,12 @@ def test_fallback_subset_too_large_names_the_sizes():
 @pytest.mark.parametrize(
     ("part", "size", "first", "per_class"),
     [
-        ("train", 60000, [5, 0, 4, 1, 9], [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]),
+        (
+            "train",
+            60000,
+            [5, 0, 4, 1, 9],
+            [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949],
+        ),
         ("test", 10000, [7, 2, 1, 0, 4], [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]),
     ],
 )

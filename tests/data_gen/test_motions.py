@@ -15,7 +15,9 @@ MIDDLE = 13.5
 @pytest.fixture(scope="module")
 def images():
     """Random ink in the middle 20 x 20 px."""
-    return np.pad(np.random.default_rng(0).random((40, 20, 20), np.float32), ((0, 0), (4, 4), (4, 4)))
+    return np.pad(
+        np.random.default_rng(0).random((40, 20, 20), np.float32), ((0, 0), (4, 4), (4, 4))
+    )
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +56,9 @@ def test_shifts_by_whole_pixels_are_exact_and_can_be_undone(images, right, down)
 
 def test_half_a_pixel_is_the_mean_of_neighbours(images):
     shifted = warped(images, same((0, 0, 0.5, 0), 40))
-    np.testing.assert_allclose(shifted[:, :, 1:], (images[:, :, 1:] + images[:, :, :-1]) / 2, atol=1e-7)
+    np.testing.assert_allclose(
+        shifted[:, :, 1:], (images[:, :, 1:] + images[:, :, :-1]) / 2, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("quarters", [1, 2, 3, -1])
@@ -66,8 +70,12 @@ def test_positive_angles_turn_counter_clockwise(images, quarters):
 def test_positive_log_scale_enlarges():
     # Between pixels, a bilinear reading of a spot of width w is off by up to 1 / (4 w^2).
     small, large = blob(2.0), blob(4.0)
-    np.testing.assert_allclose(warped(small[None], same((0, np.log(2), 0, 0), 1))[0], large, atol=1 / 16)
-    np.testing.assert_allclose(warped(large[None], same((0, -np.log(2), 0, 0), 1))[0], small, atol=1 / 64)
+    np.testing.assert_allclose(
+        warped(small[None], same((0, np.log(2), 0, 0), 1))[0], large, atol=1 / 16
+    )
+    np.testing.assert_allclose(
+        warped(large[None], same((0, -np.log(2), 0, 0), 1))[0], small, atol=1 / 64
+    )
 
 
 def test_any_move_agrees_with_scipy(images):
@@ -136,7 +144,8 @@ def test_training_makes_a_third_of_each_within_the_ranges():
         assert share == pytest.approx(1 / 3, abs=0.06)
     assert 0.98 < length[moved].min() < 1.05 and 1.95 < length[moved].max() < 2.02
     strength = np.abs(log_scale[scaled])
-    assert 0.04 < strength.min() < 0.06 and 0.135 < strength.max() < 0.155  # the mass is read off to 2 %
+    # the mass is read off to 2 %
+    assert 0.04 < strength.min() < 0.06 and 0.135 < strength.max() < 0.155
     assert (log_scale[scaled] > 0).mean() == pytest.approx(0.5, abs=0.12)
     for axis in shift[moved].T:
         assert abs(axis.mean()) < 0.25 and (axis > 0).mean() == pytest.approx(0.5, abs=0.12)
@@ -146,7 +155,8 @@ def test_training_turns_by_5_to_15_degrees_either_way():
     point = blob(1.5, right=9)
     after = train(np.tile(point, (600, 1, 1)), seed=2) + point
     x, y = np.array([centroid(image) for image in after]).T
-    angle = np.rad2deg(np.arctan2(-y, x))[np.abs(np.hypot(x, y) - 9) < 0.03]  # only turns keep the distance so well
+    # only turns keep the distance so well
+    angle = np.rad2deg(np.arctan2(-y, x))[np.abs(np.hypot(x, y) - 9) < 0.03]
     angle = angle[np.abs(angle) > 3]
     assert len(angle) > 150
     assert 4.9 < np.abs(angle).min() < 5.5 and 14.5 < np.abs(angle).max() < 15.1
@@ -171,7 +181,10 @@ def test_contract(ds):
         assert ds[name].shape == (17, N, 28, 28)
         assert ds[name].dtype == np.float32
     np.testing.assert_array_equal(ds["image"], ds["after"] - ds["before"])
-    known = {name: tuple(ds[c].sel(set=name).item() for c in ("kind", "magnitude", "digits")) for name in SETS}
+    known = {
+        name: tuple(ds[c].sel(set=name).item() for c in ("kind", "magnitude", "digits"))
+        for name in SETS
+    }
     assert known["single"] == ("single", 1.0, 1)
     assert known["single_x1.5"] == ("single", 1.5, 1)
     assert known["TS"] == ("TS", 1.0, 1)
@@ -184,7 +197,9 @@ def test_one_digit_is_before_what_it_is_in_the_file(images, ds):
     for name in ("single", "RTS_x3"):
         one = ds.sel(set=name)
         np.testing.assert_array_equal(one["before"], images[one["parts"].values[:, 0]])
-        np.testing.assert_array_equal(one["after"], warped(one["before"].values, one["move"].values[:, 0]))
+        np.testing.assert_array_equal(
+            one["after"], warped(one["before"].values, one["move"].values[:, 0])
+        )
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -194,7 +209,11 @@ def test_moves_keep_to_kind_and_range(ds, name):
     assert np.isnan(one["move"].values[:, motion.digits :]).all()
     assert (one["parts"].values[:, motion.digits :] == -1).all()
     assert (one["parts"].values[:, : motion.digits] >= 0).all()
-    amounts = {"R": np.abs(moves[..., 0]), "S": np.abs(moves[..., 1]), "T": np.hypot(moves[..., 2], moves[..., 3])}
+    amounts = {
+        "R": np.abs(moves[..., 0]),
+        "S": np.abs(moves[..., 1]),
+        "T": np.hypot(moves[..., 2], moves[..., 3]),
+    }
     ranges = {"R": (5, 15), "S": (0.05, 0.15), "T": (1, 2)}
     made = np.stack([amounts[letter] > 0 for letter in "RST"])
     if motion.kind == "single":
@@ -242,7 +261,8 @@ def test_several_digits_stand_around_the_middle(digits):
     radius = np.sqrt((before * (x**2 + y**2)).sum((1, 2)) / before.sum((1, 2)))
     np.testing.assert_allclose(radius, np.hypot(5, np.sqrt(2) * 0.7 * 1.5), rtol=0.03)
     loudest = before.reshape(200, -1).argmax(1)
-    # The spots repeat after a part of the circle: the angle times their number is the same for all of them.
+    # The spots repeat after a part of the circle: the angle times their number is the same for all
+    # of them.
     direction = np.angle((x.ravel()[loudest] + 1j * y.ravel()[loudest]) ** digits)
     assert np.histogram(direction, 4, (-np.pi, np.pi))[0].min() > 25, "in all directions"
 
@@ -260,7 +280,8 @@ def test_overlapping_digits_are_joined_by_the_maximum():
     full = np.ones((1, 2, 28, 28), np.float32)
     before, after = motions._frames(full, np.tile([0.0, 0, 0, 2], (1, 2, 1)), np.zeros(1))
     for frame, down in ((before, 0), (after, 2)):
-        np.testing.assert_allclose(frame[0, 10 + down : 18 + down, 12:16], 1, atol=1e-6)  # both are there
+        # both are there
+        np.testing.assert_allclose(frame[0, 10 + down : 18 + down, 12:16], 1, atol=1e-6)
         assert frame.max() <= 1 + 1e-6
 
 

@@ -1,4 +1,6 @@
-"""The simulator against closed forms, conservation laws and its own order; the data set and its splits."""
+"""The simulator against closed forms, conservation laws and its own order; the data set and its
+splits.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,24 @@ def test_drag_is_exponential_decay():
     p, v = last([[0.3, -0.2]], [[1.0, -0.5]], ("drag",), physics, 400)
     left = np.exp(-physics.drag * 2)
     np.testing.assert_allclose(v, np.array([[1.0, -0.5]]) * left, rtol=1e-9)
-    np.testing.assert_allclose(p, [[0.3, -0.2]] + np.array([[1.0, -0.5]]) * (1 - left) / physics.drag, rtol=1e-9)
+    np.testing.assert_allclose(
+        p, [[0.3, -0.2]] + np.array([[1.0, -0.5]]) * (1 - left) / physics.drag, rtol=1e-9
+    )
 
 
 def test_lorentz_is_a_circle_with_its_radius_and_period():
     turns = 800
     physics = Physics(rotation=1.5, dt=2 * np.pi / 1.5 / turns, **OPEN)
-    states = [p[0] for p, _ in nbody.trajectory(np.array([[0.4, 0.1]]), np.array([[0.6, 0.8]]), ("lorentz",), physics,
-                                                steps=turns)]  # fmt: skip
+    states = [
+        p[0]
+        for p, _ in nbody.trajectory(
+            np.array([[0.4, 0.1]]), np.array([[0.6, 0.8]]), ("lorentz",), physics, steps=turns
+        )
+    ]
     path = np.array(states)
     np.testing.assert_allclose(path[-1], path[0], atol=1e-9)  # one period, 2 pi / omega
-    assert np.linalg.norm(path[turns // 2] - path[0]) == pytest.approx(2 / 1.5, rel=1e-9)  # a diameter, 2 |v| / omega
+    # a diameter, 2 |v| / omega
+    assert np.linalg.norm(path[turns // 2] - path[0]) == pytest.approx(2 / 1.5, rel=1e-9)
     centre = (path[0] + path[turns // 2]) / 2
     np.testing.assert_allclose(np.linalg.norm(path - centre, axis=1), 1 / 1.5, rtol=1e-9)
     assert path[1, 1] - path[0, 1] < 0.8 * physics.dt  # omega (v_y, -v_x): clockwise
@@ -64,12 +73,18 @@ def test_gravity_is_softened_and_attracts():
 def closest(states) -> np.ndarray:
     """The smallest distance of two bodies on the way, per trajectory."""
     first, second = np.triu_indices(5, 1)
-    return np.min([np.linalg.norm(p[:, first] - p[:, second], axis=-1).min(1) for p, _ in states], axis=0)
+    return np.min(
+        [np.linalg.norm(p[:, first] - p[:, second], axis=-1).min(1) for p, _ in states], axis=0
+    )
 
 
-@pytest.mark.parametrize("laws", [("gravity",), ("spring",), ("gravity", "spring"), ("gravity", "spring", "lorentz")])
+@pytest.mark.parametrize(
+    "laws", [("gravity",), ("spring",), ("gravity", "spring"), ("gravity", "spring", "lorentz")]
+)
 def test_energy_is_conserved_without_drag(laws):
-    """The force of a spring jumps where two bodies meet, which no fixed step follows: such paths are left out."""
+    """The force of a spring jumps where two bodies meet, which no fixed step follows: such paths
+    are left out.
+    """
     physics = Physics(**OPEN)
     p, v = nbody.start(60, 5, 0)
     states = list(nbody.trajectory(p, v, laws, physics, steps=1000))
@@ -83,8 +98,10 @@ def test_energy_is_conserved_without_drag(laws):
 def test_drag_takes_energy_and_pairs_keep_momentum():
     physics = Physics(**OPEN)
     p, v = nbody.start(10, 4, 1)
-    energies = [nbody.energy(*state, ("gravity", "drag"), physics)
-                for state in nbody.trajectory(p, v, ("gravity", "drag"), physics, steps=300)]  # fmt: skip
+    energies = [
+        nbody.energy(*state, ("gravity", "drag"), physics)
+        for state in nbody.trajectory(p, v, ("gravity", "drag"), physics, steps=300)
+    ]
     assert all((after < before).all() for before, after in pairwise(energies))
     _, end = last(p, v, ("gravity", "spring"), physics, 300)
     np.testing.assert_allclose(end.sum(1), v.sum(1), atol=1e-9)
@@ -113,8 +130,9 @@ def test_forces_add_up_and_act_on_each_body_alone():
     order = np.array([3, 1, 4, 0, 2])
     np.testing.assert_allclose(
         nbody.acceleration(p[:, order], v[:, order], nbody.LAWS, physics),
-        nbody.acceleration(p, v, nbody.LAWS, physics)[:, order], atol=1e-12,
-    )  # fmt: skip
+        nbody.acceleration(p, v, nbody.LAWS, physics)[:, order],
+        atol=1e-12,
+    )
 
 
 def test_the_boundary_draws_in_and_slows_whole_bodies():
@@ -143,7 +161,11 @@ def test_the_data_set_holds_single_forces_in_training_and_all_sets_in_the_test()
     assert set(nbody.subset(ds, "train", "val")["forces"].values) == set(nbody.LAWS)
     assert set(nbody.subset(ds, "train", "val")["bodies"].values) == {5}
     test = nbody.subset(ds, "test")
-    assert set(test["forces"].values) == set(nbody.FORCE_SETS) and set(test["bodies"].values) == {3, 4, 5}
+    assert set(test["forces"].values) == set(nbody.FORCE_SETS) and set(test["bodies"].values) == {
+        3,
+        4,
+        5,
+    }
     assert ds.sizes["state"] == 3 * (4 * 3 + 4 * 2 + 15 * 3 * 2)
     tags = [set(nbody.subset(ds, split)["trajectory"].values) for split in nbody.SPLITS]
     assert not tags[0] & tags[1] and not (tags[0] | tags[1]) & tags[2]
@@ -153,30 +175,55 @@ def test_the_data_set_holds_single_forces_in_training_and_all_sets_in_the_test()
     three = nbody.subset(test, "test", forces=["gravity+drag"])
     three = three.isel(state=np.flatnonzero(three["bodies"].values == 3))
     expected = nbody.acceleration(
-        three["position"].values[:, :3], three["velocity"].values[:, :3], ("gravity", "drag"), Physics()
+        three["position"].values[:, :3],
+        three["velocity"].values[:, :3],
+        ("gravity", "drag"),
+        Physics(),
     )
     np.testing.assert_allclose(three["acceleration"].values[:, :3], expected)
 
 
 def test_states_follow_their_seeds():
-    one, same, other = (nbody.make(c) for c in (SMALL, SMALL, NBodyConfig(**{**vars(SMALL), "seed": 1})))
+    one, same, other = (
+        nbody.make(c) for c in (SMALL, SMALL, NBodyConfig(**{**vars(SMALL), "seed": 1}))
+    )
     assert one.identical(same)
     assert nbody.subset(one, "test").equals(nbody.subset(other, "test"))
-    assert not np.allclose(nbody.subset(one, "train")["position"], nbody.subset(other, "train")["position"])
+    assert not np.allclose(
+        nbody.subset(one, "train")["position"], nbody.subset(other, "train")["position"]
+    )
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda: NBodyConfig(n_train=0), "n_train must be an integer >= 1, got 0"),
-        (lambda: NBodyConfig(bodies=(6,)), "each of bodies must be an integer >= 1 and <= 5, got 6"),
-        (lambda: NBodyConfig(bodies=()), r"bodies must be numbers of bodies such as \(5, 4, 3\), got \(\)"),
-        (lambda: NBodyConfig(seed=4, test_seed=4), "test_seed must differ from seed, .* got 4 twice"),
+        (
+            lambda: NBodyConfig(bodies=(6,)),
+            "each of bodies must be an integer >= 1 and <= 5, got 6",
+        ),
+        (
+            lambda: NBodyConfig(bodies=()),
+            r"bodies must be numbers of bodies such as \(5, 4, 3\), got \(\)",
+        ),
+        (
+            lambda: NBodyConfig(seed=4, test_seed=4),
+            "test_seed must differ from seed, .* got 4 twice",
+        ),
         (lambda: Physics(gravity=-1.0), "gravity must be a finite number >= 0, got -1.0"),
         (lambda: Physics(dt=0.0), "dt must be > 0, got 0.0"),
-        (lambda: nbody.laws_of("gravity+glue"), r"forces must be different laws of .*, got 'gravity\+glue'"),
-        (lambda: nbody.laws_of("drag+drag"), r"forces must be different laws of .*, got 'drag\+drag'"),
-        (lambda: nbody.subset(nbody.make(SMALL), "ood"), "splits must be any of train, val, test, got 'ood'"),
+        (
+            lambda: nbody.laws_of("gravity+glue"),
+            r"forces must be different laws of .*, got 'gravity\+glue'",
+        ),
+        (
+            lambda: nbody.laws_of("drag+drag"),
+            r"forces must be different laws of .*, got 'drag\+drag'",
+        ),
+        (
+            lambda: nbody.subset(nbody.make(SMALL), "ood"),
+            "splits must be any of train, val, test, got 'ood'",
+        ),
     ],
 )
 def test_bad_settings_are_named(make, words):
@@ -186,7 +233,9 @@ def test_bad_settings_are_named(make, words):
 
 def test_integrate_follows_any_acceleration():
     physics = Physics(**OPEN)
-    *_, (p, v) = nbody.integrate(lambda p, v: -p, np.array([[1.0, 0.0]]), np.array([[0.0, 2.0]]), physics, steps=200)
+    *_, (p, v) = nbody.integrate(
+        lambda p, v: -p, np.array([[1.0, 0.0]]), np.array([[0.0, 2.0]]), physics, steps=200
+    )
     np.testing.assert_allclose(p, [[np.cos(1), 2 * np.sin(1)]], rtol=1e-9)
     np.testing.assert_allclose(v, [[-np.sin(1), 2 * np.cos(1)]], rtol=1e-9)
 
@@ -197,16 +246,26 @@ def test_rollouts_keep_states_of_the_true_trajectories():
     assert dict(found.sizes) == {"panel": 2, "start": 3, "step": 4, "body": 5, "axis": 2}
     assert found["step"].values.tolist() == [0, 8, 16, 20]
     one = found.sel(panel="gravity+spring").isel(start=1)
-    states = list(nbody.trajectory(*(one[k].values[0] for k in ("position", "velocity")), ("gravity", "spring"),
-                                   config.physics, steps=20))  # fmt: skip
+    states = list(
+        nbody.trajectory(
+            *(one[k].values[0] for k in ("position", "velocity")),
+            ("gravity", "spring"),
+            config.physics,
+            steps=20,
+        )
+    )
     for row, step in enumerate(config.kept):
         np.testing.assert_allclose(one["position"].values[row], states[step][0], rtol=1e-12)
         np.testing.assert_allclose(one["velocity"].values[row], states[step][1], rtol=1e-12)
     path = np.array([p for p, _ in states])
     assert float(one["reach"]) == pytest.approx(np.abs(path).max())
-    assert float(one["length"]) == pytest.approx(np.linalg.norm(np.diff(path, axis=0), axis=-1).sum(0).mean())
+    assert float(one["length"]) == pytest.approx(
+        np.linalg.norm(np.diff(path, axis=0), axis=-1).sum(0).mean()
+    )
     xr.testing.assert_identical(found, nbody.rollouts(config))
-    alone = nbody.rollouts(nbody.RolloutConfig(panels=("gravity+spring",), n_starts=3, steps=20, every=8))
+    alone = nbody.rollouts(
+        nbody.RolloutConfig(panels=("gravity+spring",), n_starts=3, steps=20, every=8)
+    )
     np.testing.assert_array_equal(alone["position"][0], found["position"][1])
 
 

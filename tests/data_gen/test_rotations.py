@@ -1,4 +1,6 @@
-"""A rotated image: quarter turns are exact, codes lie on circles, the gap is held out and nothing else."""
+"""A rotated image: quarter turns are exact, codes lie on circles, the gap is held out and nothing
+else.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def test_the_paper_leaves_out_a_ninth():
 
 def test_the_split_follows_its_seed():
     one, same, other = (
-        rotations.make(picture(), RotationConfig(n_angles=100, split_seed=seed))["split"].values for seed in (1, 1, 2)
+        rotations.make(picture(), RotationConfig(n_angles=100, split_seed=seed))["split"].values
+        for seed in (1, 1, 2)
     )
     assert (one == same).all() and (one != other).any()
     assert ((one == "ood") == (other == "ood")).all()

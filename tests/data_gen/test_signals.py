@@ -1,4 +1,6 @@
-"""Signals: kinds are what their formulas say, counts are balanced, tests are held apart, masks hide what they name."""
+"""Signals: kinds are what their formulas say, counts are balanced, tests are held apart, masks hide
+what they name.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from data_gen.signals import SignalConfig
 SMALL = SignalConfig(length=256, n_train=400, n_val=40, n_test=60)
 T = np.linspace(0, 1, 256)
 every_kind = pytest.mark.parametrize(
-    ("kinds", "name"), [(kinds, name) for kinds in (signals.PRIMITIVES, signals.EASY, signals.HARD) for name in kinds]
+    ("kinds", "name"),
+    [(kinds, name) for kinds in (signals.PRIMITIVES, signals.EASY, signals.HARD) for name in kinds],
 )
 
 
@@ -42,7 +45,11 @@ def test_sines_solve_the_equation_of_an_oscillator():
     rate = -(curvature * middle).sum(1) / (middle**2).sum(1)
     np.testing.assert_allclose(curvature, -rate[:, None] * middle, atol=2e-2 * rate.max())
     frequency = np.sqrt(rate) / (2 * np.pi)
-    assert frequency.min() * 1.001 >= 1 and frequency.max() <= 8.001 and frequency.max() - frequency.min() > 5
+    assert (
+        frequency.min() * 1.001 >= 1
+        and frequency.max() <= 8.001
+        and frequency.max() - frequency.min() > 5
+    )
 
 
 def test_exponentials_and_bumps_have_straight_and_parabolic_logarithms():
@@ -68,7 +75,14 @@ def test_a_kind_is_finite_bounded_and_never_twice_the_same(kinds, name):
 
 def test_easy_signals_are_sums_of_two_families():
     rng, again = np.random.default_rng(3), np.random.default_rng(3)
-    assert list(signals.EASY) == ["sin+exp", "sin+poly", "sin+gauss", "exp+poly", "exp+gauss", "poly+gauss"]
+    assert list(signals.EASY) == [
+        "sin+exp",
+        "sin+poly",
+        "sin+gauss",
+        "exp+poly",
+        "exp+gauss",
+        "poly+gauss",
+    ]
     for name, kind in signals.EASY.items():
         first, second = (signals.PRIMITIVES[part] for part in name.split("+"))
         np.testing.assert_array_equal(kind(rng, 5, T), first(again, 5, T) + second(again, 5, T))
@@ -87,29 +101,42 @@ def test_sets_are_balanced_and_only_tests_hold_compositions():
 
 def test_one_number_scales_all_sets():
     normal, raw = (
-        signals.make(SignalConfig(length=64, n_train=80, n_val=8, n_test=12, units=u)) for u in signals.UNITS
+        signals.make(SignalConfig(length=64, n_train=80, n_val=8, n_test=12, units=u))
+        for u in signals.UNITS
     )
     train = signals.subset(normal, "train")["value"]
     assert float((train**2).mean()) == pytest.approx(1, abs=1e-5)
-    np.testing.assert_allclose(normal["value"] * normal.attrs["scale"], raw["value"], rtol=1e-5, atol=1e-6)
-    assert raw.attrs["scale"] == normal.attrs["scale"] and json.loads(raw.attrs["config"])["units"] == "raw"
+    np.testing.assert_allclose(
+        normal["value"] * normal.attrs["scale"], raw["value"], rtol=1e-5, atol=1e-6
+    )
+    assert (
+        raw.attrs["scale"] == normal.attrs["scale"]
+        and json.loads(raw.attrs["config"])["units"] == "raw"
+    )
 
 
 def test_tests_follow_their_own_seed():
     base = {"length": 64, "n_train": 20, "n_val": 8, "n_test": 12}
     one, other_train, other_test = (
-        signals.make(SignalConfig(**base, units="raw", **change)) for change in ({}, {"seed": 1}, {"test_seed": 7})
+        signals.make(SignalConfig(**base, units="raw", **change))
+        for change in ({}, {"seed": 1}, {"test_seed": 7})
     )
-    for ds, same, different in ((other_train, ("id", "easy", "hard"), "train"), (other_test, ("train", "val"), "hard")):
+    for ds, same, different in (
+        (other_train, ("id", "easy", "hard"), "train"),
+        (other_test, ("train", "val"), "hard"),
+    ):
         for name in same:
             assert signals.subset(ds, name)["value"].equals(signals.subset(one, name)["value"])
-        assert not signals.subset(ds, different)["value"].equals(signals.subset(one, different)["value"])
+        assert not signals.subset(ds, different)["value"].equals(
+            signals.subset(one, different)["value"]
+        )
     sets = [signals.subset(one, name)["value"].values[:8] for name in ("train", "val", "id")]
     assert len(np.unique(np.concatenate(sets), axis=0)) == 24  # no set repeats another
 
 
 @pytest.mark.parametrize(
-    ("mask", "hidden"), [("forecast_25", 128), ("forecast_50", 256), ("random_30", 154), ("block_128", 128)]
+    ("mask", "hidden"),
+    [("forecast_25", 128), ("forecast_50", 256), ("random_30", 154), ("block_128", 128)],
 )
 def test_masks_hide_as_much_as_they_say(mask, hidden):
     shown = signals.observed(mask, 30)
@@ -134,7 +161,10 @@ def test_masks_hide_as_much_as_they_say(mask, hidden):
         ({"n_test": 0}, "n_test must be an integer >= 1, got 0"),
         ({"n_train": 1.5}, "n_train must be an integer >= 1, got 1.5"),
         ({"units": "volt"}, "units must be one of 'normalised', 'raw', got 'volt'"),
-        ({"seed": 3, "test_seed": 3}, "test_seed must differ from seed, so that tests are held apart, got 3 twice"),
+        (
+            {"seed": 3, "test_seed": 3},
+            "test_seed must differ from seed, so that tests are held apart, got 3 twice",
+        ),
     ],
 )
 def test_bad_settings_are_named(change, words):
@@ -144,7 +174,9 @@ def test_bad_settings_are_named(change, words):
 
 def test_unknown_sets_and_masks_are_named():
     ds = signals.make(SignalConfig(length=32, n_train=4, n_val=4, n_test=6))
-    with pytest.raises(ValueError, match="sets must be any of train, val, id, easy, hard, got 'ood'"):
+    with pytest.raises(
+        ValueError, match="sets must be any of train, val, id, easy, hard, got 'ood'"
+    ):
         signals.subset(ds, "ood")
     with pytest.raises(ValueError, match=r"mask must be one of 'forecast_25', .*, got 'half'"):
         signals.observed("half", 3)

@@ -10,11 +10,19 @@ from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
 QUICK = SettleConfig(max_sweeps=30, tol=0)
-THREE = {"n_inputs": 12, "atoms": (18, 14, 10), "interface": (9, 8), "sparsity": (0.2, 0.05, 0.02), "feedback": 0.2}
+THREE = {
+    "n_inputs": 12,
+    "atoms": (18, 14, 10),
+    "interface": (9, 8),
+    "sparsity": (0.2, 0.05, 0.02),
+    "feedback": 0.2,
+}
 
 
 def draw(*shape: int, seed: int, dtype=torch.float32) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).to(dtype)
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    ).to(dtype)
 
 
 def make(seed: int = 0, **options) -> VectorNetwork:
@@ -32,12 +40,16 @@ def planted(n: int, seed: int, *, d=16, K=20, active=2) -> tuple[torch.Tensor, t
     return atoms, code @ atoms.T + 0.01 * torch.randn(n, d, generator=rng)
 
 
-def train(learner: LocalLearner, x: torch.Tensor, *, steps: int, batch: int, seed: int = 0) -> list[float]:
+def train(
+    learner: LocalLearner, x: torch.Tensor, *, steps: int, batch: int, seed: int = 0
+) -> list[float]:
     rng = torch.Generator().manual_seed(seed)
     losses = []
     for step in range(steps):
         rows = torch.randperm(len(x), generator=rng)[:batch]
-        losses.append(learner.step((x[rows],), scale=1.0 if step < 0.6 * steps else 0.1, generator=rng))
+        losses.append(
+            learner.step((x[rows],), scale=1.0 if step < 0.6 * steps else 0.1, generator=rng)
+        )
     return losses
 
 

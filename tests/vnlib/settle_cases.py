@@ -22,15 +22,28 @@ def draw(*shape: int, seed: int) -> torch.Tensor:
 
 
 def stack(
-    inputs=(16, 10, 8), atoms=(20, 12, 8), *, sparsity=SPARSITY, seed=2, top_k=None, nonnegative=False, tilt=0.0
+    inputs=(16, 10, 8),
+    atoms=(20, 12, 8),
+    *,
+    sparsity=SPARSITY,
+    seed=2,
+    top_k=None,
+    nonnegative=False,
+    tilt=0.0,
 ) -> tuple[Layer, ...]:
     """Layers with random unit atoms; `tilt` adds a common direction, which makes them coherent."""
     layers = []
     for i, (d, K) in enumerate(zip(inputs, atoms, strict=True)):
         V = unit_columns(draw(d, K, seed=seed + 10 * i) + tilt)
-        U = unit_columns(draw(inputs[i + 1], K, seed=seed + 10 * i + 1)) if i + 1 < len(atoms) else None
+        U = (
+            unit_columns(draw(inputs[i + 1], K, seed=seed + 10 * i + 1))
+            if i + 1 < len(atoms)
+            else None
+        )
         cap = top_k if i + 1 == len(atoms) else None
-        layers.append(Layer(V, U, make_penalty(sparsity=sparsity[i], nonnegative=nonnegative, top_k=cap)))
+        layers.append(
+            Layer(V, U, make_penalty(sparsity=sparsity[i], nonnegative=nonnegative, top_k=cap))
+        )
     return tuple(layers)
 
 
@@ -46,8 +59,12 @@ def some_codes(layers, *, seed=500, size=1.0) -> list[torch.Tensor]:
     return [size * draw(5, layer.V.shape[1], seed=seed + i) for i, layer in enumerate(layers)]
 
 
-def settle(layers, x, *, feedback=FEEDBACK, start=None, trace=False, activation="identity", **config):
-    settler = Settler(layers, feedback=feedback, activation=activation, config=SettleConfig(**config))
+def settle(
+    layers, x, *, feedback=FEEDBACK, start=None, trace=False, activation="identity", **config
+):
+    settler = Settler(
+        layers, feedback=feedback, activation=activation, config=SettleConfig(**config)
+    )
     return settler(x, start, trace=trace)
 
 

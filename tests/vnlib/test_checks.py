@@ -1,4 +1,6 @@
-"""Checks of arguments: what passes, what does not, and that the message names parameter, value and what is allowed."""
+"""Checks of arguments: what passes, what does not, and that the message names parameter, value and
+what is allowed.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def test_finite_counts_what_is_wrong():
         checks.finite("x", torch.tensor([NAN, 1.0, -INF]))
 
 
-@pytest.mark.parametrize(("value", "kind"), [(torch.zeros(2, dtype=torch.int64), "torch.int64"), ([1.0], "list")])
+@pytest.mark.parametrize(
+    ("value", "kind"), [(torch.zeros(2, dtype=torch.int64), "torch.int64"), ([1.0], "list")]
+)
 def test_finite_wants_floating_point_tensors(value, kind):
     with pytest.raises(ValueError, match=f"^x must be a floating-point tensor, got {kind}$"):
         checks.finite("x", value)

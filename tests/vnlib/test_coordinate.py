@@ -1,4 +1,6 @@
-"""Coordinate descent on working sets against scikit-learn, the optimality conditions and itself on other batches."""
+"""Coordinate descent on working sets against scikit-learn, the optimality conditions and itself on
+other batches.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,13 @@ SPARSITY = 0.3
 def problem(d: int, K: int, n: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> tuple:
     """A coherent dictionary (its atoms share a direction) and samples of a few atoms and noise."""
     rng = torch.Generator().manual_seed(seed)
-    V = torch.randn(d, K, generator=rng, dtype=torch.float64) + torch.randn(d, 1, generator=rng, dtype=torch.float64)
+    V = torch.randn(d, K, generator=rng, dtype=torch.float64) + torch.randn(
+        d, 1, generator=rng, dtype=torch.float64
+    )
     V = V / V.norm(dim=0)
-    code = torch.randn(n, K, generator=rng, dtype=torch.float64) * (torch.rand(n, K, generator=rng) < 4 / K)
+    code = torch.randn(n, K, generator=rng, dtype=torch.float64) * (
+        torch.rand(n, K, generator=rng) < 4 / K
+    )
     x = code @ V.T + 0.1 * torch.randn(n, d, generator=rng, dtype=torch.float64)
     return V.to(dtype), x.to(dtype)
 
@@ -43,13 +49,17 @@ def layer(V: torch.Tensor, nonnegative: bool = False, sparsity: float = SPARSITY
 def test_codes_are_those_of_scikit_learn(d, K, nonnegative):
     V, x = problem(d, K, 7)
     codes, _, _ = solve(V, x, nonnegative=nonnegative)
-    lasso = Lasso(alpha=SPARSITY / d, fit_intercept=False, positive=nonnegative, tol=1e-14, max_iter=200_000)
+    lasso = Lasso(
+        alpha=SPARSITY / d, fit_intercept=False, positive=nonnegative, tol=1e-14, max_iter=200_000
+    )
     expected = np.stack([lasso.fit(V.numpy(), sample).coef_ for sample in x.numpy()])
     np.testing.assert_allclose(codes.numpy(), expected, atol=1e-6)
 
 
 def test_orthonormal_atoms_have_a_closed_form():
-    V = torch.linalg.qr(torch.randn(9, 9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)).Q
+    V = torch.linalg.qr(
+        torch.randn(9, 9, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    ).Q
     x = torch.randn(5, 9, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     c = x @ V
     torch.testing.assert_close(solve(V, x)[0], c.sign() * (c.abs() - SPARSITY).clamp_min(0))
@@ -94,7 +104,9 @@ def test_the_gap_is_that_of_the_best_scale_of_the_residual():
     codes, gap, _ = solve(V, x, tol=1e-2, max_passes=2)
     for sample, code, found in zip(x, codes, gap, strict=True):
         r = sample - V @ code
-        scales = torch.linspace(0, 1, 200_001, dtype=torch.float64) * min(1.0, SPARSITY / float((V.T @ r).abs().max()))
+        scales = torch.linspace(0, 1, 200_001, dtype=torch.float64) * min(
+            1.0, SPARSITY / float((V.T @ r).abs().max())
+        )
         dual = (scales * (r @ sample) - 0.5 * scales.square() * r.square().sum()).max()
         primal = 0.5 * r.square().sum() + SPARSITY * code.abs().sum()
         assert float(found) == pytest.approx(float(primal - dual), abs=1e-8)
@@ -178,7 +190,9 @@ def test_more_atoms_tied_at_the_top_than_may_join():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_samples_that_are_atoms(seed):
-    """The largest correlation is that of the atom itself; rounding must not keep it from joining."""
+    """The largest correlation is that of the atom itself; rounding must not keep it from
+    joining.
+    """
     V, _ = problem(12, 80, 1, seed=seed)
     codes, gap, _ = solve(V, 3 * V.T[:20].contiguous(), sparsity=0.1 + 0.01 * seed)
     assert bool((gap <= 1e-9).all())
@@ -264,9 +278,13 @@ def test_it_runs_where_nothing_can_be_written(tmp_path):
 import torch, numba.core.caching as caching
 caching.CacheImpl._locator_classes = []
 from vnlib.settle.coordinate import coordinate_descent
-print(coordinate_descent(torch.eye(3), torch.eye(3), sparsity=0.25, tol=1e-6, max_passes=9)[0][0, 0].item())
+eye = torch.eye(3)
+print(coordinate_descent(eye, eye, sparsity=0.25, tol=1e-6, max_passes=9)[0][0, 0].item())
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | {"NUMBA_OPT": "0"}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"NUMBA_OPT": "0"},
     )
     assert done.stdout.strip() == "0.75", done.stderr

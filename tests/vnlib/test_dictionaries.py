@@ -7,7 +7,14 @@ import pytest
 import torch
 from sklearn.linear_model import Lasso
 
-from vnlib.dictionaries import choose, fixed_network, fourier_and_bumps, masked_codes, masked_lasso, with_sparsity
+from vnlib.dictionaries import (
+    choose,
+    fixed_network,
+    fourier_and_bumps,
+    masked_codes,
+    masked_lasso,
+    with_sparsity,
+)
 from vnlib.masked import masked_settle
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
@@ -18,7 +25,9 @@ N, LENGTH = 8, 64
 def signals(n: int = N, seed: int = 0) -> torch.Tensor:
     """Decaying sines: in the span of no few atoms, in float64."""
     rng = torch.Generator().manual_seed(seed)
-    rate, frequency, phase = (torch.rand(n, 1, generator=rng, dtype=torch.float64) for _ in range(3))
+    rate, frequency, phase = (
+        torch.rand(n, 1, generator=rng, dtype=torch.float64) for _ in range(3)
+    )
     t = torch.linspace(0, 1, LENGTH, dtype=torch.float64)
     return torch.exp(-3 * rate * t) * torch.sin(2 * torch.pi * (1 + 3 * frequency) * t + 6 * phase)
 
@@ -32,7 +41,10 @@ def masks() -> torch.Tensor:
 
 def network(sparsity: float = 0.03, **options: object) -> VectorNetwork:
     return fixed_network(
-        fourier_and_bumps(LENGTH, highest=4, widths=(0.1, 0.3)).double(), X, sparsity=sparsity, **options
+        fourier_and_bumps(LENGTH, highest=4, widths=(0.1, 0.3)).double(),
+        X,
+        sparsity=sparsity,
+        **options,
     )
 
 
@@ -43,12 +55,18 @@ def objective(V: np.ndarray, x: np.ndarray, a: np.ndarray, lam: float) -> float:
     return 0.5 * ((x - V @ a) ** 2).sum() + lam * np.abs(a).sum()
 
 
-# --- the dictionary -------------------------------------------------------------------------------------------------
+# --- the dictionary -------------------------------------------------------------------------------
 
 
 def test_the_dictionary_holds_what_is_said():
     V, t = fourier_and_bumps(100, highest=1.2, widths=(0.5, 0.25)).numpy(), np.linspace(0, 1, 100)
-    atoms = [np.ones(100), np.cos(np.pi * t), np.cos(2 * np.pi * t), np.sin(np.pi * t), np.sin(2 * np.pi * t)]
+    atoms = [
+        np.ones(100),
+        np.cos(np.pi * t),
+        np.cos(2 * np.pi * t),
+        np.sin(np.pi * t),
+        np.sin(2 * np.pi * t),
+    ]
     for s in (0.5, 0.25):
         atoms += [np.exp(-((t - c) ** 2) / (2 * s**2)) for c in np.arange(0, 1.01, s / 2)]
     assert V.shape == (100, 5 + 5 + 9) and V.dtype == np.float32
@@ -75,7 +93,7 @@ def test_bad_dictionaries_are_refused(options, message):
         fourier_and_bumps(**options)
 
 
-# --- networks of it -------------------------------------------------------------------------------------------------
+# --- networks of it -------------------------------------------------------------------------------
 
 
 def test_a_fixed_network_has_unit_columns_and_the_scale_of_the_samples():
@@ -112,7 +130,7 @@ def test_bad_columns_are_refused(V, message):
         fixed_network(V, X.float())
 
 
-# --- the masked problem ---------------------------------------------------------------------------------------------
+# --- the masked problem ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sparsity", [0.1, 0.01, 0.001])
@@ -127,7 +145,9 @@ def test_the_objective_is_that_of_scikit_learn_on_the_observed_rows(sparsity, no
     assert gaps.max() <= 1e-5
     for row, seen, a in zip(X.numpy(), SEEN.numpy(), codes.numpy(), strict=True):
         n = seen.sum()
-        model = Lasso(alpha=lam / n, fit_intercept=False, positive=nonnegative, tol=1e-8, max_iter=100_000)
+        model = Lasso(
+            alpha=lam / n, fit_intercept=False, positive=nonnegative, tol=1e-8, max_iter=100_000
+        )
         expected = objective(V[seen], row[seen], model.fit(V[seen], row[seen]).coef_, lam)
         found = objective(V[seen], row[seen], a, lam)
         assert found == pytest.approx(expected, rel=1e-4)
@@ -136,7 +156,9 @@ def test_the_objective_is_that_of_scikit_learn_on_the_observed_rows(sparsity, no
 
 def test_it_is_where_the_masked_settle_goes():
     net = network(0.03)
-    config = SettleConfig(method="line_search", criterion="gap", tol=1e-8, max_sweeps=20_000, check_every=50)
+    config = SettleConfig(
+        method="line_search", criterion="gap", tol=1e-8, max_sweeps=20_000, check_every=50
+    )
     settled = masked_settle(net, X, SEEN, config=config)
     filled = torch.where(SEEN, X, net.reconstruct(settled))
     assert settled.converged.all()
@@ -195,7 +217,7 @@ def test_what_it_cannot_solve_is_refused():
         masked_lasso(network(), X[:, :5], SEEN[:, :5])
 
 
-# --- choosing -------------------------------------------------------------------------------------------------------
+# --- choosing -------------------------------------------------------------------------------------
 
 
 def test_the_value_with_the_lowest_error_is_chosen():

@@ -1,4 +1,6 @@
-"""The scikit-learn transformer: it keeps scikit-learn's contract, and its codes are those of the network."""
+"""The scikit-learn transformer: it keeps scikit-learn's contract, and its codes are those of the
+network.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ QUICK = {"n_steps": 3, "max_sweeps": 40, "random_state": 0}
 @parametrize_with_checks(
     [
         VectorNetworkCoder(n_atoms=8, **QUICK),
-        VectorNetworkCoder(n_atoms=[6, 4], sparsity=[0.05, 0.02], top_k=3, n_steps=2, max_sweeps=20),
+        VectorNetworkCoder(
+            n_atoms=[6, 4], sparsity=[0.05, 0.02], top_k=3, n_steps=2, max_sweeps=20
+        ),
         VectorNetworkCoder(n_atoms=4, nonnegative=True, n_steps=2, max_sweeps=20),
     ]
 )
@@ -42,7 +46,9 @@ def planted(n: int, seed: int = 0, dtype: type = np.float64) -> tuple[np.ndarray
 
 @pytest.fixture(scope="module")
 def fitted() -> VectorNetworkCoder:
-    coder = VectorNetworkCoder(12, sparsity=0.05, n_steps=200, batch_size=64, learning_rate=0.05, random_state=0)
+    coder = VectorNetworkCoder(
+        12, sparsity=0.05, n_steps=200, batch_size=64, learning_rate=0.05, random_state=0
+    )
     return coder.fit(planted(400)[0])
 
 
@@ -55,7 +61,12 @@ def test_planted_atoms_are_found_and_samples_come_back(fitted):
     code = fitted.transform(x)
     assert (code != 0).sum(1).mean() < 3, "two of them make a sample"
     error = ((fitted.inverse_transform(code) - x) ** 2).mean() / (x**2).mean()
-    assert error < 0.02 < ((PCA(6).fit(x).inverse_transform(PCA(6).fit_transform(x)) - x) ** 2).mean() / (x**2).mean()
+    assert (
+        error
+        < 0.02
+        < ((PCA(6).fit(x).inverse_transform(PCA(6).fit_transform(x)) - x) ** 2).mean()
+        / (x**2).mean()
+    )
     assert len(fitted.validation_) == 10 and fitted.validation_[-1] < fitted.validation_[0]
 
 
@@ -64,7 +75,9 @@ def test_codes_are_those_of_the_network_however_the_rows_are_split(fitted, monke
     settled = fitted.network_.settle(torch.tensor(x))
     np.testing.assert_array_equal(fitted.transform(x), settled.codes[-1].numpy())
     np.testing.assert_allclose(
-        fitted.inverse_transform(fitted.transform(x)), fitted.network_.reconstruct(settled).numpy(), rtol=1e-12
+        fitted.inverse_transform(fitted.transform(x)),
+        fitted.network_.reconstruct(settled).numpy(),
+        rtol=1e-12,
     )
     monkeypatch.setattr("vnlib.estimator._ROWS", 4)
     np.testing.assert_allclose(fitted.transform(x), settled.codes[-1].numpy(), atol=1e-12)
@@ -97,12 +110,17 @@ def test_types_are_kept_on_the_way_there_and_back(dtype):
 
 
 def test_units_do_not_matter():
-    """Sparsity is relative, so the same data in other units have the same code in those; Adam's epsilon has none."""
+    """Sparsity is relative, so the same data in other units have the same code in those; Adam's
+    epsilon has none.
+    """
     x = planted(60)[0]
-    code, larger = (VectorNetworkCoder([8, 6], **QUICK).fit_transform(x * unit) for unit in (1.0, 1024.0))
+    code, larger = (
+        VectorNetworkCoder([8, 6], **QUICK).fit_transform(x * unit) for unit in (1.0, 1024.0)
+    )
     np.testing.assert_allclose(larger, 1024 * code, rtol=1e-2, atol=0.1)
     back, larger = (
-        VectorNetworkCoder([8, 6], **QUICK).fit(x * unit).inverse_transform(code * unit) for unit in (1.0, 1024.0)
+        VectorNetworkCoder([8, 6], **QUICK).fit(x * unit).inverse_transform(code * unit)
+        for unit in (1.0, 1024.0)
     )
     np.testing.assert_allclose(larger, 1024 * back, rtol=1e-2, atol=0.1)
 
@@ -110,7 +128,8 @@ def test_units_do_not_matter():
 def test_the_seed_decides():
     x = planted(40)[0]
     first, again, other = (
-        VectorNetworkCoder(8, **(QUICK | {"random_state": seed})).fit_transform(x) for seed in (1, 1, 2)
+        VectorNetworkCoder(8, **(QUICK | {"random_state": seed})).fit_transform(x)
+        for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
@@ -132,8 +151,9 @@ def test_it_works_in_a_pipeline_and_a_search():
     y = (np.abs(x[:, 0]) > 0.3).astype(int)
     search = GridSearchCV(
         make_pipeline(VectorNetworkCoder(8, **QUICK), LogisticRegression()),
-        {"vectornetworkcoder__n_atoms": [6, (8, 4)]}, cv=2,
-    )  # fmt: skip
+        {"vectornetworkcoder__n_atoms": [6, (8, 4)]},
+        cv=2,
+    )
     search.fit(x, y)
     assert search.predict(x).shape == (60,)
 
@@ -142,7 +162,9 @@ def test_the_fitted_network_can_be_saved(fitted, tmp_path):
     fitted.network_.save(tmp_path / "coder.safetensors")
     x = planted(7, seed=2)[0]
     again = VectorNetwork.load(tmp_path / "coder.safetensors")
-    np.testing.assert_array_equal(again.settle(torch.tensor(x)).codes[-1].numpy(), fitted.transform(x))
+    np.testing.assert_array_equal(
+        again.settle(torch.tensor(x)).codes[-1].numpy(), fitted.transform(x)
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,10 @@ def data() -> xr.Dataset:
     return xr.Dataset(
         {
             "code": (("position", "code"), np.eye(N, dtype=np.float32)),
-            "image": (("position", "y", "x"), np.eye(N, dtype=np.float32).reshape(N, HEIGHT, WIDTH)),
+            "image": (
+                ("position", "y", "x"),
+                np.eye(N, dtype=np.float32).reshape(N, HEIGHT, WIDTH),
+            ),
             "position_x": ("position", column),
             "position_y": ("position", row),
             "split": ("position", splits),
@@ -45,7 +48,10 @@ def data() -> xr.Dataset:
 
 
 def test_predict_does_not_depend_on_its_batches(data):
-    model, x = Painter(np.random.default_rng(0).normal(size=(N, HEIGHT, WIDTH))), torch.from_numpy(data["code"].values)
+    model, x = (
+        Painter(np.random.default_rng(0).normal(size=(N, HEIGHT, WIDTH))),
+        torch.from_numpy(data["code"].values),
+    )
     whole = evaluate.predict(model, x)
     torch.testing.assert_close(evaluate.predict(model, x, batch_size=7), whole)
     assert model.batches == [20, 7, 7, 6]
@@ -105,6 +111,8 @@ def test_the_share_of_active_atoms_is_that_of_the_codes(data):
             return (code, code[:, :1])
 
     images = data["image"].values
-    sparse, dense = (evaluate.decoder_report(kind(images), data, samples=[0]) for kind in (Sparse, Painter))
+    sparse, dense = (
+        evaluate.decoder_report(kind(images), data, samples=[0]) for kind in (Sparse, Painter)
+    )
     assert sparse["active_share"].item() == pytest.approx(2 * 10 / (5 * 20))
     assert np.isnan(dense["active_share"].item())

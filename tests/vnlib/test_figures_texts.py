@@ -13,7 +13,15 @@ from vnlib.plots import texts
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [(0.0, "0"), (0.41234, "0.412"), (1.04, "1.040"), (12.3, "12"), (3e-5, "3e-5"), (-0.5, "-0.50"), (np.nan, "")],
+    [
+        (0.0, "0"),
+        (0.41234, "0.412"),
+        (1.04, "1.040"),
+        (12.3, "12"),
+        (3e-5, "3e-5"),
+        (-0.5, "-0.50"),
+        (np.nan, ""),
+    ],
 )
 def test_a_short_number_has_three_digits_at_most(value, said):
     assert texts.short(value) == said
@@ -23,16 +31,26 @@ def test_ranges_and_lists():
     assert texts.ranged(xr.DataArray([1.0, 3.0, np.nan, 2.0])) == "2 [1, 3]"
     assert texts.ranged(np.array([np.nan])) == "" and texts.ranged(xr.DataArray([2.0, 2.0])) == "2"
     assert texts.ranged(np.array([-0.0]), "{:.0f}") == "0"
-    assert texts.spread(xr.DataArray([1.0, np.nan, 3.0], dims="seed"), "{:.0f}".format) == "2 [1, 3]"
+    assert (
+        texts.spread(xr.DataArray([1.0, np.nan, 3.0], dims="seed"), "{:.0f}".format) == "2 [1, 3]"
+    )
     assert texts.spread(xr.DataArray([np.nan], dims="seed")) == ""
-    assert [texts.listed(list(text)) for text in ("", "a", "ab", "abc")] == ["none", "a", "a and b", "a, b and c"]
+    assert [texts.listed(list(text)) for text in ("", "a", "ab", "abc")] == [
+        "none",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
 
 
 def tuning(settings: list[dict]) -> xr.Dataset:
     """Two settings of one model, of which the second errs less."""
     said = [[json.dumps(one) for one in settings]]
     return xr.Dataset(
-        {"run_settings": (("model", "trial"), said), "criterion": (("model", "trial"), [[0.5, 0.25]])},
+        {
+            "run_settings": (("model", "trial"), said),
+            "criterion": (("model", "trial"), [[0.5, 0.25]]),
+        },
         {"model": ["vn"], "trial": [0, 1]},
     )
 

@@ -1,4 +1,6 @@
-"""The training loop: a run that was interrupted, or killed, ends with the bits of one that was not."""
+"""The training loop: a run that was interrupted, or killed, ends with the bits of one that was
+not.
+"""
 
 from __future__ import annotations
 
@@ -59,17 +61,29 @@ def make_learner(kind: str, seed: int = 0):
     """A fresh learner, its data, and its validation."""
     if kind in ("mlp", "vae"):
         options = {"hidden": (8,)} | ({"latent": 3} if kind == "vae" else {})
-        model = registry.build(kind, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=seed, **options)
-        return GradientLearner(model, lr=1e-2), (X, Y), lambda: float((model(X) - Y).square().mean().detach())
+        model = registry.build(
+            kind, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=seed, **options
+        )
+        return (
+            GradientLearner(model, lr=1e-2),
+            (X, Y),
+            lambda: float((model(X) - Y).square().mean().detach()),
+        )
     if kind == "buffers":
         model = WithBuffers(seed)
-        return GradientLearner(model, lr=1e-2), (X, Y), lambda: float(model.norm.running_mean.norm())
+        return (
+            GradientLearner(model, lr=1e-2),
+            (X, Y),
+            lambda: float(model.norm.running_mean.norm()),
+        )
     quick = SettleConfig(max_sweeps=5, tol=0)
     if kind == "local":
         sizes = {"n_inputs": 2 * SIDE, "atoms": (8, 5), "interface": (4,), "sparsity": (0.1, 0.05)}
         network = VectorNetwork(VNConfig(settle=quick, **sizes), seed=seed)
         return LocalLearner(network, lr=3e-2), (X,), lambda: float(network.settle(X).energy.mean())
-    model = build_vn(n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), streams="axes", n_atoms=4, sweeps=5, seed=seed)
+    model = build_vn(
+        n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), streams="axes", n_atoms=4, sweeps=5, seed=seed
+    )
     return SpatialLearner(model, lr=3e-2), (X, Y), lambda: float((model(X) - Y).square().mean())
 
 
@@ -77,8 +91,18 @@ KINDS = ("mlp", "vae", "buffers", "local", "spatial")
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def run(kind: str, *, seed: int = 0, config: FitConfig = CONFIG, checkpoint=None, stop_after: int | None = None):
-    """Train; returns everything that training left behind. `stop_after` updates it is interrupted."""
+def run(
+    kind: str,
+    *,
+    seed: int = 0,
+    config: FitConfig = CONFIG,
+    checkpoint=None,
+    stop_after: int | None = None,
+):
+    """Train; returns everything that training left behind.
+
+    `stop_after` updates it is interrupted.
+    """
     learner, data, validate = make_learner(kind)
     if stop_after is not None:
         inner, calls = learner.step, itertools.count()
@@ -102,7 +126,9 @@ def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
 
 
 class Counter:
-    """A learner whose model is the number of its updates, and which writes down what it was given."""
+    """A learner whose model is the number of its updates, and which writes down what it was
+    given.
+    """
 
     def __init__(self, losses=None) -> None:
         self.count, self.losses = torch.zeros(1), losses
@@ -125,7 +151,12 @@ def count(values, *, checkpoint=None, losses=None, n=10, seed=0, **config):
     options = {"batch_size": 4, "eval_every": 1} | config
     data = (torch.arange(n), 100.0 + torch.arange(n))
     history = fit.fit(
-        learner, data, FitConfig(**options), seed=seed, validate=lambda: next(values), checkpoint=checkpoint
+        learner,
+        data,
+        FitConfig(**options),
+        seed=seed,
+        validate=lambda: next(values),
+        checkpoint=checkpoint,
     )
     return learner, history
 
@@ -157,13 +188,21 @@ def test_a_resumed_run_ends_with_the_same_bits(kind, stop_after, tmp_path):
 
 @every_kind
 def test_the_end_is_not_trained_again(kind, tmp_path):
-    path, config = tmp_path / "fit.safetensors", FitConfig(steps=8, batch_size=8, eval_every=4, checkpoint_every=8)
+    path, config = (
+        tmp_path / "fit.safetensors",
+        FitConfig(steps=8, batch_size=8, eval_every=4, checkpoint_every=8),
+    )
     whole = run(kind, config=config, checkpoint=path)
     assert same(run(kind, config=config, checkpoint=path, stop_after=0), whole)
 
 
 def test_a_run_that_lost_patience_resumes_to_the_same_end(tmp_path):
-    options = {"steps": 30, "patience": 3, "checkpoint_every": 4, "checkpoint": tmp_path / "fit.safetensors"}
+    options = {
+        "steps": 30,
+        "patience": 3,
+        "checkpoint_every": 4,
+        "checkpoint": tmp_path / "fit.safetensors",
+    }
     values = [5.0, 4.0, 4.5, 3.0, 3.1, 3.2, 3.3, 2.0]
     learner, history = count(values, **options)
     assert (len(history.train), history.best_step, learner.count.item()) == (7, 4, 4)
@@ -196,8 +235,9 @@ KILL_CONFIG = FitConfig(steps=60, batch_size=8, eval_every=4, checkpoint_every=1
 
 
 def main(folder: Path) -> None:
-    """In a process of its own, which may fork: each kind is trained by a child, saved after each update, and killed
-    some time after the first; prints how many were not at their end."""
+    """In a process of its own, which may fork: each kind is trained by a child, saved after each
+    update, and killed some time after the first; prints how many were not at their end.
+    """
     torch.set_num_threads(1)
     rng, kills = random.Random(0), 0
     for kind in KILL_KINDS:
@@ -232,9 +272,18 @@ def test_checkpoints_that_cannot_be_read_are_named_and_kept(tmp_path):
     path = tmp_path / "fit.safetensors"
     count(itertools.repeat(1.0), steps=3, checkpoint_every=1, checkpoint=path)
     good = path.read_bytes()
-    for bad in (b"", b"\x00" * 100, b"no checkpoint", good[: len(good) // 2], good[:-1], good + b"\x00"):
+    for bad in (
+        b"",
+        b"\x00" * 100,
+        b"no checkpoint",
+        good[: len(good) // 2],
+        good[:-1],
+        good + b"\x00",
+    ):
         path.write_bytes(bad)
-        with pytest.raises(ValueError, match=r"fit\.safetensors is not a readable checkpoint .*delete it"):
+        with pytest.raises(
+            ValueError, match=r"fit\.safetensors is not a readable checkpoint .*delete it"
+        ):
             count(itertools.repeat(1.0), steps=3, checkpoint_every=1, checkpoint=path)
         assert path.read_bytes() == bad
     path.unlink()
@@ -245,14 +294,24 @@ def test_checkpoints_that_cannot_be_read_are_named_and_kept(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"steps": 6}, {"batch_size": 5}, {"lr_floor": 0.5}, {"eval_every": 2}, {"patience": 4}, {"checkpoint_every": 3},
-     {"seed": 1}, {"n": 11}],
-)  # fmt: skip
+    [
+        {"steps": 6},
+        {"batch_size": 5},
+        {"lr_floor": 0.5},
+        {"eval_every": 2},
+        {"patience": 4},
+        {"checkpoint_every": 3},
+        {"seed": 1},
+        {"n": 11},
+    ],
+)
 def test_a_checkpoint_of_other_settings_is_refused(change, tmp_path):
     path, options = tmp_path / "fit.safetensors", {"steps": 5, "checkpoint_every": 1}
     count(itertools.repeat(1.0), checkpoint=path, **options)
     before = path.read_bytes()
-    with pytest.raises(ValueError, match=r"fit\.safetensors belongs to a run with other settings; delete it"):
+    with pytest.raises(
+        ValueError, match=r"fit\.safetensors belongs to a run with other settings; delete it"
+    ):
         count(itertools.repeat(1.0), checkpoint=path, **(options | change))
     assert path.read_bytes() == before
 
@@ -261,7 +320,9 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     for kind, other in itertools.permutations(("mlp", "vae", "local"), 2):
         path = tmp_path / f"{kind}-{other}"
         run(kind, checkpoint=path)
-        with pytest.raises(ValueError, match=f"{kind}-{other} belongs to a run with other settings"):
+        with pytest.raises(
+            ValueError, match=f"{kind}-{other} belongs to a run with other settings"
+        ):
             run(other, checkpoint=path)
 
 
@@ -307,7 +368,9 @@ def test_every_epoch_sees_every_sample_once_in_a_new_order():
     assert [len(batch[0]) for batch in learner.batches] == [4, 4, 2] * 3
     for rows, partner in learner.batches:
         assert torch.equal(partner, 100.0 + rows)
-    epochs = [torch.cat([rows for rows, _ in learner.batches[i : i + 3]]).tolist() for i in (0, 3, 6)]
+    epochs = [
+        torch.cat([rows for rows, _ in learner.batches[i : i + 3]]).tolist() for i in (0, 3, 6)
+    ]
     assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
     assert len(set(map(tuple, epochs))) == 3
     assert len(set(learner.seeds)) == 9
@@ -366,12 +429,16 @@ def test_patience_counts_validations_without_improvement():
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf])
 def test_a_loss_that_is_no_number_stops_training(loss):
-    with pytest.raises(FloatingPointError, match=f"the loss became {loss} at update 3; lower the learning rate"):
+    with pytest.raises(
+        FloatingPointError, match=f"the loss became {loss} at update 3; lower the learning rate"
+    ):
         count(itertools.repeat(1.0), steps=5, losses=[1.0, 1.0, loss, 1.0, 1.0])
 
 
 def test_a_validation_that_is_no_number_stops_training():
-    """It would otherwise never improve, and the untrained model would be handed back as the best."""
+    """It would otherwise never improve, and the untrained model would be handed back as the
+    best.
+    """
     with pytest.raises(FloatingPointError, match="the validation error became nan at update 2"):
         count([1.0, math.nan], steps=5)
 
@@ -380,7 +447,13 @@ def test_progress_is_shown_only_when_asked_for(capsys):
     count(itertools.repeat(1.0), steps=3)
     assert capsys.readouterr() == ("", "")
     fit.fit(
-        Counter(), (torch.zeros(4),), FitConfig(steps=3), seed=0, validate=lambda: 1.0, progress=True, title="bumps"
+        Counter(),
+        (torch.zeros(4),),
+        FitConfig(steps=3),
+        seed=0,
+        validate=lambda: 1.0,
+        progress=True,
+        title="bumps",
     )
     assert "bumps" in capsys.readouterr().err
 
@@ -407,7 +480,11 @@ def test_bad_settings_are_named(options, message):
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [((), r"got lengths \[\]"), ((0,), r"got lengths \[0\]"), ((3, 4), r"one length > 0, got lengths \[3, 4\]")],
+    [
+        ((), r"got lengths \[\]"),
+        ((0,), r"got lengths \[0\]"),
+        ((3, 4), r"one length > 0, got lengths \[3, 4\]"),
+    ],
 )
 def test_bad_data_are_named(sizes, message):
     data = [torch.zeros(n, 2) for n in sizes]

@@ -9,7 +9,9 @@ from sklearn.linear_model import orthogonal_mp
 from vnlib.greedy import matching_pursuit, orthogonal_matching_pursuit, polish
 from vnlib.learning.rules import unit_columns
 
-both = pytest.mark.parametrize("pursue", [matching_pursuit, orthogonal_matching_pursuit], ids=["mp", "omp"])
+both = pytest.mark.parametrize(
+    "pursue", [matching_pursuit, orthogonal_matching_pursuit], ids=["mp", "omp"]
+)
 
 
 def draw(*shape: int, seed: int, dtype=torch.float64) -> torch.Tensor:
@@ -21,7 +23,9 @@ def dictionary(d=15, atoms=30, *, seed=0, tilt=0.0) -> torch.Tensor:
     return unit_columns(draw(d, atoms, seed=seed) + tilt)
 
 
-def planted(V: torch.Tensor, batch: int, active: int, *, seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+def planted(
+    V: torch.Tensor, batch: int, active: int, *, seed: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Codes with `active` coefficients between 1 and 2 in size, and the signals they make."""
     on = draw(batch, V.shape[1], seed=seed).topk(active, dim=1).indices
     values = draw(batch, active, seed=seed + 1)
@@ -52,7 +56,9 @@ def test_matching_pursuit_equals_a_plain_loop(tol):
 
 
 def test_matching_pursuit_comes_back_to_an_atom():
-    """Three atoms at 120 degrees and a signal between two of them: one atom alone is corrected over and over."""
+    """Three atoms at 120 degrees and a signal between two of them: one atom alone is corrected over
+    and over.
+    """
     angles = torch.tensor([0.0, 2.0, 4.0], dtype=torch.float64) * torch.pi / 3
     V = torch.stack([angles.cos(), angles.sin()])
     found = matching_pursuit(V, torch.tensor([[0.3, 1.0]], dtype=torch.float64), k=30)
@@ -67,7 +73,9 @@ def test_a_pick_takes_its_square_off_the_energy():
         before, after = matching_pursuit(V, x, k=k), matching_pursuit(V, x, k=k + 1)
         gain = (before.residual @ V).abs().amax(1)
         norms.append(after.residual.square().sum(1))
-        torch.testing.assert_close(before.residual.square().sum(1) - norms[-1], gain.square(), atol=1e-12, rtol=0)
+        torch.testing.assert_close(
+            before.residual.square().sum(1) - norms[-1], gain.square(), atol=1e-12, rtol=0
+        )
 
 
 # --- orthogonal matching pursuit ---
@@ -78,7 +86,9 @@ def test_a_pick_takes_its_square_off_the_energy():
 def test_orthogonal_matching_pursuit_equals_scikit_learn(k, tilt):
     V, x = dictionary(tilt=tilt), draw(8, 15, seed=3)
     found = orthogonal_matching_pursuit(V, x, k=k)
-    expected = torch.from_numpy(orthogonal_mp(V.numpy(), x.T.numpy(), n_nonzero_coefs=k)).reshape(30, 8).T
+    expected = (
+        torch.from_numpy(orthogonal_mp(V.numpy(), x.T.numpy(), n_nonzero_coefs=k)).reshape(30, 8).T
+    )
     torch.testing.assert_close(found.code, expected, atol=1e-9, rtol=0)
     assert found.picks.tolist() == [k] * 8
 
@@ -106,16 +116,22 @@ def test_planted_atoms_are_found_below_the_coherence_bound():
     active = 2
     assert active < (1 + 1 / coherence) / 2
     code, x = planted(V, 20, active, seed=7)
-    torch.testing.assert_close(orthogonal_matching_pursuit(V, x, k=active).code, code, atol=1e-10, rtol=0)
+    torch.testing.assert_close(
+        orthogonal_matching_pursuit(V, x, k=active).code, code, atol=1e-10, rtol=0
+    )
 
 
 def test_it_stops_where_nothing_is_left_to_explain():
-    """Four atoms in a plane, two of them the same: two picks explain all; further ones would be of rounding errors."""
+    """Four atoms in a plane, two of them the same: two picks explain all; further ones would be of
+    rounding errors.
+    """
     V = dictionary(2, 4, seed=8)[:, [0, 1, 2, 2]]
     V = torch.cat([V, torch.zeros(3, 4, dtype=torch.float64)])
     inside = torch.tensor([[1.0, 2.0, 0, 0, 0]], dtype=torch.float64)
     outside = torch.tensor([[0, 0, 1.0, 0, 0]], dtype=torch.float64)
-    found = orthogonal_matching_pursuit(V, torch.cat([inside, inside + outside, outside, 0 * outside]), k=4)
+    found = orthogonal_matching_pursuit(
+        V, torch.cat([inside, inside + outside, outside, 0 * outside]), k=4
+    )
     assert found.picks.tolist() == [2, 2, 0, 0]
     torch.testing.assert_close(
         found.residual, torch.cat([0 * inside, outside, outside, 0 * outside]), atol=1e-12, rtol=0
@@ -176,8 +192,14 @@ def test_no_sample_and_an_all_zero_sample(pursue):
     [
         ({"k": 0}, r"k must be an integer >= 1, got 0"),
         ({"tol": -1.0}, r"tol must be a finite number >= 0, got -1.0"),
-        ({"x": torch.zeros(3, 14, dtype=torch.float64)}, r"x must have shape \(batch, 15\).*got \(3, 14\)"),
-        ({"x": torch.full((3, 15), torch.nan, dtype=torch.float64)}, r"x holds 45 value\(s\) that are NaN"),
+        (
+            {"x": torch.zeros(3, 14, dtype=torch.float64)},
+            r"x must have shape \(batch, 15\).*got \(3, 14\)",
+        ),
+        (
+            {"x": torch.full((3, 15), torch.nan, dtype=torch.float64)},
+            r"x holds 45 value\(s\) that are NaN",
+        ),
         ({"V": 2 * dictionary()}, r"V must have unit columns, got norms from 2 to 2"),
         ({"V": dictionary()[:, 0]}, r"V must have shape \(d, atoms\), got \(15,\)"),
     ],
@@ -193,7 +215,9 @@ def test_bad_arguments_are_named(pursue, change, message):
 
 def test_polish_is_least_squares_on_the_support():
     V, x = dictionary(tilt=0.5), draw(300, 15, seed=14)  # more than one part
-    code = draw(300, 30, seed=15) * (torch.rand(300, 30, generator=torch.Generator().manual_seed(16)) < 0.25)
+    code = draw(300, 30, seed=15) * (
+        torch.rand(300, 30, generator=torch.Generator().manual_seed(16)) < 0.25
+    )
     code[3] = 0
     found = polish(V, x, code)
     for row in (0, 1, 2, 3, 255, 256, 299):
@@ -216,7 +240,9 @@ def test_polish_of_dependent_atoms_takes_the_nearest_solution():
     x, code = draw(1, 5, seed=19), torch.tensor([[1.0, 3.0, 0.0]], dtype=torch.float64)
     found = polish(V, x, code)[0]
     total = V[:, 0] @ x[0]
-    torch.testing.assert_close(found, torch.stack([total / 2 - 1, total / 2 + 1, 0 * total]), atol=1e-10, rtol=0)
+    torch.testing.assert_close(
+        found, torch.stack([total / 2 - 1, total / 2 + 1, 0 * total]), atol=1e-10, rtol=0
+    )
 
 
 def test_polish_explains_as_much_as_the_span_allows():
@@ -226,7 +252,9 @@ def test_polish_explains_as_much_as_the_span_allows():
 
 
 def test_polish_takes_back_the_shrinkage_of_the_lasso():
-    """A soft-thresholded code of orthonormal atoms is the true one minus lambda; polished, it is the true one."""
+    """A soft-thresholded code of orthonormal atoms is the true one minus lambda; polished, it is
+    the true one.
+    """
     V = torch.linalg.qr(draw(10, 10, seed=22)).Q
     code, x = planted(V, 5, 3, seed=23)
     shrunk = code - code.clamp(-0.3, 0.3)

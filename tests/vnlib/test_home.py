@@ -35,11 +35,16 @@ def test_the_home_is_named_in_the_settings_with_its_buttons(project, vnbook, giv
     assert html == {"use_repository_button": True, "use_issues_button": True}
 
 
-@pytest.mark.parametrize("given", ["", "someone/book", "http://github.com/a/b", "https://github.com/a", f"{URL}/x"])
+@pytest.mark.parametrize(
+    "given", ["", "someone/book", "http://github.com/a/b", "https://github.com/a", f"{URL}/x"]
+)
 def test_other_addresses_are_refused_and_nothing_is_written(project, vnbook, given):
     before = {path: path.read_bytes() for path in project.rglob("*.*") if path.is_file()}
     said = vnbook("home", given)
-    assert said.code == 1 and f"url must be like https://github.com/OWNER/NAME, got {given!r}" in said.err
+    assert (
+        said.code == 1
+        and f"url must be like https://github.com/OWNER/NAME, got {given!r}" in said.err
+    )
     assert before == {path: path.read_bytes() for path in project.rglob("*.*") if path.is_file()}
 
 
@@ -54,8 +59,13 @@ def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(proj
     assert [c.source for c in now if home.TAG not in c.metadata.tags] == sources
     (install,) = (c for c in now if home.TAG in c.metadata.tags)
     assert now.index(install) == 1, "after the parameters, before all that imports"
-    assert f"git clone -q --depth 1 {URL} " in install.source and "first/place" not in install.source
-    assert 'if importlib.util.find_spec("vnlib") is None:' in install.source and "remove-cell" in install.metadata.tags
+    assert (
+        f"git clone -q --depth 1 {URL} " in install.source and "first/place" not in install.source
+    )
+    assert (
+        'if importlib.util.find_spec("vnlib") is None:' in install.source
+        and "remove-cell" in install.metadata.tags
+    )
     nbformat.validate(nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4))
     assert source.hash_of(paths.notebook("tiny"), project) == before
 
@@ -65,7 +75,9 @@ def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
     (install,) = (c for c in cells(project) if home.TAG in c.metadata.tags)
     code = TransformerManager().transform_cell(install.source)
     asked = []
-    kernel = SimpleNamespace(system=asked.append, run_line_magic=lambda *words: asked.append(" ".join(words)))
+    kernel = SimpleNamespace(
+        system=asked.append, run_line_magic=lambda *words: asked.append(" ".join(words))
+    )
     exec(code, {"get_ipython": lambda: kernel})
     assert not asked
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -75,10 +87,24 @@ def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
 
 def test_actions_lead_to_the_chapter_as_it_is_in_the_repository(project, tmp_path):
     line = home.actions("tiny", {"url": URL, "branch": "next"})
-    assert f"({URL}/edit/next/chapters/tiny/tiny.ipynb)" in line and f"({URL}/issues/new?title=tiny%3A%20)" in line
-    assert "(https://mybinder.org/v2/gh/someone/some.book/next?labpath=chapters%2Ftiny%2Ftiny.ipynb)" in line
-    assert "(https://colab.research.google.com/github/someone/some.book/blob/next/chapters/tiny/tiny.ipynb)" in line
+    assert (
+        f"({URL}/edit/next/chapters/tiny/tiny.ipynb)" in line
+        and f"({URL}/issues/new?title=tiny%3A%20)" in line
+    )
+    assert (
+        "(https://mybinder.org/v2/gh/someone/some.book/next?labpath=chapters%2Ftiny%2Ftiny.ipynb)"
+        in line
+    )
+    assert (
+        "(https://colab.research.google.com/github/someone/some.book/blob/next/chapters/tiny/tiny.ipynb)"
+        in line
+    )
     page = tmp_path / "page.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(t) for t in ("# Title", "end")]), page)
+    nbformat.write(
+        nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_markdown_cell(t) for t in ("# Title", "end")]
+        ),
+        page,
+    )
     book.finish(page, line)
     assert [c.source for c in nbformat.read(page, as_version=4).cells] == ["# Title", line, "end"]

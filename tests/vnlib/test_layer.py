@@ -1,4 +1,6 @@
-"""One layer against its definitions: loops for sums, autograd for gradients, the SVD for the step size."""
+"""One layer against its definitions: loops for sums, autograd for gradients, the SVD for the step
+size.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vnlib.layer import Layer, energy, hessian, lipschitz, message, operator, reconstruct, smooth_gradient
+from vnlib.layer import (
+    Layer,
+    energy,
+    hessian,
+    lipschitz,
+    message,
+    operator,
+    reconstruct,
+    smooth_gradient,
+)
 from vnlib.learning.rules import unit_columns
 from vnlib.metrics import operator_rank
 from vnlib.prox import L1
@@ -20,7 +31,11 @@ def draw(*shape: int, seed: int) -> torch.Tensor:
 
 
 def make_layer(seed: int = 0, *, sparsity: float = 0.3) -> Layer:
-    return Layer(unit_columns(draw(D, K, seed=seed)), unit_columns(draw(M, K, seed=seed + 1)), L1(sparsity=sparsity))
+    return Layer(
+        unit_columns(draw(D, K, seed=seed)),
+        unit_columns(draw(M, K, seed=seed + 1)),
+        L1(sparsity=sparsity),
+    )
 
 
 X, CODE, TARGET = draw(BATCH, D, seed=10), draw(BATCH, K, seed=11), draw(BATCH, M, seed=12)
@@ -54,7 +69,9 @@ def test_energy_is_the_printed_sum(feedback):
 def test_smooth_gradient_is_that_of_the_energy(feedback, target):
     layer, code = make_layer(sparsity=0.0), CODE.clone().requires_grad_()
     energy(layer, code, X, target, feedback).sum().backward()
-    torch.testing.assert_close(smooth_gradient(layer, CODE, X, target, feedback), code.grad, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(
+        smooth_gradient(layer, CODE, X, target, feedback), code.grad, rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("feedback", [0.0, 0.1, 2.0])
@@ -90,7 +107,9 @@ def test_a_step_of_one_over_l_descends_and_a_step_of_three_over_l_may_not(feedba
     x, t = X[:1], TARGET[:1]
 
     def after(step):
-        return energy(layer, code - step * smooth_gradient(layer, code, x, t, feedback), x, t, feedback)
+        return energy(
+            layer, code - step * smooth_gradient(layer, code, x, t, feedback), x, t, feedback
+        )
 
     before = energy(layer, code, x, t, feedback)
     decrease = smooth_gradient(layer, code, x, t, feedback).square().sum() / (2 * lip)
@@ -106,7 +125,9 @@ def test_a_step_of_one_over_l_descends_and_a_step_of_three_over_l_may_not(feedba
 def test_codes_superpose(seed, p, q):
     layer, a, b = make_layer(seed), draw(BATCH, K, seed=seed + 2), draw(BATCH, K, seed=seed + 3)
     together = reconstruct(layer, p * a + q * b)
-    torch.testing.assert_close(together, p * reconstruct(layer, a) + q * reconstruct(layer, b), rtol=0, atol=1e-10)
+    torch.testing.assert_close(
+        together, p * reconstruct(layer, a) + q * reconstruct(layer, b), rtol=0, atol=1e-10
+    )
 
 
 def test_message_is_the_activated_sum_of_interface_atoms():
@@ -142,7 +163,10 @@ def test_dtype_is_kept(dtype):
     x, code, target = X.to(dtype), CODE.to(dtype), TARGET.to(dtype)
     for found, expected in (
         (energy(layer, code, x, target, 0.3), energy(exact, CODE, X, TARGET, 0.3)),
-        (smooth_gradient(layer, code, x, target, 0.3), smooth_gradient(exact, CODE, X, TARGET, 0.3)),
+        (
+            smooth_gradient(layer, code, x, target, 0.3),
+            smooth_gradient(exact, CODE, X, TARGET, 0.3),
+        ),
         (operator(layer, code), operator(exact, CODE)),
     ):
         assert found.dtype == dtype

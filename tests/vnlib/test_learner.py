@@ -1,4 +1,6 @@
-"""Local learning: what one update does, what it leaves alone, and every option that keeps a dictionary in shape."""
+"""Local learning: what one update does, what it leaves alone, and every option that keeps a
+dictionary in shape.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_one_update_follows_the_rules_at_the_old_dictionaries(rule):
     network = make(interface_rule=rule, **THREE).double()
     x = X.double()
     old, settled = snapshot(network), network.settle(x)
-    loss = LocalLearner(network, lr=0.02, interface_lr=0.005).step((x,), scale=0.5, generator=torch.Generator())
+    loss = LocalLearner(network, lr=0.02, interface_lr=0.005).step(
+        (x,), scale=0.5, generator=torch.Generator()
+    )
     assert loss == pytest.approx(settled.energy.mean().item())
 
     def moved(W, g, code, lr):
@@ -49,7 +53,9 @@ def test_unused_atoms_keep_every_bit_while_the_others_learn(nonnegative):
     seen = 0
     for row in X[:5]:
         before, settled = snapshot(network), network.settle(row[None])
-        moments = {name: t.clone() for name, t in learner.state().items() if name.startswith("step.")}
+        moments = {
+            name: t.clone() for name, t in learner.state().items() if name.startswith("step.")
+        }
         learner.step((row[None],), scale=1.0, generator=torch.Generator())
         for i, code in enumerate(settled.codes):
             idle = (code == 0)[0]
@@ -60,7 +66,9 @@ def test_unused_atoms_keep_every_bit_while_the_others_learn(nonnegative):
             if i < 2:
                 assert torch.equal(network.U[i][:, idle], before[f"U.{i}"][:, idle])
             for name in ("first", "second", "steps"):
-                now, then = (tensors[f"step.V.{i}.{name}"] for tensors in (learner.state(), moments))
+                now, then = (
+                    tensors[f"step.V.{i}.{name}"] for tensors in (learner.state(), moments)
+                )
                 assert torch.equal(now[..., idle], then[..., idle])
     assert seen > 20
 
@@ -131,13 +139,19 @@ def test_messages_stay_informative_under_the_subspace_rule_and_not_under_the_lit
     lost = {}
     for rule in ("frozen", "subspace", "atomic_hebb"):
         network = make(
-            n_inputs=12, atoms=(16, 12), interface=(8,), sparsity=(0.2, 0.05), feedback=0.2, interface_rule=rule,
+            n_inputs=12,
+            atoms=(16, 12),
+            interface=(8,),
+            sparsity=(0.2, 0.05),
+            feedback=0.2,
+            interface_rule=rule,
             settle=SettleConfig(max_sweeps=20, tol=0),
-        )  # fmt: skip
+        )
         network.start_from_samples(x, seed=0)
         train(LocalLearner(network, lr=2e-2, interface_lr=2e-2), x, steps=120, batch=64)
         settled, power = network.settle(x), x.square().mean()
-        assert (network.reconstruct(settled) - x).square().mean() < 0.15 * power  # the first layer is well in any case
+        # the first layer is well in any case
+        assert (network.reconstruct(settled) - x).square().mean() < 0.15 * power
         lost[rule] = ((network.reconstruct_from_top(settled) - x).square().mean() / power).item()
     assert lost["subspace"] < 0.75 * lost["frozen"]
     assert lost["atomic_hebb"] > 0.6 and lost["atomic_hebb"] > 2 * lost["subspace"]
@@ -146,7 +160,9 @@ def test_messages_stay_informative_under_the_subspace_rule_and_not_under_the_lit
 def test_the_learner_uses_the_settle_it_is_given():
     networks = [make(**THREE) for _ in range(2)]
     brief = SettleConfig(max_sweeps=2, tol=0)
-    loss = LocalLearner(networks[0], settle=brief).step((X,), scale=1.0, generator=torch.Generator())
+    loss = LocalLearner(networks[0], settle=brief).step(
+        (X,), scale=1.0, generator=torch.Generator()
+    )
     assert loss == pytest.approx(networks[1].settle(X, config=brief).energy.mean().item())
     assert loss != pytest.approx(networks[1].settle(X).energy.mean().item())
 
@@ -182,7 +198,9 @@ def test_double_precision_agrees():
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_directions_are_minus_the_gradient_of_the_settled_energy(depth):
-    """Finite differences through the settle (VN Thm. 2); dU too, where it follows the paper's rule."""
+    """Finite differences through the settle (VN Thm. 2); dU too, where it follows the paper's
+    rule.
+    """
     sizes = THREE if depth == 3 else {"n_inputs": 12, "atoms": (18,), "sparsity": (0.2,)}
     exact = SettleConfig(max_sweeps=20000, tol=1e-15)
     network = make(interface_rule="atomic_hebb", **(sizes | {"settle": exact})).double()
@@ -202,12 +220,16 @@ def test_directions_are_minus_the_gradient_of_the_settled_energy(depth):
                 ends.append(energy())
                 W.sub_(sign * 1e-4 * move)
             slope = (ends[0] - ends[1]) / 2e-4
-            assert slope == pytest.approx(-(beta**layer) * float((direction * move).sum()), rel=1e-3, abs=1e-7)
+            assert slope == pytest.approx(
+                -(beta**layer) * float((direction * move).sum()), rel=1e-3, abs=1e-7
+            )
             assert abs(slope) > 1e-5
 
 
 def test_a_small_step_changes_the_settled_energy_as_danskin_says():
-    """The whole update of plain descent, without its renormalisation: dF* = -lr sum_l beta^(l-1) |dV_l|^2."""
+    """The whole update of plain descent, without its renormalisation: dF* = -lr sum_l beta^(l-1)
+    |dV_l|^2.
+    """
     exact = SettleConfig(max_sweeps=20000, tol=1e-15)
     network = make(interface_rule="frozen", **(THREE | {"settle": exact})).double()
     settled, lr = network.settle(X.double()), 1e-5
@@ -215,7 +237,11 @@ def test_a_small_step_changes_the_settled_energy_as_danskin_says():
     learner = LocalLearner(network, lr=lr, optimizer="sgd")
     for index, move in enumerate(wanted):
         learner.steps[index]["V"].ascend(
-            network.V[index], move["V"], torch.ones(network.V[index].shape[1], dtype=torch.bool), lr, unit_norm=False
+            network.V[index],
+            move["V"],
+            torch.ones(network.V[index].shape[1], dtype=torch.bool),
+            lr,
+            unit_norm=False,
         )
     fall = float(settled.energy.mean() - network.settle(X.double()).energy.mean())
     assert fall == pytest.approx(
@@ -245,7 +271,9 @@ def test_only_unmasked_adam_moves_idle_atoms(optimizer, masked):
 def test_sgd_is_the_plain_step():
     network, x = make(**THREE).double(), X.double()
     old, wanted = snapshot(network), directions(network, network.settle(x))
-    LocalLearner(network, optimizer="sgd", lr=0.4, interface_lr=0.2).step((x,), scale=0.5, generator=torch.Generator())
+    LocalLearner(network, optimizer="sgd", lr=0.4, interface_lr=0.2).step(
+        (x,), scale=0.5, generator=torch.Generator()
+    )
     torch.testing.assert_close(network.V[0].data, unit_columns(old["V.0"] + 0.2 * wanted[0]["V"]))
     torch.testing.assert_close(network.U[1].data, unit_columns(old["U.1"] + 0.1 * wanted[1]["U"]))
 
@@ -271,7 +299,9 @@ def test_an_untied_reader_learns_by_the_literal_rule_and_by_itself(rule):
     network = make(untied=True, untied_start="random", interface_rule=rule, **THREE).double()
     x = X.double()
     old, settled = snapshot(network), network.settle(x)
-    LocalLearner(network, optimizer="sgd", lr=0.1, interface_lr=0.3).step((x,), scale=1.0, generator=torch.Generator())
+    LocalLearner(network, optimizer="sgd", lr=0.1, interface_lr=0.3).step(
+        (x,), scale=1.0, generator=torch.Generator()
+    )
     for i, code in enumerate(settled.codes[:2]):
         target = settled.codes[i + 1] @ old[f"V.{i + 1}"].T
         expected = old[f"B.{i}"] + 0.3 * 0.2 * atomic_hebb(target - code @ old[f"B.{i}"].T, code)
@@ -284,7 +314,9 @@ def test_an_untied_reader_learns_by_the_literal_rule_and_by_itself(rule):
 def test_a_reader_that_starts_as_a_copy_parts_from_u():
     network = make(untied=True, **THREE)
     train(LocalLearner(network, interface_lr=0.05), X, steps=5, batch=40)
-    assert all(not torch.allclose(B, U, atol=1e-3) for B, U in zip(network.B, network.U, strict=True))
+    assert all(
+        not torch.allclose(B, U, atol=1e-3) for B, U in zip(network.B, network.U, strict=True)
+    )
 
 
 def test_the_scales_follow_the_batches():
@@ -302,8 +334,11 @@ def test_the_scales_follow_the_batches():
 # --- the same bits again ---
 
 EVERYTHING = {
-    "untied": True, "relative_sparsity": True, "sparsity": (0.15, 0.1, 0.1), "top_k": 4,
-}  # fmt: skip
+    "untied": True,
+    "relative_sparsity": True,
+    "sparsity": (0.15, 0.1, 0.1),
+    "top_k": 4,
+}
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
@@ -313,7 +348,9 @@ def test_a_resumed_run_ends_in_the_same_bits_with_all_options_on(tmp_path, optim
     def learner() -> LocalLearner:
         network = make(**(THREE | EVERYTHING))
         network.start_from_samples(x, seed=0)
-        return LocalLearner(network, lr=0.05, optimizer=optimizer, remove_dc=True, decorrelation=0.2, revive_after=2)
+        return LocalLearner(
+            network, lr=0.05, optimizer=optimizer, remove_dc=True, decorrelation=0.2, revive_after=2
+        )
 
     def run(one: LocalLearner, stop: int | None, path) -> LocalLearner:
         steps = 0
@@ -355,8 +392,14 @@ def test_a_generator_is_asked_for_where_it_is_needed():
         ({"lr": 0}, r"lr must be a finite number > 0, got 0"),
         ({"interface_lr": -1.0}, r"interface_lr must be a finite number > 0, got -1.0"),
         ({"optimizer": "lion"}, r"optimizer must be one of 'adam', 'sgd', got 'lion'"),
-        ({"decorrelation": 2.0}, r"decorrelation of layer 1 must be a finite number >= 0 and <= 1, got 2.0"),
-        ({"decorrelation": (0.1, 0.1)}, r"decorrelation must be one number or one per layer \(3\), got \(0.1, 0.1\)"),
+        (
+            {"decorrelation": 2.0},
+            r"decorrelation of layer 1 must be a finite number >= 0 and <= 1, got 2.0",
+        ),
+        (
+            {"decorrelation": (0.1, 0.1)},
+            r"decorrelation must be one number or one per layer \(3\), got \(0.1, 0.1\)",
+        ),
         ({"revive_after": 0}, r"revive_after must be an integer >= 1, got 0"),
         ({"memory": 1.5}, r"memory must be a finite number >= 0 and <= 1, got 1.5"),
     ],

@@ -1,4 +1,6 @@
-"""Slow learning: the rules against loops and autograd, and steps that touch nothing but the atoms in use."""
+"""Slow learning: the rules against loops and autograd, and steps that touch nothing but the atoms
+in use.
+"""
 
 from __future__ import annotations
 
@@ -55,10 +57,14 @@ def test_atoms_that_no_sample_uses_do_not_change():
     assert (change[:, [0, 2, 3, 5, 6, 7, 8]] != 0).any(0).all()
 
 
-@pytest.mark.parametrize("rule", [lambda r, c: atomic_hebb(r, c), lambda r, c: subspace_rule(unit_columns(r.T @ c), c)])
+@pytest.mark.parametrize(
+    "rule", [lambda r, c: atomic_hebb(r, c), lambda r, c: subspace_rule(unit_columns(r.T @ c), c)]
+)
 def test_a_batch_and_its_copy_teach_as_much_as_the_batch(rule):
     U = unit_columns(RESIDUAL.T @ CODE)
-    torch.testing.assert_close(atomic_hebb(RESIDUAL.repeat(3, 1), CODE.repeat(3, 1)), atomic_hebb(RESIDUAL, CODE))
+    torch.testing.assert_close(
+        atomic_hebb(RESIDUAL.repeat(3, 1), CODE.repeat(3, 1)), atomic_hebb(RESIDUAL, CODE)
+    )
     torch.testing.assert_close(subspace_rule(U, CODE.repeat(3, 1)), subspace_rule(U, CODE))
 
 
@@ -77,8 +83,11 @@ def test_subspace_rule_is_the_printed_formula(m):
 
 def test_subspace_rule_rests_where_the_code_can_be_read_back():
     Q = torch.linalg.qr(draw(K, K, seed=6)).Q
-    torch.testing.assert_close(subspace_rule(Q, CODE), torch.zeros(K, K, dtype=torch.float64), rtol=0, atol=1e-12)
-    # A tight frame with fewer rows: s U'U is the projector onto the row space, in which this code lies.
+    torch.testing.assert_close(
+        subspace_rule(Q, CODE), torch.zeros(K, K, dtype=torch.float64), rtol=0, atol=1e-12
+    )
+    # A tight frame with fewer rows: s U'U is the projector onto the row space, in which this code
+    # lies.
     frame = torch.linalg.qr(draw(K, 4, seed=7)).Q.T * (K / 4) ** 0.5
     code = draw(BATCH, 4, seed=8) @ frame
     assert subspace_rule(frame, code).abs().max() < 1e-12 < code.abs().max()
@@ -191,7 +200,9 @@ def test_with_all_columns_active_it_is_adam(betas):
 
 
 def test_each_column_is_the_adam_of_its_own_history():
-    """A column that rested has the moments and the bias correction of the updates that it took part in."""
+    """A column that rested has the moments and the bias correction of the updates that it took part
+    in.
+    """
     W, active = draw(D, K, seed=12), masks(3, 15)
     start, adam = W.clone(), MaskedAdam(W)
     for step, mask in enumerate(active):
@@ -211,7 +222,8 @@ def test_each_column_is_the_adam_of_its_own_history():
 def test_inactive_columns_and_their_moments_keep_every_bit(unit_norm):
     W = unit_columns(draw(D, K, seed=13).float())
     adam, active = MaskedAdam(W), masks(4, 12)
-    adam.ascend(W, draw(D, K, seed=14).float(), ALL, 0.1, unit_norm=unit_norm)  # momentum that would move them
+    # momentum that would move them
+    adam.ascend(W, draw(D, K, seed=14).float(), ALL, 0.1, unit_norm=unit_norm)
     for step, mask in enumerate(active):
         before = {"W": W.clone()} | {name: t.clone() for name, t in adam.state().items()}
         adam.ascend(W, draw(D, K, seed=300 + step).float(), mask, 0.1, unit_norm=unit_norm)
@@ -233,7 +245,9 @@ def test_columns_return_to_unit_norm_and_move_along_the_direction():
     MaskedAdam(W).ascend(W, g, mask, 0.05)
     torch.testing.assert_close(W.norm(dim=0), torch.ones(K, dtype=torch.float64))
     # The first step of Adam is the learning rate times the sign.
-    torch.testing.assert_close(W[:, mask], unit_columns(before + 0.05 * g.sign())[:, mask], rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(
+        W[:, mask], unit_columns(before + 0.05 * g.sign())[:, mask], rtol=1e-6, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -254,7 +268,11 @@ def test_the_state_is_live():
     adam = MaskedAdam(W)
     state = adam.state()
     adam.ascend(W, draw(D, K, seed=21), ALL, 0.1)
-    assert (state["steps"] == 1).all() and state["first"].abs().max() > 0 and state["second"].abs().max() > 0
+    assert (
+        (state["steps"] == 1).all()
+        and state["first"].abs().max() > 0
+        and state["second"].abs().max() > 0
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Masked inference against scikit-learn's lasso on the observed rows, the optimality conditions, and its promises."""
+"""Masked inference against scikit-learn's lasso on the observed rows, the optimality conditions,
+and its promises.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +31,21 @@ def network(depth: int = 1, **options) -> VectorNetwork:
 
 def signals(batch: int = 6, *, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Signals, and masks that hide between a quarter and a half of their entries."""
-    hidden = 0.25 + 0.25 * torch.rand(batch, 1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return 2 * draw(batch, 12, seed=seed + 1), (draw(batch, 12, seed=seed + 2).sigmoid() > hidden).double()
+    hidden = 0.25 + 0.25 * torch.rand(
+        batch, 1, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
+    return 2 * draw(batch, 12, seed=seed + 1), (
+        draw(batch, 12, seed=seed + 2).sigmoid() > hidden
+    ).double()
 
 
 def objective(net: VectorNetwork, codes, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Eq. 39, with the upper layers of the joint energy; from the definition."""
     total, weight, missed = 0.0, 1.0, mask * (x - codes[0] @ net.V[0].T)
     for index, code in enumerate(codes):
-        total = total + weight * (0.5 * missed.square().sum(1) + net.config.sparsity[index] * code.abs().sum(1))
+        total = total + weight * (
+            0.5 * missed.square().sum(1) + net.config.sparsity[index] * code.abs().sum(1)
+        )
         weight *= net.config.feedback
         if index + 1 < len(codes):
             missed = code @ net.U[index].T - codes[index + 1] @ net.V[index + 1].T
@@ -61,14 +69,18 @@ def test_masked_settle_equals_the_lasso_of_the_observed_rows():
     found = masked_settle(net, x, mask, config=EXACT).codes[0]
     for row in range(len(x)):
         seen = mask[row] > 0
-        lasso = Lasso(alpha=SPARSITY / int(seen.sum()), fit_intercept=False, tol=1e-14, max_iter=100_000)
+        lasso = Lasso(
+            alpha=SPARSITY / int(seen.sum()), fit_intercept=False, tol=1e-14, max_iter=100_000
+        )
         lasso.fit(net.V[0][seen].numpy(), x[row][seen].numpy())
         torch.testing.assert_close(found[row], torch.from_numpy(lasso.coef_), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_optimality_conditions_of_the_masked_lasso(seed):
-    """The correlation with the observed residual is lambda sign(a_k) where a_k is active, at most lambda elsewhere."""
+    """The correlation with the observed residual is lambda sign(a_k) where a_k is active, at most
+    lambda elsewhere.
+    """
     net, (x, mask) = network(), signals(seed=10 + seed)
     code = masked_settle(net, x, mask, config=EXACT).codes[0]
     correlation = (mask * (x - code @ net.V[0].T)) @ net.V[0]
@@ -101,7 +113,9 @@ def test_rounds_equal_the_printed_algorithm():
     found = impute(net, x, mask, steps=4, config=EXACT)
     torch.testing.assert_close(found.completed, z, atol=1e-12, rtol=0)
     torch.testing.assert_close(found.settled.codes[0], a, atol=1e-12, rtol=0)
-    torch.testing.assert_close(found.objective, torch.stack([o for o, _ in path]), atol=1e-12, rtol=0)
+    torch.testing.assert_close(
+        found.objective, torch.stack([o for o, _ in path]), atol=1e-12, rtol=0
+    )
     torch.testing.assert_close(found.change, torch.stack([c for _, c in path]), atol=1e-12, rtol=0)
 
 
@@ -110,7 +124,9 @@ def test_the_limit_is_the_masked_lasso_and_five_rounds_are_on_the_way(warm):
     net, (x, mask) = network(), signals()
     exact = masked_ista(net.V[0], x, mask, 8_000)
     least = objective(net, [exact], x, mask)
-    torch.testing.assert_close(masked_settle(net, x, mask, config=EXACT).codes[0], exact, atol=1e-6, rtol=0)
+    torch.testing.assert_close(
+        masked_settle(net, x, mask, config=EXACT).codes[0], exact, atol=1e-6, rtol=0
+    )
     limit = impute(net, x, mask, steps=100, warm=warm, config=CLOSE)
     torch.testing.assert_close(limit.settled.codes[0], exact, atol=2e-2, rtol=0)
     torch.testing.assert_close(limit.objective[-1], least, atol=0, rtol=1e-5)
@@ -128,11 +144,15 @@ def test_the_masked_objective_never_rises(depth, nonnegative):
     path = torch.cat([start[None], found.objective])
     assert (path[1:] <= path[:-1] * (1 + close.tol)).all()  # a round minimises to this relative gap
     assert (path[-1] < path[1]).any()
-    torch.testing.assert_close(found.objective[-1], objective(net, found.settled.codes, x, mask), atol=1e-12, rtol=0)
+    torch.testing.assert_close(
+        found.objective[-1], objective(net, found.settled.codes, x, mask), atol=1e-12, rtol=0
+    )
 
 
 def test_the_masked_objective_is_the_energy_of_the_completed_signal():
-    """A hidden entry that is filled by V a adds no residual: Eq. 39 is F at the signal that belongs to the code."""
+    """A hidden entry that is filled by V a adds no residual: Eq. 39 is F at the signal that belongs
+    to the code.
+    """
     net, (x, mask) = network(2), signals()
     found = impute(net, x, mask)
     energy = joint_energy(net.layers, found.settled.codes, found.completed, net.config.feedback)
@@ -153,7 +173,9 @@ def by_imputation(net, x, mask):
     return impute(net, x, mask).settled
 
 
-both = pytest.mark.parametrize("infer", [by_imputation, masked_settle], ids=["impute", "masked_settle"])
+both = pytest.mark.parametrize(
+    "infer", [by_imputation, masked_settle], ids=["impute", "masked_settle"]
+)
 
 
 @both
@@ -239,4 +261,8 @@ def test_other_bad_arguments_are_named():
 def test_observed_keeps_what_is_seen():
     x, mask = signals()
     shown, seen = observed(x.float(), mask.bool())
-    assert torch.equal(shown, (mask * x).float()) and seen.dtype == torch.float32 and torch.equal(seen.double(), mask)
+    assert (
+        torch.equal(shown, (mask * x).float())
+        and seen.dtype == torch.float32
+        and torch.equal(seen.double(), mask)
+    )

@@ -52,7 +52,9 @@ def test_coherence_of_one_atom_is_refused():
 def test_cumulative_coherence_is_the_worst_sum_of_overlaps(seed):
     V = draw(5, 7, seed=seed)
     gram = (V / V.norm(dim=0)).T @ (V / V.norm(dim=0))
-    rows = [sorted((abs(gram[i, j].item()) for j in range(7) if j != i), reverse=True) for i in range(7)]
+    rows = [
+        sorted((abs(gram[i, j].item()) for j in range(7) if j != i), reverse=True) for i in range(7)
+    ]
     expected = [max(sum(row[:n]) for row in rows) for n in range(1, 7)]
     assert cumulative_coherence(V).tolist() == pytest.approx(expected)
     assert cumulative_coherence(V)[0].item() == pytest.approx(coherence(V))
@@ -69,10 +71,17 @@ def test_cumulative_coherence_of_equal_overlaps_grows_by_mu():
 def test_a_support_is_recovered_only_whole():
     planted = torch.tensor([[1.0, 0.0, -2.0, 0.0]]).expand(5, 4)
     code = torch.tensor(
-        [[0.5, 0, 1, 0], [0.5, 0, 1, 0.01], [0.0, 0, 1, 0], [0.05, 0, -1, 0], [0.0, 0.5, 1, 0]], dtype=torch.float32
+        [[0.5, 0, 1, 0], [0.5, 0, 1, 0.01], [0.0, 0, 1, 0], [0.05, 0, -1, 0], [0.0, 0.5, 1, 0]],
+        dtype=torch.float32,
     )
     assert support_recovered(code, planted).tolist() == [True, False, False, True, False]
-    assert support_recovered(code, planted, threshold=0.1).tolist() == [True, True, False, False, False]
+    assert support_recovered(code, planted, threshold=0.1).tolist() == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
 
 
 def test_atoms_are_matched_one_to_one_whatever_their_order_and_sign():
@@ -90,7 +99,8 @@ def test_atoms_are_matched_one_to_one_whatever_their_order_and_sign():
 
 def test_the_assignment_maximises_the_sum_and_not_each_match():
     planted = torch.eye(2, dtype=torch.float64)
-    found = torch.tensor([[0.8, 1.0], [0.6, 0.0]], dtype=torch.float64)  # both atoms are nearest to the first
+    # both atoms are nearest to the first
+    found = torch.tensor([[0.8, 1.0], [0.6, 0.0]], dtype=torch.float64)
     cosine, index = match_atoms(found, planted)
     assert index.tolist() == [1, 0] and cosine.tolist() == pytest.approx([1.0, 0.6])
 
@@ -110,8 +120,12 @@ def test_operator_rank_looks_past_small_singular_values():
 
 
 def test_jaccard_is_shared_over_all():
-    a = torch.tensor([[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]], dtype=torch.bool)
-    b = torch.tensor([[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]], dtype=torch.bool)
+    a = torch.tensor(
+        [[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1], [1, 0, 0, 0]], dtype=torch.bool
+    )
+    b = torch.tensor(
+        [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 0, 0]], dtype=torch.bool
+    )
     assert jaccard(a, b).tolist() == pytest.approx([1 / 3, 1, 1, 1 / 4, 0])
     assert torch.equal(jaccard(a, b), jaccard(b, a))
 

@@ -26,7 +26,9 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     for owner, name, broken in ((xr.Dataset, "to_netcdf", half), (os, "replace", crash)):
         with monkeypatch.context() as patch:
             patch.setattr(owner, name, broken)
-            with pytest.raises(store.StoreError, match=r"a\.nc cannot be written: (no space|power)"):
+            with pytest.raises(
+                store.StoreError, match=r"a\.nc cannot be written: (no space|power)"
+            ):
                 store.write(xr.Dataset({"x": 2.0}), path)
         assert path.read_bytes() == before and os.listdir(tmp_path) == ["a.nc"]
 
@@ -42,14 +44,24 @@ def test_write_and_read_keep_values_and_make_attributes_plain(tmp_path):
         "bits": np.array([True]),
     }
     ds = xr.Dataset(
-        {"x": ("i", np.linspace(0, 1, 5000), attrs), "s": ("i", ["é"] * 5000)}, coords={"i": range(5000)}, attrs=attrs
+        {"x": ("i", np.linspace(0, 1, 5000), attrs), "s": ("i", ["é"] * 5000)},
+        coords={"i": range(5000)},
+        attrs=attrs,
     )
     store.write(ds, path)
     back = store.read(path)
     xr.testing.assert_equal(ds, back)
     for found in (back.attrs, back["x"].attrs):
-        assert found["flag"] == "true" and found["none"] == "null" and json.loads(found["nested"]) == {"b": [1, 2]}
-        assert json.loads(found["list"]) == ["a"] and found["n"] == 3 and json.loads(found["bits"]) == [True]
+        assert (
+            found["flag"] == "true"
+            and found["none"] == "null"
+            and json.loads(found["nested"]) == {"b": [1, 2]}
+        )
+        assert (
+            json.loads(found["list"]) == ["a"]
+            and found["n"] == 3
+            and json.loads(found["bits"]) == [True]
+        )
     assert ds.attrs == attrs and ds["x"].attrs == attrs  # the caller's dataset is left alone
     assert xr.open_dataset(path, engine="h5netcdf")["x"].encoding["zlib"]
     store.write(back, path)  # a second time, with the encodings of the first
@@ -58,7 +70,10 @@ def test_write_and_read_keep_values_and_make_attributes_plain(tmp_path):
 
 @pytest.mark.parametrize(
     "ds",
-    [xr.Dataset({"x": ("i", np.array([{}, 1], object))}), xr.Dataset({"x": 1.0}, attrs={"f": open})],
+    [
+        xr.Dataset({"x": ("i", np.array([{}, 1], object))}),
+        xr.Dataset({"x": 1.0}, attrs={"f": open}),
+    ],
     ids=["objects", "attribute"],
 )
 def test_what_netcdf_cannot_keep_is_refused(tmp_path, ds):

@@ -1,4 +1,6 @@
-"""The Vector Network: its dictionaries, its scales, both readings of a code, and how it starts from data."""
+"""The Vector Network: its dictionaries, its scales, both readings of a code, and how it starts from
+data.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_an_interface_that_is_wide_enough_is_an_isometry(m):
 
 
 def test_a_narrow_frozen_interface_is_a_tight_frame():
-    U = make(n_inputs=6, atoms=(30, 5), interface=(12,), sparsity=(0.1, 0.1), interface_rule="frozen").U[0]
+    U = make(
+        n_inputs=6, atoms=(30, 5), interface=(12,), sparsity=(0.1, 0.1), interface_rule="frozen"
+    ).U[0]
     torch.testing.assert_close(U @ U.T, 30 / 12 * torch.eye(12), rtol=0, atol=1e-3)
     torch.testing.assert_close(U.norm(dim=0), torch.ones(30))
     drawn = make(n_inputs=6, atoms=(30, 5), interface=(12,), sparsity=(0.1, 0.1)).U[0]
@@ -84,7 +88,10 @@ def test_settings_reach_the_layers():
     expected = Settler(network.layers, feedback=0.2, config=QUICK)(X)
     found = network.settle(X)
     assert all(torch.equal(a, b) for a, b in zip(found.codes, expected.codes, strict=True))
-    assert network.settle(X, config=SettleConfig(max_sweeps=4, tol=0), trace=True).sweeps.tolist() == [4] * 40
+    assert (
+        network.settle(X, config=SettleConfig(max_sweeps=4, tol=0), trace=True).sweeps.tolist()
+        == [4] * 40
+    )
     warm = network.settle(X, start=found.codes)
     assert (warm.energy <= found.energy + 1e-5).all()
     rectified = make(top_k=3, activation="relu", **THREE).settle(X)
@@ -95,7 +102,12 @@ def test_settings_reach_the_layers():
 
 RELATIVE = THREE | {"relative_sparsity": True, "sparsity": (0.1, 0.05, 0.05)}
 LOW = {"sparsity": (0.01, 0.001, 0.001)}  # of a squared norm
-OF_EACH_KIND = [{}, {"penalty": "mcp", "gamma": 3.0}, {"penalty": "l0"} | LOW, {"penalty": "cel0"} | LOW]
+OF_EACH_KIND = [
+    {},
+    {"penalty": "mcp", "gamma": 3.0},
+    {"penalty": "l0"} | LOW,
+    {"penalty": "cel0"} | LOW,
+]
 
 
 def started(x: torch.Tensor, **options) -> VectorNetwork:
@@ -134,14 +146,20 @@ def test_scales_are_root_mean_square_norms_of_the_inputs():
 
 def test_the_start_measures_the_scales():
     network = started(draw(200, 12, seed=31))
-    measured = torch.stack([h.square().sum(1).mean().sqrt() for h in network.settle(draw(200, 12, seed=31)).inputs])
-    torch.testing.assert_close(network.input_scale, measured, rtol=0.5, atol=0)  # then there was no feedback yet
+    measured = torch.stack(
+        [h.square().sum(1).mean().sqrt() for h in network.settle(draw(200, 12, seed=31)).inputs]
+    )
+    # then there was no feedback yet
+    torch.testing.assert_close(network.input_scale, measured, rtol=0.5, atol=0)
 
 
 def test_every_penalty_reaches_the_layers():
     network = make(penalty="mcp", gamma=2.0, top_k=3, **THREE)
     assert network.layers[0].penalty == MCP(sparsity=0.2, gamma=2.0)
-    assert network.layers[2].penalty.penalty == MCP(sparsity=0.02, gamma=2.0) and network.layers[2].penalty.k == 3
+    assert (
+        network.layers[2].penalty.penalty == MCP(sparsity=0.02, gamma=2.0)
+        and network.layers[2].penalty.k == 3
+    )
     elastic = make(penalty="elastic_net", ridge=0.5, **THREE)
     assert elastic.layers[1].penalty == ElasticNet(sparsity=0.05, ridge=0.5)
 
@@ -156,11 +174,18 @@ def test_reconstruct_reads_the_first_layer():
 
 
 def isometric(sparsity, *, nonnegative: bool = False) -> VectorNetwork:
-    """Three layers whose dictionaries are all square and orthonormal, so that every code has a closed form."""
+    """Three layers whose dictionaries are all square and orthonormal, so that every code has a
+    closed form.
+    """
     network = make(
-        n_inputs=6, atoms=(6, 6, 6), interface=(6, 6), sparsity=sparsity, feedback=0.0, nonnegative=nonnegative,
+        n_inputs=6,
+        atoms=(6, 6, 6),
+        interface=(6, 6),
+        sparsity=sparsity,
+        feedback=0.0,
+        nonnegative=nonnegative,
         settle=SettleConfig(max_sweeps=100, tol=0),
-    ).double()  # fmt: skip
+    ).double()
     for i, V in enumerate(network.V):
         V.copy_(torch.linalg.qr(draw(6, 6, seed=60 + i, dtype=torch.float64)).Q)
     return network
@@ -169,7 +194,9 @@ def isometric(sparsity, *, nonnegative: bool = False) -> VectorNetwork:
 def test_strict_reading_undoes_isometries():
     network, x = isometric((0.0, 0.0, 0.0)), draw(5, 6, seed=9, dtype=torch.float64)
     settled = network.settle(x)
-    torch.testing.assert_close(network.reconstruct_from_top(settled, sparsity=0.0), x, rtol=0, atol=1e-5)
+    torch.testing.assert_close(
+        network.reconstruct_from_top(settled, sparsity=0.0), x, rtol=0, atol=1e-5
+    )
     torch.testing.assert_close(network.reconstruct(settled), x, rtol=0, atol=1e-8)
 
 
@@ -185,7 +212,10 @@ def test_strict_reading_equals_its_closed_form():
 
 
 def test_strict_reading_of_a_nonnegative_network_reads_nonnegative_codes():
-    network, x = isometric((0.1, 0.2, 0.3), nonnegative=True), draw(5, 6, seed=9, dtype=torch.float64)
+    network, x = (
+        isometric((0.1, 0.2, 0.3), nonnegative=True),
+        draw(5, 6, seed=9, dtype=torch.float64),
+    )
     settled = network.settle(x)
     code = settled.codes[2]
     for layer in (1, 0):
@@ -209,14 +239,18 @@ def test_the_operator_belongs_to_its_layer_and_its_rank_to_the_code():
         torch.testing.assert_close(W[7], expected)
         assert (operator_rank(W) <= (settled.codes[layer] != 0).sum(1)).all()
     for layer in (2, -1):
-        with pytest.raises(ValueError, match=rf"layer must be one that has an interface U, 0..1, got {layer}"):
+        with pytest.raises(
+            ValueError, match=rf"layer must be one that has an interface U, 0..1, got {layer}"
+        ):
             network.operator(settled, layer)
 
 
 def test_the_top_layer_may_have_an_operator_too():
     network = make(n_inputs=12, atoms=(18,), interface=(5,))
     assert network.operator(network.settle(X)).shape == (40, 5, 12)
-    assert torch.equal(network.settle(X).codes[0], make(n_inputs=12, atoms=(18,)).settle(X).codes[0])
+    assert torch.equal(
+        network.settle(X).codes[0], make(n_inputs=12, atoms=(18,)).settle(X).codes[0]
+    )
 
 
 # --- starting from samples ---
@@ -263,12 +297,28 @@ def test_the_seed_fixes_the_start():
     ("x", "options", "message"),
     [
         (X[:17], {}, r"layer 1 needs at least 18 nonzero samples to start from, got 17"),
-        (X * (torch.arange(40) < 10)[:, None], {}, r"layer 1 needs at least 18 nonzero samples .*got 10"),
-        (X[:18], {"atoms": (18, 30, 10)}, r"layer 2 needs at least 30 nonzero samples to start from, got 18"),
-        (X, {"sparsity": (100.0, 0.1, 0.1)}, r"layer 2 needs at least 14 nonzero samples to start from, got 0"),
+        (
+            X * (torch.arange(40) < 10)[:, None],
+            {},
+            r"layer 1 needs at least 18 nonzero samples .*got 10",
+        ),
+        (
+            X[:18],
+            {"atoms": (18, 30, 10)},
+            r"layer 2 needs at least 30 nonzero samples to start from, got 18",
+        ),
+        (
+            X,
+            {"sparsity": (100.0, 0.1, 0.1)},
+            r"layer 2 needs at least 14 nonzero samples to start from, got 0",
+        ),
         (X[:, 1:], {}, r"x must have shape \(batch, 12\) .*got \(40, 11\)"),
         (X / 0, {}, r"x holds 480 value\(s\) that are NaN or infinite"),
-        (X, {"nonnegative": True}, r"x must be >= 0 to start a nonnegative network, got a minimum of -\d"),
+        (
+            X,
+            {"nonnegative": True},
+            r"x must be >= 0 to start a nonnegative network, got a minimum of -\d",
+        ),
     ],
 )
 def test_samples_that_cannot_start_a_network_are_named(x, options, message):
@@ -290,15 +340,25 @@ def test_five_lines_are_enough():
     assert (x_hat - x).square().mean() < 0.05 * x.square().mean()
     assert (
         len(errors) == 10
-        and min(errors) < VectorNetwork.for_data(x, atoms=(24, 12), seed=0).learn(x, steps=1, seed=0)[0]
+        and min(errors)
+        < VectorNetwork.for_data(x, atoms=(24, 12), seed=0).learn(x, steps=1, seed=0)[0]
     )
 
 
 def test_learning_by_one_call_is_repeatable_and_takes_all_options():
     x = draw(100, 12, seed=42)
-    options = {"sparsity": (0.1, 0.2), "interface": (5,), "interface_rule": "frozen", "relative_sparsity": False}
-    networks = [VectorNetwork.for_data(x, atoms=[18, 10], seed=seed, **options) for seed in (0, 0, 1)]
-    assert networks[0].config.sparsity == (0.1, 0.2) and networks[0].config.interface_rule == "frozen"
+    options = {
+        "sparsity": (0.1, 0.2),
+        "interface": (5,),
+        "interface_rule": "frozen",
+        "relative_sparsity": False,
+    }
+    networks = [
+        VectorNetwork.for_data(x, atoms=[18, 10], seed=seed, **options) for seed in (0, 0, 1)
+    ]
+    assert (
+        networks[0].config.sparsity == (0.1, 0.2) and networks[0].config.interface_rule == "frozen"
+    )
     for network, seed in zip(networks, (0, 0, 1), strict=True):
         network.learn(x, steps=4, seed=seed, batch_size=30, optimizer="sgd", lr=0.1)
     first, again, other = map(snapshot, networks)
@@ -315,7 +375,9 @@ def test_arrays_that_cannot_be_learned_from_are_named():
         network.learn(x[:, 1:], seed=0)
     with pytest.raises(ValueError, match=r"x must be a floating-point tensor, got torch\.int64"):
         VectorNetwork.for_data(x.long(), atoms=(8,), seed=0)
-    with pytest.raises(ValueError, match=r"sparsity must have one entry per layer \(1\), got \(0.1, 0.1\)"):
+    with pytest.raises(
+        ValueError, match=r"sparsity must have one entry per layer \(1\), got \(0.1, 0.1\)"
+    ):
         VectorNetwork.for_data(x, atoms=(8,), seed=0, sparsity=(0.1, 0.1))
 
 
@@ -333,7 +395,10 @@ GOOD = {"n_inputs": 12, "atoms": (18, 14), "interface": (9,), "sparsity": (0.1, 
         ({"atoms": (18, 0)}, r"atoms of layer 2 must be an integer >= 1, got 0"),
         ({"atoms": (18, 2.5)}, r"atoms of layer 2 must be an integer >= 1, got 2.5"),
         ({"interface": ()}, r"interface must have 1 or 2 entries for 2 layer\(s\), got \(\)"),
-        ({"interface": (9, 9, 9)}, r"interface must have 1 or 2 entries for 2 layer\(s\), got \(9, 9, 9\)"),
+        (
+            {"interface": (9, 9, 9)},
+            r"interface must have 1 or 2 entries for 2 layer\(s\), got \(9, 9, 9\)",
+        ),
         ({"interface": (-1,)}, r"interface of layer 1 must be an integer >= 1, got -1"),
         ({"interface": 9}, r"interface must be a tuple with one entry per layer, got 9"),
         ({"sparsity": (0.1,)}, r"sparsity must have one entry per layer \(2\), got \(0.1,\)"),
@@ -347,7 +412,10 @@ GOOD = {"n_inputs": 12, "atoms": (18, 14), "interface": (9,), "sparsity": (0.1, 
         ({"penalty": "mcp"}, r"options of kind 'mcp' must be gamma, got none"),
         ({"ridge": 0.1}, r"options of kind 'l1' must be none, got ridge"),
         ({"untied_start": "U"}, r"untied_start must be one of 'copy', 'random', got 'U'"),
-        ({"interface_rule": "hebb"}, r"interface_rule must be one of 'subspace', 'frozen', 'atomic_hebb', got 'hebb'"),
+        (
+            {"interface_rule": "hebb"},
+            r"interface_rule must be one of 'subspace', 'frozen', 'atomic_hebb', got 'hebb'",
+        ),
     ],
 )
 def test_bad_configurations_are_named(options, message):

@@ -1,4 +1,6 @@
-"""Git state and hardware, on small trees made for the purpose; what a result file says of itself; and the paths."""
+"""Git state and hardware, on small trees made for the purpose; what a result file says of itself;
+and the paths.
+"""
 
 import json
 import runpy
@@ -39,7 +41,9 @@ def repository(tree):
     return tree
 
 
-@pytest.mark.parametrize("changed", ["chapters/fig.ipynb", "vnlib/new.py", "data_gen/bumps.py", "benchmarks/times.py"])
+@pytest.mark.parametrize(
+    "changed", ["chapters/fig.ipynb", "vnlib/new.py", "data_gen/bumps.py", "benchmarks/times.py"]
+)
 def test_git_state_of_a_clean_and_a_dirty_checkout(repository, changed):
     clean = provenance.git_state(repository)
     assert len(clean["revision"]) == 40 and clean["dirty"] == 0
@@ -105,7 +109,13 @@ def test_result_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert paths.result_file("out", "fast", "fig2_spatial") == tmp_path / "out/fast/fig2_spatial.nc"
     assert paths.result_file(tmp_path, "paper", "fig2", "ring").name == "fig2--ring.nc"
-    for bad in (("", "c", ""), ("../p", "c", ""), ("p", "a/b", ""), ("p", "c", "a/b"), ("p", ".c", "")):
+    for bad in (
+        ("", "c", ""),
+        ("../p", "c", ""),
+        ("p", "a/b", ""),
+        ("p", "c", "a/b"),
+        ("p", ".c", ""),
+    ):
         with pytest.raises(ValueError, match="plain name"):
             paths.result_file(tmp_path, *bad)
 
@@ -116,4 +126,7 @@ def test_the_root_is_the_project_unless_the_environment_says_otherwise(tmp_path,
     assert found["ROOT"] == found["SOURCE"] == Path(paths.__file__).parents[2]
     monkeypatch.setenv("VNBOOK_ROOT", str(tmp_path))
     found = runpy.run_path(paths.__file__)
-    assert found["RESULTS"] == tmp_path / "results" and found["SOURCE"] == Path(paths.__file__).parents[2]
+    assert (
+        found["RESULTS"] == tmp_path / "results"
+        and found["SOURCE"] == Path(paths.__file__).parents[2]
+    )

@@ -1,4 +1,6 @@
-"""Proximal steps: closed forms, and that each is the best point of the objective it claims to minimise."""
+"""Proximal steps: closed forms, and that each is the best point of the objective it claims to
+minimise.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ def definition(penalty, a: torch.Tensor) -> torch.Tensor:
             each = s * (a != 0).to(a.dtype)
         case MCP():
             end = penalty.gamma * s
-            each = torch.where(size <= end, s * size - a**2 / (2 * penalty.gamma), penalty.gamma * s**2 / 2)
+            each = torch.where(
+                size <= end, s * size - a**2 / (2 * penalty.gamma), penalty.gamma * s**2 / 2
+            )
         case CEL0():
             end = (2 * s) ** 0.5
             each = torch.where(size <= end, s - (size - end) ** 2 / 2, s)
@@ -124,8 +128,11 @@ def test_mcp_is_firm_below_gamma_and_hard_from_there():
     z = f64([[0.9, 1.0, 1.5, -1.5, 2.0, 3.0]])
     torch.testing.assert_close(penalty.prox(z, 1.0), f64([[0.0, 0.0, 1.0, -1.0, 2.0, 3.0]]))
     # step = 8: hard at sqrt(2 * 8) = 4, not at step * sparsity = 8.
-    assert torch.equal(penalty.prox(f64([[1.0, 3.9, 4.1, -9.0]]), 8.0), f64([[0.0, 0.0, 4.1, -9.0]]))
-    assert torch.equal(penalty.prox(f64([[1.9, 2.1, -2.1]]), 2.0), f64([[0.0, 2.1, -2.1]]))  # step = gamma
+    assert torch.equal(
+        penalty.prox(f64([[1.0, 3.9, 4.1, -9.0]]), 8.0), f64([[0.0, 0.0, 4.1, -9.0]])
+    )
+    # step = gamma
+    assert torch.equal(penalty.prox(f64([[1.9, 2.1, -2.1]]), 2.0), f64([[0.0, 2.1, -2.1]]))
 
 
 @given(row, positive, positive)
@@ -137,7 +144,9 @@ def test_mcp_of_a_large_gamma_is_l1(z, sparsity, step):
 
 @given(row, positive)
 def test_cel0_at_step_one_is_the_hard_threshold_and_lies_below_l0(z, sparsity):
-    """With one unit atom the two problems have the same solution; the relaxation is never the larger one."""
+    """With one unit atom the two problems have the same solution; the relaxation is never the
+    larger one.
+    """
     z = f64([z])
     assert torch.equal(CEL0(sparsity=sparsity).prox(z, 1.0), L0(sparsity=sparsity).prox(z, 1.0))
     assert (CEL0(sparsity=sparsity).value(z) <= L0(sparsity=sparsity).value(z) + 1e-12).all()
@@ -145,7 +154,9 @@ def test_cel0_at_step_one_is_the_hard_threshold_and_lies_below_l0(z, sparsity):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_cel0_has_the_global_minimum_of_l0(seed):
-    """Soubies et al. 2015: with unit columns the minimisers of the relaxed problem contain those of l0."""
+    """Soubies et al. 2015: with unit columns the minimisers of the relaxed problem contain those of
+    l0.
+    """
     draw = torch.Generator().manual_seed(seed)
     V = torch.nn.functional.normalize(torch.randn(4, 6, generator=draw, dtype=torch.float64), dim=0)
     x = torch.randn(4, generator=draw, dtype=torch.float64)
@@ -172,7 +183,9 @@ def test_a_step_per_sample_is_each_samples_own_step(make, cap):
     penalty = make(sparsity=0.4) if cap is None else TopK(penalty=make(sparsity=0.4), k=cap)
     z = 2 * torch.randn(5, 7, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
     steps = f64([[0.1], [0.7], [1.0], [1.3], [4.0]])  # on both sides of gamma, and on it
-    alone = torch.cat([penalty.prox(one[None], float(step)) for one, step in zip(z, steps, strict=True)])
+    alone = torch.cat(
+        [penalty.prox(one[None], float(step)) for one, step in zip(z, steps, strict=True)]
+    )
     assert torch.equal(penalty.prox(z, steps), alone)
 
 
@@ -184,7 +197,9 @@ def test_a_step_per_sample_is_each_samples_own_step(make, cap):
 @given(z=number, sparsity=positive, step=positive)
 def test_prox_beats_a_grid_search(make, z, sparsity, step):
     penalty, z = make(sparsity=sparsity), f64([[z]])
-    grid = torch.cat([torch.linspace(-6, 6, 4801, dtype=torch.float64)[:, None], z, torch.zeros_like(z)])
+    grid = torch.cat(
+        [torch.linspace(-6, 6, 4801, dtype=torch.float64)[:, None], z, torch.zeros_like(z)]
+    )
     best = objective(penalty, penalty.prox(z, step), z, step)
     assert best <= objective(penalty, grid, z, step).min() + 1e-12
 
@@ -198,9 +213,15 @@ def test_prox_beats_perturbations_of_itself(make, cap, z, sparsity, step, seed):
     penalty, z = penalty if cap is None else TopK(penalty=penalty, k=cap), f64([z])
     best = penalty.prox(z, step)
     rng = torch.Generator().manual_seed(seed)
-    noise = torch.randn(200, 6, generator=rng, dtype=torch.float64) * f64([1e-3, 1e-1, 1.0, 3.0]).repeat(50)[:, None]
-    # Half of the rivals keep the zeros, so that they stay within the support and the sign that the penalty allows.
-    rivals = torch.cat([best + noise, best + noise * (best != 0), torch.zeros_like(best), z, z.clamp_min(0)])
+    noise = (
+        torch.randn(200, 6, generator=rng, dtype=torch.float64)
+        * f64([1e-3, 1e-1, 1.0, 3.0]).repeat(50)[:, None]
+    )
+    # Half of the rivals keep the zeros, so that they stay within the support and the sign that the
+    # penalty allows.
+    rivals = torch.cat(
+        [best + noise, best + noise * (best != 0), torch.zeros_like(best), z, z.clamp_min(0)]
+    )
     assert objective(penalty, best, z, step) <= objective(penalty, rivals, z, step).min() + 1e-12
 
 
@@ -227,7 +248,9 @@ def test_convex_prox_is_non_expansive(make, y, z, sparsity, step):
 
 @pytest.mark.parametrize("name", [name for name in MAKE if name not in CONVEX])
 def test_the_others_are_not_convex_and_say_so(name):
-    """Somewhere they exceed the chord, and somewhere their prox is expansive: no momentum, no duality gap."""
+    """Somewhere they exceed the chord, and somewhere their prox is expansive: no momentum, no
+    duality gap.
+    """
     penalty = MAKE[name](sparsity=0.5)
     middle, ends = penalty.value(f64([[0.5]])), penalty.value(f64([[0.0], [1.0]]))
     assert middle > ends.mean()
@@ -244,9 +267,13 @@ def test_the_others_are_not_convex_and_say_so(name):
 @settings(max_examples=100)
 @given(c=number, sparsity=positive)
 def test_conjugate_is_the_supremum_of_its_definition(make, c, sparsity):
-    """Feasible: the largest value on a grid. Infeasible: no bound, the value grows with the grid."""
+    """Feasible: the largest value on a grid.
+
+    Infeasible: no bound, the value grows with the grid.
+    """
     penalty, c = make(sparsity=sparsity), f64([[c]])
-    grid = torch.arange(-8000, 8001, dtype=torch.float64)[:, None] / 1000  # zero is one of its points
+    # zero is one of its points
+    grid = torch.arange(-8000, 8001, dtype=torch.float64)[:, None] / 1000
 
     def gain(a):
         return float((c * a - definition(penalty, a)[:, None]).max())
@@ -358,7 +385,9 @@ def test_make_penalty_knows_every_kind_by_name():
         soft = make_penalty(kind, sparsity=0.2, **options.get(kind, {}))
         assert soft == family(sparsity=0.2, **options.get(kind, {})) and soft.soft is soft
         assert isinstance(soft, Penalty)
-        assert make_penalty(kind, sparsity=0.2, top_k=3, **options.get(kind, {})) == TopK(penalty=soft, k=3)
+        assert make_penalty(kind, sparsity=0.2, top_k=3, **options.get(kind, {})) == TopK(
+            penalty=soft, k=3
+        )
 
 
 @pytest.mark.parametrize(
@@ -366,15 +395,27 @@ def test_make_penalty_knows_every_kind_by_name():
     [
         ({"sparsity": -0.1}, r"sparsity must be a finite number >= 0, got -0.1"),
         ({"sparsity": float("nan")}, r"sparsity must be a finite number >= 0, got nan"),
-        ({"sparsity": -1.0, "nonnegative": True}, r"sparsity must be a finite number >= 0, got -1.0"),
+        (
+            {"sparsity": -1.0, "nonnegative": True},
+            r"sparsity must be a finite number >= 0, got -1.0",
+        ),
         ({"sparsity": 0.1, "top_k": 0}, r"top_k must be an integer >= 1, got 0"),
         ({"sparsity": 0.1, "top_k": 2.5}, r"top_k must be an integer >= 1, got 2.5"),
-        ({"sparsity": 0.1, "kind": "lo"}, r"kind must be one of 'l1', 'elastic_net', 'l0', 'mcp', 'cel0', got 'lo'"),
-        ({"sparsity": 0.1, "kind": "l0", "nonnegative": True}, r"nonnegative must be False for kind 'l0'"),
+        (
+            {"sparsity": 0.1, "kind": "lo"},
+            r"kind must be one of 'l1', 'elastic_net', 'l0', 'mcp', 'cel0', got 'lo'",
+        ),
+        (
+            {"sparsity": 0.1, "kind": "l0", "nonnegative": True},
+            r"nonnegative must be False for kind 'l0'",
+        ),
         ({"sparsity": 0.1, "kind": "mcp"}, r"options of kind 'mcp' must be gamma, got none"),
         ({"sparsity": 0.1, "ridge": 1.0}, r"options of kind 'l1' must be none, got ridge"),
         ({"sparsity": 0.1, "kind": "mcp", "gamma": 0}, r"gamma must be a finite number > 0, got 0"),
-        ({"sparsity": 0.1, "kind": "elastic_net", "ridge": 0}, r"ridge must be a finite number > 0, got 0"),
+        (
+            {"sparsity": 0.1, "kind": "elastic_net", "ridge": 0},
+            r"ridge must be a finite number > 0, got 0",
+        ),
         ({"sparsity": -1, "kind": "cel0"}, r"sparsity must be a finite number >= 0, got -1"),
     ],
 )

@@ -1,4 +1,6 @@
-"""Saving and loading: every bit comes back, and a file that is not right is refused with its name and the reason."""
+"""Saving and loading: every bit comes back, and a file that is not right is refused with its name
+and the reason.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +19,25 @@ from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
 CONFIGS = {
-    "one layer": VNConfig(n_inputs=6, atoms=(9,), settle=SettleConfig(method="ista", tol=0.0, max_sweeps=17)),
-    "stack": VNConfig(
-        n_inputs=6, atoms=(8, 5, 4), interface=(6, 7, 3), sparsity=(0.1, 0.05, 1 / 3), top_k=2, feedback=0.3,
-        untied=True, relative_sparsity=True,
+    "one layer": VNConfig(
+        n_inputs=6, atoms=(9,), settle=SettleConfig(method="ista", tol=0.0, max_sweeps=17)
     ),
-    "frozen": VNConfig(n_inputs=6, atoms=(8, 4), interface=(5,), sparsity=(0.1, 0.1), interface_rule="frozen"),
+    "stack": VNConfig(
+        n_inputs=6,
+        atoms=(8, 5, 4),
+        interface=(6, 7, 3),
+        sparsity=(0.1, 0.05, 1 / 3),
+        top_k=2,
+        feedback=0.3,
+        untied=True,
+        relative_sparsity=True,
+    ),
+    "frozen": VNConfig(
+        n_inputs=6, atoms=(8, 4), interface=(5,), sparsity=(0.1, 0.1), interface_rule="frozen"
+    ),
     "nonnegative": VNConfig(n_inputs=6, atoms=(8,), nonnegative=True, activation="relu"),
     "elastic net": VNConfig(n_inputs=6, atoms=(8,), penalty="elastic_net", ridge=0.7),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(params=CONFIGS)
@@ -53,7 +65,9 @@ def rewritten(path, *, tensors=None, **changes):
         meta = file.metadata() | changes
         held = {name: file.get_tensor(name) for name in file.keys()} | (tensors or {})  # noqa: SIM118
     held = {name: tensor for name, tensor in held.items() if tensor is not None}
-    save_file(held, path, metadata={name: value for name, value in meta.items() if value is not None})
+    save_file(
+        held, path, metadata={name: value for name, value in meta.items() if value is not None}
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
@@ -118,14 +132,16 @@ def meta(path):
         return file.metadata()
 
 
-# --- How it is written ----------------------------------------------------------------------------------------------
+# --- How it is written ----------------------------------------------------------------------------
 
 
 def test_folders_are_made_and_an_older_file_is_replaced(tmp_path):
     path = tmp_path / "a" / "b" / "n.safetensors"
     for seed in (0, 1):
         VectorNetwork(CONFIGS["stack"], seed=seed).save(str(path))
-    assert torch.equal(VectorNetwork.load(str(path)).V[0], VectorNetwork(CONFIGS["stack"], seed=1).V[0])
+    assert torch.equal(
+        VectorNetwork.load(str(path)).V[0], VectorNetwork(CONFIGS["stack"], seed=1).V[0]
+    )
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -141,7 +157,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(saved, monkeypa
     assert saved.read_bytes() == before and os.listdir(saved.parent) == [saved.name]
 
 
-# --- What is refused ------------------------------------------------------------------------------------------------
+# --- What is refused ------------------------------------------------------------------------------
 
 
 def refused(path, words):
@@ -207,7 +223,10 @@ def test_no_configuration(saved, config):
         ({"V.0": torch.zeros(8, 6)}, r"V\.0 is \(8, 6\), where it asks for \(6, 8\)"),
         ({"V.3": torch.zeros(2, 2)}, r"V\.3 is \(2, 2\), where it asks for nothing of this name"),
         ({"input_scale": None}, "input_scale is missing"),
-        ({"V.0": torch.zeros(6, 8, dtype=torch.float64)}, r"one floating-point type, got \['torch.float32', 'torch.f"),
+        (
+            {"V.0": torch.zeros(6, 8, dtype=torch.float64)},
+            r"one floating-point type, got \['torch.float32', 'torch.f",
+        ),
         ({"V.0": torch.zeros(6, 8, dtype=torch.int32)}, "one floating-point type"),
     ],
 )

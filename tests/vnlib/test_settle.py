@@ -1,7 +1,8 @@
-"""The settle against oracles: closed forms, scikit-learn's lasso, optimality conditions, descent, Danskin's theorem.
+"""The settle against oracles: closed forms, scikit-learn's lasso, optimality conditions, descent,
+Danskin's theorem.
 
-Two traps have tests of their own: a sample's answer that depends on its companions, and a caller's warm start that
-is changed in place.
+Two traps have tests of their own: a sample's answer that depends on its companions, and a caller's
+warm start that is changed in place.
 """
 
 from __future__ import annotations
@@ -89,16 +90,22 @@ def test_single_layer_equals_scikit_learn(method, nonnegative, d, K, sparsity):
     (layer,), x = single(d, K, sparsity=sparsity, nonnegative=nonnegative), draw(3, d, seed=4)
     settled = settle([layer], x, method=method, tol=0, max_sweeps=2000)
     # scikit-learn divides the squared error by the number of rows of V.
-    lasso = Lasso(alpha=sparsity / d, fit_intercept=False, tol=1e-12, max_iter=200_000, positive=nonnegative)
+    lasso = Lasso(
+        alpha=sparsity / d, fit_intercept=False, tol=1e-12, max_iter=200_000, positive=nonnegative
+    )
     for b in range(3):
         expected = lasso.fit(layer.V.numpy(), x[b].numpy()).coef_
-        torch.testing.assert_close(settled.codes[0][b], torch.from_numpy(expected), rtol=0, atol=1e-6)
+        torch.testing.assert_close(
+            settled.codes[0][b], torch.from_numpy(expected), rtol=0, atol=1e-6
+        )
 
 
 @every_method
 @pytest.mark.parametrize(("depth", "activation"), [(1, "identity"), (3, "identity"), (3, "relu")])
 def test_the_solution_satisfies_the_kkt_conditions(method, depth, activation):
-    """With rectified messages there is no joint energy, but each layer still ends at the optimum of its own."""
+    """With rectified messages there is no joint energy, but each layer still ends at the optimum of
+    its own.
+    """
     layers = network(depth)
     settled = settle(
         layers,
@@ -135,17 +142,29 @@ def test_joint_energy_counts_each_layer_once_with_its_weight():
         expected = expected + FEEDBACK**i * energy(layer, code, x)
         x = message(layer, code) if layer.U is not None else None
     torch.testing.assert_close(joint_energy(layers, codes, X, FEEDBACK), expected)
-    torch.testing.assert_close(joint_energy(layers[:1], codes[:1], X, FEEDBACK), energy(layers[0], codes[0], X))
+    torch.testing.assert_close(
+        joint_energy(layers[:1], codes[:1], X, FEEDBACK), energy(layers[0], codes[0], X)
+    )
 
 
 def test_joint_energy_allows_one_layer_used_twice():
-    layer = Layer(unit_columns(draw(16, 9, seed=1)), unit_columns(draw(16, 9, seed=2)), make_penalty(sparsity=0.1))
+    layer = Layer(
+        unit_columns(draw(16, 9, seed=1)),
+        unit_columns(draw(16, 9, seed=2)),
+        make_penalty(sparsity=0.1),
+    )
     codes = [draw(5, 9, seed=3), draw(5, 9, seed=4)]
     twin = dataclasses.replace(layer)
-    assert torch.equal(joint_energy([layer, layer], codes, X, 0.5), joint_energy([layer, twin], codes, X, 0.5))
+    assert torch.equal(
+        joint_energy([layer, layer], codes, X, 0.5), joint_energy([layer, twin], codes, X, 0.5)
+    )
     for feedback in (0.0, 0.5):
-        same, other = (settle(pair, X, feedback=feedback) for pair in ([layer, layer], [layer, twin]))
-        assert torch.equal(same.inputs[1], other.inputs[1]) and torch.equal(same.codes[1], other.codes[1])
+        same, other = (
+            settle(pair, X, feedback=feedback) for pair in ([layer, layer], [layer, twin])
+        )
+        assert torch.equal(same.inputs[1], other.inputs[1]) and torch.equal(
+            same.codes[1], other.codes[1]
+        )
 
 
 def test_gradients_of_the_joint_energy_are_those_of_the_layers():
@@ -200,7 +219,9 @@ def test_a_sample_settles_the_same_alone_in_a_batch_and_permuted(method, feedbac
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(3))
     options |= {"feedback": feedback, "method": method, "max_sweeps": 100, "tol": 1e-4}
     batch, permuted = settle(layers, x, **options), settle(layers, x[order], **options)
-    assert len(set(batch.sweeps.tolist())) > 3, "samples must stop at different sweeps to show anything"
+    assert len(set(batch.sweeps.tolist())) > 3, (
+        "samples must stop at different sweeps to show anything"
+    )
     assert torch.equal(batch.sweeps[order], permuted.sweeps)
     for b in range(len(x)):
         alone = settle(layers, x[b : b + 1], **options)
@@ -231,7 +252,9 @@ def test_without_feedback_layers_settle_one_after_the_other(method, activation):
     x, parts = X, []
     for i, layer in enumerate(layers):
         parts.append(settle([layer], x, feedback=0.0, **options))
-        assert torch.equal(settled.inputs[i], x) and torch.equal(settled.codes[i], parts[-1].codes[0])
+        assert torch.equal(settled.inputs[i], x) and torch.equal(
+            settled.codes[i], parts[-1].codes[0]
+        )
         x = message(layer, settled.codes[i], activation) if i < 2 else None
     torch.testing.assert_close(settled.energy, sum(p.energy for p in parts))
     assert torch.equal(settled.sweeps, sum(p.sweeps for p in parts))
@@ -240,13 +263,19 @@ def test_without_feedback_layers_settle_one_after_the_other(method, activation):
 
 def test_feedback_changes_the_lower_codes():
     layers = stack()
-    greedy, coupled = settle(layers, X, feedback=0.0, **LONG), settle(layers, X, feedback=1.0, **LONG)
+    greedy, coupled = (
+        settle(layers, X, feedback=0.0, **LONG),
+        settle(layers, X, feedback=1.0, **LONG),
+    )
     assert (greedy.codes[0] - coupled.codes[0]).abs().max() > 0.01
 
 
 def test_a_little_feedback_is_a_small_change_of_none():
     layers = stack()
-    greedy, coupled = settle(layers, X, feedback=0.0, **LONG), settle(layers, X, feedback=1e-6, **LONG)
+    greedy, coupled = (
+        settle(layers, X, feedback=0.0, **LONG),
+        settle(layers, X, feedback=1e-6, **LONG),
+    )
     torch.testing.assert_close(coupled.codes[0], greedy.codes[0], rtol=0, atol=1e-3)
 
 
@@ -257,14 +286,18 @@ def test_rectified_messages_settle():
     settled = settle(stack(), X, activation="relu", monotone=True, trace=True)
     assert all((h >= 0).all() for h in settled.inputs[1:]) and (settled.inputs[1] > 0).any()
     assert all(torch.isfinite(code).all() for code in settled.codes)
-    torch.testing.assert_close(settled.energy, joint_energy(stack(), settled.codes, X, FEEDBACK, "relu"))
+    torch.testing.assert_close(
+        settled.energy, joint_energy(stack(), settled.codes, X, FEEDBACK, "relu")
+    )
     assert not torch.equal(settled.codes[0], settle(stack(), X).codes[0])
 
 
 def test_nonnegative_codes_stay_so():
     layers = stack(nonnegative=True)
     for given in (None, some_codes(layers)):
-        assert all((code >= 0).all() and (code > 0).any() for code in settle(layers, X, start=given).codes)
+        assert all(
+            (code >= 0).all() and (code > 0).any() for code in settle(layers, X, start=given).codes
+        )
 
 
 @every_method
@@ -273,14 +306,18 @@ def test_the_cap_sets_in_when_it_is_told_to(method):
     settled = settle(layers, X, method=method, cap_from=30, tol=1e-2, max_sweeps=100, trace=True)
     active = torch.stack(settled.trace.active)[:, 0]
     assert (active[:30].max(0).values > 3).all() and (active[30:] <= 3).all()
-    assert (settled.sweeps > 31).all(), "no sample may stop before the cap, nor on the jump it makes"
+    assert (settled.sweeps > 31).all(), (
+        "no sample may stop before the cap, nor on the jump it makes"
+    )
     free = settle(single(sparsity=0.02), X, method=method, tol=0, max_sweeps=30, trace=True)
     torch.testing.assert_close(energies(settled)[:30], energies(free))
 
 
 def test_more_steps_per_pass_take_fewer_sweeps():
     layers = stack()
-    one, four = (settle(layers, X, method="ista", steps=n, tol=1e-6, max_sweeps=2000) for n in (1, 4))
+    one, four = (
+        settle(layers, X, method="ista", steps=n, tol=1e-6, max_sweeps=2000) for n in (1, 4)
+    )
     assert (four.sweeps < one.sweeps).all()
 
 
@@ -289,7 +326,8 @@ def test_more_steps_per_pass_take_fewer_sweeps():
 def test_single_and_double_precision_agree(feedback, top_k):
     exact = stack(top_k=top_k)
     single_precision = [
-        Layer(layer.V.float(), None if layer.U is None else layer.U.float(), layer.penalty) for layer in exact
+        Layer(layer.V.float(), None if layer.U is None else layer.U.float(), layer.penalty)
+        for layer in exact
     ]
     options = {"feedback": feedback, "tol": 0, "max_sweeps": 200, "trace": True}
     wide, narrow = settle(exact, X, **options), settle(single_precision, X.float(), **options)
@@ -314,7 +352,8 @@ def test_a_settler_can_be_used_again():
     [
         (
             {"method": "adam"},
-            r"method must be one of 'ista', 'fista', 'restart', 'line_search', 'admm', 'cd', got 'adam'",
+            r"method must be one of 'ista', 'fista', 'restart', 'line_search', 'admm', 'cd', "
+            r"got 'adam'",
         ),
         ({"max_sweeps": 0}, r"max_sweeps must be an integer >= 1, got 0"),
         ({"max_sweeps": 1.5}, r"max_sweeps must be an integer >= 1, got 1.5"),
@@ -370,8 +409,14 @@ def test_bad_inputs_are_named(x, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda codes: codes[:2], r"start must hold one code of 5 rows for each of 3 layer\(s\), got \[5, 5\]"),
-        (lambda codes: [c[:1] for c in codes], r"start must hold one code of 5 rows .*got \[1, 1, 1\]"),
+        (
+            lambda codes: codes[:2],
+            r"start must hold one code of 5 rows for each of 3 layer\(s\), got \[5, 5\]",
+        ),
+        (
+            lambda codes: [c[:1] for c in codes],
+            r"start must hold one code of 5 rows .*got \[1, 1, 1\]",
+        ),
         (lambda codes: codes[::-1], r"start code 1 must have shape \(batch, 20\) .*got \(5, 8\)"),
         (lambda codes: [codes[0], codes[1] * torch.nan, codes[2]], r"start code 2 holds 60 value"),
     ],

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 import torch
-from settle_cases import FEEDBACK, LONG, X, energies, every_method, settle, single, some_codes, stack, steady_methods
+from settle_cases import (
+    FEEDBACK,
+    LONG,
+    X,
+    energies,
+    every_method,
+    settle,
+    single,
+    some_codes,
+    stack,
+    steady_methods,
+)
 
 from vnlib.settle import Stop, joint_energy
 
@@ -20,7 +31,9 @@ def test_a_warm_start_is_not_changed(method, feedback):
     settled = settle(layers, x, start=start, feedback=feedback, method=method, monotone=True)
     assert all(torch.equal(code, copy) for code, copy in zip(start, copies, strict=True))
     assert torch.equal(x, X)
-    assert not any(torch.equal(code, copy) for code, copy in zip(settled.codes, copies, strict=True))
+    assert not any(
+        torch.equal(code, copy) for code, copy in zip(settled.codes, copies, strict=True)
+    )
     # Nor does the answer share memory with it.
     settled.codes[0].fill_(7)
     assert torch.equal(start[0], copies[0])
@@ -32,7 +45,8 @@ def test_a_warm_start_at_the_solution_stops_at_once(method, feedback):
     layers = stack()
     solution = settle(layers, X, feedback=feedback, **LONG)
     again = settle(layers, X, feedback=feedback, start=solution.codes, method=method, tol=1e-8)
-    # One sweep to take the energy, one to see that it no longer falls; layers without feedback take turns.
+    # One sweep to take the energy, one to see that it no longer falls; layers without feedback take
+    # turns.
     assert (again.sweeps == (2 if feedback else 2 * len(layers))).all()
     assert again.converged.all()
     for code, exact in zip(again.codes, solution.codes, strict=True):
@@ -51,7 +65,8 @@ def test_a_start_at_zero_is_no_different_from_none_in_the_end():
 
 def test_each_sample_says_why_it_stopped():
     layers = single(tilt=0.5)
-    # The second sample is an atom times a large number in a coherent dictionary, the first nothing at all.
+    # The second sample is an atom times a large number in a coherent dictionary, the first nothing
+    # at all.
     x = torch.stack([torch.zeros(16, dtype=torch.float64), 50 * layers[0].V[:, 0] + X[0]])
     settled = settle(layers, x, tol=1e-9, max_sweeps=20)
     assert settled.reasons == [Stop.CONVERGED, Stop.MAX_SWEEPS]
@@ -91,7 +106,8 @@ def test_the_trace_ends_in_the_final_state(feedback, monotone):
     if feedback:
         assert len(rows) == settled.sweeps.max()
         torch.testing.assert_close(settled.energy, joint_energy(layers, settled.codes, X, feedback))
-        for b, sweeps in enumerate(settled.sweeps.tolist()):  # after its stop a sample repeats its last value
+        # after its stop a sample repeats its last value
+        for b, sweeps in enumerate(settled.sweeps.tolist()):
             assert (rows[sweeps - 1 :, b] == rows[-1, b]).all()
             assert (active[sweeps - 1 :, :, b] == active[-1, :, b]).all()
     torch.testing.assert_close(rows[-1], settled.energy)

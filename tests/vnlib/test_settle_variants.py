@@ -1,4 +1,6 @@
-"""Schedules, solvers, starts and stopping rules of the settle: all must reach the point that plain steps reach."""
+"""Schedules, solvers, starts and stopping rules of the settle: all must reach the point that plain
+steps reach.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,20 @@ def stack(depth=3, *, sparsity=(0.4, 0.2, 0.1), seed=3, penalty=L1, tilt=0.0) ->
     return layers
 
 
-def settle(layers, x, start=None, *, mask=None, trace=False, feedback=FEEDBACK, activation="identity", **config):
-    settler = Settler(layers, feedback=feedback, activation=activation, config=SettleConfig(**config))
+def settle(
+    layers,
+    x,
+    start=None,
+    *,
+    mask=None,
+    trace=False,
+    feedback=FEEDBACK,
+    activation="identity",
+    **config,
+):
+    settler = Settler(
+        layers, feedback=feedback, activation=activation, config=SettleConfig(**config)
+    )
     return settler(x, start, trace=trace, mask=mask)
 
 
@@ -55,7 +69,8 @@ def rest():
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("method", ["ista", "fista", "restart", "line_search"])
 def test_every_schedule_and_method_reaches_the_same_point(schedule, method, rest):
-    # Momentum without restarts orbits the minimum for long; plain steps that are taken together are half as long.
+    # Momentum without restarts orbits the minimum for long; plain steps that are taken together are
+    # half as long.
     tol = {"fista": 1e-3, "ista": 1e-3}.get(method, 1e-7)
     found = settle(stack(), X, schedule=schedule, method=method, tol=0, max_sweeps=1200)
     for code, exact in zip(found.codes, rest.codes, strict=True):
@@ -67,18 +82,25 @@ def test_every_schedule_and_method_reaches_the_same_point(schedule, method, rest
 def test_plain_steps_never_raise_the_energy_in_any_schedule(schedule, tilt):
     layers = stack(tilt=tilt)
     start = [draw(6, layer.V.shape[1], seed=i) for i, layer in enumerate(layers)]
-    found = settle(layers, X, start, schedule=schedule, method="ista", tol=0, max_sweeps=400, trace=True)
+    found = settle(
+        layers, X, start, schedule=schedule, method="ista", tol=0, max_sweeps=400, trace=True
+    )
     rows = torch.stack(found.trace.energy)
     assert ((rows[1:] - rows[:-1]) <= 1e-12 * rows[:-1]).all()
     assert (rows[-1] < 0.9 * rows[0]).all()
 
 
 def test_layers_that_step_together_need_the_shorter_step():
-    """The same step as in a sweep would overshoot: with strongly coupled layers the energy then rises."""
+    """The same step as in a sweep would overshoot: with strongly coupled layers the energy then
+    rises.
+    """
     V, U = torch.eye(1, dtype=torch.float64), torch.eye(1, dtype=torch.float64)
     layers = [Layer(V, U, L1(sparsity=0.0)), Layer(V, None, L1(sparsity=0.0))]
     x = torch.ones(1, 1, dtype=torch.float64)
-    start = [torch.tensor([[5.0]], dtype=torch.float64), torch.tensor([[-5.0]], dtype=torch.float64)]
+    start = [
+        torch.tensor([[5.0]], dtype=torch.float64),
+        torch.tensor([[-5.0]], dtype=torch.float64),
+    ]
     options = {"method": "ista", "tol": 0.0, "max_sweeps": 50, "trace": True}
     together = settle(layers, x, start, feedback=50.0, schedule="recurrent", **options)
     rows = torch.stack(together.trace.energy)
@@ -95,7 +117,8 @@ def test_staggered_lower_layers_step_while_upper_ones_are_started():
     plain = settle(layers, X, schedule="sweep", method="ista", tol=0, max_sweeps=1)
     staggered = settle(layers, X, schedule="staggered", method="ista", tol=0, max_sweeps=1)
     assert (staggered.energy < plain.energy).all()
-    # By hand: layer 1; layers 1 and 2; then upward (layer 1 listens to layer 2, started before), then downward.
+    # By hand: layer 1; layers 1 and 2; then upward (layer 1 listens to layer 2, started before),
+    # then downward.
     settler = Settler(layers, feedback=FEEDBACK)
     lips = [q.lipschitz() for q in settler.quadratics]
     a = [torch.zeros(6, layer.V.shape[1], dtype=torch.float64) for layer in layers]
@@ -108,7 +131,16 @@ def test_staggered_lower_layers_step_while_upper_ones_are_started():
             gradient += FEEDBACK * (a[i] @ layers[i].U.T - target) @ layers[i].U
         a[i] = layers[i].penalty.prox(a[i] - gradient / lips[i], 1 / lips[i])
 
-    for i, coupled in [(0, False), (0, False), (1, False), (0, True), (1, False), (2, False), (1, True), (0, True)]:
+    for i, coupled in [
+        (0, False),
+        (0, False),
+        (1, False),
+        (0, True),
+        (1, False),
+        (2, False),
+        (1, True),
+        (0, True),
+    ]:
         step(i, coupled)
     for code, expected in zip(staggered.codes, a, strict=True):
         torch.testing.assert_close(code, expected)
@@ -124,27 +156,41 @@ def test_both_forms_of_the_quadratic_agree_with_the_hessian(d, K, coupled):
     quadratic, code = Quadratic(layer, 0.7), draw(4, K, seed=3)
     exact = hessian(layer, 0.7 if coupled else 0.0)
     torch.testing.assert_close(quadratic.times(code, coupled), code @ exact)
-    torch.testing.assert_close(quadratic.times(code, coupled, torch.ones(4, d, dtype=torch.float64)), code @ exact)
+    torch.testing.assert_close(
+        quadratic.times(code, coupled, torch.ones(4, d, dtype=torch.float64)), code @ exact
+    )
     assert quadratic.lipschitz() == pytest.approx(lipschitz(hessian(layer, 0.7)))
     assert 0.5 * lipschitz(exact) < quadratic.rough_lipschitz(coupled) <= lipschitz(exact)
 
 
 def test_a_masked_quadratic_sees_the_observed_rows_only():
-    layer, mask = Layer(draw(9, 14, seed=1), None, L1(sparsity=0.1)), (draw(3, 9, seed=5) > 0).double()
+    layer, mask = (
+        Layer(draw(9, 14, seed=1), None, L1(sparsity=0.1)),
+        (draw(3, 9, seed=5) > 0).double(),
+    )
     code = draw(3, 14, seed=2)
     expected = [a @ (layer.V.T * m) @ layer.V for a, m in zip(code, mask, strict=True)]
-    torch.testing.assert_close(Quadratic(layer, 0.0).times(code, False, mask), torch.stack(expected))
+    torch.testing.assert_close(
+        Quadratic(layer, 0.0).times(code, False, mask), torch.stack(expected)
+    )
 
 
 @pytest.mark.parametrize("m", [2, 40])
 @pytest.mark.parametrize("activation", ["identity", "relu"])
 @pytest.mark.parametrize("untied", [False, True])
 def test_couplings_carry_messages_up_and_targets_down(m, activation, untied):
-    below = Layer(draw(6, 9, seed=1), draw(m, 9, seed=2), L1(sparsity=0.1), draw(m, 9, seed=4) if untied else None)
+    below = Layer(
+        draw(6, 9, seed=1),
+        draw(m, 9, seed=2),
+        L1(sparsity=0.1),
+        draw(m, 9, seed=4) if untied else None,
+    )
     above = Layer(draw(m, 7, seed=3), None, L1(sparsity=0.1))
     coupling, a, b = Coupling(below, above, activation), draw(4, 9, seed=5), draw(4, 7, seed=6)
     sent = a @ below.U.T
-    torch.testing.assert_close(coupling.up(a), (sent.relu() if activation == "relu" else sent) @ above.V)
+    torch.testing.assert_close(
+        coupling.up(a), (sent.relu() if activation == "relu" else sent) @ above.V
+    )
     torch.testing.assert_close(coupling.down(b), b @ above.V.T @ (below.B if untied else below.U))
     assert (coupling.cross is not None) == (m == 40 and activation == "identity" and not untied)
 
@@ -159,7 +205,9 @@ def test_every_method_solves_convex_problems(penalty):
     layer = dataclasses.replace(stack(1)[0], penalty=penalty)
     exact = settle([layer], X, method="ista", **REST)
     for method in sorted(METHODS):
-        found = settle([layer], X, method=method, criterion="gap", tol=1e-10, max_sweeps=20_000, check_every=10)
+        found = settle(
+            [layer], X, method=method, criterion="gap", tol=1e-10, max_sweeps=20_000, check_every=10
+        )
         assert found.converged.all(), method
         torch.testing.assert_close(found.codes[0], exact.codes[0], rtol=0, atol=1e-4)
         torch.testing.assert_close(found.energy, exact.energy, rtol=1e-9, atol=0)
@@ -168,7 +216,12 @@ def test_every_method_solves_convex_problems(penalty):
 @pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
 @pytest.mark.parametrize(
     "penalty",
-    [L0(sparsity=0.1), MCP(sparsity=0.3, gamma=2.0), CEL0(sparsity=0.1), TopK(penalty=L1(sparsity=0.1), k=4)],
+    [
+        L0(sparsity=0.1),
+        MCP(sparsity=0.3, gamma=2.0),
+        CEL0(sparsity=0.1),
+        TopK(penalty=L1(sparsity=0.1), k=4),
+    ],
 )
 def test_steps_descend_for_penalties_that_are_not_convex(penalty, method):
     layer = dataclasses.replace(stack(1, tilt=0.4)[0], penalty=penalty)
@@ -181,16 +234,22 @@ def test_steps_descend_for_penalties_that_are_not_convex(penalty, method):
 def test_a_line_search_takes_longer_steps_and_needs_fewer_sweeps():
     layers = stack(1, tilt=1.5, sparsity=(1.0,))
     options = {"criterion": "gap", "tol": 1e-6, "max_sweeps": 20_000}
-    searched, restarted = (settle(layers, X, method=m, **options) for m in ("line_search", "restart"))
+    searched, restarted = (
+        settle(layers, X, method=m, **options) for m in ("line_search", "restart")
+    )
     assert searched.converged.all() and restarted.converged.all()
     assert searched.sweeps.double().mean() < restarted.sweeps.double().mean()
     assert (searched.states[0].memory["lip"] < lipschitz(hessian(layers[0]))).any()
 
 
 def test_a_step_that_was_taken_back_does_not_end_the_search(monkeypatch):
-    """With a start a million times too long and slow growth, many sweeps in a row change nothing."""
+    """With a start a million times too long and slow growth, many sweeps in a row change
+    nothing.
+    """
     rough = Quadratic.rough_lipschitz
-    monkeypatch.setattr(Quadratic, "rough_lipschitz", lambda self, coupled: 1e-6 * rough(self, coupled))
+    monkeypatch.setattr(
+        Quadratic, "rough_lipschitz", lambda self, coupled: 1e-6 * rough(self, coupled)
+    )
     monkeypatch.setattr(LineSearch, "margin", 1e-9)
     layers = stack(1)
     found = settle(layers, X, method="line_search", tol=1e-8, max_sweeps=2000)
@@ -204,7 +263,9 @@ def test_alternating_directions_and_coordinates_are_for_layers_alone(rest):
         with pytest.raises(ValueError, match=f"method '{method}' settles one layer at a time"):
             Settler(stack(2), feedback=0.1, config=SettleConfig(method=method, criterion="gap"))
     layers = stack(2)
-    one_by_one = settle(layers, X, feedback=0.0, method="admm", criterion="gap", tol=1e-9, max_sweeps=5000)
+    one_by_one = settle(
+        layers, X, feedback=0.0, method="admm", criterion="gap", tol=1e-9, max_sweeps=5000
+    )
     plain = settle(layers, X, feedback=0.0, method="ista", **REST)
     for code, exact in zip(one_by_one.codes, plain.codes, strict=True):
         torch.testing.assert_close(code, exact, rtol=0, atol=1e-4)
@@ -217,7 +278,13 @@ def test_coordinate_descent_solves_layers_alone(penalty):
     plain = settle(layers, X, feedback=0.0, **SOON)
     assert found.converged.all() and set(found.reasons) == {Stop.GAP}
     torch.testing.assert_close(found.codes[0], plain.codes[0], rtol=0, atol=1e-5)
-    model = Lasso(alpha=0.4 / 16, fit_intercept=False, tol=1e-12, max_iter=100_000, positive=penalty is NonNegativeL1)
+    model = Lasso(
+        alpha=0.4 / 16,
+        fit_intercept=False,
+        tol=1e-12,
+        max_iter=100_000,
+        positive=penalty is NonNegativeL1,
+    )
     exact = model.fit(layers[0].V.numpy(), X[0].numpy()).coef_
     torch.testing.assert_close(found.codes[0][0], torch.from_numpy(exact), rtol=0, atol=1e-6)
 
@@ -226,7 +293,10 @@ def test_coordinate_descent_solves_layers_alone(penalty):
     ("change", "message"),
     [
         ({"penalty": L0(sparsity=0.1)}, "method 'cd' needs l1 penalties; layer 1 has L0"),
-        ({"V": torch.empty(16, 20, device="meta")}, "method 'cd' runs on the CPU, layer 1 is on meta"),
+        (
+            {"V": torch.empty(16, 20, device="meta")},
+            "method 'cd' runs on the CPU, layer 1 is on meta",
+        ),
     ],
 )
 def test_coordinate_descent_says_what_it_cannot_do(change, message):
@@ -242,7 +312,9 @@ def test_coordinate_descent_says_what_it_cannot_do(change, message):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("penalty", [L1, NonNegativeL1, lambda sparsity: ElasticNet(sparsity=sparsity, ridge=0.3)])
+@pytest.mark.parametrize(
+    "penalty", [L1, NonNegativeL1, lambda sparsity: ElasticNet(sparsity=sparsity, ridge=0.3)]
+)
 def test_the_gap_bounds_what_is_left_to_gain(depth, penalty):
     layers = stack(depth, penalty=penalty)
     best = settle(layers, X, **SOON)
@@ -269,7 +341,11 @@ def test_a_sample_stops_where_its_gap_is_small_enough():
     found = settle(layers, X, criterion="gap", tol=1e-4, check_every=5, max_sweeps=2000)
     gap = duality_gap(layers, found.codes, X, FEEDBACK)
     assert found.converged.all() and (gap <= 1e-4 * found.energy).all()
-    assert set(found.reasons) == {Stop.GAP} and (found.sweeps % 5 == 0).all() and len(set(found.sweeps.tolist())) > 1
+    assert (
+        set(found.reasons) == {Stop.GAP}
+        and (found.sweeps % 5 == 0).all()
+        and len(set(found.sweeps.tolist())) > 1
+    )
     few = settle(layers, X, criterion="gap", tol=1e-12, max_sweeps=3)
     assert set(few.reasons) == {Stop.MAX_SWEEPS}
 
@@ -286,14 +362,22 @@ def test_the_gap_is_refused_where_it_means_nothing(change, activation, message):
     first, second = stack(2)
     first = dataclasses.replace(first, **change)
     with pytest.raises(ValueError, match=message):
-        Settler([first, second], feedback=0.1, activation=activation, config=SettleConfig(criterion="gap"))
+        Settler(
+            [first, second],
+            feedback=0.1,
+            activation=activation,
+            config=SettleConfig(criterion="gap"),
+        )
     if change:
         with pytest.raises(ValueError, match="a duality gap needs"):
             duality_gap([first, second], [draw(6, 20, seed=1), draw(6, 12, seed=2)], X, 0.1)
 
 
 def test_looking_less_often_does_not_change_the_way():
-    often, seldom = (settle(stack(), X, tol=0, max_sweeps=60, check_every=n, trace=True, method="ista") for n in (1, 7))
+    often, seldom = (
+        settle(stack(), X, tol=0, max_sweeps=60, check_every=n, trace=True, method="ista")
+        for n in (1, 7)
+    )
     assert often.trace.sweep == list(range(1, 61)) and seldom.trace.sweep == [*range(7, 60, 7), 60]
     for code, other in zip(often.codes, seldom.codes, strict=True):
         assert torch.equal(code, other)
@@ -318,7 +402,9 @@ def test_a_resumed_settle_goes_on_as_if_it_had_not_stopped(schedule, feedback, m
             assert torch.equal(code, exact)
     else:
         assert torch.equal(rest.codes[0], whole.codes[0])
-    assert all(torch.equal(a.code, b) for a, b in zip(half.states, before, strict=True)), "changed by resuming"
+    assert all(torch.equal(a.code, b) for a, b in zip(half.states, before, strict=True)), (
+        "changed by resuming"
+    )
 
 
 def test_a_settle_can_be_resumed_by_another_method_from_its_codes(rest):
@@ -357,7 +443,9 @@ def test_mix_keeps_a_share_of_the_code_in_the_downward_step():
 
 @pytest.mark.parametrize("method", ["ista", "restart", "line_search"])
 def test_mix_does_not_move_the_fixed_point(method, rest):
-    found = settle(stack(), X, method=method, mix=0.4, tol=0, max_sweeps=2500 if method == "ista" else 800)
+    found = settle(
+        stack(), X, method=method, mix=0.4, tol=0, max_sweeps=2500 if method == "ista" else 800
+    )
     torch.testing.assert_close(found.codes[0], rest.codes[0], rtol=0, atol=1e-6)
 
 
@@ -391,7 +479,10 @@ def test_a_masked_settle_can_stop_on_its_gap():
     ("mask", "message"),
     [
         (torch.ones(6, 15, dtype=torch.float64), r"mask must have shape \(batch, 16\)"),
-        (torch.ones(5, 16, dtype=torch.float64), r"mask must hold 0 and 1 in the shape of x, \(6, 16\), got \(5, 16\)"),
+        (
+            torch.ones(5, 16, dtype=torch.float64),
+            r"mask must hold 0 and 1 in the shape of x, \(6, 16\), got \(5, 16\)",
+        ),
         (torch.full((6, 16), 0.5, dtype=torch.float64), "mask must hold 0 and 1"),
     ],
 )
@@ -406,9 +497,13 @@ def test_untied_feedback_reads_the_target_by_its_own_dictionary():
     untied = [dataclasses.replace(first, B=B), second]
     found = settle(untied, X, **SOON)
     target = found.codes[1] @ second.V.T
-    gradient = (found.codes[0] @ first.V.T - X) @ first.V + FEEDBACK * (found.codes[0] @ B.T - target) @ B
+    gradient = (found.codes[0] @ first.V.T - X) @ first.V + FEEDBACK * (
+        found.codes[0] @ B.T - target
+    ) @ B
     active = found.codes[0] != 0
-    torch.testing.assert_close(gradient[active], -0.4 * found.codes[0].sign()[active], rtol=0, atol=1e-6)
+    torch.testing.assert_close(
+        gradient[active], -0.4 * found.codes[0].sign()[active], rtol=0, atol=1e-6
+    )
     assert (gradient[~active].abs() <= 0.4 + 1e-6).all()
     torch.testing.assert_close(found.inputs[1], found.codes[0] @ first.U.T)
     tied = settle([dataclasses.replace(first, B=first.U), second], X, **SOON)

@@ -1,4 +1,6 @@
-"""The hash of a chapter's source: what dates its results and what does not, on a small project made for the purpose."""
+"""The hash of a chapter's source: what dates its results and what does not, on a small project made
+for the purpose.
+"""
 
 import ast
 import json
@@ -33,10 +35,15 @@ MODULES = {
 }
 CELLS = [
     ("parameters", "width = 2\n"),
-    (None, "import numpy as np\nfrom IPython.display import Markdown\nfrom benchmarks.times import lazy\n"),
     (
         None,
-        "from data_gen import bumps\nfrom vnlib import zoo, named\nfrom vnlib.book import store\nfrom vnlib.plots import maps\n",
+        "import numpy as np\nfrom IPython.display import Markdown\nfrom benchmarks.times "
+        "import lazy\n",
+    ),
+    (
+        None,
+        "from data_gen import bumps\nfrom vnlib import zoo, named\nfrom vnlib.book import "
+        "store\nfrom vnlib.plots import maps\n",
     ),
     (None, "from vnlib.fit import fit\ndef run(x):\n    return fit(x) * 2\n"),
     (None, "results = chapter.grid(run, {})\n"),
@@ -72,7 +79,11 @@ def tree(tmp_path):
 def write(root, cells):
     """The chapter's notebook, as Jupyter writes it: a cell's source is a list of lines."""
     cells = [
-        {"cell_type": "code", "metadata": {"tags": [tag]} if tag else {}, "source": text.splitlines(keepends=True)}
+        {
+            "cell_type": "code",
+            "metadata": {"tags": [tag]} if tag else {},
+            "source": text.splitlines(keepends=True),
+        }
         for tag, text in cells
     ]
     cells.append({"cell_type": "markdown", "metadata": {}, "source": "# Prose, (not Python"})
@@ -110,7 +121,8 @@ def test_an_edit_of_what_a_chapter_imports_dates_its_results(tree, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["vnlib/unused.py", "vnlib/book/store.py", "vnlib/plots/maps.py", "vnlib/deep/__init__.py"]
+    "name",
+    ["vnlib/unused.py", "vnlib/book/store.py", "vnlib/plots/maps.py", "vnlib/deep/__init__.py"],
 )
 def test_an_edit_of_what_it_does_not_import_or_only_draws_with_does_not(tree, name):
     before = now(tree)
@@ -150,11 +162,15 @@ def move(root, old, new):
     """A module at another place, and all that name it changed."""
     (root / new).parent.mkdir(parents=True, exist_ok=True)
     (root / old).rename(root / new)
-    (module, name), (far, other) = (path.removesuffix(".py").replace("/", ".").rsplit(".", 1) for path in (old, new))
+    (module, name), (far, other) = (
+        path.removesuffix(".py").replace("/", ".").rsplit(".", 1) for path in (old, new)
+    )
     for file in [*root.rglob("*.py"), root / "fig.ipynb"]:
         text = file.read_text().replace(f"{module}.{name}", f"{far}.{other}")
         alias = "" if name == other else f" as {name}"
-        file.write_text(text.replace(f"from {module} import {name}", f"from {far} import {other}{alias}"))
+        file.write_text(
+            text.replace(f"from {module} import {name}", f"from {far} import {other}{alias}")
+        )
 
 
 @pytest.mark.parametrize(
@@ -242,22 +258,39 @@ def test_without_a_notebook_it_is_all_that_computes(tree):
     (tree / "vnlib/plots/maps.py").write_text("changed = True\n")
     (tree / "vnlib/book/store.py").write_text("changed = True\n")
     assert source.hash_of(None, tree) == before
-    for name in ("vnlib/unused.py", "vnlib/deep/inner.py", "data_gen/bumps.py", "benchmarks/new.py"):
+    for name in (
+        "vnlib/unused.py",
+        "vnlib/deep/inner.py",
+        "data_gen/bumps.py",
+        "benchmarks/new.py",
+    ):
         (tree / name).write_text("changed = True\n")
         before, last = source.hash_of(None, tree), before
         assert before != last, name
 
 
 def test_chapters_that_share_nothing_have_hashes_of_their_own():
-    assert source.source_hash("fig1_architecture") != source.source_hash("fig2_spatial") != source.source_hash()
+    assert (
+        source.source_hash("fig1_architecture")
+        != source.source_hash("fig2_spatial")
+        != source.source_hash()
+    )
     assert source.source_hash("no_such_chapter") == source.source_hash()
 
 
 def test_the_canonical_text_is_the_same_whatever_the_python():
-    """Known from its definition: fields in the order of the grammar, none that is empty, all in ASCII."""
-    tree = ast.parse('class A:\n    "doc"\n    def f(self, x=None):\n        "doc"\n        return f"é{x!r:>{self.w}}"')
+    """Known from its definition: fields in the order of the grammar, none that is empty, all in
+    ASCII.
+    """
+    tree = ast.parse(
+        'class A:\n    "doc"\n    def f(self, x=None):\n        "doc"\n        return '
+        'f"é{x!r:>{self.w}}"'
+    )
     arguments = "args=arguments(args=[arg(arg='self'), arg(arg='x')], defaults=[Constant()])"
-    width = "JoinedStr(values=[Constant(value='>'), FormattedValue(value=Attribute(value=Name(id='self', ctx=Load()), "
+    width = (
+        "JoinedStr(values=[Constant(value='>'), "
+        "FormattedValue(value=Attribute(value=Name(id='self', ctx=Load()), "
+    )
     width += "attr='w', ctx=Load()), conversion=-1)])"
     value = f"FormattedValue(value=Name(id='x', ctx=Load()), conversion=114, format_spec={width})"
     returned = f"Return(value=JoinedStr(values=[Constant(value='\\xe9'), {value}]))"
@@ -272,8 +305,13 @@ def test_the_canonical_text_is_the_same_whatever_the_python():
 
 def test_another_process_finds_the_same_hash():
     """Sets have no order that two processes share."""
-    code = "from vnlib.book.store import source_hash as source; print(source.source_hash('fig2_spatial'))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=paths.SOURCE, capture_output=True, text=True, check=True)
+    code = (
+        "from vnlib.book.store import source_hash as source; "
+        "print(source.source_hash('fig2_spatial'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=paths.SOURCE, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == source.source_hash("fig2_spatial")
 
 
@@ -288,4 +326,6 @@ def test_every_chapter_computes_with_modules_of_ours(name):
     found = behind(notebook, paths.SOURCE)
     assert any(module.startswith(("data_gen.", "vnlib.studies.")) for module in found)
     assert any(module.startswith("vnlib.") for module in found)
-    assert not any(part in module for module in found for part in (".figures", ".claims", ".chapter", ".store"))
+    assert not any(
+        part in module for module in found for part in (".figures", ".claims", ".chapter", ".store")
+    )

@@ -1,4 +1,6 @@
-"""The result store: what is computed, kept and refused, also after crashes and by several processes at once."""
+"""The result store: what is computed, kept and refused, also after crashes and by several processes
+at once.
+"""
 
 import json
 import os
@@ -43,7 +45,11 @@ class Lab:
         return ds.assign(ratio=2.5) if axes["model"] == "vn" else ds
 
     def grid(self, axes=None, **options):
-        options = {"settings": lambda axes: {"n": self.n}, "title": "A figure", "progress": False} | options
+        options = {
+            "settings": lambda axes: {"n": self.n},
+            "title": "A figure",
+            "progress": False,
+        } | options
         self.calls = []
         return store.grid(self.run, axes or ROW, path=self.path, **options)
 
@@ -63,14 +69,17 @@ def without_stamps(ds):
 
 def test_each_cell_is_computed_once_and_returned_in_the_order_asked(lab):
     result = lab.grid(AXES)
-    assert sorted(lab.calls) == sorted(f"model={m},seed={s}" for m in AXES["model"] for s in AXES["seed"])
+    assert sorted(lab.calls) == sorted(
+        f"model={m},seed={s}" for m in AXES["model"] for s in AXES["seed"]
+    )
     assert result.dataset["model"].values.tolist() == ["vn", "cnn"]
     assert result.dataset["seed"].values.tolist() == [1, 0]
     expected = np.array([[2, 1, 2 / 3], [1, 0.5, 1 / 3]], np.float32)
     for model in AXES["model"]:
         np.testing.assert_array_equal(result.dataset["loss"].sel(model=model), expected)
     assert "4 of 4 runs computed" in result.notes[0]
-    assert [p.name for p in lab.path.parent.iterdir()] == ["fig.nc"]  # no locks, run files or folders stay
+    # no locks, run files or folders stay
+    assert [p.name for p in lab.path.parent.iterdir()] == ["fig.nc"]
 
 
 def test_types_and_units_survive_the_merge(lab):
@@ -78,9 +87,14 @@ def test_types_and_units_survive_the_merge(lab):
     assert ds["loss"].dtype == np.float32 and ds["loss"].attrs["units"] == "nat"
     assert ds["epoch"].attrs["units"] == "epoch"
     assert ds["steps"].dtype == np.int64 and ds["steps"].attrs["units"] == "1"
-    assert ds["converged"].dtype == bool and ds["converged"].sel(model="vn").values.tolist() == [False, True]
+    assert ds["converged"].dtype == bool and ds["converged"].sel(model="vn").values.tolist() == [
+        False,
+        True,
+    ]
     assert ds["why"].dtype.kind == "U" and ds["why"].sel(model="cnn", seed=0) == "cnn stopped"
-    assert np.isnan(ds["ratio"].sel(model="cnn")).all() and (ds["ratio"].sel(model="vn") == 2.5).all()
+    assert (
+        np.isnan(ds["ratio"].sel(model="cnn")).all() and (ds["ratio"].sel(model="vn") == 2.5).all()
+    )
 
 
 def test_missing_cells_are_nan_or_empty_text(lab):
@@ -101,20 +115,34 @@ def test_the_result_does_not_depend_on_the_history(lab, tmp_path):
     xr.testing.assert_identical(without_stamps(whole), without_stamps(parts.grid(AXES).dataset))
     whole, parts = (without_stamps(store.read(p)) for p in (lab.path, parts.path))
     xr.testing.assert_identical(whole, parts)
-    assert {n: v.dtype for n, v in whole.variables.items()} == {n: v.dtype for n, v in parts.variables.items()}
+    assert {n: v.dtype for n, v in whole.variables.items()} == {
+        n: v.dtype for n, v in parts.variables.items()
+    }
 
 
 def test_provenance_is_kept_per_run_and_summed_up(lab, monkeypatch):
     origin = {"git_dirty": 0, "hardware": "CPU A", "versions": '{"torch": "1"}'}
     monkeypatch.setattr(provenance, "collect", lambda device: origin | {"git_revision": "r1"})
     lab.grid({"model": ["vn"], "seed": [0]}, source="a" * 12)
-    other = {"git_revision": "r2", "git_dirty": 1, "hardware": "GPU 5", "versions": '{"torch": "2"}'}
+    other = {
+        "git_revision": "r2",
+        "git_dirty": 1,
+        "hardware": "GPU 5",
+        "versions": '{"torch": "2"}',
+    }
     monkeypatch.setattr(provenance, "collect", lambda device: origin | other)
-    result = lab.grid({"model": ["vn"], "seed": [0, 1]}, source="b" * 12, attrs={"profile": "smoke", "caption": None})
+    result = lab.grid(
+        {"model": ["vn"], "seed": [0, 1]},
+        source="b" * 12,
+        attrs={"profile": "smoke", "caption": None},
+    )
     ds = result.dataset
     assert ds["run_source_hash"].values.ravel().tolist() == ["a" * 12, "b" * 12]
     assert ds["run_git_revision"].values.ravel().tolist() == ["r1", "r2"]
-    assert ds["run_git_dirty"].values.ravel().tolist() == [0, 1] and ds["run_git_dirty"].dtype == np.int8
+    assert (
+        ds["run_git_dirty"].values.ravel().tolist() == [0, 1]
+        and ds["run_git_dirty"].dtype == np.int8
+    )
     assert json.loads(ds["run_settings"].values[0, 0]) == {"n": 3}
     assert ds["run_wall_time"].attrs["units"] == "s"
     for attrs in (ds.attrs, store.read(lab.path).attrs):
@@ -122,8 +150,12 @@ def test_provenance_is_kept_per_run_and_summed_up(lab, monkeypatch):
         assert attrs["git_revision"] == "r1, r2" and attrs["git_dirty"] == 1
         assert attrs["source_hash"] == f"{'a' * 12}, {'b' * 12}"
         assert json.loads(attrs["axes"]) == {"model": ["vn"], "seed": [0, 1]}
-        assert json.loads(attrs["seeds"]) == [0, 1] and json.loads(attrs["versions"]) == {"torch": "1, 2"}
-        assert attrs["hardware"] == "CPU A; GPU 5" and attrs["date"] == max(ds["run_date"].values.ravel())
+        assert json.loads(attrs["seeds"]) == [0, 1] and json.loads(attrs["versions"]) == {
+            "torch": "1, 2"
+        }
+        assert attrs["hardware"] == "CPU A; GPU 5" and attrs["date"] == max(
+            ds["run_date"].values.ravel()
+        )
         assert attrs["wall_time_s"] == pytest.approx(float(ds["run_wall_time"].sum()))
         assert attrs["profile"] == "smoke" and attrs["caption"] == "null"
     assert "r2" not in lab.grid({"model": ["vn"], "seed": [0]}).dataset.attrs["git_revision"]
@@ -152,7 +184,8 @@ def test_nothing_is_touched_when_all_is_there_even_in_a_read_only_folder(lab, mo
 def test_a_subset_is_returned_alone_and_the_rest_stays_in_the_file(lab):
     lab.grid()
     before = lab.path.read_bytes()
-    subset = lab.grid({"seed": [0], "model": ["vn"]}).dataset  # the order of the axes does not matter either
+    # the order of the axes does not matter either
+    subset = lab.grid({"seed": [0], "model": ["vn"]}).dataset
     assert lab.calls == [] and dict(subset.sizes) == {"model": 1, "seed": 1, "epoch": 3}
     assert lab.path.read_bytes() == before
     lab.grid({"model": ["mlp"], "seed": [5]})
@@ -165,7 +198,10 @@ def test_an_exception_names_its_cell_and_finished_runs_are_kept(lab):
     with pytest.raises(RuntimeError, match="diverged") as caught:
         lab.grid({"model": ["vn"], "seed": [1, 2, 0, 3]})
     assert any("model=vn,seed=0" in note for note in caught.value.__notes__)
-    assert sorted(p.name for p in lab.runs.glob("*.nc")) == ["model=vn,seed=1.nc", "model=vn,seed=2.nc"]
+    assert sorted(p.name for p in lab.runs.glob("*.nc")) == [
+        "model=vn,seed=1.nc",
+        "model=vn,seed=2.nc",
+    ]
     lab.fail = None
     result = lab.grid({"model": ["vn"], "seed": [1, 2, 0, 3]})
     assert lab.calls == ["model=vn,seed=0", "model=vn,seed=3"]
@@ -184,7 +220,15 @@ def test_checkpoints_outlive_a_crash_but_not_a_change_of_settings_or_source(lab)
         return xr.Dataset({"x": 1.0})
 
     def attempt(n, **options):
-        store.grid(run, {"seed": [0]}, path=lab.path, settings=lambda a: {"n": n}, title="t", progress=False, **options)
+        store.grid(
+            run,
+            {"seed": [0]},
+            path=lab.path,
+            settings=lambda a: {"n": n},
+            title="t",
+            progress=False,
+            **options,
+        )
 
     for change in ("first", "same", "settings", "source"):
         source = "0" * 12 if change == "source" else None
@@ -215,13 +259,17 @@ def test_a_changed_library_is_noted_but_recomputes_nothing(lab):
     old = lab.grid().dataset.attrs["source_hash"]
     assert old == provenance.source_hash(), "all of the library, unless the caller knows better"
     result = lab.grid(source="f" * 12)
-    assert lab.calls == [] and any("2 of 2" in n and old in n and "f" * 12 in n for n in result.notes)
+    assert lab.calls == [] and any(
+        "2 of 2" in n and old in n and "f" * 12 in n for n in result.notes
+    )
 
 
 def test_recompute_renews_the_cells_asked_for(lab):
     before = lab.grid().dataset["run_date"].sel(model="vn")
     result = lab.grid({"model": ["vn"], "seed": [0]}, recompute=True)
-    assert lab.calls == ["model=vn,seed=0"] and "1 of 1 runs computed anew as asked" in result.notes[0]
+    assert (
+        lab.calls == ["model=vn,seed=0"] and "1 of 1 runs computed anew as asked" in result.notes[0]
+    )
     after = store.read(lab.path)["run_date"].sel(model="vn")
     assert after.sel(seed=0).item() > before.sel(seed=0).item()
     assert after.sel(seed=1).item() == before.sel(seed=1).item()
@@ -309,7 +357,12 @@ def test_odd_axis_values_find_their_runs_again(tmp_path):
         return xr.Dataset({"x": axes["lam"]})
 
     for _ in range(2):
-        options = {"path": tmp_path / "odd.nc", "settings": lambda a: {}, "title": "t", "progress": False}
+        options = {
+            "path": tmp_path / "odd.nc",
+            "settings": lambda a: {},
+            "title": "t",
+            "progress": False,
+        }
         ds = store.grid(run, axes, **options).dataset
     assert len(calls) == 3 and (ds["x"] == ds["lam"]).all()
     assert os.listdir(tmp_path) == ["odd.nc"]
@@ -355,7 +408,11 @@ def test_a_damaged_or_foreign_file_is_named_and_left_alone(lab, place, kind):
 
 def test_a_grid_over_other_axes_is_refused(lab):
     lab.grid()
-    for axes in ({"seed": [0]}, {"model": ["vn"], "seed": [0], "lam": [1]}, {"model": ["vn"], "seed": ["0"]}):
+    for axes in (
+        {"seed": [0]},
+        {"model": ["vn"], "seed": [0], "lam": [1]},
+        {"model": ["vn"], "seed": ["0"]},
+    ):
         with pytest.raises(store.StoreError, match=r"fig\.nc .*use another file|not like"):
             lab.grid(axes)
     store.write(xr.Dataset({"loss": 1.0}), lab.path)
@@ -429,7 +486,9 @@ def test_bad_results_of_a_run(lab, made, words):
 
 
 def test_runs_that_do_not_fit_together_are_kept_and_named(lab):
-    lab.run = lambda axes, settings, workdir: xr.Dataset({"x": ("sample", np.zeros(2 + axes["seed"]))})
+    lab.run = lambda axes, settings, workdir: xr.Dataset(
+        {"x": ("sample", np.zeros(2 + axes["seed"]))}
+    )
     with pytest.raises(store.StoreError, match=r"fig\.nc do not fit together .*sample"):
         lab.grid()
     assert len(list(lab.runs.glob("*.nc"))) == 2
@@ -450,7 +509,9 @@ def test_two_callers_who_want_other_settings_in_one_cell_are_told(lab, tmp_path)
         return run(axes, settings, workdir)
 
     lab.run = interrupted
-    with pytest.raises(store.StoreError, match=r"another process .*model=vn,seed=1.*use another file"):
+    with pytest.raises(
+        store.StoreError, match=r"another process .*model=vn,seed=1.*use another file"
+    ):
         lab.grid()
 
 
@@ -474,7 +535,11 @@ def test_read_names_the_file(tmp_path):
     with pytest.raises(store.StoreError, match=f"{tmp_path} cannot be read"):
         store.read(tmp_path)
     path = tmp_path / "a.nc"
-    for kind, words in (("foreign", netcdf.FORMAT), ("text", "cannot be read"), ("empty", "cannot be read")):
+    for kind, words in (
+        ("foreign", netcdf.FORMAT),
+        ("text", "cannot be read"),
+        ("empty", "cannot be read"),
+    ):
         damage(kind, path)
         with pytest.raises(store.StoreError, match=words) as caught:
             store.read(path)

@@ -17,7 +17,8 @@ PRELUDE = """
     from vnlib.book import store
     from vnlib.book.store import provenance
 
-    provenance.collect = lambda device: {"git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"}
+    record = {"git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"}
+    provenance.collect = lambda device: record
     store._POLL = 0.01
     folder = Path(sys.argv[1])
     path, log = folder / "fig.nc", folder / "log"
@@ -54,11 +55,16 @@ PRELUDE = """
 
 
 def script(folder, body):
-    """Run a script after PRELUDE in a process of its own, which may fork: it has one thread. Returns the log."""
+    """Run a script after PRELUDE in a process of its own, which may fork: it has one thread.
+
+    Returns the log.
+    """
     code = textwrap.dedent(PRELUDE) + textwrap.dedent(body)
     env = os.environ | {"PYTHONPATH": str(paths.SOURCE), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-c", code, str(folder)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, env=env, capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     return (folder / "log").read_text().split()
 
@@ -92,7 +98,8 @@ def test_a_killed_process_goes_on_where_it_stopped(tmp_path):
     assert not any("failed" in line for line in log)
     for seed in range(5):
         saved = f"saved-seed={seed}"
-        assert saved not in log or str(seed) not in log[log.index(saved) :]  # a saved run is never computed again
+        # a saved run is never computed again
+        assert saved not in log or str(seed) not in log[log.index(saved) :]
     assert "killed" in log and "0" in log
     np.testing.assert_array_equal(store.read(tmp_path / "fig.nc")["value"], expected(range(5)))
     assert sorted(os.listdir(tmp_path)) == ["fig.nc", "log"]
@@ -104,14 +111,18 @@ def test_two_processes_share_the_cells_of_one_grid(tmp_path):
         tmp_path,
         """
         for _ in range(2):
-            children = [fork(lambda: note("sum=%r" % float(grid().dataset.value.sum()))) for _ in range(3)]
+            work = lambda: note("sum=%r" % float(grid().dataset.value.sum()))
+            children = [fork(work) for _ in range(3)]
             for child in children:
                 os.waitpid(child, 0)
             path.rename(folder / "old.nc")
         """,
     )
-    assert sorted(line for line in log if line.isdigit()) == sorted("01234" * 2)  # each cell once per grid
-    assert {line for line in log if not line.isdigit()} == {f"sum={float(expected(range(5)).sum())!r}"}
+    # each cell once per grid
+    assert sorted(line for line in log if line.isdigit()) == sorted("01234" * 2)
+    assert {line for line in log if not line.isdigit()} == {
+        f"sum={float(expected(range(5)).sum())!r}"
+    }
     assert sorted(os.listdir(tmp_path)) == ["log", "old.nc"]
 
 

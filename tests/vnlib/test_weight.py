@@ -21,9 +21,15 @@ def site(tmp_path) -> Path:
     write("_static/a.css", "c" * 100)
     write("pics/one two.png", "p" * 1000)
     write("data/x.nc", "d" * 9999)
-    far = '<img src="https://elsewhere.org/x.png"><img src="//elsewhere.org/y.png"><img src="data:image/png;base64,AA">'
+    far = (
+        '<img src="https://elsewhere.org/x.png"><img src="//elsewhere.org/y.png"><img '
+        'src="data:image/png;base64,AA">'
+    )
     write("small.html", SHARED + far)
-    picture = '<img src="../pics/one%20two.png">' * 2 + '<a href="../data/x.nc">x</a><img src="../pics/none.png">'
+    picture = (
+        '<img src="../pics/one%20two.png">' * 2
+        + '<a href="../data/x.nc">x</a><img src="../pics/none.png">'
+    )
     write("book/large.html", SHARED.replace("_static", "../_static") + picture)
     write("index.html", '<meta http-equiv="Refresh" content="0; url=small.html">')
     return tmp_path
@@ -31,7 +37,9 @@ def site(tmp_path) -> Path:
 
 def test_pages_weigh_their_text_and_what_they_load_once(site):
     own, shared = weight.weigh(site)
-    assert list(own) == ["book/large.html", "small.html"], "largest first, without the page that forwards"
+    assert list(own) == ["book/large.html", "small.html"], (
+        "largest first, without the page that forwards"
+    )
     assert own["book/large.html"] == (site / "book" / "large.html").stat().st_size + 1000
     assert own["small.html"] == (site / "small.html").stat().st_size
     assert shared == 100

@@ -1,1 +1,3 @@
-"""Baselines: one file per family, none of which knows the Vector Network; decoders by name in `registry`."""
+"""Baselines: one file per family, none of which knows the Vector Network; decoders by name in
+`registry`.
+"""

@@ -15,14 +15,19 @@ from vnlib import checks
 
 
 class Baseline(nn.Module, ABC):
-    """A decoder from a code of `n_inputs` numbers to an image of `image_shape` = (height, width) pixels.
+    """A decoder from a code of `n_inputs` numbers to an image of `image_shape` = (height, width)
+    pixels.
 
-    A model writes `render`; one whose training pass differs from its evaluation (noise, penalties) also
-    overrides `render_with_penalty`. Row 0 of an image is y = 0, column 0 is x = 0.
+    A model writes `render`; one whose training pass differs from its evaluation (noise, penalties)
+    also overrides `render_with_penalty`. Row 0 of an image is y = 0, column 0 is x = 0.
+
+    Raises
+    ------
+    ValueError
+        When `n_inputs` or a side of `image_shape` is not a positive integer.
     """
 
     def __init__(self, *, n_inputs: int, image_shape: tuple[int, int]) -> None:
-        """Raises ValueError when `n_inputs` or a side of `image_shape` is not a positive integer."""
         super().__init__()
         checks.number("n_inputs", n_inputs, low=1, integer=True)
         if not isinstance(image_shape, Sequence) or len(image_shape) != 2:
@@ -37,22 +42,41 @@ class Baseline(nn.Module, ABC):
         return math.prod(self.image_shape)
 
     def forward(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
-        """The images of the codes `x`, without noise. Raises ValueError when d is not `n_inputs`."""
+        """The images of the codes `x`, without noise.
+
+        Raises
+        ------
+        ValueError
+            When d is not `n_inputs`.
+        """
         self._check_codes(x)
         return self.render(x)
 
     def loss(
-        self, x: Float[Tensor, "batch d"], y: Float[Tensor, "batch height width"], *, generator: Generator
+        self,
+        x: Float[Tensor, "batch d"],
+        y: Float[Tensor, "batch height width"],
+        *,
+        generator: Generator,
     ) -> Float[Tensor, ""]:
         """Mean squared error over samples and pixels, plus the model's penalty.
 
-        generator: the only source of noise; a model without noise leaves it untouched.
-        Raises ValueError when `x` or `y` has the wrong shape (a broadcast would hide it).
+        Parameters
+        ----------
+        generator
+            The only source of noise; a model without noise leaves it untouched.
+
+        Raises
+        ------
+        ValueError
+            When `x` or `y` has the wrong shape (a broadcast would hide it).
         """
         self._check_codes(x)
         expected = (len(x), *self.image_shape)
         if tuple(y.shape) != expected:
-            raise ValueError(f"y must have the shape (batch, height, width) = {expected}, got {tuple(y.shape)}")
+            raise ValueError(
+                f"y must have the shape (batch, height, width) = {expected}, got {tuple(y.shape)}"
+            )
         images, penalty = self.render_with_penalty(x, generator)
         return F.mse_loss(images, y) + penalty
 
@@ -63,16 +87,22 @@ class Baseline(nn.Module, ABC):
     def render_with_penalty(
         self, x: Float[Tensor, "batch d"], generator: Generator
     ) -> tuple[Float[Tensor, "batch height width"], Float[Tensor, ""]]:
-        """The images of one training pass and what the loss adds to their error; here (render(x), 0)."""
+        """The images of one training pass and what the loss adds to their error; here (render(x),
+        0).
+        """
         return self.render(x), x.new_zeros(())
 
     def _check_codes(self, x: Tensor) -> None:
         if x.ndim != 2 or x.shape[1] != self.n_inputs:
-            raise ValueError(f"x must have the shape (batch, n_inputs={self.n_inputs}), got {tuple(x.shape)}")
+            raise ValueError(
+                f"x must have the shape (batch, n_inputs={self.n_inputs}), got {tuple(x.shape)}"
+            )
 
 
 def perceptron(sizes: Sequence[int]) -> nn.Sequential:
-    """Linear maps between successive `sizes`, with a ReLU between two of them and none after the last."""
+    """Linear maps between successive `sizes`, with a ReLU between two of them and none after the
+    last.
+    """
     layers: list[nn.Module] = []
     for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
@@ -87,7 +117,9 @@ def n_parameters(module: nn.Module) -> int:
 def check_hidden(hidden: object) -> tuple[int, ...]:
     """`hidden` as a tuple; ValueError unless every entry is a positive integer. It may be empty."""
     if not isinstance(hidden, Sequence) or isinstance(hidden, str):
-        raise ValueError(f"hidden must be a sequence of layer sizes such as (256, 256), got {hidden!r}")
+        raise ValueError(
+            f"hidden must be a sequence of layer sizes such as (256, 256), got {hidden!r}"
+        )
     for units in hidden:
         checks.number("each entry of hidden", units, low=1, integer=True)
     return tuple(hidden)

@@ -1,4 +1,6 @@
-"""From chapters to pages: run them with papermill, collect what they made, build the HTML with jupyter-book."""
+"""From chapters to pages: run them with papermill, collect what they made, build the HTML with
+jupyter-book.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +35,40 @@ GENERATED = paths.BOOK / "generated"
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
-FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags that say already what a page shows of a cell
+# tags that say already what a page shows of a cell
+FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
-PAGE_PART = re.compile(r"(\w+\()?\w+\.\w+\(.*\)")  # links, verdicts, footer, sentences, tables: one call in one line
+# links, verdicts, footer, sentences, tables: one call in one line
+PAGE_PART = re.compile(r"(\w+\()?\w+\.\w+\(.*\)")
 
 
 def run_chapter(
-    name: str, given: Mapping[str, Any], output: Path, *, jobs: int = 1, progress: bool = True, prints: bool = False
+    name: str,
+    given: Mapping[str, Any],
+    output: Path,
+    *,
+    jobs: int = 1,
+    progress: bool = True,
+    prints: bool = False,
 ) -> dict[str, Any]:
     """Execute a chapter with papermill and keep the executed notebook; returns all its parameters.
 
-    Parameters are checked before anything starts. With jobs > 1, that many executions fill the chapter's results
-    together, unless there are results already; the first one's notebook is kept. prints: draw every figure for print
-    too (PDF, SVG). Raises ValueError for bad parameters and `papermill.PapermillExecutionError` for a failed cell.
+    Parameters are checked before anything starts. With jobs > 1, that many executions fill the
+    chapter's results together, unless there are results already; the first one's notebook is kept.
+
+    Parameters
+    ----------
+    prints
+        Draw every figure for print too (PDF, SVG).
+
+    Raises
+    ------
+    ValueError
+        For bad parameters.
+    papermill.PapermillExecutionError
+        For a failed cell.
     """
     spec = chapter.spec(name)
     parameters = spec.check(given)
@@ -56,20 +77,33 @@ def run_chapter(
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ValueError(
-            f"the folder {output.parent} cannot be made ({error.strerror}); choose another results_dir or output"
+            f"the folder {output.parent} cannot be made ({error.strerror}); choose another "
+            "results_dir or output"
         ) from error
     stored = chapter.Chapter(spec, parameters).file().exists() and not parameters["recompute"]
     thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
-    helpers = [] if stored else [_helper(name, given, Path(thrown_away.name) / f"{i}.ipynb") for i in range(jobs - 1)]
+    helpers = (
+        []
+        if stored
+        else [_helper(name, given, Path(thrown_away.name) / f"{i}.ipynb") for i in range(jobs - 1)]
+    )
     formats = ("png", *PRINT) if prints else ("png",)
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
     try:
         papermill.execute_notebook(
-            str(paths.notebook(name)), str(draft), parameters=_for_notebook(given), cwd=str(paths.ROOT),
-            kernel_name="python3", progress_bar=False, stderr_file=sys.stderr if progress else None,
+            str(paths.notebook(name)),
+            str(draft),
+            parameters=_for_notebook(given),
+            cwd=str(paths.ROOT),
+            kernel_name="python3",
+            progress_bar=False,
+            stderr_file=sys.stderr if progress else None,
             # The progress bars of the runs, without the kernel's own remarks.
-            extra_arguments=["--log-level=40", *(f"--InlineBackend.figure_formats={f}" for f in formats)],
-        )  # fmt: skip
+            extra_arguments=[
+                "--log-level=40",
+                *(f"--InlineBackend.figure_formats={f}" for f in formats),
+            ],
+        )
         os.replace(draft, output)
     except papermill.PapermillExecutionError:
         if draft.exists():
@@ -85,7 +119,9 @@ def run_chapter(
 
 
 def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as the notebook gets them: a results folder inside the project is named from its root."""
+    """Parameters as the notebook gets them: a results folder inside the project is named from its
+    root.
+    """
     given = dict(given)
     if given.get("results_dir"):
         given["results_dir"] = paths.shown(Path(given["results_dir"]).expanduser())
@@ -95,16 +131,37 @@ def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
 def _helper(name: str, given: Mapping[str, Any], output: Path) -> subprocess.Popen:
     """A second process that works on the same results."""
     arguments = [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
-    command = [sys.executable, "-m", "vnlib.book.cli", "run", name, *arguments, "--jobs", "1", "--quiet"]
+    command = [
+        sys.executable,
+        "-m",
+        "vnlib.book.cli",
+        "run",
+        name,
+        *arguments,
+        "--jobs",
+        "1",
+        "--quiet",
+    ]
     command += ["--output", str(output)]
-    return subprocess.Popen(command, cwd=Path.cwd(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(
+        command, cwd=Path.cwd(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
 
 
-def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1, progress: bool = True) -> Path:
-    """Run every chapter from the results in `results_dir`, compute what is missing, build the HTML; returns its folder.
+def build(
+    profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1, progress: bool = True
+) -> Path:
+    """Run every chapter from the results in `results_dir`, compute what is missing, build the HTML;
+    returns its folder.
 
-    fresh: compute everything anew. A fresh build that was interrupted goes on where it stopped, unless the source
-    changed. Raises what `run_chapter` raises, and RuntimeError if jupyter-book finds anything to complain about.
+    Raises what `run_chapter` raises, and RuntimeError if jupyter-book finds anything to complain
+    about.
+
+    Parameters
+    ----------
+    fresh
+        Compute everything anew. A fresh build that was interrupted goes on where it stopped, unless
+        the source changed.
     """
     checks.choice("profile", profile, PROFILES)
     folder = results_dir.expanduser().resolve() / profile
@@ -119,7 +176,9 @@ def build(profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1
     for name in sorted(paths.chapters(), key=lambda one: bool(chapter.spec(one).needs)):
         print(f"Chapter {name} ({profile})", flush=True)
         given = {"profile": profile, "results_dir": str(results_dir)}
-        run_chapter(name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress, prints=True)
+        run_chapter(
+            name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress, prints=True
+        )
         finish(EXECUTED / f"{name}.ipynb", home.actions(name, repository), profile)
         shutil.copy(paths.notebook(name), EXTRA / "notebooks")
         for result in folder.glob(f"{name}*.nc"):
@@ -142,8 +201,9 @@ def _clear(folder: Path) -> None:
     """Empty a folder of fresh results, unless it holds an interrupted build of the same source."""
     if folder.parent == paths.RESULTS:
         raise ValueError(
-            f"results_dir must not be {paths.shown(paths.RESULTS)} in a fresh build, which empties its folder; "
-            f"take another one, such as {paths.shown(paths.RESULTS / 'reproduced')}"
+            f"results_dir must not be {paths.shown(paths.RESULTS)} in a fresh build, which "
+            "empties its folder; take another one, such as "
+            f"{paths.shown(paths.RESULTS / 'reproduced')}"
         )
     mark, source = folder / UNFINISHED, " ".join(map(provenance.source_hash, paths.chapters()))
     if mark.exists() and mark.read_text() == source:
@@ -151,24 +211,37 @@ def _clear(folder: Path) -> None:
         return
     if folder.exists() and any(folder.iterdir()):
         ours = {".nc", ".json", ".runs", ".lock", UNFINISHED}
-        foreign = [p.name for p in folder.iterdir() if not any(p.name.endswith(end) for end in ours)]
+        foreign = [
+            p.name for p in folder.iterdir() if not any(p.name.endswith(end) for end in ours)
+        ]
         if foreign:
-            raise ValueError(f"{folder} holds files that are not results ({', '.join(foreign[:3])}); empty it by hand")
+            raise ValueError(
+                f"{folder} holds files that are not results ({', '.join(foreign[:3])}); "
+                "empty it by hand"
+            )
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     mark.write_text(source)
 
 
 def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
-    """Make an executed notebook fit for the page: code collapsed, named figures also saved as files of their own.
+    """Make an executed notebook fit for the page: code collapsed, named figures also saved as files
+    of their own.
 
-    Code that shows nothing joins the next cell, so that one line *Show the code* stands where there were several; what
-    is printed is folded with it. A small PNG is for the cards of other pages, PDF and SVG are for download: the
-    links under the figure name them. actions: a line of Markdown to go below the first cell.
+    Code that shows nothing joins the next cell, so that one line *Show the code* stands where there
+    were several; what is printed is folded with it. A small PNG is for the cards of other pages,
+    PDF and SVG are for download: the links under the figure name them.
+
+    Parameters
+    ----------
+    actions
+        A line of Markdown to go below the first cell.
     """
     notebook = nbformat.read(path, as_version=4)
     if profile != "paper":  # sentences on the shipped results would be said of others
-        notebook.cells = [one for one in notebook.cells if SHIPPED not in one.metadata.get("tags", ())]
+        notebook.cells = [
+            one for one in notebook.cells if SHIPPED not in one.metadata.get("tags", ())
+        ]
     notebook.cells = _joined(notebook.cells)
     label = None
     for cell in notebook.cells:
@@ -176,7 +249,9 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
             continue
         tags = cell.metadata.setdefault("tags", [])
         if not FOLDED & set(tags):
-            printed = bool(cell.outputs) and all(output.output_type == "stream" for output in cell.outputs)
+            printed = bool(cell.outputs) and all(
+                output.output_type == "stream" for output in cell.outputs
+            )
             # What is read, not studied, has one line of code, which would only be in the way.
             read = PAGE_PART.fullmatch(cell.source.strip())
             tags.append("remove-input" if read else "hide-cell" if printed else "hide-input")
@@ -194,22 +269,28 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
 
 
 def _joined(cells: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """The cells, where code that shows nothing stands at the head of the code that follows at once."""
+    """The cells, where code that shows nothing stands at the head of the code that follows at
+    once.
+    """
     kept: list[nbformat.NotebookNode] = []
     for cell in cells:
         last = kept[-1] if kept else None
         if (
-            last and last.cell_type == cell.cell_type == "code" and not last.outputs
+            last
+            and last.cell_type == cell.cell_type == "code"
+            and not last.outputs
             and not any(FOLDED & set(one.metadata.get("tags", ())) for one in (last, cell))
             and not PAGE_PART.fullmatch(cell.source.strip())
-        ):  # fmt: skip
+        ):
             cell.source = f"{kept.pop().source}\n\n{cell.source}"
         kept.append(cell)
     return kept
 
 
 def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
-    """Write the pictures of a named figure to files; those for print leave the notebook, which shows the PNG."""
+    """Write the pictures of a named figure to files; those for print leave the notebook, which
+    shows the PNG.
+    """
     for output in cell.outputs:
         data = output.get("data", {})
         printed = {end: data.pop(kind) for end, kind in PRINT.items() if kind in data}
@@ -226,18 +307,25 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
 
 
 def _save_table(cell: nbformat.NotebookNode, name: str) -> None:
-    """Write the numbers of a table, which come with it as CSV, to a file, and name that below the table."""
+    """Write the numbers of a table, which come with it as CSV, to a file, and name that below the
+    table.
+    """
     for output in cell.outputs:
         if numbers := output.get("data", {}).pop("text/csv", None):
             folder = EXTRA / "tables"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.csv").write_text(numbers, encoding="utf-8", newline="\n")
-            link = f'<p class="vn-links"><a href="../../tables/{name}.csv" download>table (CSV)</a></p>'
+            link = (
+                f'<p class="vn-links"><a href="../../tables/{name}.csv" download>table '
+                "(CSV)</a></p>"
+            )
             output.data["text/html"] = f"{output.data['text/html']}\n{link}"
 
 
 def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
-    """Name the files of the figure above in its line of links, and the rules that are decided by it."""
+    """Name the files of the figure above in its line of links, and the rules that are decided by
+    it.
+    """
     rules = [
         html.code(f"rule of {one.id}", one.decide.__module__, one.decide.__qualname__)
         for one in claims.all_claims().values()
@@ -249,17 +337,29 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
     for output in cell.outputs:
         if more and "text/html" in output.get("data", {}):
             text = output.data["text/html"]
-            output.data["text/html"] = text.replace(" · re-make", f" · {' · '.join(more)} · re-make", 1)
+            output.data["text/html"] = text.replace(
+                " · re-make", f" · {' · '.join(more)} · re-make", 1
+            )
 
 
 def _jupyter_book() -> None:
-    # A page that is not read again does not repeat its warnings, and a second build would pass: always from nothing.
+    # A page that is not read again does not repeat its warnings, and a second build would pass:
+    # always from nothing.
     shutil.rmtree(paths.BOOK / "_build", ignore_errors=True)
-    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT), "--path-output", str(paths.BOOK)]
+    command = [
+        sys.executable,
+        "-c",
+        JUPYTER_BOOK,
+        "build",
+        str(paths.ROOT),
+        "--path-output",
+        str(paths.BOOK),
+    ]
     command += ["-W", "-n", "--keep-going"]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")
     if done.returncode:
-        lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).splitlines()  # without colours
+        # without colours
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", done.stdout + done.stderr).splitlines()
         telling = [line for line in lines if "WARNING" in line or "ERROR" in line] or lines[-30:]
         raise RuntimeError("jupyter-book failed:\n" + "\n".join(telling[:40]))

@@ -1,7 +1,8 @@
 """A chapter at work: its parameters are checked, its settings read, its runs stored.
 
-A chapter is a notebook with a sidecar of the same name, `chapters/NAME/NAME.toml`, which holds the title, the claims,
-what each parameter may be, and the settings of each profile. This module knows that form and no chapter.
+A chapter is a notebook with a sidecar of the same name, `chapters/NAME/NAME.toml`, which holds the
+title, the claims, what each parameter may be, and the settings of each profile. This module knows
+that form and no chapter.
 """
 
 from __future__ import annotations
@@ -35,7 +36,13 @@ from vnlib.book.store.variables import Labels, Variables, described
 warnings.filterwarnings("ignore", message="IProgress not found")
 
 # What a model's section of the sidecar may leave out.
-MODEL: dict[str, Any] = {"options": {}, "lr": 1e-3, "steps": 0, "batch_size": 64, "candidates": [{}]}
+MODEL: dict[str, Any] = {
+    "options": {},
+    "lr": 1e-3,
+    "steps": 0,
+    "batch_size": 64,
+    "candidates": [{}],
+}
 # What an IPython kernel defines by itself.
 _KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
@@ -66,17 +73,24 @@ class Spec:
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Name -> what the parameter may be; common ones first."""
         own = self.sidecar.get("parameters", {})
-        known = {name: rule | own.get(name, {}) for name, rule in COMMON.items() if name in self.defaults}
+        known = {
+            name: rule | own.get(name, {}) for name, rule in COMMON.items() if name in self.defaults
+        }
         if "models" in known:
             known["models"] = {"choices": list(self.sidecar["models"])} | known["models"]
         return known | {name: rule for name, rule in own.items() if name not in COMMON}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, those given checked and the others at their defaults. Raises ValueError."""
+        """All parameters, those given checked and the others at their defaults.
+
+        Raises ValueError.
+        """
         for name in given:
             if name not in self.parameters:
                 hint, known = guess(name, self.parameters), ", ".join(self.parameters)
-                raise ValueError(f"chapter {self.name!r} has no parameter {name!r}.{hint} It has: {known}")
+                raise ValueError(
+                    f"chapter {self.name!r} has no parameter {name!r}.{hint} It has: {known}"
+                )
         return {
             name: checked(name, given.get(name, self.defaults[name]), rule, self.defaults[name])
             for name, rule in self.parameters.items()
@@ -107,8 +121,13 @@ def spec(name: str) -> Spec:
 def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
     """The chapter that a notebook's parameter cell describes; call it first, with `globals()`.
 
-    Papermill injects misspelled names without a word. They are found here, as names that the kernel, the imports and
-    the chapter's parameters do not explain. Raises ValueError for these and for values out of range.
+    Papermill injects misspelled names without a word. They are found here, as names that the
+    kernel, the imports and the chapter's parameters do not explain.
+
+    Raises
+    ------
+    ValueError
+        For these and for values out of range.
     """
     chapter_spec = spec(name)
     given = {
@@ -119,16 +138,23 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
         and not isinstance(value, (ModuleType, type))
         and not (callable(value) and hasattr(value, "__module__"))
     }
-    # One thread: the same bits whatever the machine's load, and two processes fill a grid faster than two threads.
+    # One thread: the same bits whatever the machine's load, and two processes fill a grid faster
+    # than two threads.
     torch.set_num_threads(1)
     return Chapter(chapter_spec, chapter_spec.check(given))
 
 
 def fill(name: str, given: Mapping[str, Any]) -> None:
-    """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a cluster does.
+    """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a
+    cluster does.
 
-    The chapter's `study.results` is called in this process, without a kernel. So a few of the models will do, with
-    which its figures could not be drawn. Raises ValueError for bad parameters and whatever a run raises.
+    The chapter's `study.results` is called in this process, without a kernel. So a few of the
+    models will do, with which its figures could not be drawn.
+
+    Raises
+    ------
+    ValueError
+        For bad parameters and whatever a run raises.
     """
     one = spec(name)
     parameters = one.check(given)
@@ -145,7 +171,10 @@ def _filling(name: str) -> ast.Module:
     cells = source.code_cells(paths.notebook(name))
     statements, end = [one for text in cells for one in ast.parse(text).body], 0
     for index, statement in enumerate(statements, 1):
-        if any(isinstance(node, ast.Call) and ast.unparse(node.func) == "chapter.grid" for node in ast.walk(statement)):
+        if any(
+            isinstance(node, ast.Call) and ast.unparse(node.func) == "chapter.grid"
+            for node in ast.walk(statement)
+        ):
             end = index
     return ast.Module(statements[:end], [])
 
@@ -163,7 +192,9 @@ class Chapter:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The profile's settings, each overruled by the parameter of the same name where one is given."""
+        """The profile's settings, each overruled by the parameter of the same name where one is
+        given.
+        """
         settings = self.spec.settings(self.profile)
         given = {k: v for k, v in self.parameters.items() if k in settings and v is not None}
         return settings | given
@@ -177,25 +208,45 @@ class Chapter:
     @property
     def models(self) -> dict[str, dict[str, Any]]:
         """Model name -> its section in the sidecar (see `model`), for the models asked for."""
-        wanted = self.parameters.get("models") or self.settings.get("models") or list(self.spec.sidecar["models"])
+        wanted = (
+            self.parameters.get("models")
+            or self.settings.get("models")
+            or list(self.spec.sidecar["models"])
+        )
         return {name: self.model(name) for name in wanted}
 
     def model(self, name: str) -> dict[str, Any]:
-        """A model's section, laid over that of the model it is `like`, laid over the sidecar's `defaults`."""
+        """A model's section, laid over that of the model it is `like`, laid over the sidecar's
+        `defaults`.
+        """
         own = self.spec.sidecar["models"][name]
-        base = self.model(own["like"]) if "like" in own else MODEL | self.spec.sidecar.get("defaults", {})
+        base = (
+            self.model(own["like"])
+            if "like" in own
+            else MODEL | self.spec.sidecar.get("defaults", {})
+        )
         return base | own
 
     @property
     def labels(self) -> Labels:
-        """What the sidecar says of each model for readers, to be kept in the result file: label, group, ..."""
+        """What the sidecar says of each model for readers, to be kept in the result file: label,
+        group, ...
+        """
         kept = ("label", "group", *self.spec.sidecar.get("described", ()))
         models = self.spec.sidecar.get("models", {})
-        return {"model": {m: {k: self.model(m)[k] for k in kept if k in self.model(m)} for m in models}}
+        return {
+            "model": {m: {k: self.model(m)[k] for k in kept if k in self.model(m)} for m in models}
+        }
 
     @cached_property
     def device(self) -> torch.device:
-        """The device asked for; "auto" is CUDA where there is one. Raises ValueError if it is not there."""
+        """The device asked for; "auto" is CUDA where there is one.
+
+        Raises
+        ------
+        ValueError
+            If it is not there.
+        """
         name = self.parameters["device"]
         if name == "auto":
             name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -203,13 +254,16 @@ class Chapter:
             torch.empty(0, device=name)
         except (RuntimeError, AssertionError) as error:
             raise ValueError(
-                f"device {name!r} cannot be used here ({str(error).splitlines()[0]}); use device='cpu' or 'auto'"
+                f"device {name!r} cannot be used here ({str(error).splitlines()[0]}); use "
+                "device='cpu' or 'auto'"
             ) from error
         return torch.device(name)
 
     @property
     def variant(self) -> str:
-        """Non-default values of parameters that change what is computed; they get a result file of their own."""
+        """Non-default values of parameters that change what is computed; they get a result file of
+        their own.
+        """
         own = [n for n, rule in self.spec.parameters.items() if rule.get("variant")]
         changed = [n for n in own if self.parameters[n] != self.spec.defaults[n]]
         return "-".join(f"{n}={self.parameters[n]}" for n in changed)
@@ -229,11 +283,19 @@ class Chapter:
         variables: Variables | None = None,
         part: str = "",
     ) -> xr.Dataset:
-        """The results over `axes`: read where they are stored, computed where they are not (see `vnlib.book.store`).
+        """The results over `axes`: read where they are stored, computed where they are not (see
+        `vnlib.book.store`).
 
-        variables: the names and units that the file gives to what it holds.
+        Parameters
+        ----------
+        variables
+            The names and units that the file gives to what it holds.
         """
-        describe = (lambda ds: ds) if variables is None else partial(described, variables=variables, labels=self.labels)
+        describe = (
+            (lambda ds: ds)
+            if variables is None
+            else partial(described, variables=variables, labels=self.labels)
+        )
         result = store.grid(
             run,
             axes,
@@ -256,47 +318,71 @@ class Chapter:
         return result.dataset
 
     def results_of(self, name: str) -> xr.Dataset:
-        """The stored results of a chapter that this one `needs`, of the same profile; where there are none, it is run.
+        """The stored results of a chapter that this one `needs`, of the same profile; where there
+        are none, it is run.
 
-        Raises ValueError for another chapter.
+        Raises
+        ------
+        ValueError
+            For another chapter.
         """
         checks.choice("name", name, self.spec.needs)
         other = Chapter(
-            spec(name), spec(name).check({k: self.parameters[k] for k in ("profile", "device", "results_dir")})
+            spec(name),
+            spec(name).check({k: self.parameters[k] for k in ("profile", "device", "results_dir")}),
         )
         if not other.file().exists():
             from vnlib.book import build as book  # which knows this module
 
             print(f"There are no results of {name} yet: it is run first.")
-            with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
+            with tempfile.TemporaryDirectory(
+                prefix="vnbook-", ignore_cleanup_errors=True
+            ) as folder:
                 book.run_chapter(name, other.parameters, Path(folder) / f"{name}.ipynb")
         print(f"Results: {paths.shown(other.file())}")
         return store.read(other.file())
 
     def stored(self, name: str) -> xr.Dataset | None:
-        """What is stored of another chapter in the same folder, if anything; nothing is run for it."""
+        """What is stored of another chapter in the same folder, if anything; nothing is run for
+        it.
+        """
         path = self.file().with_name(f"{spec(name).name}.nc")
         return store.read(path) if path.exists() else None
 
     @property
     def command(self) -> str:
         """The papermill command that makes this page's results."""
-        changed = {n: v for n, v in self.parameters.items() if v != self.spec.defaults[n] and n != "results_dir"}
+        changed = {
+            n: v
+            for n, v in self.parameters.items()
+            if v != self.spec.defaults[n] and n != "results_dir"
+        }
         flags = [_flag(n, v) for n, v in ({"profile": self.profile} | changed).items()]
-        return " ".join([f"papermill {paths.notebook(self.spec.name).relative_to(paths.ROOT)} out.ipynb", *flags])
+        return " ".join(
+            [
+                f"papermill {paths.notebook(self.spec.name).relative_to(paths.ROOT)} out.ipynb",
+                *flags,
+            ]
+        )
 
     def links(self) -> None:
         """Show, under a figure, where its code and data are and how to make it again."""
         display(HTML(html.links(self.spec.name, self.file(), self.command)))
 
     def caution(self, *remarks: str) -> None:
-        """Show a box with what a reader must know before believing the figures; nothing where there is nothing."""
+        """Show a box with what a reader must know before believing the figures; nothing where there
+        is nothing.
+        """
         if remarks:
             display(HTML(html.caution(remarks)))
 
     def verdicts(self, results: xr.Dataset, **others: xr.Dataset) -> None:
-        """Show what the rules of this chapter's claims make of `results`, or of those of `others` that they read."""
-        display(HTML(html.verdicts(self.spec.name, {self.spec.name: results, **others}, self.variant)))
+        """Show what the rules of this chapter's claims make of `results`, or of those of `others`
+        that they read.
+        """
+        display(
+            HTML(html.verdicts(self.spec.name, {self.spec.name: results, **others}, self.variant))
+        )
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
@@ -311,11 +397,14 @@ def _flag(name: str, value: Any) -> str:
 
 
 def stale_said(name: str, older: Sequence[str]) -> str:
-    """That stored runs are older than the code they would be computed by now, and what can be done."""
+    """That stored runs are older than the code they would be computed by now, and what can be
+    done.
+    """
     more = f" and {len(older) - 4} more" if len(older) > 4 else ""
     return (
         f"{name}: {len(older)} stored runs were computed by other code than is here now "
-        f"({'; '.join(older[:4])}{more}). They are kept; --stale recompute (-p stale recompute) renews them."
+        f"({'; '.join(older[:4])}{more}). They are kept; --stale recompute (-p stale recompute) "
+        "renews them."
     )
 
 

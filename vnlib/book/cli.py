@@ -24,10 +24,16 @@ from vnlib.book.parameters import PROFILES
 
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(
-    "--results-dir", type=click.Path(path_type=Path), default=paths.RESULTS, help="holds <profile>/<chapter>.nc"
+    "--results-dir",
+    type=click.Path(path_type=Path),
+    default=paths.RESULTS,
+    help="holds <profile>/<chapter>.nc",
 )
 JOBS = click.option(
-    "--jobs", type=click.IntRange(min=1), show_default="as many as cores, 1 for smoke", help="processes at work"
+    "--jobs",
+    type=click.IntRange(min=1),
+    show_default="as many as cores, 1 for smoke",
+    help="processes at work",
 )
 
 
@@ -41,7 +47,9 @@ def list_chapters() -> None:
     """The chapters, with what each can be told."""
     for name in paths.chapters():
         one = chapter.spec(name)
-        times = ", ".join(f"{profile} {time}" for profile, time in one.sidecar.get("runtime", {}).items())
+        times = ", ".join(
+            f"{profile} {time}" for profile, time in one.sidecar.get("runtime", {}).items()
+        )
         click.echo(f"{name}: {one.title}{f' (on two cores: {times})' if times else ''}")
         for key, rule in one.parameters.items():
             allowed = rule.get("choices") or rule.get("pattern") or _range(rule)
@@ -50,25 +58,43 @@ def list_chapters() -> None:
 
 
 def _range(rule: dict) -> str:
-    ends = [f"{word} {rule[key]}" for key, word in (("low", ">="), ("above", ">"), ("high", "<=")) if key in rule]
+    ends = [
+        f"{word} {rule[key]}"
+        for key, word in (("low", ">="), ("above", ">"), ("high", "<="))
+        if key in rule
+    ]
     return " ".join([rule["type"], *ends])
 
 
 @vnbook.command()
 @click.argument("name")
-@click.option("-p", "--parameter", "pairs", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter")
+@click.option(
+    "-p",
+    "--parameter",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="KEY VALUE",
+    help="set a parameter",
+)
 @click.option("--output", type=click.Path(path_type=Path), help="where the executed notebook goes")
 @JOBS
 @click.option("--quiet", is_flag=True, help="no progress bar")
-@click.option("--no-page", is_flag=True, help="only compute and store, as a slice on a cluster does")
-def run(name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: bool, no_page: bool) -> None:
+@click.option(
+    "--no-page", is_flag=True, help="only compute and store, as a slice on a cluster does"
+)
+def run(
+    name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: bool, no_page: bool
+) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
     given = {key: _value(text) for key, text in pairs}
     one = chapter.spec(name)
     parameters = one.check(given)
     if no_page:
         if output or jobs:
-            raise ValueError("--no-page writes no notebook and is one process; leave out --output and --jobs")
+            raise ValueError(
+                "--no-page writes no notebook and is one process; leave out --output and --jobs"
+            )
         with contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext():
             return chapter.fill(name, given)
     folder = Path(parameters["results_dir"] or paths.RESULTS).expanduser()
@@ -81,12 +107,16 @@ def run(name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: b
 
 
 def _processes(profile: str) -> int:
-    """How many processes fill a chapter's results: the runs of `smoke` are over before a second one is at work."""
+    """How many processes fill a chapter's results: the runs of `smoke` are over before a second one
+    is at work.
+    """
     return 1 if profile == "smoke" else os.cpu_count() or 1
 
 
 def _value(text: str) -> object:
-    """A parameter as it was typed: YAML, which papermill's own command line takes too, or else text."""
+    """A parameter as it was typed: YAML, which papermill's own command line takes too, or else
+    text.
+    """
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):  # the last: thousands of brackets
@@ -119,7 +149,9 @@ def status(results_dir: Path) -> None:
         for name in filter(lambda one: chapter.spec(one).stores, paths.chapters()):
             path = results_dir / profile / f"{name}.nc"
             try:
-                said = ", ".join(f"{k} {v}" for k, v in pages.facts(path).items() if k != "versions")
+                said = ", ".join(
+                    f"{k} {v}" for k, v in pages.facts(path).items() if k != "versions"
+                )
             except store.StoreError as error:
                 said = str(error) if path.exists() else "no results"
             click.echo(f"{profile:6} {name}: {said}")
@@ -133,11 +165,16 @@ def ledger(profile: str, results_dir: Path) -> None:
     checks.choice("profile", profile, PROFILES)
     folder = results_dir / profile
     if not folder.is_dir():
-        raise ValueError(f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first")
+        raise ValueError(
+            f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first"
+        )
     rows = claims.ledger(folder)
     for row in rows:
         controls = f"; with controls: {row['verdict_controls']}" if row["verdict_controls"] else ""
-        click.echo(f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) {row.get('missing', '')}".rstrip())
+        click.echo(
+            f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) "
+            f"{row.get('missing', '')}".rstrip()
+        )
         for part in [*row["parts"], *row["parts_controls"]]:
             click.echo(f"         {'+' if part['holds'] else '-'} {part['says']}")
     claims.write_ledger(rows, folder / "ledger.json")
@@ -147,7 +184,9 @@ def ledger(profile: str, results_dir: Path) -> None:
 @vnbook.command()
 @click.argument("url")
 def home(url: str) -> None:
-    """Name the book's repository on GitHub: pages get their buttons, chapters the cell that installs them on Colab."""
+    """Name the book's repository on GitHub: pages get their buttons, chapters the cell that
+    installs them on Colab.
+    """
     public_home.move_in(url)
     click.echo("written: _config.yml and every chapter; build the book to see the buttons")
 
@@ -155,20 +194,37 @@ def home(url: str) -> None:
 @vnbook.command()
 @click.argument("name")
 @click.option("--to", "form", type=click.Choice(["html", "script", "pdf"]), required=True)
-@click.option("--output-dir", type=click.Path(path_type=Path), default=Path("."), show_default="this folder")
+@click.option(
+    "--output-dir", type=click.Path(path_type=Path), default=Path("."), show_default="this folder"
+)
 def export(name: str, form: str, output_dir: Path) -> None:
     """Export chapter NAME by nbconvert, as executed for the book where it has been."""
     chapter.spec(name)
     if form == "pdf" and not shutil.which("xelatex"):
-        raise ValueError("--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or install it")
+        raise ValueError(
+            "--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or "
+            "install it"
+        )
     executed = book.EXECUTED / f"{name}.ipynb"
     source = executed if executed.exists() and form != "script" else paths.notebook(name)
-    # "script" asks the notebook for its language's file type, which sources stripped of outputs do not say.
+    # "script" asks the notebook for its language's file type, which sources stripped of outputs do
+    # not say.
     target = "python" if form == "script" else form
-    command = [sys.executable, "-m", "nbconvert", str(source), "--to", target, "--output-dir", str(output_dir)]
+    command = [
+        sys.executable,
+        "-m",
+        "nbconvert",
+        str(source),
+        "--to",
+        target,
+        "--output-dir",
+        str(output_dir),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"nbconvert failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}")
+        raise RuntimeError(
+            f"nbconvert failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
+        )
     click.echo(f"written: {output_dir / name}.{'py' if form == 'script' else form}")
 
 

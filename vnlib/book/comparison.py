@@ -17,18 +17,29 @@ Axes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A grid of models and seeds; before it, one of models and candidates, where there is something to choose.
+    """A grid of models and seeds; before it, one of models and candidates, where there is something
+    to choose.
 
-    A model's section of the sidecar lists its `candidates`, tables that are laid over its settings. Where the profile
-    has `candidates` above 1, that many are tried with the seed `selection_seed`, which is never reported, and the one
-    with the least `criterion`, which must be measured on in-distribution validation data, makes the reported runs.
-    A model that is `like` another takes that one's choice. Otherwise it is the first candidate.
+    A model's section of the sidecar lists its `candidates`, tables that are laid over its settings.
+    Where the profile has `candidates` above 1, that many are tried with the seed `selection_seed`,
+    which is never reported, and the one with the least `criterion`, which must be measured on
+    in-distribution validation data, makes the reported runs. A model that is `like` another takes
+    that one's choice. Otherwise it is the first candidate.
 
-    run: `run(axes, settings, workdir)`, one run as a dataset; its axes are model and seed, and those of `axes`.
-    settings: `settings(axes, candidate, selecting)`, a run's settings; the axes of a selecting run lack the seed.
-    variables: names and units of what a run returns.
-    axes: further axes of the reported runs.
-    choose: the choosing runs; None for `run` with the `selection_seed` as the seed of its axes.
+    Parameters
+    ----------
+    run
+        `run(axes, settings, workdir)`, one run as a dataset; its axes are model and seed, and those
+        of `axes`.
+    settings
+        `settings(axes, candidate, selecting)`, a run's settings; the axes of a selecting run lack
+        the seed.
+    variables
+        Names and units of what a run returns.
+    axes
+        Further axes of the reported runs.
+    choose
+        The choosing runs; None for `run` with the `selection_seed` as the seed of its axes.
     """
 
     chapter: Chapter
@@ -64,11 +75,15 @@ class Comparison:
             return dict.fromkeys(self.chapter.models, 0)
         measure = self.criterion
         values = selection[measure] if isinstance(measure, str) else measure(selection)
-        best = {m: int(values.sel(model=m).idxmin("candidate")) for m in values["model"].values.tolist()}
+        best = {
+            m: int(values.sel(model=m).idxmin("candidate")) for m in values["model"].values.tolist()
+        }
         return {name: best.get(self.chooser(name), 0) for name in self.chapter.models}
 
     def results(self) -> tuple[xr.Dataset, xr.Dataset | None]:
-        """The reported runs over (model, seed, ...), and the selection behind them; computed where they are not stored."""
+        """The reported runs over (model, seed, ...), and the selection behind them; computed where
+        they are not stored.
+        """
         selection = self.selection()
         chosen = self.chosen(selection)
         results = self.chapter.grid(

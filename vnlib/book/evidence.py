@@ -1,4 +1,6 @@
-"""What the rules of several chapters read from results: parts of them by name, medians, and the numbers to report."""
+"""What the rules of several chapters read from results: parts of them by name, medians, and the
+numbers to report.
+"""
 
 from __future__ import annotations
 
@@ -32,4 +34,6 @@ def tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
 
 def known(part: Part) -> Part:
     """A part without the numbers that do not exist, such as a slope that could not be fitted."""
-    return replace(part, numbers={name: value for name, value in part.numbers.items() if np.isfinite(value)})
+    return replace(
+        part, numbers={name: value for name, value in part.numbers.items() if np.isfinite(value)}
+    )

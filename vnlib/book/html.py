@@ -1,4 +1,6 @@
-"""What a chapter shows besides its figures, as HTML: links, boxes, verdicts, where its results come from."""
+"""What a chapter shows besides its figures, as HTML: links, boxes, verdicts, where its results come
+from.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,20 @@ def code(thing: str, module: str, name: str = "") -> str:
 def links(chapter: str, results: Path, command: str, drawn: Sequence[Callable] = ()) -> str:
     """Where the code and the data of a figure are, and the command that makes it again.
 
-    drawn: the functions that drew it, of a chapter or a kit; with them comes a link to the chapter's study.
+    Parameters
+    ----------
+    drawn
+        The functions that drew it, of a chapter or a kit; with them comes a link to the chapter's
+        study.
     """
     sources = [code("drawing", one.__module__, one.__qualname__) for one in drawn]
     if drawn and paths.notebook(chapter).with_name("study.py").is_file():
         sources.append(code("study", f"chapters.{chapter}.study"))
-    data = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · ' if results.exists() else ""
+    data = (
+        f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · '
+        if results.exists()
+        else ""
+    )
     return (
         f'<p class="vn-links">{"".join(f"{one} · " for one in sources)}'
         f'<a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
@@ -47,24 +57,33 @@ def links(chapter: str, results: Path, command: str, drawn: Sequence[Callable] =
 def caution(remarks: Sequence[str]) -> str:
     """A box with these remarks, which are HTML."""
     text = " ".join(remarks)
-    return f'<div class="admonition warning"><p class="admonition-title">Caution</p><p>{text}</p></div>'
+    return (
+        '<div class="admonition warning"><p '
+        f'class="admonition-title">Caution</p><p>{text}</p></div>'
+    )
 
 
 def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "") -> str:
-    """What the rules of a chapter's claims make of `results`, by the name of the chapter that stored them."""
+    """What the rules of a chapter's claims make of `results`, by the name of the chapter that
+    stored them.
+    """
     rows = []
     for one in claims.all_claims().values():
         if one.chapter == chapter:
             row = claims.judge(one, results.get(one.results))
             rows.append(
-                f'<tr><th><a href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
+                "<tr><th><a "
+                f'href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
                 f"<td>{escape(one.statement)}</td>"
                 f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
                 f"<td>{_decided(row['verdict_controls'], row['parts_controls'])}</td></tr>"
             )
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
-    return f'{note}<table class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
+    return (
+        f"{note}<table "
+        f'class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
+    )
 
 
 def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
@@ -74,7 +93,8 @@ def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str
         "profile": profile,
         "computed": f"{known['date']} UTC on {known['hardware']}",
         "compute time": f"{known['time']}, summed over {known['runs']} runs",
-        "revision": f"{a['git_revision'][:12]}{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
+        "revision": f"{a['git_revision'][:12]}"
+        f"{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
         "versions": known["versions"],
         "library": f"{known['library']}; its source is now {provenance.source_hash(chapter)}",
         "command": f"<code>{escape(command, quote=False)}</code>",
@@ -89,4 +109,7 @@ def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: s
         return ""
     color = COLOR[verdict]
     marks = "".join(f"<li>{'✓' if p['holds'] else '✗'} {escape(p['says'])}</li>" for p in parts)
-    return f'<b class="sd-badge sd-bg-{color} sd-bg-text-{color}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
+    return (
+        f'<b class="sd-badge sd-bg-{color} '
+        f'sd-bg-text-{color}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
+    )

@@ -1,8 +1,10 @@
-"""The ledger: what the papers claim, the rule that decides each claim, and the verdict that the results give.
+"""The ledger: what the papers claim, the rule that decides each claim, and the verdict that the
+results give.
 
-A claim is decided from one result file, that of its chapter or of the one it `reads`, and from nothing else. Its rule
-is a list of parts, each a statement that holds or does not: all hold -> reproduced, some -> partly, none -> not
-reproduced. `verdict` is of the experiment as printed; `verdict_controls` adds our controls and equally tuned baselines.
+A claim is decided from one result file, that of its chapter or of the one it `reads`, and from
+nothing else. Its rule is a list of parts, each a statement that holds or does not: all
+hold -> reproduced, some -> partly, none -> not reproduced. `verdict` is of the experiment as
+printed; `verdict_controls` adds our controls and equally tuned baselines.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the results of `reads`."""
+    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the results
+    of `reads`.
+    """
 
     id: str
     source: str
@@ -73,7 +77,9 @@ def claim(**fields: str) -> Callable:
 
 @cache
 def all_claims() -> Mapping[str, Claim]:
-    """The claims of all chapters by id, in the order of the book: those that `chapters/NAME/claims.py` enter."""
+    """The claims of all chapters by id, in the order of the book: those that
+    `chapters/NAME/claims.py` enter.
+    """
     order = paths.in_order(paths.chapters())
     for name in order:
         paths.module(name, "claims")
@@ -87,11 +93,19 @@ def verdict(parts: Sequence[Part]) -> str:
 
 
 def judge(one: Claim, results: xr.Dataset | None) -> dict:
-    """One row of the ledger. Results that are missing or lack a model make the claim not testable, with the reason."""
-    row = {key: getattr(one, key) for key in ("id", "source", "chapter", "figure", "statement", "rule")}
+    """One row of the ledger.
+
+    Results that are missing or lack a model make the claim not testable, with the reason.
+    """
+    row = {
+        key: getattr(one, key) for key in ("id", "source", "chapter", "figure", "statement", "rule")
+    }
     empty = row | {"verdict_controls": None, "parts": [], "parts_controls": [], "numbers": {}}
     if results is None:
-        return empty | {"verdict": NOT_TESTABLE, "missing": "the chapter has no results in this profile"}
+        return empty | {
+            "verdict": NOT_TESTABLE,
+            "missing": "the chapter has no results in this profile",
+        }
     try:
         decision = one.decide(results)
     except KeyError as error:
@@ -99,7 +113,11 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
         lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
         return empty | {"verdict": NOT_TESTABLE, "missing": f"the results lack {lacks}"}
     controls = decision.controls
-    numbers = {name: value for part in [*decision.parts, *(controls or [])] for name, value in part.numbers.items()}
+    numbers = {
+        name: value
+        for part in [*decision.parts, *(controls or [])]
+        for name, value in part.numbers.items()
+    }
     return row | {
         "verdict": verdict(decision.parts),
         "verdict_controls": verdict(controls) if controls is not None else None,
@@ -110,9 +128,13 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
 
 
 def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
-    """All rows (of one chapter), from the result files in `folder`, which is <results_dir>/<profile>.
+    """All rows (of one chapter), from the result files in `folder`, which is
+    <results_dir>/<profile>.
 
-    Raises StoreError for a result file that cannot be read.
+    Raises
+    ------
+    StoreError
+        For a result file that cannot be read.
     """
     rows, files = [], {}
     for one in all_claims().values():

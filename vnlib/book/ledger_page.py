@@ -20,26 +20,32 @@ NOT_ASKED = "not asked"
 
 # What the landing page says of results that are not the shipped ones.
 REMARKS = {
-    "smoke": "These pages were built from `smoke` runs, which only test the machinery: their numbers and verdicts mean "
-    "nothing. `make book` builds them from the shipped results.",
-    "fast": "These pages were built from `fast` runs: fewer seeds, shorter training, no tuning. `make book` builds "
-    "them from the shipped results.",
+    "smoke": "These pages were built from `smoke` runs, which only test the machinery: their "
+    "numbers and verdicts mean nothing. `make book` builds them from the shipped results.",
+    "fast": "These pages were built from `fast` runs: fewer seeds, shorter training, no tuning. "
+    "`make book` builds them from the shipped results.",
 }
 
 
 def ledger(rows: Sequence[Mapping], profile: str) -> str:
-    """The ledger as a page: counts, one row per claim, then every rule with the numbers it was decided on."""
+    """The ledger as a page: counts, one row per claim, then every rule with the numbers it was
+    decided on.
+    """
     lines = [
         "# The ledger",
         "",
-        f"Every claim of the two papers, in our words, and what the `{profile}` results say of it. A claim is decided "
-        "by a *rule*, a list of statements on saved numbers: it is *reproduced* if all of them hold, *partly* if some "
-        "do, *not reproduced* if none does. *As printed* is the paper's experiment; *with controls* tunes the "
-        "baselines like everything else and adds our controls. Rules were written before the out-of-distribution "
-        "numbers of the shipped runs were looked at; those of smaller trials were known.",
+        f"Every claim of the two papers, in our words, and what the `{profile}` results say of "
+        "it. A claim is decided by a *rule*, a list of statements on saved numbers: it is "
+        "*reproduced* if all of them hold, *partly* if some do, *not reproduced* if none does. "
+        "*As printed* is the paper's experiment; *with controls* tunes the baselines like "
+        "everything else and adds our controls. Rules were written before the "
+        "out-of-distribution numbers of the shipped runs were looked at; those of smaller trials "
+        "were known.",
         "",
-        "A claim's name leads to its rule and the numbers, the place in the paper to the figure that shows it. VN: "
-        "Vector Network; ID and OOD: in and out of the distribution of the training data. The same as data: "
+        "A claim's name leads to its rule and the numbers, the place in the paper to the figure "
+        "that shows it. VN: "
+        "Vector Network; ID and OOD: in and out of the distribution of the training data. The "
+        "same as data: "
         '<a href="../../data/ledger.json" download>ledger.json</a>.',
         "",
         *_counts(rows),
@@ -59,15 +65,22 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         ):
             if parts := row[fits]:
                 lines += [f"**{title}:** {_badge(row[key])}", ""]
-                lines += [f"- {'✓ holds' if p['holds'] else '✗ does not hold'}: {p['says']}" for p in parts] + [""]
+                lines += [
+                    f"- {'✓ holds' if p['holds'] else '✗ does not hold'}: {p['says']}"
+                    for p in parts
+                ] + [""]
         if row["numbers"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
-            lines += [f"| `{name}` | {value:g} |" for name, value in row["numbers"].items()] + ["```"]
+            lines += [f"| `{name}` | {value:g} |" for name, value in row["numbers"].items()] + [
+                "```"
+            ]
     return "\n".join(lines) + "\n"
 
 
 def headlines(rows: Sequence[Mapping], profile: str) -> str:
-    """The ledger in short, for the landing page: a remark on the profile, and how many claims held."""
+    """The ledger in short, for the landing page: a remark on the profile, and how many claims
+    held.
+    """
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
     return "\n".join([*lines, *_counts(rows)]) + "\n"
@@ -84,7 +97,8 @@ def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
 def _counts(rows: Sequence[Mapping]) -> list[str]:
     """How many claims of each paper got each verdict, as printed and with controls.
 
-    A verdict that no claim has takes no column. Claims on how a task is made are not asked with controls.
+    A verdict that no claim has takes no column. Claims on how a task is made are not asked with
+    controls.
     """
     counts = {}
     for paper, covered in _by_paper(rows).items():
@@ -92,7 +106,10 @@ def _counts(rows: Sequence[Mapping]) -> list[str]:
             counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
     used = [word for word in (*VERDICTS, NOT_ASKED) if any(one[word] for one in counts.values())]
     lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
-    lines += [f"| {name} | {' | '.join(str(one[word]) for word in used)} |" for name, one in counts.items()]
+    lines += [
+        f"| {name} | {' | '.join(str(one[word]) for word in used)} |"
+        for name, one in counts.items()
+    ]
     return [*lines, ""]
 
 
@@ -117,9 +134,10 @@ def status(folder: Path, profile: str) -> str:
     lines = [
         "# Status",
         "",
-        f"What the pages were drawn from: the `{profile}` results of every chapter. *Compute time* is summed over all "
-        "runs. *Library* says whether the code that computed the results, the chapter's own and that of every module "
-        "it imports, is the code of this book; where it changed since, `make reproduce` computes them anew.",
+        f"What the pages were drawn from: the `{profile}` results of every chapter. *Compute "
+        "time* is summed over all runs. *Library* says whether the code that computed the "
+        "results, the chapter's own and that of every module it imports, is the code of this "
+        "book; where it changed since, `make reproduce` computes them anew.",
         "",
         ":::{table}",
         ":class: vn-status",
@@ -139,21 +157,38 @@ def status(folder: Path, profile: str) -> str:
         state, _, source = known["library"].partition(" (")
         library = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
         data = f'<a href="../../data/{name}.nc" download>NetCDF</a>'
-        lines.append(f"| {title} | {known['date']} | {known['runs']} | {known['time']} | {library} | {data} |")
+        lines.append(
+            f"| {title} | {known['date']} | {known['runs']} | {known['time']} | {library} "
+            f"| {data} |"
+        )
     lines += [":::", "", "## Machines and versions", ""]
     for machine, titles in machines.items():
         lines.append(f"- {', '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
-    lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed.", ""]
+    lines += [
+        "",
+        "## Weight of the pages",
+        "",
+        "What a reader loads, with pictures, uncompressed.",
+        "",
+    ]
     lines += ["```{dropdown} Every page", PLACE, "```"]
     return "\n".join(lines) + "\n"
 
 
 def facts(path: Path) -> dict[str, str]:
-    """`provenance.facts` of a result file. Raises StoreError if it is damaged, or does not say them."""
+    """`provenance.facts` of a result file.
+
+    Raises
+    ------
+    StoreError
+        If it is damaged, or does not say them.
+    """
     try:
         return provenance.facts(store.read(path))
     except (KeyError, TypeError, ValueError) as error:
-        raise store.StoreError(f"{path} does not say where its results come from ({error}); {REMEDY}") from error
+        raise store.StoreError(
+            f"{path} does not say where its results come from ({error}); {REMEDY}"
+        ) from error
 
 
 def _badge(verdict: str | None) -> str:

@@ -1,6 +1,7 @@
 """The parameters of chapters: those that all have, and whether a value is what its rule allows.
 
-A rule is a table of a chapter's sidecar: `type`, and as the type has it `choices`, `low`, `high`, `above`, `pattern`.
+A rule is a table of a chapter's sidecar: `type`, and as the type has it `choices`, `low`, `high`,
+`above`, `pattern`.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ from typing import Any
 from vnlib import checks
 
 PROFILES = ("smoke", "fast", "paper")
-# Every chapter has these, `models` where it compares some; its sidecar may add to them and narrow `models`.
+# Every chapter has these, `models` where it compares some; its sidecar may add to them and narrow
+# `models`.
 COMMON: dict[str, dict[str, Any]] = {
     "profile": {"type": "str", "choices": list(PROFILES), "help": "how large the runs are"},
     "seeds": {"type": "seeds", "help": "a list of seeds, or how many; None: the profile's"},
     "models": {"type": "names", "help": "a list of models, or 'a,b'; None: all of the profile"},
     "device": {"type": "str", "pattern": "auto, cpu, cuda or cuda:N", "help": "where to compute"},
     "recompute": {"type": "bool", "help": "compute anew what is already stored"},
-    "stale": {"type": "str", "choices": ["keep", "recompute"], "help": "stored runs of other code than this"},
+    "stale": {
+        "type": "str",
+        "choices": ["keep", "recompute"],
+        "help": "stored runs of other code than this",
+    },
     "results_dir": {"type": "str", "help": "the folder that holds <profile>/<chapter>.nc"},
 }
 MAX_SEEDS = 1000  # a slip of the keyboard should not ask for more runs than memory holds
@@ -29,12 +35,17 @@ MAX_TEXT = 12 * MAX_SEEDS  # characters of a value; as many seeds must fit
 
 
 def guess(name: str, known: Iterable[str]) -> str:
-    """Which of the known names a misspelled one may be, as a question with a blank before it; "" if none is close."""
+    """Which of the known names a misspelled one may be, as a question with a blank before it; "" if
+    none is close.
+    """
     return "".join(f" Did you mean {one!r}?" for one in get_close_matches(name, list(known), n=1))
 
 
 def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any:
-    """One parameter's value in its own type. Raises ValueError that names it and what is allowed."""
+    """One parameter's value in its own type.
+
+    Raises ValueError that names it and what is allowed.
+    """
     if value is None and default is None:
         return None
     _check_size(name, value)
@@ -43,13 +54,23 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
         if not isinstance(value, bool):
             raise ValueError(f"{name} must be true or false, got {value!r}")
     elif kind in ("int", "float"):
-        checks.number(name, value, low=rule.get("low"), high=rule.get("high"), above=rule.get("above"),
-                      integer=kind == "int")  # fmt: skip
+        checks.number(
+            name,
+            value,
+            low=rule.get("low"),
+            high=rule.get("high"),
+            above=rule.get("above"),
+            integer=kind == "int",
+        )
     elif kind == "seeds":
         seeds = value
         if isinstance(value, int) and not isinstance(value, bool):
             seeds = range(value) if value <= MAX_SEEDS else ()
-        if not isinstance(seeds, (list, tuple, range)) or not seeds or len(set(map(repr, seeds))) != len(seeds):
+        if (
+            not isinstance(seeds, (list, tuple, range))
+            or not seeds
+            or len(set(map(repr, seeds))) != len(seeds)
+        ):
             wanted = f"a count >= 1 and <= {MAX_SEEDS} or a list of different integers >= 0"
             raise ValueError(f"{name} must be {wanted}, got {value!r}")
         for seed in seeds:
@@ -58,7 +79,10 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
     elif kind == "names":
         value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
         if not isinstance(value, (list, tuple)) or not value:
-            raise ValueError(f"{name} must be a list of names, got {value!r}; allowed: {', '.join(rule['choices'])}")
+            raise ValueError(
+                f"{name} must be a list of names, got {value!r}; allowed: "
+                f"{', '.join(rule['choices'])}"
+            )
         for one in value:
             checks.choice(f"each of {name}", one, rule["choices"])
         if len(set(value)) != len(value):
@@ -83,7 +107,8 @@ def _check_size(name: str, value: Any) -> None:
         text = ""
     if not text or len(text) > MAX_TEXT or (isinstance(value, int) and abs(value) >= 2**63):
         raise ValueError(
-            f"{name} must be below 2**63 and of at most {MAX_TEXT} characters, got {text[:60] or 'more'}..."
+            f"{name} must be below 2**63 and of at most {MAX_TEXT} characters, got "
+            f"{text[:60] or 'more'}..."
         )
 
 

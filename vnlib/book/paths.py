@@ -32,13 +32,17 @@ def sidecar(chapter: str) -> Path:
 
 
 def chapters() -> list[str]:
-    """The chapters of this book, by name: the folders that hold a notebook and a sidecar of their own name."""
+    """The chapters of this book, by name: the folders that hold a notebook and a sidecar of their
+    own name.
+    """
     names = sorted(folder.name for folder in CHAPTERS.glob("*/"))
     return [name for name in names if notebook(name).is_file() and sidecar(name).is_file()]
 
 
 def module(name: str, part: str) -> ModuleType | None:
-    """A module of a chapter, `chapters/NAME/PART.py`, imported; None where the chapter has no such file."""
+    """A module of a chapter, `chapters/NAME/PART.py`, imported; None where the chapter has no such
+    file.
+    """
     if not notebook(name).with_name(f"{part}.py").is_file():
         return None
     if str(ROOT) not in sys.path:  # the chapters of another project than the one that is installed
@@ -56,12 +60,18 @@ def in_order(names: Iterable[str]) -> list[str]:
 def result_file(results_dir: str | Path, profile: str, chapter: str, variant: str = "") -> Path:
     """Absolute path of a chapter's results: <results_dir>/<profile>/<chapter>[--variant].nc.
 
-    A relative `results_dir` is taken from the current working directory. Raises ValueError for a name that is
-    empty or would leave the folder.
+    A relative `results_dir` is taken from the current working directory.
+
+    Raises
+    ------
+    ValueError
+        For a name that is empty or would leave the folder.
     """
     for name, value in {"profile": profile, "chapter": chapter, "variant": variant or "-"}.items():
         if not value or value.startswith(".") or set(value) & set("/\\"):
-            raise ValueError(f"{name} must be a plain name without slashes or a leading dot, got {value!r}")
+            raise ValueError(
+                f"{name} must be a plain name without slashes or a leading dot, got {value!r}"
+            )
     stem = f"{chapter}--{variant}" if variant else chapter
     return Path(results_dir).expanduser().resolve() / profile / f"{stem}.nc"
 
@@ -77,6 +87,8 @@ def replace(path: Path, text: str) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path as it is printed: relative to the project where it is inside, so that pages name no machine."""
+    """A path as it is printed: relative to the project where it is inside, so that pages name no
+    machine.
+    """
     path = Path(path).absolute()
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

@@ -1,9 +1,11 @@
-"""The data of the playground page: a dictionary of one layer and some images as small scripts, and back.
+"""The data of the playground page: a dictionary of one layer and some images as small scripts, and
+back.
 
-A page opened from a disk may not fetch files, but it may load scripts; so each file is one assignment of JSON to a
-global name, with arrays of bytes in base64. An atom is stored as int8, its largest entry as 127. No scale is stored:
-atoms have unit norm, and whoever reads the file, in Python or in the browser, divides by the norm again. The page
-itself shows the lines that make its files.
+A page opened from a disk may not fetch files, but it may load scripts; so each file is one
+assignment of JSON to a global name, with arrays of bytes in base64. An atom is stored as int8, its
+largest entry as 127. No scale is stored: atoms have unit norm, and whoever reads the file, in
+Python or in the browser, divides by the norm again. The page itself shows the lines that make its
+files.
 """
 
 from __future__ import annotations
@@ -26,11 +28,18 @@ from vnlib.settle import SettleConfig
 
 FORMAT = 1
 FILES = {"dictionary": "vnDictionary", "digits": "vnDigits"}  # <name>.js sets this global name
-SETTLE = SettleConfig(method="restart", criterion="gap", tol=1e-12, max_sweeps=20_000)  # as settle.js does
+# as settle.js does
+SETTLE = SettleConfig(method="restart", criterion="gap", tol=1e-12, max_sweeps=20_000)
 
 
 def quantise(V: Float[Tensor, "d atoms"]) -> Int8[np.ndarray, "atoms d"]:
-    """One row per atom, each scaled so that its largest entry is 127. Raises ValueError for an atom that is zero."""
+    """One row per atom, each scaled so that its largest entry is 127.
+
+    Raises
+    ------
+    ValueError
+        For an atom that is zero.
+    """
     checks.finite("V", V)
     atoms = V.detach().cpu().double().numpy().T
     largest = np.abs(atoms).max(1, keepdims=True)
@@ -53,11 +62,24 @@ def export(
     *,
     about: str,
 ) -> list[Path]:
-    """Write `dictionary.js` and `digits.js` into a folder, which is made if it is missing; returns their paths.
+    """Write `dictionary.js` and `digits.js` into a folder, which is made if it is missing; returns
+    their paths.
 
-    network: one layer with an l1 penalty and no cap. images: 0 is paper, 255 full ink, which is 1 for the network.
-    labels: what each shows. about: how the network was made, which the page tells the reader: "learned from ...".
-    Raises ValueError for a network or images that the page cannot show; nothing is written then.
+    Parameters
+    ----------
+    network
+        One layer with an l1 penalty and no cap.
+    images
+        0 is paper, 255 full ink, which is 1 for the network.
+    labels
+        What each shows.
+    about
+        How the network was made, which the page tells the reader: "learned from ...".
+
+    Raises
+    ------
+    ValueError
+        For a network or images that the page cannot show; nothing is written then.
     """
     config = network.config
     if len(config.atoms) != 1 or config.penalty != "l1" or config.top_k is not None:
@@ -65,19 +87,35 @@ def export(
             "network must have one layer with penalty 'l1' and no top_k, "
             f"got atoms={config.atoms}, penalty={config.penalty!r}, top_k={config.top_k}"
         )
-    if not isinstance(images, np.ndarray) or images.dtype != np.uint8 or images.ndim != 3 or not len(images):
-        found = f"{images.dtype} {images.shape}" if isinstance(images, np.ndarray) else type(images).__name__
+    if (
+        not isinstance(images, np.ndarray)
+        or images.dtype != np.uint8
+        or images.ndim != 3
+        or not len(images)
+    ):
+        found = (
+            f"{images.dtype} {images.shape}"
+            if isinstance(images, np.ndarray)
+            else type(images).__name__
+        )
         raise ValueError(f"images must be a uint8 array (n, height, width), n >= 1, got {found}")
     size = [int(n) for n in images.shape[1:]]
     if size[0] * size[1] != config.n_inputs:
-        raise ValueError(f"images must have {config.n_inputs} pixels, as many as the network's inputs, got {size}")
+        raise ValueError(
+            f"images must have {config.n_inputs} pixels, as many as the network's inputs, "
+            f"got {size}"
+        )
     labels = [int(label) for label in labels]
     if len(labels) != len(images):
-        raise ValueError(f"labels must name each of the {len(images)} images, got {len(labels)} labels")
+        raise ValueError(
+            f"labels must name each of the {len(images)} images, got {len(labels)} labels"
+        )
     if not isinstance(about, str) or not about.strip():
         raise ValueError(f"about must say how the network was made, got {about!r}")
     atoms = quantise(network.V[0])
-    layer = playground_network(restore(atoms), sparsity=network.layers[0].penalty.sparsity).layers[0]
+    layer = playground_network(restore(atoms), sparsity=network.layers[0].penalty.sparsity).layers[
+        0
+    ]
     dictionary = {
         "format": FORMAT,
         "size": size,
@@ -89,30 +127,51 @@ def export(
         "int8": _text(atoms),
     }
     digits = {"format": FORMAT, "labels": labels, "uint8": _text(images)}
-    return [_write(Path(folder), name, value) for name, value in (("dictionary", dictionary), ("digits", digits))]
+    return [
+        _write(Path(folder), name, value)
+        for name, value in (("dictionary", dictionary), ("digits", digits))
+    ]
 
 
 def read(folder: str | Path) -> tuple[VectorNetwork, Float[Tensor, "n d"], list[int]]:
-    """The network, the images and their labels that `export` wrote, as the page has them: in float64, atoms quantised.
+    """The network, the images and their labels that `export` wrote, as the page has them: in
+    float64, atoms quantised.
 
-    Raises FileNotFoundError, and ValueError for files of another kind.
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no such file.
+    ValueError
+        For files of another kind.
     """
     folder = Path(folder)
     dictionary, digits = _parsed(folder / "dictionary.js"), _parsed(folder / "digits.js")
     try:
-        atoms = np.frombuffer(base64.b64decode(dictionary["int8"]), np.int8).reshape(dictionary["atoms"], -1)
-        images = np.frombuffer(base64.b64decode(digits["uint8"]), np.uint8).reshape(len(digits["labels"]), -1)
+        atoms = np.frombuffer(base64.b64decode(dictionary["int8"]), np.int8).reshape(
+            dictionary["atoms"], -1
+        )
+        images = np.frombuffer(base64.b64decode(digits["uint8"]), np.uint8).reshape(
+            len(digits["labels"]), -1
+        )
         known = {name: dictionary[name] for name in ("sparsity", "nonnegative")}
         network = playground_network(restore(atoms), **known)
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder} holds damaged playground files ({error}); export them again") from error
+        raise ValueError(
+            f"{folder} holds damaged playground files ({error}); export them again"
+        ) from error
     return network, torch.tensor(images / 255), digits["labels"]
 
 
-def playground_network(V: Float[Tensor, "d atoms"], *, sparsity: float, nonnegative: bool = False) -> VectorNetwork:
-    """A network of one layer with this dictionary and an absolute lambda, which settles to a tiny duality gap."""
+def playground_network(
+    V: Float[Tensor, "d atoms"], *, sparsity: float, nonnegative: bool = False
+) -> VectorNetwork:
+    """A network of one layer with this dictionary and an absolute lambda, which settles to a tiny
+    duality gap.
+    """
     d, K = V.shape
-    config = VNConfig(n_inputs=d, atoms=(K,), sparsity=(sparsity,), nonnegative=nonnegative, settle=SETTLE)
+    config = VNConfig(
+        n_inputs=d, atoms=(K,), sparsity=(sparsity,), nonnegative=nonnegative, settle=SETTLE
+    )
     network = VectorNetwork(config, seed=0).double()
     network.V[0].data.copy_(V)
     return network

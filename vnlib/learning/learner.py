@@ -1,4 +1,6 @@
-"""Local learning of a Vector Network: settle a batch, then change the atoms that were used (VN Sec. 3.4, App. D)."""
+"""Local learning of a Vector Network: settle a batch, then change the atoms that were used (VN
+Sec. 3.4, App. D).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,14 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.layer import reconstruct
-from vnlib.learning.rules import OPTIMIZERS, atomic_hebb, decorrelate, remove_dc, subspace_rule, unit_columns
+from vnlib.learning.rules import (
+    OPTIMIZERS,
+    atomic_hebb,
+    decorrelate,
+    remove_dc,
+    subspace_rule,
+    unit_columns,
+)
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 
@@ -20,7 +29,8 @@ log = logging.getLogger(__name__)
 def learns(network: VectorNetwork, index: int) -> tuple[str, ...]:
     """Which dictionaries of layer `index` learn: "V" always, "U" and "B" below the top.
 
-    U rests under the frozen rule, and under the subspace rule where it is wide enough to be an isometry.
+    U rests under the frozen rule, and under the subspace rule where it is wide enough to be an
+    isometry.
     """
     rule = network.config.interface_rule
     if index + 1 == len(network.V):
@@ -31,14 +41,19 @@ def learns(network: VectorNetwork, index: int) -> tuple[str, ...]:
 
 
 @torch.no_grad()
-def directions(network: VectorNetwork, settled: Settled) -> list[dict[str, Float[Tensor, "_d _atoms"]]]:
+def directions(
+    network: VectorNetwork, settled: Settled
+) -> list[dict[str, Float[Tensor, "_d _atoms"]]]:
     """Where each layer's dictionaries are told to go by a settled batch (VN Eqs. 8 and 9), by name.
 
-    dV = <(x - V a) a'>. dU follows the `interface_rule`: beta <(t - U a) a'> is the paper's, t = V_above a_above;
-    the subspace rule is ours. An untied B, which reads the target, follows beta <(t - B a) a'>.
+    dV = <(x - V a) a'>. dU follows the `interface_rule`: beta <(t - U a) a'> is the paper's,
+    t = V_above a_above; the subspace rule is ours. An untied B, which reads the target, follows
+    beta <(t - B a) a'>.
     """
     layers, beta, found = network.layers, network.config.feedback, []
-    for index, (layer, code, x) in enumerate(zip(layers, settled.codes, settled.inputs, strict=True)):
+    for index, (layer, code, x) in enumerate(
+        zip(layers, settled.codes, settled.inputs, strict=True)
+    ):
         names, wanted = learns(network, index), {}
         wanted["V"] = atomic_hebb(x - reconstruct(layer, code), code)
         if len(names) > 1:
@@ -56,14 +71,26 @@ def directions(network: VectorNetwork, settled: Settled) -> list[dict[str, Float
 class LocalLearner:
     """Atomic-Hebb on all layers of a network: settle a batch, then change the atoms that were used.
 
-    lr, interface_lr: learning rates of V, and of U and B. settle: how to settle in training, None for the network's
-    own. optimizer: "adam" or "sgd", both on the atoms in use only; masked=False lets them move every atom.
-    remove_dc: keep the columns of V_1 free of their mean. decorrelation: strength of `decorrelate` on V after each
-    step, one number or one per layer. revive_after: an atom that this many updates did not use becomes a sample of
-    the batch, drawn by its squared residual; None never. memory: what is kept per update of the scales that
-    `relative_sparsity` follows.
+    `unused` counts per atom the updates since its last use, `revived` per layer the atoms that were
+    drawn anew.
 
-    `unused` counts per atom the updates since its last use, `revived` per layer the atoms that were drawn anew.
+    Parameters
+    ----------
+    lr, interface_lr
+        Learning rates of V, and of U and B.
+    settle
+        How to settle in training, None for the network's own.
+    optimizer
+        "adam" or "sgd", both on the atoms in use only; masked=False lets them move every atom.
+    remove_dc
+        Keep the columns of V_1 free of their mean.
+    decorrelation
+        Strength of `decorrelate` on V after each step, one number or one per layer.
+    revive_after
+        An atom that this many updates did not use becomes a sample of the batch, drawn by its
+        squared residual; None never.
+    memory
+        What is kept per update of the scales that `relative_sparsity` follows.
     """
 
     def __init__(
@@ -84,24 +111,43 @@ class LocalLearner:
         checks.number("lr", lr, above=0)
         checks.number("interface_lr", interface_lr, above=0)
         checks.choice("optimizer", optimizer, OPTIMIZERS)
-        strengths = tuple(decorrelation) if isinstance(decorrelation, (tuple, list)) else (decorrelation,) * depth
+        strengths = (
+            tuple(decorrelation)
+            if isinstance(decorrelation, (tuple, list))
+            else (decorrelation,) * depth
+        )
         if len(strengths) != depth:
-            raise ValueError(f"decorrelation must be one number or one per layer ({depth}), got {decorrelation}")
+            raise ValueError(
+                f"decorrelation must be one number or one per layer ({depth}), got {decorrelation}"
+            )
         for number, strength in enumerate(strengths, 1):
             checks.number(f"decorrelation of layer {number}", strength, low=0, high=1)
         if revive_after is not None:
             checks.number("revive_after", revive_after, low=1, integer=True)
         checks.number("memory", memory, low=0, high=1)
         if remove_dc and network.config.nonnegative:
-            raise ValueError("remove_dc must be False for a nonnegative network: atoms without a mean are not >= 0")
-        self.network, self.lr, self.interface_lr, self.settle_config = network, lr, interface_lr, settle
+            raise ValueError(
+                "remove_dc must be False for a nonnegative network: atoms without a mean "
+                "are not >= 0"
+            )
+        self.network, self.lr, self.interface_lr, self.settle_config = (
+            network,
+            lr,
+            interface_lr,
+            settle,
+        )
         self.masked, self.remove_dc, self.decorrelation = masked, remove_dc, strengths
         self.revive_after, self.memory = revive_after, memory
         self.steps = [
-            {kind: OPTIMIZERS[optimizer](getattr(network, kind)[index]) for kind in learns(network, index)}
+            {
+                kind: OPTIMIZERS[optimizer](getattr(network, kind)[index])
+                for kind in learns(network, index)
+            }
             for index in range(depth)
         ]
-        self.unused = [torch.zeros(V.shape[1], dtype=torch.int64, device=V.device) for V in network.V]
+        self.unused = [
+            torch.zeros(V.shape[1], dtype=torch.int64, device=V.device) for V in network.V
+        ]
         self.revived = torch.zeros(depth, dtype=torch.int64, device=network.V[0].device)
 
     @property
@@ -111,26 +157,47 @@ class LocalLearner:
 
     @torch.no_grad()
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
-        """One update from a batch (x,). Returns the mean settled energy of the batch before the update."""
+        """One update from a batch (x,).
+
+        Returns
+        -------
+        float
+            The mean settled energy of the batch before the update.
+        """
         settled = self.network.settle(batch[0], config=self.settle_config)
         self.update(settled, scale=scale, generator=generator)
         return float(settled.energy.mean())
 
     @torch.no_grad()
-    def update(self, settled: Settled, *, scale: float = 1.0, generator: torch.Generator | None = None) -> None:
+    def update(
+        self, settled: Settled, *, scale: float = 1.0, generator: torch.Generator | None = None
+    ) -> None:
         """Change the atoms that a settled batch used (VN Eqs. 8 and 9).
 
-        scale: multiplies the learning rates. generator: draws the samples that dead atoms become. Raises ValueError
-        where it is needed and missing.
+        Parameters
+        ----------
+        scale
+            Multiplies the learning rates.
+        generator
+            Draws the samples that dead atoms become.
+
+        Raises
+        ------
+        ValueError
+            Where it is needed and missing.
         """
         if self.revive_after is not None and generator is None:
-            raise ValueError("generator must be given where revive_after is set: it draws the new atoms")
+            raise ValueError(
+                "generator must be given where revive_after is set: it draws the new atoms"
+            )
         for index, wanted in enumerate(directions(self.network, settled)):
             used = (settled.codes[index] != 0).any(0)
             moved = used if self.masked else torch.ones_like(used)
             for kind, direction in wanted.items():
                 lr = scale * (self.lr if kind == "V" else self.interface_lr)
-                self.steps[index][kind].ascend(getattr(self.network, kind)[index], direction, moved, lr)
+                self.steps[index][kind].ascend(
+                    getattr(self.network, kind)[index], direction, moved, lr
+                )
             V, strength = self.network.V[index], self.decorrelation[index]
             if strength:
                 V[:, moved] = unit_columns(decorrelate(V, strength)[:, moved])
@@ -143,7 +210,9 @@ class LocalLearner:
             self.network.track_scale(settled.inputs, rate=1 - self.memory)
 
     def _as_pixels(self, atoms: Tensor) -> Tensor:
-        """Columns of V_1, which alone reads data with a mean and a sign, as the options want them."""
+        """Columns of V_1, which alone reads data with a mean and a sign, as the options want
+        them.
+        """
         atoms = remove_dc(atoms) if self.remove_dc else atoms
         return unit_columns(atoms.clamp_min(0) if self.network.config.nonnegative else atoms)
 
@@ -158,15 +227,24 @@ class LocalLearner:
         dead = dead[: int((missed > 0).sum())]
         if not len(dead):
             return
-        drawn = torch.multinomial(missed.to(generator.device), len(dead), generator=generator).to(dead.device)
+        drawn = torch.multinomial(missed.to(generator.device), len(dead), generator=generator).to(
+            dead.device
+        )
         V[:, dead] = atoms[:, drawn]
         self.steps[index]["V"].forget(dead)
         self.unused[index][dead] = 0
         self.revived[index] += len(dead)
-        log.info("layer %d: %d dead atom(s) drawn anew, %d so far", index + 1, len(dead), int(self.revived[index]))
+        log.info(
+            "layer %d: %d dead atom(s) drawn anew, %d so far",
+            index + 1,
+            len(dead),
+            int(self.revived[index]),
+        )
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that a checkpoint must hold, as live references; the model's own tensors begin with `model.`."""
+        """Everything that a checkpoint must hold, as live references; the model's own tensors begin
+        with `model.`.
+        """
         tensors = {f"model.{name}": p.data for name, p in self.network.named_parameters()}
         tensors |= {f"model.{name}": buffer for name, buffer in self.network.named_buffers()}
         for index, kinds in enumerate(self.steps):

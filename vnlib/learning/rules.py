@@ -1,7 +1,9 @@
-"""Slow learning: local directions, what keeps a dictionary in shape, and steps on the selected atoms (VN App. D).
+"""Slow learning: local directions, what keeps a dictionary in shape, and steps on the selected
+atoms (VN App. D).
 
-A step is a small object with the same members as its sibling: `ascend(W, direction, active, lr)` moves the active
-columns of W, `forget(columns)` drops what it remembers of them, `state()` is what a checkpoint must hold.
+A step is a small object with the same members as its sibling: `ascend(W, direction, active, lr)`
+moves the active columns of W, `forget(columns)` drops what it remembers of them, `state()` is what
+a checkpoint must hold.
 """
 
 from __future__ import annotations
@@ -15,20 +17,25 @@ from vnlib import checks
 INTERFACE_RULES = ("subspace", "frozen", "atomic_hebb")
 
 
-def atomic_hebb(residual: Float[Tensor, "batch d"], code: Float[Tensor, "batch atoms"]) -> Float[Tensor, "d atoms"]:
+def atomic_hebb(
+    residual: Float[Tensor, "batch d"], code: Float[Tensor, "batch atoms"]
+) -> Float[Tensor, "d atoms"]:
     """<e a'>_B: residual times coefficient, averaged over the batch (VN Eq. 9).
 
-    It is minus the gradient of the settled energy with respect to the dictionary (VN Thm. 2), and exactly zero in
-    the columns of atoms that no sample uses.
+    It is minus the gradient of the settled energy with respect to the dictionary (VN Thm. 2), and
+    exactly zero in the columns of atoms that no sample uses.
     """
     return residual.T @ code / len(code)
 
 
-def subspace_rule(U: Float[Tensor, "m atoms"], code: Float[Tensor, "batch atoms"]) -> Float[Tensor, "m atoms"]:
-    """<h e_a'>_B with h = U a, e_a = a - s U'h, s = min(1, m / K): messages from which the code can be read back.
+def subspace_rule(
+    U: Float[Tensor, "m atoms"], code: Float[Tensor, "batch atoms"]
+) -> Float[Tensor, "m atoms"]:
+    """<h e_a'>_B with h = U a, e_a = a - s U'h, s = min(1, m / K): messages from which the code can
+    be read back.
 
-    Our addition: the literal rule of VN Eq. 9 drives U towards messages that are easy to predict, and silence is
-    the easiest. This one is Oja's subspace rule with V's roles exchanged.
+    Our addition: the literal rule of VN Eq. 9 drives U towards messages that are easy to predict,
+    and silence is the easiest. This one is Oja's subspace rule with V's roles exchanged.
     """
     scale = min(1.0, U.shape[0] / U.shape[1])
     sent = code @ U.T
@@ -44,26 +51,33 @@ def unit_columns(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
 
 
 def remove_dc(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
-    """W with the mean of every column taken off; meant for pixels, and followed by `unit_columns` (VN App. D)."""
+    """W with the mean of every column taken off; meant for pixels, and followed by `unit_columns`
+    (VN App. D).
+    """
     return W - W.mean(dim=0, keepdim=True)
 
 
 def decorrelate(W: Float[Tensor, "d atoms"], strength: float) -> Float[Tensor, "d atoms"]:
-    """One step against the overlaps of the atoms: W - strength * W (G - diag G) / |G|, G = W'W.
+    """One step against the overlaps of the atoms: W - strength * W (G - diag G) / `|G|`, G = W'W.
 
-    The paper names a decorrelation step and does not give it; this one is chosen: gradient descent on
-    1/4 sum_{i != j} (w_i . w_j)^2. |G| is its largest absolute row sum, which bounds its spectral norm: strength 1
-    is a safe step however coherent the atoms are. Follow it by `unit_columns`.
+    The paper names a decorrelation step and does not give it; this one is chosen: gradient descent
+    on 1/4 sum_{i != j} (w_i . w_j)^2. `|G|` is its largest absolute row sum, which bounds its
+    spectral norm: strength 1 is a safe step however coherent the atoms are. Follow it by
+    `unit_columns`.
     """
     gram = W.T @ W
     size = gram.abs().sum(0).max().clamp_min(1e-12)
     return W - strength * (W @ gram.fill_diagonal_(0)) / size
 
 
-def tight_frame(W: Float[Tensor, "m atoms"], *, tol: float = 1e-4, rounds: int = 500) -> Float[Tensor, "m atoms"]:
-    """A unit-norm frame near W, m <= K, with W W' = (K / m) I: as much room for every direction of the message.
+def tight_frame(
+    W: Float[Tensor, "m atoms"], *, tol: float = 1e-4, rounds: int = 500
+) -> Float[Tensor, "m atoms"]:
+    """A unit-norm frame near W, m <= K, with W W' = (K / m) I: as much room for every direction of
+    the message.
 
-    Alternates between the nearest tight frame and unit columns. Stops when W W' is within `tol` of it, relatively.
+    Alternates between the nearest tight frame and unit columns. Stops when W W' is within `tol` of
+    it, relatively.
     """
     m, K = W.shape
     frame = unit_columns(W.double())
@@ -79,13 +93,16 @@ def tight_frame(W: Float[Tensor, "m atoms"], *, tol: float = 1e-4, rounds: int =
 
 
 class MaskedAdam:
-    """Adam, column by column: an atom that no sample of the batch used is not touched, nor is its history.
+    """Adam, column by column: an atom that no sample of the batch used is not touched, nor is its
+    history.
 
-    Plain Adam would go on moving an inactive atom by its stale momentum, against VN Sec. 3.4. Every column counts
-    its own steps for the bias correction.
+    Plain Adam would go on moving an inactive atom by its stale momentum, against VN Sec. 3.4. Every
+    column counts its own steps for the bias correction.
     """
 
-    def __init__(self, W: Float[Tensor, "d atoms"], *, betas: tuple[float, float] = (0.9, 0.99)) -> None:
+    def __init__(
+        self, W: Float[Tensor, "d atoms"], *, betas: tuple[float, float] = (0.9, 0.99)
+    ) -> None:
         for name, beta in zip(("betas[0]", "betas[1]"), betas, strict=True):
             checks.number(name, beta, low=0, high=0.999999)
         self.betas = betas
@@ -102,7 +119,9 @@ class MaskedAdam:
         *,
         unit_norm: bool = True,
     ) -> None:
-        """Move the active columns of W along `direction`, in place, and bring them back to unit norm."""
+        """Move the active columns of W along `direction`, in place, and bring them back to unit
+        norm.
+        """
         columns = active.nonzero().squeeze(1)
         g, (b1, b2) = direction[:, columns], self.betas
         self.steps[columns] += 1
@@ -139,7 +158,9 @@ class MaskedSGD:
         *,
         unit_norm: bool = True,
     ) -> None:
-        """Move the active columns of W along `direction`, in place, and bring them back to unit norm."""
+        """Move the active columns of W along `direction`, in place, and bring them back to unit
+        norm.
+        """
         columns = active.nonzero().squeeze(1)
         moved = W[:, columns] + lr * direction[:, columns]
         W[:, columns] = unit_columns(moved) if unit_norm else moved

@@ -17,7 +17,9 @@ import seaborn as sns
 import xarray as xr
 
 Groups = Mapping[str, tuple[str, Any, str]]
-"""Group of models -> its name in legends, its colour, its marker (see `vnlib.plots.style.GROUPS`)."""
+"""Group of models -> its name in legends, its colour, its marker (see
+`vnlib.plots.style.GROUPS`).
+"""
 
 
 def long_frame(values: xr.DataArray, name: str = "value") -> pd.DataFrame:
@@ -36,8 +38,12 @@ def group(results: xr.Dataset | xr.DataArray, model: str) -> str:
 
 
 def in_groups(results: xr.Dataset, *groups: str) -> list[str]:
-    """The models of these groups, in the order of the results; of all groups where none is named."""
-    return [m for m in results["model"].values.tolist() if not groups or group(results, m) in groups]
+    """The models of these groups, in the order of the results; of all groups where none is
+    named.
+    """
+    return [
+        m for m in results["model"].values.tolist() if not groups or group(results, m) in groups
+    ]
 
 
 def seeds_and_medians(
@@ -51,27 +57,57 @@ def seeds_and_medians(
     order: Sequence[str],
     hollow: bool = False,
 ) -> None:
-    """Rows of points, one for each seed, and the median of each row as a bar; horizontal, the first row on top.
+    """Rows of points, one for each seed, and the median of each row as a bar; horizontal, the first
+    row on top.
 
-    frame: long, with the columns `value`, `by` (the row) and `hue` (the group). hollow: for a second condition.
+    Parameters
+    ----------
+    frame
+        Long, with the columns `value`, `by` (the row) and `hue` (the group).
+    hollow
+        For a second condition.
     """
     palette = {name: look[1] for name, look in groups.items()}
     for name, (_, color, marker) in groups.items():
         with _same_jitter():
             sns.stripplot(
-                frame[frame[hue] == name], x=value, y=by, order=order, ax=ax, marker=marker, size=4, jitter=0.15,
-                facecolor="none" if hollow else color, edgecolor=color, linewidth=0.7, zorder=3,
-            )  # fmt: skip
+                frame[frame[hue] == name],
+                x=value,
+                y=by,
+                order=order,
+                ax=ax,
+                marker=marker,
+                size=4,
+                jitter=0.15,
+                facecolor="none" if hollow else color,
+                edgecolor=color,
+                linewidth=0.7,
+                zorder=3,
+            )
     sns.pointplot(
-        frame, x=value, y=by, hue=hue, order=order, palette=palette, estimator="median", errorbar=None, ax=ax,
-        marker="|", markersize=12, linestyle="none", legend=False, zorder=2,
-    )  # fmt: skip
+        frame,
+        x=value,
+        y=by,
+        hue=hue,
+        order=order,
+        palette=palette,
+        estimator="median",
+        errorbar=None,
+        ax=ax,
+        marker="|",
+        markersize=12,
+        linestyle="none",
+        legend=False,
+        zorder=2,
+    )
     ax.set(ylabel="")
 
 
 @contextmanager
 def _same_jitter() -> Iterator[None]:
-    """seaborn draws its jitter from NumPy's global generator; a figure must be the same each time it is drawn."""
+    """seaborn draws its jitter from NumPy's global generator; a figure must be the same each time
+    it is drawn.
+    """
     state = np.random.get_state()
     np.random.seed(0)
     try:

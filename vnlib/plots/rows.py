@@ -26,9 +26,15 @@ def absent(said: str) -> plt.Figure:
 def whole(table: pd.DataFrame, name: str) -> HTML:
     """A long table with all its rows, of which pandas leaves out the middle, in a box that scrolls.
 
-    name: what those are told who hear the page.
+    Parameters
+    ----------
+    name
+        What those are told who hear the page.
     """
-    box = f'<div tabindex="0" role="region" aria-label="{name}" style="max-height: 28rem; overflow: auto">'
+    box = (
+        f'<div tabindex="0" role="region" aria-label="{name}" style="max-height: 28rem; '
+        'overflow: auto">'
+    )
     return HTML(f"{box}{table.to_html()}</div>")
 
 
@@ -42,14 +48,28 @@ def group(results: xr.Dataset, model: str) -> str:
     return str(results["group"].sel(model=model).item())
 
 
-def looks(results: xr.Dataset, models: Sequence[str], groups: Mapping[str, tuple[str, Any, str]]) -> list[plt.Line2D]:
+def looks(
+    results: xr.Dataset, models: Sequence[str], groups: Mapping[str, tuple[str, Any, str]]
+) -> list[plt.Line2D]:
     """Legend entries of those `groups` (name, colour, marker) that are there."""
     shown = [groups[name] for name in dict.fromkeys(group(results, m) for m in models)]
-    return [plt.Line2D([], [], color=color, marker=marker, ls="", label=name, ms=5) for name, color, marker in shown]
+    return [
+        plt.Line2D([], [], color=color, marker=marker, ls="", label=name, ms=5)
+        for name, color, marker in shown
+    ]
 
 
-def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], *, size: float = 8, margin: float = 0.6) -> None:
-    """Models as rows, the first on top, with lines between groups; `margin` above the first and below the last."""
+def rows_of(
+    ax: plt.Axes,
+    results: xr.Dataset,
+    models: Sequence[str],
+    *,
+    size: float = 8,
+    margin: float = 0.6,
+) -> None:
+    """Models as rows, the first on top, with lines between groups; `margin` above the first and
+    below the last.
+    """
     ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=size)
     ax.set_ylim(len(models) - 1 + margin, -margin)
     ax.grid(axis="x", color="0.92", lw=0.6)
@@ -59,13 +79,33 @@ def rows_of(ax: plt.Axes, results: xr.Dataset, models: Sequence[str], *, size: f
 
 
 def points(
-    ax: plt.Axes, values: xr.DataArray, y: float, color: Any, marker: str, *, hollow: bool = False, height: float = 0.25
+    ax: plt.Axes,
+    values: xr.DataArray,
+    y: float,
+    color: Any,
+    marker: str,
+    *,
+    hollow: bool = False,
+    height: float = 0.25,
 ) -> None:
-    """Every seed a point within `height` of y, and a bar at the median; nothing where all seeds are NaN."""
+    """Every seed a point within `height` of y, and a bar at the median; nothing where all seeds are
+    NaN.
+    """
     one = values.dropna("seed").values
     if len(one):
         shift = 0.7 * height * np.linspace(-1, 1, len(one)) if len(one) > 1 else np.zeros(1)
         face = "none" if hollow else [color]
-        ax.scatter(one, y + shift, marker=marker, s=14, facecolors=face, edgecolors=[color], lw=0.7, zorder=3)
+        ax.scatter(
+            one,
+            y + shift,
+            marker=marker,
+            s=14,
+            facecolors=face,
+            edgecolors=[color],
+            lw=0.7,
+            zorder=3,
+        )
         line = ":" if hollow else "-"
-        ax.plot([np.median(one)] * 2, [y - height, y + height], color=color, lw=1.6, ls=line, zorder=2)
+        ax.plot(
+            [np.median(one)] * 2, [y - height, y + height], color=color, lw=1.6, ls=line, zorder=2
+        )

@@ -1,4 +1,5 @@
-"""The one way to say a number over seeds: median, range, number of seeds, and a 95 % interval of the median.
+"""The one way to say a number over seeds: median, range, number of seeds, and a 95 % interval of
+the median.
 
 Every page takes these from here, so that two pages cannot say different things of the same results.
 """
@@ -13,10 +14,11 @@ STATISTICS = ("median", "low", "high", "ci_low", "ci_high", "n")
 
 
 def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
-    """Median, lowest, highest, 95 % interval of the median and number of the values along a dimension.
+    """Median, lowest, highest, 95 % interval of the median and number of the values along a
+    dimension.
 
-    Values that are NaN do not exist. The interval is a percentile bootstrap of the median; with two values or fewer
-    it is NaN. Variables are those of `STATISTICS`, over the other dimensions.
+    Values that are NaN do not exist. The interval is a percentile bootstrap of the median; with two
+    values or fewer it is NaN. Variables are those of `STATISTICS`, over the other dimensions.
     """
     values = values.astype(float)
     core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2, "vectorize": True}
@@ -34,7 +36,9 @@ def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
 
 
 def median(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
-    """The median along a dimension, over the values that exist: what a point, a bar or a cell of a figure shows."""
+    """The median along a dimension, over the values that exist: what a point, a bar or a cell of a
+    figure shows.
+    """
     return values.astype(float).median(dim)
 
 
@@ -50,7 +54,9 @@ def _interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def short(value: float) -> str:
-    """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no number."""
+    """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no
+    number.
+    """
     if not np.isfinite(value):
         return ""
     if value == 0:
@@ -61,6 +67,10 @@ def short(value: float) -> str:
 
 
 def said(middle: float, low: float, high: float) -> str:
-    """A median with its range, "0.41 [0.38, 0.44]"; the number alone where all read the same, "" where there is none."""
+    """A median with its range, "0.41 [0.38, 0.44]"; the number alone where all read the same, ""
+    where there is none.
+    """
     texts = [short(one) for one in (middle, low, high)]
-    return texts[0] if len(set(texts)) == 1 or not texts[1] else f"{texts[0]} [{texts[1]}, {texts[2]}]"
+    return (
+        texts[0] if len(set(texts)) == 1 or not texts[1] else f"{texts[0]} [{texts[1]}, {texts[2]}]"
+    )

@@ -1,4 +1,6 @@
-"""One look for all figures: seaborn's paper style, a colour-blind-safe palette, one colour per group of models."""
+"""One look for all figures: seaborn's paper style, a colour-blind-safe palette, one colour per
+group of models.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Tables: frames of numbers, shown by pandas' Styler, with the numbers themselves beside them as CSV."""
+"""Tables: frames of numbers, shown by pandas' Styler, with the numbers themselves beside them as
+CSV.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,17 @@ SHOWN = ("median", "low", "high")
 class Table:
     """A frame of numbers and names, and how the page shows it.
 
-    frame: one row per thing; a quantity over seeds has three columns, ("ID", "median"), ("ID", "low"), ("ID", "high")
-    (see `spread`), and is shown as one, "0.41 [0.38, 0.44]". formats: column -> format string or function, `short`
-    where none is given. best: quantities whose least value is set in bold. name: what those are told who hear the
-    page; long tables scroll.
+    Parameters
+    ----------
+    frame
+        One row per thing; a quantity over seeds has three columns, ("ID", "median"), ("ID", "low"),
+        ("ID", "high") (see `spread`), and is shown as one, "0.41 [0.38, 0.44]".
+    formats
+        `column` -> format string or function, `short` where none is given.
+    best
+        Quantities whose least value is set in bold.
+    name
+        What those are told who hear the page; long tables scroll.
     """
 
     frame: pd.DataFrame
@@ -51,34 +60,57 @@ class Table:
             return value
         if pd.isna(value):
             return ""
-        return form(value) if callable(form) else form.format(value) if form else short(float(value))
+        return (
+            form(value) if callable(form) else form.format(value) if form else short(float(value))
+        )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
         style = shown.style
         for quantity in self.best:
-            numbers = self.frame[[c for c in self.frame.columns if _quantity(c) == quantity]].iloc[:, 0]
+            numbers = self.frame[[c for c in self.frame.columns if _quantity(c) == quantity]].iloc[
+                :, 0
+            ]
             least = numbers == numbers.min()
             style = style.apply(
-                lambda _, least=least: least.map({True: "font-weight: bold", False: ""}), subset=[quantity]
+                lambda _, least=least: least.map({True: "font-weight: bold", False: ""}),
+                subset=[quantity],
             )
         box = f'<div class="vn-table" tabindex="0" role="region" aria-label="{self.name}">'
-        html = style.set_table_attributes('class="dataframe"').to_html(table_uuid=f"{crc32(self.csv().encode()):x}")
-        return {"text/html": f"{box}{html}</div>", "text/csv": self.csv(), "text/plain": shown.to_string()}
+        html = style.set_table_attributes('class="dataframe"').to_html(
+            table_uuid=f"{crc32(self.csv().encode()):x}"
+        )
+        return {
+            "text/html": f"{box}{html}</div>",
+            "text/csv": self.csv(),
+            "text/plain": shown.to_string(),
+        }
 
     def csv(self) -> str:
         """The numbers in full, a column for each."""
         flat = self.frame.copy()
-        flat.columns = [" ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns]
+        flat.columns = [
+            " ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns
+        ]
         return flat.to_csv(lineterminator="\n")
 
 
 def spread(
-    values: xr.DataArray, rows: str, columns: str | None = None, *, title: str = "", dim: str = "seed"
+    values: xr.DataArray,
+    rows: str,
+    columns: str | None = None,
+    *,
+    title: str = "",
+    dim: str = "seed",
 ) -> pd.DataFrame:
-    """Numbers over seeds as three columns each: median, low, high, for the values along `columns` or for `title`.
+    """Numbers over seeds as three columns each: median, low, high, for the values along `columns`
+    or for `title`.
 
-    values: over `rows`, `dim` and, if given, `columns`. Rows are named by the coordinate `label` where rows are models.
+    Parameters
+    ----------
+    values
+        Over `rows`, `dim` and, if given, `columns`. Rows are named by the coordinate `label` where
+        rows are models.
     """
     found = over_seeds(values, dim)
     parts = {}

@@ -13,7 +13,9 @@ from vnlib.plots.rows import label
 
 
 def short(value: float) -> str:
-    """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no number."""
+    """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no
+    number.
+    """
     if not np.isfinite(value):
         return ""
     if value == 0:
@@ -33,18 +35,27 @@ def spread(values: xr.DataArray, said: Callable[[float], str] = short) -> str:
 
 
 def ranged(values: xr.DataArray | np.ndarray, text: str = "{:.3g}") -> str:
-    """Median and [lowest, highest] of all values that exist; one number where they read the same, "" for nothing."""
+    """Median and [lowest, highest] of all values that exist; one number where they read the same,
+    "" for nothing.
+    """
     one = np.asarray(values, float)
     one = one[np.isfinite(one)]
     if not one.size:
         return ""
-    middle, low, high = (text.format(v + 0.0) for v in (np.median(one), one.min(), one.max()))  # no -0
+    # no -0
+    middle, low, high = (text.format(v + 0.0) for v in (np.median(one), one.min(), one.max()))
     return middle if low == high else f"{middle} [{low}, {high}]"
 
 
 def listed(parts: Sequence[str]) -> str:
     """a, b and c."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else "none"
+    return (
+        parts[0]
+        if len(parts) == 1
+        else f"{', '.join(parts[:-1])} and {parts[-1]}"
+        if parts
+        else "none"
+    )
 
 
 def trials(
@@ -53,9 +64,11 @@ def trials(
     said: Callable[[float], str] = short,
     results: xr.Dataset | None = None,
 ) -> pd.DataFrame | str:
-    """What every model's settings differ in, and the criterion they were compared by; the chosen one has a *.
+    """What every model's settings differ in, and the criterion they were compared by; the chosen
+    one has a `*`.
 
-    `tuning` holds the criterion over (model, trial); None: a sentence that says so. `results`: with the models' names.
+    `tuning` holds the criterion over (model, trial); None: a sentence that says so. `results`: with
+    the models' names.
     """
     if tuning is None:
         return "Nothing was tuned in this profile: every model takes its first setting."
@@ -73,9 +86,13 @@ def trials(
             for n, (name, error) in enumerate(zip(named, one[criterion].values, strict=True))
         ]
     columns = [f"setting {n}" for n in range(1, tuning.sizes["trial"] + 1)]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(columns="model")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis(
+        columns="model"
+    )
 
 
 def _value(value: float | Sequence[float]) -> str:
     """A number, or numbers in brackets."""
-    return f"[{', '.join(f'{one:g}' for one in value)}]" if isinstance(value, list) else f"{value:g}"
+    return (
+        f"[{', '.join(f'{one:g}' for one in value)}]" if isinstance(value, list) else f"{value:g}"
+    )

@@ -1,4 +1,6 @@
-"""Fast inference: how to settle (`config`), what descends (`energy`), single steps (`steps`), the loop (`settler`)."""
+"""Fast inference: how to settle (`config`), what descends (`energy`), single steps (`steps`), the
+loop (`settler`).
+"""
 
 from vnlib.settle.config import CRITERIA, SCHEDULES, SettleConfig, Settled, Stop, Trace
 from vnlib.settle.energy import duality_gap, joint_energy

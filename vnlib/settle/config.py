@@ -27,19 +27,34 @@ class Stop(Enum):
 class SettleConfig:
     """How to settle (VN Sec. 3.3, App. C).
 
-    method: "ista" (plain proximal steps), "fista" (momentum), "restart" (momentum, restarted per sample where it
-    points uphill), "line_search" (the same with a step per sample, found on the way); for layers that are settled
-    alone also "admm" and "cd" (coordinate descent, on the CPU).
-    schedule: "sweep" (each layer once up, once down), "staggered" (lower layers go on stepping while the upper ones
-    are started) or "recurrent" (after one pass upward all layers step at the same time).
-    max_sweeps: sweeps at most. tol, criterion: a sample stops when its energy improves per sweep by less than `tol`,
-    relatively ("energy"), or when its duality gap is below `tol` times its energy ("gap", which bounds what is left
-    to gain; convex penalties and tied identity messages only). tol 0 runs all sweeps. check_every: sweeps between two
-    looks at the criterion.
-    steps: proximal steps per layer and pass. monotone: take back a sweep that raises the energy of a sample.
-    cap_from: sweeps before the hard cap of a top-k layer sets in; it then cuts a nearly settled code instead of the
-    first, noisy ones. mix: share of its code that a layer keeps in each downward step (damping; the paper names a
-    mix and gives no formula).
+    Parameters
+    ----------
+    method
+        "ista" (plain proximal steps), "fista" (momentum), "restart" (momentum, restarted per sample
+        where it points uphill), "line_search" (the same with a step per sample, found on the way);
+        for layers that are settled alone also "admm" and "cd" (coordinate descent, on the CPU).
+    schedule
+        "sweep" (each layer once up, once down), "staggered" (lower layers go on stepping while the
+        upper ones are started) or "recurrent" (after one pass upward all layers step at the same
+        time).
+    max_sweeps
+        Sweeps at most.
+    tol, criterion
+        A sample stops when its energy improves per sweep by less than `tol`, relatively ("energy"),
+        or when its duality gap is below `tol` times its energy ("gap", which bounds what is left to
+        gain; convex penalties and tied identity messages only). tol 0 runs all sweeps.
+    check_every
+        Sweeps between two looks at the criterion.
+    steps
+        Proximal steps per layer and pass.
+    monotone
+        Take back a sweep that raises the energy of a sample.
+    cap_from
+        Sweeps before the hard cap of a top-k layer sets in; it then cuts a nearly settled code
+        instead of the first, noisy ones.
+    mix
+        Share of its code that a layer keeps in each downward step (damping; the paper names a mix
+        and gives no formula).
     """
 
     method: str = "restart"
@@ -65,14 +80,25 @@ class SettleConfig:
         if self.method == "cd" and self.criterion != "gap":
             raise ValueError("method 'cd' stops on the duality gap: set criterion='gap'")
         if self.monotone and self.check_every > 1:
-            raise ValueError(f"monotone looks at every sweep: check_every must be 1, got {self.check_every}")
+            raise ValueError(
+                f"monotone looks at every sweep: check_every must be 1, got {self.check_every}"
+            )
 
 
 @dataclass
 class Trace:
-    """What happened, one row per look. Entries of samples that had stopped repeat their last value.
+    """What happened, one row per look.
 
-    sweep: the sweep of each row. energy: F (rows, batch). active: nonzero coefficients (rows, layers, batch).
+    Entries of samples that had stopped repeat their last value.
+
+    Parameters
+    ----------
+    sweep
+        The sweep of each row.
+    energy
+        F (rows, batch).
+    active
+        Nonzero coefficients (rows, layers, batch).
     """
 
     sweep: list[int] = field(default_factory=list)
@@ -82,7 +108,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Settled:
-    """Codes and inputs per layer, and how the settle of each sample went. `states` lets a settle be resumed."""
+    """Codes and inputs per layer, and how the settle of each sample went.
+
+    `states` lets a settle be resumed.
+    """
 
     codes: tuple[Float[Tensor, "batch _atoms"], ...]
     inputs: tuple[Float[Tensor, "batch _d"], ...]

@@ -1,20 +1,24 @@
-"""Coordinate descent on working sets: the fast settle of a single l1 layer on the CPU (VN Eq. 3 without a target).
+"""Coordinate descent on working sets: the fast settle of a single l1 layer on the CPU (VN Eq. 3
+without a target).
 
-Every sample is a lasso, min_a P(a) = 1/2 |x - V a|^2 + sparsity |a|_1, which is solved by itself:
+Every sample is a lasso, min_a P(a) = 1/2 `|x - V a|^2` + sparsity `|a|_1`, which is solved by
+itself:
 
-1. The correlations q = V'(x - V a) are formed from V'x and the Gram matrix V'V, and with them the duality gap
-   P(a) - D(s r) of the residual r = x - V a, where D(theta) = theta.x - 1/2 |theta|^2 and s <= sparsity / max|q| is the
-   best scale that makes s r feasible, |V'theta| <= sparsity (Fercoq, Gramfort and Salmon 2015). For a >= 0 only
-   V'theta <= sparsity is asked for. The gap bounds P(a) - min P, up to the rounding of q.
-2. If it is too large, the atoms that break |q| <= sparsity most join the working set, a few at a time (Johnson and
-   Guestrin 2015; Massias, Gramfort and Salmon 2018).
-3. On the working set, whose block of the Gram matrix is copied together, passes of coordinate descent alternate with
-   Newton steps on the support. A Newton step goes to the minimum for the present signs, or as far as the first
-   coefficient that becomes zero, so it descends as the passes do; it ends the slow tail that coherent atoms cause.
+1. The correlations q = V'(x - V a) are formed from V'x and the Gram matrix V'V, and with them the
+   duality gap P(a) - D(s r) of the residual r = x - V a, where D(theta) = theta.x - 1/2 `|theta|^2`
+   and s <= sparsity / max|q| is the best scale that makes s r feasible, `|V'theta|` <= sparsity
+   (Fercoq, Gramfort and Salmon 2015). For a >= 0 only V'theta <= sparsity is asked for. The gap
+   bounds P(a) - min P, up to the rounding of q.
+2. If it is too large, the atoms that break `|q|` <= sparsity most join the working set, a few at a
+   time (Johnson and Guestrin 2015; Massias, Gramfort and Salmon 2018).
+3. On the working set, whose block of the Gram matrix is copied together, passes of coordinate
+   descent alternate with Newton steps on the support. A Newton step goes to the minimum for the
+   present signs, or as far as the first coefficient that becomes zero, so it descends as the passes
+   do; it ends the slow tail that coherent atoms cause.
 
-The loops are compiled by numba and run without the interpreter's lock, in as many threads as torch uses. No sum runs
-over samples, so a sample's code has the same bits in every batch and for any number of threads, as far as BLAS gives
-V'x the same bits (`ROWS`).
+The loops are compiled by numba and run without the interpreter's lock, in as many threads as torch
+uses. No sum runs over samples, so a sample's code has the same bits in every batch and for any
+number of threads, as far as BLAS gives V'x the same bits (`ROWS`).
 """
 
 from __future__ import annotations
@@ -29,7 +33,8 @@ from torch import Tensor
 from vnlib import checks
 from vnlib.settle import working_set
 
-ROWS = 16  # batches are filled up to multiples of this: BLAS treats the rows of odd batches differently
+# batches are filled up to multiples of this: BLAS treats the rows of odd batches differently
+ROWS = 16
 
 
 def coordinate_descent(
@@ -43,19 +48,40 @@ def coordinate_descent(
     start: Float[Tensor, "batch atoms"] | None = None,
     gram: Float[Tensor, "atoms atoms"] | None = None,
 ) -> tuple[Float[Tensor, "batch atoms"], Float[Tensor, " batch"], Int[Tensor, " batch"]]:
-    """Codes that minimise 1/2 |x - V a|^2 + sparsity |a|_1 to a relative duality gap, per sample.
+    """Codes that minimise 1/2 `|x - V a|^2` + sparsity `|a|_1` to a relative duality gap, per
+    sample.
 
-    tol: a sample stops when its gap is at most `tol` times its energy, or no larger than rounding allows (about 1e-5 in
-    float32). max_passes: passes over the working set at most, a pass with its Newton step counted as one.
-    nonnegative: a >= 0. start: codes to start from; sparse ones save time. gram: V'V, see `gram_matrix`; computed
-    if not given (K^2 numbers).
+    Returns the codes, the gap of each in units of the energy (float64), and the passes made.
 
-    Returns the codes, the gap of each in units of the energy (float64), and the passes made. Raises ValueError for
-    arguments of the wrong shape, type or device.
+    Parameters
+    ----------
+    tol
+        A sample stops when its gap is at most `tol` times its energy, or no larger than rounding
+        allows (about 1e-5 in float32).
+    max_passes
+        Passes over the working set at most, a pass with its Newton step counted as one.
+    nonnegative
+        `a >= 0`.
+    start
+        Codes to start from; sparse ones save time.
+    gram
+        V'V, see `gram_matrix`; computed if not given (K^2 numbers).
+
+    Raises
+    ------
+    ValueError
+        For arguments of the wrong shape, type or device.
     """
     V, x = V.detach(), x.detach()
-    if V.ndim != 2 or not V.numel() or V.dtype not in (torch.float32, torch.float64) or V.device.type != "cpu":
-        raise ValueError(f"V must be (d, atoms), float32 or float64, on the CPU, got {_described(V)}")
+    if (
+        V.ndim != 2
+        or not V.numel()
+        or V.dtype not in (torch.float32, torch.float64)
+        or V.device.type != "cpu"
+    ):
+        raise ValueError(
+            f"V must be (d, atoms), float32 or float64, on the CPU, got {_described(V)}"
+        )
     batch, (d, K) = len(x) if x.ndim else 1, V.shape
     checks.number("sparsity", sparsity, low=0)
     checks.number("tol", tol, low=0)
@@ -65,7 +91,9 @@ def coordinate_descent(
         if given is None:
             continue
         if given.shape != shapes[name] or given.dtype != V.dtype or given.device != V.device:
-            raise ValueError(f"{name} must be {shapes[name]}, {V.dtype}, on the CPU, got {_described(given)}")
+            raise ValueError(
+                f"{name} must be {shapes[name]}, {V.dtype}, on the CPU, got {_described(given)}"
+            )
         if not given.sum().isfinite():  # quicker than a look at every number, which it calls for
             checks.finite(name, given)
     if start is None:
@@ -83,20 +111,30 @@ def coordinate_descent(
 
     def solve(rows: slice) -> None:
         sign = number(0 if nonnegative else 1)
-        working_set.solve(gram.numpy(), *(a[rows] for a in arrays), number(sparsity), sign, float(tol), int(max_passes))
+        working_set.solve(
+            gram.numpy(),
+            *(a[rows] for a in arrays),
+            number(sparsity),
+            sign,
+            float(tol),
+            int(max_passes),
+        )
 
     threads = min(torch.get_num_threads(), batch)
     if threads <= 1:
         solve(slice(None))
     else:
-        size = min(64, ceil(batch / (4 * threads)))  # small parts, since samples differ in their cost
+        # small parts, since samples differ in their cost
+        size = min(64, ceil(batch / (4 * threads)))
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(solve, [slice(i, i + size) for i in range(0, batch, size)]))
     return codes, gap, passes
 
 
 def gram_matrix(V: Float[Tensor, "d atoms"]) -> Float[Tensor, "atoms atoms"]:
-    """V'V, at little more than half the cost of the product: the upper triangle by strips, the lower one mirrored."""
+    """V'V, at little more than half the cost of the product: the upper triangle by strips, the
+    lower one mirrored.
+    """
     K = V.shape[1]
     gram, strip = V.new_empty(K, K), max(128, ceil(K / 8))
     for i in range(0, K, strip):

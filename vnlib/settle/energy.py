@@ -1,12 +1,12 @@
 """The joint energy of a stack of layers, and how far a set of codes can be from its minimum.
 
-With identity messages every proximal step descends
+With identity messages every proximal step descends ::
 
     F = sum_l feedback^(l-1) [ 1/2 |x_l - V_l a_l|^2 + penalty_l(a_l) ],    x_{l+1} = U_l a_l,
 
-whose partial gradients are those of VN Eq. 4. F is jointly convex for convex penalties: it is one sparse coding
-problem in all codes, with the residuals of all layers stacked. The sum of the layer energies of Eq. 3 counts each
-coupling twice and may rise; it is not used.
+whose partial gradients are those of VN Eq. 4. F is jointly convex for convex penalties: it is one
+sparse coding problem in all codes, with the residuals of all layers stacked. The sum of the layer
+energies of Eq. 3 counts each coupling twice and may rise; it is not used.
 """
 
 from __future__ import annotations
@@ -63,20 +63,29 @@ def duality_gap(
     feedback: float = 0.0,
     mask: Float[Tensor, "batch d"] | None = None,
 ) -> Float[Tensor, " batch"]:
-    """An upper bound of F(codes) - min F per sample, zero at the minimum; for identity messages and convex penalties.
+    """An upper bound of F(codes) - min F per sample, zero at the minimum; for identity messages and
+    convex penalties.
 
-    With residuals r_l, correlations c_l = V_l'r_l - feedback U_l'r_{l+1} and any s in [0, 1] for which the conjugates
-    g* of the penalties g are finite at s c_l, the gap to the dual point s r is
+    With residuals r_l, correlations c_l = V_l'r_l - feedback U_l'r_{l+1} and any s in [0, 1] for
+    which the conjugates g* of the penalties g are finite at s c_l, the gap to the dual point s r
+    is ::
 
         sum_l feedback^(l-1) [ (1-s)^2/2 |r_l|^2 + g_l(a_l) + g_l*(s c_l) - s a_l.c_l ].
 
-    Raises ValueError where a penalty is not convex or a layer reads its target by a dictionary of its own.
+    Raises
+    ------
+    ValueError
+        Where a penalty is not convex or a layer reads its target by a dictionary of its own.
     """
     for number, layer in enumerate(layers, 1):
         if not layer.penalty.convex:
-            raise ValueError(f"a duality gap needs convex penalties; layer {number} has {layer.penalty}")
+            raise ValueError(
+                f"a duality gap needs convex penalties; layer {number} has {layer.penalty}"
+            )
         if layer.B is not None:
-            raise ValueError(f"a duality gap needs tied dictionaries; layer {number} has a feedback dictionary B")
+            raise ValueError(
+                f"a duality gap needs tied dictionaries; layer {number} has a feedback dictionary B"
+            )
     missed = residuals(layers, codes, x, mask=mask)
     scale, correlations = torch.ones(len(x), dtype=x.dtype, device=x.device), []
     for index, layer in enumerate(layers):
@@ -87,7 +96,11 @@ def duality_gap(
         correlations.append(correlation)
     gap, weight, column = torch.zeros_like(scale), 1.0, scale[:, None]
     for layer, code, residual, c in zip(layers, codes, missed, correlations, strict=True):
-        young = layer.penalty.value(code) + layer.penalty.conjugate(column * c) - scale * (code * c).sum(1)
+        young = (
+            layer.penalty.value(code)
+            + layer.penalty.conjugate(column * c)
+            - scale * (code * c).sum(1)
+        )
         gap = gap + weight * (0.5 * (1 - scale).square() * residual.square().sum(1) + young)
         weight *= feedback
     return gap

@@ -1,15 +1,16 @@
 """The exact code of an input that moves: the homotopy of the lasso in its input.
 
-The minimiser of 1/2 |x - B a|^2 + sparsity |a|_1 is a piecewise linear function of x. As long as its support S and the
-signs s there hold,
+The minimiser of 1/2 `|x - B a|^2` + sparsity `|a|_1` is a piecewise linear function of x. As long
+as its support S and the signs s there hold, ::
 
     a_S = G_SS^-1 (B_S'x - sparsity s),    q = B'x - G a,    G = B'B,
 
-and they hold until a coefficient becomes 0 or another |q_j| reaches the sparsity. From a known code the walk goes
-straight to a new input, from one such point to the next (Garrigues and El Ghaoui 2008); from x = 0, whose code is 0,
-it is the path of Osborne, Presnell and Turlach (2000). It ends at the minimum up to rounding, and an input that moves
-little costs one look at the conditions. Coordinate descent takes hundreds of passes to the same minimum where many
-atoms share few dimensions. Layers with identity messages are one such problem, with another G: see `stacked`.
+and they hold until a coefficient becomes 0 or another `|q_j|` reaches the sparsity. From a known
+code the walk goes straight to a new input, from one such point to the next (Garrigues and El Ghaoui
+2008); from x = 0, whose code is 0, it is the path of Osborne, Presnell and Turlach (2000). It ends
+at the minimum up to rounding, and an input that moves little costs one look at the conditions.
+Coordinate descent takes hundreds of passes to the same minimum where many atoms share few
+dimensions. Layers with identity messages are one such problem, with another G: see `stacked`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ SLACK = 1e-9  # what rounding may add to |q|, in units of the sparsity
 
 @dataclass
 class Followed:
-    """Inputs x (rows, d) and their codes: row r has count[r] active atoms, listed in `atoms`, with `weights`."""
+    """Inputs x (rows, d) and their codes: row r has count[r] active atoms, listed in `atoms`, with
+    `weights`.
+    """
 
     x: Array
     atoms: Array
@@ -43,21 +46,34 @@ class Followed:
 
 
 class Lasso:
-    """min_a 1/2 |x - B a|^2 + sparsity |a|_1, whose Gram matrix may know of more rows than those of B (`stacked`).
+    """min_a 1/2 `|x - B a|^2` + sparsity `|a|_1`, whose Gram matrix may know of more rows than
+    those of B (`stacked`).
 
-    rank: of the Gram matrix, at most; no more atoms are active at once. units: what each coefficient counts.
+    Parameters
+    ----------
+    rank
+        Of the Gram matrix, at most; no more atoms are active at once.
+    units
+        What each coefficient counts.
     """
 
     def __init__(
-        self, B: Float[Tensor, "d atoms"], gram: Float[Tensor, "atoms atoms"], *, sparsity: float, rank: int,
+        self,
+        B: Float[Tensor, "d atoms"],
+        gram: Float[Tensor, "atoms atoms"],
+        *,
+        sparsity: float,
+        rank: int,
         units: Float[Tensor, " atoms"] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.B, self.gram = (np.ascontiguousarray(t.detach().double().numpy()) for t in (B, gram))
         self.sparsity, self.rank = float(sparsity), min(rank, B.shape[1])
         self.units = np.ones(B.shape[1]) if units is None else units.detach().double().numpy()
 
     def of(self, columns: slice, atoms: Array | None = None) -> Lasso:
-        """The same problem for inputs that are 0 outside `columns`, with these atoms only (all if None)."""
+        """The same problem for inputs that are 0 outside `columns`, with these atoms only (all if
+        None).
+        """
         other = copy.copy(self)
         other.B = np.ascontiguousarray(self.B[columns])
         if atoms is not None:
@@ -71,9 +87,18 @@ class Lasso:
         return Followed(np.zeros((rows, len(self.B))), atoms, np.zeros(atoms.shape), count)
 
     def move(self, at: Followed, x: Array) -> None:
-        """Go to the inputs x (rows, d); changes `at`. Raises ValueError where x has another shape than `at`."""
+        """Go to the inputs x (rows, d); changes `at`.
+
+        Raises
+        ------
+        ValueError
+            Where x has another shape than `at`.
+        """
         if x.shape != at.x.shape:
-            raise ValueError(f"x must have the shape of the inputs that are followed, {at.x.shape}, got {x.shape}")
+            raise ValueError(
+                f"x must have the shape of the inputs that are followed, {at.x.shape}, got "
+                f"{x.shape}"
+            )
         x, lost = np.ascontiguousarray(x, np.float64), np.zeros(len(x), np.bool_)
         _walk(self.gram, self.B, at.x, x, at.atoms, at.weights, at.count, self.sparsity, lost)
         at.x = x
@@ -81,9 +106,13 @@ class Lasso:
             return
         rows = np.flatnonzero(lost)  # another way to the same minimum
         codes, _, _ = coordinate_descent(
-            torch.from_numpy(self.B), torch.from_numpy(x[rows]), sparsity=self.sparsity, tol=1e-8, max_passes=5000,
+            torch.from_numpy(self.B),
+            torch.from_numpy(x[rows]),
+            sparsity=self.sparsity,
+            tol=1e-8,
+            max_passes=5000,
             gram=torch.from_numpy(self.gram),
-        )  # fmt: skip
+        )
         for row, code in zip(rows, codes.numpy(), strict=True):
             found = np.argsort(-np.abs(code), kind="stable")[: min((code != 0).sum(), self.rank)]
             at.atoms[row, : len(found)], at.weights[row, : len(found)] = found, code[found]
@@ -96,7 +125,9 @@ class Lasso:
         return out
 
     def add(self, at: Followed, owner: Array, columns: Array, out: Array) -> None:
-        """Add each row's code to the row of `out` that owns it, its atoms being these columns there."""
+        """Add each row's code to the row of `out` that owns it, its atoms being these columns
+        there.
+        """
         _add(at.atoms, at.weights, at.count, self.units, owner, columns, out)
 
 
@@ -107,11 +138,13 @@ def single(V: Float[Tensor, "d atoms"], *, sparsity: float) -> Lasso:
 
 
 def stacked(layers: Sequence[Layer], feedback: float) -> Lasso:
-    """All layers at once: the joint energy F of VN Sec. 3.3, with feedback > 0, as one lasso in all codes.
+    """All layers at once: the joint energy F of VN Sec. 3.3, with feedback > 0, as one lasso in all
+    codes.
 
-    With w_l = feedback^(l-1), the residuals of F are those of the input (x, 0, ..., 0) under the dictionary whose rows
-    of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those of l - 1]. Its penalties are w_l lambda_l, which
-    counting the code of layer l in units of lambda_1 / (w_l lambda_l) makes all equal.
+    With w_l = feedback^(l-1), the residuals of F are those of the input (x, 0, ..., 0) under the
+    dictionary whose rows of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those of
+    l - 1]. Its penalties are w_l lambda_l, which counting the code of layer l in units of
+    lambda_1 / (w_l lambda_l) makes all equal.
     """
     sizes, units, rows = [layer.V.shape[1] for layer in layers], [], []
     for index, layer in enumerate(layers):
@@ -125,19 +158,40 @@ def stacked(layers: Sequence[Layer], feedback: float) -> Lasso:
         rows.append(weight**0.5 * torch.cat(blocks, 1).detach().double())
     scale = torch.cat(units)
     D = torch.cat(rows) * scale
-    return Lasso(D[: len(layers[0].V)], D.T @ D, sparsity=layers[0].penalty.sparsity, rank=min(D.shape), units=scale)
+    return Lasso(
+        D[: len(layers[0].V)],
+        D.T @ D,
+        sparsity=layers[0].penalty.sparsity,
+        rank=min(D.shape),
+        units=scale,
+    )
 
 
 @compiled
 def _walk(
-    G: Array, B: Array, before: Array, after: Array, atoms: Array, weights: Array, count: Array, lam: float,
+    G: Array,
+    B: Array,
+    before: Array,
+    after: Array,
+    atoms: Array,
+    weights: Array,
+    count: Array,
+    lam: float,
     lost: Array,
-) -> None:  # fmt: skip
-    """Take every row from its input `before` to `after`; `lost` marks those whose way could not be gone."""
+) -> None:
+    """Take every row from its input `before` to `after`; `lost` marks those whose way could not be
+    gone.
+    """
     K, room = B.shape[1], atoms.shape[1]
     L, S, s = np.zeros((room, room)), np.zeros(room, np.int64), np.zeros(room)
     w, dw, wanted = np.zeros(room), np.zeros(room), np.zeros(room)
-    q, dq, start, target, inside = np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K), np.zeros(K, np.bool_)
+    q, dq, start, target, inside = (
+        np.zeros(K),
+        np.zeros(K),
+        np.zeros(K),
+        np.zeros(K),
+        np.zeros(K, np.bool_),
+    )
     for row in range(len(after)):
         n = count[row]
         _drive(B, after[row], target)
@@ -169,7 +223,8 @@ def _walk(
         _rest(G, start, S, w, n, q)
         for j in range(K):
             start[j] = target[j] - start[j]
-        still = SLACK * np.abs(start).max()  # atoms that depend on the support do not move, but for rounding
+        # atoms that depend on the support do not move, but for rounding
+        still = SLACK * np.abs(start).max()
         t, left, turn = 0.0, -1, 0
         fine = _factor(G, S, n, L)
         while fine and turn < TURNS:
@@ -208,7 +263,8 @@ def _walk(
                 inside[at] = True
                 n += 1
             fine = _factor(G, S, n, L)
-            if not fine and event == 2:  # a copy of what is there, to rounding: left out, hence still `inside`
+            # a copy of what is there, to rounding: left out, hence still `inside`
+            if not fine and event == 2:
                 n -= 1
                 fine = _factor(G, S, n, L)
             turn += 1
@@ -248,7 +304,10 @@ def _rest(G: Array, c: Array, S: Array, w: Array, n: int, q: Array) -> None:
 
 @compiled
 def _factor(G: Array, S: Array, n: int, L: Array) -> bool:
-    """The Cholesky factor of G_SS, with inverted diagonal. False where the atoms depend on each other."""
+    """The Cholesky factor of G_SS, with inverted diagonal.
+
+    False where the atoms depend on each other.
+    """
     for i in range(n):
         line = G[S[i]]
         for k in range(i + 1):
@@ -291,8 +350,14 @@ def _read(atoms: Array, weights: Array, count: Array, units: Array, R: Array, ou
 
 @compiled
 def _add(
-    atoms: Array, weights: Array, count: Array, units: Array, owner: Array, columns: Array, out: Array
-) -> None:  # fmt: skip
+    atoms: Array,
+    weights: Array,
+    count: Array,
+    units: Array,
+    owner: Array,
+    columns: Array,
+    out: Array,
+) -> None:
     for row in range(len(count)):
         for i in range(count[row]):
             k = atoms[row, i]

@@ -1,7 +1,8 @@
 """The smooth part of a layer's energy and the coupling of two layers, as maps on codes.
 
-The gradient of a layer is H a - V'x - feedback B't (VN Eq. 4) with H = V'V + feedback B'B. Both H and the coupling
-are kept as matrices on codes (Gram form) where that is cheaper than going through the dense space.
+The gradient of a layer is H a - V'x - feedback B't (VN Eq. 4) with H = V'V + feedback B'B. Both H
+and the coupling are kept as matrices on codes (Gram form) where that is cheaper than going through
+the dense space.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ SAFETY = 1.0001
 
 
 class Quadratic:
-    """H of one layer. `coupled` asks for the term of the target; `mask` (batch, d) drops hidden inputs from V'V."""
+    """H of one layer.
+
+    `coupled` asks for the term of the target; `mask` (batch, d) drops hidden inputs from V'V.
+    """
 
     def __init__(self, layer: Layer, feedback: float) -> None:
         self.V, self.feedback = layer.V, feedback
@@ -26,7 +30,10 @@ class Quadratic:
         self._largest: dict[tuple[float, float], float] = {}
 
     def times(
-        self, code: Float[Tensor, "batch atoms"], coupled: bool, mask: Float[Tensor, "batch d"] | None = None
+        self,
+        code: Float[Tensor, "batch atoms"],
+        coupled: bool,
+        mask: Float[Tensor, "batch d"] | None = None,
     ) -> Float[Tensor, "batch atoms"]:
         """H a for every row a."""
         coupled = coupled and self.B is not None
@@ -72,7 +79,9 @@ class Coupling:
     def __init__(self, below: Layer, above: Layer, activation: str) -> None:
         self.below, self.above, self.activation = below, above, activation
         m, lower, upper = below.U.shape[0], below.U.shape[1], above.V.shape[1]
-        direct = activation == "identity" and below.B is None and lower * upper < m * (lower + upper)
+        direct = (
+            activation == "identity" and below.B is None and lower * upper < m * (lower + upper)
+        )
         self.cross = below.U.T @ above.V if direct else None
 
     def up(self, code: Float[Tensor, "batch lower"]) -> Float[Tensor, "batch upper"]:

@@ -13,7 +13,10 @@ from vnlib.settle.steps import Problem, Rule, State
 
 
 class Run:
-    """Samples on their way: their inputs, and a state per layer. `warm` says that the codes are not at their start."""
+    """Samples on their way: their inputs, and a state per layer.
+
+    `warm` says that the codes are not at their start.
+    """
 
     def __init__(
         self,
@@ -28,7 +31,12 @@ class Run:
         mask: Tensor | None,
         warm: bool,
     ) -> None:
-        self.layers, self.quadratics, self.rules, self.couplings = layers, quadratics, rules, couplings
+        self.layers, self.quadratics, self.rules, self.couplings = (
+            layers,
+            quadratics,
+            rules,
+            couplings,
+        )
         self.feedback, self.config, self.warm, self.top = feedback, config, warm, len(layers) - 1
         self.x, self.mask, self.states = x, mask, states
         self.drive = (x if mask is None else mask * x) @ layers[0].V
@@ -42,7 +50,9 @@ class Run:
         self.bottom[0] = self.drive
 
     def take_back(self, before: list[Tensor], rejected: Tensor) -> None:
-        """Return the rejected rows to `before` and let their method begin anew; the next step is a plain one."""
+        """Return the rejected rows to `before` and let their method begin anew; the next step is a
+        plain one.
+        """
         if not rejected.any():
             return
         for index, (state, code) in enumerate(zip(self.states, before, strict=True)):
@@ -52,7 +62,10 @@ class Run:
             self.states[index] = back
 
     def sweep(self, capped: bool) -> None:
-        """One sweep of the schedule. Before the first targets exist the steps are bottom-up only."""
+        """One sweep of the schedule.
+
+        Before the first targets exist the steps are bottom-up only.
+        """
         schedule = self.config.schedule
         if not self.warm:
             self.warm = True
@@ -69,7 +82,9 @@ class Run:
             self._down(capped)
 
     def _up(self, capped: bool, *, last: int | None = None, targets: int) -> None:
-        """Layers 0..last step from the bottom; those below `targets` listen to the layer above them."""
+        """Layers 0..last step from the bottom; those below `targets` listen to the layer above
+        them.
+        """
         for index in range((self.top if last is None else last) + 1):
             if index:
                 self.bottom[index] = self.couplings[index - 1].up(self.states[index - 1].code)
@@ -99,12 +114,19 @@ class Run:
         return drive
 
     def _step(
-        self, index: int, capped: bool, *, coupled: bool, drive: Tensor | None = None,
+        self,
+        index: int,
+        capped: bool,
+        *,
+        coupled: bool,
+        drive: Tensor | None = None,
         slack: tuple[float, float] = (1.0, 1.0),
-    ) -> None:  # fmt: skip
+    ) -> None:
         penalty = self.layers[index].penalty if capped else self.layers[index].penalty.soft
         coupled = coupled and index < self.top
-        problem = Problem(self.quadratics[index], penalty, coupled, self.mask if index == 0 else None, slack)
+        problem = Problem(
+            self.quadratics[index], penalty, coupled, self.mask if index == 0 else None, slack
+        )
         drive = self._drive(index, coupled) if drive is None else drive
         for _ in range(self.config.steps):
             self.rules[index].step(self.states[index], drive, problem)

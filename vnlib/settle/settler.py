@@ -1,9 +1,9 @@
 """The settle: fast inference of the sparse codes of all layers (VN Sec. 3.3, Eqs. 4-7, App. C).
 
-One sweep goes up (a proximal step on each code, then its message becomes the input of the layer above) and down
-(each layer gets the target t_l = V_{l+1} a_{l+1} and steps again with both residuals). Stopping and rejection are
-decided on the joint energy F (`vnlib.settle.energy`). Every sample stops by itself: its result does not depend on
-its batch.
+One sweep goes up (a proximal step on each code, then its message becomes the input of the layer
+above) and down (each layer gets the target t_l = V_{l+1} a_{l+1} and steps again with both
+residuals). Stopping and rejection are decided on the joint energy F (`vnlib.settle.energy`). Every
+sample stops by itself: its result does not depend on its batch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from vnlib.settle.steps import ALONE, METHODS, State
 class Settler:
     """A stack of layers made ready for many settles: Hessians and step sizes are computed once.
 
-    Raises ValueError if layers do not fit together, or the configuration does not fit the layers.
+    Raises
+    ------
+    ValueError
+        If layers do not fit together, or the configuration does not fit the layers.
     """
 
     def __init__(
@@ -45,19 +48,28 @@ class Settler:
             if below.U is None or below.U.shape[0] != above.V.shape[0]:
                 sent = None if below.U is None else below.U.shape[0]
                 raise ValueError(
-                    f"layer {number} sends {sent} numbers upward, layer {number + 1} reads {above.V.shape[0]}"
+                    f"layer {number} sends {sent} numbers upward, layer {number + 1} reads "
+                    f"{above.V.shape[0]}"
                 )
         self.layers, self.feedback, self.activation = tuple(layers), feedback, activation
         self.config = config or SettleConfig()
-        # Without feedback a layer knows nothing of those above it: the layers are settled one after the other.
+        # Without feedback a layer knows nothing of those above it: the layers are settled one after
+        # the other.
         self.alone = not feedback or len(self.layers) == 1
         self._check_config()
         top = len(self.layers) - 1
         self.quadratics = [
-            Quadratic(layer, feedback if index < top else 0.0) for index, layer in enumerate(self.layers)
+            Quadratic(layer, feedback if index < top else 0.0)
+            for index, layer in enumerate(self.layers)
         ]
-        self.couplings = [Coupling(below, above, activation) for below, above in pairwise(self.layers)]
-        self.rules = [] if self.config.method == "cd" else [METHODS[self.config.method]() for _ in self.layers]
+        self.couplings = [
+            Coupling(below, above, activation) for below, above in pairwise(self.layers)
+        ]
+        self.rules = (
+            []
+            if self.config.method == "cd"
+            else [METHODS[self.config.method]() for _ in self.layers]
+        )
 
     @property
     def has_energy(self) -> bool:
@@ -68,21 +80,35 @@ class Settler:
     def _check_config(self) -> None:
         config = self.config
         if config.method in ALONE and not self.alone:
-            raise ValueError(f"method {config.method!r} settles one layer at a time: use feedback=0 or a single layer")
+            raise ValueError(
+                f"method {config.method!r} settles one layer at a time: use feedback=0 or "
+                "a single layer"
+            )
         if config.criterion == "gap":
             if not self.has_energy:
-                raise ValueError("criterion 'gap' needs identity messages and tied dictionaries; use 'energy'")
+                raise ValueError(
+                    "criterion 'gap' needs identity messages and tied dictionaries; use 'energy'"
+                )
             for number, layer in enumerate(self.layers, 1):
                 if not layer.penalty.convex:
-                    raise ValueError(f"criterion 'gap' needs convex penalties; layer {number} has {layer.penalty}")
+                    raise ValueError(
+                        f"criterion 'gap' needs convex penalties; layer {number} has "
+                        f"{layer.penalty}"
+                    )
         if config.method == "cd":
             for number, layer in enumerate(self.layers, 1):
                 if not isinstance(layer.penalty, L1):
-                    raise ValueError(f"method 'cd' needs l1 penalties; layer {number} has {layer.penalty}")
+                    raise ValueError(
+                        f"method 'cd' needs l1 penalties; layer {number} has {layer.penalty}"
+                    )
                 if layer.V.device.type != "cpu":
-                    raise ValueError(f"method 'cd' runs on the CPU, layer {number} is on {layer.V.device}")
+                    raise ValueError(
+                        f"method 'cd' runs on the CPU, layer {number} is on {layer.V.device}"
+                    )
 
-    def random_start(self, n: int, *, seed: int, scale: float = 0.1) -> list[Float[Tensor, "batch _atoms"]]:
+    def random_start(
+        self, n: int, *, seed: int, scale: float = 0.1
+    ) -> list[Float[Tensor, "batch _atoms"]]:
         """Codes of n samples drawn from a normal distribution of this scale (VN App. C)."""
         rng = torch.Generator().manual_seed(seed)
         codes = []
@@ -100,10 +126,19 @@ class Settler:
         trace: bool = False,
         mask: Float[Tensor, "batch d"] | None = None,
     ) -> Settled:
-        """Settle a batch from a = 0, from the codes `start` (which are not changed), or on from an earlier settle.
+        """Settle a batch from a = 0, from the codes `start` (which are not changed), or on from an
+        earlier settle.
 
-        mask (batch, d): 1 where the input is observed. Hidden entries then have no part in the energy (VN Eq. 39).
-        Raises ValueError for inputs of the wrong shape or with NaN.
+        Parameters
+        ----------
+        mask
+            (batch, d): 1 where the input is observed. Hidden entries then have no part in the
+            energy (VN Eq. 39).
+
+        Raises
+        ------
+        ValueError
+            For inputs of the wrong shape or with NaN.
         """
         self._check_input(x, mask)
         begun = self._begun(x, start)
@@ -125,11 +160,16 @@ class Settler:
     def _check_input(self, x: Tensor, mask: Tensor | None) -> None:
         checks.matrix("x", x, self.layers[0].V.shape[0], "one row per sample")
         if x.dtype != self.layers[0].V.dtype:
-            raise ValueError(f"x must have the type of the dictionaries, {self.layers[0].V.dtype}, got {x.dtype}")
+            raise ValueError(
+                f"x must have the type of the dictionaries, {self.layers[0].V.dtype}, got {x.dtype}"
+            )
         if mask is not None:
             checks.matrix("mask", mask, x.shape[1], "1 where x is observed, 0 elsewhere")
             if len(mask) != len(x) or bool(((mask != 0) & (mask != 1)).any()):
-                raise ValueError(f"mask must hold 0 and 1 in the shape of x, {tuple(x.shape)}, got {tuple(mask.shape)}")
+                raise ValueError(
+                    f"mask must hold 0 and 1 in the shape of x, {tuple(x.shape)}, got "
+                    f"{tuple(mask.shape)}"
+                )
             if self.config.method in ALONE:
                 raise ValueError(f"method {self.config.method!r} takes no mask; use 'line_search'")
 
@@ -138,9 +178,16 @@ class Settler:
         if isinstance(start, Settled) and start.states:
             sizes = [tuple(state.code.shape) for state in start.states]
             if sizes != [(len(x), layer.V.shape[1]) for layer in self.layers]:
-                raise ValueError(f"start is a settle of {sizes} codes, which do not fit {len(x)} samples of this stack")
+                raise ValueError(
+                    f"start is a settle of {sizes} codes, which do not fit {len(x)} "
+                    "samples of this stack"
+                )
             names = {name for state in start.states for name in state.memory}
-            fresh = self.rules[0].begin(start.states[0].code, self.quadratics[0]) if self.rules else None
+            fresh = (
+                self.rules[0].begin(start.states[0].code, self.quadratics[0])
+                if self.rules
+                else None
+            )
             if fresh is not None and names == set(fresh.memory):
                 return [state.clone() for state in start.states]
         codes = start.codes if isinstance(start, Settled) else start
@@ -149,36 +196,70 @@ class Settler:
         sizes = [len(code) for code in codes]
         if sizes != [len(x)] * len(self.layers):
             raise ValueError(
-                f"start must hold one code of {len(x)} rows for each of {len(self.layers)} layer(s), got {sizes}"
+                f"start must hold one code of {len(x)} rows for each of {len(self.layers)} "
+                f"layer(s), got {sizes}"
             )
         for number, (code, layer) in enumerate(zip(codes, self.layers, strict=True), 1):
             checks.matrix(f"start code {number}", code, layer.V.shape[1], "one row per sample")
         if not self.rules:
             return [State(code, {}) for code in codes]
-        return [r.begin(code.clone(), q) for r, code, q in zip(self.rules, codes, self.quadratics, strict=True)]
+        return [
+            r.begin(code.clone(), q)
+            for r, code, q in zip(self.rules, codes, self.quadratics, strict=True)
+        ]
 
-    def _by_coordinates(self, index: int, x: Tensor, code: Tensor, trace: bool, mask: Tensor | None) -> Settled:
-        from vnlib.settle.coordinate import coordinate_descent  # here, since numba takes a second to load
+    def _by_coordinates(
+        self, index: int, x: Tensor, code: Tensor, trace: bool, mask: Tensor | None
+    ) -> Settled:
+        # here, since numba takes a second to load
+        from vnlib.settle.coordinate import coordinate_descent
 
         layer, config = self.layers[index], self.config
         code, gap, passes = coordinate_descent(
-            layer.V, x, sparsity=layer.penalty.sparsity, tol=config.tol, max_passes=config.max_sweeps,
-            nonnegative=isinstance(layer.penalty, NonNegativeL1), start=code,
+            layer.V,
+            x,
+            sparsity=layer.penalty.sparsity,
+            tol=config.tol,
+            max_passes=config.max_sweeps,
+            nonnegative=isinstance(layer.penalty, NonNegativeL1),
+            start=code,
             gram=self.quadratics[index].gram(False),
-        )  # fmt: skip
+        )
         total = joint_energy([layer], [code], x)
-        log = Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]]) if trace and len(x) else None
-        return Settled((code,), (x,), total, passes, gap <= config.tol * total, "gap", log, (State(code, {}),))
+        log = (
+            Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]])
+            if trace and len(x)
+            else None
+        )
+        return Settled(
+            (code,), (x,), total, passes, gap <= config.tol * total, "gap", log, (State(code, {}),)
+        )
 
     def _settle(
-        self, part: slice, x: Tensor, states: list[State], warm: bool, trace: bool, mask: Tensor | None
+        self,
+        part: slice,
+        x: Tensor,
+        states: list[State],
+        warm: bool,
+        trace: bool,
+        mask: Tensor | None,
     ) -> Settled:
-        """The common loop: sweeps over some of the layers, and after them a look at who has finished."""
+        """The common loop: sweeps over some of the layers, and after them a look at who has
+        finished.
+        """
         layers, config = self.layers[part], self.config
         run = Run(
-            layers, self.quadratics[part], self.rules[part], [] if self.alone else self.couplings, self.feedback,
-            config, x, states, mask, warm,
-        )  # fmt: skip
+            layers,
+            self.quadratics[part],
+            self.rules[part],
+            [] if self.alone else self.couplings,
+            self.feedback,
+            config,
+            x,
+            states,
+            mask,
+            warm,
+        )
         monotone = config.monotone and self.has_energy
         watch = bool(config.tol) or monotone or trace
         log = Trace() if trace else None
@@ -206,10 +287,14 @@ class Settler:
                 run.take_back(old, ~accepted)
                 now = torch.where(accepted, now, before)
             if config.criterion == "gap" and config.tol:
-                done = duality_gap(layers, codes, run.x, self.feedback, run.mask) <= config.tol * now
+                done = (
+                    duality_gap(layers, codes, run.x, self.feedback, run.mask) <= config.tol * now
+                )
             else:
                 done = (before - now).abs() <= config.tol * (sweep - looked) * before.abs()
-                done &= torch.tensor(config.tol > 0 and sweep > config.cap_from + 1, device=x.device)
+                done &= torch.tensor(
+                    config.tol > 0 and sweep > config.cap_from + 1, device=x.device
+                )
                 for state in run.states:
                     done &= state.moved
             done &= accepted
@@ -219,7 +304,11 @@ class Settler:
             if done.any():
                 for state, current in zip(final, run.states, strict=True):
                     state.write(live[done], current.rows(done))
-                final_energy[live[done]], sweeps[live[done]], converged[live[done]] = now[done], sweep, True
+                final_energy[live[done]], sweeps[live[done]], converged[live[done]] = (
+                    now[done],
+                    sweep,
+                    True,
+                )
                 live, before = live[~done], before[~done]
                 run.keep(~done)
                 if not len(live):
@@ -232,11 +321,26 @@ class Settler:
         for layer, state in zip(layers[:-1], final[:-1], strict=True):
             inputs.append(message(layer, state.code, self.activation))
         codes = tuple(state.code for state in final)
-        return Settled(codes, tuple(inputs), final_energy, sweeps, converged, config.criterion, log, tuple(final))
+        return Settled(
+            codes,
+            tuple(inputs),
+            final_energy,
+            sweeps,
+            converged,
+            config.criterion,
+            log,
+            tuple(final),
+        )
 
 
 def _record(
-    log: Trace, sweep: int, live: Tensor, now: Tensor, states: list[State], energies: Tensor, final: list[State]
+    log: Trace,
+    sweep: int,
+    live: Tensor,
+    now: Tensor,
+    states: list[State],
+    energies: Tensor,
+    final: list[State],
 ) -> None:
     energy_row = log.energy[-1].clone() if log.energy else energies.clone()
     energy_row[live] = now

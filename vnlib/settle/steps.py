@@ -1,8 +1,8 @@
 """One step on the code of one layer: siblings with `begin` (what a method remembers) and `step`.
 
-A step minimises 1/2 a'Ha - drive.a + penalty(a), where the drive is V'x + feedback B't. All memory has one row per
-sample, so samples can stop one by one, and a settle can be resumed. `slack` >= 1 makes room for layers that step at
-the same time.
+A step minimises 1/2 a'Ha - drive.a + penalty(a), where the drive is V'x + feedback B't. All memory
+has one row per sample, so samples can stop one by one, and a settle can be resumed. `slack` >= 1
+makes room for layers that step at the same time.
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from vnlib.settle.quadratic import Quadratic
 
 @dataclass
 class State:
-    """A code (batch, atoms) on its way, and what its method remembers of the way. Tensors are replaced, not changed."""
+    """A code (batch, atoms) on its way, and what its method remembers of the way.
+
+    Tensors are replaced, not changed.
+    """
 
     code: Tensor
     memory: dict[str, Tensor]
 
     @property
     def moved(self) -> Tensor | bool:
-        """Which samples the last step moved; a step that was tried and taken back is no sign of rest."""
+        """Which samples the last step moved; a step that was tried and taken back is no sign of
+        rest.
+        """
         return self.memory["moved"].squeeze(1) > 0 if "moved" in self.memory else True
 
     def rows(self, keep: Tensor) -> State:
@@ -63,7 +68,9 @@ class Problem:
 
     @property
     def lipschitz(self) -> float:
-        """Of the coupled problem throughout: one eigenvalue per layer, at the price of a shorter first sweep."""
+        """Of the coupled problem throughout: one eigenvalue per layer, at the price of a shorter
+        first sweep.
+        """
         return self.quadratic.lipschitz(self.slack)
 
 
@@ -82,7 +89,10 @@ class Ista:
 
 
 class Fista:
-    """Steps with momentum (Beck and Teboulle 2009). Penalties that are not convex get plain steps."""
+    """Steps with momentum (Beck and Teboulle 2009).
+
+    Penalties that are not convex get plain steps.
+    """
 
     linear = ("ahead",)
 
@@ -106,11 +116,13 @@ class Fista:
 
 
 class LineSearch:
-    """Restarted momentum with a step per sample: it starts at 4/L, grows slowly, and shrinks where it was too long.
+    """Restarted momentum with a step per sample: it starts at 4/L, grows slowly, and shrinks where
+    it was too long.
 
-    A step from y to a was short enough if (a-y)'H(a-y) <= l |a-y|^2. Ha is needed for the next gradient in any case
-    and Hy follows from it linearly, so looking costs nothing: one product with H per step. Where the step was too
-    long the sample stays and tries again with the curvature that it met.
+    A step from y to a was short enough if (a-y)'H(a-y) <= l `|a-y|^2`. Ha is needed for the next
+    gradient in any case and Hy follows from it linearly, so looking costs nothing: one product with
+    H per step. Where the step was too long the sample stays and tries again with the curvature that
+    it met.
     """
 
     linear = ("ahead", "h_code", "h_ahead")
@@ -143,7 +155,9 @@ class LineSearch:
             t = torch.where(uphill(start, new, state.code), torch.ones_like(t), t)
         t_next = 0.5 * (1 + (1 + 4 * t.square()).sqrt())
         beta = (t - 1) / t_next if momentum else torch.zeros_like(t)
-        shorter = torch.maximum(self.margin * met / size.clamp_min(torch.finfo(size.dtype).tiny), self.grow * lip)
+        shorter = torch.maximum(
+            self.margin * met / size.clamp_min(torch.finfo(size.dtype).tiny), self.grow * lip
+        )
         done = {
             "t": t_next,
             "ahead": new + beta * (new - state.code),
@@ -161,11 +175,17 @@ class LineSearch:
         m = state.memory
         h_code = torch.where(known, m["h_code"], problem.times(state.code))
         h_ahead = torch.where(known, m["h_ahead"], problem.times(m["ahead"]))
-        return m | {"h_code": h_code, "h_ahead": h_ahead, "known": torch.full_like(m["known"], float(problem.coupled))}
+        return m | {
+            "h_code": h_code,
+            "h_ahead": h_ahead,
+            "known": torch.full_like(m["known"], float(problem.coupled)),
+        }
 
 
 class Admm:
-    """Alternating directions (Boyd et al. 2011) with the factor of H + r I computed once; for a layer that is alone."""
+    """Alternating directions (Boyd et al. 2011) with the factor of H + r I computed once; for a
+    layer that is alone.
+    """
 
     linear: tuple[str, ...] = ()
 
@@ -180,7 +200,10 @@ class Admm:
             H = problem.quadratic.gram(problem.coupled)
             # Between the smallest and the largest curvature; any positive number converges.
             rho = float(H.diagonal().mean()) * 0.5
-            self._factor = torch.linalg.cholesky(H + rho * torch.eye(len(H), dtype=H.dtype, device=H.device)), rho
+            self._factor = (
+                torch.linalg.cholesky(H + rho * torch.eye(len(H), dtype=H.dtype, device=H.device)),
+                rho,
+            )
         factor, rho = self._factor
         dual = state.memory["dual"]
         dense = torch.cholesky_solve((drive + rho * (state.code - dual)).T, factor).T

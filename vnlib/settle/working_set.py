@@ -1,7 +1,9 @@
-"""The compiled loops of coordinate descent on working sets; `vnlib.settle.coordinate` says what they do.
+"""The compiled loops of coordinate descent on working sets; `vnlib.settle.coordinate` says what
+they do.
 
-Rows are samples. The working set of a sample lists its `atoms`; w, g and `inverse` are their coefficients,
-correlations and inverse curvatures, and S their block of the Gram matrix G. `sign` is 0 where codes are >= 0, else 1.
+Rows are samples. The working set of a sample lists its `atoms`; w, g and `inverse` are their
+coefficients, correlations and inverse curvatures, and S their block of the Gram matrix G. `sign` is
+0 where codes are >= 0, else 1.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ Array = np.ndarray
 REACH = 0.6  # an atom joins if its excess |q| - sparsity is at least this share of the largest one
 ROOM = 3  # ... and at most this many join at once, or half the working set
 INNER = 0.3  # the working set is solved to this share of the largest excess outside it
-BLOCK = 32  # lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
+# lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
+BLOCK = 32
 
 
 def compiled(function: Callable) -> Callable:
@@ -34,9 +37,17 @@ def compiled(function: Callable) -> Callable:
 
 @compiled
 def solve(
-    G: Array, drive: Array, energy: Array, codes: Array, gaps: Array, passes: Array,
-    lam: float, sign: float, tol: float, max_passes: int,
-) -> None:  # fmt: skip
+    G: Array,
+    drive: Array,
+    energy: Array,
+    codes: Array,
+    gaps: Array,
+    passes: Array,
+    lam: float,
+    sign: float,
+    tol: float,
+    max_passes: int,
+) -> None:
     """Solve every row. `codes` holds the start and becomes the result."""
     K = G.shape[0]
     size = min(-(-K // BLOCK), 3) * BLOCK
@@ -47,7 +58,8 @@ def solve(
     q, excess = np.empty(K, G.dtype), np.empty(K, G.dtype)
     zero = lam * 0
     for row in range(len(drive)):
-        # np.int64(0), because numba would compile what is called with a literal 0 for that value alone.
+        # np.int64(0), because numba would compile what is called with a literal 0 for that value
+        # alone.
         n = factored = np.int64(0)
         c, filled, done = drive[row], 0, 0
         noise = 4 * np.finfo(G.dtype).eps * np.sqrt(energy[row])
@@ -143,7 +155,9 @@ def _correlate(G: Array, c: Array, atoms: Array, w: Array, n: int, q: Array) -> 
 
 @compiled
 def _violation(w: Array, g: Array, n: int, lam: float, sign: float) -> float:
-    """How far the working set is from its optimality conditions: g = lam sign(w) where w != 0, else |g| <= lam."""
+    """How far the working set is from its optimality conditions: g = lam sign(w) where w != 0, else
+    `|g|` <= lam.
+    """
     worst = lam * 0
     for i in range(n):
         if w[i] != 0:
@@ -155,7 +169,9 @@ def _violation(w: Array, g: Array, n: int, lam: float, sign: float) -> float:
 
 @compiled
 def _join(G: Array, excess: Array, low: float, high: float, room: int, atoms: Array, n: int) -> int:
-    """Append the atoms with low <= excess <= high, the largest first by 64 classes, as long as there is room."""
+    """Append the atoms with low <= excess <= high, the largest first by 64 classes, as long as
+    there is room.
+    """
     found = n
     for j in range(len(excess)):
         if excess[j] >= low and G[j, j] > 0:
@@ -168,7 +184,8 @@ def _join(G: Array, excess: Array, low: float, high: float, room: int, atoms: Ar
     for i in range(n, found):
         count[int((excess[atoms[i]] - low) * scale)] += 1
     last, total = 63, count[63]
-    while last > 0 and (total == 0 or total + count[last - 1] <= room):  # rounding may leave the last class empty
+    # rounding may leave the last class empty
+    while last > 0 and (total == 0 or total + count[last - 1] <= room):
         last -= 1
         total += count[last]
     for i in range(n, found):
@@ -179,7 +196,9 @@ def _join(G: Array, excess: Array, low: float, high: float, room: int, atoms: Ar
 
 
 @compiled
-def _sweep(S: Array, w: Array, g: Array, inverse: Array, n: int, width: int, lam: float, sign: float) -> None:
+def _sweep(
+    S: Array, w: Array, g: Array, inverse: Array, n: int, width: int, lam: float, sign: float
+) -> None:
     """One pass of coordinate descent: each coefficient goes to its minimum, g follows."""
     zero, ahead = lam * 0, g[0]
     for i in range(n):
@@ -197,13 +216,28 @@ def _sweep(S: Array, w: Array, g: Array, inverse: Array, n: int, width: int, lam
 
 @compiled
 def _newton(
-    S: Array, L: Array, w: Array, g: Array, n: int, width: int, lam: float,
-    support: Array, factored: int, marked: Array, vectors: Array,
-) -> int:  # fmt: skip
-    """A Newton step on the support, cut where a coefficient becomes zero. Returns the rows of L that are in use.
+    S: Array,
+    L: Array,
+    w: Array,
+    g: Array,
+    n: int,
+    width: int,
+    lam: float,
+    support: Array,
+    factored: int,
+    marked: Array,
+    vectors: Array,
+) -> int:
+    """A Newton step on the support, cut where a coefficient becomes zero.
 
-    L L' is the Gram matrix of the support, with 1 / L_kk kept on the diagonal. Rows up to the first atom that
-    left the support are used again. Atoms that depend on earlier ones are left out: coordinate descent moves those.
+    L L' is the Gram matrix of the support, with 1 / L_kk kept on the diagonal. Rows up to the first
+    atom that left the support are used again. Atoms that depend on earlier ones are left out:
+    coordinate descent moves those.
+
+    Returns
+    -------
+    int
+        The rows of L that are in use.
     """
     y, z, along = vectors[3], vectors[4], vectors[5]
     kept = 0

@@ -45,7 +45,9 @@ def timed(call: Callable[[], T], device: torch.device | str = "cpu") -> tuple[T,
 
 @contextmanager
 def limited(threads: int) -> Iterator[None]:
-    """At most so many threads for torch and for the linear algebra of NumPy, SciPy and scikit-learn."""
+    """At most so many threads for torch and for the linear algebra of NumPy, SciPy and
+    scikit-learn.
+    """
     from threadpoolctl import threadpool_limits
 
     checks.number("threads", threads, low=1, integer=True)

@@ -1,4 +1,6 @@
-"""Several layers: sweeps and time to a gap of the joint energy, against interleaved single steps (VN App. C)."""
+"""Several layers: sweeps and time to a gap of the joint energy, against interleaved single steps
+(VN App. C).
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,12 @@ def several_layers(
     max_sweeps: int = 20_000,
     check_every: int = 5,
 ) -> xr.Dataset:
-    """Sweeps and time until the relative duality gap of F is at most `gap`, over (solver, schedule).
+    """Sweeps and time until the relative duality gap of F is at most `gap`, over (solver,
+    schedule).
 
-    All look at the gap every `check_every` sweeps, and the looks count. Times are the least of some repeats in turns;
-    patience: seconds after which one is not repeated any more. Plain interleaved steps are method "ista", schedule
-    "sweep". On a GPU the time by the clock includes all its work.
+    All look at the gap every `check_every` sweeps, and the looks count. Times are the least of some
+    repeats in turns; patience: seconds after which one is not repeated any more. Plain interleaved
+    steps are method "ista", schedule "sweep". On a GPU the time by the clock includes all its work.
     """
     checks.number("repeats", repeats, low=1, integer=True)
     checks.number("patience", patience, above=0)
@@ -54,12 +57,21 @@ def several_layers(
 
     def settle(method: str, schedule: str) -> object:
         config = SettleConfig(
-            method=method, schedule=schedule, criterion="gap", tol=gap, max_sweeps=max_sweeps, check_every=check_every
+            method=method,
+            schedule=schedule,
+            criterion="gap",
+            tol=gap,
+            max_sweeps=max_sweeps,
+            check_every=check_every,
         )
         return Settler(layers, feedback=feedback, config=config)(x)
 
     with limited(threads):
-        timed(lambda: Settler(layers, feedback=feedback, config=SettleConfig(max_sweeps=5))(x), x.device)  # warms up
+        # warms up
+        timed(
+            lambda: Settler(layers, feedback=feedback, config=SettleConfig(max_sweeps=5))(x),
+            x.device,
+        )
         spent = np.zeros(shape)
         for _ in range(repeats):
             for at in np.ndindex(shape):
@@ -75,7 +87,8 @@ def several_layers(
                 table["reached"][at] = float(settled.converged.double().mean())
                 table["energy"][at] = float(settled.energy.double().mean())
     ds = xr.Dataset(
-        {name: (dims, v) for name, v in table.items()}, {"solver": list(methods), "schedule": list(schedules)}
+        {name: (dims, v) for name, v in table.items()},
+        {"solver": list(methods), "schedule": list(schedules)},
     )
     for name, (units, text) in TEXTS.items():
         ds[name].attrs = {"units": units, "long_name": text}
@@ -83,5 +96,7 @@ def several_layers(
 
 
 def against_plain(ds: xr.Dataset, name: str) -> xr.DataArray:
-    """How many times less of `name` ("sweeps", "wall" or "cpu") each takes than plain interleaved steps."""
+    """How many times less of `name` ("sweeps", "wall" or "cpu") each takes than plain interleaved
+    steps.
+    """
     return ds[name].sel(solver=PLAIN[0], schedule=PLAIN[1], drop=True) / ds[name]

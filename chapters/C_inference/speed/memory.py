@@ -1,6 +1,7 @@
 """Memory: how far a settle raises what its process holds, measured in a process of its own.
 
-`python -m chapters.C_inference.speed.memory FOLDER METHOD GAP THREADS` settles the problem in FOLDER and prints what it took.
+`python -m chapters.C_inference.speed.memory FOLDER METHOD GAP THREADS` settles the problem in
+FOLDER and prints what it took.
 """
 
 from __future__ import annotations
@@ -24,20 +25,30 @@ from vnlib.book import paths
 METHODS = ("cd", "line_search", "restart")
 TEXTS = {
     "peak": ("B", "most memory that the process ever held, the program and its libraries included"),
-    "rise": ("B", "most memory held during the settle, above what was held just before; the problem itself included"),
+    "rise": (
+        "B",
+        "most memory held during the settle, above what was held just before; the problem "
+        "itself included",
+    ),
     "per_sample": ("B", "rise per sample: between half of the batch and all of it"),
 }
 
 
-def memory(problem: Problem, *, gap: float = 1e-3, methods: Sequence[str] = METHODS, threads: int = 1) -> xr.Dataset:
-    """Bytes that a settle of the problem takes, setup included, over the methods of `SettleConfig`."""
+def memory(
+    problem: Problem, *, gap: float = 1e-3, methods: Sequence[str] = METHODS, threads: int = 1
+) -> xr.Dataset:
+    """Bytes that a settle of the problem takes, setup included, over the methods of
+    `SettleConfig`.
+    """
     table = {name: np.empty(len(methods)) for name in TEXTS}
     n = len(problem.x)
     for row, method in enumerate(methods):
         whole, half = (_measured(problem.first(k), method, gap, threads) for k in (n, n // 2))
         table["peak"][row], table["rise"][row] = whole["peak"], whole["rise"]
         table["per_sample"][row] = (whole["rise"] - half["rise"]) / (n - n // 2)
-    ds = xr.Dataset({name: ("solver", values) for name, values in table.items()}, {"solver": list(methods)})
+    ds = xr.Dataset(
+        {name: ("solver", values) for name, values in table.items()}, {"solver": list(methods)}
+    )
     for name, (units, text) in TEXTS.items():
         ds[name].attrs = {"units": units, "long_name": text}
     return ds
@@ -46,9 +57,21 @@ def memory(problem: Problem, *, gap: float = 1e-3, methods: Sequence[str] = METH
 def _measured(problem: Problem, method: str, gap: float, threads: int) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="vnbook-") as folder:
         for name in ("V", "x"):
-            np.save(Path(folder) / f"{name}.npy", getattr(problem, name).cpu().numpy(), allow_pickle=False)
+            np.save(
+                Path(folder) / f"{name}.npy",
+                getattr(problem, name).cpu().numpy(),
+                allow_pickle=False,
+            )
         (Path(folder) / "sparsity.json").write_text(json.dumps(problem.sparsity))
-        command = [sys.executable, "-m", "chapters.C_inference.speed.memory", folder, method, repr(gap), str(threads)]
+        command = [
+            sys.executable,
+            "-m",
+            "chapters.C_inference.speed.memory",
+            folder,
+            method,
+            repr(gap),
+            str(threads),
+        ]
         done = subprocess.run(command, capture_output=True, text=True, cwd=paths.SOURCE)
     if done.returncode:
         raise RuntimeError(f"the process that measures memory failed:\n{done.stderr.strip()}")
@@ -56,17 +79,24 @@ def _measured(problem: Problem, method: str, gap: float, threads: int) -> dict[s
 
 
 def _held() -> tuple[float, float]:
-    """Bytes held now, and at most since the last reset. Without /proc the first is the second, of the whole life."""
+    """Bytes held now, and at most since the last reset.
+
+    Without /proc the first is the second, of the whole life.
+    """
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         sizes = {
-            line.split(":")[0]: 1024.0 * int(line.split()[1]) for line in lines if line.startswith(("VmRSS", "VmHWM"))
+            line.split(":")[0]: 1024.0 * int(line.split()[1])
+            for line in lines
+            if line.startswith(("VmRSS", "VmHWM"))
         }
         return sizes["VmRSS"], sizes["VmHWM"]
     except (OSError, KeyError):
         import resource
 
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+            1.0 if sys.platform == "darwin" else 1024.0
+        )
         return most, most
 
 
@@ -81,9 +111,16 @@ def main() -> None:
     from vnlib.prox import L1
     from vnlib.settle import SettleConfig, Settler
 
-    folder, method, gap, threads = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
+    folder, method, gap, threads = (
+        Path(sys.argv[1]),
+        sys.argv[2],
+        float(sys.argv[3]),
+        int(sys.argv[4]),
+    )
     sparsity = json.loads((folder / "sparsity.json").read_text())
-    config = SettleConfig(method=method, criterion="gap", tol=gap, check_every=10, max_sweeps=20_000)
+    config = SettleConfig(
+        method=method, criterion="gap", tol=gap, check_every=10, max_sweeps=20_000
+    )
 
     def settle(V: torch.Tensor, x: torch.Tensor) -> None:
         Settler([Layer(V, None, L1(sparsity=sparsity))], config=config)(x)

@@ -1,9 +1,10 @@
 """Solvers of the sparse coding problem: siblings that prepare a dictionary and then solve a batch.
 
-`search` finds, outside all timing, the setting with which a solver reaches a gap: the gap itself where it can stop on
-it, else the loosest tolerance or the least number of iterations. `prepare` is what can be done before the samples are
-known; its cost is reported apart and belongs to the total. `solve` returns the codes, sparse if the solver wants it
-so, and its iterations per sample where it counts them.
+`search` finds, outside all timing, the setting with which a solver reaches a gap: the gap itself
+where it can stop on it, else the loosest tolerance or the least number of iterations. `prepare` is
+what can be done before the samples are known; its cost is reported apart and belongs to the total.
+`solve` returns the codes, sparse if the solver wants it so, and its iterations per sample where it
+counts them.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ from vnlib.prox import L1, soft_threshold
 from vnlib.settle import SettleConfig, Settler
 from vnlib.settle.coordinate import coordinate_descent, gram_matrix
 
-SEARCH = 128  # samples on which tolerances are looked for; an eighth of them for numbers of iterations
+# samples on which tolerances are looked for; an eighth of them for numbers of iterations
+SEARCH = 128
 MOST = 20_000  # sweeps or passes at most
 LONGEST = 3000  # iterations of plain FISTA at most
 
 
 @dataclass(frozen=True)
 class Solved:
-    """Codes (batch, atoms), or a sparse matrix of that transposed; and mean iterations per sample."""
+    """Codes (batch, atoms), or a sparse matrix of that transposed; and mean iterations per
+    sample.
+    """
 
     codes: Any
     iterations: float = nan
@@ -53,7 +57,9 @@ class Solved:
 
 @dataclass(frozen=True)
 class Found:
-    """A setting, and the relative gaps of the first samples with it where it had to be looked for."""
+    """A setting, and the relative gaps of the first samples with it where it had to be looked
+    for.
+    """
 
     setting: float
     gaps: Tensor | None = None
@@ -62,7 +68,8 @@ class Found:
 class Solver:
     """What the siblings share."""
 
-    processes = False  # whether several threads mean several processes, whose CPU time is not seen here
+    # whether several threads mean several processes, whose CPU time is not seen here
+    processes = False
     gpu = False  # whether it runs there
 
     def search(self, problem: Problem, gap: float) -> Found:
@@ -76,11 +83,15 @@ class Solver:
         raise NotImplementedError
 
     def part(self, problem: Problem, setting: float, share: float) -> tuple[Problem, float]:
-        """A share of the work, whose cost is that share of the whole: some of the samples, or of the iterations."""
+        """A share of the work, whose cost is that share of the whole: some of the samples, or of
+        the iterations.
+        """
         return problem.first(ceil(share * len(problem.x))), setting
 
     def operations(self, problem: Problem) -> float:
-        """Floating-point operations in matrix products, per sample and iteration; nan where there are none."""
+        """Floating-point operations in matrix products, per sample and iteration; nan where there
+        are none.
+        """
         return nan
 
 
@@ -92,23 +103,33 @@ class CoordinateDescent(Solver):
 
     def solve(self, prepared: Tensor, problem: Problem, setting: float, threads: int) -> Solved:
         codes, _, passes = coordinate_descent(
-            problem.V, problem.x, sparsity=problem.sparsity, tol=setting, max_passes=MOST, gram=prepared
+            problem.V,
+            problem.x,
+            sparsity=problem.sparsity,
+            tol=setting,
+            max_passes=MOST,
+            gram=prepared,
         )
         return Solved(codes, float(passes.double().mean()))
 
 
 @dataclass(frozen=True)
 class Settle(Solver):
-    """Ours: proximal steps on whole batches; looking at the gap every ten sweeps is part of the cost."""
+    """Ours: proximal steps on whole batches; looking at the gap every ten sweeps is part of the
+    cost.
+    """
 
     method: str
     gpu = True
 
     def prepare(self, problem: Problem, setting: float) -> Settler:
-        config = SettleConfig(method=self.method, criterion="gap", tol=setting, check_every=10, max_sweeps=MOST)
+        config = SettleConfig(
+            method=self.method, criterion="gap", tol=setting, check_every=10, max_sweeps=MOST
+        )
         settler = Settler([Layer(problem.V, None, L1(sparsity=problem.sparsity))], config=config)
         quadratic = settler.quadratics[0]
-        quadratic.times(problem.V.new_zeros(1, problem.V.shape[1]), False)  # forms H where that pays
+        # forms H where that pays
+        quadratic.times(problem.V.new_zeros(1, problem.V.shape[1]), False)
         if self.method != "line_search":
             quadratic.lipschitz()
         return settler
@@ -123,7 +144,8 @@ class Settle(Solver):
 
 
 class PlainFista(Solver):
-    """FISTA as most papers write it: residuals, steps of 1/L, no restart, as many steps for all samples.
+    """FISTA as most papers write it: residuals, steps of 1/L, no restart, as many steps for all
+    samples.
 
     It knows the number of iterations in advance, so it is not charged for looking at the gap.
     """
@@ -181,16 +203,25 @@ class SklearnLars(Solver):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             codes = sparse_encode(
-                problem.x.numpy(), atoms, gram=gram, algorithm="lasso_lars", alpha=problem.sparsity, n_jobs=threads
+                problem.x.numpy(),
+                atoms,
+                gram=gram,
+                algorithm="lasso_lars",
+                alpha=problem.sparsity,
+                n_jobs=threads,
             )
         return Solved(codes)
 
 
 class SklearnDescent(SklearnLars):
-    """scikit-learn's coordinate descent as `sparse_encode(algorithm="lasso_cd")` calls it, which fixes tol at 1e-8."""
+    """scikit-learn's coordinate descent as `sparse_encode(algorithm="lasso_cd")` calls it, which
+    fixes tol at 1e-8.
+    """
 
     def search(self, problem: Problem, gap: float) -> Found:
-        """The loosest of the tolerances gap, gap / 2, gap / 4, ... with which the first samples have the gap."""
+        """The loosest of the tolerances gap, gap / 2, gap / 4, ... with which the first samples
+        have the gap.
+        """
         some, tol = problem.first(SEARCH), gap
         prepared = self.prepare(some, tol)
         while True:
@@ -210,11 +241,17 @@ class SklearnDescent(SklearnLars):
         return Solved(np.concatenate(parts))
 
     @staticmethod
-    def _fit(atoms: np.ndarray, gram: np.ndarray, x: np.ndarray, sparsity: float, tol: float) -> np.ndarray:
+    def _fit(
+        atoms: np.ndarray, gram: np.ndarray, x: np.ndarray, sparsity: float, tol: float
+    ) -> np.ndarray:
         lasso = Lasso(
-            alpha=sparsity / atoms.shape[1], fit_intercept=False, precompute=gram, tol=tol, max_iter=MOST,
+            alpha=sparsity / atoms.shape[1],
+            fit_intercept=False,
+            precompute=gram,
+            tol=tol,
+            max_iter=MOST,
             warm_start=True,
-        )  # fmt: skip
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             return np.atleast_2d(lasso.fit(atoms.T, x.T, check_input=False).coef_)
@@ -222,7 +259,9 @@ class SklearnDescent(SklearnLars):
 
 @dataclass(frozen=True)
 class SpamsLars(Solver):
-    """SPAMS `lasso`, LARS in C++; with its default or by Cholesky factors, which are slower and more reliable."""
+    """SPAMS `lasso`, LARS in C++; with its default or by Cholesky factors, which are slower and
+    more reliable.
+    """
 
     cholesky: bool
 
@@ -235,7 +274,12 @@ class SpamsLars(Solver):
         import spams
 
         x = np.asfortranarray(problem.x.numpy().T)
-        options = {"lambda1": problem.sparsity, "mode": 2, "cholesky": self.cholesky, "numThreads": threads}
+        options = {
+            "lambda1": problem.sparsity,
+            "mode": 2,
+            "cholesky": self.cholesky,
+            "numThreads": threads,
+        }
         return Solved(spams.lasso(x, D=prepared, **options))
 
 

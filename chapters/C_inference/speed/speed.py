@@ -1,6 +1,8 @@
-"""One layer: what the solvers cost to reach the same gap on the same dictionary, each with the same threads.
+"""One layer: what the solvers cost to reach the same gap on the same dictionary, each with the same
+threads.
 
-`one_layer` makes one case, a size and a gap, as a dataset; `python -m chapters.C_inference.speed.speed` makes all cases of a profile.
+`one_layer` makes one case, a size and a gap, as a dataset; `python -m
+chapters.C_inference.speed.speed` makes all cases of a profile.
 """
 
 from __future__ import annotations
@@ -26,8 +28,20 @@ T = TypeVar("T")
 SIZES = ("784x512x256", "784x1024x1024", "512x256x1024", "22x256x4096", "784x4096x512")
 GAPS = (1e-3, 1e-6)
 PROFILES = {
-    "smoke": {"sizes": ("22x48x64",), "gaps": (1e-3,), "repeats": 1, "patience": 0.3, "images": (1200, 300)},
-    "fast": {"sizes": SIZES[:4], "gaps": (1e-3,), "repeats": 3, "patience": 0.5, "images": (4000, 4096)},
+    "smoke": {
+        "sizes": ("22x48x64",),
+        "gaps": (1e-3,),
+        "repeats": 1,
+        "patience": 0.3,
+        "images": (1200, 300),
+    },
+    "fast": {
+        "sizes": SIZES[:4],
+        "gaps": (1e-3,),
+        "repeats": 3,
+        "patience": 0.5,
+        "images": (4000, 4096),
+    },
     "paper": {"sizes": SIZES, "gaps": GAPS, "repeats": 5, "patience": 2.0, "images": (8000, 4096)},
 }
 SMALLEST = 1 / 64  # the share of the work that a solver is first tried on
@@ -39,13 +53,20 @@ TEXTS = {
     "setup_wall": ("s", "time by the clock before the samples are known"),
     "setup_cpu": ("s", "time of all threads before the samples are known"),
     "share": ("1", "share of the work that was timed, from which the time of the whole follows"),
-    "gemm_share": ("1", "operations in matrix products per second, as a share of the machine's best"),
+    "gemm_share": (
+        "1",
+        "operations in matrix products per second, as a share of the machine's best",
+    ),
     "gap_max": ("1", "relative duality gap of the worst sample"),
     "gap_q95": ("1", "relative duality gap that 95 % of the samples are below"),
     "reached": ("1", "1 where gap_q95 is at most the gap asked for"),
     "active": ("1", "active atoms per sample"),
     "iterations": ("1", "iterations, sweeps or passes per sample"),
-    "setting": ("1", "the gap asked for, the tolerance or the number of iterations with which the gap is reached"),
+    "setting": (
+        "1",
+        "the gap asked for, the tolerance or the number of iterations with which the gap "
+        "is reached",
+    ),
     "gemm_rate": ("1/s", "floating-point operations per second in a large matrix product"),
     "sparsity": ("1", "lambda"),
     "lipschitz": ("1", "largest eigenvalue of V'V"),
@@ -55,7 +76,9 @@ TEXTS = {
 
 @dataclass
 class _Entry:
-    """A solver at work on a problem: which share of the work is timed, its least costs, and its last result."""
+    """A solver at work on a problem: which share of the work is timed, its least costs, and its
+    last result.
+    """
 
     solver: Solver
     problem: Problem
@@ -70,7 +93,9 @@ class _Entry:
 
     def try_out(self) -> None:
         """Double the share until it is the whole or takes half of the patience."""
-        prepared, self.setup = self._timed(lambda: self.solver.prepare(self.problem, self.found.setting))
+        prepared, self.setup = self._timed(
+            lambda: self.solver.prepare(self.problem, self.found.setting)
+        )
         self._solve(prepared)  # warms up what must be
         while True:
             self.cost = NEVER
@@ -87,7 +112,9 @@ class _Entry:
 
     def _solve(self, prepared: object) -> None:
         part, setting = self.part
-        self.solved, cost = self._timed(lambda: self.solver.solve(prepared, part, setting, self.threads))
+        self.solved, cost = self._timed(
+            lambda: self.solver.solve(prepared, part, setting, self.threads)
+        )
         self.cost = self.cost.least(cost)
 
     def _timed(self, call: Callable[[], T]) -> tuple[T, Cost]:
@@ -103,7 +130,8 @@ class _Entry:
         """What is known after the last run, by the names in `TEXTS`."""
         part, setting = self.part
         share = len(part.x) / len(self.problem.x) * setting / self.found.setting
-        finished = setting == self.found.setting  # else the codes are halfway, and the search has seen the whole way
+        # else the codes are halfway, and the search has seen the whole way
+        finished = setting == self.found.setting
         codes = self.solved.dense.to(part.V)
         gaps = relative_gap(part, codes) if finished else self.found.gaps
         total = self.setup + self.cost.times(1 / share)
@@ -136,11 +164,21 @@ def one_layer(
 ) -> xr.Dataset:
     """What each solver costs to solve `problem` to a relative duality gap, over (solver, threads).
 
-    All work in float32 where gap >= 1e-4, else in float64. A solver has reached the gap if 95 % of the samples have,
-    by the same measure for all. Times are the least of some repeats, in which the solvers take turns; setup counts.
-    patience: seconds per solver and number of threads after which it is not repeated any more; a solver that takes
-    longer is timed on a share of the samples or iterations, which takes at least half of it. Solvers that cannot run
-    here have nan, and a `note` says why. Raises ValueError for unknown solvers.
+    All work in float32 where gap >= 1e-4, else in float64. A solver has reached the gap if 95 % of
+    the samples have, by the same measure for all. Times are the least of some repeats, in which the
+    solvers take turns; setup counts. Solvers that cannot run here have nan, and a `note` says why.
+
+    Parameters
+    ----------
+    patience
+        Seconds per solver and number of threads after which it is not repeated any more; a solver
+        that takes longer is timed on a share of the samples or iterations, which takes at least
+        half of it.
+
+    Raises
+    ------
+    ValueError
+        For unknown solvers.
     """
     checks.number("gap", gap, above=0)
     checks.number("repeats", repeats, low=1, integer=True)
@@ -176,11 +214,17 @@ def one_layer(
                 for name, value in entry.numbers(gap, rate).items():
                     table[name][row, column] = value
     variables = {name: (dims, values) for name, values in table.items()}
-    variables |= {"gemm_rate": ("threads", rates), "note": ("solver", np.array(notes, dtype=object))}
+    variables |= {
+        "gemm_rate": ("threads", rates),
+        "note": ("solver", np.array(notes, dtype=object)),
+    }
     gram = (problem.V.T @ problem.V).double()
     apart = gram - torch.diag(gram.diagonal())
     single = {"sparsity": problem.sparsity, "lipschitz": float(torch.linalg.eigvalsh(gram)[-1])}
-    variables |= {name: ((), value) for name, value in (single | {"coherence": float(apart.abs().max())}).items()}
+    variables |= {
+        name: ((), value)
+        for name, value in (single | {"coherence": float(apart.abs().max())}).items()
+    }
     ds = xr.Dataset(variables, {"solver": list(solvers), "threads": list(threads)})
     for name, (units, text) in TEXTS.items():
         ds[name].attrs = {"units": units, "long_name": text}
@@ -188,7 +232,9 @@ def one_layer(
 
 
 def speedup(ds: xr.Dataset, ours: str, peers: Sequence[str], *, time: str = "cpu") -> xr.DataArray:
-    """How many times faster `ours` is than the fastest of `peers` that reached the gap; nan where one is missing."""
+    """How many times faster `ours` is than the fastest of `peers` that reached the gap; nan where
+    one is missing.
+    """
     seconds = ds[time].where(ds["reached"] == 1)
     return seconds.sel(solver=list(peers)).min("solver") / seconds.sel(solver=ours, drop=True)
 
@@ -198,7 +244,9 @@ def images(train: int, test: int, *, fallback: bool) -> tuple[torch.Tensor, torc
     from data_gen import mnist
 
     parts = (("train", train), ("test", test))
-    sets = [mnist.load(part, n=n, seed=0, allow_fallback=fallback)["image"].values for part, n in parts]
+    sets = [
+        mnist.load(part, n=n, seed=0, allow_fallback=fallback)["image"].values for part, n in parts
+    ]
     return tuple(torch.from_numpy(values.reshape(len(values), -1)) for values in sets)
 
 
@@ -206,10 +254,14 @@ def main() -> None:
     """Run the cases of a profile; those that are stored already are kept."""
     from vnlib.book import store
 
-    parser = argparse.ArgumentParser(prog="python -m chapters.C_inference.speed.speed", description=main.__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m chapters.C_inference.speed.speed", description=main.__doc__
+    )
     parser.add_argument("--profile", choices=list(PROFILES), default="fast")
     parser.add_argument("--out", type=Path, required=True, help="NetCDF file")
-    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with")
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[1], help="numbers of threads to measure with"
+    )
     parser.add_argument("--device", default="cpu", help="cpu or cuda")
     given = parser.parse_args()
     profile = PROFILES[given.profile]
@@ -230,7 +282,10 @@ def main() -> None:
             case = result.sel(size=size, gap=gap)
             print(f"\n{size}, gap {gap:g}, lambda {float(case.sparsity):.3g}")
             print(
-                case[["wall", "cpu", "setup_wall", "gap_max", "reached", "share"]].to_dataframe().round(6).to_string()
+                case[["wall", "cpu", "setup_wall", "gap_max", "reached", "share"]]
+                .to_dataframe()
+                .round(6)
+                .to_string()
             )
 
 

@@ -19,7 +19,9 @@ from benchmarks.functions.completion import (
 N, LENGTH = 12, 40
 
 
-def drawn(n: int, seed: int = 0, length: int = LENGTH, dtype: torch.dtype = torch.float64) -> torch.Tensor:
+def drawn(
+    n: int, seed: int = 0, length: int = LENGTH, dtype: torch.dtype = torch.float64
+) -> torch.Tensor:
     return torch.randn(n, length, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
@@ -31,7 +33,9 @@ def smooth(n: int, seed: int = 0, rank: int = 5) -> torch.Tensor:
 
 
 def masks(n: int = N, seed: int = 5) -> torch.Tensor:
-    """A mask for each row; a tail shared by three, single samples, a hidden beginning, all seen, one seen."""
+    """A mask for each row; a tail shared by three, single samples, a hidden beginning, all seen,
+    one seen.
+    """
     seen = torch.rand(n, LENGTH, generator=torch.Generator().manual_seed(seed)) < 0.6
     seen[:3] = torch.arange(LENGTH) < 25
     seen[3], seen[4] = torch.arange(LENGTH) > 15, True
@@ -73,13 +77,17 @@ def test_a_signal_is_filled_in_by_itself(fill):
 
 @every_filling
 def test_bad_input_is_refused(fill):
-    with pytest.raises(ValueError, match=r"observed must be a bool tensor of the shape of x, \(12, 40\)"):
+    with pytest.raises(
+        ValueError, match=r"observed must be a bool tensor of the shape of x, \(12, 40\)"
+    ):
         fill(X, SEEN.double())
     with pytest.raises(ValueError, match=r"observed must be a bool .* got torch.bool \(11, 40\)"):
         fill(X, SEEN[:-1])
     blank = SEEN.clone()
     blank[[2, 4]] = False
-    with pytest.raises(ValueError, match="observed must be True at least once in every signal, got 2"):
+    with pytest.raises(
+        ValueError, match="observed must be True at least once in every signal, got 2"
+    ):
         fill(X, blank)
     broken = X.clone()
     broken[4, 7] = torch.nan
@@ -112,13 +120,15 @@ def test_hold_last_by_a_loop():
             assert got[i] == last
 
 
-# --- principal components -------------------------------------------------------------------------------------------
+# --- principal components -------------------------------------------------------------------------
 
 
 def test_components_complete_signals_of_their_span_exactly():
     enough = SEEN.sum(1) >= 5
     assert 10 <= enough.sum() < N
-    torch.testing.assert_close(COMPONENTS.complete(X, SEEN, 5)[enough], X[enough], atol=1e-8, rtol=0)
+    torch.testing.assert_close(
+        COMPONENTS.complete(X, SEEN, 5)[enough], X[enough], atol=1e-8, rtol=0
+    )
     torch.testing.assert_close(COMPONENTS.reconstruct(X, 5), X, atol=1e-10, rtol=0)
     assert (COMPONENTS.complete(X, SEEN, 4) - X).abs().max() > 0.1
 
@@ -135,7 +145,9 @@ def test_components_are_those_of_the_covariance():
     values, vectors = np.linalg.eigh(np.cov(drawn(80, seed=2).numpy().T))
     found = PrincipalComponents(drawn(80, seed=2))
     np.testing.assert_allclose(found.spread**2 / 79, values[::-1], atol=1e-10)
-    np.testing.assert_allclose(np.abs(np.sum(found.axes[:, :4].numpy() * vectors[:, :-5:-1], 0)), 1, atol=1e-8)
+    np.testing.assert_allclose(
+        np.abs(np.sum(found.axes[:, :4].numpy() * vectors[:, :-5:-1], 0)), 1, atol=1e-8
+    )
     x = drawn(3, seed=3)
     residual = x - found.reconstruct(x, 4)
     np.testing.assert_allclose(residual.numpy() @ vectors[:, -4:], 0, atol=1e-10)
@@ -143,23 +155,30 @@ def test_components_are_those_of_the_covariance():
 
 @pytest.mark.parametrize("rank", [0, 41, 2.0])
 def test_a_rank_out_of_range_is_refused(rank):
-    for call in (lambda: COMPONENTS.complete(X, SEEN, rank), lambda: COMPONENTS.reconstruct(X, rank)):
+    for call in (
+        lambda: COMPONENTS.complete(X, SEEN, rank),
+        lambda: COMPONENTS.reconstruct(X, rank),
+    ):
         with pytest.raises(ValueError, match="rank must be an integer >= 1 and <= 40"):
             call()
 
 
-# --- the normal distribution ----------------------------------------------------------------------------------------
+# --- the normal distribution ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("noise", [1e-3, 0.5])
 def test_conditional_mean_from_the_joint_covariance(noise):
-    """The inverse of the whole covariance (its precision) gives the same mean: mu_h - P_hh^-1 P_ho (x_o - mu_o)."""
+    """The inverse of the whole covariance (its precision) gives the same mean: mu_h - P_hh^-1 P_ho
+    (x_o - mu_o).
+    """
     mean = TRAIN.numpy().mean(0)
     covariance = np.cov(TRAIN.numpy().T) + noise * np.eye(LENGTH)
     precision, found = np.linalg.inv(covariance), NORMAL.complete(X, SEEN, noise).numpy()
     for row, seen, got in zip(X.numpy(), SEEN.numpy(), found, strict=True):
         pull = precision[~seen][:, seen] @ (row - mean)[seen]
-        expected = mean[~seen] - np.linalg.solve(precision[~seen][:, ~seen], pull) if (~seen).any() else []
+        expected = (
+            mean[~seen] - np.linalg.solve(precision[~seen][:, ~seen], pull) if (~seen).any() else []
+        )
         np.testing.assert_allclose(got[~seen], expected, atol=1e-8)
 
 
@@ -176,13 +195,15 @@ def test_noise_must_be_positive(noise):
 
 @pytest.mark.parametrize("family", [PrincipalComponents, Gaussian])
 def test_a_fit_needs_signals(family):
-    with pytest.raises(ValueError, match=r"train must have shape \(samples >= 2, time\), got \(1, 40\)"):
+    with pytest.raises(
+        ValueError, match=r"train must have shape \(samples >= 2, time\), got \(1, 40\)"
+    ):
         family(TRAIN[:1])
     with pytest.raises(ValueError, match="train holds 40 value"):
         family(torch.cat([TRAIN, torch.full((1, LENGTH), torch.nan)]))
 
 
-# --- neighbours -----------------------------------------------------------------------------------------------------
+# --- neighbours -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("k", [1, 4, 60])

@@ -17,7 +17,10 @@ def smooth(n: int, seed: int = 0) -> torch.Tensor:
     """Sums of twelve cosines, in float64."""
     t = torch.linspace(0, 1, LENGTH, dtype=torch.float64)
     basis = torch.stack([torch.cos(torch.pi * k * t) for k in range(12)])
-    return torch.randn(n, 12, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) @ basis
+    return (
+        torch.randn(n, 12, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+        @ basis
+    )
 
 
 def masks(n: int, seed: int = 5) -> torch.Tensor:
@@ -34,7 +37,9 @@ EXACT = {"ridge": 1e-9, "floor": 1e-12}
 @pytest.mark.parametrize("k", [2, 3])
 def test_a_planted_sum_of_two_exemplars_is_found_under_a_mask(k):
     pairs = torch.tensor([[0, 1], [5, 9], [12, 3], [30, 31], [7, 22], [18, 25]])
-    scales = torch.tensor([[1.0, -2], [0.5, 0.5], [-1, 1.5], [2, 2.5], [-0.7, -1], [1, 1]], dtype=torch.float64)
+    scales = torch.tensor(
+        [[1.0, -2], [0.5, 0.5], [-1, 1.5], [2, 2.5], [-0.7, -1], [1, 1]], dtype=torch.float64
+    )
     x, seen = torch.einsum("bk,bkt->bt", scales, TRAIN[pairs]), masks(6)
     found = EXEMPLARS.complete(torch.where(seen, x, torch.nan), seen, k=k, starts=16, **EXACT)
     torch.testing.assert_close(found, x, atol=1e-5, rtol=0)
@@ -45,7 +50,9 @@ def test_reconstruction_is_completion_with_all_observed_but_for_the_samples_them
     found = EXEMPLARS.reconstruct(x)
     assert found.shape == x.shape and (found - x).abs().max() > 0.01
     assert torch.equal(EXEMPLARS.complete(x, torch.ones_like(x, dtype=torch.bool)), x)
-    torch.testing.assert_close(EXEMPLARS.reconstruct(TRAIN[:5], **EXACT), TRAIN[:5], atol=1e-5, rtol=0)
+    torch.testing.assert_close(
+        EXEMPLARS.reconstruct(TRAIN[:5], **EXACT), TRAIN[:5], atol=1e-5, rtol=0
+    )
 
 
 def test_no_swap_of_one_atom_helps_in_the_end():
@@ -78,13 +85,17 @@ def test_one_atom_is_the_best_one():
     found = EXEMPLARS.complete(x, seen, k=1, starts=1, **EXACT)
     for row, mask, got in zip(x, seen, found, strict=True):
         bound = 3.0
-        scale = ((TRAIN[:, mask] @ row[mask]) / TRAIN[:, mask].square().sum(1)).clamp(-bound, bound)[:, None]
+        scale = ((TRAIN[:, mask] @ row[mask]) / TRAIN[:, mask].square().sum(1)).clamp(
+            -bound, bound
+        )[:, None]
         best = ((scale * TRAIN - row)[:, mask].square().sum(1)).argmin()
         torch.testing.assert_close(got[~mask], (scale * TRAIN)[best][~mask], atol=1e-5, rtol=0)
 
 
 def test_amplitudes_are_capped_at_a_multiple_of_the_exemplars():
-    """A signal that an exemplar explains only by being blown up is not blown up where it is hidden."""
+    """A signal that an exemplar explains only by being blown up is not blown up where it is
+    hidden.
+    """
     ramp = torch.linspace(0, 1, LENGTH, dtype=torch.float64) ** 8
     seen = (torch.arange(LENGTH) < 32).expand(1, -1)
     x, wild = 100 * ramp[None], Exemplars(ramp[None].repeat(2, 1), 2, seed=0, largest_scale=1e3)
@@ -133,7 +144,9 @@ def test_same_seed_same_bits_and_hidden_samples_never_matter(dtype):
     found = Exemplars(TRAIN, 30, seed=3).complete(x, seen)
     assert found.dtype == dtype and torch.equal(found[seen], x[seen])
     for hidden in (torch.nan, torch.inf, -1e9):
-        assert torch.equal(Exemplars(TRAIN, 30, seed=3).complete(torch.where(seen, x, hidden), seen), found)
+        assert torch.equal(
+            Exemplars(TRAIN, 30, seed=3).complete(torch.where(seen, x, hidden), seen), found
+        )
     assert not torch.equal(Exemplars(TRAIN, 30, seed=5).complete(x, seen), found)
 
 

@@ -1,4 +1,6 @@
-"""Exact inference in linear Gaussian chains, against the joint Gaussian written out whole and conditioned."""
+"""Exact inference in linear Gaussian chains, against the joint Gaussian written out whole and
+conditioned.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,15 @@ def problem() -> dict:
 
 
 def joint(one: int, given: dict) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Mean and covariance of all z of one signal, flat, and the matrix and bias from them to all of y."""
+    """Mean and covariance of all z of one signal, flat, and the matrix and bias from them to all of
+    y.
+    """
     (a, b, q), (c, d, _), (mean, covariance) = given["dynamics"], given["emission"], given["start"]
     means, rows = [mean], [[covariance]]
     for t in range(TIME - 1):
         means.append(a[one, t] @ means[t] + b[one, t])
-        cross = [a[one, t] @ block for block in rows[t]]  # Cov(z_{t+1}, z_s) = A_t Cov(z_t, z_s), s <= t
+        # Cov(z_{t+1}, z_s) = A_t Cov(z_t, z_s), s <= t
+        cross = [a[one, t] @ block for block in rows[t]]
         rows.append([*cross, cross[t] @ a[one, t].T + q[one, t]])
     whole = torch.zeros(TIME * D, TIME * D, dtype=torch.float64)
     for t, row in enumerate(rows):
@@ -54,7 +59,9 @@ def joint(one: int, given: dict) -> tuple[torch.Tensor, torch.Tensor, torch.Tens
 
 
 def conditioned(one: int, y: torch.Tensor, seen: torch.Tensor, given: dict):
-    """Posterior mean, covariance and log likelihood by conditioning the joint of z and the observed entries of y."""
+    """Posterior mean, covariance and log likelihood by conditioning the joint of z and the observed
+    entries of y.
+    """
     mean, covariance, c, d = joint(one, given)
     keep = seen[one].flatten()
     c, d, noise = c[keep], d[keep], given["emission"][2].repeat(TIME)[keep].diag()
@@ -63,7 +70,9 @@ def conditioned(one: int, y: torch.Tensor, seen: torch.Tensor, given: dict):
     return (
         (mean + gain @ error).view(TIME, D),
         covariance - gain @ c @ covariance,
-        MultivariateNormal(torch.zeros_like(error), spread).log_prob(error) if keep.any() else torch.zeros(()),
+        MultivariateNormal(torch.zeros_like(error), spread).log_prob(error)
+        if keep.any()
+        else torch.zeros(()),
         mean,
     )
 
@@ -89,7 +98,9 @@ def test_smoother_is_the_conditioned_joint_gaussian(name):
             torch.testing.assert_close(z.covariance[one, t], blocks[t, :, t], rtol=1e-8, atol=1e-8)
         for t in range(TIME - 1):
             torch.testing.assert_close(z.cross[one, t], blocks[t, :, t + 1], rtol=1e-8, atol=1e-8)
-        assert float(z.log_normaliser[one]) == pytest.approx(float(log_likelihood), rel=1e-8, abs=1e-8)
+        assert float(z.log_normaliser[one]) == pytest.approx(
+            float(log_likelihood), rel=1e-8, abs=1e-8
+        )
         entropy = 0.5 * torch.logdet(2 * math.pi * math.e * covariance)
         assert float(z.entropy[one]) == pytest.approx(float(entropy), rel=1e-8, abs=1e-8)
 
@@ -97,7 +108,9 @@ def test_smoother_is_the_conditioned_joint_gaussian(name):
 def test_all_observed_is_no_mask():
     given, y = problem(), torch.randn(BATCH, TIME, P, generator=generator(), dtype=torch.float64)
     with_mask = kalman.kalman_smoother(y, torch.ones(y.shape, dtype=torch.bool), **given)
-    torch.testing.assert_close(with_mask.mean, kalman.kalman_smoother(y, **given).mean, rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(
+        with_mask.mean, kalman.kalman_smoother(y, **given).mean, rtol=1e-10, atol=1e-10
+    )
 
 
 def test_missing_entries_are_never_looked_at():
@@ -105,7 +118,9 @@ def test_missing_entries_are_never_looked_at():
     y = torch.randn(BATCH, TIME, P, generator=generator(), dtype=torch.float64)
     first = kalman.kalman_smoother(torch.where(seen, y, torch.nan), seen, **given)
     second = kalman.kalman_smoother(torch.where(seen, y, 1e9), seen, **given)
-    assert torch.equal(first.mean, second.mean) and torch.equal(first.log_normaliser, second.log_normaliser)
+    assert torch.equal(first.mean, second.mean) and torch.equal(
+        first.log_normaliser, second.log_normaliser
+    )
     assert bool(first.mean.isfinite().all())
 
 
@@ -114,7 +129,9 @@ def test_beyond_the_last_observation_the_dynamics_run_on():
     y = torch.randn(BATCH, TIME, P, generator=generator(), dtype=torch.float64)
     mean, (a, b, _) = kalman.kalman_smoother(y, seen, **given).mean, given["dynamics"]
     for t in (3, 4):
-        torch.testing.assert_close(mean[:, t + 1], (a[:, t] @ mean[:, t, :, None])[..., 0] + b[:, t])
+        torch.testing.assert_close(
+            mean[:, t + 1], (a[:, t] @ mean[:, t, :, None])[..., 0] + b[:, t]
+        )
 
 
 def test_dynamics_of_a_batch_may_be_shared():
@@ -123,7 +140,9 @@ def test_dynamics_of_a_batch_may_be_shared():
     repeated = tuple(x[:1].expand(BATCH, *x.shape[1:]) for x in given["dynamics"])
     y = torch.randn(BATCH, TIME, P, generator=generator(), dtype=torch.float64)
     one = kalman.kalman_smoother(y, **given | {"dynamics": shared})
-    torch.testing.assert_close(one.covariance, kalman.kalman_smoother(y, **given | {"dynamics": repeated}).covariance)
+    torch.testing.assert_close(
+        one.covariance, kalman.kalman_smoother(y, **given | {"dynamics": repeated}).covariance
+    )
 
 
 def test_emission_of_known_latents_is_least_squares():
@@ -131,7 +150,9 @@ def test_emission_of_known_latents_is_least_squares():
     mean = torch.randn(3, 50, D, generator=rng, dtype=torch.float64)
     y = torch.randn(3, 50, P, generator=rng, dtype=torch.float64)
     zero = torch.zeros(3, 50, D, D, dtype=torch.float64)
-    c, d, noise = kalman.maximal_emission(y, kalman.Smoothed(mean, zero, zero[:, 1:], y[:, 0, 0], y[:, 0, 0]), floor=0)
+    c, d, noise = kalman.maximal_emission(
+        y, kalman.Smoothed(mean, zero, zero[:, 1:], y[:, 0, 0], y[:, 0, 0]), floor=0
+    )
     inputs = torch.cat([mean, torch.ones(3, 50, 1, dtype=torch.float64)], -1).flatten(0, 1)
     expected = torch.linalg.lstsq(inputs, y.flatten(0, 1)).solution.T
     torch.testing.assert_close(torch.cat([c, d[:, None]], 1), expected)

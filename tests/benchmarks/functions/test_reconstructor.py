@@ -1,4 +1,6 @@
-"""The interface of signal models: what they read, what they are trained on, and what they refuse."""
+"""The interface of signal models: what they read, what they are trained on, and what they
+refuse.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from benchmarks.functions.reconstructor import Reconstructor, built, check_patch, patches, training_masks
+from benchmarks.functions.reconstructor import (
+    Reconstructor,
+    built,
+    check_patch,
+    patches,
+    training_masks,
+)
 
 
 class Linear(Reconstructor):
@@ -33,13 +41,16 @@ def test_hidden_samples_are_never_looked_at(x, masked):
     observed = observed.expand_as(x)
     assert torch.equal(model(x, observed), model(spoilt, observed))
     zeros = torch.where(observed, x, torch.zeros(()))
-    assert torch.equal(model(x, observed), model(zeros)) is not masked  # only a masked model can tell them apart
+    # only a masked model can tell them apart
+    assert torch.equal(model(x, observed), model(zeros)) is not masked
 
 
 def test_channels_are_the_signal_and_the_mask(x):
     observed = torch.rand(x.shape, generator=torch.Generator().manual_seed(1)) > 0.5
     channels = built(Linear, length=8, seed=0, masked=True).channels(x, observed)
-    assert torch.equal(channels[:, 0], x * observed) and torch.equal(channels[:, 1], observed.float())
+    assert torch.equal(channels[:, 0], x * observed) and torch.equal(
+        channels[:, 1], observed.float()
+    )
 
 
 def test_the_loss_is_the_error_on_whole_signals(x):
@@ -51,7 +62,9 @@ def test_the_loss_is_the_error_on_whole_signals(x):
     masked = built(Linear, length=8, seed=0, masked=True)
     observed = training_masks(12, 8, generator=torch.Generator().manual_seed(5))
     wanted = ((masked(x, observed) - x) ** 2).mean().item()
-    assert masked.loss(x, generator=torch.Generator().manual_seed(5)).item() == pytest.approx(wanted)
+    assert masked.loss(x, generator=torch.Generator().manual_seed(5)).item() == pytest.approx(
+        wanted
+    )
 
 
 def test_training_masks_take_turns_and_hide_a_tail_single_samples_and_a_run():
@@ -88,9 +101,13 @@ def test_weights_follow_the_seed_and_leave_the_global_state_alone():
 
 def test_bad_input_is_named(x):
     model = built(Linear, length=8, seed=0)
-    with pytest.raises(ValueError, match=r"x must have the shape \(batch, length=8\), got \(12, 7\)"):
+    with pytest.raises(
+        ValueError, match=r"x must have the shape \(batch, length=8\), got \(12, 7\)"
+    ):
         model(x[:, :7])
-    with pytest.raises(ValueError, match=r"observed must have the shape of x, \(12, 8\), got \(8,\)"):
+    with pytest.raises(
+        ValueError, match=r"observed must have the shape of x, \(12, 8\), got \(8,\)"
+    ):
         model(x, torch.ones(8, dtype=torch.bool))
     with pytest.raises(ValueError, match="length must be an integer >= 2, got 1"):
         built(Linear, length=1, seed=0)

@@ -1,4 +1,6 @@
-"""The recurrent switching linear dynamical system: its parts against enumeration, its EM against exact likelihoods."""
+"""The recurrent switching linear dynamical system: its parts against enumeration, its EM against
+exact likelihoods.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,19 @@ def waves(n: int, seed: int = 0) -> torch.Tensor:
     t = torch.linspace(0, 1, LENGTH)
     phase, speed = torch.rand(n, 1, generator=rng), 1 + 3 * torch.rand(n, 1, generator=rng)
     decays = (torch.arange(n) % 2 == 1)[:, None]
-    clean = torch.where(decays, 2 * torch.exp(-2 * speed * t), torch.sin(2 * torch.pi * (speed * t + phase)))
+    clean = torch.where(
+        decays, 2 * torch.exp(-2 * speed * t), torch.sin(2 * torch.pi * (speed * t + phase))
+    )
     return clean + 0.05 * torch.randn(n, LENGTH, generator=rng)
 
 
 def small(states: int = 3, **options: int) -> RecurrentSLDS:
-    return RecurrentSLDS(**{"length": LENGTH, "patch": PATCH, "latent": 2, "states": states} | options)
+    return RecurrentSLDS(
+        **{"length": LENGTH, "patch": PATCH, "latent": 2, "states": states} | options
+    )
 
 
-# --- Discrete states --------------------------------------------------------------------------------------------------
+# --- Discrete states ------------------------------------------------------------------------------
 
 
 def test_forward_backward_is_the_sum_over_all_paths():
@@ -45,13 +51,16 @@ def test_forward_backward_is_the_sum_over_all_paths():
     pairs, total = switching.forward_backward(factor)
     expected, weights = torch.zeros_like(pairs), torch.zeros(batch, dtype=torch.float64)
     for path in itertools.product(range(states), repeat=time):
-        steps = list(zip(range(time), (states, *path), path, strict=False))  # (t, state before, state)
+        # (t, state before, state)
+        steps = list(zip(range(time), (states, *path), path, strict=False))
         weight = torch.exp(sum(factor[:, t, before, after] for t, before, after in steps))
         weights += weight
         for t, before, after in steps:
             expected[:, t, before, after] += weight
     torch.testing.assert_close(total, weights.log(), rtol=1e-10, atol=1e-10)
-    torch.testing.assert_close(pairs, expected / weights[:, None, None, None], rtol=1e-10, atol=1e-10)
+    torch.testing.assert_close(
+        pairs, expected / weights[:, None, None, None], rtol=1e-10, atol=1e-10
+    )
     torch.testing.assert_close(switching.contexts(pairs.sum(2)), pairs.sum(3))
 
 
@@ -76,7 +85,9 @@ def test_what_states_say_about_z_is_the_gradient_of_their_log_transitions():
     states, d = 3, 2
     weight, z = centred(states + 1 + d, states), randn(1, 4, d).requires_grad_()
     q = randn(1, 4, states, seed=2).softmax(-1)
-    expected = (switching.contexts(q)[..., None] * q[:, :, None] * switching.log_transition(weight, z)).sum()
+    expected = (
+        switching.contexts(q)[..., None] * q[:, :, None] * switching.log_transition(weight, z)
+    ).sum()
     (gradient,) = torch.autograd.grad(expected, z)
     precision, linear = switching.transition_evidence(weight, q, z.detach())
     torch.testing.assert_close(linear - z.detach() @ precision, gradient)
@@ -89,19 +100,23 @@ def test_transitions_climb_to_where_their_gradient_is_zero():
     covariance, weight = root @ root.mT, torch.zeros(states + 1 + d, states, dtype=torch.float64)
 
     def objective(w: torch.Tensor) -> torch.Tensor:
-        fitted = (pairs * switching.log_transition(w, mean)).sum() - switching.variance_cost(w, covariance).sum()
+        fitted = (pairs * switching.log_transition(w, mean)).sum() - switching.variance_cost(
+            w, covariance
+        ).sum()
         return fitted - 0.5 * switching.PRIOR * w.pow(2).sum()
 
     values = [float(objective(weight))]
     for _ in range(10):
         weight = switching.ascend(weight, pairs, mean, covariance, 20)
         values.append(float(objective(weight)))
-    assert all(b >= a - 1e-9 for a, b in itertools.pairwise(values)) and values[-1] > values[0] + 0.5
+    assert (
+        all(b >= a - 1e-9 for a, b in itertools.pairwise(values)) and values[-1] > values[0] + 0.5
+    )
     (gradient,) = torch.autograd.grad(objective(weight.requires_grad_()), weight)
     assert float(gradient.abs().max()) < 1e-6
 
 
-# --- Dynamics under q -------------------------------------------------------------------------------------------------
+# --- Dynamics under q -----------------------------------------------------------------------------
 
 
 def latent(batch: int = 3, time: int = 5, d: int = 2) -> kalman.Smoothed:
@@ -127,13 +142,18 @@ def test_expected_log_density_is_that_of_samples_of_z():
     z, given = latent(), dynamics()
     found = switching.expected_log_density(given, z)[0, 1]
     whole = torch.cat(
-        [torch.cat([z.covariance[0, 1], z.cross[0, 1]], 1), torch.cat([z.cross[0, 1].mT, z.covariance[0, 2]], 1)]
+        [
+            torch.cat([z.covariance[0, 1], z.cross[0, 1]], 1),
+            torch.cat([z.cross[0, 1].mT, z.covariance[0, 2]], 1),
+        ]
     )
     # Exact by a quadrature of +-sqrt(n) along each axis, since the log density is quadratic.
     axes = torch.linalg.cholesky(whole).mT * len(whole) ** 0.5
     points = torch.cat([z.mean[0, 1], z.mean[0, 2]]) + torch.cat([axes, -axes])
     for k in range(3):
-        normal = torch.distributions.MultivariateNormal(torch.zeros(2, dtype=torch.float64), given.noise[k])
+        normal = torch.distributions.MultivariateNormal(
+            torch.zeros(2, dtype=torch.float64), given.noise[k]
+        )
         off = points[:, 2:] - points[:, :2] @ given.transition[k].mT - given.bias[k]
         assert float(found[k]) == pytest.approx(float(normal.log_prob(off).mean()), rel=1e-9)
 
@@ -154,11 +174,12 @@ def test_maximal_dynamics_are_where_the_gradient_of_the_bound_is_zero():
     free = switching.Dynamics(*(x.clone().requires_grad_() for x in found))
     value = (states * switching.expected_log_density(free, z)).sum() + switching.log_prior(free)
     transition, bias, noise = torch.autograd.grad(value, free)
-    for gradient in (transition, bias, noise + noise.mT):  # Q is symmetric, its gradient as a free matrix is not
+    # Q is symmetric, its gradient as a free matrix is not
+    for gradient in (transition, bias, noise + noise.mT):
         assert float(gradient.abs().max()) < 1e-9
 
 
-# --- EM ---------------------------------------------------------------------------------------------------------------
+# --- EM -------------------------------------------------------------------------------------------
 
 
 def test_one_state_is_a_linear_system_whose_bound_is_its_exact_log_likelihood():
@@ -203,13 +224,17 @@ def test_the_bound_of_inference_never_falls_with_missing_samples():
 
 
 def planted(n: int, length: int = 100, seed: int = 0) -> torch.Tensor:
-    """A latent turning fast where its first entry is positive and slowly, the other way, elsewhere; (n, length)."""
+    """A latent turning fast where its first entry is positive and slowly, the other way, elsewhere;
+    (n, length).
+    """
     rng = generator(seed)
     turns = [torch.tensor([[c, -s], [s, c]]) for c, s in ((0.70, 0.714), (0.955, 0.296))]
     z, path = torch.randn(n, 2, generator=rng), []
     for _ in range(length // 2):
         path.append(z)
-        z = torch.where(z[:, :1] > 0, z @ turns[0].mT, z @ turns[1].mT) + 0.05 * torch.randn(n, 2, generator=rng)
+        z = torch.where(z[:, :1] > 0, z @ turns[0].mT, z @ turns[1].mT) + 0.05 * torch.randn(
+            n, 2, generator=rng
+        )
     return (torch.stack(path, 1) + 0.02 * torch.randn(n, length // 2, 2, generator=rng)).flatten(1)
 
 
@@ -229,7 +254,7 @@ def test_a_planted_switching_system_is_predicted_better_than_by_one_linear_syste
     assert errors[2] < 0.5 * errors[1]
 
 
-# --- Interface --------------------------------------------------------------------------------------------------------
+# --- Interface ------------------------------------------------------------------------------------
 
 
 def test_missing_samples_are_never_looked_at():
@@ -238,7 +263,9 @@ def test_missing_samples_are_never_looked_at():
     seen = torch.rand(x.shape, generator=generator(1)) < 0.6
     nan, huge = torch.where(seen, x, torch.nan), torch.where(seen, x, 1e6)
     for fill in (model.complete, model.zero_filled):
-        assert torch.equal(fill(nan, seen), fill(huge, seen)) and bool(fill(nan, seen).isfinite().all())
+        assert torch.equal(fill(nan, seen), fill(huge, seen)) and bool(
+            fill(nan, seen).isfinite().all()
+        )
         assert fill(nan, seen).shape == x.shape and fill(nan, seen).dtype == x.dtype
     assert torch.equal(model.zero_filled(x, seen), model.reconstruct(torch.where(seen, x, 0)))
 
@@ -249,7 +276,9 @@ def test_completion_mixes_the_starts_by_their_bounds_signal_by_signal():
     seen = torch.ones_like(x, dtype=torch.bool)
     seen[:, 30:] = False
     found = [model.infer(x, seen, start=start) for start in (None, 0, 1, 2)]
-    drawn = torch.stack([(q.latent.mean @ model.emission.mT + model.emission_bias).flatten(1) for q in found])
+    drawn = torch.stack(
+        [(q.latent.mean @ model.emission.mT + model.emission_bias).flatten(1) for q in found]
+    )
     weight = torch.stack([q.bound for q in found]).softmax(0)
     torch.testing.assert_close(model.complete(x, seen), (weight[..., None] * drawn).sum(0).float())
     torch.testing.assert_close(model.complete(x[:2], seen[:2]), model.complete(x, seen)[:2])
@@ -261,8 +290,12 @@ def test_it_fills_in_better_than_zeros_and_reconstructs():
     seen = torch.ones_like(x, dtype=torch.bool)
     seen[:, 20:28] = False
     hidden = x[:, 20:28]
-    assert float((model.complete(x, seen)[:, 20:28] - hidden).pow(2).mean()) < 0.3 * float(hidden.pow(2).mean())
-    assert float((model.zero_filled(x, seen)[:, 20:28] - hidden).pow(2).mean()) > 0.3 * float(hidden.pow(2).mean())
+    assert float((model.complete(x, seen)[:, 20:28] - hidden).pow(2).mean()) < 0.3 * float(
+        hidden.pow(2).mean()
+    )
+    assert float((model.zero_filled(x, seen)[:, 20:28] - hidden).pow(2).mean()) > 0.3 * float(
+        hidden.pow(2).mean()
+    )
     assert float((model.reconstruct(x) - x).pow(2).mean()) < 0.01
 
 
@@ -270,7 +303,9 @@ def test_same_seed_same_bits_and_tensors_survive_a_file(tmp_path):
     x, models = waves(20), [small(3, seed=s) for s in (0, 0, 1)]
     assert torch.equal(models[0].transition, models[1].transition)
     assert not torch.equal(models[0].transition, models[2].transition)
-    ascents = [model.fit(x, iterations=4, seed=s) for model, s in zip(models, (0, 0, 1), strict=True)]
+    ascents = [
+        model.fit(x, iterations=4, seed=s) for model, s in zip(models, (0, 0, 1), strict=True)
+    ]
     assert ascents[0] == ascents[1] and ascents[0] != ascents[2]
     save_file(models[0].state_dict(), tmp_path / "model.safetensors")
     other = small(3, seed=5)
@@ -323,7 +358,10 @@ def test_bad_data_are_refused():
         (lambda: model.fit(x, iterations=0), "iterations must be an integer >= 1, got 0"),
         (lambda: model.fit(x, eval_every=0), "eval_every must be an integer >= 1, got 0"),
         (lambda: model.reconstruct(x[:, :-1]), r"x must have the shape \(batch, length=48\)"),
-        (lambda: model.complete(x, seen[:, :-1]), r"observed must be bool and have the shape of x, \(10, 48\)"),
+        (
+            lambda: model.complete(x, seen[:, :-1]),
+            r"observed must be bool and have the shape of x, \(10, 48\)",
+        ),
         (lambda: model.complete(x, seen.float()), "observed must be bool"),
         (lambda: model.infer(x, start=3), "start must be an integer >= 0 and <= 2, got 3"),
     ]:

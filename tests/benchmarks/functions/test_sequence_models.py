@@ -1,4 +1,6 @@
-"""Sequence models of signals: what each output may depend on, what fixes the weights, and that they learn."""
+"""Sequence models of signals: what each output may depend on, what fixes the weights, and that they
+learn.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ def small(name: str, *, length: int = LENGTH, seed: int = 0, **options: object) 
 
 
 def signals(n: int = 5, *, length: int = LENGTH, seed: int = 0) -> Tensor:
-    return torch.randn(n, length, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    return torch.randn(
+        n, length, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    )
 
 
 def tail_hidden(n: int = 5) -> Tensor:
@@ -102,19 +106,28 @@ def test_a_signal_does_not_depend_on_its_companions(name):
 def test_every_weight_has_a_gradient(name):
     model = small(name, masked=True)
     model.loss(signals(), generator=torch.Generator().manual_seed(0)).backward()
-    assert all(p.grad is not None and p.grad.isfinite().all() and p.grad.any() for p in model.parameters())
+    assert all(
+        p.grad is not None and p.grad.isfinite().all() and p.grad.any() for p in model.parameters()
+    )
 
 
 @every_model
 def test_a_few_updates_halve_the_error_of_the_best_constant(name):
-    x = torch.linspace(-1.5, 1.5, 16)[:, None] * torch.linspace(0, 2 * torch.pi, LENGTH).sin()  # their mean is zero
+    # their mean is zero
+    x = torch.linspace(-1.5, 1.5, 16)[:, None] * torch.linspace(0, 2 * torch.pi, LENGTH).sin()
     model = small(name).float()
 
     @torch.no_grad()
     def error() -> float:
         return float((model(x) - x).square().mean())
 
-    fit(GradientLearner(model, lr=1e-2), (x,), FitConfig(steps=60, batch_size=16), seed=0, validate=error)
+    fit(
+        GradientLearner(model, lr=1e-2),
+        (x,),
+        FitConfig(steps=60, batch_size=16),
+        seed=0,
+        validate=error,
+    )
     assert error() < 0.5 * float(x.square().mean())
 
 
@@ -137,14 +150,18 @@ def test_a_model_is_its_decoder_applied_to_its_code(name):
 @pytest.mark.parametrize("name", ["transformer", "mamba"])
 def test_without_a_bottleneck_every_degree_of_freedom_reaches_the_output(name):
     model = small(name)
-    jacobian = torch.autograd.functional.jacobian(lambda signal: model(signal[None])[0], signals(1)[0])
+    jacobian = torch.autograd.functional.jacobian(
+        lambda signal: model(signal[None])[0], signals(1)[0]
+    )
     assert torch.linalg.matrix_rank(jacobian, rtol=1e-9) == LENGTH
 
 
 def reached(name: str) -> Tensor:
     """Which patches of the output (rows) change with which patches of the signal (columns)."""
     model = small(name)
-    jacobian = torch.autograd.functional.jacobian(lambda signal: model(signal[None])[0], signals(1)[0])
+    jacobian = torch.autograd.functional.jacobian(
+        lambda signal: model(signal[None])[0], signals(1)[0]
+    )
     n = LENGTH // PATCH
     return jacobian.view(n, PATCH, n, PATCH).abs().amax((1, 3)) > 0
 
@@ -170,11 +187,14 @@ def test_more_steps_of_the_flow_approach_its_exact_solution(method):
     z = signals(4, length=3)
     model = small("neural_ode")
     times = torch.arange(LENGTH // PATCH, dtype=torch.float64)
-    exact = odeint(lambda _, state: model.flow(state), z, times, method="dopri5", rtol=1e-11, atol=1e-11)
+    exact = odeint(
+        lambda _, state: model.flow(state), z, times, method="dopri5", rtol=1e-11, atol=1e-11
+    )
     wanted = model.readout(exact).transpose(0, 1).flatten(1)
     errors = []
     for steps in (4, 8):
-        model = small("neural_ode", method=method, steps=steps)  # the same weights: neither option has any
+        # the same weights: neither option has any
+        model = small("neural_ode", method=method, steps=steps)
         errors.append(float((model.decode(z) - wanted).abs().max().detach()))
     order = {"euler": 1, "midpoint": 2, "rk4": 4}[method]
     assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.3)
@@ -184,7 +204,9 @@ def test_the_fused_kernel_is_kept_for_tensors_on_a_gpu(monkeypatch):
     x = signals().float()
     plain = small("mamba").float()
     kernel = ModuleType("mamba_ssm.ops.selective_scan_interface")
-    kernel.selective_scan_fn = lambda *_args, **_options: pytest.fail("the CUDA kernel was given a CPU tensor")
+    kernel.selective_scan_fn = lambda *_args, **_options: pytest.fail(
+        "the CUDA kernel was given a CPU tensor"
+    )
     for name in ("mamba_ssm", "mamba_ssm.ops"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setitem(sys.modules, kernel.__name__, kernel)
@@ -197,7 +219,11 @@ def test_the_fused_kernel_is_kept_for_tensors_on_a_gpu(monkeypatch):
 
 
 BAD = [
-    *((name, option, value) for name in SMALL for option, value in (("patch", 5), ("patch", 0), ("length", 1))),
+    *(
+        (name, option, value)
+        for name in SMALL
+        for option, value in (("patch", 5), ("patch", 0), ("length", 1))
+    ),
     *(("recurrent", option, 0) for option in ("hidden", "latent")),
     *(("transformer", option, 0) for option in ("d_model", "heads", "layers", "width")),
     ("transformer", "heads", 3),

@@ -13,7 +13,9 @@ LENGTH = 32
 
 
 def small(seed: int = 0, **options: object) -> DeepAutoencoder:
-    return built(DeepAutoencoder, length=LENGTH, seed=seed, **({"hidden": (24, 12), "latent": 4} | options))
+    return built(
+        DeepAutoencoder, length=LENGTH, seed=seed, **({"hidden": (24, 12), "latent": 4} | options)
+    )
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -28,7 +30,11 @@ def signals(n: int, seed: int = 0) -> torch.Tensor:
 
 
 def trained(model: DeepAutoencoder, steps: int) -> DeepAutoencoder:
-    config, train, held = FitConfig(steps=steps, batch_size=32, eval_every=steps), signals(256), signals(32, seed=2)
+    config, train, held = (
+        FitConfig(steps=steps, batch_size=32, eval_every=steps),
+        signals(256),
+        signals(32, seed=2),
+    )
 
     @torch.no_grad()
     def error() -> float:
@@ -38,9 +44,13 @@ def trained(model: DeepAutoencoder, steps: int) -> DeepAutoencoder:
     return model
 
 
-def by_hand(model: DeepAutoencoder, read: torch.Tensor, *, rectify: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def by_hand(
+    model: DeepAutoencoder, read: torch.Tensor, *, rectify: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Latent and signal from the weights alone."""
-    linears = [m for part in (model.encoder, model.decoder) for m in part if isinstance(m, torch.nn.Linear)]
+    linears = [
+        m for part in (model.encoder, model.decoder) for m in part if isinstance(m, torch.nn.Linear)
+    ]
     middle, h = len(linears) // 2 - 1, read
     for index, layer in enumerate(linears):
         h = h @ layer.weight.T + layer.bias
@@ -54,7 +64,11 @@ def by_hand(model: DeepAutoencoder, read: torch.Tensor, *, rectify: bool) -> tup
 def test_sizes_of_the_two_models_of_the_table():
     def sizes(**options):
         model = built(DeepAutoencoder, length=512, seed=0, **options)
-        return [m.out_features for m in (*model.encoder, *model.decoder) if isinstance(m, torch.nn.Linear)]
+        return [
+            m.out_features
+            for m in (*model.encoder, *model.decoder)
+            if isinstance(m, torch.nn.Linear)
+        ]
 
     assert sizes() == [512, 256, 128, 32, 128, 256, 512, 512]
     assert sizes(latent=128, sparsity=1e-3) == [512, 256, 128, 128, 128, 256, 512, 512]
@@ -68,7 +82,9 @@ def test_the_signal_is_that_of_the_weights_with_a_linear_or_a_rectified_latent(s
     torch.testing.assert_close(model.encode(x[:, None]), z)
     assert (z.min() >= 0) == (sparsity > 0)
     price = sparsity * z.abs().sum() / len(x) / LENGTH
-    torch.testing.assert_close(model.loss(x, generator=generator()), (expected - x).square().mean() + price)
+    torch.testing.assert_close(
+        model.loss(x, generator=generator()), (expected - x).square().mean() + price
+    )
 
 
 @pytest.mark.parametrize("sparsity", [0.0, 0.1])
@@ -78,7 +94,9 @@ def test_a_masked_model_reads_the_mask_and_is_scored_on_whole_signals(sparsity):
     z, expected = by_hand(model, torch.cat([x * seen, seen.float()], 1), rectify=sparsity > 0)
     torch.testing.assert_close(model(torch.where(seen, x, torch.nan), seen), expected)
     price = sparsity * z.abs().sum() / len(x) / LENGTH
-    torch.testing.assert_close(model.loss(x, generator=generator(3)), (expected - x).square().mean() + price)
+    torch.testing.assert_close(
+        model.loss(x, generator=generator(3)), (expected - x).square().mean() + price
+    )
 
 
 def test_an_unmasked_model_reads_zeros_where_hidden():
@@ -104,7 +122,9 @@ def test_more_price_means_less_activity():
 
 def test_same_seed_same_weights():
     first, again, other = small(1), small(1), small(2)
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True)
+    )
     assert not torch.equal(first.encoder[0].weight, other.encoder[0].weight)
 
 

@@ -23,10 +23,12 @@ def images(n=96, pixels=20, seed=0):
 def trained(steps=40, **options):
     x = images()
     training = Training(lr=1e-2, steps=steps, batch_size=16, seed=1, workdir=Path("unused"))
-    return family.autoencoder(x[:64], x[64:], training, **{"checks": 12, "search_steps": 0, **SMALL, **options})
+    return family.autoencoder(
+        x[:64], x[64:], training, **{"checks": 12, "search_steps": 0, **SMALL, **options}
+    )
 
 
-# --- The network ----------------------------------------------------------------------------------------------------
+# --- The network ----------------------------------------------------------------------------------
 
 
 def test_a_code_without_hidden_layers_is_an_affine_map_and_so_is_its_drawing():
@@ -39,7 +41,11 @@ def test_a_code_without_hidden_layers_is_an_affine_map_and_so_is_its_drawing():
 def test_the_decoder_mirrors_the_encoder_or_is_one_linear_map():
     sizes = lambda part: [tuple(p.shape) for p in part.parameters() if p.ndim == 2]  # noqa: E731
     deep = built(pixels=20, seed=0, hidden=(12, 9), latent=4)
-    assert sizes(deep.encoder) == [(12, 20), (9, 12), (4, 9)] and sizes(deep.decoder) == [(9, 4), (12, 9), (20, 12)]
+    assert sizes(deep.encoder) == [(12, 20), (9, 12), (4, 9)] and sizes(deep.decoder) == [
+        (9, 4),
+        (12, 9),
+        (20, 12),
+    ]
     linear = built(pixels=20, seed=0, hidden=(12, 9), latent=4, decoder="linear")
     assert sizes(linear.encoder) == sizes(deep.encoder) and sizes(linear.decoder) == [(20, 4)]
     linear = built(pixels=20, seed=0, hidden=(12, 9), latent=4, encoder="linear")
@@ -90,7 +96,9 @@ def test_signs_are_per_image_and_both_occur():
     model, x = built(pixels=20, seed=0, signed=True, **DENSE), images(1)
     plus, minus = (float((model(s * x).detach() - s * x).square().mean()) for s in (1, -1))
     assert abs(plus - minus) > 1e-6  # the biases tell them apart
-    losses = [model.loss(x, generator=torch.Generator().manual_seed(seed)).item() for seed in range(20)]
+    losses = [
+        model.loss(x, generator=torch.Generator().manual_seed(seed)).item() for seed in range(20)
+    ]
     near = lambda a, b: abs(a - b) < 1e-7  # noqa: E731
     assert all(near(loss, plus) or near(loss, minus) for loss in losses)
     assert any(near(loss, plus) for loss in losses) and any(near(loss, minus) for loss in losses)
@@ -102,7 +110,9 @@ def test_corruption_has_the_stated_size_and_share():
     assert set(read.unique().tolist()) == {0.0, 1.0}
     assert float((read == 0).float().mean()) == pytest.approx(0.1, abs=0.01)
     noise = built(pixels=200, seed=0, noise=0.3, **SMALL).corrupted(x, rng) - x
-    assert float(noise.mean()) == pytest.approx(0, abs=0.01) and float(noise.std()) == pytest.approx(0.3, abs=0.01)
+    assert float(noise.mean()) == pytest.approx(0, abs=0.01) and float(
+        noise.std()
+    ) == pytest.approx(0.3, abs=0.01)
     both = built(pixels=200, seed=0, noise=0.3, dropout=1.0, **SMALL).corrupted(x, rng)
     assert not both.any()  # dropped pixels hold no noise
 
@@ -119,7 +129,9 @@ def test_the_seed_fixes_the_weights_and_leaves_the_global_state():
     torch.manual_seed(3)
     wanted = torch.rand(1)
     torch.manual_seed(3)
-    first, again, other = (built(pixels=20, seed=seed, **SMALL).encoder[0].weight for seed in (5, 5, 6))
+    first, again, other = (
+        built(pixels=20, seed=seed, **SMALL).encoder[0].weight for seed in (5, 5, 6)
+    )
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert torch.equal(torch.rand(1), wanted)
 
@@ -139,7 +151,11 @@ def test_the_seed_fixes_the_weights_and_leaves_the_global_state():
         ({"noise": -0.1}, "noise must be a finite number >= 0, got -0.1"),
         ({"dropout": 1.5}, "dropout must be a finite number >= 0 and <= 1, got 1.5"),
         ({"signed": True, "output": "sigmoid"}, "output must be 'linear' where signed is true"),
-        ({"depth": 3}, "ImageAutoencoder has no option depth; it has decoder, dropout, encoder, hidden, k, latent"),
+        (
+            {"depth": 3},
+            "ImageAutoencoder has no option depth; it has decoder, dropout, encoder, "
+            "hidden, k, latent",
+        ),
     ],
 )
 def test_wrong_options_are_named(options, message):
@@ -149,13 +165,15 @@ def test_wrong_options_are_named(options, message):
 
 def test_images_of_another_size_are_refused():
     model = ImageAutoencoder(pixels=20, **SMALL)
-    with pytest.raises(ValueError, match=r"x must have the shape \(batch, pixels=20\), got \(4, 21\)"):
+    with pytest.raises(
+        ValueError, match=r"x must have the shape \(batch, pixels=20\), got \(4, 21\)"
+    ):
         model(torch.zeros(4, 21))
     with pytest.raises(ValueError, match=r"got \(20,\)"):
         model.loss(torch.zeros(20), generator=torch.Generator())
 
 
-# --- Training -------------------------------------------------------------------------------------------------------
+# --- Training -------------------------------------------------------------------------------------
 
 
 def test_checks_lie_at_squares_and_end_with_the_last_update():
@@ -171,7 +189,9 @@ def test_own_is_the_snapshot_with_the_least_error_or_the_nearest_to_the_target()
     x = images()[64:]
     free = trained()
     error = float((free.readings["own"](x) - x).square().mean())
-    assert len(free.curve) == 12 and error == pytest.approx(min(free.curve)) == pytest.approx(free.facts["best"])
+    assert len(free.curve) == 12 and error == pytest.approx(min(free.curve)) == pytest.approx(
+        free.facts["best"]
+    )
     assert "matched" not in free.facts and list(free.readings) == ["own"]
     for at in (2, 6):
         target = 1.01 * free.curve[at]
@@ -184,7 +204,9 @@ def test_own_is_the_snapshot_with_the_least_error_or_the_nearest_to_the_target()
 
 
 def test_nearness_is_of_ratios():
-    """Between errors 1 and 4, a target of 2.2 is nearer to 4 as a ratio, though nearer to 1 as a difference."""
+    """Between errors 1 and 4, a target of 2.2 is nearer to 4 as a ratio, though nearer to 1 as a
+    difference.
+    """
     model = built(pixels=20, seed=0, **SMALL)
     stages = [family.Stage(1, 4.0, model), family.Stage(2, 1.0, model)]
     with pytest.MonkeyPatch.context() as patch:
@@ -198,7 +220,9 @@ def test_the_path_draws_as_it_did_at_its_checks():
     model = trained(path=100)
     assert [snapshot.error for snapshot in model.path] == list(model.curve)
     for snapshot in model.path:
-        assert float((snapshot.draw(x) - x).square().mean()) == pytest.approx(snapshot.error, rel=1e-5)
+        assert float((snapshot.draw(x) - x).square().mean()) == pytest.approx(
+            snapshot.error, rel=1e-5
+        )
     assert model.curve[-1] < 0.5 * model.curve[0]
 
 
@@ -243,7 +267,7 @@ def test_wrong_arguments_of_the_family_are_named():
         trained(depth=2)
 
 
-# --- The search of a code -------------------------------------------------------------------------------------------
+# --- The search of a code -------------------------------------------------------------------------
 
 
 def test_the_search_of_a_linear_decoder_comes_near_the_least_squares_solution():
@@ -256,21 +280,34 @@ def test_the_search_of_a_linear_decoder_comes_near_the_least_squares_solution():
     assert (found >= least - 1e-5).all() and (found - least < 0.01 * (start - least)).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"k": 2}, {"k": 2, "decoder": "linear"}, {"output": "sigmoid"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"k": 2}, {"k": 2, "decoder": "linear"}, {"output": "sigmoid"}]
+)
 def test_the_search_never_loses_and_no_image_sees_another(options):
     model, x = built(pixels=20, seed=0, **SMALL, **options), images(9)
     before = [p.clone() for p in model.parameters()]
     found = family.searched(model, x, steps=15, lr=0.05)
     start = (model(x).detach() - x).square().sum(1)
     error = (found - x).square().sum(1)
-    assert (error <= start + 1e-6).all() and error.sum() < 0.95 * start.sum() and not found.requires_grad
-    torch.testing.assert_close(family.searched(model, x[2:5], steps=15, lr=0.05), found[2:5], rtol=1e-4, atol=1e-5)
-    assert all(torch.equal(p, q) and p.grad is None for p, q in zip(model.parameters(), before, strict=True))
+    assert (
+        (error <= start + 1e-6).all()
+        and error.sum() < 0.95 * start.sum()
+        and not found.requires_grad
+    )
+    torch.testing.assert_close(
+        family.searched(model, x[2:5], steps=15, lr=0.05), found[2:5], rtol=1e-4, atol=1e-5
+    )
+    assert all(
+        torch.equal(p, q) and p.grad is None
+        for p, q in zip(model.parameters(), before, strict=True)
+    )
     torch.testing.assert_close(family.searched(model, x, steps=0, lr=0.05), model(x).detach())
 
 
 def test_the_search_of_a_sparse_code_keeps_its_budget():
-    """With k = 1 and a linear decoder, what is drawn beyond the bias is a multiple of one column."""
+    """With k = 1 and a linear decoder, what is drawn beyond the bias is a multiple of one
+    column.
+    """
     model, x = built(pixels=20, seed=0, hidden=(), latent=8, k=1, decoder="linear"), images(6)
     drawn = family.searched(model, x, steps=30, lr=0.05) - model.decoder[0].bias.detach()
     columns = torch.nn.functional.normalize(model.decoder[0].weight.detach(), dim=0)
@@ -281,7 +318,9 @@ def test_the_search_of_a_sparse_code_keeps_its_budget():
 def test_the_search_rate_is_the_one_that_serves_validation_images_best():
     x = images()[64:]
     model = trained(search_steps=20)
-    own, found = (float((model.readings[name](x) - x).square().mean()) for name in ("own", "searched"))
+    own, found = (
+        float((model.readings[name](x) - x).square().mean()) for name in ("own", "searched")
+    )
     assert list(model.readings) == ["own", "searched"] and found < own
     network = built(pixels=20, seed=0, **DENSE)
     error = lambda lr: float((family.searched(network, x, steps=20, lr=lr) - x).square().sum())  # noqa: E731

@@ -1,4 +1,6 @@
-"""Controls of images: fixed and otherwise learned dictionaries, against formulas, scikit-learn and the network."""
+"""Controls of images: fixed and otherwise learned dictionaries, against formulas, scikit-learn and
+the network.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ def error(model, x: torch.Tensor) -> float:
     return float((own(model, x) - x).square().mean())
 
 
-# --- a dictionary learned by scikit-learn ---------------------------------------------------------------------------
+# --- a dictionary learned by scikit-learn ---------------------------------------------------------
 
 
 def test_online_dictionary_learning_is_scikit_learns_with_the_networks_lambda():
@@ -53,9 +55,16 @@ def test_online_dictionary_learning_is_scikit_learns_with_the_networks_lambda():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = MiniBatchDictionaryLearning(
-            n_components=10, alpha=alpha, batch_size=32, max_iter=60, random_state=1, fit_algorithm="cd"
+            n_components=10,
+            alpha=alpha,
+            batch_size=32,
+            max_iter=60,
+            random_state=1,
+            fit_algorithm="cd",
         ).fit(TRAIN.double().numpy())
-        coder = SparseCoder(model.components_, transform_algorithm="lasso_cd", transform_alpha=alpha)
+        coder = SparseCoder(
+            model.components_, transform_algorithm="lasso_cd", transform_alpha=alpha
+        )
         codes = coder.transform(VALIDATION.double().numpy())
     theirs = float(np.mean((codes @ model.components_ - VALIDATION.numpy()) ** 2))
     # Another start and order: the errors are alike, and far from those of the start.
@@ -70,12 +79,18 @@ def test_online_dictionary_learning_is_scikit_learns_with_the_networks_lambda():
 def test_no_batches_leave_normalised_training_images():
     found = trained(controls.dictionary_learning, 0, atoms=10, sparsity=0.05)
     x = TRAIN[:50] * 3
-    drawn = [i for i in range(len(TRAIN)) if float((own(found, 100 * TRAIN[i : i + 1]) / 100 - TRAIN[i]).norm()) < 0.01]
+    drawn = [
+        i
+        for i in range(len(TRAIN))
+        if float((own(found, 100 * TRAIN[i : i + 1]) / 100 - TRAIN[i]).norm()) < 0.01
+    ]
     assert len(drawn) >= 10 and own(found, x).shape == x.shape
 
 
 def test_dictionary_learning_is_seeded():
-    first, again, other = (trained(controls.dictionary_learning, 3, s, atoms=10, sparsity=0.05) for s in (3, 3, 4))
+    first, again, other = (
+        trained(controls.dictionary_learning, 3, s, atoms=10, sparsity=0.05) for s in (3, 3, 4)
+    )
     assert torch.equal(own(first), own(again)) and not torch.equal(own(first), own(other))
 
 
@@ -87,7 +102,10 @@ def test_more_batches_than_images_go_round():
     ("options", "message"),
     [
         ({"atoms": 0, "sparsity": 0.1}, "atoms must be an integer >= 1, got 0"),
-        ({"atoms": 301, "sparsity": 0.1}, "atoms must be <= 300, the number of nonzero images to start from, got 301"),
+        (
+            {"atoms": 301, "sparsity": 0.1},
+            "atoms must be <= 300, the number of nonzero images to start from, got 301",
+        ),
         ({"atoms": 5, "sparsity": 0}, "sparsity must be a finite number > 0, got 0"),
     ],
 )
@@ -96,14 +114,16 @@ def test_bad_dictionary_learning_is_refused(options, message):
         trained(controls.dictionary_learning, **options)
 
 
-# --- principal axes -------------------------------------------------------------------------------------------------
+# --- principal axes -------------------------------------------------------------------------------
 
 
 def test_pca_is_scikit_learns():
     expected = PCA(4).fit(TRAIN.double().numpy())
     x = TEST.double().numpy()
     np.testing.assert_allclose(
-        own(trained(controls.pca, k=4)), expected.inverse_transform(expected.transform(x)), atol=1e-5
+        own(trained(controls.pca, k=4)),
+        expected.inverse_transform(expected.transform(x)),
+        atol=1e-5,
     )
     found = trained(controls.pca, k=4)
     assert found.active(TEST).tolist() == [[4] * 20] and found.facts["parameters"] == 16 + 4 * 16
@@ -127,7 +147,7 @@ def test_a_count_out_of_range_is_refused(family, k):
         own(trained(family, k=k))
 
 
-# --- cosines --------------------------------------------------------------------------------------------------------
+# --- cosines --------------------------------------------------------------------------------------
 
 
 def test_cosines_by_their_formula():
@@ -136,7 +156,9 @@ def test_cosines_by_their_formula():
     for p in range(4):
         for q in range(4):
             atom = np.outer(np.cos(np.pi * p * (n + 0.5) / 4), np.cos(np.pi * q * (n + 0.5) / 4))
-            np.testing.assert_allclose(V[:, 4 * p + q], (atom / np.linalg.norm(atom)).ravel(), atol=1e-12)
+            np.testing.assert_allclose(
+                V[:, 4 * p + q], (atom / np.linalg.norm(atom)).ravel(), atol=1e-12
+            )
     with pytest.raises(ValueError, match="images must be square, got 15 pixels"):
         controls.cosines(15)
 
@@ -180,13 +202,17 @@ def test_bad_cosines_are_refused(options, message):
         trained(controls.dct, **options)
 
 
-# --- nothing learned ------------------------------------------------------------------------------------------------
+# --- nothing learned ------------------------------------------------------------------------------
 
 
 def test_untrained_is_the_network_without_updates():
     found = trained(controls.untrained, 30, atoms=[10], sparsity=[0.05])
     expected = trained(vector_network, 0, atoms=[10], sparsity=[0.05])
-    assert torch.equal(own(found), own(expected)) and found.facts == expected.facts and found.curve == []
+    assert (
+        torch.equal(own(found), own(expected))
+        and found.facts == expected.facts
+        and found.curve == []
+    )
     assert torch.equal(found.active(TEST), expected.active(TEST))
 
 

@@ -1,4 +1,6 @@
-"""Vector Networks of images: training, the readings, and what is counted, on small pictures made of few parts."""
+"""Vector Networks of images: training, the readings, and what is counted, on small pictures made of
+few parts.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,10 @@ def test_the_last_update_is_kept_even_where_it_is_not_the_best(monkeypatch):
     network, curve = train_network(TRAIN, VALIDATION, training(10), **DEEP, looks=10)
     own = error(lambda x: network.reconstruct(network.settle(x)), VALIDATION)
     assert curve[-1] == pytest.approx(own, rel=1e-6) and len(curve) == 10
-    assert histories[0].validation == [-1 - look for look in range(10)] and histories[0].best_step == 10
+    assert (
+        histories[0].validation == [-1 - look for look in range(10)]
+        and histories[0].best_step == 10
+    )
 
 
 def test_without_updates_atoms_are_normalised_training_images():
@@ -76,17 +81,28 @@ def test_without_updates_atoms_are_normalised_training_images():
 
 
 def test_same_seed_same_bits_another_seed_others():
-    first, again, other = (vector_network(TRAIN, VALIDATION, training(6, seed), **DEEP) for seed in (3, 3, 4))
+    first, again, other = (
+        vector_network(TRAIN, VALIDATION, training(6, seed), **DEEP) for seed in (3, 3, 4)
+    )
     assert torch.equal(first.readings["own"](VALIDATION), again.readings["own"](VALIDATION))
     assert first.curve == again.curve and first.facts == again.facts
     assert not torch.equal(first.readings["own"](VALIDATION), other.readings["own"](VALIDATION))
 
 
 def test_options_reach_the_network_and_the_learner():
-    options = {**DEEP, "factor": 2.0, "feedback": 0.2, "top_k": 3, "interface_rule": "atomic_hebb", "test_sweeps": 77}
+    options = {
+        **DEEP,
+        "factor": 2.0,
+        "feedback": 0.2,
+        "top_k": 3,
+        "interface_rule": "atomic_hebb",
+        "test_sweeps": 77,
+    }
     network, curve = train_network(TRAIN, VALIDATION, training(4), **options, looks=2)
     config = network.config
-    assert config.sparsity == (0.1, 0.1) and config.feedback == 0.2 and config.settle.max_sweeps == 77
+    assert (
+        config.sparsity == (0.1, 0.1) and config.feedback == 0.2 and config.settle.max_sweeps == 77
+    )
     assert config.top_k == 3 and int(active_units(network.settle(VALIDATION))[1].max()) == 3
     assert config.interface_rule == "atomic_hebb" and config.interface == (6,) and len(curve) == 2
     still, _ = train_network(TRAIN, VALIDATION, training(4), **DEEP, interface_rule="frozen")
@@ -97,7 +113,9 @@ def test_options_reach_the_network_and_the_learner():
     begun, _ = train_network(TRAIN, VALIDATION, training(0), **DEEP)
     assert (slow.U[0] - begun.U[0]).abs().max() < 1e-6 < 1e-3 < (fast.U[0] - begun.U[0]).abs().max()
     hasty, _ = train_network(TRAIN, VALIDATION, training(4), **DEEP, sweeps=1)
-    assert not torch.equal(hasty.V[0], train_network(TRAIN, VALIDATION, training(4), **DEEP)[0].V[0])
+    assert not torch.equal(
+        hasty.V[0], train_network(TRAIN, VALIDATION, training(4), **DEEP)[0].V[0]
+    )
 
 
 def test_dead_atoms_are_drawn_anew_as_asked_for(monkeypatch):
@@ -133,7 +151,9 @@ def test_one_layer_has_one_reading_and_is_settled_exactly():
     assert list(found.readings) == ["own"] and found.facts["converged"] == 1
     correlation = (x - found.readings["own"](x)) @ V
     assert correlation.abs().max() < 1.2 * lam  # what optimality asks for, up to the gap
-    assert bool((correlation.sign() == settled.codes[0].sign())[settled.codes[0].abs() > 0.05].all())
+    assert bool(
+        (correlation.sign() == settled.codes[0].sign())[settled.codes[0].abs() > 0.05].all()
+    )
 
 
 def test_batches_change_no_code():
@@ -143,13 +163,18 @@ def test_batches_change_no_code():
         for one, other in zip(getattr(whole, name), getattr(parts, name), strict=True):
             torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
     torch.testing.assert_close(whole.energy, parts.energy)
-    assert len(parts.sweeps) == len(parts.converged) == len(VALIDATION) and parts.criterion == whole.criterion
+    assert (
+        len(parts.sweeps) == len(parts.converged) == len(VALIDATION)
+        and parts.criterion == whole.criterion
+    )
 
 
 def test_the_same_images_are_settled_once_and_others_anew(monkeypatch):
     network, _ = train_network(TRAIN, VALIDATION, training(0), **DEEP)
     calls, settle = [], VectorNetwork.settle
-    monkeypatch.setattr(VectorNetwork, "settle", lambda self, x: calls.append(len(x)) or settle(self, x))
+    monkeypatch.setattr(
+        VectorNetwork, "settle", lambda self, x: calls.append(len(x)) or settle(self, x)
+    )
     remembered, x = Remembered(network), images(9, 2)
     first = remembered(x)
     assert remembered(x.clone()) is first and calls == [9]
@@ -163,13 +188,17 @@ def test_facts_by_hand():
     settled = network.settle(VALIDATION)
     facts, (a, b), h = facts_of(network, settled), settled.codes, settled.inputs[1]
     assert facts["parameters"] == 16 * 12 + 6 * 12 + 6 * 8
-    assert facts["used_1"] == int((a != 0).any(0).sum()) and facts["used_2"] == int((b != 0).any(0).sum())
+    assert facts["used_1"] == int((a != 0).any(0).sum()) and facts["used_2"] == int(
+        (b != 0).any(0).sum()
+    )
     assert facts["active_2"] == pytest.approx(float((b != 0).sum() / len(b)))
     missed = (h - b @ network.V[1].T).square().sum() / h.square().sum()
     assert facts["explained_2"] == pytest.approx(1 - float(missed), abs=1e-5)
     U = network.U[0].data
     carried = (a @ torch.linalg.pinv(U) @ U).square().sum() / a.square().sum()
-    assert facts["carried_1"] == pytest.approx(float(carried), abs=1e-4) and "carried_2" not in facts
+    assert (
+        facts["carried_1"] == pytest.approx(float(carried), abs=1e-4) and "carried_2" not in facts
+    )
     blank = facts_of(network, network.settle(torch.zeros(3, 16)))
     assert blank["used_1"] == blank["carried_1"] == 0
 

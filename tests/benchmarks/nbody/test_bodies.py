@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.nbody.bodies import Bodies, Samples, gated, in_passes, literal, pairs, scales_of, tokens
+from benchmarks.nbody.bodies import (
+    Bodies,
+    Samples,
+    gated,
+    in_passes,
+    literal,
+    pairs,
+    scales_of,
+    tokens,
+)
 
 
 @pytest.fixture
@@ -13,7 +22,9 @@ def samples():
     rng = torch.Generator().manual_seed(0)
     n = 6
     present = torch.arange(5) < torch.tensor([5, 5, 4, 4, 3, 3])[:, None]
-    forces = torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]])
+    forces = torch.tensor(
+        [[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]]
+    )
     p, v, a = (torch.randn(n, 5, 2, generator=rng) for _ in range(3))
     return Samples(p, v, present, forces, a)
 
@@ -22,7 +33,8 @@ def garbled(bodies: Bodies) -> Bodies:
     """The same with something else in the places of absent bodies."""
     away = ~bodies.present[..., None]
     return bodies._replace(
-        position=torch.where(away, 1e3, bodies.position), velocity=torch.where(away, torch.nan, bodies.velocity)
+        position=torch.where(away, 1e3, bodies.position),
+        velocity=torch.where(away, torch.nan, bodies.velocity),
     )
 
 
@@ -36,7 +48,8 @@ def test_pairs_hold_what_lies_between_a_body_and_each_other_one(samples):
                 wanted = (samples.position[b, j] - samples.position[b, i]) * both
                 torch.testing.assert_close(between.displacement[b, i, place], wanted)
                 torch.testing.assert_close(
-                    between.velocity[b, i, place], (samples.velocity[b, j] - samples.velocity[b, i]) * both
+                    between.velocity[b, i, place],
+                    (samples.velocity[b, j] - samples.velocity[b, i]) * both,
                 )
 
 
@@ -45,7 +58,9 @@ def test_scales_are_root_mean_squares_of_what_is_there(samples):
     shown = torch.cat([samples.velocity[b, :n].flatten() for b, n in enumerate((5, 5, 4, 4, 3, 3))])
     assert scales.velocity == pytest.approx(float(shown.square().mean().sqrt()), rel=1e-6)
     n_pairs = 2 * (20 + 12 + 6)
-    assert scales.displacement == pytest.approx(float(between.displacement.square().sum() / (2 * n_pairs)) ** 0.5)
+    assert scales.displacement == pytest.approx(
+        float(between.displacement.square().sum() / (2 * n_pairs)) ** 0.5
+    )
     assert scales_of(Samples(*garbled(samples.bodies), samples.acceleration)) == scales
 
 
@@ -55,8 +70,12 @@ def test_literal_holds_22_numbers_in_their_units(samples):
     assert x.shape == (6, 5, 22)
     between = pairs(samples.bodies)
     torch.testing.assert_close(x[3, 1, :2], samples.velocity[3, 1] / scales.velocity)
-    torch.testing.assert_close(x[3, 1, 2:10], between.displacement[3, 1].flatten() / scales.displacement)
-    torch.testing.assert_close(x[3, 1, 10:18], between.velocity[3, 1].flatten() / scales.relative_velocity)
+    torch.testing.assert_close(
+        x[3, 1, 2:10], between.displacement[3, 1].flatten() / scales.displacement
+    )
+    torch.testing.assert_close(
+        x[3, 1, 10:18], between.velocity[3, 1].flatten() / scales.relative_velocity
+    )
     torch.testing.assert_close(x[3, 1, 18:], torch.tensor([10.0, 10, 0, 0]))
     assert not x[5, 3:].any()  # absent bodies
 
@@ -76,10 +95,14 @@ def test_tokens_hold_the_body_itself_and_each_pair(samples):
     x = tokens(samples.bodies, scales, relative_velocity=0.3, presence=0.7)
     assert x.shape == (6, 5, 4, 5, 7)
     own = x[4, 2, 3, 0]
-    torch.testing.assert_close(own, torch.cat([samples.velocity[4, 2] / scales.velocity, torch.zeros(5)]))
+    torch.testing.assert_close(
+        own, torch.cat([samples.velocity[4, 2] / scales.velocity, torch.zeros(5)])
+    )
     pair = x[4, 2, 1, 1]
     torch.testing.assert_close(pair[2:4], between.displacement[4, 2, 0] / scales.displacement)
-    torch.testing.assert_close(pair[4:6], 0.3 * between.velocity[4, 2, 0] / scales.relative_velocity)
+    torch.testing.assert_close(
+        pair[4:6], 0.3 * between.velocity[4, 2, 0] / scales.relative_velocity
+    )
     assert float(pair[6]) == pytest.approx(0.7)
     assert not pair[:2].any()
     assert not x[4, 2, (0, 2)].any()  # laws that do not act
@@ -89,7 +112,9 @@ def test_tokens_hold_the_body_itself_and_each_pair(samples):
 @pytest.mark.parametrize("read", [literal, gated, tokens])
 def test_what_absent_bodies_hold_never_matters(samples, read):
     scales = scales_of(samples)
-    torch.testing.assert_close(read(garbled(samples.bodies), scales), read(samples.bodies, scales), rtol=0, atol=0)
+    torch.testing.assert_close(
+        read(garbled(samples.bodies), scales), read(samples.bodies, scales), rtol=0, atol=0
+    )
 
 
 def test_passes_sum_what_each_law_gives_alone(samples):
@@ -105,7 +130,9 @@ def test_passes_sum_what_each_law_gives_alone(samples):
 
 def test_wrong_shapes_and_scales_are_named(samples):
     bodies = samples.bodies
-    with pytest.raises(ValueError, match=r"velocity must have the shape \(6, 5, 2\), got \(6, 4, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"velocity must have the shape \(6, 5, 2\), got \(6, 4, 2\)"
+    ):
         pairs(bodies._replace(velocity=bodies.velocity[:, :4]))
     with pytest.raises(ValueError, match="present must be bool"):
         pairs(bodies._replace(present=bodies.present.float()))

@@ -1,4 +1,6 @@
-"""Vector Networks of forces: exact codes that follow their input, readings, local learning, rollouts."""
+"""Vector Networks of forces: exact codes that follow their input, readings, local learning,
+rollouts.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ TINY = {
     "literal": {"reading": "literal", "atoms": (16,), "sparsity": (0.1,)},
     "gated": {"reading": "gated", "atoms": (16,), "sparsity": (0.05,)},
     "token": {"reading": "token", "atoms": (16,), "sparsity": (0.06,)},
-    "deep": {"reading": "token", "atoms": (16, 8, 8), "interface": (8, 8), "sparsity": (0.06, 0.1, 0.1), "read": "all"},
+    "deep": {
+        "reading": "token",
+        "atoms": (16, 8, 8),
+        "interface": (8, 8),
+        "sparsity": (0.06, 0.1, 0.1),
+        "read": "all",
+    },
 }
 
 
@@ -31,9 +39,13 @@ def samples(n: int, *, seed: int = 0, bodies: int = 5, forces=None) -> Samples:
     rng = torch.Generator().manual_seed(seed)
     p, v = 2 * torch.randn(n, 5, 2, generator=rng), torch.randn(n, 5, 2, generator=rng)
     present = (torch.arange(5) < bodies).expand(n, 5)
-    acts = torch.eye(4)[torch.arange(n) % 4] if forces is None else torch.tensor(forces).expand(n, 4)
+    acts = (
+        torch.eye(4)[torch.arange(n) % 4] if forces is None else torch.tensor(forces).expand(n, 4)
+    )
     other = (p[:, None] - p[:, :, None]) * (present[:, None] & present[:, :, None])[..., None]
-    each = torch.stack([other.sum(2), -0.3 * other.tanh().sum(2), -v, torch.stack([v[..., 1], -v[..., 0]], -1)], 1)
+    each = torch.stack(
+        [other.sum(2), -0.3 * other.tanh().sum(2), -v, torch.stack([v[..., 1], -v[..., 0]], -1)], 1
+    )
     a = torch.einsum("bf,bfnc->bnc", acts, each) * present[..., None]
     return Samples(p * present[..., None], v * present[..., None], present, acts, a)
 
@@ -95,7 +107,9 @@ def test_a_stack_with_feedback_is_one_lasso(feedback):
 
 def test_atoms_that_depend_on_each_other_do_not_stop_the_path():
     V = unit_columns(torch.randn(3, 10, generator=torch.Generator().manual_seed(0)).double())
-    near = unit_columns(V + 1e-7 * torch.randn(V.shape, generator=torch.Generator().manual_seed(1)).double())
+    near = unit_columns(
+        V + 1e-7 * torch.randn(V.shape, generator=torch.Generator().manual_seed(1)).double()
+    )
     V = torch.cat([V, V, -V, near], 1)
     layers, x = [Layer(V, None, make_penalty(sparsity=0.05))], inputs(20)[:, :3]
     lasso = single(V, sparsity=0.05)
@@ -107,16 +121,24 @@ def test_atoms_that_depend_on_each_other_do_not_stop_the_path():
 
 def test_only_the_inputs_that_are_followed_can_move():
     lasso = single(torch.eye(3), sparsity=0.1)
-    with pytest.raises(ValueError, match=r"x must have the shape of the inputs that are followed, \(4, 3\)"):
+    with pytest.raises(
+        ValueError, match=r"x must have the shape of the inputs that are followed, \(4, 3\)"
+    ):
         lasso.move(lasso.begin(4), np.zeros((5, 3)))
 
 
-def network(reading: Reading, feedback: float = 0.0, depth: int = 1, seed: int = 0) -> VectorNetwork:
+def network(
+    reading: Reading, feedback: float = 0.0, depth: int = 1, seed: int = 0
+) -> VectorNetwork:
     """Atoms that are inputs; learned by nobody."""
     config = VNConfig(
-        n_inputs=reading.size, atoms=(40, 12, 10)[:depth], interface=(10, 8)[: depth - 1],
-        sparsity=(0.1, 0.05, 0.05)[:depth], feedback=feedback, relative_sparsity=True,
-    )  # fmt: skip
+        n_inputs=reading.size,
+        atoms=(40, 12, 10)[:depth],
+        interface=(10, 8)[: depth - 1],
+        sparsity=(0.1, 0.05, 0.05)[:depth],
+        feedback=feedback,
+        relative_sparsity=True,
+    )
     made = VectorNetwork(config, seed=seed)
     kinds = reading(TRAIN.bodies)
     start(made, kinds, [1 / len(kinds)] * len(kinds), seed=seed)
@@ -131,7 +153,9 @@ def test_codes_are_those_of_the_settle(reading, feedback, depth):
     net = network(reader, feedback, depth).double()
     few = mixed(2, bodies=4).bodies
     x = reference_inputs(few, reader)
-    config = SettleConfig(method="line_search" if feedback else "restart", tol=1e-13, check_every=10, max_sweeps=4000)
+    config = SettleConfig(
+        method="line_search" if feedback else "restart", tol=1e-13, check_every=10, max_sweeps=4000
+    )
     wanted = torch.cat(net.settle(x.double(), config=config).codes, 1)
     wanted = wanted.view(2, 5, -1, wanted.shape[1]).sum(2)
     torch.testing.assert_close(Coder(net, reader)(few)[:, :, 0].double(), wanted, atol=5e-3, rtol=0)
@@ -147,7 +171,9 @@ def reference_inputs(bodies: Bodies, reader: Reading) -> torch.Tensor:
         return x.flatten(0, 1)
     if reader.name == "gated":
         return gated(bodies, reader.scales).flatten(0, 1)
-    found = tokens(bodies, reader.scales, relative_velocity=reader.relative_velocity, presence=reader.presence)
+    found = tokens(
+        bodies, reader.scales, relative_velocity=reader.relative_velocity, presence=reader.presence
+    )
     space = torch.zeros(*found.shape[:4], 28)
     for law in range(4):
         space[:, :, law, :, 7 * law : 7 * law + 7] = found[:, :, law]
@@ -161,7 +187,9 @@ def mixed(n: int, **options) -> Samples:
 def test_tokens_superpose_exactly_and_the_literal_reading_does_not(tmp_path):
     for name, bound in (("token", 1e-5), ("deep", 1e-5)):
         model, states = trained(tmp_path, name), mixed(10).bodies
-        torch.testing.assert_close(model.predict(states), in_passes(model.predict, states), atol=bound, rtol=0)
+        torch.testing.assert_close(
+            model.predict(states), in_passes(model.predict, states), atol=bound, rtol=0
+        )
     model = trained(tmp_path, "literal")
     assert (model.predict(states) - in_passes(model.predict, states)).abs().max() > 0.1
 
@@ -184,7 +212,9 @@ def test_the_same_seed_gives_the_same_bits_and_learning_helps(tmp_path, name):
     assert torch.equal(one.predict(HELD.bodies), two.predict(HELD.bodies))
     assert not torch.equal(one.predict(HELD.bodies), other.predict(HELD.bodies))
     assert relative_errors(one.predict, HELD).mean() < 0.95
-    assert min(one.curve) == pytest.approx(float(relative_errors(one.predict, HELD).mean()), rel=1e-4)
+    assert min(one.curve) == pytest.approx(
+        float(relative_errors(one.predict, HELD).mean()), rel=1e-4
+    )
     assert set(one.facts) == {"parameters", "active", "active_top", "used", "dead", "revived"}
     assert one.facts["used"] + one.facts["dead"] == sum(TINY[name]["atoms"])
 
@@ -218,11 +248,18 @@ def test_the_delta_rule_goes_down_the_squared_error():
         before, grad = readouts.clone(), readouts.clone().requires_grad_()
         told = codes[:, :, None] if n == 1 else forces[:, None, :, None] * codes[:, :, None]
         (0.5 * (truth - read_out(grad, told)).square().sum()).backward()
-        loss = ReadoutLearner(readouts, lr=1e-3).step((codes, forces, present, truth), scale=1.0, generator=rng)
-        assert loss == pytest.approx(float((truth - read_out(before, told)).square().mean()), rel=1e-5)
+        loss = ReadoutLearner(readouts, lr=1e-3).step(
+            (codes, forces, present, truth), scale=1.0, generator=rng
+        )
+        assert loss == pytest.approx(
+            float((truth - read_out(before, told)).square().mean()), rel=1e-5
+        )
         # The first step of Adam has the sign of the direction.
         moved = readouts - before
-        assert torch.equal(moved[..., :6].sign(), -grad.grad[..., :6].sign()) and (moved[..., 6] == 0).all()
+        assert (
+            torch.equal(moved[..., :6].sign(), -grad.grad[..., :6].sign())
+            and (moved[..., 6] == 0).all()
+        )
 
 
 def test_inverted_coupling_is_feedback_turned_round(tmp_path):
@@ -262,8 +299,14 @@ def test_no_states_have_no_accelerations(tmp_path):
         ({"feedback": -1}, "feedback must be a finite number >= 0, got -1"),
         ({"inverted": True}, "inverted needs feedback > 0 and more than one layer, got 0.0 and 1"),
         ({"interface_rule": "none"}, "interface_rule must be one of"),
-        ({"atoms": (100_000,)}, "train must hold at least 4000 inputs of each kind that are not 0, got 150"),
-        ({"atoms": (16, 5000), "interface": (4,), "sparsity": (0.1, 0.1)}, "atoms of layer 2 must be at most the"),
+        (
+            {"atoms": (100_000,)},
+            "train must hold at least 4000 inputs of each kind that are not 0, got 150",
+        ),
+        (
+            {"atoms": (16, 5000), "interface": (4,), "sparsity": (0.1, 0.1)},
+            "atoms of layer 2 must be at most the",
+        ),
     ],
 )
 def test_bad_options_are_named(tmp_path, options, message):

@@ -8,7 +8,15 @@ import torch
 from benchmarks.nbody.baseline import built
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples, in_passes, scales_of, tokens
 from benchmarks.nbody.forces import relative_errors
-from benchmarks.nbody.ridge import Kernels, Linear, MeanPrediction, Ridge, drawn_centres, ridge, solutions
+from benchmarks.nbody.ridge import (
+    Kernels,
+    Linear,
+    MeanPrediction,
+    Ridge,
+    drawn_centres,
+    ridge,
+    solutions,
+)
 from benchmarks.nbody.tokens import TokenNetwork, acting
 from vnlib.fit import FitConfig, GradientLearner, fit
 
@@ -22,7 +30,9 @@ def made(n=200, seed=0) -> Samples:
     present = torch.ones(n, 5, dtype=torch.bool)
     present[::7, 4] = False
     forces = torch.eye(4)[torch.arange(n) % 4]
-    d = torch.where((present[:, None] & present[:, :, None])[..., None], p[:, None] - p[:, :, None], 0.0)
+    d = torch.where(
+        (present[:, None] & present[:, :, None])[..., None], p[:, None] - p[:, :, None], 0.0
+    )
     pull = (d / (1 + d.square().sum(-1, keepdim=True)) ** 1.5).sum(2)
     turned = torch.stack([v[..., 1], -v[..., 0]], -1)
     a = torch.stack([2 * pull, 0.5 * d.sum(2), -v, turned])[torch.arange(n) % 4, torch.arange(n)]
@@ -64,13 +74,20 @@ def test_gated_features_find_linear_forces_and_their_sum(train, val, scales, nam
 
 def test_kernels_find_gravity_too(train, val, scales):
     model = fitted(train, val, scales, "tokens_rbf", centres=60)
-    assert relative_errors(model, val).max() < 0.01 and model.features.bandwidth in (0.2, 0.3, 0.45, 0.7)
+    assert relative_errors(model, val).max() < 0.01 and model.features.bandwidth in (
+        0.2,
+        0.3,
+        0.45,
+        0.7,
+    )
     assert relative_errors(fitted(train, val, scales, "literal"), val).mean() > 0.5
 
 
 def test_weights_are_the_solution_of_the_penalised_problem(train, scales):
     features = Linear("gated", scales)
-    x = features(Bodies(*(t.double() if t.is_floating_point() else t for t in train.bodies)))[train.present]
+    x = features(Bodies(*(t.double() if t.is_floating_point() else t for t in train.bodies)))[
+        train.present
+    ]
     y = train.acceleration[train.present].double() / scales.acceleration
     for penalty, weights in solutions(features, train, (1e-6, 1.0)):
         amount = penalty * x.square().sum() / x.shape[1]
@@ -85,8 +102,16 @@ def test_the_criterion_chooses_penalty_and_bandwidth(train, scales):
         seen.append(predict)
         return abs(predict.penalty - 0.1) + predict.features.bandwidth
 
-    model = ridge(train, scales=scales, criterion=criterion, seed=0, features="tokens_rbf", penalties=(1.0, 0.1, 0.01),
-                  bandwidths=(2.0, 1.0), centres=5)  # fmt: skip
+    model = ridge(
+        train,
+        scales=scales,
+        criterion=criterion,
+        seed=0,
+        features="tokens_rbf",
+        penalties=(1.0, 0.1, 0.01),
+        bandwidths=(2.0, 1.0),
+        centres=5,
+    )
     assert len(seen) == 6 and model.penalty == 0.1 and model.features.bandwidth == 1.0
 
 
@@ -129,7 +154,9 @@ def test_what_is_absent_gives_and_gets_nothing(train, val, scales, name):
 def test_the_mean_is_the_mean_of_present_bodies(train, val, scales):
     model = MeanPrediction(train, scales=scales)
     mean = train.acceleration[train.present].mean(0)
-    assert torch.allclose(model(val.bodies)[val.present], mean.expand(int(val.present.sum()), 2), atol=1e-6)
+    assert torch.allclose(
+        model(val.bodies)[val.present], mean.expand(int(val.present.sum()), 2), atol=1e-6
+    )
     none = train._replace(present=torch.zeros_like(train.present))
     with pytest.raises(ValueError, match="samples must hold bodies that are present, got none"):
         MeanPrediction(none, scales=scales)
@@ -143,7 +170,10 @@ def test_the_mean_is_the_mean_of_present_bodies(train, val, scales):
         ({"penalties": (0.0,)}, "each of penalties must be a finite number > 0, got 0.0"),
         ({"bandwidths": (-1.0,)}, "each of bandwidths must be a finite number > 0, got -1.0"),
         ({"presence": -1.0}, "presence must be a finite number >= 0, got -1.0"),
-        ({"features": "tokens_rbf", "centres": 10**6}, f"centres of {LAWS[0]} must be an integer >= 1 and <= .*"),
+        (
+            {"features": "tokens_rbf", "centres": 10**6},
+            f"centres of {LAWS[0]} must be an integer >= 1 and <= .*",
+        ),
     ],
 )
 def test_bad_options_are_named(train, val, scales, options, said):
@@ -186,7 +216,9 @@ def test_the_token_network_hears_others_only_where_they_are(network, val):
     assert torch.equal(network(val.bodies), network(val.bodies._replace(position=garbled)))
     alone = val.bodies._replace(present=torch.arange(5).expand(80, 5) == 0)
     moved = alone._replace(position=alone.position + torch.randn(80, 5, 2))
-    assert torch.equal(network(alone), network(moved)), "a lone body has its own token, and that holds no position"
+    assert torch.equal(network(alone), network(moved)), (
+        "a lone body has its own token, and that holds no position"
+    )
 
 
 def test_acting_tokens_know_their_body_and_law(val, scales):
@@ -200,9 +232,12 @@ def test_acting_tokens_know_their_body_and_law(val, scales):
 def test_the_token_network_learns(train, val, scales):
     network = built(TokenNetwork, scales=scales, seed=0, hidden=(32,))
     history = fit(
-        GradientLearner(network, lr=0.02), tuple(train), FitConfig(steps=100, batch_size=32, eval_every=100), seed=0,
+        GradientLearner(network, lr=0.02),
+        tuple(train),
+        FitConfig(steps=100, batch_size=32, eval_every=100),
+        seed=0,
         validate=lambda: float(relative_errors(network, val).detach().mean()),
-    )  # fmt: skip
+    )
     assert history.best_value < 0.3 < history.train[0]
 
 
@@ -212,7 +247,10 @@ def test_the_token_network_learns(train, val, scales):
         ({"hidden": (0,)}, "each of hidden must be an integer >= 1, got 0|hidden"),
         ({"presence": -1.0}, "presence must be a finite number >= 0, got -1.0"),
         ({"relative_velocity": -0.1}, "relative_velocity must be a finite number >= 0, got -0.1"),
-        ({"width": 3}, "TokenNetwork has no option width; it has hidden, presence, relative_velocity"),
+        (
+            {"width": 3},
+            "TokenNetwork has no option width; it has hidden, presence, relative_velocity",
+        ),
     ],
 )
 def test_bad_options_of_the_token_network_are_named(scales, options, said):

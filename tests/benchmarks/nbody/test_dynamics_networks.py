@@ -1,4 +1,6 @@
-"""Networks of body dynamics: what each may depend on, what it knows of the physics, and that it learns."""
+"""Networks of body dynamics: what each may depend on, what it knows of the physics, and that it
+learns.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ SMALL: dict[str, tuple[type[Dynamics], dict[str, object]]] = {
     "gnn": (GraphNetwork, {"width": 12, "rounds": 1}),
     "gnn_2": (GraphNetwork, {"width": 12}),
     "transformer": (BodyTransformer, {"d_model": 16, "heads": 2, "width": 16}),
-    "transformer_state": (BodyTransformer, {"d_model": 16, "heads": 2, "width": 16, "reading": "state"}),
+    "transformer_state": (
+        BodyTransformer,
+        {"d_model": 16, "heads": 2, "width": 16, "reading": "state"},
+    ),
     "mamba": (BodyMamba, {"d_model": 16}),
     "mamba_state": (BodyMamba, {"d_model": 16, "reading": "state"}),
 }
@@ -60,11 +65,15 @@ def reordered(bodies: Bodies, order: Tensor) -> Bodies:
 
 
 def under(bodies: Bodies, *laws: str) -> Bodies:
-    return bodies._replace(forces=torch.tensor([[float(law in laws) for law in LAWS]]).double().expand(5, -1))
+    return bodies._replace(
+        forces=torch.tensor([[float(law in laws) for law in LAWS]]).double().expand(5, -1)
+    )
 
 
 def loss(model: Dynamics, bodies: Bodies) -> Tensor:
-    truth = torch.randn(bodies.position.shape, generator=torch.Generator().manual_seed(3)).to(bodies.position)
+    truth = torch.randn(bodies.position.shape, generator=torch.Generator().manual_seed(3)).to(
+        bodies.position
+    )
     return model.loss(*bodies, truth, generator=torch.Generator())
 
 
@@ -73,7 +82,8 @@ def loss(model: Dynamics, bodies: Bodies) -> Tensor:
 def test_what_absent_bodies_hold_does_not_matter(name, garbage, bodies):
     model, away = small(name), ~bodies.present[..., None]
     filled = bodies._replace(
-        position=bodies.position.masked_fill(away, garbage), velocity=bodies.velocity.masked_fill(away, garbage)
+        position=bodies.position.masked_fill(away, garbage),
+        velocity=bodies.velocity.masked_fill(away, garbage),
     )
     for train in (True, False):
         with torch.set_grad_enabled(train):
@@ -93,7 +103,9 @@ def test_states_do_not_depend_on_their_companions(name, bodies):
 
 @every_model
 def test_a_state_without_bodies_is_no_trouble(name, bodies):
-    empty = bodies._replace(present=bodies.present & torch.tensor([[True], [False], [True], [True], [True]]))
+    empty = bodies._replace(
+        present=bodies.present & torch.tensor([[True], [False], [True], [True], [True]])
+    )
     model = small(name)
     assert model(empty).isfinite().all() and not model(empty)[1].any()
     loss(model, empty).backward()
@@ -158,7 +170,9 @@ def test_the_mlp_is_a_function_of_22_numbers(bodies):
 FIRST = {
     "mlp": ("net.0.",),
     "film": ("hidden.0.",),
-    "factorized_pairwise": tuple(f"{kind}.{law}.0." for kind in ("pair_nets", "self_nets") for law in range(4)),
+    "factorized_pairwise": tuple(
+        f"{kind}.{law}.0." for kind in ("pair_nets", "self_nets") for law in range(4)
+    ),
     "factorized_dense": tuple(f"nets.{law}.0." for law in range(4)),
     "gnn_2": ("rounds.0.along.", "rounds.1.along."),
     "transformer": ("tokens.embed.",),
@@ -171,7 +185,9 @@ def test_gain_widens_the_first_maps_and_no_other(name):
     plain, wide = (small(name, gain=gain).state_dict() for gain in (1.0, 3.0))
     assert sum(label.startswith(FIRST[name]) for label in plain) == 2 * len(FIRST[name])
     for label, p in plain.items():
-        torch.testing.assert_close(wide[label], (3 if label.startswith(FIRST[name]) else 1) * p, rtol=1e-6, atol=0)
+        torch.testing.assert_close(
+            wide[label], (3 if label.startswith(FIRST[name]) else 1) * p, rtol=1e-6, atol=0
+        )
 
 
 def test_film_scales_and_shifts_what_the_state_gives(bodies):
@@ -183,14 +199,18 @@ def test_film_scales_and_shifts_what_the_state_gives(bodies):
     wanted = model.readout(h * h.sigmoid()) * SCALES.acceleration
     torch.testing.assert_close(model(bodies)[bodies.present], wanted[bodies.present])
     # Without weights, the code says nothing: forces have no other way in.
-    torch.testing.assert_close(model(under(bodies, "spring")), model(under(bodies, "drag", "lorentz")))
+    torch.testing.assert_close(
+        model(under(bodies, "spring")), model(under(bodies, "drag", "lorentz"))
+    )
 
 
 @pytest.mark.parametrize("name", ["factorized_pairwise", "factorized_relative", "factorized_dense"])
 def test_factorized_is_the_sum_over_the_forces_that_act(name, bodies):
     model = small(name)
     alone = {law: model(under(bodies, law)) for law in LAWS}
-    torch.testing.assert_close(model(under(bodies, "spring", "lorentz")), alone["spring"] + alone["lorentz"])
+    torch.testing.assert_close(
+        model(under(bodies, "spring", "lorentz")), alone["spring"] + alone["lorentz"]
+    )
     torch.testing.assert_close(model(under(bodies, *LAWS)), sum(alone.values()))
     assert not model(under(bodies)).any()
 
@@ -200,8 +220,15 @@ def test_a_force_that_does_not_act_meets_no_network(name, bodies):
     model = small(name)
     found = model(under(bodies, "gravity", "lorentz"))
     loss(model, under(bodies, "gravity", "lorentz")).backward()
-    for nets in (getattr(model, kind) for kind in ("nets", "pair_nets", "self_nets") if hasattr(model, kind)):
-        assert [all(p.grad is not None for p in net.parameters()) for net in nets] == [True, False, False, True]
+    for nets in (
+        getattr(model, kind) for kind in ("nets", "pair_nets", "self_nets") if hasattr(model, kind)
+    ):
+        assert [all(p.grad is not None for p in net.parameters()) for net in nets] == [
+            True,
+            False,
+            False,
+            True,
+        ]
         with torch.no_grad():
             for p in nets[1].parameters():
                 p.fill_(torch.nan)
@@ -216,9 +243,13 @@ def test_pairs_add_up_in_the_factorized_network(bodies):
         there[:, [0, *others]] = True
         return model(both._replace(present=there))[:, 0]
 
-    torch.testing.assert_close(pulled(1, 2, 3) - pulled(), sum(pulled(j) - pulled() for j in (1, 2, 3)))
+    torch.testing.assert_close(
+        pulled(1, 2, 3) - pulled(), sum(pulled(j) - pulled() for j in (1, 2, 3))
+    )
     model = small("factorized_dense")
-    assert not torch.allclose(pulled(1, 2, 3) - pulled(), sum(pulled(j) - pulled() for j in (1, 2, 3)))
+    assert not torch.allclose(
+        pulled(1, 2, 3) - pulled(), sum(pulled(j) - pulled() for j in (1, 2, 3))
+    )
 
 
 def test_factorized_sees_relative_velocities_only_if_told_to(bodies):
@@ -282,7 +313,9 @@ def test_mamba_reads_absent_places_last_wherever_they_are():
 def test_the_scan_token_by_token_is_mambas_own(d_state):
     block = small("mamba", d_state=d_state).blocks.blocks.layers[0].mixer
     rng = torch.Generator().manual_seed(0)
-    x, delta, B, C = (torch.rand(3, 5, n, generator=rng).double() for n in (16, 16, d_state, d_state))
+    x, delta, B, C = (
+        torch.rand(3, 5, n, generator=rng).double() for n in (16, 16, d_state, d_state)
+    )
     A, D = -torch.rand(16, d_state, generator=rng).double(), torch.rand(16, generator=rng).double()
     torch.testing.assert_close(
         block.selective_scan_seq(x, delta, A, B, C, D), block.selective_scan(x, delta, A, B, C, D)
@@ -293,11 +326,16 @@ def test_the_scan_token_by_token_is_mambas_own(d_state):
 def test_a_few_updates_halve_the_error_of_no_acceleration(name):
     rng = torch.Generator().manual_seed(0)
     n = 96
-    position, velocity = 2 * torch.randn(n, 5, 2, generator=rng), 0.5 * torch.randn(n, 5, 2, generator=rng)
+    position, velocity = (
+        2 * torch.randn(n, 5, 2, generator=rng),
+        0.5 * torch.randn(n, 5, 2, generator=rng),
+    )
     present = torch.arange(5) < torch.tensor([5, 4, 3]).repeat(n // 3)[:, None]
     forces = torch.eye(4)[torch.arange(n) % 2 + 2]
     turned = torch.stack([velocity[..., 1], -velocity[..., 0]], -1)
-    acceleration = 6 * torch.where(forces[:, 2, None, None] > 0, -velocity, turned) * present[..., None]
+    acceleration = (
+        6 * torch.where(forces[:, 2, None, None] > 0, -velocity, turned) * present[..., None]
+    )
     samples = Samples(position, velocity, present, forces, acceleration)
     model = small(name, **{"gain": 1.5}).float()
 
@@ -311,7 +349,11 @@ def test_a_few_updates_halve_the_error_of_no_acceleration(name):
 
 
 BAD = [
-    *((name, option, value) for name in SMALL for option, value in (("gain", 0.0), ("layers", 0), ("width", 2.5))),
+    *(
+        (name, option, value)
+        for name in SMALL
+        for option, value in (("gain", 0.0), ("layers", 0), ("width", 2.5))
+    ),
     ("film", "code_width", 0),
     ("factorized_dense", "structure", "sparse"),
     ("factorized_pairwise", "relative_velocity", -1.0),
@@ -327,7 +369,9 @@ BAD = [
 @pytest.mark.parametrize(("name", "option", "value"), BAD)
 def test_bad_options_are_named(name, option, value):
     make = partial(small, name, **{option: value})
-    lacks = (name.startswith("gnn") and option == "layers") or (name.startswith("mamba") and option == "width")
+    lacks = (name.startswith("gnn") and option == "layers") or (
+        name.startswith("mamba") and option == "width"
+    )
     message = f"has no option {option}" if lacks else f"^{option} must .*{value!r}"
     with pytest.raises(ValueError, match=message):
         make()

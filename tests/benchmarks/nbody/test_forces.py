@@ -47,7 +47,8 @@ def test_the_loss_is_over_present_bodies_in_the_scale_of_accelerations():
     other = data.acceleration.clone()
     other[-1, 3:] = 1e6
     torch.testing.assert_close(
-        model.loss(*data._replace(acceleration=other), generator=rng), model.loss(*data, generator=rng)
+        model.loss(*data._replace(acceleration=other), generator=rng),
+        model.loss(*data, generator=rng),
     )
 
 
@@ -68,8 +69,12 @@ def test_wrong_arguments_are_named():
     model, data = built(Weighted, scales=SCALES, seed=0), samples()
     with pytest.raises(ValueError, match=r"forces must have the shape \(8, 4\), got \(8, 3\)"):
         model(data.bodies._replace(forces=data.forces[:, :3]))
-    with pytest.raises(ValueError, match=r"acceleration must have the shape \(8, 5, 2\), got \(8, 5\)"):
-        model.loss(*data._replace(acceleration=data.acceleration[..., 0]), generator=torch.Generator())
+    with pytest.raises(
+        ValueError, match=r"acceleration must have the shape \(8, 5, 2\), got \(8, 5\)"
+    ):
+        model.loss(
+            *data._replace(acceleration=data.acceleration[..., 0]), generator=torch.Generator()
+        )
 
 
 def test_relative_errors_weigh_each_law_by_its_own_power():
@@ -81,11 +86,16 @@ def test_relative_errors_weigh_each_law_by_its_own_power():
     def predict(bodies):
         return scaled * (1 - bodies.forces @ shrunk)[:, None, None]
 
-    torch.testing.assert_close(relative_errors(predict, data), shrunk.double() ** 2, rtol=1e-5, atol=0)
+    torch.testing.assert_close(
+        relative_errors(predict, data), shrunk.double() ** 2, rtol=1e-5, atol=0
+    )
     mixed = torch.cat([data.forces[:4], torch.ones(4, 4)])
     later = data._replace(forces=mixed)
     torch.testing.assert_close(  # mixtures do not count
-        relative_errors(lambda b: predict(data.bodies), later), shrunk.double() ** 2, rtol=1e-5, atol=0
+        relative_errors(lambda b: predict(data.bodies), later),
+        shrunk.double() ** 2,
+        rtol=1e-5,
+        atol=0,
     )
     with pytest.raises(ValueError, match="got none of lorentz"):
         relative_errors(lambda bodies: bodies.velocity, Samples(*(part[:3] for part in data)))

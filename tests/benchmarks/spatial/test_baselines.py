@@ -25,10 +25,14 @@ SIDE = 28
 
 def small(name: str, seed: int = 0, **options: object):
     n_inputs = SIDE**2 if name == "conv_autoencoder" else 2 * SIDE
-    return build(name, n_inputs=n_inputs, image_shape=(SIDE, SIDE), seed=seed, **(SMALL[name] | options))
+    return build(
+        name, n_inputs=n_inputs, image_shape=(SIDE, SIDE), seed=seed, **(SMALL[name] | options)
+    )
 
 
-def bumps(positions: list[tuple[int, int]], width: float = 2.0) -> tuple[torch.Tensor, torch.Tensor]:
+def bumps(
+    positions: list[tuple[int, int]], width: float = 2.0
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Codes [bump(x); bump(y)] and the Gaussian images centred at column x, row y."""
     centres = torch.tensor(positions, dtype=torch.float32)
     profiles = torch.exp(-((torch.arange(SIDE) - centres[..., None]) ** 2) / (2 * width**2))
@@ -97,7 +101,10 @@ def test_parameter_counts_of_the_other_families():
 
     assert count("mlp", hidden=(256, 256)) == 57 * 256 + 257 * 256 + 257 * 784 == 281_872
     assert count("mlp", hidden=()) == 57 * 784
-    assert count("sparse_autoencoder", latent=32, hidden=(100,)) == 57 * 100 + 101 * 32 + 33 * 100 + 101 * 784
+    assert (
+        count("sparse_autoencoder", latent=32, hidden=(100,))
+        == 57 * 100 + 101 * 32 + 33 * 100 + 101 * 784
+    )
     assert count("vae", latent=32, hidden=(100,)) == 57 * 100 + 101 * 64 + 33 * 100 + 101 * 784
     assert count("factorised", hidden=64, rank=3) == 2 * (29 * 64 + 65 * 3 * 28)
     assert count("factorised", hidden=0, rank=1) == 2 * 29 * 28
@@ -176,7 +183,9 @@ def test_factorised_streams_are_the_profiles_of_its_axes():
     assert rows.shape == (3, 2, 4) and columns.shape == (3, 2, 5)
     torch.testing.assert_close(model(x), torch.einsum("brh,brw->bhw", rows, columns))
     other = torch.cat([torch.rand(3, 3), x[:, 3:]], 1)
-    assert torch.equal(model.streams(other)[0], rows) and not torch.equal(model.streams(other)[1], columns)
+    assert torch.equal(model.streams(other)[0], rows) and not torch.equal(
+        model.streams(other)[1], columns
+    )
 
 
 @pytest.mark.parametrize("name", ["factorised", "bilinear", "sparse_autoencoder", "vae"])
@@ -191,7 +200,9 @@ def test_readouts_are_the_layers_that_the_image_is_linear_in(name):
 
 
 def test_convolutions_move_with_their_image_unless_a_bottleneck_is_between():
-    """Shifting a bump that stays away from the edge shifts the output, and a dense bottleneck breaks that."""
+    """Shifting a bump that stays away from the edge shifts the output, and a dense bottleneck
+    breaks that.
+    """
 
     def shift_error(latent):
         model = small("conv_autoencoder", latent=latent)
@@ -204,13 +215,15 @@ def test_convolutions_move_with_their_image_unless_a_bottleneck_is_between():
 
 def test_convolutional_parameters_counted_by_hand():
     def count(**options):
-        return n_parameters(build("conv_autoencoder", n_inputs=784, image_shape=(28, 28), seed=0, **options))
+        return n_parameters(
+            build("conv_autoencoder", n_inputs=784, image_shape=(28, 28), seed=0, **options)
+        )
 
     w, n = 8, 8 * 49
     assert count(width=w) == (9 * w + w) + 2 * (9 * w * w + w) + (9 * w + 1)
     assert count(width=w, latent=32) == (
         (16 * w + w) + 2 * (16 * w * w + w) + (32 * n + 32) + (33 * n) + (16 * w + 1)
-    )  # fmt: skip
+    )
 
 
 # --- losses ---
@@ -254,7 +267,9 @@ def test_vae_loss_is_the_error_of_a_sample_plus_weighted_kl():
     error = F.mse_loss(plain.decode(mean + noise * (0.5 * log_variance).exp()), IMAGES)
     torch.testing.assert_close(plain.loss(CODES, IMAGES, generator=generator(5)), error)
     kl = kl_to_standard_normal(mean, log_variance).mean()
-    torch.testing.assert_close(weighted.loss(CODES, IMAGES, generator=generator(5)), error + 3 * kl / SIDE**2)
+    torch.testing.assert_close(
+        weighted.loss(CODES, IMAGES, generator=generator(5)), error + 3 * kl / SIDE**2
+    )
 
 
 def test_vae_renders_the_mean_in_training_mode_too():
@@ -288,7 +303,9 @@ def test_only_the_given_generator_is_drawn_from(name):
 
 def test_vae_noise_changes_with_the_generator():
     model = small("vae")
-    assert model.loss(CODES, IMAGES, generator=generator(1)) != model.loss(CODES, IMAGES, generator=generator(2))
+    assert model.loss(CODES, IMAGES, generator=generator(1)) != model.loss(
+        CODES, IMAGES, generator=generator(2)
+    )
 
 
 # --- learning ---
@@ -331,12 +348,20 @@ def test_eight_samples_can_be_overfitted(name):
     [
         ("cnn", {"depth": 1}, r"depth must be an integer >= 2, got 1"),
         ("cnn", {"width": 0}, r"width must be an integer >= 1, got 0"),
-        ("cnn", {"image_shape": (30, 30)}, r"image_shape must be \(n, n\) with n divisible by 4.*got \(30, 30\)"),
+        (
+            "cnn",
+            {"image_shape": (30, 30)},
+            r"image_shape must be \(n, n\) with n divisible by 4.*got \(30, 30\)",
+        ),
         ("cnn", {"image_shape": (28, 32)}, r"image_shape must be \(n, n\).*got \(28, 32\)"),
         ("mlp", {"image_shape": (28, 0)}, r"image_shape must be an integer >= 1, got 0"),
         ("mlp", {"n_inputs": 0}, r"n_inputs must be an integer >= 1, got 0"),
         ("mlp", {"hidden": (16, -1)}, r"hidden must be an integer >= 1, got -1"),
-        ("sparse_autoencoder", {"sparsity": -0.1}, r"sparsity must be a finite number >= 0, got -0.1"),
+        (
+            "sparse_autoencoder",
+            {"sparsity": -0.1},
+            r"sparsity must be a finite number >= 0, got -0.1",
+        ),
         ("sparse_autoencoder", {"latent": 0}, r"latent must be an integer >= 1, got 0"),
         ("vae", {"beta": float("nan")}, r"beta must be a finite number >= 0, got nan"),
         ("vae", {"latent": -2}, r"latent must be an integer >= 1, got -2"),
@@ -344,11 +369,27 @@ def test_eight_samples_can_be_overfitted(name):
         ("factorised", {"hidden": -1}, r"hidden must be an integer >= 0, got -1"),
         ("factorised", {"rank": 0}, r"rank must be an integer >= 1, got 0"),
         ("bilinear", {"n_units": 0}, r"n_units must be an integer >= 1, got 0"),
-        ("bilinear", {"activation": "tanh"}, r"activation must be one of 'linear', 'relu', got 'tanh'"),
+        (
+            "bilinear",
+            {"activation": "tanh"},
+            r"activation must be one of 'linear', 'relu', got 'tanh'",
+        ),
         ("conv_autoencoder", {}, r"n_inputs must be the number of pixels, 784, got 56"),
-        ("conv_autoencoder", {"n_inputs": 784, "width": 0}, r"width must be an integer >= 1, got 0"),
-        ("conv_autoencoder", {"n_inputs": 784, "latent": 0}, r"latent must be an integer >= 1, got 0"),
-        ("conv_autoencoder", {"n_inputs": 900, "image_shape": (30, 30), "latent": 4}, r"divisible by 4.*\(30, 30\)"),
+        (
+            "conv_autoencoder",
+            {"n_inputs": 784, "width": 0},
+            r"width must be an integer >= 1, got 0",
+        ),
+        (
+            "conv_autoencoder",
+            {"n_inputs": 784, "latent": 0},
+            r"latent must be an integer >= 1, got 0",
+        ),
+        (
+            "conv_autoencoder",
+            {"n_inputs": 900, "image_shape": (30, 30), "latent": 4},
+            r"divisible by 4.*\(30, 30\)",
+        ),
         ("cnn", {"widths": 8}, r"cnn has no option widths; its options are depth, width"),
         ("vea", {}, r"name must be one of 'cnn', 'mlp'.*'vae'.*got 'vea'"),
     ],
@@ -368,9 +409,13 @@ def test_one_number_is_not_a_list_of_layers():
 def test_wrong_shapes_are_refused(name):
     model = small(name)
     x, n = inputs(model), model.n_inputs
-    with pytest.raises(ValueError, match=rf"x must have the shape \(batch, n_inputs={n}\), got \(8, {n - 1}\)"):
+    with pytest.raises(
+        ValueError, match=rf"x must have the shape \(batch, n_inputs={n}\), got \(8, {n - 1}\)"
+    ):
         model(x[:, 1:])
     with pytest.raises(ValueError, match=r"x must have the shape"):
         model.loss(x[:, 1:], IMAGES, generator=generator())
-    with pytest.raises(ValueError, match=r"y must have the shape .*\(8, 28, 28\), got \(8, 28, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"y must have the shape .*\(8, 28, 28\), got \(8, 28, 1\)"
+    ):
         model.loss(x, IMAGES[:, :, :1], generator=generator())

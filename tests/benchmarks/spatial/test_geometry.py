@@ -17,7 +17,9 @@ SIDE = 12
 def plane(side: int = SIDE) -> tuple[torch.Tensor, torch.Tensor]:
     """x and y of every position, x running fastest."""
     y, x = torch.meshgrid(
-        torch.arange(side, dtype=torch.float64), torch.arange(side, dtype=torch.float64), indexing="ij"
+        torch.arange(side, dtype=torch.float64),
+        torch.arange(side, dtype=torch.float64),
+        indexing="ij",
     )
     return x.flatten(), y.flatten()
 
@@ -52,7 +54,9 @@ def test_a_network_without_relu_is_refused():
         geometry.activations(nn.Linear(2, 2), torch.zeros(1, 2))
 
 
-@pytest.mark.parametrize(("z", "message"), [(torch.zeros(3, 4), "shape"), (torch.zeros(1, 4, 2), "shape")])
+@pytest.mark.parametrize(
+    ("z", "message"), [(torch.zeros(3, 4), "shape"), (torch.zeros(1, 4, 2), "shape")]
+)
 def test_a_layer_must_be_a_grid(z, message):
     with pytest.raises(ValueError, match=message):
         geometry.metric_tensor(z)
@@ -68,7 +72,9 @@ def test_the_metric_of_a_linear_map_is_its_gram_matrix_everywhere():
     g = geometry.metric_tensor(linear(a, b))
     wanted = torch.tensor([[5.0, 0.5], [0.5, 9.25]], dtype=torch.float64)
     torch.testing.assert_close(g, wanted.expand(SIDE, SIDE, 2, 2))
-    torch.testing.assert_close(geometry.volume(g), torch.full((SIDE, SIDE), math.sqrt(46), dtype=torch.float64))
+    torch.testing.assert_close(
+        geometry.volume(g), torch.full((SIDE, SIDE), math.sqrt(46), dtype=torch.float64)
+    )
     assert geometry.factorisation(g) == pytest.approx(1 - 0.5 / 14.25)
 
 
@@ -82,7 +88,9 @@ def test_index_0_is_x_and_differences_are_central_inside_one_sided_at_the_edge()
 
 def test_factorisation_is_one_for_orthogonal_moves_half_for_equal_ones_and_can_look_at_a_part():
     assert geometry.factorisation(geometry.metric_tensor(linear([1.0, 0.0], [0.0, 2.0]))) == 1
-    assert geometry.factorisation(geometry.metric_tensor(linear([1.0, 1.0], [-1.0, -1.0]))) == pytest.approx(0.5)
+    assert geometry.factorisation(
+        geometry.metric_tensor(linear([1.0, 1.0], [-1.0, -1.0]))
+    ) == pytest.approx(0.5)
     x, y = plane()
     left = (x < 6).view(SIDE, SIDE)
     # Apart to the left, together to the right.
@@ -108,7 +116,10 @@ def test_anova_splits_a_layer_of_known_parts():
 
 
 def random_layer(units: int = 5) -> torch.Tensor:
-    return torch.randn(SIDE**2, units, generator=torch.Generator().manual_seed(1), dtype=torch.float64) + 2
+    return (
+        torch.randn(SIDE**2, units, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+        + 2
+    )
 
 
 def test_the_kernel_holds_inner_products_with_and_without_the_mean():
@@ -158,9 +169,13 @@ def test_products_sums_and_tables_have_the_ranks_of_their_maths():
     profile = torch.exp(-0.5 * (k - k[:, None]) ** 2)
     x, y = (p.long() for p in plane())
     product = (profile[y][:, :, None] * profile[x][:, None, :]).flatten(1)
-    assert geometry.participation(geometry.separable_spectrum(geometry.gram(product), SIDE)) == pytest.approx(1)
+    assert geometry.participation(
+        geometry.separable_spectrum(geometry.gram(product), SIDE)
+    ) == pytest.approx(1)
     table = torch.eye(SIDE**2, dtype=torch.float64)
-    assert geometry.participation(geometry.separable_spectrum(geometry.gram(table), SIDE)) == pytest.approx(1)
+    assert geometry.participation(
+        geometry.separable_spectrum(geometry.gram(table), SIDE)
+    ) == pytest.approx(1)
     total = geometry.gram(torch.cat([profile[x], profile[y]], 1), centred=True)
     assert geometry.participation(geometry.separable_spectrum(total, SIDE)) == pytest.approx(2)
 
@@ -177,11 +192,16 @@ def test_the_map_has_as_many_terms_as_its_unfolding_has_ranks():
 def test_a_probe_reads_what_is_linear_and_not_what_is_noise():
     x, y = plane()
     targets = torch.stack([x, y], 1)
-    rotated = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)).Q
+    rotated = torch.linalg.qr(
+        torch.randn(6, 6, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    ).Q
     linear_code = 7 + torch.cat([targets, torch.zeros(len(x), 4)], 1) @ rotated
     assert (geometry.probe(geometry.gram(linear_code), targets, folds=5, seed=0) > 0.9999).all()
-    # More units than positions fit anything in sample; at positions not fitted there is nothing to read.
-    noise = torch.randn(SIDE**2, 500, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    # More units than positions fit anything in sample; at positions not fitted there is nothing to
+    # read.
+    noise = torch.randn(
+        SIDE**2, 500, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     assert (geometry.probe(geometry.gram(noise), targets, folds=5, seed=0) < 0.1).all()
 
 
@@ -193,7 +213,9 @@ def test_a_probe_is_scikit_learns_ridge_regression_and_blind_to_scale():
     targets = torch.stack([x, y], 1)
     fit = torch.arange(SIDE**2) % 3 > 0
     seen = z[fit] - z[fit].mean(0)
-    model = Ridge(alpha=0.1 * float(seen.square().sum() / fit.sum())).fit(z[fit].numpy(), targets[fit].numpy())
+    model = Ridge(alpha=0.1 * float(seen.square().sum() / fit.sum())).fit(
+        z[fit].numpy(), targets[fit].numpy()
+    )
     left = targets[~fit].numpy()
     residual = ((model.predict(z[~fit].numpy()) - left) ** 2).sum(0)
     wanted = 1 - residual / ((left - left.mean(0)) ** 2).sum(0)

@@ -1,4 +1,6 @@
-"""Vector Networks as decoders: readout gradients, which axis is which, what superposes, and that they learn."""
+"""Vector Networks as decoders: readout gradients, which axis is which, what superposes, and that
+they learn.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,15 @@ def bumps() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """x, y, codes [bump(x); bump(y)] and images[y, x] of all positions of a small grid."""
     k = torch.arange(SIDE, dtype=torch.float32)
     profile = torch.exp(-((k[:, None] - k) ** 2) / 2)
-    y, x = (t.flatten() for t in torch.meshgrid(torch.arange(SIDE), torch.arange(SIDE), indexing="ij"))
-    return x, y, torch.cat([profile[x], profile[y]], 1), profile[y][:, :, None] * profile[x][:, None, :]
+    y, x = (
+        t.flatten() for t in torch.meshgrid(torch.arange(SIDE), torch.arange(SIDE), indexing="ij")
+    )
+    return (
+        x,
+        y,
+        torch.cat([profile[x], profile[y]], 1),
+        profile[y][:, :, None] * profile[x][:, None, :],
+    )
 
 
 AT_X, AT_Y, CODES, IMAGES = bumps()
@@ -45,8 +54,16 @@ INPUT, TARGET = draw(6, 12, seed=1), draw(6, HEIGHT, WIDTH, seed=2)
 
 def train(tmp_path, *, seed: int = 0, **changes):
     given = {"family": "vn", "lr": 2e-2, "steps": 80, "batch_size": 16, "consolidation": 100}
-    options = {"streams": "axes", "n_atoms": 12, "sparsity": 0.01, "sweeps": 30, "nonnegative": True}
-    given["options"] = options | changes.pop("options", {}) if changes.get("family", "vn") == "vn" else {}
+    options = {
+        "streams": "axes",
+        "n_atoms": 12,
+        "sparsity": 0.01,
+        "sweeps": 30,
+        "nonnegative": True,
+    }
+    given["options"] = (
+        options | changes.pop("options", {}) if changes.get("family", "vn") == "vn" else {}
+    )
     return train_decoder(TRAIN, VALIDATION, seed=seed, workdir=tmp_path, **(given | changes))
 
 
@@ -69,7 +86,9 @@ def test_rank_adds_pairs_of_readouts_whose_products_are_summed(streams):
     Q, U = (R.view(3, -1, 9) for R in model.readouts)
     assert Q.shape == (3, HEIGHT, 9) and U.shape == (3, WIDTH, 9)
     for i in range(6):
-        torch.testing.assert_close(model(INPUT)[i], sum(torch.outer(Q[r] @ b[i], U[r] @ a[i]) for r in range(3)))
+        torch.testing.assert_close(
+            model(INPUT)[i], sum(torch.outer(Q[r] @ b[i], U[r] @ a[i]) for r in range(3))
+        )
     rows, columns = model.streams(INPUT)
     torch.testing.assert_close(rows[:, 1], b @ Q[1].T)
     torch.testing.assert_close(columns[:, 2], a @ U[2].T)
@@ -98,15 +117,20 @@ def test_top_down_options_reach_the_settle():
 
 def test_the_first_half_of_the_input_moves_columns_and_the_second_rows():
     model = small(streams="axes")
-    x_code, y_code = (net.settle(half).codes[-1] for net, half in zip(model.networks, INPUT.split(6, 1), strict=True))
+    x_code, y_code = (
+        net.settle(half).codes[-1]
+        for net, half in zip(model.networks, INPUT.split(6, 1), strict=True)
+    )
     b, a = model.codes(INPUT)
     assert torch.equal(a, x_code) and torch.equal(b, y_code)
     other = INPUT.clone()
     other[:, :6] = draw(6, 6, seed=3)
     before, after = model(INPUT), model(other)
-    # The profile along a column, image[:, x] up to its size, is what it was; the one along a row is not.
+    # The profile along a column, image[:, x] up to its size, is what it was; the one along a row is
+    # not.
     torch.testing.assert_close(
-        torch.linalg.matrix_rank(torch.cat([before, after], dim=2), rtol=1e-9), torch.ones(6, dtype=torch.int64)
+        torch.linalg.matrix_rank(torch.cat([before, after], dim=2), rtol=1e-9),
+        torch.ones(6, dtype=torch.int64),
     )
     assert (torch.linalg.matrix_rank(torch.cat([before, after], dim=1), rtol=1e-9) == 2).any()
 
@@ -129,7 +153,9 @@ def test_superposed_codes_give_cross_terms_under_the_product_and_none_under_the_
     (b, a), (d, c) = product.codes(INPUT), product.codes(draw(6, 12, seed=4))
     Q, U = product.readouts
     rest = product.render((b + d, a + c)) - product.render((b, a)) - product.render((d, c))
-    cross = torch.einsum("by,bx->byx", b @ Q.T, c @ U.T) + torch.einsum("by,bx->byx", d @ Q.T, a @ U.T)
+    cross = torch.einsum("by,bx->byx", b @ Q.T, c @ U.T) + torch.einsum(
+        "by,bx->byx", d @ Q.T, a @ U.T
+    )
     torch.testing.assert_close(rest, cross)
     assert cross.abs().max() > 0.01
     (a,), (c,) = flat.codes(INPUT), flat.codes(draw(6, 12, seed=4))
@@ -144,7 +170,9 @@ def test_options_reach_the_networks(kind, depth):
     for net in model.networks:
         assert len(net.V) == depth and len(net.U) == depth - 1
         for U in net.U:
-            torch.testing.assert_close(U.T @ U, torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-5)
+            torch.testing.assert_close(
+                U.T @ U, torch.eye(9, dtype=torch.float64), rtol=0, atol=1e-5
+            )
     for code in model.codes(INPUT.abs()):
         assert (code >= 0).all() and ((code != 0).sum(1) <= 2).all()
     assert model(INPUT.abs()).shape == (6, HEIGHT, WIDTH)
@@ -154,8 +182,12 @@ def test_options_reach_the_networks(kind, depth):
 @every_kind
 def test_the_seed_fixes_all_weights_and_no_two_draws_are_alike(kind):
     first, again, other = (small(seed, **kind) for seed in (0, 0, 1))
-    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True))
-    assert not any(torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(first.parameters(), again.parameters(), strict=True)
+    )
+    assert not any(
+        torch.equal(a, b) for a, b in zip(first.parameters(), other.parameters(), strict=True)
+    )
     # Neither the two streams nor dictionaries and readouts share their random numbers.
     square = build_vn(n_inputs=12, image_shape=(6, 6), n_atoms=9, seed=0, **kind)
     weights = [unit_columns(W[:6]).abs() for net in square.networks for W in net.V]
@@ -174,13 +206,19 @@ def test_readouts_follow_minus_the_gradient_of_the_squared_error(kind):
     codes, learner = model.codes(INPUT), ReadoutLearner(model)
     leaves = [R.detach().clone().requires_grad_() for R in model.readouts]
     parts = [code @ R.T for code, R in zip(codes, leaves, strict=True)]
-    drawn = parts[0].view(6, HEIGHT, WIDTH) if len(parts) == 1 else parts[0][:, :, None] * parts[1][:, None, :]
+    drawn = (
+        parts[0].view(6, HEIGHT, WIDTH)
+        if len(parts) == 1
+        else parts[0][:, :, None] * parts[1][:, None, :]
+    )
     (0.5 * (TARGET - drawn).square().sum((1, 2)).mean()).backward()
     loss = learner.step((*codes, TARGET), scale=1.0, generator=torch.Generator())
     assert loss == pytest.approx((TARGET - drawn).square().mean().item())
     for index, leaf in enumerate(leaves):
         # After one step Adam's first moment is a tenth of the direction it was given.
-        torch.testing.assert_close(learner.state()[f"adam.{index}.first"] / 0.1, -leaf.grad, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(
+            learner.state()[f"adam.{index}.first"] / 0.1, -leaf.grad, rtol=1e-9, atol=1e-12
+        )
         # And it moves that way, by the learning rate, without renormalising.
         used = (codes[index] != 0).any(0)
         expected = leaf.detach() - 1e-2 * leaf.grad.sign() * used
@@ -196,7 +234,9 @@ def test_the_directions_of_higher_rank_are_gradients_too():
     (0.5 * (TARGET - drawn).square().sum((1, 2)).mean()).backward()
     learner.step((*codes, TARGET), scale=1.0, generator=torch.Generator())
     for index, leaf in enumerate(leaves):
-        torch.testing.assert_close(learner.state()[f"adam.{index}.first"] / 0.1, -leaf.grad, rtol=1e-9, atol=1e-12)
+        torch.testing.assert_close(
+            learner.state()[f"adam.{index}.first"] / 0.1, -leaf.grad, rtol=1e-9, atol=1e-12
+        )
 
 
 def test_an_axis_loss_compares_each_readout_with_its_own_profile():
@@ -205,8 +245,10 @@ def test_an_axis_loss_compares_each_readout_with_its_own_profile():
     p, q = draw(6, HEIGHT, seed=5).exp(), draw(6, WIDTH, seed=6).exp()
     p, q = p / p.amax(1, keepdim=True), q / q.amax(1, keepdim=True)
     image = p[:, :, None] * q[:, None, :]
-    wanted = [torch.einsum("bs,bk->sk", target - code @ R.T, code) / 6
-              for target, code, R in zip((p, q), codes, model.readouts, strict=True)]  # fmt: skip
+    wanted = [
+        torch.einsum("bs,bk->sk", target - code @ R.T, code) / 6
+        for target, code, R in zip((p, q), codes, model.readouts, strict=True)
+    ]
     learner.step((*codes, image), scale=1.0, generator=torch.Generator())
     for index, direction in enumerate(wanted):
         torch.testing.assert_close(learner.state()[f"adam.{index}.first"] / 0.1, direction)
@@ -232,7 +274,9 @@ def test_the_readout_alone_fits_given_codes(kind):
     model = small(**kind)
     codes, learner = model.codes(INPUT), ReadoutLearner(model, lr=0.05)
     target = small(seed=5, **kind).render(codes)
-    losses = [learner.step((*codes, target), scale=1.0, generator=torch.Generator()) for _ in range(300)]
+    losses = [
+        learner.step((*codes, target), scale=1.0, generator=torch.Generator()) for _ in range(300)
+    ]
     assert losses[-1] < 1e-3 * losses[0]
 
 
@@ -253,7 +297,10 @@ def test_a_step_is_the_readouts_step_and_the_dictionaries_update(kind, learn):
     if learn:
         for net, state in zip(twin.networks, settled, strict=True):
             LocalLearner(net, lr=0.03).update(state, scale=0.5)
-        assert not any(torch.equal(V, old) for V, old in zip((net.V[0] for net in twin.networks), before, strict=True))
+        assert not any(
+            torch.equal(V, old)
+            for V, old in zip((net.V[0] for net in twin.networks), before, strict=True)
+        )
     for a, b in zip(model.parameters(), twin.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -290,8 +337,16 @@ def test_the_state_holds_every_weight_under_its_own_name(kind):
         {"options": {"learn_dictionary": False}},
         {"options": {"axis_loss": True}},
         {"options": {"rank": 2}},
-        {"options": {"streams": "joint", "n_atoms": 16, "sparsity": 0.002, "nonnegative": False}, "steps": 100},
-        {"family": "bilinear", "options": {"n_units": 16, "activation": "linear"}, "lr": 1e-2, "steps": 300},
+        {
+            "options": {"streams": "joint", "n_atoms": 16, "sparsity": 0.002, "nonnegative": False},
+            "steps": 100,
+        },
+        {
+            "family": "bilinear",
+            "options": {"n_units": 16, "activation": "linear"},
+            "lr": 1e-2,
+            "steps": 300,
+        },
     ],
     ids=("axes", "one phase", "random V", "axis loss", "rank 2", "joint", "bilinear"),
 )
@@ -329,14 +384,27 @@ def test_a_baseline_is_consolidated_in_its_readouts_alone(tmp_path):
 
 def test_weight_decay_is_that_of_the_baseline(tmp_path):
     changes = {"family": "factorised", "steps": 20, "consolidation": 0, "lr": 0.05}
-    sizes = {decay: sum(p.square().sum().item() for p in train(tmp_path / str(decay), weight_decay=decay, **changes)
-                        .parameters()) for decay in (0.0, 0.01, 2.0)}  # fmt: skip
-    default = sum(p.square().sum().item() for p in train(tmp_path / "default", **changes).parameters())
+    sizes = {
+        decay: sum(
+            p.square().sum().item()
+            for p in train(tmp_path / str(decay), weight_decay=decay, **changes).parameters()
+        )
+        for decay in (0.0, 0.01, 2.0)
+    }
+    default = sum(
+        p.square().sum().item() for p in train(tmp_path / "default", **changes).parameters()
+    )
     assert sizes[2.0] < sizes[0.01] < sizes[0.0] and default == sizes[0.01]
 
 
 def test_frozen_dictionaries_stay_as_drawn(tmp_path):
-    options = {"streams": "axes", "n_atoms": 12, "sparsity": 0.01, "sweeps": 30, "nonnegative": True}
+    options = {
+        "streams": "axes",
+        "n_atoms": 12,
+        "sparsity": 0.01,
+        "sweeps": 30,
+        "nonnegative": True,
+    }
     drawn = build_vn(n_inputs=16, image_shape=(8, 8), seed=0, **options)
     model = train(tmp_path, steps=10, consolidation=10, options={"learn_dictionary": False})
     for a, b in zip(model.networks.parameters(), drawn.networks.parameters(), strict=True):
@@ -366,18 +434,31 @@ def test_mean_squared_error_is_over_pixels_and_samples():
     ("changes", "message"),
     [
         ({"family": "transformer"}, r"family must be one of 'vn', 'cnn'.*got 'transformer'"),
-        ({"family": "mlp", "options": {"depth": 3}}, r"mlp has no option depth; its options are hidden"),
-        ({"options": {"n_atom": 5}}, r"each option of family 'vn' must be one of 'streams', 'depth', .*got 'n_atom'"),
+        (
+            {"family": "mlp", "options": {"depth": 3}},
+            r"mlp has no option depth; its options are hidden",
+        ),
+        (
+            {"options": {"n_atom": 5}},
+            r"each option of family 'vn' must be one of 'streams', 'depth', .*got 'n_atom'",
+        ),
         (
             {"options": {"seed": 5}},
-            r"each option of family 'vn' must be one of .*'learn_dictionary', 'axis_loss', got 'seed'",
+            r"each option of family 'vn' must be one of .*'learn_dictionary', "
+            r"'axis_loss', got 'seed'",
         ),
         ({"options": {"streams": "x"}}, r"streams must be one of 'axes', 'joint', got 'x'"),
-        ({"options": {"readout": "outer"}}, r"readout must be one of 'product', 'flat', got 'outer'"),
+        (
+            {"options": {"readout": "outer"}},
+            r"readout must be one of 'product', 'flat', got 'outer'",
+        ),
         ({"options": {"readout": "flat"}}, r"readout 'flat' needs streams='joint'"),
         ({"options": {"depth": 0}}, r"depth must be an integer >= 1, got 0"),
         ({"options": {"n_atoms": 0}}, r"n_atoms must be an integer >= 1, got 0"),
-        ({"options": {"sparsity": -0.1}}, r"sparsity of layer 1 must be a finite number >= 0, got -0.1"),
+        (
+            {"options": {"sparsity": -0.1}},
+            r"sparsity of layer 1 must be a finite number >= 0, got -0.1",
+        ),
         ({"options": {"top_k": 13}}, r"top_k must be an integer >= 1 and <= 12, got 13"),
         ({"options": {"sweeps": 0}}, r"max_sweeps must be an integer >= 1, got 0"),
         ({"lr": 0.0}, r"lr must be a finite number > 0, got 0.0"),
@@ -391,14 +472,19 @@ def test_bad_arguments_are_named(changes, message, tmp_path):
 
 
 def test_an_odd_code_cannot_be_split_into_axes():
-    with pytest.raises(ValueError, match=r"streams='axes' needs a code of two equal halves, got 7 inputs"):
+    with pytest.raises(
+        ValueError, match=r"streams='axes' needs a code of two equal halves, got 7 inputs"
+    ):
         build_vn(n_inputs=7, image_shape=(3, 3), seed=0, streams="axes")
 
 
 @every_kind
 def test_bad_codes_are_named(kind):
     model = small(**kind)
-    with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\) \(one code per position\), got \(6, 11\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"x must have shape \(batch, 12\) \(one code per position\), got \(6, 11\)",
+    ):
         model(INPUT[:, 1:])
     with pytest.raises(ValueError, match=r"x holds 72 value"):
         model(INPUT * torch.nan)

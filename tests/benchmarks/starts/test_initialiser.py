@@ -40,7 +40,9 @@ def ista(of: Stack, x: torch.Tensor, sweeps: int) -> tuple[torch.Tensor, ...]:
 
 
 def lowest(of: Stack, x: torch.Tensor, start=None, tol: float = 1e-11) -> tuple[torch.Tensor, ...]:
-    config = SettleConfig(method="line_search", criterion="gap", tol=tol, max_sweeps=2000, check_every=10)
+    config = SettleConfig(
+        method="line_search", criterion="gap", tol=tol, max_sweeps=2000, check_every=10
+    )
     return Settler(of.layers, feedback=of.feedback, config=config)(x, start).codes
 
 
@@ -59,7 +61,14 @@ TRAINING = Training(rates=(1e-2,), steps=60, batch_size=40)
 @pytest.mark.parametrize("sweeps", (1, 4))
 @pytest.mark.parametrize(
     ("depth", "penalty", "top_k"),
-    ((1, "l1", None), (2, "l1", None), (3, "l1", None), (3, "nonnegative", None), (1, "l1", 3), (3, "l1", 2)),
+    (
+        (1, "l1", None),
+        (2, "l1", None),
+        (3, "l1", None),
+        (3, "nonnegative", None),
+        (1, "l1", 3),
+        (3, "l1", 2),
+    ),
 )
 def test_untrained_it_is_so_many_sweeps_of_ista(kind, sweeps, depth, penalty, top_k):
     of, x = stack(depth, penalty, top_k), draws(6, D)
@@ -110,13 +119,17 @@ def test_training_lowers_the_energy_of_guesses(kind, loss):
     plain = excess(kind(of, sweeps=2), examples(of).x_held, examples(of).codes_held)
     assert facts["untrained"] == pytest.approx(plain)
     assert facts["excess"] < 0.9 * plain
-    assert facts["excess"] == pytest.approx(excess(model, examples(of).x_held, examples(of).codes_held))
+    assert facts["excess"] == pytest.approx(
+        excess(model, examples(of).x_held, examples(of).codes_held)
+    )
 
 
 def test_one_seed_one_result():
     of = stack(2)
     make = partial(Dense, of, hidden=(9,), seed=5)
-    one, again, other = (train(make, examples(of), TRAINING, seed=seed)[0](draws(3, D)) for seed in (0, 0, 1))
+    one, again, other = (
+        train(make, examples(of), TRAINING, seed=seed)[0](draws(3, D)) for seed in (0, 0, 1)
+    )
     assert all(torch.equal(a, b) for a, b in zip(one, again, strict=True))
     assert not torch.equal(one[0], other[0])
 
@@ -124,20 +137,32 @@ def test_one_seed_one_result():
 def test_validation_chooses_the_rate_and_keeps_what_is_better_untrained():
     of = stack(1)
     chosen = train(
-        partial(Lista, of, sweeps=2), examples(of), Training(rates=(1e-9, 1e-2, 10.0), steps=60, batch_size=40), seed=0
+        partial(Lista, of, sweeps=2),
+        examples(of),
+        Training(rates=(1e-9, 1e-2, 10.0), steps=60, batch_size=40),
+        seed=0,
     )[1]
     assert chosen["rate"] == 1e-2
     hopeless, facts = train(
-        partial(Lista, of, sweeps=2), examples(of), Training(rates=(1e3,), steps=4, batch_size=40), seed=0
+        partial(Lista, of, sweeps=2),
+        examples(of),
+        Training(rates=(1e3,), steps=4, batch_size=40),
+        seed=0,
     )
     assert facts["rate"] != facts["rate"] and facts["excess"] == facts["untrained"]
-    torch.testing.assert_close(hopeless(draws(4, D))[0], ista(of, draws(4, D), 2)[0], rtol=1e-12, atol=1e-13)
+    torch.testing.assert_close(
+        hopeless(draws(4, D))[0], ista(of, draws(4, D), 2)[0], rtol=1e-12, atol=1e-13
+    )
 
 
 def test_without_updates_nothing_changes():
     of = stack(1)
-    model, facts = train(partial(Lista, of, sweeps=3), examples(of), Training(rates=(0.1,), steps=0), seed=0)
-    torch.testing.assert_close(model(draws(4, D))[0], ista(of, draws(4, D), 3)[0], rtol=1e-12, atol=1e-13)
+    model, facts = train(
+        partial(Lista, of, sweeps=3), examples(of), Training(rates=(0.1,), steps=0), seed=0
+    )
+    torch.testing.assert_close(
+        model(draws(4, D))[0], ista(of, draws(4, D), 3)[0], rtol=1e-12, atol=1e-13
+    )
     assert facts["excess"] == facts["untrained"] > 0
 
 
@@ -192,7 +217,12 @@ def test_stacks_that_cannot_be_unrolled():
         (lambda: Training(rates=(0.1,), steps=1, looks=0), "looks"),
         (lambda: Lista(stack(1), sweeps=1)(draws(3, D + 1)), "x must have shape"),
         (lambda: Dense(stack(1), seed=0)(draws(3, D) * torch.nan), "x holds"),
-        (lambda: train(partial(Lista, stack(1), sweeps=1), examples(stack(1)), TRAINING, loss="l1", seed=0), "loss"),
+        (
+            lambda: train(
+                partial(Lista, stack(1), sweeps=1), examples(stack(1)), TRAINING, loss="l1", seed=0
+            ),
+            "loss",
+        ),
     ),
 )
 def test_bad_arguments_are_named(make, says):

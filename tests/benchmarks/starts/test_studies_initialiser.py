@@ -17,7 +17,12 @@ from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig, Settler
 
 SIZES = Sizes(
-    sweeps=dict.fromkeys(("ista", "restart", "line_search"), 400), settled=3, end=3000, gap=1e-10, timed=2, repeats=1
+    sweeps=dict.fromkeys(("ista", "restart", "line_search"), 400),
+    settled=3,
+    end=3000,
+    gap=1e-10,
+    timed=2,
+    repeats=1,
 )
 RATES = {name: [1e-2] for name in study.LEARNED}
 TIMES = ["train_time", "codes_time", "time_ratio", "time_cold"]
@@ -28,7 +33,12 @@ def inputs(n: int, seed: int = 0) -> torch.Tensor:
 
 
 def network(depth: int = 1, **options) -> VectorNetwork:
-    shape = {"atoms": (12, 9, 6)[:depth], "interface": (10, 8)[: depth - 1], "sparsity": 0.05, "feedback": 0.2}
+    shape = {
+        "atoms": (12, 9, 6)[:depth],
+        "interface": (10, 8)[: depth - 1],
+        "sparsity": 0.05,
+        "feedback": 0.2,
+    }
     return VectorNetwork.for_data(inputs(60, 1), seed=0, **shape, **options)
 
 
@@ -42,10 +52,17 @@ def orthonormal() -> VectorNetwork:
 def found(net: VectorNetwork, **changes) -> xr.Dataset:
     tests = {"id": inputs(4, 7), "sum": inputs(4, 7) + inputs(4, 8)}
     given = {
-        "training": Training(rates=(1.0,), steps=20, batch_size=20), "rates": RATES, "unrolled": 2, "hidden": [8],
-        "targets": {"tol": 1e-5, "sweeps": 500}, "sizes": SIZES, "seed": 0, "train_x": inputs(40, 2),
-        "held": inputs(20, 3), "tests": tests,
-    } | changes  # fmt: skip
+        "training": Training(rates=(1.0,), steps=20, batch_size=20),
+        "rates": RATES,
+        "unrolled": 2,
+        "hidden": [8],
+        "targets": {"tol": 1e-5, "sweeps": 500},
+        "sizes": SIZES,
+        "seed": 0,
+        "train_x": inputs(40, 2),
+        "held": inputs(20, 3),
+        "tests": tests,
+    } | changes
     return study.study(net, **given)
 
 
@@ -107,14 +124,18 @@ def test_all_starts_end_where_the_cold_one_does(depth):
 
 def test_the_nearest_of_the_inputs_themselves_is_the_end():
     tests = {"id": inputs(40, 2)[:4]}
-    results = found(network(), tests=tests, starts=("cold", "nearest"), targets={"tol": 1e-6, "sweeps": 2000})
+    results = found(
+        network(), tests=tests, starts=("cold", "nearest"), targets={"tol": 1e-6, "sweeps": 2000}
+    )
     assert (results["needed"].sel(start="nearest") == 0).all()
     assert (results["saved"].sel(start="nearest") == 1).all()
     assert float(results["cost"].sel(start="nearest")) == pytest.approx(40 * 16 / 12**2)
 
 
 def test_under_a_cap_there_is_no_gap_and_no_time():
-    results = found(network(3, top_k=2), starts=("cold", "untrained", "lista"), sizes=replace(SIZES, end=150))
+    results = found(
+        network(3, top_k=2), starts=("cold", "untrained", "lista"), sizes=replace(SIZES, end=150)
+    )
     assert "time_ratio" not in results and results["end_gap"].isnull().all()
     assert float(results["end_differs"].sel(start="cold").max()) == 0
     assert ((results["end_differs"] >= 0) & (results["end_differs"] <= 1)).all()
@@ -123,7 +144,10 @@ def test_under_a_cap_there_is_no_gap_and_no_time():
 
 
 def test_one_seed_one_result():
-    few = {"starts": ("cold", "lista", "mlp"), "sizes": replace(SIZES, sweeps=dict.fromkeys(SIZES.sweeps, 9), end=50)}
+    few = {
+        "starts": ("cold", "lista", "mlp"),
+        "sizes": replace(SIZES, sweeps=dict.fromkeys(SIZES.sweeps, 9), end=50),
+    }
     one, again, other = (found(network(2), seed=seed, **few).drop_vars(TIMES) for seed in (0, 0, 1))
     xr.testing.assert_identical(one, again)
     assert not one.sel(start="mlp").equals(other.sel(start="mlp"))

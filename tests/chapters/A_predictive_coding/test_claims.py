@@ -10,8 +10,18 @@ from vnlib.book import ledger as claims
 from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED
 
 PAIRS = ("digits", "permuted", "halves")
-NAMES = ("active_share", "map_variability", "moved", "overlap", "forgetting", "gated_variability", "power_share",
-         "interference", "rise", "final_error")  # fmt: skip
+NAMES = (
+    "active_share",
+    "map_variability",
+    "moved",
+    "overlap",
+    "forgetting",
+    "gated_variability",
+    "power_share",
+    "interference",
+    "rise",
+    "final_error",
+)
 # Model -> these, so that everything holds.
 HOLDS = {
     "pc": (1.0, 0.0, 1.0, 0.05, 0.5, 0.6, 0.2, 0.8, 0.02, 0.03),
@@ -24,27 +34,45 @@ HOLDS = {
     "vn_untrained": (0.2, 0.9, np.nan, 0.01, 0.0, 0.8, 0.03, 0.0, 0.0, 0.2),
     "vn_random": (0.5, 0.6, np.nan, 0.2, 0.0, 0.6, 0.07, 0.0, 0.0, 0.7),
 }
-PLAIN = ("PC and bPC infer dense states under one map", "the VN infers a sparse operator for each input",
-         "one sample moves only atoms in use in the VN", "it moves nearly all weights of PC", "and of bPC",
-         "updates of two tasks are less alike in the VN", "the VN forgets less than PC and bPC")  # fmt: skip
-FAIR = ("described alike, the VN's map varies more", "the power of a VN update lies in fewer weights",
-        "against staying, the VN loses less than all controls", "also in absolute terms",
-        "learning helps the VN over both tasks", "it learns the second task")  # fmt: skip
+PLAIN = (
+    "PC and bPC infer dense states under one map",
+    "the VN infers a sparse operator for each input",
+    "one sample moves only atoms in use in the VN",
+    "it moves nearly all weights of PC",
+    "and of bPC",
+    "updates of two tasks are less alike in the VN",
+    "the VN forgets less than PC and bPC",
+)
+FAIR = (
+    "described alike, the VN's map varies more",
+    "the power of a VN update lies in fewer weights",
+    "against staying, the VN loses less than all controls",
+    "also in absolute terms",
+    "learning helps the VN over both tasks",
+    "it learns the second task",
+)
 
 
 def results(**changes: float) -> xr.Dataset:
-    """Three seeds, three pairs. `vn_overlap=0.2` changes the overlap of the VN in the last pair alone."""
+    """Three seeds, three pairs.
+
+    `vn_overlap=0.2` changes the overlap of the VN in the last pair alone.
+    """
     shape, wobble = (len(HOLDS), 3, 3), 1 + 0.001 * np.arange(3)
     values = np.array(list(HOLDS.values())).T[..., None, None] * wobble * np.ones(shape)
     ds = xr.Dataset(
-        {name: (("model", "pair", "seed"), value) for name, value in zip(NAMES, values, strict=True)},
+        {
+            name: (("model", "pair", "seed"), value)
+            for name, value in zip(NAMES, values, strict=True)
+        },
         {"model": list(HOLDS), "pair": list(PAIRS), "seed": [0, 1, 2]},
     )
     ds["idle_moved"] = ds["moved"] * 0
     ds["mse"] = xr.DataArray(
-        np.full((*shape, 4, 2), 0.1), dims=("model", "pair", "seed", "stage", "task"),
+        np.full((*shape, 4, 2), 0.1),
+        dims=("model", "pair", "seed", "stage", "task"),
         coords={"stage": ["before", "first", "second", "stayed"], "task": [1, 2]},
-    )  # fmt: skip
+    )
     for key, value in changes.items():
         model, name = key.split("__")
         ds[name].loc[{"model": model, "pair": "halves"}] = value
@@ -54,7 +82,9 @@ def results(**changes: float) -> xr.Dataset:
 def failing(ds: xr.Dataset) -> tuple[set[str], set[str]]:
     """What fails under the paper's protocol, and what the fair one adds to it."""
     row = claims.judge(claims.all_claims()["VN-A"], ds)
-    plain, fair = ({p["says"] for p in row[key] if not p["holds"]} for key in ("parts", "parts_controls"))
+    plain, fair = (
+        {p["says"] for p in row[key] if not p["holds"]} for key in ("parts", "parts_controls")
+    )
     return plain, fair - plain
 
 

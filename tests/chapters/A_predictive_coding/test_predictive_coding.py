@@ -1,4 +1,6 @@
-"""Predictive coding against autograd, closed forms, and back-propagation in the limit where they agree."""
+"""Predictive coding against autograd, closed forms, and back-propagation in the limit where they
+agree.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ KINDS = {
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def network(kind: str = "pc", *, sizes: tuple[int, ...] = SIZES, seed: int = 0, **options: object) -> PredictiveCoding:
+def network(
+    kind: str = "pc", *, sizes: tuple[int, ...] = SIZES, seed: int = 0, **options: object
+) -> PredictiveCoding:
     return PredictiveCoding(PCConfig(sizes=sizes, **(KINDS[kind] | options)), seed=seed).double()
 
 
@@ -43,7 +47,7 @@ def flat_cosine(a: list[torch.Tensor], b: list[torch.Tensor]) -> float:
     return float(torch.nn.functional.cosine_similarity(a, b, dim=0).detach())
 
 
-# --- Energy and gradients -------------------------------------------------------------------------------------------
+# --- Energy and gradients -------------------------------------------------------------------------
 
 
 def test_energy_is_the_printed_sum():
@@ -51,8 +55,12 @@ def test_energy_is_the_printed_sum():
     G, D = ([w.detach() for w in weights] for weights in (net.generative, net.discriminative))
     for b, energy in enumerate(net.energy(states).tolist()):
         x = [s[b] for s in states]
-        down = sum(1.3 / 2 * float((x[i] - G[i] @ torch.tanh(x[i + 1])).square().sum()) for i in range(3))
-        up = sum(0.7 / 2 * float((x[i + 1] - D[i] @ torch.tanh(x[i])).square().sum()) for i in range(3))
+        down = sum(
+            1.3 / 2 * float((x[i] - G[i] @ torch.tanh(x[i + 1])).square().sum()) for i in range(3)
+        )
+        up = sum(
+            0.7 / 2 * float((x[i + 1] - D[i] @ torch.tanh(x[i])).square().sum()) for i in range(3)
+        )
         prior = 0.2 * sum(float(x[i].abs().sum()) for i in (1, 2, 3))
         assert energy == pytest.approx(down + up + prior, rel=1e-12)
 
@@ -79,7 +87,7 @@ def test_local_updates_are_minus_the_gradient_of_the_loss(kind):
         assert weights.grad.abs().max() > 0
 
 
-# --- Inference ------------------------------------------------------------------------------------------------------
+# --- Inference ------------------------------------------------------------------------------------
 
 
 @every_kind
@@ -115,12 +123,18 @@ def test_clamped_discriminative_states_have_their_closed_form():
 def test_bidirectional_states_balance_both_directions():
     net, x = network("bpc", activation="identity", sizes=(9, 4)), data(3)
     G, D = net.generative[0].detach(), net.discriminative[0].detach()
-    expected = torch.linalg.solve(1.3 * G.T @ G + 0.7 * torch.eye(4).double(), (1.3 * x @ G + 0.7 * x @ D.T).T).T
+    expected = torch.linalg.solve(
+        1.3 * G.T @ G + 0.7 * torch.eye(4).double(), (1.3 * x @ G + 0.7 * x @ D.T).T
+    ).T
     torch.testing.assert_close(net.infer(x, steps=1500).states[1], expected, rtol=1e-6, atol=1e-8)
 
 
 def test_sparse_states_meet_the_conditions_of_the_lasso():
-    net, x, rho = network("sparse", activation="identity", sizes=(9, 12), sparsity=0.5), data(6), 0.5
+    net, x, rho = (
+        network("sparse", activation="identity", sizes=(9, 12), sparsity=0.5),
+        data(6),
+        0.5,
+    )
     code = net.infer(x, steps=2000).states[1]
     pull = (x - code @ net.generative[0].detach().T) @ net.generative[0].detach()
     active = code != 0
@@ -139,17 +153,22 @@ def test_a_sample_does_not_depend_on_its_batch_and_the_input_is_left_alone():
     assert torch.equal(x, before)
 
 
-# --- Relations ------------------------------------------------------------------------------------------------------
+# --- Relations ------------------------------------------------------------------------------------
 
 
 def test_bidirectional_without_one_direction_is_predictive_coding():
     x = data(4)
     pc, bpc = network(seed=3), network("bpc", seed=3, generative=1.0, discriminative=0.0)
     assert len(bpc.discriminative) == 0
-    assert all(torch.equal(a, b) for a, b in zip(pc.infer(x).states, bpc.infer(x).states, strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(pc.infer(x).states, bpc.infer(x).states, strict=True)
+    )
     forward = network("discriminative", seed=4)
-    # Without clamped label or generative weights nothing pulls the states away from the sweep upward.
-    assert all(torch.equal(a, b) for a, b in zip(forward.infer(x).states, forward.start(x), strict=True))
+    # Without clamped label or generative weights nothing pulls the states away from the sweep
+    # upward.
+    assert all(
+        torch.equal(a, b) for a, b in zip(forward.infer(x).states, forward.start(x), strict=True)
+    )
 
 
 @pytest.mark.parametrize("weak", [1e-3, 1e-6])
@@ -163,7 +182,9 @@ def test_a_weak_discriminative_direction_hardly_moves_the_states(weak):
 
 
 def test_updates_approach_back_propagation_as_the_output_error_weakens():
-    """Whittington & Bogacz (2017): last weights and target scaled by s are an output error weighted by s²."""
+    """Whittington & Bogacz (2017): last weights and target scaled by s are an output error weighted
+    by s².
+    """
     x, apart = data(8), []
     for s in (1.0, 0.3, 0.1, 0.03):
         net = network("discriminative", sizes=(9, 7, 5, 3), seed=6)
@@ -175,23 +196,33 @@ def test_updates_approach_back_propagation_as_the_output_error_weakens():
         for D in net.discriminative:
             h = torch.tanh(h) @ D.T
         (0.5 * (h - y).square().sum(1).mean()).backward()
-        apart.append(1 - flat_cosine([u.mean for u in up[:-1]], [-D.grad for D in list(net.discriminative)[:-1]]))
+        apart.append(
+            1
+            - flat_cosine(
+                [u.mean for u in up[:-1]], [-D.grad for D in list(net.discriminative)[:-1]]
+            )
+        )
     assert all(later < 0.2 * earlier for earlier, later in pairwise(apart)), apart
     assert apart[-1] < 1e-5 < 1e-3 < apart[0]
 
 
-# --- Learning -------------------------------------------------------------------------------------------------------
+# --- Learning -------------------------------------------------------------------------------------
 
 
 @every_kind
 def test_learning_lowers_the_energy(kind):
-    net, batch = network(kind).float(), [t.float() for t in (data(8), clamped(kind, 8)) if t is not None]
+    net, batch = (
+        network(kind).float(),
+        [t.float() for t in (data(8), clamped(kind, 8)) if t is not None],
+    )
     learner, rng = PCLearner(net, lr=0.02), torch.Generator()
     energies = [learner.step(tuple(batch), scale=1.0, generator=rng) for _ in range(60)]
     assert energies[-1] < 0.6 * energies[0]
     if kind == "sparse":
         assert all((G.norm(dim=0) <= 1 + 1e-6).all() for G in net.generative)
-        assert max(float(G.detach().norm(dim=0).max()) for G in net.generative) > 0.99, "it binds somewhere"
+        assert max(float(G.detach().norm(dim=0).max()) for G in net.generative) > 0.99, (
+            "it binds somewhere"
+        )
 
 
 def test_reconstruction_from_a_level_uses_that_level_alone():
@@ -212,7 +243,7 @@ def test_the_seed_fixes_the_weights_and_nothing_else_is_random():
     assert one.generative[0].abs().max() <= limit < 1.2 * one.generative[0].abs().max()
 
 
-# --- Bad input ------------------------------------------------------------------------------------------------------
+# --- Bad input ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""The comparison of App. A: each measure against a closed form, each contestant against autograd, the whole on toys."""
+"""The comparison of App. A: each measure against a closed form, each contestant against autograd,
+the whole on toys.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,16 @@ from chapters.A_predictive_coding.contestants import MODELS, Sizes, build
 from vnlib.fit import FitConfig
 
 SIZES = Sizes(
-    n_inputs=16, units=(10, 5), interface=6, sparsity=(0.3, 0.1), prior=0.2, feedback=0.1, discriminative=1.0,
-    revive_after=3, steps=(10, 40),
-)  # fmt: skip
+    n_inputs=16,
+    units=(10, 5),
+    interface=6,
+    sparsity=(0.3, 0.1),
+    prior=0.2,
+    feedback=0.1,
+    discriminative=1.0,
+    revive_after=3,
+    steps=(10, 40),
+)
 CONFIG = FitConfig(steps=6, batch_size=8, eval_every=6)
 LEARNED = [name for name in MODELS if name not in ("vn_untrained", "vn_random")]
 
@@ -36,25 +45,33 @@ def made(name: str, *, sizes: Sizes = SIZES, seed: int = 0):
 
 def compared(name: str, pair: str = "digits", *, seed: int = 0, **options: object):
     return study.compare(
-        name, SIZES, two_tasks(pair), **({"lrs": (0.003, 0.03), "config": CONFIG} | options), seed=seed
+        name,
+        SIZES,
+        two_tasks(pair),
+        **({"lrs": (0.003, 0.03), "config": CONFIG} | options),
+        seed=seed,
     )
 
 
-# --- Measures -------------------------------------------------------------------------------------------------------
+# --- Measures -------------------------------------------------------------------------------------
 
 
 def test_variability_is_the_share_of_power_outside_the_mean_map():
     gain, U, V = rand(7, 3) - 0.5, rand(4, 3, seed=1), rand(5, 3, seed=2)
     maps = torch.einsum("mk,bk,dk->bmd", U, gain, V)
     expected = 1 - maps.mean(0).square().sum() / maps.square().sum((1, 2)).mean()
-    assert study.variability(gain, (U.T @ U) * (V.T @ V)) == pytest.approx(float(expected), rel=1e-5)
+    assert study.variability(gain, (U.T @ U) * (V.T @ V)) == pytest.approx(
+        float(expected), rel=1e-5
+    )
     assert study.variability(torch.ones(4, 3), torch.eye(3)) == pytest.approx(0, abs=1e-6)
     assert study.variability(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), torch.eye(2)) == 1
     assert study.variability(torch.zeros(4, 3), torch.eye(3)) == 0
 
 
 def test_power_share_counts_the_largest_entries():
-    rows = torch.tensor([[1.0, -1, 1, -1, 1, 1, 1, 1, 1, 1], [0, 0, 5, 0, 0, 0, 0, 0, 0, 0], [0.0] * 10])
+    rows = torch.tensor(
+        [[1.0, -1, 1, -1, 1, 1, 1, 1, 1, 1], [0, 0, 5, 0, 0, 0, 0, 0, 0, 0], [0.0] * 10]
+    )
     assert study.power_share(rows).tolist() == pytest.approx([0.9, 0.1, 0.0])
     assert study.power_share(torch.tensor([[3.0, 4.0]]), part=0.6).tolist() == [0.5]  # 16 of 25
 
@@ -66,7 +83,10 @@ def test_cosine_of_updates():
 
 
 def test_per_sample_updates_are_outer_products_in_one_row():
-    updates = [LocalUpdate(rand(2, 3), rand(2, 4, seed=1)), LocalUpdate(rand(2, 2, seed=2), rand(2, 2, seed=3))]
+    updates = [
+        LocalUpdate(rand(2, 3), rand(2, 4, seed=1)),
+        LocalUpdate(rand(2, 2, seed=2), rand(2, 2, seed=3)),
+    ]
     rows = study.per_sample(updates)
     for b in range(2):
         expected = torch.cat([torch.outer(u.error[b], u.activity[b]).flatten() for u in updates])
@@ -76,19 +96,27 @@ def test_per_sample_updates_are_outer_products_in_one_row():
 def test_tasks_are_what_they_are_called():
     images, labels = rand(60, 4, 6) + 0.1, torch.arange(60) % 10
     low, high = study.tasks("digits", images, labels)
-    assert torch.equal(low, images[labels < 5].flatten(1)) and torch.equal(high, images[labels >= 5].flatten(1))
+    assert torch.equal(low, images[labels < 5].flatten(1)) and torch.equal(
+        high, images[labels >= 5].flatten(1)
+    )
     left, right = study.tasks("halves", images, labels)
     assert not ((left != 0).any(0) & (right != 0).any(0)).any(), "no pixel is shared"
     assert torch.equal((left != 0).any(0).reshape(4, 6)[0], torch.tensor([True] * 3 + [False] * 3))
     plain, permuted = study.tasks("permuted", images, labels)
-    assert torch.equal(plain, images[0::2].flatten(1)) and not torch.equal(permuted, images[1::2].flatten(1))
+    assert torch.equal(plain, images[0::2].flatten(1)) and not torch.equal(
+        permuted, images[1::2].flatten(1)
+    )
     assert torch.equal(permuted.sort(1).values, images[1::2].flatten(1).sort(1).values)
-    assert {len(t) for pair in study.PAIRS for t in study.tasks(pair, images[:-3], labels[:-3])} <= {27, 28}
-    with pytest.raises(ValueError, match=r"pair must be one of 'digits', 'permuted', 'halves', got 'colours'"):
+    assert {
+        len(t) for pair in study.PAIRS for t in study.tasks(pair, images[:-3], labels[:-3])
+    } <= {27, 28}
+    with pytest.raises(
+        ValueError, match=r"pair must be one of 'digits', 'permuted', 'halves', got 'colours'"
+    ):
         study.tasks("colours", images, labels)
 
 
-# --- Contestants ----------------------------------------------------------------------------------------------------
+# --- Contestants ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -136,9 +164,12 @@ def test_contestants_are_what_their_names_say():
     assert ((atoms[:, None] - unit).abs().amax(2).amin(1) < 1e-6).all()
     x = rand(6, 16, seed=5)
     nonzero = {
-        name: float((made(name).look(x).code != 0).float().mean()) for name in ("pc", "vn", "vn_dense", "pc_sparse")
+        name: float((made(name).look(x).code != 0).float().mean())
+        for name in ("pc", "vn", "vn_dense", "pc_sparse")
     }
-    assert nonzero["pc"] == nonzero["vn_dense"] == 1 and max(nonzero["vn"], nonzero["pc_sparse"]) < 1
+    assert (
+        nonzero["pc"] == nonzero["vn_dense"] == 1 and max(nonzero["vn"], nonzero["pc_sparse"]) < 1
+    )
     assert [m for m in MODELS if not made(m).learns] == ["vn_untrained", "vn_random"]
     with pytest.raises(ValueError, match="name must be one of 'pc', 'bpc', 'vn'"):
         made("gan")
@@ -155,7 +186,9 @@ def test_one_step_moves_all_of_pc_and_only_atoms_in_use_of_the_vn():
     before = [p.clone() for p in vn.model.parameters()]
     share, idle = study.moved(vn, x, lr=0.01)
     assert idle == 0 and 0 < share < 0.8
-    assert all(torch.equal(a, b) for a, b in zip(before, vn.model.parameters(), strict=True)), "trials are copies"
+    assert all(torch.equal(a, b) for a, b in zip(before, vn.model.parameters(), strict=True)), (
+        "trials are copies"
+    )
 
 
 def test_idle_units_that_move_are_counted():
@@ -177,7 +210,7 @@ def test_idle_units_that_move_are_counted():
     assert share == 1.0 and idle >= 1
 
 
-# --- The whole ------------------------------------------------------------------------------------------------------
+# --- The whole ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -191,7 +224,9 @@ def test_compare_says_the_same_of_every_model(name):
     assert float(r["interference"]) == pytest.approx(second / stayed - 1)
     assert float(r["rise"]) == pytest.approx(second - stayed)
     assert float(r["final_error"]) == pytest.approx(float(mse.sel(stage="second").mean()))
-    assert r["touched"].shape == (len(study.BATCHES),) and (r["touched"].diff("batch") >= -1e-7).all()
+    assert (
+        r["touched"].shape == (len(study.BATCHES),) and (r["touched"].diff("batch") >= -1e-7).all()
+    )
     if name in LEARNED:
         assert float(r["lr"]) == (0.003, 0.03)[int(r["validation"].argmin("trial"))]
         assert float(mse.sel(stage="first", task=1)) < float(mse.sel(stage="before", task=1))
@@ -207,7 +242,9 @@ def test_compare_is_a_function_of_its_seed():
 
 
 def test_tasks_without_common_pixels_have_orthogonal_updates_in_a_sparse_network():
-    """An atom that is blank where an input is not does not answer to it: V'x = 0 is below any lambda."""
+    """An atom that is blank where an input is not does not answer to it: V'x = 0 is below any
+    lambda.
+    """
     vn, x, (left, right) = (
         made("vn_untrained"),
         rand(40, 16),

@@ -1,4 +1,6 @@
-"""The attention layer against torch's own, the mathematics of its weights, and that it learns to restore patches."""
+"""The attention layer against torch's own, the mathematics of its weights, and that it learns to
+restore patches.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,13 @@ def rng(seed: int = 0) -> torch.Generator:
 
 
 def layer(kind: str = "softmax", heads: int = 2, **options: int) -> Attention:
-    options = {"d_model": D_MODEL, "d_head": D_HEAD, "heads": heads, "kind": kind, "generator": rng()} | options
+    options = {
+        "d_model": D_MODEL,
+        "d_head": D_HEAD,
+        "heads": heads,
+        "kind": kind,
+        "generator": rng(),
+    } | options
     return Attention(**options).double()
 
 
@@ -28,14 +36,16 @@ def states(batch: int = 4, seed: int = 1) -> torch.Tensor:
 
 
 def predictor(**options) -> PatchPredictor:
-    return PatchPredictor(**({"n_tokens": T, "d_token": 5, "d_model": D_MODEL, "d_head": D_HEAD, "seed": 0} | options))
+    return PatchPredictor(
+        **({"n_tokens": T, "d_token": 5, "d_model": D_MODEL, "d_head": D_HEAD, "seed": 0} | options)
+    )
 
 
 def rank(M: torch.Tensor) -> torch.Tensor:
     return torch.linalg.matrix_rank(M, rtol=1e-10)
 
 
-# --- Against torch --------------------------------------------------------------------------------------------------
+# --- Against torch --------------------------------------------------------------------------------
 
 
 def test_softmax_attention_is_torchs_own():
@@ -49,7 +59,10 @@ def test_a_layer_is_multi_head_attention_with_the_same_weights():
     attention, z = layer(heads=4), states()
     ours = nn.MultiheadAttention(D_MODEL, 4, bias=False, batch_first=True).double()
     with torch.no_grad():
-        joined = [W.transpose(0, 1).reshape(D_MODEL, -1).T for W in (attention.W_Q, attention.W_K, attention.W_V)]
+        joined = [
+            W.transpose(0, 1).reshape(D_MODEL, -1).T
+            for W in (attention.W_Q, attention.W_K, attention.W_V)
+        ]
         ours.in_proj_weight.copy_(torch.cat(joined))
         ours.out_proj.weight.copy_(attention.W_O.reshape(-1, D_MODEL).T)
     output, weights = ours(z, z, z, average_attn_weights=False)
@@ -57,7 +70,7 @@ def test_a_layer_is_multi_head_attention_with_the_same_weights():
     torch.testing.assert_close(attention.weights(z), weights)
 
 
-# --- Weights --------------------------------------------------------------------------------------------------------
+# --- Weights --------------------------------------------------------------------------------------
 
 
 @every_kind
@@ -82,7 +95,9 @@ def test_top_k_is_the_softmax_of_the_largest_scores():
 
 
 def test_sparsemax_by_hand_and_by_its_definition():
-    torch.testing.assert_close(sparsemax(torch.tensor([[1.0, 0.8, -1.0]])), torch.tensor([[0.6, 0.4, 0.0]]))
+    torch.testing.assert_close(
+        sparsemax(torch.tensor([[1.0, 0.8, -1.0]])), torch.tensor([[0.6, 0.4, 0.0]])
+    )
     torch.testing.assert_close(sparsemax(torch.tensor([[5.0, 0.0]])), torch.tensor([[1.0, 0.0]]))
     scores = torch.randn(50, 6, generator=rng(), dtype=torch.float64)
     p = sparsemax(scores)
@@ -108,7 +123,7 @@ def test_weights_depend_on_no_other_sample_and_on_the_order_of_keys_only_by_name
     torch.testing.assert_close(attention(z)[:, order], attention(z[:, order]))
 
 
-# --- Rank and the linear map ----------------------------------------------------------------------------------------
+# --- Rank and the linear map ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("d_head", [1, 2, 4])
@@ -138,17 +153,19 @@ def test_rank_of_the_linear_map_of_one_head_is_a_product():
     torch.testing.assert_close(rank(attention.linear_map(A)), rank(A[:, 0]) * D_HEAD)
 
 
-# --- Gradients ------------------------------------------------------------------------------------------------------
+# --- Gradients ------------------------------------------------------------------------------------
 
 
 @every_kind
 def test_gradients_by_finite_differences(kind):
-    attention = Attention(d_model=4, d_head=2, heads=2, kind=kind, top_k=2, generator=rng()).double()
+    attention = Attention(
+        d_model=4, d_head=2, heads=2, kind=kind, top_k=2, generator=rng()
+    ).double()
     z = torch.randn(1, 3, 4, generator=rng(1), dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(attention, (z,))
 
 
-# --- Restoring patches ----------------------------------------------------------------------------------------------
+# --- Restoring patches ----------------------------------------------------------------------------
 
 
 def test_hidden_patches_are_never_looked_at():
@@ -191,19 +208,25 @@ def test_training_learns_what_only_mixing_can_tell(kind):
     model, hidden = predictor(kind=kind, d_head=8), (torch.arange(T) % 2 == 0)[None]
     blank = float(tokens.square().mean())
     fit(
-        GradientLearner(model, lr=1e-2, weight_decay=0), (tokens,), FitConfig(steps=150), seed=0,
+        GradientLearner(model, lr=1e-2, weight_decay=0),
+        (tokens,),
+        FitConfig(steps=150),
+        seed=0,
         validate=lambda: float(model.error(tokens, hidden).detach()),
-    )  # fmt: skip
+    )
     assert float(model.error(tokens, hidden).detach()) < 0.2 * blank
 
 
-# --- Bad input ------------------------------------------------------------------------------------------------------
+# --- Bad input ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "hard"}, "kind must be one of 'softmax', 'topk', 'sparsemax', 'linear', got 'hard'"),
+        (
+            {"kind": "hard"},
+            "kind must be one of 'softmax', 'topk', 'sparsemax', 'linear', got 'hard'",
+        ),
         ({"heads": 0}, "heads must be an integer >= 1, got 0"),
         ({"d_head": 1.5}, "d_head must be an integer >= 1, got 1.5"),
         ({"top_k": 0}, "top_k must be an integer >= 1, got 0"),
@@ -219,6 +242,7 @@ def test_bad_options_are_named(options, message):
 
 def test_tokens_of_another_shape_are_refused():
     with pytest.raises(
-        ValueError, match=r"tokens must have the shape \(batch, n_tokens=9, d_token=5\), got \(3, 9, 4\)"
+        ValueError,
+        match=r"tokens must have the shape \(batch, n_tokens=9, d_token=5\), got \(3, 9, 4\)",
     ):
         predictor()(torch.zeros(3, T, 4), torch.ones(1, T, dtype=torch.bool))

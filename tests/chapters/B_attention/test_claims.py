@@ -11,7 +11,8 @@ from vnlib.book.ledger import NOT, NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SEEDS = 3
 NAN = float("nan")
-# Variable -> value per model, so that every part holds; models that a variable is not defined for are left out.
+# Variable -> value per model, so that every part holds; models that a variable is not defined for
+# are left out.
 HOLDS = {
     "zero_share": {"vn_image": 0.7, "softmax": 0.0},
     "effective_share": {"vn_image": 0.15, "vn_patches": 0.1, "softmax": 0.4},
@@ -19,20 +20,44 @@ HOLDS = {
     "rank": {"softmax_2": 11.0, "softmax_4": 15.0, "softmax": 16.0, "softmax_16": 16.0},
     "bound": {"softmax_2": 2.0, "softmax_4": 4.0, "softmax": 8.0, "softmax_16": 16.0},
     "rank_limit": {"softmax_2": 16.0, "softmax_4": 16.0, "softmax": 16.0, "softmax_16": 16.0},
-    "rank_excess": {"vn_image": 0.0, "vn_patches": 0.0, "softmax_2": 0, "softmax_4": 0, "softmax": 0, "softmax_16": 0},
+    "rank_excess": {
+        "vn_image": 0.0,
+        "vn_patches": 0.0,
+        "softmax_2": 0,
+        "softmax_4": 0,
+        "softmax": 0,
+        "softmax_16": 0,
+    },
     "gate_correlation": {"vn_image": 1.0, "softmax": 0.2},
     "idle_moved": {"vn_image": 0.0},
-    "kept_explained": {"vn_image": 0.1, "softmax": 0.9, "topk": 0.7, "sparsemax": 0.8, "feed_forward": 1.0},
-    "kept_rest": {"vn_image": 0.9, "softmax": 0.9, "topk": 0.75, "sparsemax": 0.85, "feed_forward": 1.0},
+    "kept_explained": {
+        "vn_image": 0.1,
+        "softmax": 0.9,
+        "topk": 0.7,
+        "sparsemax": 0.8,
+        "feed_forward": 1.0,
+    },
+    "kept_rest": {
+        "vn_image": 0.9,
+        "softmax": 0.9,
+        "topk": 0.75,
+        "sparsemax": 0.85,
+        "feed_forward": 1.0,
+    },
 }
 MODELS = sorted({model for values in HOLDS.values() for model in values})
 
 
 def results(seed: int | None = None, **changes: float) -> xr.Dataset:
-    """Results in which everything holds, with other values for `variable__model`, in one seed or in all."""
+    """Results in which everything holds, with other values for `variable__model`, in one seed or in
+    all.
+    """
     ds = xr.Dataset(
         {
-            name: (("model", "seed"), np.array([[values.get(model, NAN)] * SEEDS for model in MODELS], float))
+            name: (
+                ("model", "seed"),
+                np.array([[values.get(model, NAN)] * SEEDS for model in MODELS], float),
+            )
             for name, values in HOLDS.items()
         },
         {"model": MODELS, "seed": np.arange(SEEDS)},
@@ -60,7 +85,11 @@ def verdicts(ds: xr.Dataset | None) -> tuple[str, str | None]:
 
 def failing(ds: xr.Dataset) -> list[int]:
     """Which parts fail, by their place in the fair protocol."""
-    return [i for i, part in enumerate(claims.judge(all_claims()["VN-B"], ds)["parts_controls"]) if not part["holds"]]
+    return [
+        i
+        for i, part in enumerate(claims.judge(all_claims()["VN-B"], ds)["parts_controls"])
+        if not part["holds"]
+    ]
 
 
 def test_it_holds_where_everything_does():
@@ -109,14 +138,19 @@ def test_a_weak_vn_makes_the_control_comparison_harder():
 
 
 def test_a_head_as_wide_as_the_tokens_is_not_asked_for_more_rank():
-    assert failing(results(rank__softmax_16=16)) == [] and failing(results(rank__softmax_16=3)) == []
+    assert (
+        failing(results(rank__softmax_16=16)) == [] and failing(results(rank__softmax_16=3)) == []
+    )
 
 
 def test_nothing_holds_where_nothing_does():
     ds = results(
-        zero_share__vn_image=0, gap__vn_image=1, rank_excess__vn_image=3, untouched__vn_image__1=0,
+        zero_share__vn_image=0,
+        gap__vn_image=1,
+        rank_excess__vn_image=3,
+        untouched__vn_image__1=0,
         kept_rest__vn_image=0.1,
-    )  # fmt: skip
+    )
     assert verdicts(ds) == (NOT, PARTLY)
     assert failing(ds) == [0, 1, 2, 3, 4, 9]
 

@@ -1,4 +1,6 @@
-"""The measures of App. B, where the answer is known: by hand, by a formula, or from the other side of an identity."""
+"""The measures of App. B, where the answer is known: by hand, by a formula, or from the other side
+of an identity.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +23,28 @@ def rng(seed: int = 0) -> torch.Generator:
 
 
 def images(n: int = 24, seed: int = 0) -> torch.Tensor:
-    return torch.rand(n, PIXELS, generator=rng(seed)) * (torch.rand(n, PIXELS, generator=rng(seed + 1)) > 0.4)
+    return torch.rand(n, PIXELS, generator=rng(seed)) * (
+        torch.rand(n, PIXELS, generator=rng(seed + 1)) > 0.4
+    )
 
 
-def network(n_inputs: int = PIXELS, atoms: int = 20, sparsity: float = 0.15, seed: int = 0) -> VectorNetwork:
+def network(
+    n_inputs: int = PIXELS, atoms: int = 20, sparsity: float = 0.15, seed: int = 0
+) -> VectorNetwork:
     config = VNConfig(n_inputs=n_inputs, atoms=(atoms,), interface=(atoms,), sparsity=(sparsity,))
     return VectorNetwork(config, seed=seed)
 
 
 def predictor(kind: str = "softmax", **options: int) -> PatchPredictor:
-    return PatchPredictor(n_tokens=T, d_token=SIDE**2, d_model=8, seed=0, kind=kind, **({"d_head": 3} | options))
+    return PatchPredictor(
+        n_tokens=T, d_token=SIDE**2, d_model=8, seed=0, kind=kind, **({"d_head": 3} | options)
+    )
 
 
 HIDDEN = attention.checkerboard(T)
 
 
-# --- Patches --------------------------------------------------------------------------------------------------------
+# --- Patches --------------------------------------------------------------------------------------
 
 
 def test_patches_are_cut_in_reading_order_and_put_together_again():
@@ -49,21 +57,29 @@ def test_patches_are_cut_in_reading_order_and_put_together_again():
 
 @pytest.mark.parametrize(("pixels", "side"), [(36, 4), (35, 1)])
 def test_patches_that_do_not_fit_are_refused(pixels, side):
-    with pytest.raises(ValueError, match=f"side must divide the width of square images, got {side} for {pixels}"):
+    with pytest.raises(
+        ValueError, match=f"side must divide the width of square images, got {side} for {pixels}"
+    ):
         attention.to_patches(torch.zeros(1, pixels), side)
 
 
 def test_a_checkerboard_has_no_two_hidden_neighbours():
     board = attention.checkerboard(16).reshape(4, 4)
-    assert board.sum() == 8 and not (board[1:] & board[:-1]).any() and not (board[:, 1:] & board[:, :-1]).any()
+    assert (
+        board.sum() == 8
+        and not (board[1:] & board[:-1]).any()
+        and not (board[:, 1:] & board[:, :-1]).any()
+    )
 
 
-# --- Measures -------------------------------------------------------------------------------------------------------
+# --- Measures -------------------------------------------------------------------------------------
 
 
 def test_effective_number_counts_equal_entries():
     rows = torch.tensor([[1.0, 1, 1, 0], [5, 0, 0, 0], [0, 0, 0, 0], [3, 1, 0, 0]])
-    expected = torch.tensor([3.0, 1, 0, np.exp(-0.75 * np.log(0.75) - 0.25 * np.log(0.25))], dtype=torch.float64)
+    expected = torch.tensor(
+        [3.0, 1, 0, np.exp(-0.75 * np.log(0.75) - 0.25 * np.log(0.25))], dtype=torch.float64
+    )
     torch.testing.assert_close(adaptive.effective_number(rows), expected)
 
 
@@ -71,7 +87,9 @@ def test_concentration_of_rows_that_are_known():
     c = torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0]], [[0, 1.0, 1, 0], [0, 0, 0, 0]]])
     found = {name: value for name, (_, value) in adaptive.concentration(c, order=5).items()}
     assert found["entries"] == 4 and found["zero_share"] == 5 / 8, "rows of zeros do not count"
-    assert found["effective_number"] == pytest.approx(1.5) and found["effective_share"] == pytest.approx(1.5 / 4)
+    assert found["effective_number"] == pytest.approx(1.5) and found[
+        "effective_share"
+    ] == pytest.approx(1.5 / 4)
     assert found["fixed_share"] == pytest.approx((1 + 0.25 + 0.25) / 3)
     assert found["profile"].shape == (5,) and np.isnan(found["profile"][4])
 
@@ -109,7 +127,7 @@ def test_correlation_is_pearsons():
     np.testing.assert_allclose(adaptive.correlation(a, b), expected)
 
 
-# --- One model ------------------------------------------------------------------------------------------------------
+# --- One model ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +161,9 @@ def test_inactive_atoms_do_not_move_unless_someone_moves_them(of_network, monkey
     net, *_ = of_network
     assert adaptive.idle_moved(net, images()[:1]) == 0
     original = adaptive.LocalLearner
-    monkeypatch.setattr(adaptive, "LocalLearner", lambda network: original(network, decorrelation=0.5, masked=False))
+    monkeypatch.setattr(
+        adaptive, "LocalLearner", lambda network: original(network, decorrelation=0.5, masked=False)
+    )
     assert adaptive.idle_moved(net, images()[:1]) > 0
 
 
@@ -152,7 +172,9 @@ def test_best_gain_is_least_squares():
     code = rivalry.feed_forward(net, x, threshold=0.3)
     best = adaptive.at_best_gain(net, code, x)
     for factor in (0.9, 1.1):
-        assert ((x - best @ net.V[0].T).norm(dim=1) <= (x - factor * best @ net.V[0].T).norm(dim=1)).all()
+        assert (
+            (x - best @ net.V[0].T).norm(dim=1) <= (x - factor * best @ net.V[0].T).norm(dim=1)
+        ).all()
     torch.testing.assert_close(adaptive.at_best_gain(net, 3 * code, x), best)
 
 
@@ -166,7 +188,12 @@ def test_parts_of_tokens_add_up_to_the_gradient_of_the_values(kind):
     model.error(tokens, HIDDEN[None]).backward()
     q, k, v = model.attention.project(z)
     v = v.detach().requires_grad_()
-    missed = model.read(z + model.attention.mix(model.attention.normalise(model.attention.scores(q, k)), v)) - tokens
+    missed = (
+        model.read(
+            z + model.attention.mix(model.attention.normalise(model.attention.scores(q, k)), v)
+        )
+        - tokens
+    )
     (by_value,) = torch.autograd.grad(missed[:, HIDDEN].square().mean(), v)
     torch.testing.assert_close(torch.einsum("btd,bhte->hde", z, by_value), model.attention.W_V.grad)
     torch.testing.assert_close(
@@ -183,10 +210,14 @@ def test_a_heads_report_has_the_ranks_of_its_parts():
         found = {name: value for name, (_, value) in report.items()}
         assert found["score_rank"] == found["bound"] == d_head and found["rank_excess"] == 0
         assert found["rank"] > d_head and found["map_limit"] == T * 8
-        assert found["zero_share"] == 0 and found["gap"] < 1e-12 and (found["untouched"][:3] == 0).all()
+        assert (
+            found["zero_share"] == 0
+            and found["gap"] < 1e-12
+            and (found["untouched"][:3] == 0).all()
+        )
 
 
-# --- Newcomers ------------------------------------------------------------------------------------------------------
+# --- Newcomers ------------------------------------------------------------------------------------
 
 
 def test_a_copy_of_an_atom_shares_its_weight_and_changes_nothing():
@@ -194,8 +225,14 @@ def test_a_copy_of_an_atom_shares_its_weight_and_changes_nothing():
     planted = torch.rand(24, 20, generator=rng()) * (torch.rand(24, 20, generator=rng(1)) > 0.7)
     x = planted @ net.V[0].T
     found = rivalry.rivalry_among_atoms(net, x, rivalry.settled_code, n_items=3, generator=rng())
-    share, total, shift = (found[name][1] for name in ("rival_share", "pair_total", "duplicate_shift"))
-    assert share[-1] == pytest.approx(0.5, abs=1e-3) and total[-1] == pytest.approx(1, abs=1e-2) and shift < 1e-2
+    share, total, shift = (
+        found[name][1] for name in ("rival_share", "pair_total", "duplicate_shift")
+    )
+    assert (
+        share[-1] == pytest.approx(0.5, abs=1e-3)
+        and total[-1] == pytest.approx(1, abs=1e-2)
+        and shift < 1e-2
+    )
     assert share[0] == 0, "a random direction is not worth its price"
 
 
@@ -212,7 +249,9 @@ def test_one_pass_takes_no_notice_of_an_understudy():
         return rivalry.feed_forward(network, x, threshold=0.3)
 
     found = rivalry.understudy_of_atoms(network(), images(8), one_pass, generator=rng())
-    assert found["kept_explained"][1] == pytest.approx(1) and found["kept_rest"][1] == pytest.approx(1)
+    assert found["kept_explained"][1] == pytest.approx(1) and found["kept_rest"][
+        1
+    ] == pytest.approx(1)
 
 
 def test_threshold_matches_the_number_of_active_atoms():
@@ -248,7 +287,9 @@ def test_the_shift_by_a_copy_is_that_of_attention_over_one_more_token():
         most = int(heads.weights(one)[0, 0, 2].argmax())
         longer = torch.cat([one, one[:, most : most + 1]], 1)
         read, was = (heads.weights(t)[0, 0, 2] @ heads.project(t)[2][0, 0] for t in (longer, one))
-    assert found["duplicate_shift"][1] == pytest.approx(float((read - was).norm() / was.norm()), rel=1e-4)
+    assert found["duplicate_shift"][1] == pytest.approx(
+        float((read - was).norm() / was.norm()), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize(("kind", "alike"), [("softmax", True), ("linear", True), ("topk", False)])
@@ -260,23 +301,47 @@ def test_who_pays_for_an_understudy_among_keys(kind, alike):
     assert (abs(explained - rest) < 1e-6) == alike
 
 
-# --- All together ---------------------------------------------------------------------------------------------------
+# --- All together ---------------------------------------------------------------------------------
 
 
 def everything(seed: int = 0):
     models = {kind: predictor(kind) for kind in ("softmax", "topk")}
     return attention.compare(
-        network(), network(SIDE**2, 8), models, images(), side=SIDE, n_ranks=6, n_maps=1, n_rivals=1,
-        n_understudies=4, seed=seed,
-    )  # fmt: skip
+        network(),
+        network(SIDE**2, 8),
+        models,
+        images(),
+        side=SIDE,
+        n_ranks=6,
+        n_maps=1,
+        n_rivals=1,
+        n_understudies=4,
+        seed=seed,
+    )
 
 
 def test_everything_is_compared_and_the_same_seed_gives_the_same_bits():
     ds = everything()
-    assert ds["model"].values.tolist() == ["vn_image", "vn_patches", "feed_forward", "softmax", "topk"]
-    everywhere = ["zero_share", "effective_share", "fixed_share", "rank", "bound", "map_rank", "gate_correlation"]
+    assert ds["model"].values.tolist() == [
+        "vn_image",
+        "vn_patches",
+        "feed_forward",
+        "softmax",
+        "topk",
+    ]
+    everywhere = [
+        "zero_share",
+        "effective_share",
+        "fixed_share",
+        "rank",
+        "bound",
+        "map_rank",
+        "gate_correlation",
+    ]
     assert np.isfinite(ds[everywhere].to_array()).all()
-    assert np.isnan(ds["score_rank"].sel(model="vn_image")) and np.isnan(ds["gap"].sel(model="topk"))
+    assert np.isnan(ds["score_rank"].sel(model="vn_image")) and np.isnan(
+        ds["gap"].sel(model="topk")
+    )
     for name in ("settle_left", "hopfield_left"):
         left = ds[name].values
         assert left[0] == 1 and (np.diff(left) < 1e-5).all() and left[-1] < 0.05
@@ -291,14 +356,24 @@ def test_training_helps_both_kinds_of_model(tmp_path):
     start = network()
     start.start_from_samples(x[100:], seed=0)
     net = attention.train_network(
-        start.config, x[100:], x[:100], settings, seed=0, checkpoint=tmp_path / "network.safetensors"
+        start.config,
+        x[100:],
+        x[:100],
+        settings,
+        seed=0,
+        checkpoint=tmp_path / "network.safetensors",
     )
     before, after = (attention.reconstruction_error(one, x[:100]) for one in (start, net))
     assert after < before
     tokens = attention.to_patches(x, SIDE)
     options = {"d_model": 8, "d_head": 3, "kind": "softmax"}
     model = attention.train_predictor(
-        options, tokens[100:], tokens[:100], settings, seed=0, checkpoint=tmp_path / "head.safetensors"
+        options,
+        tokens[100:],
+        tokens[:100],
+        settings,
+        seed=0,
+        checkpoint=tmp_path / "head.safetensors",
     )
     with torch.no_grad():
         fresh = PatchPredictor(n_tokens=T, d_token=SIDE**2, seed=0, **options)
@@ -313,7 +388,9 @@ def test_hidden_pixels_are_restored_from_visible_ones():
     x = torch.linspace(0.5, 2, 5)[:, None] * base
     error = attention.restored_error(net, x, HIDDEN, SIDE)
     assert error < 1e-4 * float(x.square().mean())
-    spoiled = x + 5 * attention.from_patches(HIDDEN.float()[None, :, None].expand(5, -1, SIDE**2), SIDE)
+    spoiled = x + 5 * attention.from_patches(
+        HIDDEN.float()[None, :, None].expand(5, -1, SIDE**2), SIDE
+    )
     assert attention.restored_error(net, spoiled, HIDDEN, SIDE) == pytest.approx(25, rel=0.5), (
         "hidden pixels are not seen"
     )

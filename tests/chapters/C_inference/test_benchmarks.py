@@ -1,4 +1,6 @@
-"""The benchmarks measure what they say: all solvers solve the same problem, to the gap, and costs add up."""
+"""The benchmarks measure what they say: all solvers solve the same problem, to the gap, and costs
+add up.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ SPARSITY = 0.3
 
 def problem(d: int = 12, K: int = 20, n: int = 30) -> Problem:
     rng = torch.Generator().manual_seed(0)
-    V = torch.nn.functional.normalize(torch.randn(d, K, generator=rng) + torch.randn(d, 1, generator=rng), dim=0)
+    V = torch.nn.functional.normalize(
+        torch.randn(d, K, generator=rng) + torch.randn(d, 1, generator=rng), dim=0
+    )
     return Problem(V, 2 * torch.randn(n, d, generator=rng), SPARSITY)
 
 
@@ -56,7 +60,9 @@ def test_every_solver_reaches_the_gap(name, dtype):
     codes = solver.solve(solver.prepare(task, found.setting), task, found.setting, 1).dense
     assert codes.shape == (30, 20)
     assert peers.reached(relative_gap(task, codes), gap)
-    assert float(energy(task, codes).mean()) <= float(energy(task, optimum(task)).mean()) * (1 + gap)
+    assert float(energy(task, codes).mean()) <= float(energy(task, optimum(task)).mean()) * (
+        1 + gap
+    )
 
 
 @pytest.mark.parametrize("name", ["fista", "sklearn_cd"])
@@ -125,7 +131,11 @@ def test_workloads_follow_from_images_and_seed():
     for size, d in (("36x20x10", 36), ("9x20x40", 9)):
         one, again, other = made(0, size), made(0, size), made(1, size)
         assert one.V.shape == (d, 20) and one.x.shape == (int(size.split("x")[2]), d)
-        assert torch.equal(one.V, again.V) and torch.equal(one.x, again.x) and one.sparsity == again.sparsity
+        assert (
+            torch.equal(one.V, again.V)
+            and torch.equal(one.x, again.x)
+            and one.sparsity == again.sparsity
+        )
         assert not torch.equal(one.V, other.V)
         torch.testing.assert_close(one.V.norm(dim=0), torch.ones(20))
         assert one.sparsity == pytest.approx(0.1 * float((one.x @ one.V).abs().amax(1).mean()))
@@ -188,7 +198,9 @@ def test_a_case(table):
     V = problem().V
     gram = (V.T @ V).double()
     assert float(table.lipschitz) == pytest.approx(float(torch.linalg.eigvalsh(gram)[-1]))
-    assert float(table.coherence) == pytest.approx(float((gram - torch.eye(20)).abs().max()), abs=1e-6)
+    assert float(table.coherence) == pytest.approx(
+        float((gram - torch.eye(20)).abs().max()), abs=1e-6
+    )
     assert set(speed.TEXTS) <= set(table.data_vars)
     assert all(table[name].attrs["units"] for name in speed.TEXTS)
 
@@ -243,7 +255,9 @@ def test_without_spams_its_rows_are_empty(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", importing)
     ds = speed.one_layer(problem(), gap=1e-3, solvers=["vn_cd", "spams_lars"], repeats=1)
-    assert np.isnan(ds.wall.sel(solver="spams_lars").item()) and ds.wall.sel(solver="vn_cd").item() > 0
+    assert (
+        np.isnan(ds.wall.sel(solver="spams_lars").item()) and ds.wall.sel(solver="vn_cd").item() > 0
+    )
     assert ds.note.sel(solver="spams_lars").item() == "not installed: spams"
 
 
@@ -263,7 +277,13 @@ def test_bad_arguments(change, message):
 
 
 def test_the_command(monkeypatch, tmp_path, capsys):
-    smoke = {"sizes": ("36x20x30",), "gaps": (1e-3,), "repeats": 1, "patience": 0.1, "images": (120, 40)}
+    smoke = {
+        "sizes": ("36x20x30",),
+        "gaps": (1e-3,),
+        "repeats": 1,
+        "patience": 0.1,
+        "images": (120, 40),
+    }
     monkeypatch.setitem(speed.PROFILES, "smoke", smoke)
     monkeypatch.setattr(speed, "images", lambda n, m, fallback: (images(n, 0), images(m, 1)))
     out = tmp_path / "speed.nc"
@@ -299,7 +319,8 @@ def test_several_layers():
 def test_memory_is_that_of_another_process():
     ds = memory.memory(problem(40, 400, 600), methods=["cd"])
     rise, sample = float(ds.rise.item()), float(ds.per_sample.item())
-    # Gram matrix, and codes, products and inputs of each sample; less than the interpreter with its libraries.
+    # Gram matrix, and codes, products and inputs of each sample; less than the interpreter with its
+    # libraries.
     assert 400 * 400 * 4 < rise < 40e6 < float(ds.peak.item())
     assert sample < 100 * 400 * 4
 
@@ -315,6 +336,8 @@ def test_memory_says_what_went_wrong(tmp_path):
 def test_on_cuda():
     ds = speed.one_layer(problem(64, 128, 256), gap=1e-3, repeats=1, device="cuda")
     there = ["vn_line_search", "vn_restart", "fista"]
-    assert bool((ds.reached.sel(solver=there) == 1).all()) and bool((ds.gemm_share.sel(solver=there) > 0).all())
+    assert bool((ds.reached.sel(solver=there) == 1).all()) and bool(
+        (ds.gemm_share.sel(solver=there) > 0).all()
+    )
     assert bool(ds.wall.drop_sel(solver=there).isnull().all())
     assert set(ds.note.drop_sel(solver=there).values) == {"runs on the CPU only"}

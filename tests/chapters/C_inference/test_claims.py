@@ -10,7 +10,12 @@ from vnlib.book import ledger as claims
 from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED, all_claims
 
 SEEDS = 3
-CELL = {"depth": [1, 2, 3], "beta": [0.1, 1.0], "schedule": ["sweep", "recurrent"], "solver": ["ista", "fista"]}
+CELL = {
+    "depth": [1, 2, 3],
+    "beta": [0.1, 1.0],
+    "schedule": ["sweep", "recurrent"],
+    "solver": ["ista", "fista"],
+}
 START = {"start": ["cold", "earlier codes"], "start_solver": ["ista", "restart"]}
 LEVEL = {"level": [1e-3, 1e-6]}
 GUARD = {"guard_solver": ["ista", "fista"], "safeguard": ["none", "reject"]}
@@ -39,7 +44,8 @@ def results() -> xr.Dataset:
             "relu_spread": full({"beta": [0.1, 1.0], "sample": range(4)}, 1e-5),
         }
     )
-    ds["guard_rises"].loc[{"safeguard": "none", "guard_solver": "fista"}] = 0.3  # what the safeguard is there for
+    # what the safeguard is there for
+    ds["guard_rises"].loc[{"safeguard": "none", "guard_solver": "fista"}] = 0.3
     ds["needed"].loc[{"solver": "fista"}] = 10.0
     ds["start_needed"].loc[{"start": "earlier codes"}] = 60.0
     return ds
@@ -47,7 +53,11 @@ def results() -> xr.Dataset:
 
 def verdicts(ds: xr.Dataset) -> tuple[str, str, list[bool]]:
     row = claims.judge(all_claims()["VN-C"], ds)
-    return row["verdict"], row["verdict_controls"], [part["holds"] for part in row["parts_controls"]]
+    return (
+        row["verdict"],
+        row["verdict_controls"],
+        [part["holds"] for part in row["parts_controls"]],
+    )
 
 
 def test_all_parts_hold():
@@ -66,9 +76,24 @@ CHANGES = [
     (3, "guard_distance", {"guard_solver": "ista", "safeguard": "reject", "seed": 0}, 2e-3),
     (4, "cap_height", {"cap_depth": 3, "sample": 0, "seed": 0}, 1e-4),
     (5, "relu_spread", {"beta": 1.0, "sample": 3, "seed": 1}, 2e-3),
-    (6, "needed", {"depth": 2, "beta": 0.1, "schedule": "sweep", "solver": "fista", "level": 1e-3}, 51.0),
-    (6, "needed", {"depth": 2, "beta": 0.1, "schedule": "sweep", "solver": "fista", "level": 1e-3}, np.inf),
-    (7, "start_needed", {"start": "earlier codes", "start_solver": "restart", "level": 1e-3}, 101.0),
+    (
+        6,
+        "needed",
+        {"depth": 2, "beta": 0.1, "schedule": "sweep", "solver": "fista", "level": 1e-3},
+        51.0,
+    ),
+    (
+        6,
+        "needed",
+        {"depth": 2, "beta": 0.1, "schedule": "sweep", "solver": "fista", "level": 1e-3},
+        np.inf,
+    ),
+    (
+        7,
+        "start_needed",
+        {"start": "earlier codes", "start_solver": "restart", "level": 1e-3},
+        101.0,
+    ),
 ]
 
 

@@ -1,4 +1,6 @@
-"""Schedules, methods and starts: on small random stacks, whose settled point is known from a long settle."""
+"""Schedules, methods and starts: on small random stacks, whose settled point is known from a long
+settle.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ D = 16  # images of 4 x 4
 
 
 def network(depth: int = 3) -> VectorNetwork:
-    config = VNConfig(n_inputs=D, atoms=(8, 6, 4)[:depth], interface=(6, 4)[: depth - 1], sparsity=(0.3,) * depth)
+    config = VNConfig(
+        n_inputs=D, atoms=(8, 6, 4)[:depth], interface=(6, 4)[: depth - 1], sparsity=(0.3,) * depth
+    )
     return VectorNetwork(config, seed=1)
 
 
@@ -38,11 +42,15 @@ class Counting(Ista):
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_layer_steps_are_those_that_the_settle_takes(schedule, depth):
-    config = VNConfig(n_inputs=D, atoms=(12,) * depth, interface=(8,) * (depth - 1), sparsity=(0.1,) * depth)
+    config = VNConfig(
+        n_inputs=D, atoms=(12,) * depth, interface=(8,) * (depth - 1), sparsity=(0.1,) * depth
+    )
     one = study.task(VectorNetwork(config, seed=0), samples(), depth=depth, feedback=0.5)
     for sweeps in (1, 4):
         rule = Counting()
-        one.settler(SettleConfig(method="ista", schedule=schedule, max_sweeps=sweeps, tol=0), rule)(one.x)
+        one.settler(SettleConfig(method="ista", schedule=schedule, max_sweeps=sweeps, tol=0), rule)(
+            one.x
+        )
         assert study.layer_steps(depth, schedule, sweeps) == rule.count
 
 
@@ -103,13 +111,22 @@ def test_the_end_is_given_a_budget_of_layer_steps(schedule, steps):
 
 
 def test_schedules_and_methods_end_in_the_reference():
-    found = study.schedules(network(), samples(), depths=[1, 3], betas=[0.1, 1.0], sweeps=100, kept=12, end_steps=6000)
+    found = study.schedules(
+        network(), samples(), depths=[1, 3], betas=[0.1, 1.0], sweeps=100, kept=12, end_steps=6000
+    )
     assert float(found["end_distance"].max()) < 1e-4 and float(found["end_height"].max()) < 1e-8
     assert float(found["end_gap"].max()) <= study.GAP and float(found["rises"].max()) == 0
     assert float(found["alone"].max()) < 1e-4
-    assert found["height"].isel(beta=0, depth=0).equals(found["height"].isel(beta=1, depth=0).assign_coords(beta=0.1))
+    assert (
+        found["height"]
+        .isel(beta=0, depth=0)
+        .equals(found["height"].isel(beta=1, depth=0).assign_coords(beta=0.1))
+    )
     assert bool((found["needed"].sel(level=1e-6) > found["needed"].sel(level=1e-3)).all())
-    slow, fast = (found["needed"].sel({"solver": name, "level": 1e-3, "depth": 1}) for name in ("ista", "line_search"))
+    slow, fast = (
+        found["needed"].sel({"solver": name, "level": 1e-3, "depth": 1})
+        for name in ("ista", "line_search")
+    )
     assert bool((slow > fast).all())
     active = found["active"].sel(depth=3, beta=0.1, solver="line_search").isel(look=-1)
     assert bool((active > 0).all()) and bool(found["active"].sel(depth=1, layer=2).isnull().all())
@@ -121,7 +138,9 @@ def test_neighbours_are_near():
     near = study.neighbours(x, pool, noise=0.1, seed=0)
     change = (near["noisy input"] - x).norm(dim=1) / x.norm(dim=1)
     assert torch.allclose(change, torch.full((4,), 0.1, dtype=torch.float64))
-    assert torch.equal(near["shifted input"].reshape(4, 4, 4)[:, :, 1:], x.reshape(4, 4, 4)[:, :, :-1])
+    assert torch.equal(
+        near["shifted input"].reshape(4, 4, 4)[:, :, 1:], x.reshape(4, 4, 4)[:, :, :-1]
+    )
     for row, one in zip(near["nearest sample"], x, strict=True):
         assert (row - one).norm() == (pool - one).norm(dim=1).min()
 
@@ -134,11 +153,14 @@ def test_starts_end_in_one_point_and_the_nearer_the_sooner():
     assert float(found["start_distance"].max()) < 1e-4 and float(found["start_end"].max()) < 1e-8
     assert bool(found["resumed"].all())
     needed = found["start_needed"].sel(level=1e-6)
-    assert bool((needed.sel(start="itself") == 1).all())  # it is there when the first sweep has been made
+    # it is there when the first sweep has been made
+    assert bool((needed.sel(start="itself") == 1).all())
     assert bool((needed.sel(start="earlier codes") == 1).all())  # nothing was learned in between
     assert bool((needed.sel(start="near") < needed.sel(start="cold")).all())
     zero = [torch.zeros_like(c) for c in one.codes]
-    assert float(found["start_height"].sel(start="cold")) == pytest.approx(float(one.height(zero).median()))
+    assert float(found["start_height"].sel(start="cold")) == pytest.approx(
+        float(one.height(zero).median())
+    )
     assert float(found["start_height"].sel(start="itself")) < 1e-12
 
 

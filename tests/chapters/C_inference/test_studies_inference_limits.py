@@ -1,4 +1,6 @@
-"""Hard caps and ReLU messages: trials on small stacks, with the cases in which they change nothing."""
+"""Hard caps and ReLU messages: trials on small stacks, with the cases in which they change
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,15 @@ def test_a_cap_is_put_on_the_top_layer_alone():
     hard = study.capped(one, 2, study.MomentumTopK)
     assert hard.layers[0] == one.layers[0]
     assert isinstance(hard.layers[1].penalty, TopK) and hard.layers[1].penalty.k == 2
-    assert hard.layers[1].penalty.accelerable and not TopK(penalty=L1(sparsity=0.1), k=2).accelerable
+    assert (
+        hard.layers[1].penalty.accelerable and not TopK(penalty=L1(sparsity=0.1), k=2).accelerable
+    )
 
 
 def test_a_cap_that_binds_nobody_leaves_one_end():
-    found = study.hard_cap([stack(easy=True)], k=4, sweeps=300, caps_from=[0, 3], **OPTIONS).isel(cap_depth=0)
+    found = study.hard_cap([stack(easy=True)], k=4, sweeps=300, caps_from=[0, 3], **OPTIONS).isel(
+        cap_depth=0
+    )
     assert float(found["cap_height"].max()) < 1e-8 and float(found["late_height"].max()) < 1e-8
     assert float(found["cap_overlap"]) == 1 and float(found["cap_distance"]) < 1e-4
     assert float(found["cap_rest"]) == 1
@@ -53,7 +59,10 @@ def test_a_cap_that_binds_leaves_several():
 def test_momentum_changes_no_end_where_the_cap_does_not_bind():
     found = study.momentum_under_a_cap(stack(easy=True), k=4, sweeps=200, window=50)
     assert float(abs(found["cap_end"]).max()) < 1e-8 and float(found["switched"].max()) == 0
-    assert float(found["cap_path"].min()) >= 0 and float(found["cap_path"].isel(cap_sweep=-1).max()) < 1e-8
+    assert (
+        float(found["cap_path"].min()) >= 0
+        and float(found["cap_path"].isel(cap_sweep=-1).max()) < 1e-8
+    )
 
 
 def test_relu_does_nothing_to_positive_messages():
@@ -69,7 +78,13 @@ def test_relu_messages_are_told_from_identity_ones():
     same, relu = (found["relu_change"].sel(activation=a) for a in ("identity", "relu"))
     assert not np.allclose(same, relu)
     assert float(found["relu_rises"].sel(activation="identity").max()) == 0
-    assert found["relu_spread"].dims == ("beta", "schedule", "trial_solver", "trial_start", "sample")
+    assert found["relu_spread"].dims == (
+        "beta",
+        "schedule",
+        "trial_solver",
+        "trial_start",
+        "sample",
+    )
     assert 0 <= float(found["relu_rest"].min()) <= 1
 
 
@@ -77,4 +92,6 @@ def test_rest_is_judged_by_one_more_step():
     one = stack()
     still = one.settler(SettleConfig(method="line_search", max_sweeps=500, tol=0))(one.x)
     early = one.settler(SettleConfig(method="ista", max_sweeps=3, tol=0))(one.x)
-    assert study._at_rest(one, {("sweep", "restart", 0): still, ("sweep", "restart", 1): early}) == 0.5
+    assert (
+        study._at_rest(one, {("sweep", "restart", 0): still, ("sweep", "restart", 1): early}) == 0.5
+    )

@@ -1,4 +1,6 @@
-"""Penalties at a matched count: with orthonormal atoms all of them must choose the largest correlations."""
+"""Penalties at a matched count: with orthonormal atoms all of them must choose the largest
+correlations.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,17 @@ from chapters.C_inference import penalties as study
 from vnlib.prox import L1
 from vnlib.seeding import generator
 
-SIGNED = ["l1", "elastic net", "MCP", "CEL0", "l0", "l1, then top-k", "top-k", "matching pursuit", "orthogonal m. p."]
+SIGNED = [
+    "l1",
+    "elastic net",
+    "MCP",
+    "CEL0",
+    "l0",
+    "l1, then top-k",
+    "top-k",
+    "matching pursuit",
+    "orthogonal m. p.",
+]
 
 
 def problem() -> tuple[torch.Tensor, torch.Tensor]:
@@ -27,11 +39,13 @@ def test_orthonormal_atoms_leave_no_choice():
     largest = (x @ V).square().sort(descending=True).values[0]
     left = float(1 - largest[:6].sum() / x.square().sum())
     assert np.allclose(signed["error_polished"], left, atol=1e-5)
-    for name in ("CEL0", "l0", "top-k", "matching pursuit", "orthogonal m. p."):  # these shrink nothing
+    # these shrink nothing
+    for name in ("CEL0", "l0", "top-k", "matching pursuit", "orthogonal m. p."):
         assert float(found["error"].sel(penalty=name)) == pytest.approx(left, abs=1e-4)
     for name in ("l1", "elastic net"):
         assert float(found["error"].sel(penalty=name)) > left + 1e-3
-    assert float(found["error_polished"].sel(penalty="l1, a >= 0")) > left  # half of the atoms are of no use
+    # half of the atoms are of no use
+    assert float(found["error_polished"].sel(penalty="l1, a >= 0")) > left
     assert float(found["time"].min()) > 0 and float(found["rest"].min()) == 1
 
 
@@ -43,7 +57,9 @@ def test_the_weight_lies_between_the_last_atom_kept_and_the_first_one_dropped():
 
 
 def test_picks_are_the_fewest_that_do():
-    V = torch.nn.functional.normalize(torch.randn(10, 30, generator=generator(0, "coherent")), dim=0)
+    V = torch.nn.functional.normalize(
+        torch.randn(10, 30, generator=generator(0, "coherent")), dim=0
+    )
     x = torch.randn(6, 10, generator=generator(1, "x"))
     picks = study._picks(V, x, 5)
 

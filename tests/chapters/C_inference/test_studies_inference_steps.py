@@ -1,4 +1,6 @@
-"""Step sizes, the line search's steps, accept/reject and variants: on problems whose answer is known."""
+"""Step sizes, the line search's steps, accept/reject and variants: on problems whose answer is
+known.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def single(V: torch.Tensor, *, sparsity: float = 0.1, n: int = 4) -> Task:
 def pair(*, sparsity: float = 0.1, feedback: float = 1.0) -> Task:
     x = torch.randn(4, 12, generator=generator(0, "x"), dtype=torch.float64)
     below = Layer(dictionary(12, 5, coherent=0.5), dictionary(6, 5, seed=1), L1(sparsity=sparsity))
-    return with_reference(Task((below, Layer(dictionary(6, 4, seed=2), None, L1(sparsity=sparsity))), feedback, x))
+    return with_reference(
+        Task((below, Layer(dictionary(6, 4, seed=2), None, L1(sparsity=sparsity))), feedback, x)
+    )
 
 
 def test_a_factor_of_one_is_the_step_of_the_settle():
@@ -45,9 +49,12 @@ def test_the_first_step_may_use_the_bottom_up_constant():
         (study.ScaledIsta(2.0), lipschitz(hessian(below, 1.0)) / 2),
         (study.ScaledIsta(bottom_up=True), lipschitz(hessian(below))),
     ):
-        # The message of the first step is what layer 2 sees; after one step on an empty code, a = S(V'x / L).
+        # The message of the first step is what layer 2 sees; after one step on an empty code,
+        # a = S(V'x / L).
         state = rule.begin(one.x.new_zeros(4, 5), one.settler(SettleConfig()).quadratics[0])
-        problem = study.Problem(one.settler(SettleConfig()).quadratics[0], below.penalty, coupled=False)
+        problem = study.Problem(
+            one.settler(SettleConfig()).quadratics[0], below.penalty, coupled=False
+        )
         rule.step(state, one.x @ below.V, problem)
         assert torch.allclose(state.code, below.penalty.prox(one.x @ below.V / L, 1 / L))
 
@@ -109,7 +116,9 @@ def test_variants_count_layer_steps_and_change_no_end():
     ends = found["variant_distance"]
     assert float(ends.max()) < 1e-4
     bottom_up = found.sel(variant="bottom-up first", variant_solver="restart")
-    assert np.isnan(float(bottom_up["variant_distance"])) and bool(bottom_up["variant_needed"].isnull().all())
+    assert np.isnan(float(bottom_up["variant_distance"])) and bool(
+        bottom_up["variant_needed"].isnull().all()
+    )
     needed = found["variant_needed"].sel(level=1e-3)
     assert float(needed.sel(variant="none").min()) >= layer_steps(2, "sweep", 1)
     assert bool((needed.sel(variant="mix 0.5") > needed.sel(variant="none")).all())

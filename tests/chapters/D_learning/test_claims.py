@@ -26,16 +26,23 @@ RULES = ["subspace", "frozen", "literal", "untied", "silent"]
 
 
 def local() -> xr.Dataset:
-    """Idle atoms that rest under every rule but plain Adam's; a tenth idles in the largest batch."""
+    """Idle atoms that rest under every rule but plain Adam's; a tenth idles in the largest
+    batch.
+    """
     dims, shape = ("seed", "way", "batch_size", "update"), (SEEDS, 3, 2, 4)
     idle = np.broadcast_to(np.array([0.6, 0.1])[:, None], shape)
     moved = np.broadcast_to(np.array([0.0, 1.0, 0.0])[:, None, None], shape)
     values = {"idle": idle, "idle_direction": np.zeros(shape), "idle_moved": moved}
-    return xr.Dataset({f"local_{n}": (dims, v.copy()) for n, v in values.items()}, {"way": WAYS, "batch_size": [1, 64]})
+    return xr.Dataset(
+        {f"local_{n}": (dims, v.copy()) for n, v in values.items()},
+        {"way": WAYS, "batch_size": [1, 64]},
+    )
 
 
 def meeting() -> xr.Dataset:
-    """The network's updates overlap as its supports do, a tenth as much as those of the dense models."""
+    """The network's updates overlap as its supports do, a tenth as much as those of the dense
+    models.
+    """
     rng = np.random.default_rng(0)
     overlap = rng.uniform(0, 1, (SEEDS, len(MODELS), PAIRS))
     size = np.array([1.0, 1.0, 10.0, 2.0, 20.0])[:, None]
@@ -54,7 +61,9 @@ def meeting() -> xr.Dataset:
 
 
 def upkeep() -> xr.Dataset:
-    """Every option does what it is named for, at no cost; without the mask the error is a fifth higher."""
+    """Every option does what it is named for, at no cost; without the mask the error is a fifth
+    higher.
+    """
     dims, shape = ("seed", "upkeep_sparsity", "start", "variant"), (SEEDS, 2, 2, len(VARIANTS))
     values = {name: np.ones(shape) for name in ("mse", "dead", "coherence", "active")}
     values["dead"] *= 0
@@ -67,16 +76,22 @@ def upkeep() -> xr.Dataset:
 
 
 def interfaces() -> xr.Dataset:
-    """A literal rule that lowers F and the strict error alike, and a subspace rule that halves the error."""
+    """A literal rule that lowers F and the strict error alike, and a subspace rule that halves the
+    error.
+    """
     energy, strict = np.array([3.0, 4.0, 3.5, 3.2, 5.0]), np.array([1.0, 2.0, 1.9, 1.1, 6.0])
     values = {"energy": energy, "mse": np.ones(5), "mse_from_top": strict}
     dims = ("seed", "rule", "stage")
     full = {n: np.broadcast_to(v[:, None], (SEEDS, 5, 2)).copy() for n, v in values.items()}
-    return xr.Dataset({f"interface_{n}": (dims, v) for n, v in full.items()}, {"rule": RULES, "stage": [0, 10]})
+    return xr.Dataset(
+        {f"interface_{n}": (dims, v) for n, v in full.items()}, {"rule": RULES, "stage": [0, 10]}
+    )
 
 
 def results() -> xr.Dataset:
-    merged = xr.merge([local(), meeting(), upkeep(), interfaces()]).assign_coords(seed=np.arange(SEEDS))
+    merged = xr.merge([local(), meeting(), upkeep(), interfaces()]).assign_coords(
+        seed=np.arange(SEEDS)
+    )
     return merged.copy(deep=True)
 
 
@@ -107,7 +122,12 @@ def one_bad_seed(name: str, value: float, **where: object) -> xr.Dataset:
 
 CASES = [
     # claim, results, paper's parts that fail, fair parts that fail
-    ("VN-Da", lambda: spoil("local_idle_direction", 1e-12, seed=2, batch_size=1, way="SGD"), [0], [0]),
+    (
+        "VN-Da",
+        lambda: spoil("local_idle_direction", 1e-12, seed=2, batch_size=1, way="SGD"),
+        [0],
+        [0],
+    ),
     ("VN-Da", lambda: spoil("local_idle_moved", 0.01, seed=2, way="masked Adam"), [1], [1]),
     ("VN-Da", lambda: spoil("local_idle_moved", 0.5, way="Adam"), [2], [2]),
     ("VN-Da", lambda: spoil("local_idle", 0.0, batch_size=64), [], [3]),
@@ -120,11 +140,26 @@ CASES = [
     ("VN-Db", lambda: spoil("passed_on", -0.01, stepped="VN 0.2"), [], [5]),
     ("VN-Dc", lambda: spoil("upkeep_dead", 0.05, variant="dead atoms re-drawn"), [0], [0]),
     ("VN-Dc", lambda: spoil("upkeep_dead", 0.0, variant="as it is"), [0], [0]),
-    ("VN-Dc", lambda: spoil("upkeep_coherence", 1.0, variant="decorrelated", start="chance"), [1], [1]),
-    ("VN-Dc", lambda: spoil("upkeep_mse", 1.2, variant="decorrelated", upkeep_sparsity=1.0), [1], [1]),
+    (
+        "VN-Dc",
+        lambda: spoil("upkeep_coherence", 1.0, variant="decorrelated", start="chance"),
+        [1],
+        [1],
+    ),
+    (
+        "VN-Dc",
+        lambda: spoil("upkeep_mse", 1.2, variant="decorrelated", upkeep_sparsity=1.0),
+        [1],
+        [1],
+    ),
     ("VN-Dc", lambda: spoil("upkeep_mse", 2.0, variant="DC removed"), [2], []),
     ("VN-Dc", lambda: spoil("upkeep_mse", 2.0, variant="DC removed, centred data"), [], [2]),
-    ("VN-Dc", lambda: spoil("upkeep_active", 1.5, variant="decorrelated", start="samples"), [], [3]),
+    (
+        "VN-Dc",
+        lambda: spoil("upkeep_active", 1.5, variant="decorrelated", start="samples"),
+        [],
+        [3],
+    ),
     ("VN-Dd", lambda: spoil("interface_energy", 4.1, rule="literal", seed=0), [0], [0]),
     ("VN-Dd", lambda: spoil("interface_mse_from_top", 5.0, rule="literal", seed=0), [1], [1]),
     ("VN-Dd", lambda: spoil("interface_energy", 1.0, rule="silent"), [], [2]),
@@ -155,7 +190,12 @@ def test_nothing_holds_for_results_that_are_all_wrong():
     r = spoil("interface_energy", 9.0, rule="literal")
     r["interface_mse_from_top"].loc[{"rule": "literal"}] = 9.0
     assert claims.judge(all_claims()["VN-Dd"], r)["verdict"] == NOT
-    assert claims.judge(all_claims()["VN-Dd"], spoil("interface_energy", 9.0, rule="literal"))["verdict"] == PARTLY
+    assert (
+        claims.judge(all_claims()["VN-Dd"], spoil("interface_energy", 9.0, rule="literal"))[
+            "verdict"
+        ]
+        == PARTLY
+    )
 
 
 @pytest.mark.parametrize("claim", IDS)

@@ -21,7 +21,9 @@ BRIEF = SettleConfig(max_sweeps=15, tol=0)
 
 
 def draw(*shape: int, seed: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64).float()
+    return torch.randn(
+        *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64
+    ).float()
 
 
 X = draw(120, 10, seed=1) @ draw(10, 10, seed=2)
@@ -36,7 +38,14 @@ TWO = VNConfig(n_inputs=10, atoms=(24, 12), interface=(8,), sparsity=(0.5, 0.2),
 def local():
     network = learning.start(ONE, X, seed=0)
     return learning.locality(
-        network, X, batch_sizes=(1, 8, 64), updates=3, warm_up=3, lr={"adam": 1e-2, "sgd": 0.1}, settle=BRIEF, seed=0
+        network,
+        X,
+        batch_sizes=(1, 8, 64),
+        updates=3,
+        warm_up=3,
+        lr={"adam": 1e-2, "sgd": 0.1},
+        settle=BRIEF,
+        seed=0,
     )
 
 
@@ -70,7 +79,9 @@ def test_the_shared_residual_is_compared_with_the_lone_one_atom_by_atom():
 
 def test_an_atom_that_acts_alone_learns_from_its_own_residual():
     network = VectorNetwork(VNConfig(n_inputs=10, atoms=(1,), sparsity=(0.1,)), seed=0)
-    torch.testing.assert_close(learning.shared_residual(network, X[:5]), torch.ones(5), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        learning.shared_residual(network, X[:5]), torch.ones(5), rtol=1e-4, atol=1e-4
+    )
 
 
 # --- upkeep ---
@@ -78,31 +89,50 @@ def test_an_atom_that_acts_alone_learns_from_its_own_residual():
 
 def test_upkeep_tells_what_each_option_does():
     variants = {
-        "as it is": {}, "DC removed": {"remove_dc": True}, "decorrelated": {"decorrelation": 0.5},
-        "dead atoms re-drawn": {"revive_after": 3}, "centred": {"remove_dc": True, "centred": True},
-    }  # fmt: skip
+        "as it is": {},
+        "DC removed": {"remove_dc": True},
+        "decorrelated": {"decorrelation": 0.5},
+        "dead atoms re-drawn": {"revive_after": 3},
+        "centred": {"remove_dc": True, "centred": True},
+    }
     x = X + 3.0
     found = learning.upkeep(
-        ONE, x[:80], x[80:], {name: v | {"lr": 1e-2} for name, v in variants.items()}, sparsities=(2.0, 8.0), steps=12,
-        batch_size=8, settle=BRIEF, seed=0,
-    )  # fmt: skip
+        ONE,
+        x[:80],
+        x[80:],
+        {name: v | {"lr": 1e-2} for name, v in variants.items()},
+        sparsities=(2.0, 8.0),
+        steps=12,
+        batch_size=8,
+        settle=BRIEF,
+        seed=0,
+    )
     plain = found.sel(variant="as it is")
-    assert (found["upkeep_dc"].sel(variant="DC removed", start="samples", upkeep_sparsity=2.0) < 0.05).all()
+    assert (
+        found["upkeep_dc"].sel(variant="DC removed", start="samples", upkeep_sparsity=2.0) < 0.05
+    ).all()
     apart = found["upkeep_coherence"].sel(variant="decorrelated", start="samples")
     assert (apart < plain["upkeep_coherence"].sel(start="samples")).all()
     # The shared mean of these samples is most of what they are: atoms without it cannot draw them.
-    assert (found["upkeep_mse"].sel(variant="DC removed") > 2 * found["upkeep_mse"].sel(variant="centred")).all()
+    assert (
+        found["upkeep_mse"].sel(variant="DC removed")
+        > 2 * found["upkeep_mse"].sel(variant="centred")
+    ).all()
     sparse = found.sel(upkeep_sparsity=8.0, start="chance")
     assert sparse["upkeep_revived"].sel(variant="dead atoms re-drawn") > 0
     assert sparse["upkeep_revived"].sel(variant="as it is") == 0
-    assert sparse["upkeep_dead"].sel(variant="dead atoms re-drawn") < sparse["upkeep_dead"].sel(variant="as it is")
+    assert sparse["upkeep_dead"].sel(variant="dead atoms re-drawn") < sparse["upkeep_dead"].sel(
+        variant="as it is"
+    )
     assert ((found["upkeep_idle"] >= 0) & (found["upkeep_idle"] <= 1)).all()
 
 
 def test_practice_is_repeatable_and_tells_every_step():
     networks, seen = [learning.start(ONE, X, seed=0) for _ in range(2)], []
     for network in networks:
-        learning.practise(LocalLearner(network), X, steps=3, batch_size=8, seed=5, after=seen.append)
+        learning.practise(
+            LocalLearner(network), X, steps=3, batch_size=8, seed=5, after=seen.append
+        )
     assert torch.equal(networks[0].V[0], networks[1].V[0]) and seen == [1, 2, 3, 1, 2, 3]
 
 
@@ -114,7 +144,9 @@ def sparse_model(sparsity: float = 1.0) -> meeting.Sparse:
 
 
 def dense_model(relu: bool = False) -> meeting.Dense:
-    return meeting.Dense(0.3 * draw(6, 10, seed=4).double(), 0.3 * draw(10, 6, seed=5).double(), relu)
+    return meeting.Dense(
+        0.3 * draw(6, 10, seed=4).double(), 0.3 * draw(10, 6, seed=5).double(), relu
+    )
 
 
 @pytest.mark.parametrize("relu", [False, True])
@@ -131,7 +163,9 @@ def test_dense_gradients_are_those_of_autograd(relu):
 @pytest.mark.parametrize("model", [sparse_model(), dense_model(), dense_model(True)])
 def test_the_cosine_of_two_updates_is_the_product_of_two_cosines(model):
     code, residual = model.read(X[:5].double())
-    updates = torch.stack([torch.outer(e, a).flatten() for e, a in zip(residual, code, strict=True)])
+    updates = torch.stack(
+        [torch.outer(e, a).flatten() for e, a in zip(residual, code, strict=True)]
+    )
     found = meeting.cosines(residual) * meeting.cosines(code)
     torch.testing.assert_close(found, meeting.cosines(updates))
 
@@ -151,7 +185,9 @@ def test_whitening_keeps_the_function_and_makes_the_code_white():
     white = model.whitened(x)
     torch.testing.assert_close(white.read(x)[1], model.read(x)[1])
     code = white.code(x)
-    torch.testing.assert_close(code.T @ code / len(x), torch.eye(6, dtype=torch.float64), rtol=0, atol=1e-8)
+    torch.testing.assert_close(
+        code.T @ code / len(x), torch.eye(6, dtype=torch.float64), rtol=0, atol=1e-8
+    )
     with pytest.raises(ValueError, match="relu must be False"):
         dense_model(True).whitened(x)
 
@@ -185,15 +221,29 @@ def test_pairs_and_overlaps_go_together():
 def test_interference_compares_all_models():
     size = {"atoms": 12, "steps": 4, "batch_size": 20, "lr": 1e-2}
     found = meeting.interference(
-        X[:80], X[80:90], np.arange(10) % 2, sparsities=(1.0, 4.0), main=1.0, sources=4, fall=0.02,
-        sparse=size | {"settle": BRIEF}, dense=size, seed=0,
-    )  # fmt: skip
+        X[:80],
+        X[80:90],
+        np.arange(10) % 2,
+        sparsities=(1.0, 4.0),
+        main=1.0,
+        sources=4,
+        fall=0.02,
+        sparse=size | {"settle": BRIEF},
+        dense=size,
+        seed=0,
+    )
     assert list(found["model"].values) == ["VN 1", "VN 4", "linear", "whitened", "ReLU"]
     assert list(found["stepped"].values) == ["VN 1", "linear", "whitened", "ReLU"]
     assert found.sizes["pair"] == 45 and found.sizes["arrow"] == 12
     assert (abs(found["meet_pair_cosine"]) <= 1 + 1e-6).all()
-    assert found["meet_active_share"].sel(model="VN 4") < found["meet_active_share"].sel(model="VN 1") < 1
-    assert float(found["meet_mse"].sel(model="linear")) == pytest.approx(float(found["meet_mse"].sel(model="whitened")))
+    assert (
+        found["meet_active_share"].sel(model="VN 4")
+        < found["meet_active_share"].sel(model="VN 1")
+        < 1
+    )
+    assert float(found["meet_mse"].sel(model="linear")) == pytest.approx(
+        float(found["meet_mse"].sel(model="whitened"))
+    )
     assert int(found["meet_same_label"].sum()) == 20
 
 
@@ -202,7 +252,9 @@ def test_interference_compares_all_models():
 
 def test_effective_rank_of_known_matrices():
     assert interface.effective_rank(torch.eye(5)) == pytest.approx(5)
-    assert interface.effective_rank(torch.outer(torch.ones(4), draw(7, seed=7))) == pytest.approx(1, abs=1e-4)
+    assert interface.effective_rank(torch.outer(torch.ones(4), draw(7, seed=7))) == pytest.approx(
+        1, abs=1e-4
+    )
     p = torch.tensor([3.0, 1.0])
     expected = math.exp(-0.75 * math.log(0.75) - 0.25 * math.log(0.25))
     assert interface.effective_rank(torch.diag(p)) == pytest.approx(expected)
@@ -213,12 +265,15 @@ def test_captured_power_is_that_in_the_row_space():
     assert interface.captured(U, code) == pytest.approx(2 / 6)
     assert interface.captured(torch.eye(5), code) == pytest.approx(1)
     one = torch.outer(torch.ones(3), torch.tensor([1.0, 0, 0, 0, 0]))
-    assert interface.captured(one, code) == pytest.approx(1 / 6)  # rank counts, not the number of rows
+    # rank counts, not the number of rows
+    assert interface.captured(one, code) == pytest.approx(1 / 6)
 
 
 def test_readback_is_nothing_for_an_isometry_and_the_code_for_silence():
     code = draw(6, 4, seed=8)
-    assert interface.readback(torch.linalg.qr(draw(4, 4, seed=9)).Q, code) == pytest.approx(0, abs=1e-6)
+    assert interface.readback(torch.linalg.qr(draw(4, 4, seed=9)).Q, code) == pytest.approx(
+        0, abs=1e-6
+    )
     power = float(0.5 * code.square().sum(1).mean())
     assert interface.readback(torch.zeros(3, 4), code) == pytest.approx(power)
 
@@ -234,33 +289,71 @@ def test_silence_is_a_unit_norm_interface_of_rank_one():
 
 def test_interfaces_are_told_apart():
     found = interface.interfaces(
-        TWO, X[:80], X[80:], stages=(0, 30), batch_size=40, lr=2e-2, interface_lr=2e-2, settle=BRIEF, seed=0
+        TWO,
+        X[:80],
+        X[80:],
+        stages=(0, 30),
+        batch_size=40,
+        lr=2e-2,
+        interface_lr=2e-2,
+        settle=BRIEF,
+        seed=0,
     )
     first, last = found.isel(stage=0), found.isel(stage=-1)
-    assert float(first["interface_mse"].sel(rule="subspace")) == float(first["interface_mse"].sel(rule="literal"))
-    assert np.isnan(first["interface_energy"].sel(rule="silent")) and last["interface_energy"].notnull().all()
+    assert float(first["interface_mse"].sel(rule="subspace")) == float(
+        first["interface_mse"].sel(rule="literal")
+    )
+    assert (
+        np.isnan(first["interface_energy"].sel(rule="silent"))
+        and last["interface_energy"].notnull().all()
+    )
     strict = last["interface_mse_from_top"]
     assert strict.sel(rule="subspace") < strict.sel(rule="literal")
-    assert last["interface_energy"].sel(rule="literal") < last["interface_energy"].sel(rule="subspace")
+    assert last["interface_energy"].sel(rule="literal") < last["interface_energy"].sel(
+        rule="subspace"
+    )
     rank = found["interface_rank"].sel(rule="frozen")
     assert float(rank[0]) == float(rank[1]) == pytest.approx(8, abs=1e-3)
 
 
 def test_the_two_objectives_move_as_their_rules_say():
     found = interface.two_objectives(
-        TWO, X, before=5, steps=10, batch_size=60, lr=1e-2, interface_lr=1e-2, settle=SettleConfig(), seed=0
+        TWO,
+        X,
+        before=5,
+        steps=10,
+        batch_size=60,
+        lr=1e-2,
+        interface_lr=1e-2,
+        settle=SettleConfig(),
+        seed=0,
     )["objective_change"]
     assert found.sel(moved="V", objective="F") < 0
-    assert found.sel(moved="U, subspace", objective="C") < 0 < found.sel(moved="U, literal", objective="C")
+    assert (
+        found.sel(moved="U, subspace", objective="C")
+        < 0
+        < found.sel(moved="U, literal", objective="C")
+    )
     assert found.sel(moved="U, literal", objective="F") < 0
 
 
 def test_relative_sparsity_knows_no_contrast():
-    three = VNConfig(n_inputs=10, atoms=(16, 12, 8), interface=(8, 6), sparsity=(1.0, 1.0, 1.0), feedback=0.1)
+    three = VNConfig(
+        n_inputs=10, atoms=(16, 12, 8), interface=(8, 6), sparsity=(1.0, 1.0, 1.0), feedback=0.1
+    )
     found = interface.units_of_sparsity(
-        three, X[:80], X[80:], sparsity={"absolute": (2.0, 2.0, 2.0), "relative": (0.2, 0.2, 0.2)},
-        contrasts=(0.125, 1.0, 8.0), steps=3, batch_size=20, lr=1e-2, interface_lr=1e-2, settle=BRIEF, seed=0,
-    )["units_active"]  # fmt: skip
+        three,
+        X[:80],
+        X[80:],
+        sparsity={"absolute": (2.0, 2.0, 2.0), "relative": (0.2, 0.2, 0.2)},
+        contrasts=(0.125, 1.0, 8.0),
+        steps=3,
+        batch_size=20,
+        lr=1e-2,
+        interface_lr=1e-2,
+        settle=BRIEF,
+        seed=0,
+    )["units_active"]
     # Adam's step has no units, but its epsilon has: equal to a small fraction of an atom.
     assert float((found.sel(sparsity_in="relative").std("contrast")).max()) < 0.5
     absolute = found.sel(sparsity_in="absolute", layer=1)

@@ -16,29 +16,60 @@ CASES = ["one layer", "three layers", "top-k", "ReLU", "summed"]
 def holds() -> xr.Dataset:
     """Results in which every part of every claim holds, the fair ones too."""
     coords = {
-        "seed": np.arange(SEEDS), "dtype": ["float32", "float64"], "family": ["pairs", "common"],
-        "coherence": [0.2, 0.5], "rule": ["exact", "threshold"], "active": [1, 2, 5], "each": [1, 2, 4],
-        "case": CASES, "kind": ["V", "U"], "early": [1, 100], "data": ["planted", "digits"],
-        "penalty": ["soft", "hard"], "factor": [0.5, 1.0, 1.5, 2.5], "algorithm": ["ista", "fista", "fista, reject"],
-        "counted": ["joint", "summed"], "safeguard": ["none", "reject"], "layer": [1, 2],
-        "planted_kind": ["capped", "free"], "planted_parts": [4, 8, 16], "noise": [0.0, 0.1],
-        "cosine": [0.5, 0.99, 1.0], "atoms": [8, 12], "strength": [0.0, 0.1],
-    }  # fmt: skip
+        "seed": np.arange(SEEDS),
+        "dtype": ["float32", "float64"],
+        "family": ["pairs", "common"],
+        "coherence": [0.2, 0.5],
+        "rule": ["exact", "threshold"],
+        "active": [1, 2, 5],
+        "each": [1, 2, 4],
+        "case": CASES,
+        "kind": ["V", "U"],
+        "early": [1, 100],
+        "data": ["planted", "digits"],
+        "penalty": ["soft", "hard"],
+        "factor": [0.5, 1.0, 1.5, 2.5],
+        "algorithm": ["ista", "fista", "fista, reject"],
+        "counted": ["joint", "summed"],
+        "safeguard": ["none", "reject"],
+        "layer": [1, 2],
+        "planted_kind": ["capped", "free"],
+        "planted_parts": [4, 8, 16],
+        "noise": [0.0, 0.1],
+        "cosine": [0.5, 0.99, 1.0],
+        "atoms": [8, 12],
+        "strength": [0.0, 0.1],
+    }
     full = {
-        "rounding": (("dtype",), 1.0), "recovered": (("family", "coherence", "rule", "active"), 1.0),
-        "settled": (("family", "coherence"), 1.0), "sum_bound": ((), 3.0),
+        "rounding": (("dtype",), 1.0),
+        "recovered": (("family", "coherence", "rule", "active"), 1.0),
+        "settled": (("family", "coherence"), 1.0),
+        "sum_bound": ((), 3.0),
         "sum_overlap": (("each", "planted_pair"), 1.0),
-        "learned_mu": ((), 0.3), "digits_sum_overlap": (("digits_pair",), 0.95),
-        "gradient_error": (("case", "kind"), 1e-6), "early_error": (("case", "kind", "early"), 1.0),
-        "smallest_gain": (("data", "penalty", "factor"), 0.6), "rises": (("data", "penalty", "factor"), 0.0),
-        "worst_to_bound": (("data", "algorithm"), 0.5), "rising_steps": (("data", "algorithm"), 0.0),
-        "sweep_rises": (("penalty", "counted"), 0.0), "end_gap": (("data", "factor", "safeguard"), 1e-4),
-        "rank": (("layer", "sample"), 10.0), "active_atoms": (("layer", "sample"), 10.0),
-        "planted_left": (("planted_kind", "planted_parts"), 0.2), "cap_k": ((), 8.0),
-        "twin_recovered": (("noise", "cosine"), 1.0), "grown_mu": (("atoms", "strength"), 0.5),
-        "grown_named": (("atoms", "strength"), 0.7), "grown_found": (("atoms", "strength"), 1.0),
-    }  # fmt: skip
-    sizes = {name: len(values) for name, values in coords.items()} | {"planted_pair": 2, "digits_pair": 2, "sample": 4}
+        "learned_mu": ((), 0.3),
+        "digits_sum_overlap": (("digits_pair",), 0.95),
+        "gradient_error": (("case", "kind"), 1e-6),
+        "early_error": (("case", "kind", "early"), 1.0),
+        "smallest_gain": (("data", "penalty", "factor"), 0.6),
+        "rises": (("data", "penalty", "factor"), 0.0),
+        "worst_to_bound": (("data", "algorithm"), 0.5),
+        "rising_steps": (("data", "algorithm"), 0.0),
+        "sweep_rises": (("penalty", "counted"), 0.0),
+        "end_gap": (("data", "factor", "safeguard"), 1e-4),
+        "rank": (("layer", "sample"), 10.0),
+        "active_atoms": (("layer", "sample"), 10.0),
+        "planted_left": (("planted_kind", "planted_parts"), 0.2),
+        "cap_k": ((), 8.0),
+        "twin_recovered": (("noise", "cosine"), 1.0),
+        "grown_mu": (("atoms", "strength"), 0.5),
+        "grown_named": (("atoms", "strength"), 0.7),
+        "grown_found": (("atoms", "strength"), 1.0),
+    }
+    sizes = {name: len(values) for name, values in coords.items()} | {
+        "planted_pair": 2,
+        "digits_pair": 2,
+        "sample": 4,
+    }
     ds = xr.Dataset(
         {
             name: (("seed", *dims), np.full((SEEDS, *(sizes[d] for d in dims)), value))
@@ -47,7 +78,12 @@ def holds() -> xr.Dataset:
         coords,
     )
     ds["bound"] = (("seed", "family", "coherence"), np.tile([3.0, 1.5], (SEEDS, 2, 1)))
-    for name, values in (("cap", [20, 10]), ("per_atom", [8, 8]), ("dense", [200, 200]), ("library", [200, 150])):
+    for name, values in (
+        ("cap", [20, 10]),
+        ("per_atom", [8, 8]),
+        ("dense", [200, 200]),
+        ("library", [200, 150]),
+    ):
         ds[name] = (("seed", "layer"), np.tile(np.array(values, float), (SEEDS, 1)))
     put(ds, "rising_steps", 0.1, algorithm="fista")
     put(ds, "early_error", 1e-3, early=100)
@@ -62,7 +98,9 @@ def holds() -> xr.Dataset:
     return ds
 
 
-def put(ds: xr.Dataset, name: str, value: float, *, only_seed: int | None = None, **where: object) -> xr.Dataset:
+def put(
+    ds: xr.Dataset, name: str, value: float, *, only_seed: int | None = None, **where: object
+) -> xr.Dataset:
     seeds = {} if only_seed is None else {"seed": only_seed}
     ds[name].loc[where | seeds] = value
     return ds
@@ -86,9 +124,30 @@ def test_everything_holds_where_it_should(claim):
     [
         # E1: one seed, one cell below the bound is enough.
         ("VN-E1", "rounding", 9, {"dtype": "float64", "only_seed": 1}, PARTLY, PARTLY),
-        ("VN-E1", "recovered", 0.9, {"rule": "exact", "active": 1, "coherence": 0.5, "only_seed": 2}, PARTLY, PARTLY),
-        ("VN-E1", "recovered", 0.9, {"rule": "exact", "active": 2, "coherence": 0.2}, PARTLY, PARTLY),
-        ("VN-E1", "recovered", 0.0, {"rule": "exact", "active": 2, "coherence": 0.5}, REPRODUCED, REPRODUCED),
+        (
+            "VN-E1",
+            "recovered",
+            0.9,
+            {"rule": "exact", "active": 1, "coherence": 0.5, "only_seed": 2},
+            PARTLY,
+            PARTLY,
+        ),
+        (
+            "VN-E1",
+            "recovered",
+            0.9,
+            {"rule": "exact", "active": 2, "coherence": 0.2},
+            PARTLY,
+            PARTLY,
+        ),
+        (
+            "VN-E1",
+            "recovered",
+            0.0,
+            {"rule": "exact", "active": 2, "coherence": 0.5},
+            REPRODUCED,
+            REPRODUCED,
+        ),
         ("VN-E1", "recovered", 0.0, {"rule": "threshold"}, REPRODUCED, REPRODUCED),
         ("VN-E1", "settled", 0.99, {"family": "common", "only_seed": 0}, PARTLY, PARTLY),
         ("VN-E1", "sum_overlap", 0.99, {"each": 1, "only_seed": 0}, REPRODUCED, PARTLY),
@@ -96,25 +155,74 @@ def test_everything_holds_where_it_should(claim):
         ("VN-E1", "learned_mu", 0.34, {}, REPRODUCED, PARTLY),
         ("VN-E1", "digits_sum_overlap", 0.89, {}, REPRODUCED, PARTLY),
         # E2: the worst seed and dictionary counts.
-        ("VN-E2", "gradient_error", 2e-3, {"case": "one layer", "kind": "V", "only_seed": 2}, PARTLY, PARTLY),
-        ("VN-E2", "gradient_error", 2e-3, {"case": "three layers", "kind": "U", "only_seed": 0}, PARTLY, PARTLY),
-        ("VN-E2", "gradient_error", np.nan, {"case": "one layer", "kind": "U"}, REPRODUCED, REPRODUCED),
+        (
+            "VN-E2",
+            "gradient_error",
+            2e-3,
+            {"case": "one layer", "kind": "V", "only_seed": 2},
+            PARTLY,
+            PARTLY,
+        ),
+        (
+            "VN-E2",
+            "gradient_error",
+            2e-3,
+            {"case": "three layers", "kind": "U", "only_seed": 0},
+            PARTLY,
+            PARTLY,
+        ),
+        (
+            "VN-E2",
+            "gradient_error",
+            np.nan,
+            {"case": "one layer", "kind": "U"},
+            REPRODUCED,
+            REPRODUCED,
+        ),
         ("VN-E2", "early_error", 0.02, {"early": 100, "only_seed": 1}, PARTLY, PARTLY),
         ("VN-E2", "gradient_error", 2e-2, {"case": "top-k"}, REPRODUCED, PARTLY),
         ("VN-E2", "gradient_error", 2e-2, {"case": "summed"}, REPRODUCED, PARTLY),
         ("VN-E2", "gradient_error", 2e-2, {"case": "ReLU"}, REPRODUCED, PARTLY),
         # E3.
-        ("VN-E3", "smallest_gain", 0.49, {"penalty": "soft", "factor": 1.0, "only_seed": 0}, PARTLY, PARTLY),
-        ("VN-E3", "smallest_gain", 0.49, {"penalty": "soft", "factor": 1.5}, REPRODUCED, REPRODUCED),
+        (
+            "VN-E3",
+            "smallest_gain",
+            0.49,
+            {"penalty": "soft", "factor": 1.0, "only_seed": 0},
+            PARTLY,
+            PARTLY,
+        ),
+        (
+            "VN-E3",
+            "smallest_gain",
+            0.49,
+            {"penalty": "soft", "factor": 1.5},
+            REPRODUCED,
+            REPRODUCED,
+        ),
         ("VN-E3", "smallest_gain", 0.49, {"penalty": "hard", "factor": 0.5}, REPRODUCED, PARTLY),
         ("VN-E3", "rises", 0.01, {"penalty": "soft", "factor": 1.0}, PARTLY, PARTLY),
-        ("VN-E3", "rises", 0.01, {"penalty": "hard", "factor": 1.0, "only_seed": 1}, PARTLY, PARTLY),
+        (
+            "VN-E3",
+            "rises",
+            0.01,
+            {"penalty": "hard", "factor": 1.0, "only_seed": 1},
+            PARTLY,
+            PARTLY,
+        ),
         ("VN-E3", "rises", 0.9, {"factor": 2.5}, REPRODUCED, REPRODUCED),
         ("VN-E3", "worst_to_bound", 1.01, {"algorithm": "ista", "data": "digits"}, PARTLY, PARTLY),
         ("VN-E3", "worst_to_bound", 1.01, {"algorithm": "fista", "only_seed": 2}, PARTLY, PARTLY),
         ("VN-E3", "worst_to_bound", np.nan, {"algorithm": "fista, reject"}, REPRODUCED, REPRODUCED),
         ("VN-E3", "sweep_rises", 0.01, {"counted": "joint", "penalty": "hard"}, REPRODUCED, PARTLY),
-        ("VN-E3", "sweep_rises", 0.01, {"counted": "summed", "penalty": "soft"}, REPRODUCED, PARTLY),
+        (
+            "VN-E3",
+            "sweep_rises",
+            0.01,
+            {"counted": "summed", "penalty": "soft"},
+            REPRODUCED,
+            PARTLY,
+        ),
         # E4.
         ("VN-E4", "rank", 11, {"layer": 1, "only_seed": 0}, PARTLY, PARTLY),
         ("VN-E4", "cap", 9, {"layer": 2}, PARTLY, PARTLY),
@@ -122,9 +230,30 @@ def test_everything_holds_where_it_should(claim):
         ("VN-E4", "per_atom", 20, {"layer": 1}, REPRODUCED, PARTLY),
         ("VN-E4", "library", 201, {}, REPRODUCED, PARTLY),
         # E5: medians over seeds.
-        ("VN-E5", "planted_left", 0.02, {"planted_kind": "capped", "planted_parts": 8}, PARTLY, PARTLY),
-        ("VN-E5", "planted_left", 0.02, {"planted_parts": 8, "only_seed": 0}, REPRODUCED, REPRODUCED),
-        ("VN-E5", "planted_left", 0.04, {"planted_kind": "capped", "planted_parts": 16}, PARTLY, PARTLY),
+        (
+            "VN-E5",
+            "planted_left",
+            0.02,
+            {"planted_kind": "capped", "planted_parts": 8},
+            PARTLY,
+            PARTLY,
+        ),
+        (
+            "VN-E5",
+            "planted_left",
+            0.02,
+            {"planted_parts": 8, "only_seed": 0},
+            REPRODUCED,
+            REPRODUCED,
+        ),
+        (
+            "VN-E5",
+            "planted_left",
+            0.04,
+            {"planted_kind": "capped", "planted_parts": 16},
+            PARTLY,
+            PARTLY,
+        ),
         ("VN-E5", "planted_left", 0.0, {"planted_kind": "free"}, REPRODUCED, REPRODUCED),
         ("VN-E5", "twin_recovered", 0.6, {"noise": 0.1, "cosine": 0.99}, PARTLY, PARTLY),
         ("VN-E5", "twin_recovered", 1.0, {"noise": 0.0}, REPRODUCED, REPRODUCED),
@@ -133,12 +262,26 @@ def test_everything_holds_where_it_should(claim):
         ("VN-E5", "grown_named", 0.0, {"atoms": 8, "strength": 0.1}, REPRODUCED, REPRODUCED),
         ("VN-E5", "grown_found", 0.9, {"atoms": 8, "strength": 0.1}, REPRODUCED, PARTLY),
         ("VN-E5", "grown_found", 0.0, {"atoms": 12, "strength": 0.1}, REPRODUCED, REPRODUCED),
-        ("VN-E5", "rising_steps", 0.1, {"algorithm": "fista, reject", "only_seed": 1}, PARTLY, PARTLY),
+        (
+            "VN-E5",
+            "rising_steps",
+            0.1,
+            {"algorithm": "fista, reject", "only_seed": 1},
+            PARTLY,
+            PARTLY,
+        ),
         ("VN-E5", "rising_steps", 0.0, {"algorithm": "fista"}, PARTLY, PARTLY),
-        ("VN-E5", "end_gap", 0.02, {"factor": 2.5, "safeguard": "reject", "data": "digits"}, REPRODUCED, PARTLY),
+        (
+            "VN-E5",
+            "end_gap",
+            0.02,
+            {"factor": 2.5, "safeguard": "reject", "data": "digits"},
+            REPRODUCED,
+            PARTLY,
+        ),
         ("VN-E5", "end_gap", 1e9, {"safeguard": "none"}, REPRODUCED, REPRODUCED),
     ],
-)  # fmt: skip
+)
 def test_rules_turn_with_the_numbers(claim, name, value, where, paper, fair):
     assert verdicts(claim, put(holds(), name, value, **where)) == (paper, fair)
 
@@ -146,11 +289,27 @@ def test_rules_turn_with_the_numbers(claim, name, value, where, paper, fair):
 def test_nothing_holds_where_all_is_wrong():
     ds = holds()
     for name, value in (
-        ("rounding", 99), ("recovered", 0), ("sum_overlap", 0), ("learned_mu", 1), ("digits_sum_overlap", 0),
-        ("gradient_error", 1), ("early_error", 1), ("smallest_gain", -1), ("rises", 1), ("worst_to_bound", 2),
-        ("sweep_rises", 1), ("rank", 99), ("per_atom", 99), ("library", 999), ("planted_left", 0.03),
-        ("twin_recovered", 1), ("grown_mu", 0.5), ("grown_named", 0.5), ("rising_steps", 0), ("end_gap", 9),
-    ):  # fmt: skip
+        ("rounding", 99),
+        ("recovered", 0),
+        ("sum_overlap", 0),
+        ("learned_mu", 1),
+        ("digits_sum_overlap", 0),
+        ("gradient_error", 1),
+        ("early_error", 1),
+        ("smallest_gain", -1),
+        ("rises", 1),
+        ("worst_to_bound", 2),
+        ("sweep_rises", 1),
+        ("rank", 99),
+        ("per_atom", 99),
+        ("library", 999),
+        ("planted_left", 0.03),
+        ("twin_recovered", 1),
+        ("grown_mu", 0.5),
+        ("grown_named", 0.5),
+        ("rising_steps", 0),
+        ("end_gap", 9),
+    ):
         ds[name] = ds[name] * 0 + value
     put(ds, "grown_found", 0.5, strength=0.1)
     assert {claim: verdicts(claim, ds)[0] for claim in THEORY} == dict.fromkeys(THEORY, NOT)
@@ -159,7 +318,13 @@ def test_nothing_holds_where_all_is_wrong():
 
 @pytest.mark.parametrize(
     ("claim", "name"),
-    [("VN-E1", "bound"), ("VN-E2", "early_error"), ("VN-E3", "rises"), ("VN-E4", "cap"), ("VN-E5", "cap_k")],
+    [
+        ("VN-E1", "bound"),
+        ("VN-E2", "early_error"),
+        ("VN-E3", "rises"),
+        ("VN-E4", "cap"),
+        ("VN-E5", "cap_k"),
+    ],
 )
 def test_a_missing_variable_is_named(claim, name):
     row = claims.judge(all_claims()[claim], holds().drop_vars(name))

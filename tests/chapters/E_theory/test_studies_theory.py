@@ -17,13 +17,23 @@ HEBB = {"sparsity": 0.1, "steps": 60, "batch_size": 32, "lr": 3e-2, "train_sweep
 
 
 def test_rank_never_exceeds_the_active_atoms_and_equals_them_for_generic_ones():
-    config = VNConfig(n_inputs=12, atoms=(20, 16), interface=(10, 14), sparsity=(0.3, 0.05), top_k=3)
-    found = study.operator_ranks(VectorNetwork(config, seed=0), torch.randn(9, 12, generator=generator(0, "x")))
+    config = VNConfig(
+        n_inputs=12, atoms=(20, 16), interface=(10, 14), sparsity=(0.3, 0.05), top_k=3
+    )
+    found = study.operator_ranks(
+        VectorNetwork(config, seed=0), torch.randn(9, 12, generator=generator(0, "x"))
+    )
     limit = np.minimum(found["active_atoms"], found["rank_limit"])
     assert (found["rank"] == limit).all() and (found["active_atoms"].sel(layer=1) > 0).all()
     assert (found["active_atoms"].sel(layer=2) == 3).all()
-    assert found["cap"].values.tolist() == [20, 3] and found["rank_limit"].values.tolist() == [10, 10]
-    assert found["per_atom"].values.tolist() == [22, 24] and found["dense"].values.tolist() == [120, 140]
+    assert found["cap"].values.tolist() == [20, 3] and found["rank_limit"].values.tolist() == [
+        10,
+        10,
+    ]
+    assert found["per_atom"].values.tolist() == [22, 24] and found["dense"].values.tolist() == [
+        120,
+        140,
+    ]
     assert found["library"].values.tolist() == [440, 384]
 
 
@@ -45,7 +55,9 @@ def test_planted_parts_are_different_atoms():
     assert parts.shape == (30, 4, 6)
     assert ((parts != 0).sum(2) == 1).all() and ((parts.sum(1) != 0).sum(1) == 4).all()
     assert parts[parts != 0].abs().min() >= 1
-    assert len({tuple(p.argmax(1).tolist()) for p in parts.abs()}) > 20, "not in the order of the atoms"
+    assert len({tuple(p.argmax(1).tolist()) for p in parts.abs()}) > 20, (
+        "not in the order of the atoms"
+    )
 
 
 def test_copies_are_confused_when_they_are_exact_and_only_with_each_other():
@@ -55,7 +67,9 @@ def test_copies_are_confused_when_they_are_exact_and_only_with_each_other():
     assert (found["twin_recovered"].sel(cosine=1.0) == 0).all()
     assert (found["twin_folded"] == 1).all()
     assert (found["twin_left"] < 0.01).all()
-    assert found["twin_mu"].values[1] == pytest.approx(1) and found["twin_bound"].values[1] == pytest.approx(1)
+    assert found["twin_mu"].values[1] == pytest.approx(1) and found["twin_bound"].values[
+        1
+    ] == pytest.approx(1)
     assert found["twin_mu"].values[0] < 0.9
 
 
@@ -74,13 +88,15 @@ def test_learning_finds_more_than_it_started_with_and_fails_for_dense_mixtures()
     found = study.learning_recovers(12, 8, [2, 8], samples=400, seed=0, **(HEBB | {"steps": 300}))
     assert found["found"].sel(mixed=2) > 0.8 > found["found_at_start"].sel(mixed=2)
     assert found["found"].sel(mixed=8) < 0.5
-    assert found["planted_mu"].values[0] == found["planted_mu"].values[1], "the same dictionary for all mixtures"
+    assert found["planted_mu"].values[0] == found["planted_mu"].values[1], (
+        "the same dictionary for all mixtures"
+    )
 
 
 def test_decorrelation_lowers_coherence():
     found = study.decorrelation(
         8, 4, [4, 7], [0.0, 0.5], 1, samples=200, share=0.01, gap=1e-4, seed=0, **HEBB
-    )  # fmt: skip
+    )
     assert (found["grown_mu"].sel(strength=0.5) < found["grown_mu"].sel(strength=0.0)).all()
     assert found["grown_twins"].sel(atoms=7, strength=0.0) > 0, "surplus atoms become copies"
     assert found["grown_named"].dims == ("atoms", "strength")
@@ -90,8 +106,17 @@ def test_decorrelation_lowers_coherence():
 
 def test_atoms_that_are_found_are_named_right_and_too_much_decorrelation_loses_them():
     found = study.decorrelation(
-        16, 4, [4], [0.0, 0.5], 2, samples=300, share=0.01, gap=1e-4, seed=3, **(HEBB | {"steps": 200})
-    ).isel(atoms=0)  # fmt: skip
+        16,
+        4,
+        [4],
+        [0.0, 0.5],
+        2,
+        samples=300,
+        share=0.01,
+        gap=1e-4,
+        seed=3,
+        **(HEBB | {"steps": 200}),
+    ).isel(atoms=0)
     assert found["grown_found"].values[0] == found["grown_named"].values[0] == 1
     assert found["grown_found"].values[1] < 1 and found["grown_named"].values[1] < 1
     assert found["grown_mu"].values[1] < 1e-3, "orthogonal, which the planted atoms are not"
@@ -100,6 +125,6 @@ def test_atoms_that_are_found_are_named_right_and_too_much_decorrelation_loses_t
 def test_prefix_renames_variables_and_dimensions():
     ds = study.xr.Dataset({"left": ("parts", [1.0, 2.0])}, {"parts": [1, 2]})
     renamed = study.prefixed(ds, "digits")
-    assert set(renamed.variables) == {"digits_left", "digits_parts"} and renamed["digits_left"].dims == (
-        "digits_parts",
-    )
+    assert set(renamed.variables) == {"digits_left", "digits_parts"} and renamed[
+        "digits_left"
+    ].dims == ("digits_parts",)

@@ -38,9 +38,13 @@ def test_steps_of_one_over_l_are_those_of_the_settle(momentum, method):
 def test_the_gain_on_an_orthonormal_dictionary_is_the_sharper_constant(factor):
     """Every coefficient moves along a parabola, on which (1 - eta L / 2) is exact."""
     found = descent(
-        torch.eye(4, dtype=torch.float64), torch.full((2, 4), 3.0, dtype=torch.float64), sparsity=0.5, top_k=4,
-        factors=[factor], steps=5,
-    )  # fmt: skip
+        torch.eye(4, dtype=torch.float64),
+        torch.full((2, 4), 3.0, dtype=torch.float64),
+        sparsity=0.5,
+        top_k=4,
+        factors=[factor],
+        steps=5,
+    )
     np.testing.assert_allclose(found["smallest_gain"], 1 - factor / 2, atol=1e-3)
     assert (found["rises"] == 0).all()
 
@@ -53,7 +57,11 @@ def test_descent_ends_between_two_and_more_over_l():
     assert (found["rises"].sel(penalty="soft", factor=[0.5, 1, 1.9]) == 0).all()
     assert (found["rises"].sel(penalty="hard", factor=[0.5, 1]) == 0).all()
     assert found["rises"].sel(penalty="soft", factor=3) > 0.5
-    assert found["end_gap"].sel(safeguard="none", factor=3) > 1e3 > found["end_gap"].sel(safeguard="reject", factor=3)
+    assert (
+        found["end_gap"].sel(safeguard="none", factor=3)
+        > 1e3
+        > found["end_gap"].sel(safeguard="reject", factor=3)
+    )
 
 
 def test_rejecting_never_rises_but_a_too_long_step_stays_stuck():
@@ -79,11 +87,18 @@ def test_rates_stay_below_the_bounds_and_end_linearly():
     assert (found["worst_to_bound"].sel(algorithm=["ista", "fista"]) <= 1).all()
     assert (found["worst_to_bound"].sel(algorithm=["ista", "fista"]) > 0.01).all()
     rising = found["rising_steps"]
-    assert rising.sel(algorithm="ista") == rising.sel(algorithm="fista, reject") == 0 < rising.sel(algorithm="fista")
+    assert (
+        rising.sel(algorithm="ista")
+        == rising.sel(algorithm="fista, reject")
+        == 0
+        < rising.sel(algorithm="fista")
+    )
     measured, predicted = found["tail_rate"].values, found["tail_predicted"].values
     known = np.isfinite(measured)
     assert known.sum() > 5
-    np.testing.assert_allclose(np.median(np.log(measured[known]) / np.log(predicted[known])), 1, atol=0.05)
+    np.testing.assert_allclose(
+        np.median(np.log(measured[known]) / np.log(predicted[known])), 1, atol=0.05
+    )
 
 
 def test_the_joint_energy_descends_and_the_sum_does_not():

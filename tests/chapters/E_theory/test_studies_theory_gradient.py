@@ -1,4 +1,6 @@
-"""Danskin's theorem measured: where it holds, and where the measurement must say that it does not."""
+"""Danskin's theorem measured: where it holds, and where the measurement must say that it does
+not.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from chapters.E_theory.gradient import CASES, Case, danskin, danskin_cases, random_stack, summed_energy
+from chapters.E_theory.gradient import (
+    CASES,
+    Case,
+    danskin,
+    danskin_cases,
+    random_stack,
+    summed_energy,
+)
 from vnlib.layer import energy
 from vnlib.settle import joint_energy
 
@@ -27,7 +36,9 @@ def test_summed_energy_counts_the_coupling_twice():
     above = layers[1].penalty.value(b)
     total = below + 0.3 * coupling + coupling + above
     torch.testing.assert_close(summed_energy(layers, [a, b], x, 0.3), total)
-    torch.testing.assert_close(joint_energy(layers, [a, b], x, 0.3), below + 0.3 * (coupling + above))
+    torch.testing.assert_close(
+        joint_energy(layers, [a, b], x, 0.3), below + 0.3 * (coupling + above)
+    )
     torch.testing.assert_close(summed_energy(layers[1:], [b], x, 0.3), energy(layers[1], b, x))
 
 
@@ -65,4 +76,8 @@ def test_the_error_falls_with_the_gap():
 
 def test_all_cases_are_measured():
     found = danskin_cases(sweeps=5, early=[1], **SMALL)
-    assert found["case"].values.tolist() == list(CASES) and found["early_error"].dims == ("case", "kind", "early")
+    assert found["case"].values.tolist() == list(CASES) and found["early_error"].dims == (
+        "case",
+        "kind",
+        "early",
+    )

@@ -59,7 +59,10 @@ def test_planted_codes_have_the_sizes_that_they_say():
     assert ((codes != 0).sum(1) == 4).all()
     assert codes[codes != 0].abs().min() >= 1 and codes.abs().max() <= 2
     assert (codes > 0).any() and (codes < 0).any()
-    assert set(study.planted_codes(5, 9, 4, generator(0, "a"), signed=False).unique().tolist()) == {0, 1}
+    assert set(study.planted_codes(5, 9, 4, generator(0, "a"), signed=False).unique().tolist()) == {
+        0,
+        1,
+    }
     with pytest.raises(ValueError, match="active must be an integer >= 1 and <= 9, got 10"):
         study.planted_codes(5, 9, 10, generator(0, "a"))
 
@@ -71,7 +74,8 @@ def test_linearity_holds_to_rounding_and_is_lost_behind_a_relu():
     assert found["dtype"].values.tolist() == ["float32", "float64"]
     assert (found["rounding"] < 8).all() and (found["rounding"] > 0).all()
     assert found["relu_error"] > 0.1
-    assert study.linearity(V.abs(), a.abs(), b.abs())["relu_error"] < 1e-12  # a ReLU of what is positive is linear
+    # a ReLU of what is positive is linear
+    assert study.linearity(V.abs(), a.abs(), b.abs())["relu_error"] < 1e-12
 
 
 def test_orthonormal_atoms_are_always_recovered():
@@ -81,7 +85,9 @@ def test_orthonormal_atoms_are_always_recovered():
 
 
 def test_a_simplex_fails_from_the_bound_on():
-    """A sum of half of the atoms is minus the sum of the others, so that no method can tell them apart."""
+    """A sum of half of the atoms is minus the sum of the others, so that no method can tell them
+    apart.
+    """
     found = study.recovery(study.simplex(8), [2, 3, 4, 5], signed=False, **OPTIONS)
     assert found["bound"] == pytest.approx(4)
     assert found["recovered"].sel(rule="exact").values.tolist() == [1, 1, 0, 0]
@@ -127,9 +133,14 @@ def test_sums_by_count_use_different_atoms_and_superpose_below_the_bound():
 def test_noise_enters_the_code_exactly_where_lambda_is_below_it():
     found = study.noisy_recovery(
         orthonormal(16), 3, [0.5, 1.01, 3.0, 1000.0], noise=0.01, samples=10, gap=1e-9, seed=0
-    )  # fmt: skip
-    # On an orthonormal dictionary the lasso is a soft threshold: |V'e|_inf is the exact limit for wrong atoms.
-    assert found["noisy_false"].values[0] > 0 and found["noisy_false"].values[1:].tolist() == [0, 0, 0]
+    )
+    # On an orthonormal dictionary the lasso is a soft threshold: |V'e|_inf is the exact limit for
+    # wrong atoms.
+    assert found["noisy_false"].values[0] > 0 and found["noisy_false"].values[1:].tolist() == [
+        0,
+        0,
+        0,
+    ]
     assert found["noisy_recovered"].values.tolist() == [0, 1, 1, 0]
     assert found["noisy_missed"].values.tolist() == [0, 0, 0, 3]
 
@@ -144,9 +155,13 @@ def test_stopped_settles_are_those_of_the_settler():
         active = found["stopped_active"].sel(solver=solver, sweep=7).item()
         assert active == pytest.approx((whole.codes[0] != 0).double().sum(1).mean().item())
     assert (found["stopped_active"].isel(sweep=0) > found["settled_active"]).all()
-    assert (found["stopped_height"].diff("sweep") < 0).all() and (found["stopped_update"].diff("sweep") < 0).all()
+    assert (found["stopped_height"].diff("sweep") < 0).all() and (
+        found["stopped_update"].diff("sweep") < 0
+    ).all()
 
 
 def test_one_step_settles_an_orthonormal_code():
-    found = study.stopped_early(orthonormal(10), torch.eye(10, dtype=torch.float64), share=0.05, sweeps=[1, 5])
+    found = study.stopped_early(
+        orthonormal(10), torch.eye(10, dtype=torch.float64), share=0.05, sweeps=[1, 5]
+    )
     assert (abs(found["stopped_height"]) < 1e-3).all() and (found["stopped_update"] < 0.01).all()

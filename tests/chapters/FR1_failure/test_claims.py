@@ -35,7 +35,10 @@ def failure() -> xr.Dataset:
     values = {
         "error": ((*DIMS, "where"), 0.004 * error),
         "blank": ((*DIMS, "where"), np.full((*SHAPE, 3), 0.004)),
-        "several": ((*DIMS, "where"), np.stack([by_model(0, 0), by_model(0, 0), by_model(0.9, 0)], -1)),
+        "several": (
+            (*DIMS, "where"),
+            np.stack([by_model(0, 0), by_model(0, 0), by_model(0.9, 0)], -1),
+        ),
         "share_cross": ((*DIMS, "where"), np.stack([by_model(0.8, 1)] * 3, -1)),
         "chance_cross": ((*DIMS, "where"), np.full((*SHAPE, 3), 0.3)),
         "resembles": ((*DIMS, "test"), np.stack([by_model(0.8, 0.2)] * 2, -1)),
@@ -44,9 +47,17 @@ def failure() -> xr.Dataset:
         "kernel_r2": ((*DIMS, "source", "of", "metric", "kernel", "width"), r2),
     }
     coords = {
-        "model": MODELS, "hold_out": HOLD_OUTS, "seed": range(SEEDS), "where": where, "test": tests,
-        "source": sources, "of": ["id", "ood"], "metric": ["cosine"], "kernel": kernels, "width": [1, 2],
-    }  # fmt: skip
+        "model": MODELS,
+        "hold_out": HOLD_OUTS,
+        "seed": range(SEEDS),
+        "where": where,
+        "test": tests,
+        "source": sources,
+        "of": ["id", "ood"],
+        "metric": ["cosine"],
+        "kernel": kernels,
+        "width": [1, 2],
+    }
     return xr.Dataset(values, coords)
 
 
@@ -62,33 +73,77 @@ def test_what_the_paper_describes_reproduces_it():
     assert row["numbers"]["mlp_bump.corner.sum_minus_product"] == pytest.approx(0.4)
 
 
-# What is changed, where, to what: and which parts of the paper's rule and of the fair one then fail.
+# What is changed, where, to what: and which parts of the paper's rule and of the fair one then
+# fail.
 CHANGES = {
     "the CNN composes": ("error", {"model": "cnn_bump", "where": "ood"}, 4e-4, [0], [1]),
     "an MLP composes": ("error", {"model": "mlp_ramp", "where": "ood"}, 4e-4, [], [1]),
     "the CNN has not learned": ("error", {"model": "cnn_bump", "where": "id"}, 4e-3, [], [0]),
     "a ramp has not learned": ("error", {"model": "cnn_ramp", "where": "id"}, 4e-3, [], []),
     "the VN fails": ("error", {"model": "vn_full", "where": "ood"}, 4e-3, [], [2]),
-    "one bump": ("several", {"model": "cnn_ramp", "hold_out": "corner", "where": "ood"}, 0.1, [1], [3]),
+    "one bump": (
+        "several",
+        {"model": "cnn_ramp", "hold_out": "corner", "where": "ood"},
+        0.1,
+        [1],
+        [3],
+    ),
     "ink anywhere": ("share_cross", {"model": "mlp_bump", "where": "ood"}, 0.35, [], [3]),
     "no resemblance": ("resembles", {"model": "cnn_bump", "test": "averaged"}, 0.1, [2], [4]),
     "ramps are not averaged": ("resembles", {"model": "cnn_ramp", "test": "averaged"}, 0.1, [], []),
     "all sums are alike": ("resembles_shuffled", {"model": "cnn_bump"}, 0.75, [], [4]),
     "the bump is closer": ("closer", {"model": "cnn_bright"}, 0.5, [], [4]),
     "a control superposes": ("closer", {"model": "vn_full"}, 0.5, [], [4]),
-    "no binary kernel": ("kernel_r2", {"model": "cnn_bump", "source": "model", "kernel": "binary"}, 0.22, [3], []),
-    "ramps follow it more": ("kernel_r2", {"model": "cnn_ramp", "source": "model", "kernel": "binary"}, 0.35, [4], []),
-    "a product kernel": ("kernel_r2", {"model": "mlp_bump", "source": "model", "kernel": "product"}, 0.9, [], [5]),
+    "no binary kernel": (
+        "kernel_r2",
+        {"model": "cnn_bump", "source": "model", "kernel": "binary"},
+        0.22,
+        [3],
+        [],
+    ),
+    "ramps follow it more": (
+        "kernel_r2",
+        {"model": "cnn_ramp", "source": "model", "kernel": "binary"},
+        0.35,
+        [4],
+        [],
+    ),
+    "a product kernel": (
+        "kernel_r2",
+        {"model": "mlp_bump", "source": "model", "kernel": "product"},
+        0.9,
+        [],
+        [5],
+    ),
     "with another width": (
-        "kernel_r2", {"model": "mlp_bump", "source": "model", "kernel": "product", "width": 2}, 0.9, [], [5],
+        "kernel_r2",
+        {"model": "mlp_bump", "source": "model", "kernel": "product", "width": 2},
+        0.9,
+        [],
+        [5],
     ),
     "in half of the seeds": (
-        "kernel_r2", {"model": "cnn_bump", "source": "model", "kernel": "sum", "width": 1, "seed": [0, 1]},
-        0.3, [], [5],
+        "kernel_r2",
+        {"model": "cnn_bump", "source": "model", "kernel": "sum", "width": 1, "seed": [0, 1]},
+        0.3,
+        [],
+        [5],
     ),
-    "ID pairs do not count": ("kernel_r2", {"of": "id", "source": "model", "kernel": "product"}, 0.9, [], []),
-    "the control's kernel": ("kernel_r2", {"model": "vn_full", "source": "model", "kernel": "sum"}, 1.0, [], [6]),
-}  # fmt: skip
+    "ID pairs do not count": (
+        "kernel_r2",
+        {"of": "id", "source": "model", "kernel": "product"},
+        0.9,
+        [],
+        [],
+    ),
+    "the control's kernel": (
+        "kernel_r2",
+        {"model": "vn_full", "source": "model", "kernel": "sum"},
+        1.0,
+        [],
+        [6],
+    ),
+}
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -1,4 +1,6 @@
-"""Similarity kernels: true bumps follow the product, sums of bumps the sum, and the fits are those of least squares."""
+"""Similarity kernels: true bumps follow the product, sums of bumps the sum, and the fits are those
+of least squares.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,14 @@ def bumps(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def crosses(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Row and column bars that do not overlap: the left half of the picture for y, the right half for x."""
+    """Row and column bars that do not overlap: the left half of the picture for y, the right half
+    for x.
+    """
     column = np.exp(-((AXIS - x[:, None]) ** 2) / (2 * SIGMA**2))
     row = np.exp(-((AXIS - y[:, None]) ** 2) / (2 * SIGMA**2))
-    return np.concatenate([np.repeat(row[:, :, None], 4, 2), np.repeat(column[:, :, None], 4, 2)], 2)
+    return np.concatenate(
+        [np.repeat(row[:, :, None], 4, 2), np.repeat(column[:, :, None], 4, 2)], 2
+    )
 
 
 # Pixels sample the Gaussians, hence the tolerance of 1e-3.
@@ -42,10 +48,14 @@ def test_metrics_are_those_of_pairs():
     images = np.random.default_rng(0).uniform(size=(3, 5, 5))
     a, b = images[0].ravel(), images[2].ravel()
     assert si.similarity(images, metric="l2")[0, 2] == pytest.approx(-np.linalg.norm(a - b))
-    assert si.similarity(images, metric="overlap")[0, 2] == pytest.approx(((a > 0.7) & (b > 0.7)).sum() / 25)
+    assert si.similarity(images, metric="overlap")[0, 2] == pytest.approx(
+        ((a > 0.7) & (b > 0.7)).sum() / 25
+    )
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     assert si.similarity(images, metric="cosine")[0, 2] == pytest.approx(cosine)
-    with pytest.raises(ValueError, match="metric must be one of 'cosine', 'l2', 'overlap', got 'dot'"):
+    with pytest.raises(
+        ValueError, match="metric must be one of 'cosine', 'l2', 'overlap', got 'dot'"
+    ):
         si.similarity(images, metric="dot")
 
 
@@ -71,7 +81,8 @@ def test_displacement_averages_pairs_and_knows_no_diagonal():
     found = si.by_displacement(matrix, X, Y, reach=3)
     assert np.isnan(found[0, 0])
     assert found[1, 2] == pytest.approx(np.exp(-(1 + 4) / 4))
-    skewed = si.kernels(X, 0 * Y, width=SIGMA)["product"]  # varies with x only: along the second axis
+    # varies with x only: along the second axis
+    skewed = si.kernels(X, 0 * Y, width=SIGMA)["product"]
     assert si.by_displacement(skewed, X, Y, reach=3)[3, 0] == pytest.approx(1)
     assert si.by_displacement(skewed, X, Y, reach=3)[0, 3] == pytest.approx(np.exp(-9 / 4))
 

@@ -24,7 +24,9 @@ def plane() -> tuple[np.ndarray, np.ndarray]:
 
 
 def data(polarity: str = "bright") -> xr.Dataset:
-    """All positions with one-hot codes; 4 <= x, y <= 8 is held out, and a few of the others are the ID test."""
+    """All positions with one-hot codes; 4 <= x, y <= 8 is held out, and a few of the others are the
+    ID test.
+    """
     x, y = plane()
     image = np.stack([bump(*place) for place in zip(x, y, strict=True)])
     split = np.where((x >= 4) & (x <= 8) & (y >= 4) & (y <= 8), "ood", "train").astype("<U7")
@@ -33,7 +35,10 @@ def data(polarity: str = "bright") -> xr.Dataset:
     return xr.Dataset(
         {
             "code": (("position", "code"), code),
-            "image": (("position", "y", "x"), (1 - image if polarity == "dark" else image).astype(np.float32)),
+            "image": (
+                ("position", "y", "x"),
+                (1 - image if polarity == "dark" else image).astype(np.float32),
+            ),
             "position_x": ("position", x),
             "position_y": ("position", y),
             "split": ("position", split),
@@ -42,21 +47,29 @@ def data(polarity: str = "bright") -> xr.Dataset:
 
 
 class Additive(nn.Module):
-    """Draws a column profile plus a row profile: a sum of a part for x and a part for y, exactly."""
+    """Draws a column profile plus a row profile: a sum of a part for x and a part for y,
+    exactly.
+    """
 
     def __init__(self, product: bool = False) -> None:
         super().__init__()
-        self.profile = nn.Parameter(torch.exp(-0.5 * (torch.arange(N)[:, None] - torch.arange(N)) ** 2.0))
+        self.profile = nn.Parameter(
+            torch.exp(-0.5 * (torch.arange(N)[:, None] - torch.arange(N)) ** 2.0)
+        )
         self.product = product
 
     def forward(self, code: torch.Tensor) -> torch.Tensor:
         column, row = (half @ self.profile for half in code.chunk(2, 1))
-        return row[:, :, None] * column[:, None] if self.product else row[:, :, None] + column[:, None]
+        return (
+            row[:, :, None] * column[:, None] if self.product else row[:, :, None] + column[:, None]
+        )
 
 
 def test_ink_is_zero_on_the_ground_of_either_polarity():
     image = bump(3, 5)[None]
-    np.testing.assert_allclose(sp.ink(1 - image, polarity="dark"), sp.ink(image, polarity="bright"), atol=1e-12)
+    np.testing.assert_allclose(
+        sp.ink(1 - image, polarity="dark"), sp.ink(image, polarity="bright"), atol=1e-12
+    )
     assert sp.ink(1 - image, polarity="dark")[0, 5, 3] == 1  # row y, column x
     with pytest.raises(ValueError, match="polarity must be one of 'bright', 'dark', got 'white'"):
         sp.ink(image, polarity="white")
@@ -77,7 +90,8 @@ def test_mass_shares_do_not_exchange_rows_and_columns():
     assert shares["row"] == 1 and shares["column"] == pytest.approx(3 / N)
     assert shares["place"] == pytest.approx(3 / N) and shares["cross"] == pytest.approx(1)
     turned = sp.mass_shares(row.swapaxes(1, 2), x, y, reach=1)
-    assert turned["row"] == pytest.approx(3 / N) and turned["column"] == 0  # column 9 is not near x = 2
+    # column 9 is not near x = 2
+    assert turned["row"] == pytest.approx(3 / N) and turned["column"] == 0
     assert np.isnan(sp.mass_shares(np.zeros((1, N, N)), x, y, reach=1)["row"]).all()
 
 
@@ -93,10 +107,15 @@ def test_perfect_and_blank_outputs_have_the_errors_they_must():
     task = data("dark")
     true = sp.ink(task["image"].values, polarity="dark")
     perfect = sp.drawn_report(true, task, polarity="dark", reach=2, seed=0)
-    assert (perfect["error"] == 0).all() and (perfect["several"] == 0).all() and (perfect["hit"] == 1).all()
+    assert (
+        (perfect["error"] == 0).all()
+        and (perfect["several"] == 0).all()
+        and (perfect["hit"] == 1).all()
+    )
     blank = sp.drawn_report(np.zeros_like(true), task, polarity="dark", reach=2, seed=0)
     np.testing.assert_allclose(blank["error"], blank["blank"])
-    np.testing.assert_allclose(blank["blank"].sel(where="ood"), np.pi / N**2, rtol=1e-3)  # pi sigma^2 / N^2
+    # pi sigma^2 / N^2
+    np.testing.assert_allclose(blank["blank"].sel(where="ood"), np.pi / N**2, rtol=1e-3)
 
 
 def test_memorised_adds_training_images_of_the_same_row_or_column():
@@ -118,14 +137,18 @@ def test_explained_is_the_r_squared_of_least_squares():
         found = sp.explained(image, *parts)
         for i in range(4):
             design = np.stack([np.ones(25), *(p[i].ravel() for p in parts)], 1)
-            rest = image[i].ravel() - design @ np.linalg.lstsq(design, image[i].ravel(), rcond=None)[0]
+            rest = (
+                image[i].ravel() - design @ np.linalg.lstsq(design, image[i].ravel(), rcond=None)[0]
+            )
             assert found[i] == pytest.approx(1 - rest.var() / image[i].var())
 
 
 def report(model: nn.Module, show: bool = True) -> xr.Dataset:
     task = data()
     drawn = sp.outputs(model, torch.from_numpy(task["code"].values), polarity="bright")
-    return sp.superposition_report(model, drawn, task, polarity="bright", seed=0, samples=[0, 78], show=show)
+    return sp.superposition_report(
+        model, drawn, task, polarity="bright", seed=0, samples=[0, 78], show=show
+    )
 
 
 def test_averaged_codes_are_those_of_the_training_positions():
@@ -145,7 +168,12 @@ def test_an_additive_model_is_the_sum_of_its_parts_and_a_product_is_not():
     assert additive["resembles"].sel(test="averaged") > 0.99
     assert additive["closer"].sel(test="averaged") == 1
     assert additive["resembles_shuffled"].sel(test="averaged") < 0.7
-    assert additive["adds"].sel(test="averaged") > 0.1 > 0.01 > additive["bump_adds"].sel(test="averaged")
+    assert (
+        additive["adds"].sel(test="averaged")
+        > 0.1
+        > 0.01
+        > additive["bump_adds"].sel(test="averaged")
+    )
     assert product["resembles_bump"] > 0.999 and (product["closer"] == 0).all()
     assert (product["resembles"] < 0.8).all() and (product["adds"] < 1e-6).all()
     assert (product["bump_adds"] > 0.3).all()

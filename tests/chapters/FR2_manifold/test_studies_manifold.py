@@ -39,7 +39,11 @@ def test_a_perfect_decoder_errs_nowhere_and_keeps_F_but_not_its_single_factors(p
 
 def test_layers_that_a_decoder_lacks_are_nan_and_the_others_in_order(perfect):
     assert list(perfect["layer"].values) == list(manifold.LAYERS)
-    present = [str(n) for n, u in zip(perfect["layer"].values, perfect["units"].values, strict=True) if u == u]
+    present = [
+        str(n)
+        for n, u in zip(perfect["layer"].values, perfect["units"].values, strict=True)
+        if u == u
+    ]
     assert present == ["input", "output"]
 
 
@@ -58,7 +62,9 @@ def test_measures_do_not_depend_on_polarity():
     one, other = data(), data("bright")
     code = torch.from_numpy(one["code"].values)
     reports = [
-        manifold.report({"input": code, "output": torch.from_numpy(d["image"].values).flatten(1)}, d, **OPTIONS)
+        manifold.report(
+            {"input": code, "output": torch.from_numpy(d["image"].values).flatten(1)}, d, **OPTIONS
+        )
         for d in (one, other)
     ]
     for name in ("F", "volume_in", "spread_in", "probe", "one_factor", "terms", "map_terms"):
@@ -66,12 +72,17 @@ def test_measures_do_not_depend_on_polarity():
 
 
 def test_regions_are_the_hold_out_and_what_lies_around_it():
-    """A layer twice as stretched inside: log10 of its volume differs by that of 4 between the two regions."""
+    """A layer twice as stretched inside: log10 of its volume differs by that of 4 between the two
+    regions.
+    """
     d = data()
     inside = torch.from_numpy((d["split"] == "ood").values)
     x, y = (torch.from_numpy(d[f"position_{a}"].values).float() for a in "xy")
     scale = 1 + inside.float()
-    found = {"input": torch.stack([x, y], 1), "output": torch.stack([scale * x, scale * y], 1).repeat(1, 72)}
+    found = {
+        "input": torch.stack([x, y], 1),
+        "output": torch.stack([scale * x, scale * y], 1).repeat(1, 72),
+    }
     report = manifold.report(found, d, **(OPTIONS | {"maps": False}))
     assert at(report, "spread_in", "input") == pytest.approx(0, abs=1e-6)
     assert at(report, "volume_in", "input") == pytest.approx(0, abs=1e-6)
@@ -89,20 +100,27 @@ def test_planes_show_the_first_components_of_the_stages(perfect):
     image = data()["image"].values.reshape(SIDE**2, -1).astype(float)
     u, s, _ = np.linalg.svd(image - image.mean(0), full_matrices=False)
     first = u[:, 0] * s[0]
-    # The first components of the images come in pairs of equal weight, so only the span is determined.
+    # The first components of the images come in pairs of equal weight, so only the span is
+    # determined.
     both = plane[2] - plane[2].mean(0)
     inside = np.linalg.lstsq(both, first, rcond=None)[0]
     if s[0] > 1.01 * s[1] and s[1] > 1.01 * s[2]:
         np.testing.assert_allclose(both @ inside, first, atol=1e-3 * s[0])
 
 
-@pytest.mark.parametrize("options", [
-    {"streams": "axes", "depth": 2, "n_atoms": 16}, {"streams": "joint", "n_atoms": 20},
-    {"streams": "joint", "n_atoms": 20, "readout": "flat"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"streams": "axes", "depth": 2, "n_atoms": 16},
+        {"streams": "joint", "n_atoms": 20},
+        {"streams": "joint", "n_atoms": 20, "readout": "flat"},
+    ],
+)
 def test_the_layers_of_a_vector_network_lead_to_its_image(options):
     x = torch.from_numpy(data("bright")["code"].values)[:30]
-    model = manifold.untrained(family="vn", options=options, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=1)
+    model = manifold.untrained(
+        family="vn", options=options, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=1
+    )
     found = manifold.layers(model, x)
     depth, streams = options.get("depth", 1), 2 if options["streams"] == "axes" else 1
     factors = [] if "readout" in options else ["factors"]
@@ -111,7 +129,9 @@ def test_the_layers_of_a_vector_network_lead_to_its_image(options):
     torch.testing.assert_close(found["output"], model(x).flatten(1))
     if factors:
         row, column = found["factors"].chunk(2, dim=1)
-        torch.testing.assert_close((row[:, :, None] * column[:, None, :]).flatten(1), found["output"])
+        torch.testing.assert_close(
+            (row[:, :, None] * column[:, None, :]).flatten(1), found["output"]
+        )
 
 
 def test_untrained_is_where_training_starts(tmp_path):

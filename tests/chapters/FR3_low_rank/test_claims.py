@@ -25,7 +25,9 @@ def results() -> xr.Dataset:
         "hit_ood": [0.1, 0.2, 1.0, 1.0, 0.1, 1.0],
     }
     shape, dims = (len(MODELS), len(HOLD_OUTS), SEEDS), ("model", "hold_out", "seed")
-    values = {n: np.broadcast_to(np.array(v)[:, None, None], shape).copy() for n, v in per_model.items()}
+    values = {
+        n: np.broadcast_to(np.array(v)[:, None, None], shape).copy() for n, v in per_model.items()
+    }
     values["blank_ood"] = np.full(shape, 6.6e-3)
     band = np.full((*shape, 2, TOKENS, 2), 0.1)
     band[MODELS.index("both"), :, :, 0, :, 0] = band[MODELS.index("both"), :, :, 1, :, 1] = 0.95
@@ -35,7 +37,12 @@ def results() -> xr.Dataset:
     ds["band"] = ((*dims, "axis", "token", "along"), band)
     ds["volume_spread"] = ((*dims, "layer"), spread)
     return ds.assign_coords(
-        model=MODELS, hold_out=HOLD_OUTS, seed=range(SEEDS), axis=["x", "y"], along=["y", "x"], layer=["maps", "output"]
+        model=MODELS,
+        hold_out=HOLD_OUTS,
+        seed=range(SEEDS),
+        axis=["x", "y"],
+        along=["y", "x"],
+        layer=["maps", "output"],
     )
 
 

@@ -1,4 +1,6 @@
-"""The embedding network and the description of its maps: factors, penalties and bands with known answers."""
+"""The embedding network and the description of its maps: factors, penalties and bands with known
+answers.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def data(side: int = SIDE) -> xr.Dataset:
     image = (profile[y][:, :, None] * profile[x][:, None, :]).astype(np.float32)
     named = {"position_x": x, "position_y": y, "split": split}
     named = {name: ("position", values) for name, values in named.items()}
-    return xr.Dataset({"code": (("position", "code"), code), "image": (("position", "y", "x"), image), **named})
+    return xr.Dataset(
+        {"code": (("position", "code"), code), "image": (("position", "y", "x"), image), **named}
+    )
 
 
 def test_the_parameters_number_as_published():
@@ -81,7 +85,9 @@ def test_bands_are_bands_by_construction_and_others_are_not():
 
 def test_entropy_counts_modes():
     s = torch.tensor([[1.0, 0, 0, 0], [1, 1, 1, 1], [2, -2, 0, 0]])
-    torch.testing.assert_close(spectral_entropy(s).exp(), torch.tensor([1.0, 4, 2]), atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(
+        spectral_entropy(s).exp(), torch.tensor([1.0, 4, 2]), atol=1e-4, rtol=1e-4
+    )
 
 
 @torch.no_grad()
@@ -129,9 +135,12 @@ def test_bands_of_known_maps():
     noise = torch.randn(2000, 3, 3, generator=rng)
     share = low_rank.bands(torch.stack([upright, upright.T, torch.ones(3, 3)]))
     assert share[0, 0] == pytest.approx(1) and share[1, 1] == pytest.approx(1)
-    assert share[0, 1] == pytest.approx(4 * 9 / (3 * 14))  # the mean 2 in each row, against 1 + 4 + 9
+    # the mean 2 in each row, against 1 + 4 + 9
+    assert share[0, 1] == pytest.approx(4 * 9 / (3 * 14))
     torch.testing.assert_close(share[2], torch.ones(2))
-    torch.testing.assert_close(low_rank.bands(noise).mean(0), torch.full((2,), 1 / 3), atol=0.02, rtol=0)
+    torch.testing.assert_close(
+        low_rank.bands(noise).mean(0), torch.full((2,), 1 / 3), atol=0.02, rtol=0
+    )
 
 
 def test_singular_shares_are_those_of_a_diagonal():
@@ -143,12 +152,20 @@ def test_singular_shares_are_those_of_a_diagonal():
 def trained(tmp_path_factory):
     ds = data()
     pairs = [
-        tuple(torch.from_numpy(ds[n].values[(ds["split"] == part).values]) for n in ("code", "image"))
+        tuple(
+            torch.from_numpy(ds[n].values[(ds["split"] == part).values]) for n in ("code", "image")
+        )
         for part in ("train", "val")
     ]
     settings = {"lr": 1e-2, "weight_decay": 1e-4, "steps": 20, "batch_size": 16, "seed": 3}
     models = {
-        name: low_rank.train(*pairs, family=family, options=options, workdir=tmp_path_factory.mktemp(name), **settings)
+        name: low_rank.train(
+            *pairs,
+            family=family,
+            options=options,
+            workdir=tmp_path_factory.mktemp(name),
+            **settings,
+        )
         for name, (family, options) in {
             "embedding": ("embedding", {"entropy": 0.1}),
             "again": ("embedding", {"entropy": 0.1}),
@@ -170,20 +187,29 @@ def test_a_report_of_a_network_and_of_a_decoder_without_maps(trained):
     assert set(one.data_vars) == set(other.data_vars)
     assert one.sizes == other.sizes
     maps = models["embedding"].embeddings().detach().numpy()
-    np.testing.assert_allclose(one["embedding"].sel(axis="y", token_shown=7), maps[SIDE + 7], atol=1e-3)
+    np.testing.assert_allclose(
+        one["embedding"].sel(axis="y", token_shown=7), maps[SIDE + 7], atol=1e-3
+    )
     assert np.isfinite(one["mse_ood"]) and np.isfinite(other["mse_ood"])
     assert one["sample_image"].notnull().all() and other["sample_image"].isnull().all()
     assert other["band"].isnull().all() and other["s_rank"].isnull().all()
     counted = spectral_entropy(models["embedding"].s.detach()).exp()
-    assert float(one["s_rank"].sel(axis="x")) == pytest.approx(float(counted[:SIDE].median()), rel=1e-5)
+    assert float(one["s_rank"].sel(axis="x")) == pytest.approx(
+        float(counted[:SIDE].median()), rel=1e-5
+    )
 
 
 def test_the_volume_of_the_true_images_is_half_pi():
-    """Of a bump that the edge does not cut: each derivative has the squared length pi / 2, whatever sigma."""
+    """Of a bump that the edge does not cut: each derivative has the squared length pi / 2, whatever
+    sigma.
+    """
     ds = data(24)
     wide = np.exp(-0.5 * np.square((np.arange(24) - np.arange(24)[:, None]) / 2.5))
     x, y = ds["position_x"].values, ds["position_y"].values
-    ds["image"] = (("position", "y", "x"), (wide[y][:, :, None] * wide[x][:, None, :]).astype(np.float32))
+    ds["image"] = (
+        ("position", "y", "x"),
+        (wide[y][:, :, None] * wide[x][:, None, :]).astype(np.float32),
+    )
     log_volume = low_rank._log_volume(torch.from_numpy(ds["image"].values), 24)
     assert float(log_volume[12, 12]) == pytest.approx(math.log10(math.pi / 2), abs=0.05)
 
@@ -191,5 +217,15 @@ def test_the_volume_of_the_true_images_is_half_pi():
 def test_an_unknown_family_is_named(tmp_path):
     pair = (torch.zeros(4, 8), torch.zeros(4, 4, 4))
     with pytest.raises(ValueError, match="family"):
-        low_rank.train(pair, pair, family="cnn", options={}, lr=1e-3, weight_decay=0.0, steps=1, batch_size=2,
-                       seed=0, workdir=tmp_path)  # fmt: skip
+        low_rank.train(
+            pair,
+            pair,
+            family="cnn",
+            options={},
+            lr=1e-3,
+            weight_decay=0.0,
+            steps=1,
+            batch_size=2,
+            seed=0,
+            workdir=tmp_path,
+        )

@@ -27,11 +27,25 @@ def made() -> xr.Dataset:
     """Everything as FR say."""
     cell = ("model", "seed", "diet")
     r = xr.Dataset(
-        {name: full(value, *cell) for name, value in
-         {"hit_ood": 1.0, "hit_id": 1.0, "bump_hit_ood": 0.0, "cross_share_ood": 0.0, "mse_ood": 1e-3,
-          "line_ood": 1.0}.items()},
-        {"model": MODELS, "seed": list(range(SEEDS)), "diet": DIETS, "layer": LAYERS, "quantile": [0.25, 0.5, 0.75]},
-    )  # fmt: skip
+        {
+            name: full(value, *cell)
+            for name, value in {
+                "hit_ood": 1.0,
+                "hit_id": 1.0,
+                "bump_hit_ood": 0.0,
+                "cross_share_ood": 0.0,
+                "mse_ood": 1e-3,
+                "line_ood": 1.0,
+            }.items()
+        },
+        {
+            "model": MODELS,
+            "seed": list(range(SEEDS)),
+            "diet": DIETS,
+            "layer": LAYERS,
+            "quantile": [0.25, 0.5, 0.75],
+        },
+    )
     r["hit_ood"].loc[{"diet": ["bumps+100", "bumps+all"]}] = 0.1
     r["bump_hit_ood"].loc[{"diet": "stripes+100"}] = 0.9
     r["cross_share_ood"].loc[{"diet": "stripes+0"}] = 1.0
@@ -46,7 +60,9 @@ def made() -> xr.Dataset:
     sides = np.array([12.0, 16, 20])[:, None, None, None]
     need[5:, :, 0], need[5:, :, 1] = sides**3, 2 * sides
     r["need"] = (("model", "seed", "kind", "measure", "target"), need)
-    return r.assign_coords(kind=["bumps", "stripes"], measure=["hit", "bump_hit"], target=[0.5, 0.8])
+    return r.assign_coords(
+        kind=["bumps", "stripes"], measure=["hit", "bump_hit"], target=[0.5, 0.8]
+    )
 
 
 judged = partial(judging.judged, "FR-4")
@@ -64,9 +80,9 @@ def fails_only(r: xr.Dataset, protocol: str, *numbers: int) -> None:
 def test_all_as_printed():
     row = judged(made())
     assert row["verdict"] == REPRODUCED == row["verdict_controls"]
-    assert row["numbers"]["bumps.exponent"] == pytest.approx(3) and row["numbers"]["stripes.exponent"] == pytest.approx(
-        1
-    )
+    assert row["numbers"]["bumps.exponent"] == pytest.approx(3) and row["numbers"][
+        "stripes.exponent"
+    ] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +118,18 @@ def test_each_printed_part_can_fail_alone(part, name, where, value):
         (2, "hit_id", {"model": "cnn", "diet": "bumps+all"}, 0.8),
         (3, "need", {"model": "side_12", "kind": "bumps"}, np.inf),
         (4, "need", {"model": "side_20", "kind": "stripes", "measure": "bump_hit"}, 90),
-        (5, "tuning_rest", {"model": "cnn", "diet": "stripes+100", "layer": "layer2", "seed": 1}, 0.05),
-        (5, "tuning_rest", {"model": "cnn", "diet": "bumps+100", "layer": "layer1", "seed": 2}, 0.05),
+        (
+            5,
+            "tuning_rest",
+            {"model": "cnn", "diet": "stripes+100", "layer": "layer2", "seed": 1},
+            0.05,
+        ),
+        (
+            5,
+            "tuning_rest",
+            {"model": "cnn", "diet": "bumps+100", "layer": "layer1", "seed": 2},
+            0.05,
+        ),
         (6, "volume_rough", {"model": "cnn", "diet": "bumps+100", "seed": 0}, 0.05),
         (7, "bump_hit_ood", {"model": "factorised", "diet": "bumps+100"}, 0.9),
     ],

@@ -34,7 +34,9 @@ def test_the_fewest_items_that_reach_a_target():
 
 def test_a_kind_that_was_not_tried_has_no_number():
     need = study.needs(report().isel(diet=[0, 1]), targets=[0.5])
-    assert np.isnan(need["need"].sel(kind="bumps")).all() and np.isnan(need["most"].sel(kind="bumps"))
+    assert np.isnan(need["need"].sel(kind="bumps")).all() and np.isnan(
+        need["most"].sel(kind="bumps")
+    )
 
 
 @pytest.mark.parametrize("target", [0, 1.5])
@@ -47,7 +49,12 @@ def test_a_target_is_a_share(target):
 def test_the_exponent_of_a_power_law(power):
     need = 2.0 * np.array(SIDES, float)[:, None] ** power * np.ones((1, 3))
     found = study.law(SIDES, need, seed=0, resamples=20)
-    assert found["exponent"] == pytest.approx(power) == pytest.approx(found["low"]) == pytest.approx(found["high"])
+    assert (
+        found["exponent"]
+        == pytest.approx(power)
+        == pytest.approx(found["low"])
+        == pytest.approx(found["high"])
+    )
     assert found["reached"] == 1 and found["sides"] == 4
 
 
@@ -56,9 +63,13 @@ def test_sides_that_are_not_reached_are_left_out_and_said():
     need[0, :2] = np.inf  # the (lower) median of side 12 is infinite
     need[1, :1] = np.inf  # that of side 16 is not
     found = study.law(SIDES, need, seed=0, resamples=50)
-    assert found["exponent"] == pytest.approx(2) and found["sides"] == 3 and found["reached"] == 0.75
+    assert (
+        found["exponent"] == pytest.approx(2) and found["sides"] == 3 and found["reached"] == 0.75
+    )
     need[1] = np.inf
-    assert np.isnan(study.law(SIDES, need, seed=0, resamples=5)["exponent"]), "two sides make no law"
+    assert np.isnan(study.law(SIDES, need, seed=0, resamples=5)["exponent"]), (
+        "two sides make no law"
+    )
 
 
 def test_the_interval_holds_the_exponent_and_follows_the_seed():
@@ -76,8 +87,14 @@ def test_needs_of_other_sizes_are_refused():
 def test_laws_of_all_kinds_at_once():
     need = np.array(SIDES, float)[:, None, None, None, None] * np.ones((4, 2, 2, 2, 1))
     need[:, :, 0] **= 3  # bumps
-    coords = {"model": [f"side_{s}" for s in SIDES], "kind": ["bumps", "stripes"], "measure": ["hit", "bump_hit"]}
-    results = xr.Dataset({"need": (("model", "seed", "kind", "measure", "target"), need)}, coords | {"target": [0.8]})
+    coords = {
+        "model": [f"side_{s}" for s in SIDES],
+        "kind": ["bumps", "stripes"],
+        "measure": ["hit", "bump_hit"],
+    }
+    results = xr.Dataset(
+        {"need": (("model", "seed", "kind", "measure", "target"), need)}, coords | {"target": [0.8]}
+    )
     found = study.laws(results, models=coords["model"], sides=SIDES)
     assert found["exponent"].sel(kind="bumps").values.ravel() == pytest.approx([3, 3])
     assert found["exponent"].sel(kind="stripes").values.ravel() == pytest.approx([1, 1])

@@ -21,9 +21,13 @@ def test_shares_of_stripe_cross_product_and_nothing():
     x, y = profiles()
     z = torch.stack([3 * x + 5, x + y, x * y, torch.full_like(x, 2.0), x + 2 * y], -1)
     found = study.tuning(z)
-    assert found["axis"][:3].tolist() == pytest.approx([1, 0.5, 0]) and found["axis"][4] == pytest.approx(0.8)
+    assert found["axis"][:3].tolist() == pytest.approx([1, 0.5, 0]) and found["axis"][
+        4
+    ] == pytest.approx(0.8)
     assert found["rest"][:3].tolist() == pytest.approx([0, 0, 1], abs=1e-12)
-    assert found["rest"][3].isnan() and found["axis"][3].isnan() and found["variance"][3] < study.DEAD
+    assert (
+        found["rest"][3].isnan() and found["axis"][3].isnan() and found["variance"][3] < study.DEAD
+    )
 
 
 def test_shares_agree_with_the_analysis_of_the_whole_layer():
@@ -73,7 +77,9 @@ def test_layers_in_order_with_their_tuning(report):
 
 def test_an_even_layer_is_smooth_and_alike_everywhere(report):
     first = report.sel(layer="layer1")
-    assert first["volume_rough"] == pytest.approx(0, abs=1e-5) and first["volume_gap"] == pytest.approx(0, abs=1e-5)
+    assert first["volume_rough"] == pytest.approx(0, abs=1e-5) and first[
+        "volume_gap"
+    ] == pytest.approx(0, abs=1e-5)
     assert first["log_volume"].values == pytest.approx(2 * np.log10(3 / 7), abs=0.01)
 
 
@@ -81,4 +87,6 @@ def test_units_are_scaled_and_are_those_that_respond(report):
     one = report["unit"].sel(layer="output").isel(neuron=0).values
     assert report["unit"].dims == ("layer", "neuron", "row", "column")
     assert one.max() == 1 and one[0, 3] == 0 and one[7, 3] == pytest.approx(3 / 7, abs=0.01)
-    assert report["unit"].sel(layer="output").isel(neuron=2).values.max() == 1, "the dead unit is not shown"
+    assert report["unit"].sel(layer="output").isel(neuron=2).values.max() == 1, (
+        "the dead unit is not shown"
+    )

@@ -16,20 +16,33 @@ ANGLES = np.arange(161.0, 200.0)
 def results() -> xr.Dataset:
     """All outputs in the gap are blends, up to a tenth, and nearer to them than to any rival."""
     shape, dims = (len(MODELS), len(DIGITS), SEEDS), ("model", "digit", "seed")
-    ds = xr.Dataset({"mse_id": (dims, np.full(shape, 1e-3)), "mse_ood": (dims, np.full(shape, 2e-2))})
-    rests = {"rest_blend": 2e-3, "rest_truth": 3e-2, "rest_rotation": 1.5e-2, "rest_null": 5e-2, "rest_mean": 2e-2}
+    ds = xr.Dataset(
+        {"mse_id": (dims, np.full(shape, 1e-3)), "mse_ood": (dims, np.full(shape, 2e-2))}
+    )
+    rests = {
+        "rest_blend": 2e-3,
+        "rest_truth": 3e-2,
+        "rest_rotation": 1.5e-2,
+        "rest_null": 5e-2,
+        "rest_mean": 2e-2,
+    }
     for name, value in rests.items():
         ds[name] = ((*dims, "gap_angle"), np.full((*shape, len(ANGLES)), value))
     line = (ANGLES - 160) / 40
     ds["weight"] = ((*dims, "gap_angle"), np.broadcast_to(line, (*shape, len(ANGLES))).copy())
     ds["ring_step"] = ((*dims, "layer"), np.ones((*shape, 4)))
     layers = ["layer1", "layer2", "output", "target"]
-    return ds.assign_coords(model=MODELS, digit=DIGITS, seed=range(SEEDS), gap_angle=ANGLES, layer=layers)
+    return ds.assign_coords(
+        model=MODELS, digit=DIGITS, seed=range(SEEDS), gap_angle=ANGLES, layer=layers
+    )
 
 
 def failing(ds: xr.Dataset) -> list[set[int]]:
     row = claims.judge(all_claims()["FR-5"], ds)
-    return [{i for i, p in enumerate(row[parts]) if not p["holds"]} for parts in ("parts", "parts_controls")]
+    return [
+        {i for i, p in enumerate(row[parts]) if not p["holds"]}
+        for parts in ("parts", "parts_controls")
+    ]
 
 
 def change(name: str, value: float, **where) -> xr.Dataset:
@@ -76,6 +89,10 @@ def test_one_bad_seed_does_not_decide():
 
 
 def test_what_lacks_is_named():
-    for lacking, name in (({"model": ["cnn_4"]}, "cnn_4"), ({"model": ["cnn"]}, "cnn"), ({"digit": [4]}, "digit 4")):
+    for lacking, name in (
+        ({"model": ["cnn_4"]}, "cnn_4"),
+        ({"model": ["cnn"]}, "cnn"),
+        ({"digit": [4]}, "digit 4"),
+    ):
         row = claims.judge(all_claims()["FR-5"], results().drop_sel(lacking))
         assert row["verdict"] == NOT_TESTABLE and name in row["missing"]

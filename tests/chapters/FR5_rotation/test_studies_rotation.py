@@ -1,4 +1,6 @@
-"""The decoder of angles, and the test of blend against rotation, on models whose answer is known."""
+"""The decoder of angles, and the test of blend against rotation, on models whose answer is
+known.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ def images_at(angle: np.ndarray) -> np.ndarray:
     """A spot that goes round the centre: turned images without interpolation."""
     phase, place = np.deg2rad(angle)[:, None, None], np.arange(SIDE) - (SIDE - 1) / 2
     x, y = place[None, None], place[None, :, None]
-    return np.exp(-0.5 * ((x - 3.5 * np.cos(phase)) ** 2 + (y - 3.5 * np.sin(phase)) ** 2)).astype(np.float32)
+    return np.exp(-0.5 * ((x - 3.5 * np.cos(phase)) ** 2 + (y - 3.5 * np.sin(phase)) ** 2)).astype(
+        np.float32
+    )
 
 
 def turn(n: int = 72) -> xr.Dataset:
@@ -33,9 +37,13 @@ def turn(n: int = 72) -> xr.Dataset:
     split[[0, 1]], split[[2, 3]] = "val", "id_test"
     code = np.stack([np.cos(phase), np.sin(phase)], 1).astype(np.float32)
     return xr.Dataset(
-        {"code": (("rotation", "code"), code), "image": (("rotation", "y", "x"), images_at(angle)),
-         "angle": ("rotation", angle), "split": ("rotation", split)}
-    )  # fmt: skip
+        {
+            "code": (("rotation", "code"), code),
+            "image": (("rotation", "y", "x"), images_at(angle)),
+            "angle": ("rotation", angle),
+            "split": ("rotation", split),
+        }
+    )
 
 
 class Known(nn.Module):
@@ -62,7 +70,9 @@ def blended(angle: np.ndarray) -> np.ndarray:
 
 def report(draw) -> xr.Dataset:
     ends, others = images_at(np.array(GAP)), images_at(np.array([90, 270]))
-    return rotation.report(Known(draw), turn(), turn(), ends=ends, others=others, gap=GAP, n_shown=3, pictures=True)
+    return rotation.report(
+        Known(draw), turn(), turn(), ends=ends, others=others, gap=GAP, n_shown=3, pictures=True
+    )
 
 
 def test_a_model_that_blends_is_found_out():
@@ -81,17 +91,24 @@ def test_a_model_that_turns_is_found_out():
     assert float(r["rest_truth"].max()) < 1e-9 and float(r["rest_rotation"].max()) < 1e-9
     np.testing.assert_allclose(r["nearest_angle"], r["gap_angle"])
     assert float(r["rest_blend"].sel(gap_angle=180)) > 1e-3
-    # On a circle the two components are free to turn together; their distance from the origin is not.
-    drawn, true = (np.hypot(*r["ring"].sel(layer=name).transpose("component", "angle").values) for name in LAST)
+    # On a circle the two components are free to turn together; their distance from the origin is
+    # not.
+    drawn, true = (
+        np.hypot(*r["ring"].sel(layer=name).transpose("component", "angle").values) for name in LAST
+    )
     np.testing.assert_allclose(drawn, true, atol=3e-3)
     np.testing.assert_allclose(r["ring_step"].sel(layer=LAST), 1, atol=0.02)
 
 
 def test_lines_of_reference_are_those_of_the_data():
     r, ds = report(images_at), turn()
-    np.testing.assert_allclose(r["error_blank"], np.square(ds["image"].values).mean((1, 2)), rtol=1e-5)
+    np.testing.assert_allclose(
+        r["error_blank"], np.square(ds["image"].values).mean((1, 2)), rtol=1e-5
+    )
     mean = ds["image"].values[(ds["split"] == "train").values].mean(0)
-    np.testing.assert_allclose(r["error_mean"], np.square(ds["image"].values - mean).mean((1, 2)), rtol=1e-4)
+    np.testing.assert_allclose(
+        r["error_mean"], np.square(ds["image"].values - mean).mean((1, 2)), rtol=1e-4
+    )
     assert r.sizes["shown"] == 3 and r["drawn_image"].notnull().all()
 
 
@@ -116,9 +133,15 @@ def test_a_circle_is_a_ring_with_even_steps():
     twice = torch.stack([(2 * t).cos(), (2 * t).sin()], 1)
     found = rotation.ring([plane, twice], crossing)
     torch.testing.assert_close(found["ring_share"], torch.ones(2, dtype=torch.float64))
-    torch.testing.assert_close(found["ring_step"], torch.ones(2, dtype=torch.float64), atol=1e-5, rtol=0)
-    torch.testing.assert_close(found["ring_winding"], torch.tensor([1.0, 2.0], dtype=torch.float64), atol=1e-4, rtol=0)
-    torch.testing.assert_close(found["ring"].norm(dim=-1), torch.ones(2, 72, dtype=torch.float64), atol=1e-4, rtol=0)
+    torch.testing.assert_close(
+        found["ring_step"], torch.ones(2, dtype=torch.float64), atol=1e-5, rtol=0
+    )
+    torch.testing.assert_close(
+        found["ring_winding"], torch.tensor([1.0, 2.0], dtype=torch.float64), atol=1e-4, rtol=0
+    )
+    torch.testing.assert_close(
+        found["ring"].norm(dim=-1), torch.ones(2, 72, dtype=torch.float64), atol=1e-4, rtol=0
+    )
 
 
 def test_a_step_is_long_where_the_layer_hurries():
@@ -147,7 +170,9 @@ def test_the_loss_is_squared_and_absolute_error_and_leaves_evaluation_on():
     model.layers.train()
     with torch.no_grad():
         drawn = model.layers(x).squeeze(1)
-    assert float(loss.detach()) == pytest.approx(float(F.mse_loss(drawn, y) + 0.5 * (drawn - y).abs().mean()), rel=1e-5)
+    assert float(loss.detach()) == pytest.approx(
+        float(F.mse_loss(drawn, y) + 0.5 * (drawn - y).abs().mean()), rel=1e-5
+    )
 
 
 def test_an_image_does_not_depend_on_its_companions():
@@ -160,9 +185,14 @@ def test_an_image_does_not_depend_on_its_companions():
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [({"width": 5}, "width"), ({"width": 0}, "width"), ({"l1": -1.0}, "l1"), ({"l1": math.inf}, "l1"),
-     ({"image_shape": (9, 8)}, "image_shape")],
-)  # fmt: skip
+    [
+        ({"width": 5}, "width"),
+        ({"width": 0}, "width"),
+        ({"l1": -1.0}, "l1"),
+        ({"l1": math.inf}, "l1"),
+        ({"image_shape": (9, 8)}, "image_shape"),
+    ],
+)
 def test_bad_options_are_named(options, named):
     with pytest.raises(ValueError, match=named):
         RotationDecoder(**({"n_inputs": 2, "image_shape": (8, 8)} | options))
@@ -182,17 +212,39 @@ def test_training_repeats_to_the_bit(family, tmp_path):
     pair = tuple(torch.from_numpy(ds[n].values) for n in ("code", "image"))
     options = {"width": 4} if family == "rotation" else {}
     one, other, early = (
-        rotation.train(pair, pair, family=family, options=options, lr=1e-2, weight_decay=0.0, steps=steps,
-                       batch_size=16, seed=1, workdir=tmp_path / str(number))
+        rotation.train(
+            pair,
+            pair,
+            family=family,
+            options=options,
+            lr=1e-2,
+            weight_decay=0.0,
+            steps=steps,
+            batch_size=16,
+            seed=1,
+            workdir=tmp_path / str(number),
+        )
         for number, steps in enumerate((12, 12, 1))
-    )  # fmt: skip
+    )
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
     with torch.no_grad():
-        assert float((one(pair[0]) - pair[1]).square().mean()) < float((early(pair[0]) - pair[1]).square().mean())
+        assert float((one(pair[0]) - pair[1]).square().mean()) < float(
+            (early(pair[0]) - pair[1]).square().mean()
+        )
 
 
 def test_an_unknown_family_is_named(tmp_path):
     pair = (torch.zeros(4, 2), torch.zeros(4, 8, 8))
     with pytest.raises(ValueError, match="family"):
-        rotation.train(pair, pair, family="cnn", options={}, lr=1e-3, weight_decay=0.0, steps=1, batch_size=2, seed=0,
-                       workdir=tmp_path)  # fmt: skip
+        rotation.train(
+            pair,
+            pair,
+            family="cnn",
+            options={},
+            lr=1e-3,
+            weight_decay=0.0,
+            steps=1,
+            batch_size=2,
+            seed=0,
+            workdir=tmp_path,
+        )

@@ -19,20 +19,36 @@ SEEDS, BLANK = 3, 1e-2
 
 
 def results(**changes: tuple[float, float]) -> xr.Dataset:
-    """Results of which every claim holds, under both protocols. changes: (ID, OOD error) of a model."""
+    """Results of which every claim holds, under both protocols.
+
+    changes: (ID, OOD error) of a model.
+    """
     errors = {m: (1e-6, 2e-6) for m in MODELS}
     for m in MODELS:
         if m.startswith(("sae", "vae", "cnn", "mlp")):
             errors[m] = (1e-4, 1e-2)
         if "fourier" in m:
             errors[m] = (errors[m][0], 0.1 * errors[m][1])
-    errors |= {"full": (1e-7, 2e-7), "full_sharp": (1e-7, 2e-7), "vn_1_16": (1e-4, 2e-4), "vn_1_8": (5e-5, 9e-5)}
-    errors |= {"vn_2_16": (5e-6, 1e-5), "vn_2_8": (2e-6, 4e-6), "vn_3_16": (3e-6, 8e-6), "vn_3_8": (2e-6, 3e-6)}
+    errors |= {
+        "full": (1e-7, 2e-7),
+        "full_sharp": (1e-7, 2e-7),
+        "vn_1_16": (1e-4, 2e-4),
+        "vn_1_8": (5e-5, 9e-5),
+    }
+    errors |= {
+        "vn_2_16": (5e-6, 1e-5),
+        "vn_2_8": (2e-6, 4e-6),
+        "vn_3_16": (3e-6, 8e-6),
+        "vn_3_8": (2e-6, 3e-6),
+    }
     errors |= {"vn_rank_2": (5e-5, 9e-5), "vn_rank_3": (5e-5, 9e-5), "vn_3_mix": (5e-7, 1e-6)}
     errors |= {"vn_3_down": (1e-5, 2e-5), "factorised_ring": (1e-4, 2e-3)}
     errors |= changes
     values = np.array([errors[m] for m in MODELS])[:, None, :] * np.array([0.9, 1.0, 1.1])[:, None]
-    data = {name: (("model", "seed"), values[..., i].copy()) for i, name in enumerate(("mse_id", "mse_ood"))}
+    data = {
+        name: (("model", "seed"), values[..., i].copy())
+        for i, name in enumerate(("mse_id", "mse_ood"))
+    }
     data["stream_similarity"] = (("model", "seed"), np.full((len(MODELS), SEEDS), 0.99))
     data["blank_ood"] = (("model", "seed"), np.full((len(MODELS), SEEDS), BLANK))
     return xr.Dataset(data, {"model": MODELS, "seed": np.arange(SEEDS)})
@@ -56,7 +72,11 @@ def one_good_seed_of_the_cnn() -> xr.Dataset:
 
 
 def test_the_sidecar_names_these_claims():
-    assert SIDECAR["claims"] == IDS == ["VN-T1", "VN-T2", "VN-T3", "VN-T4", "VN-F-ann", "VN-F-em", "VN-F-ent"]
+    assert (
+        SIDECAR["claims"]
+        == IDS
+        == ["VN-T1", "VN-T2", "VN-T3", "VN-T4", "VN-F-ann", "VN-F-em", "VN-F-ent"]
+    )
 
 
 @pytest.mark.parametrize("claim", IDS)
@@ -86,7 +106,12 @@ CASES = [
     ("VN-T2", lambda: results(vn_3_mix=(1e-6, 3.5e-6)), [2], [3]),
     ("VN-T2", lambda: results(vn_3_down=(1e-7, 2e-7)), [], [4]),
     ("VN-T3", lambda: results(vn_1_fourier14=(9e-5, 9e-4), vn_1_fourier7=(9e-5, 9e-4)), [0], [0]),
-    ("VN-T3", lambda: results(vae_low_fourier14=(1e-3, 2e-2), vae_low_fourier7=(1e-3, 2e-2)), [], [0]),
+    (
+        "VN-T3",
+        lambda: results(vae_low_fourier14=(1e-3, 2e-2), vae_low_fourier7=(1e-3, 2e-2)),
+        [],
+        [0],
+    ),
     ("VN-T3", lambda: results(**EVEN), [1], [1]),
     ("VN-T3", lambda: results(vn_3_scalar=(1e-2, 1.1e-2)), [], [2]),
     ("VN-T3", lambda: results(vn_3_one_hot=(1e-7, 1e-6)), [2], [2]),
@@ -108,7 +133,7 @@ CASES = [
     ("VN-F-ent", lambda: results(image_mlp=(1e-4, 1e-2)), [1], [1]),
     ("VN-F-ent", lambda: results(image_vn=(1e-4, 1e-2)), [2], [2]),
     ("VN-F-ent", lambda: results(image_vn=(1e-2, 1.1e-2)), [], [2]),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("claim", "make", "paper", "fair"), CASES)
@@ -126,7 +151,9 @@ def test_medians_count_and_not_one_bad_seed():
 
 
 def test_words_of_the_verdict():
-    assert claims.judge(all_claims()["VN-F-ent"], results(image_vn=(1e-4, 1e-2)))["verdict"] == PARTLY
+    assert (
+        claims.judge(all_claims()["VN-F-ent"], results(image_vn=(1e-4, 1e-2)))["verdict"] == PARTLY
+    )
     bad = {m: (1e-4, 1e-2) for m in MODELS if m.startswith("image")}
     assert claims.judge(all_claims()["VN-F-ent"], results(**bad))["verdict"] == NOT
 

@@ -64,15 +64,25 @@ def test_copies_are_alike_whatever_their_size_and_sign():
 def test_similarity_is_the_cosine_of_the_images():
     rows, columns = draw(4, 3, 7, seed=2), draw(4, 3, 9, seed=3)
     images = torch.einsum("brh,brw->brhw", rows, columns).flatten(2)
-    cosines = [torch.cosine_similarity(images[:, r], images[:, s]).abs().mean() for r, s in ((0, 1), (0, 2), (1, 2))]
-    assert float(study.streams(rows, columns)["stream_similarity"]) == pytest.approx(float(sum(cosines) / 3))
+    cosines = [
+        torch.cosine_similarity(images[:, r], images[:, s]).abs().mean()
+        for r, s in ((0, 1), (0, 2), (1, 2))
+    ]
+    assert float(study.streams(rows, columns)["stream_similarity"]) == pytest.approx(
+        float(sum(cosines) / 3)
+    )
 
 
 def test_agreement_along_one_axis_makes_a_rank_one_image_of_streams_that_are_no_copies():
-    rows, columns = draw(5, 1, 7, seed=0).expand(-1, 2, -1), torch.eye(9, dtype=torch.float64)[:2].expand(5, -1, -1)
+    rows, columns = (
+        draw(5, 1, 7, seed=0).expand(-1, 2, -1),
+        torch.eye(9, dtype=torch.float64)[:2].expand(5, -1, -1),
+    )
     assert (torch.linalg.matrix_rank(torch.einsum("brh,brw->bhw", rows, columns)) == 1).all()
     found = study.streams(rows, columns)
-    assert float(found["stream_similarity"]) == pytest.approx(0) == float(found["stream_similarity_x"])
+    assert (
+        float(found["stream_similarity"]) == pytest.approx(0) == float(found["stream_similarity_x"])
+    )
     assert float(found["stream_similarity_y"]) == pytest.approx(1)
 
 
@@ -94,7 +104,13 @@ def test_a_pair_is_one_split():
 def test_a_report_keeps_maps_and_images_only_where_asked():
     plain = study.report(Product(), DATA)
     assert float(plain["mse_ood"]) < 1e-12 and float(plain["hit_ood"]) == 1
-    assert not set(plain.variables) & {"mse", "held_out", "sample_image", "sample", "stream_similarity"}
+    assert not set(plain.variables) & {
+        "mse",
+        "held_out",
+        "sample_image",
+        "sample",
+        "stream_similarity",
+    }
     full = study.report(Linear(), DATA, maps=True, shown=20)
     assert np.array_equal(full["held_out"].values == 1, DATA["split"].values == "ood")
     held_out = full["mse"].values[full["held_out"].values == 1]
@@ -107,7 +123,10 @@ def test_a_report_keeps_maps_and_images_only_where_asked():
 def test_streams_are_reported_where_there_are_several():
     model = Product()
     model.rank = 2
-    model.streams = lambda x: (x[:, None, GRID:].expand(-1, 2, -1), x[:, None, :GRID].expand(-1, 2, -1))
+    model.streams = lambda x: (
+        x[:, None, GRID:].expand(-1, 2, -1),
+        x[:, None, :GRID].expand(-1, 2, -1),
+    )
     assert float(study.report(model, DATA)["stream_similarity"]) == pytest.approx(1, abs=1e-5)
 
 
@@ -132,7 +151,9 @@ def test_every_pair_that_there_is_can_be_asked_for():
     train = np.flatnonzero(DATA["split"].values == "train")
     n = sum(abs(x[i] - x[j]) >= 8 and abs(y[i] - y[j]) >= 8 for i in train for j in train if i < j)
     assert len(pairs(n)) == n
-    with pytest.raises(ValueError, match=f"n must be at most {n}, the pairs 8 px apart, got {n + 1}"):
+    with pytest.raises(
+        ValueError, match=f"n must be at most {n}, the pairs 8 px apart, got {n + 1}"
+    ):
         pairs(n + 1)
 
 
@@ -170,15 +191,23 @@ def test_every_model_of_the_chapter_can_be_built_with_every_trial():
     for name, model in sidecar["models"].items():
         family = families[model["kind"]]
         assert model["label"] and model["parts"] and family["standard"] in sidecar["models"], name
-        n_inputs = 784 if model.get("task", {}).get("input") == "image" else sizes[model.get("encoding", "bump")]
+        n_inputs = (
+            784
+            if model.get("task", {}).get("input") == "image"
+            else sizes[model.get("encoding", "bump")]
+        )
         for trial in family["trials"]:
-            options = family["options"] | model.get("options", {}) | {k: v for k, v in trial.items() if k != "lr"}
+            options = (
+                family["options"]
+                | model.get("options", {})
+                | {k: v for k, v in trial.items() if k != "lr"}
+            )
             size = {"n_inputs": n_inputs, "image_shape": (28, 28), "seed": 0}
             if family["family"] == "vn":
                 options = {k: v for k, v in options.items() if k not in LEARNING}
-            built = (build_vn if family["family"] == "vn" else partial(registry.build, family["family"]))(
-                **size, **options
-            )
+            built = (
+                build_vn if family["family"] == "vn" else partial(registry.build, family["family"])
+            )(**size, **options)
             lasts = model.get("consolidation", family.get("consolidation", 0))
             assert trial["lr"] > 0 and (not lasts or hasattr(built, "readouts")), name
     for kind, family in families.items():
@@ -188,6 +217,19 @@ def test_every_model_of_the_chapter_can_be_built_with_every_trial():
 def test_the_smoke_profile_has_a_model_of_every_part():
     sidecar = tomllib.loads((paths.sidecar("F_spatial")).read_text(encoding="utf-8"))
     parts = {part for model in sidecar["models"].values() for part in model["parts"]}
-    assert parts == {"rank", "depth", "encodings", "sharp", "ring", "ladder", "entangled", "continuous", "two", "care"}
+    assert parts == {
+        "rank",
+        "depth",
+        "encodings",
+        "sharp",
+        "ring",
+        "ladder",
+        "entangled",
+        "continuous",
+        "two",
+        "care",
+    }
     smoke = sidecar["profiles"]["smoke"]["models"]
-    assert parts == {part for name in smoke for part in sidecar["models"][name]["parts"]}, "smoke draws every figure"
+    assert parts == {part for name in smoke for part in sidecar["models"][name]["parts"]}, (
+        "smoke draws every figure"
+    )

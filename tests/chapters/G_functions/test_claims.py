@@ -11,8 +11,19 @@ from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED, all_claims
 
 SEEDS = 3
 VN = ["vn_1", "vn_3", "vn_5"]
-MODELS = [*VN, "deep_ae", "sparse_ae", "rnn", "mamba", "mamba_bottleneck", "neural_ode", "rslds",
-          "zeros", "hold_last", "linear"]  # fmt: skip
+MODELS = [
+    *VN,
+    "deep_ae",
+    "sparse_ae",
+    "rnn",
+    "mamba",
+    "mamba_bottleneck",
+    "neural_ode",
+    "rslds",
+    "zeros",
+    "hold_last",
+    "linear",
+]
 BANDS = ["0", "0-2", "2-5", "5-10", "10-20", "20+"]
 MASKS = ["forecast_25", "forecast_50", "random_30", "block_128"]
 G3 = ["deep_ae", "rnn", "bottleneck", "vn whole", "coders", "dynamics", "mamba", "vn tail"]
@@ -24,18 +35,39 @@ def full(sizes: dict[str, int], value: float, *dims: str) -> tuple:
 
 def shared() -> xr.Dataset:
     """Models that fail as the paper says."""
-    sizes = {"model": len(MODELS), "seed": SEEDS, "set": 3, "way": 2, "mask": 4, "band": 6, "place": 8}
+    sizes = {
+        "model": len(MODELS),
+        "seed": SEEDS,
+        "set": 3,
+        "way": 2,
+        "mask": 4,
+        "band": 6,
+        "place": 8,
+    }
     cell, run = ("model", "seed", "set"), ("model", "seed", "set", "way")
     values = {
-        "mse": full(sizes, 1e-3, *cell), "blank": full(sizes, 1.0, *cell), "bend": full(sizes, 1.0, *cell),
-        "band_gain": full(sizes, 1.0, *cell, "band"), "band_missed": full(sizes, 0.01, *cell, "band"),
-        "band_power": full(sizes, 1.0, *cell, "band"), "tail_error": full(sizes, 0.05, *run, "place"),
-        "tail_truth": full(sizes, 1.0, *run, "place"), "tail_power": full(sizes, 1.0, *run),
-        "tail_growth": full(sizes, 0.1, *run), "seen_error": full(sizes, 0.02, *run),
+        "mse": full(sizes, 1e-3, *cell),
+        "blank": full(sizes, 1.0, *cell),
+        "bend": full(sizes, 1.0, *cell),
+        "band_gain": full(sizes, 1.0, *cell, "band"),
+        "band_missed": full(sizes, 0.01, *cell, "band"),
+        "band_power": full(sizes, 1.0, *cell, "band"),
+        "tail_error": full(sizes, 0.05, *run, "place"),
+        "tail_truth": full(sizes, 1.0, *run, "place"),
+        "tail_power": full(sizes, 1.0, *run),
+        "tail_growth": full(sizes, 0.1, *run),
+        "seen_error": full(sizes, 0.02, *run),
         "hidden": full(sizes, 0.05, "model", "seed", "way", "mask", "set"),
-    }  # fmt: skip
-    coords = {"model": MODELS, "seed": list(range(SEEDS)), "set": ["id", "easy", "hard"], "way": ["aware", "paper"],
-              "mask": MASKS, "band": BANDS, "place": np.arange(1, 9)}  # fmt: skip
+    }
+    coords = {
+        "model": MODELS,
+        "seed": list(range(SEEDS)),
+        "set": ["id", "easy", "hard"],
+        "way": ["aware", "paper"],
+        "mask": MASKS,
+        "band": BANDS,
+        "place": np.arange(1, 9),
+    }
     r = xr.Dataset(values, coords)
     put(r, "bend", 0.05, model="deep_ae")
     put(r, "band_gain", 0.2, model="rnn", band=["10-20", "20+"])
@@ -55,20 +87,39 @@ def put(r: xr.Dataset, name: str, value: float, **where: object) -> None:
 def own() -> xr.Dataset:
     """Rounds that do what the paper says."""
     models, sets = [*VN, "vn_untrained"], ["val", "id", "easy", "hard"]
-    sizes = {"model": 4, "seed": SEEDS, "set": 4, "mask": 4, "round": 80, "reading": 2, "solver": 2, "rule": 3}
+    sizes = {
+        "model": 4,
+        "seed": SEEDS,
+        "set": 4,
+        "mask": 4,
+        "round": 80,
+        "reading": 2,
+        "solver": 2,
+        "rule": 3,
+    }
     curve, end = ("model", "seed", "mask", "round", "set"), ("model", "seed", "mask", "set")
     r = xr.Dataset(
         {
-            "curve_gap": full(sizes, 1e-5, *curve), "curve_gain": full(sizes, 1e-5, *curve),
-            "curve_rms": full(sizes, 1e-4, *curve), "limit_rms": full(sizes, 1e-4, *end),
+            "curve_gap": full(sizes, 1e-5, *curve),
+            "curve_gain": full(sizes, 1e-5, *curve),
+            "curve_rms": full(sizes, 1e-4, *curve),
+            "limit_rms": full(sizes, 1e-4, *end),
             "unchanged": full(sizes, 1, "model", "seed"),
             "hidden": full(sizes, 0.1, "model", "seed", "reading", "solver", "mask", "set"),
             "hidden_rule": full(sizes, 1.0, "model", "seed", "rule", "mask", "set"),
         },
-        {"model": models, "seed": list(range(SEEDS)), "set": sets, "mask": MASKS, "round": np.arange(1, 81),
-         "early": np.arange(1, 6), "reading": ["first", "top"], "solver": ["rounds", "limit"],
-         "rule": ["zeros", "hold_last", "interpolate"]},
-    )  # fmt: skip
+        {
+            "model": models,
+            "seed": list(range(SEEDS)),
+            "set": sets,
+            "mask": MASKS,
+            "round": np.arange(1, 81),
+            "early": np.arange(1, 6),
+            "reading": ["first", "top"],
+            "solver": ["rounds", "limit"],
+            "rule": ["zeros", "hold_last", "interpolate"],
+        },
+    )
     put(r, "hidden", 0.2, model="vn_untrained")
     for name in ("curve_gap", "curve_gain", "curve_rms", "limit_rms"):
         put(r, name, np.nan, mask=["forecast_50", "random_30"])
@@ -82,7 +133,10 @@ def held(claim: str, r: xr.Dataset, protocol: str = "parts") -> list[bool]:
 @pytest.mark.parametrize(("claim", "made"), [("VN-G3", shared), ("VN-G4", own)])
 def test_all_holds(claim, made):
     row = judged(claim, made())
-    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == REPRODUCED, (row["parts"], row["parts_controls"])
+    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == REPRODUCED, (
+        row["parts"],
+        row["parts_controls"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +211,13 @@ def test_a_missing_model_is_named(model):
         ("curve_gap", 0.01, {"round": 80, "mask": "block_128"}, [2], [2]),
         ("curve_gap", 0.01, {"round": 80, "mask": "block_128", "seed": 0}, [], [2]),
         ("unchanged", 0, {"model": "vn_3", "seed": 1}, [3], [3]),
-        ("hidden", 0.11, {"model": "vn_3", "solver": "rounds", "mask": "random_30", "reading": "first"}, [], [0]),
+        (
+            "hidden",
+            0.11,
+            {"model": "vn_3", "solver": "rounds", "mask": "random_30", "reading": "first"},
+            [],
+            [0],
+        ),
         ("hidden_rule", 0.05, {"rule": "zeros", "mask": "forecast_50"}, [], [4]),
         ("hidden", 0.1, {"model": "vn_untrained"}, [], [5]),
     ],
@@ -184,4 +244,7 @@ def test_other_numbers_of_rounds_and_missing_networks_are_named():
 
 
 def test_signatures_are_read_from_the_results_of_figure_3():
-    assert all_claims()["VN-G3"].reads == "fig3_functions" and all_claims()["VN-G3"].chapter == "G_functions"
+    assert (
+        all_claims()["VN-G3"].reads == "fig3_functions"
+        and all_claims()["VN-G3"].chapter == "G_functions"
+    )

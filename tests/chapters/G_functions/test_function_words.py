@@ -13,13 +13,25 @@ from chapters.G_functions.figures import MASKS, SETS
 @pytest.fixture
 def shared() -> xr.Dataset:
     """Errors on hidden samples: the same in every cell, but that zero is at 0.1 on one set."""
-    told = {"vn_1": (0.5, 0.25), "mamba": (1.0, np.nan), "zeros": (np.nan, 2.0), "rnn_masked": (np.nan, 0.5),
-            "vn_untrained": (0.4, 0.5)}  # fmt: skip
-    values = xr.DataArray(list(told.values()), {"model": list(told), "way": ["paper", "aware"]}, ["model", "way"])
-    where = xr.DataArray(np.zeros((2, len(MASKS), len(SETS))), {"mask": list(MASKS), "set": list(SETS)},
-                         ["seed", "mask", "set"])  # fmt: skip
+    told = {
+        "vn_1": (0.5, 0.25),
+        "mamba": (1.0, np.nan),
+        "zeros": (np.nan, 2.0),
+        "rnn_masked": (np.nan, 0.5),
+        "vn_untrained": (0.4, 0.5),
+    }
+    values = xr.DataArray(
+        list(told.values()), {"model": list(told), "way": ["paper", "aware"]}, ["model", "way"]
+    )
+    where = xr.DataArray(
+        np.zeros((2, len(MASKS), len(SETS))),
+        {"mask": list(MASKS), "set": list(SETS)},
+        ["seed", "mask", "set"],
+    )
     hidden = (values + where).where(~((where["set"] == "hard") & (values["model"] == "zeros")), 0.1)
-    return hidden.to_dataset(name="hidden").assign_coords(label=("model", [m.upper() for m in told]))
+    return hidden.to_dataset(name="hidden").assign_coords(
+        label=("model", [m.upper() for m in told])
+    )
 
 
 def test_who_wins_is_counted_by_cell(shared):
@@ -35,7 +47,11 @@ def test_who_wins_is_counted_by_cell(shared):
 
 def test_the_strict_reading_is_told_of_deep_networks(shared):
     reading = xr.DataArray([1.0, 3.0], {"reading": ["first", "top"]}, ["reading"])
-    r = (shared["hidden"].isel(way=0, drop=True) * reading).expand_dims(solver=["limit"]).to_dataset(name="hidden")
+    r = (
+        (shared["hidden"].isel(way=0, drop=True) * reading)
+        .expand_dims(solver=["limit"])
+        .to_dataset(name="hidden")
+    )
     r = r.sel(model=["vn_1", "mamba"]).assign(depth=("model", [1, 3]))
     said = words.strict(r)
     assert "| MAMBA | 3.00 | 3.00 |" in said and "VN_1" not in said

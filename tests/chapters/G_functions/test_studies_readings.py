@@ -1,4 +1,6 @@
-"""Readings and rounds of imputation: against the library's own imputation, and where the answer is known."""
+"""Readings and rounds of imputation: against the library's own imputation, and where the answer is
+known.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,14 @@ from vnlib.settle import SettleConfig
 
 EXACT = SettleConfig(method="line_search", tol=1e-7, max_sweeps=2000)
 ROUGH = SettleConfig(method="line_search", tol=1e-5, max_sweeps=150)
-TRAINING = {"interface": 6, "feedback": 0.3, "lr": 5e-3, "interface_lr": 3e-3, "batch_size": 32, "sweeps": 5}
+TRAINING = {
+    "interface": 6,
+    "feedback": 0.3,
+    "lr": 5e-3,
+    "interface_lr": 3e-3,
+    "batch_size": 32,
+    "sweeps": 5,
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,14 +36,21 @@ def x() -> dict:
 @pytest.fixture(scope="module")
 def seen() -> dict:
     return {
-        mask: {name: torch.from_numpy(signals.observed(mask, 12, 32, seed=i)) for i, name in enumerate(readings.SETS)}
+        mask: {
+            name: torch.from_numpy(signals.observed(mask, 12, 32, seed=i))
+            for i, name in enumerate(readings.SETS)
+        }
         for mask in ("forecast_25", "block_128")
     }
 
 
-def network(x: dict, depth: int = 1, rule: str = "subspace", steps: int = 0, seed: int = 0) -> VectorNetwork:
+def network(
+    x: dict, depth: int = 1, rule: str = "subspace", steps: int = 0, seed: int = 0
+) -> VectorNetwork:
     sparsity = (0.13, 0.02, 0.03)[:depth]
-    return readings.trained(x, n_atoms=16, sparsity=sparsity, rule=rule, steps=steps, seed=seed, **TRAINING)
+    return readings.trained(
+        x, n_atoms=16, sparsity=sparsity, rule=rule, steps=steps, seed=seed, **TRAINING
+    )
 
 
 def identity(sparsity: float) -> VectorNetwork:
@@ -66,7 +82,9 @@ def test_rounds_lower_the_objective_and_lead_to_the_masked_problem(x, seen):
 
 
 def test_an_observed_sample_stays_lambda_away():
-    """With atoms of one sample each the answer is known: the code is the signal shrunk by lambda, 0 where hidden."""
+    """With atoms of one sample each the answer is known: the code is the signal shrunk by lambda, 0
+    where hidden.
+    """
     one, x = identity(0.5), torch.tensor([[3.0, -2, 1, 0.2, 4, 4, 4, 4]])
     shown = (torch.arange(8) < 4)[None]
     end = rounds.look(one, masked.masked_settle(one, x, shown, config=EXACT), x, shown.float())
@@ -83,7 +101,9 @@ def test_falling_lambdas_are_used_in_the_first_rounds_only(x, seen):
     same = rounds.walk(one, x["id"], shown, 2, config=EXACT, factors=(1.0, 1.0))
     large = rounds.walk(one, x["id"], shown, 2, config=EXACT, factors=(1e6,))
     assert torch.equal(plain.completed, same.completed)
-    assert float(large.hidden[0].mean()) == pytest.approx(float(x["id"][~shown].square().mean()), rel=1e-5)
+    assert float(large.hidden[0].mean()) == pytest.approx(
+        float(x["id"][~shown].square().mean()), rel=1e-5
+    )
     # A first round without codes fills in nothing: the second is another first round.
     torch.testing.assert_close(large.hidden[1], plain.hidden[0], rtol=1e-3, atol=1e-4)
 
@@ -94,7 +114,9 @@ def test_other_lambdas_leave_the_network_and_its_weights_as_they_are(x):
     other = rounds.with_sparsity(one, 2.0)
     for mine, its, own in zip(one.layers, other.layers, one.config.sparsity, strict=True):
         assert its.penalty.sparsity == pytest.approx(2 * mine.penalty.sparsity)
-        assert mine.penalty.sparsity == pytest.approx(own * float(one.input_scale[one.config.sparsity.index(own)]))
+        assert mine.penalty.sparsity == pytest.approx(
+            own * float(one.input_scale[one.config.sparsity.index(own)])
+        )
     assert rounds.same_weights(one, before)
     other.V[0][0, 0] += 1
     assert not rounds.same_weights(one, before), "both have the same weights, not copies"
@@ -131,15 +153,24 @@ def test_means_are_taken_by_set():
 def test_controls_hold_the_zero_prediction(x, seen):
     found = readings.controls(x, seen)
     hidden = x["easy"][~seen["block_128"]["easy"]].square().mean()
-    assert float(found["hidden_rule"].sel(rule="zeros", mask="block_128", set="easy")) == pytest.approx(float(hidden))
+    assert float(
+        found["hidden_rule"].sel(rule="zeros", mask="block_128", set="easy")
+    ) == pytest.approx(float(hidden))
 
 
 def test_a_study_has_all_dimensions_and_changes_no_weight(x, seen):
     one = network(x, 3, steps=2)
     found = readings.study(
-        x, seen, one, rounds=2, curve=3, curve_masks=["forecast_25"], continuation=[2.0], factors=[0.5, 1.0],
+        x,
+        seen,
+        one,
+        rounds=2,
+        curve=3,
+        curve_masks=["forecast_25"],
+        continuation=[2.0],
+        factors=[0.5, 1.0],
         config=SettleConfig(max_sweeps=20, tol=1e-4),
-    )  # fmt: skip
+    )
     wanted = {
         "set": 4,
         "layer": 3,
@@ -157,10 +188,13 @@ def test_a_study_has_all_dimensions_and_changes_no_weight(x, seen):
     assert bool(found["curve_hidden"].sel(mask="block_128").isnull().all())
     np.testing.assert_allclose(
         found["curve_hidden"].sel(mask="forecast_25", round=2),
-        found["hidden"].sel(mask="forecast_25", reading="first", solver="rounds"), rtol=1e-5,
-    )  # fmt: skip
+        found["hidden"].sel(mask="forecast_25", reading="first", solver="rounds"),
+        rtol=1e-5,
+    )
     first = found["hidden"].sel(reading="first", drop=True)
-    xr.testing.assert_equal(found["sweep_hidden"].sel(factor=1.0, drop=True).rename("hidden"), first)
+    xr.testing.assert_equal(
+        found["sweep_hidden"].sel(factor=1.0, drop=True).rename("hidden"), first
+    )
     assert (found["sweep_active"].sel(factor=0.5) >= found["sweep_active"].sel(factor=1.0)).all()
 
 

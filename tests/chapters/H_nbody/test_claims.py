@@ -15,18 +15,32 @@ SEEDS = 3
 MODELS = list(dict.fromkeys([*READINGS, *PAPER, *ON_TOKENS]))
 SINGLE = [name for name in nbody.FORCE_SETS if "+" not in name]
 MIXED = [name for name in nbody.FORCE_SETS if "+" in name]
-VARIANTS = [f"beta {b:g}{tail}" for tail in ("", ", revived") for b in (0, 0.02, 0.3)] + ["split", "inverted"]
+VARIANTS = [f"beta {b:g}{tail}" for tail in ("", ", revived") for b in (0, 0.02, 0.3)] + [
+    "split",
+    "inverted",
+]
 
 
 def full(ds: xr.Dataset, value: float, *dims: str) -> xr.DataArray:
-    return xr.DataArray(np.full([ds.sizes[d] for d in dims], value), dims=dims, coords={d: ds[d] for d in dims})
+    return xr.DataArray(
+        np.full([ds.sizes[d] for d in dims], value), dims=dims, coords={d: ds[d] for d in dims}
+    )
 
 
 def shared() -> xr.Dataset:
     """Fig. 4's results as the paper would have them, and our controls too."""
-    r = xr.Dataset(coords={"model": MODELS, "seed": range(SEEDS), "way": ["joint", "passes"],
-                           "forces": list(nbody.FORCE_SETS), "bodies": [5, 4, 3], "panel": list(PANELS),
-                           "start": range(4), "step": [0, 100, 500, 999]})  # fmt: skip
+    r = xr.Dataset(
+        coords={
+            "model": MODELS,
+            "seed": range(SEEDS),
+            "way": ["joint", "passes"],
+            "forces": list(nbody.FORCE_SETS),
+            "bodies": [5, 4, 3],
+            "panel": list(PANELS),
+            "start": range(4),
+            "step": [0, 100, 500, 999],
+        }
+    )
     r["power"] = full(r, 1.0, "model", "seed", "forces", "bodies")
     r["mse"] = full(r, 0.01, "model", "seed", "way", "forces", "bodies")
     r["mse"].loc[{"forces": MIXED}] = 0.3
@@ -38,7 +52,9 @@ def shared() -> xr.Dataset:
         r["mse"].loc[{"model": model, "bodies": 3}] = 0.8
     for n, times in ((4, 7.0), (3, 70.0)):
         r["mse"].loc[{"model": "mamba", "bodies": n, "forces": MIXED}] = 0.3 * times
-        r["mse"].loc[{"model": "transformer", "bodies": n}] = r["mse"].sel(model="transformer", bodies=5) * times
+        r["mse"].loc[{"model": "transformer", "bodies": n}] = (
+            r["mse"].sel(model="transformer", bodies=5) * times
+        )
         r["mse"].loc[{"model": "gnn", "bodies": n, "forces": SINGLE}] = 0.01 * min(times, 20)
     r["drift"] = full(r, 1.0, "model", "seed", "panel", "start", "step") * (r["step"] / 999)
     for model in READINGS:
@@ -52,7 +68,9 @@ def shared() -> xr.Dataset:
 
 
 def ablation() -> xr.Dataset:
-    r = xr.Dataset(coords={"reading": ["literal", "gated", "token"], "variant": VARIANTS, "seed": range(SEEDS)})
+    r = xr.Dataset(
+        coords={"reading": ["literal", "gated", "token"], "variant": VARIANTS, "seed": range(SEEDS)}
+    )
     for name in ("criterion", "id_error", "ood_error", "ood_mse"):
         r[name] = full(r, 0.1, "reading", "variant", "seed")
         r[name].loc[{"variant": "inverted"}] = 0.2
@@ -144,7 +162,13 @@ def test_each_part_of_the_feedback_can_fail(variable, where, value, parts, fair)
         ("drift", {"model": "gnn", "panel": "spring", "step": 999, "seed": 0}, 0.05, [], [2]),
         ("drift", {"model": "rbf_tokens", "panel": "spring", "step": 999}, 0.05, [], [3]),
         ("mse", {"model": "factorized", "forces": MIXED}, 0.5, [2], [4]),
-        ("drift", {"model": "factorized", "panel": ["spring", "lorentz"], "step": 999}, 0.11, [], []),
+        (
+            "drift",
+            {"model": "factorized", "panel": ["spring", "lorentz"], "step": 999},
+            0.11,
+            [],
+            [],
+        ),
         ("drift", {"model": "factorized", "step": 100}, 50.0, [4], []),
     ],
 )
@@ -163,9 +187,15 @@ def test_factorized_can_end_nearer():
 
 @pytest.mark.parametrize(
     ("name", "axis", "without"),
-    [("VN-H2", "model", "gnn"), ("VN-H2", "model", VN), ("VN-H4", "model", "vn_token_3"), ("VN-H4", "panel", "spring"),
-     ("VN-H3", "reading", "literal"), ("VN-H3", "variant", "inverted")],
-)  # fmt: skip
+    [
+        ("VN-H2", "model", "gnn"),
+        ("VN-H2", "model", VN),
+        ("VN-H4", "model", "vn_token_3"),
+        ("VN-H4", "panel", "spring"),
+        ("VN-H3", "reading", "literal"),
+        ("VN-H3", "variant", "inverted"),
+    ],
+)
 def test_what_lacks_is_named(name, axis, without):
     r = MADE[name]()
     row = judged(name, r.sel({axis: [v for v in r[axis].values if v != without]}))

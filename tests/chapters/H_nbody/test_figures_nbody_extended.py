@@ -1,4 +1,6 @@
-"""Bodies that drop out and feedback: what figures and sentences say, where it is known beforehand."""
+"""Bodies that drop out and feedback: what figures and sentences say, where it is known
+beforehand.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +18,46 @@ BETAS = (0.0, 0.02, 0.3)
 
 @pytest.fixture
 def shared() -> xr.Dataset:
-    """A model whose errors follow the power of forces, one that fails with few bodies, and predicting the mean."""
-    models = {"vn_token_3": "vn", "gnn": "paper", "factorized": "paper", "random": "paper", "rbf_tokens": "control"}
-    ds = xr.Dataset(coords={"model": list(models), "seed": [0, 1], "way": ["joint", "passes"], "forces": FORCES,
-                            "bodies": [5, 4, 3], "panel": ["gravity", "gravity+drag"], "start": [0, 1, 2],
-                            "step": [0, 100, 1000]})  # fmt: skip
-    ds = ds.assign_coords(group=("model", list(models.values())), label=("model", [m.upper() for m in models]))
+    """A model whose errors follow the power of forces, one that fails with few bodies, and
+    predicting the mean.
+    """
+    models = {
+        "vn_token_3": "vn",
+        "gnn": "paper",
+        "factorized": "paper",
+        "random": "paper",
+        "rbf_tokens": "control",
+    }
+    ds = xr.Dataset(
+        coords={
+            "model": list(models),
+            "seed": [0, 1],
+            "way": ["joint", "passes"],
+            "forces": FORCES,
+            "bodies": [5, 4, 3],
+            "panel": ["gravity", "gravity+drag"],
+            "start": [0, 1, 2],
+            "step": [0, 100, 1000],
+        }
+    )
+    ds = ds.assign_coords(
+        group=("model", list(models.values())), label=("model", [m.upper() for m in models])
+    )
     power = xr.DataArray([4.0, 2.0, 1.0], dims="bodies", coords={"bodies": [5, 4, 3]})
     ds["power"] = power.expand_dims(model=ds["model"], seed=ds["seed"], forces=ds["forces"]).copy()
     ds["mse"] = (0.01 * ds["power"]).expand_dims(way=ds["way"]).copy()
     ds["mse"].loc[{"model": "random"}] = ds["power"].sel(model="random", drop=True)
-    ds["mse"].loc[{"model": "gnn", "forces": FORCES[:3]}] = xr.DataArray([0.01, 0.1, 1.0], dims="bodies")
+    ds["mse"].loc[{"model": "gnn", "forces": FORCES[:3]}] = xr.DataArray(
+        [0.01, 0.1, 1.0], dims="bodies"
+    )
     ds["mse"].loc[{"model": "gnn", "forces": FORCES[3:]}] = 1.0
     ds["mse"].loc[{"way": "passes"}] = 7.0
-    ds["drift"] = (ds["step"] / 1000 + 0 * ds["power"].isel(forces=0, bodies=0) + 0 * ds["start"] +
-                   xr.zeros_like(ds["panel"], float)).drop_vars(["forces", "bodies"])  # fmt: skip
+    ds["drift"] = (
+        ds["step"] / 1000
+        + 0 * ds["power"].isel(forces=0, bodies=0)
+        + 0 * ds["start"]
+        + xr.zeros_like(ds["panel"], float)
+    ).drop_vars(["forces", "bodies"])
     ds["drift"].loc[{"model": "vn_token_3"}] = 0.25
     return ds
 
@@ -47,8 +74,21 @@ def results() -> xr.Dataset:
         for name, column in zip(("beta", "revive", "kind"), zip(*rows, strict=True), strict=True)
     }
     ds = ds.assign_coords(label=("reading", ["TOKENS"]), **columns)
-    for name in ("criterion", "id_error", "ood_error", "ood_mse", "fact_dead", "fact_revived", "fact_used"):
-        ds[name] = xr.zeros_like(ds["beta"], float) + 0 * ds["seed"] + xr.zeros_like(ds["reading"], float) + 0.1
+    for name in (
+        "criterion",
+        "id_error",
+        "ood_error",
+        "ood_mse",
+        "fact_dead",
+        "fact_revived",
+        "fact_used",
+    ):
+        ds[name] = (
+            xr.zeros_like(ds["beta"], float)
+            + 0 * ds["seed"]
+            + xr.zeros_like(ds["reading"], float)
+            + 0.1
+        )
     ds["ood_error"].loc[{"variant": "beta 0"}] = 1.0
     ds["fact_revived"] = ds["fact_revived"].where(~ds["revive"], 4) - 0.1 * ~ds["revive"]
     return ds
@@ -67,7 +107,9 @@ def test_the_plane_holds_medians_over_sets(shared):
 def test_growth_tells_weaker_forces_from_worse_predictions(shared):
     moved = figures.growth(shared).isel(seed=0)
     np.testing.assert_allclose(moved["ood"].sel(model="vn_token_3"), -np.log10(4))
-    np.testing.assert_allclose([moved["id"].sel(model="gnn"), moved["ood"].sel(model="gnn")], [2, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        [moved["id"].sel(model="gnn"), moved["ood"].sel(model="gnn")], [2, 0], atol=1e-12
+    )
     moved = figures.growth(shared, "relative").isel(seed=0)
     np.testing.assert_allclose(moved["ood"].sel(model="vn_token_3"), 0, atol=1e-12)
     np.testing.assert_allclose(moved["id"].sel(model="gnn"), 2 + np.log10(4))
@@ -75,9 +117,18 @@ def test_growth_tells_weaker_forces_from_worse_predictions(shared):
 
 @pytest.mark.parametrize(
     ("ids", "oods", "said"),
-    [(0, 2, "OOD up"), (1, 1.1, "both up"), (1, 0.1, "ID up"), (-1, -1, "both down"), (0.1, -0.1, "hardly"),
-     (-1, 0.05, "ID down"), (-0.01, -1, "OOD down"), (1, -1, "ID up, OOD down"), (-1, 1, "ID down, OOD up")],
-)  # fmt: skip
+    [
+        (0, 2, "OOD up"),
+        (1, 1.1, "both up"),
+        (1, 0.1, "ID up"),
+        (-1, -1, "both down"),
+        (0.1, -0.1, "hardly"),
+        (-1, 0.05, "ID down"),
+        (-0.01, -1, "OOD down"),
+        (1, -1, "ID up, OOD down"),
+        (-1, 1, "ID down, OOD up"),
+    ],
+)
 def test_directions_have_names(ids, oods, said):
     assert words.direction(ids, oods) == said
 
@@ -125,7 +176,8 @@ def test_rollouts_in_words(shared):
 
 def test_the_summary_holds_growth_and_drift(shared, results):
     said = words.summary(shared, results)
-    # Forces with three bodies have a quarter of the power; the GNN's error on single forces grows from 0.01 to 1.
+    # Forces with three bodies have a quarter of the power; the GNN's error on single forces grows
+    # from 0.01 to 1.
     assert "| VN_TOKEN_3 | 0.25 | 0.25 | 0.25 |" in said and "| GNN | 100 | 1 | 1 |" in said
     assert "TOKENS × 0.1 (in 3 of 3 seeds below 1)" in said
     assert "| GNN | 100 | 1 |  |" in words.summary(shared.drop_vars("drift"), results)

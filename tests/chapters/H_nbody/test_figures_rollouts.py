@@ -16,8 +16,14 @@ from chapters.H_nbody.figures_rollouts import CAP, FLOOR, Pick, choose
 
 PANELS = ["gravity", "spring", "gravity+lorentz", "spring+drag"]
 STEPS = [0, 10, 20, 30]
-GROUPS = {"vn_token_3": "vn", "vn_literal_3": "vn", "factorized": "paper", "mlp": "paper", "random": "paper",
-          "rbf_tokens": "control"}  # fmt: skip
+GROUPS = {
+    "vn_token_3": "vn",
+    "vn_literal_3": "vn",
+    "factorized": "paper",
+    "mlp": "paper",
+    "random": "paper",
+    "rbf_tokens": "control",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -32,16 +38,23 @@ def truth():
     p = rng.uniform(-2, 2, (4, 5, 4, 5, 2))
     reach, length = np.full((4, 5), 2.0), np.full((4, 5), 3.0)
     dims = ("panel", "start", "step", "body", "axis")
-    return xr.Dataset({"position": (dims, p), "reach": (dims[:2], reach), "length": (dims[:2], length)},
-                      {"panel": PANELS, "step": STEPS})  # fmt: skip
+    return xr.Dataset(
+        {"position": (dims, p), "reach": (dims[:2], reach), "length": (dims[:2], length)},
+        {"panel": PANELS, "step": STEPS},
+    )
 
 
 @pytest.fixture
 def ds(truth):
-    """Drifts grow with step and start; the models' order is that of `GROUPS`; paths are of seed 7 only."""
+    """Drifts grow with step and start; the models' order is that of `GROUPS`; paths are of seed 7
+    only.
+    """
     models, scenes = list(GROUPS), PANELS[2:]
     shape = (len(models), 2, 4, 5, 4)
-    size = np.arange(1, len(models) + 1)[:, None, None, None, None] * np.array([0.1, 0.2])[:, None, None, None]
+    size = (
+        np.arange(1, len(models) + 1)[:, None, None, None, None]
+        * np.array([0.1, 0.2])[:, None, None, None]
+    )
     drift = size * np.arange(1, 6)[:, None] * np.array(STEPS) / 30 * np.ones(shape)
     energy = np.broadcast_to(-3.0 + drift, shape).copy()
     true = np.full(shape, -3.0)
@@ -50,11 +63,22 @@ def ds(truth):
     path[:, 1] = truth["position"].sel(panel=scenes).values
     dims = ("model", "seed", "panel", "start", "step")
     return xr.Dataset(
-        {"drift": (dims, drift), "energy": (dims, energy), "energy_true": (dims, true),
-         "path": (("model", "seed", "scene", "start", "step", "body", "axis"), path)},
-        {"model": models, "seed": [3, 7], "panel": PANELS, "scene": scenes, "step": STEPS,
-         "label": ("model", [m.upper() for m in models]), "group": ("model", list(GROUPS.values()))},
-    )  # fmt: skip
+        {
+            "drift": (dims, drift),
+            "energy": (dims, energy),
+            "energy_true": (dims, true),
+            "path": (("model", "seed", "scene", "start", "step", "body", "axis"), path),
+        },
+        {
+            "model": models,
+            "seed": [3, 7],
+            "panel": PANELS,
+            "scene": scenes,
+            "step": STEPS,
+            "label": ("model", [m.upper() for m in models]),
+            "group": ("model", list(GROUPS.values())),
+        },
+    )
 
 
 def titled(fig):
@@ -63,7 +87,12 @@ def titled(fig):
 
 def test_drift_is_the_median_over_starts_and_seeds(ds):
     axes = titled(rollouts.drift(ds))
-    assert list(axes) == ["gravity (ID)", "spring (ID)", "gravity + Lorentz (OOD)", "spring + drag (OOD)"]
+    assert list(axes) == [
+        "gravity (ID)",
+        "spring (ID)",
+        "gravity + Lorentz (OOD)",
+        "spring + drag (OOD)",
+    ]
     lines = axes["spring (ID)"].get_lines()
     assert len(lines) == 5, "without the controls"
     time, middle = lines[0].get_data()
@@ -76,17 +105,28 @@ def test_drift_is_the_median_over_starts_and_seeds(ds):
 def test_lost_rollouts_are_drawn_at_the_cap_and_exact_ones_at_the_floor(ds):
     ds["drift"].loc[{"model": "mlp", "panel": "gravity"}] = np.inf
     ds["drift"].loc[{"model": "factorized", "panel": "gravity"}] = 0
-    lines = dict(zip(rollouts.drawn(ds, "drift", None), titled(rollouts.drift(ds))["gravity (ID)"].get_lines(),
-                     strict=True))  # fmt: skip
-    assert (lines["mlp"].get_ydata() == CAP).all() and (lines["factorized"].get_ydata() == FLOOR).all()
+    lines = dict(
+        zip(
+            rollouts.drawn(ds, "drift", None),
+            titled(rollouts.drift(ds))["gravity (ID)"].get_lines(),
+            strict=True,
+        )
+    )
+    assert (lines["mlp"].get_ydata() == CAP).all() and (
+        lines["factorized"].get_ydata() == FLOOR
+    ).all()
 
 
 def test_models_that_were_not_followed_are_left_out(ds):
     ds["drift"].loc[{"model": ["mlp", "random"]}] = np.nan
     assert len(titled(rollouts.drift(ds))["gravity (ID)"].get_lines()) == 3
     fig = rollouts.final(ds)
-    assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == ["VN_TOKEN_3", "VN_LITERAL_3", "FACTORIZED",
-                                                                    "RBF_TOKENS"]  # fmt: skip
+    assert [t.get_text() for t in fig.axes[0].get_yticklabels()] == [
+        "VN_TOKEN_3",
+        "VN_LITERAL_3",
+        "FACTORIZED",
+        "RBF_TOKENS",
+    ]
     for draw in (rollouts.drift, rollouts.final):
         assert "was asked for" in draw(ds, ["mlp"]).axes[0].texts[0].get_text()
 
@@ -97,7 +137,9 @@ def test_the_end_has_a_point_for_every_seed(ds):
     assert [t.get_text() for t in fig.axes[0].get_yticklabels()][-1] == "RBF_TOKENS"
     assert ax.collections[0].get_offsets()[:, 0].tolist() == pytest.approx([0.3, 0.6])
     dotted = [line for line in ax.get_lines() if line.get_ls() == ":"]
-    assert dotted[0].get_xdata()[0] == pytest.approx(5 * np.median(np.outer([0.1, 0.2], np.arange(1, 6))))
+    assert dotted[0].get_xdata()[0] == pytest.approx(
+        5 * np.median(np.outer([0.1, 0.2], np.arange(1, 6)))
+    )
 
 
 def test_energy_is_compared_with_the_truths_where_no_drag_acts(ds):
@@ -111,9 +153,28 @@ def test_energy_is_compared_with_the_truths_where_no_drag_acts(ds):
 
 def test_the_paper_picks_the_vector_networks_best_start_of_those_that_pass(ds, truth):
     scene = "spring+drag"
-    ds["drift"].loc[{"model": "vn_literal_3", "seed": 7, "panel": scene, "step": 30}] = [5, 4, 3, 2, 1]
-    ds["drift"].loc[{"model": "vn_token_3", "seed": 7, "panel": scene, "step": 30}] = [0.5, 0.1, 0.3, 0.2, 0.4]
-    ds["drift"].loc[{"model": "vn_token_3", "seed": 3, "panel": scene, "step": 30}] = [0, 1, 1, 1, 1]  # has no paths
+    ds["drift"].loc[{"model": "vn_literal_3", "seed": 7, "panel": scene, "step": 30}] = [
+        5,
+        4,
+        3,
+        2,
+        1,
+    ]
+    ds["drift"].loc[{"model": "vn_token_3", "seed": 7, "panel": scene, "step": 30}] = [
+        0.5,
+        0.1,
+        0.3,
+        0.2,
+        0.4,
+    ]
+    # has no paths
+    ds["drift"].loc[{"model": "vn_token_3", "seed": 3, "panel": scene, "step": 30}] = [
+        0,
+        1,
+        1,
+        1,
+        1,
+    ]
     assert choose(ds, truth, scene, "paper") == Pick(1, 5, 5, "vn_token_3")
     truth["reach"].loc[{"panel": scene}] = [2, 2.5, 2, 2, 2]
     assert choose(ds, truth, scene, "paper") == Pick(3, 4, 5, "vn_token_3")
@@ -121,7 +182,9 @@ def test_the_paper_picks_the_vector_networks_best_start_of_those_that_pass(ds, t
     assert choose(ds, truth, scene, "paper") == Pick(2, 3, 5, "vn_token_3")
     assert choose(ds, truth, scene, "paper", reach=3, length=0) == Pick(1, 5, 5, "vn_token_3")
     none = choose(ds, truth, scene, "paper", length=9)
-    assert none == Pick(1, 0, 5, "vn_token_3") and rollouts.told(none) == "start 1: none of 5 passes"
+    assert (
+        none == Pick(1, 0, 5, "vn_token_3") and rollouts.told(none) == "start 1: none of 5 passes"
+    )
 
 
 def test_the_neutral_pick_is_the_start_in_the_middle(ds, truth):
@@ -129,7 +192,8 @@ def test_the_neutral_pick_is_the_start_in_the_middle(ds, truth):
     assert choose(ds, truth, scene, "median") == Pick(2, 5, 5, "")
     ds["drift"].loc[{"seed": 7, "panel": scene, "step": 30}] *= np.array([9, 1, 1, 1, 1])
     assert choose(ds, truth, scene, "median").start == 3, "drifts 9, 2, 3, 4, 5"
-    ds["drift"].loc[{"model": "vn_token_3", "seed": 7, "panel": scene}] = 0  # one model does not turn the order
+    # one model does not turn the order
+    ds["drift"].loc[{"model": "vn_token_3", "seed": 7, "panel": scene}] = 0
     assert choose(ds, truth, scene, "median").start == 3
     with pytest.raises(ValueError, match="pick must be one of 'paper', 'median', got 'best'"):
         choose(ds, truth, scene, "best")
@@ -149,7 +213,9 @@ def test_paths_show_the_truth_above_the_models(ds, truth):
     assert [ax.texts[0].get_text() for ax in axes[1]] == ["2.4", "lost"]
     with pytest.raises(ValueError, match="ds must hold a path"):
         choose(ds.drop_vars("path"), truth, "spring+drag")
-    assert "was asked for" in rollouts.paths(ds.drop_vars("path"), truth).axes[0].texts[0].get_text()
+    assert (
+        "was asked for" in rollouts.paths(ds.drop_vars("path"), truth).axes[0].texts[0].get_text()
+    )
 
 
 def played(html):
@@ -163,12 +229,19 @@ def test_an_animation_holds_the_paths_and_needs_no_network(ds, truth):
     panels = played(html)
     assert np.array(panels[:2]).shape == (2, 5, 4, 2), "panel, body, step, axis"
     p = truth["position"].sel(panel="spring+drag")[2].values
-    assert np.allclose(panels[0][3][1], (100 + p[1, 3, 0] / 2.8 * 100, 100 - p[1, 3, 1] / 2.8 * 100), atol=0.06)
+    assert np.allclose(
+        panels[0][3][1], (100 + p[1, 3, 0] / 2.8 * 100, 100 - p[1, 3, 1] / 2.8 * 100), atol=0.06
+    )
     assert panels[2][0][2:] == [None, None] and None not in panels[2][0][:2]
     assert "http" not in html and "src=" not in html and len(html) < 600_000
     text = re.search('aria-label="(spring.*?)"', html)[1]
-    assert "start 2: the median of 5" in text and "VN_TOKEN_3: drift 0.6 box² after 0.15 s; MLP: lost" in text
-    assert ">Play<" in html and "requestAnimationFrame(tick);\n  });" in html, "it waits for the reader"
+    assert (
+        "start 2: the median of 5" in text
+        and "VN_TOKEN_3: drift 0.6 box² after 0.15 s; MLP: lost" in text
+    )
+    assert ">Play<" in html and "requestAnimationFrame(tick);\n  });" in html, (
+        "it waits for the reader"
+    )
 
 
 def test_animations_are_the_same_again_and_apart_from_each_other(ds, truth):
@@ -191,7 +264,9 @@ def test_the_least_drifting_models_of_two_groups_are_shown(ds, truth):
     assert leading(ds, "spring+drag") == ["vn_token_3", "factorized"]
     ds["drift"].loc[{"model": "factorized"}] = np.inf
     assert leading(ds, "spring+drag") == ["vn_token_3", "mlp"]
-    with pytest.raises(ValueError, match=r"scene must be one of 'gravity\+lorentz', 'spring\+drag', got 'gravity'"):
+    with pytest.raises(
+        ValueError, match=r"scene must be one of 'gravity\+lorentz', 'spring\+drag', got 'gravity'"
+    ):
         animation(ds, truth, scene="gravity")
     with pytest.raises(ValueError, match="models must have paths, got 'gnn', which has none"):
         animation(ds, truth, models=["gnn"])

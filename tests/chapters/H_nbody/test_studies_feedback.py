@@ -26,7 +26,9 @@ def physics(bodies: Bodies, without: str) -> Accelerations:
     found = torch.zeros_like(bodies.position)
     for row in range(len(found)):
         here = bodies.present[row]
-        laws = [law for law, on in zip(LAWS, bodies.forces[row], strict=True) if on and law != without]
+        laws = [
+            law for law, on in zip(LAWS, bodies.forces[row], strict=True) if on and law != without
+        ]
         p, v = (part[row][here].double().numpy() for part in bodies[:2])
         found[row, here] = torch.from_numpy(nbody.acceleration(p, v, laws, nbody.Physics())).float()
     return found
@@ -34,7 +36,9 @@ def physics(bodies: Bodies, without: str) -> Accelerations:
 
 @pytest.fixture(scope="module")
 def blank(data) -> xr.Dataset:
-    return feedback.study(data, Trained(lambda bodies: torch.zeros_like(bodies.position), facts={"dead": 3.0}))
+    return feedback.study(
+        data, Trained(lambda bodies: torch.zeros_like(bodies.position), facts={"dead": 3.0})
+    )
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +52,23 @@ def test_predicting_zero_errs_by_all_there_is(blank, data):
     np.testing.assert_allclose(blank["mse"], blank["power"], rtol=1e-12)
     rows = (data["split"] == "test") & (data["forces"] == "gravity+drag") & (data["bodies"] == 3)
     truth = data["acceleration"].values[rows.values][:, :3]
-    np.testing.assert_allclose(blank["power"].sel(forces="gravity+drag", bodies=3), np.square(truth).mean(), rtol=1e-12)
-    np.testing.assert_allclose(blank["mse_number"].sel(number=4), blank["power"].sel(forces="+".join(LAWS)))
+    np.testing.assert_allclose(
+        blank["power"].sel(forces="gravity+drag", bodies=3), np.square(truth).mean(), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        blank["mse_number"].sel(number=4), blank["power"].sel(forces="+".join(LAWS))
+    )
 
 
 def test_facts_and_units_are_kept(blank):
     assert float(blank["fact_dead"]) == 3 and blank["fact_dead"].attrs["units"] == "1"
     assert blank["ood_mse"].attrs["units"] == blank["power"].attrs["units"] == "(box/s^2)^2"
-    assert blank["error_number"].dims == ("number", "bodies") and list(blank["number"].values) == [1, 2, 3, 4]
+    assert blank["error_number"].dims == ("number", "bodies") and list(blank["number"].values) == [
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_a_missing_law_costs_where_it_acts(dragless):
@@ -66,7 +79,9 @@ def test_a_missing_law_costs_where_it_acts(dragless):
     relative = (dragless["mse"] / dragless["power"]).values
     mixed = np.array(["+" in name for name in dragless["forces"].values])
     np.testing.assert_allclose(dragless["ood_error"], relative[mixed].mean(), rtol=1e-12)
-    np.testing.assert_allclose(dragless["ood_mse"], dragless["mse"].values[mixed].mean(), rtol=1e-12)
+    np.testing.assert_allclose(
+        dragless["ood_mse"], dragless["mse"].values[mixed].mean(), rtol=1e-12
+    )
     # The error is the drag itself: gamma^2 v^2 in every mixture.
     assert float(dragless["mse"][acts & mixed].min()) > 0.01
 
@@ -82,12 +97,15 @@ def test_variants_differ_in_one_thing():
 
 def test_a_variant_sets_options_of_the_network():
     found = {
-        name: feedback.options(**one, revive_after=7) for name, one in feedback.variants([0, 0.1], beta=0.1).items()
+        name: feedback.options(**one, revive_after=7)
+        for name, one in feedback.variants([0, 0.1], beta=0.1).items()
     }
     plain = {"feedback": 0.1, "revive_after": None, "readout_per_force": False, "inverted": False}
     assert found["beta 0.1"] == plain and found["beta 0"] == plain | {"feedback": 0}
     assert found["beta 0.1, revived"] == plain | {"revive_after": 7}
-    assert found["split"] == plain | {"readout_per_force": True} and found["inverted"] == plain | {"inverted": True}
+    assert found["split"] == plain | {"readout_per_force": True} and found["inverted"] == plain | {
+        "inverted": True
+    }
     taken = inspect.signature(vector_network).parameters
     assert set(plain) <= set(taken)
     with pytest.raises(ValueError, match="kind"):

@@ -16,28 +16,49 @@ SEEDS = 3
 MODELS = [*LEVELS, EQUAL, "vn_1"]
 SOLVERS = ["ista", "restart", "line_search"]
 LAYERS = {
-    "atoms": (512, 384, 256), "used": (1, 1, 0.96), "effective": (500, 300, 140), "active_share": (0.3, 0.2, 0.1),
-    "told": (0.1, 0.2, 0.3), "told_shuffled": (0.02, 0.02, 0.02), "told_shuffled_most": (0.03, 0.03, 0.03),
-}  # fmt: skip
+    "atoms": (512, 384, 256),
+    "used": (1, 1, 0.96),
+    "effective": (500, 300, 140),
+    "active_share": (0.3, 0.2, 0.1),
+    "told": (0.1, 0.2, 0.3),
+    "told_shuffled": (0.02, 0.02, 0.02),
+    "told_shuffled_most": (0.03, 0.03, 0.03),
+}
 
 
 def made() -> xr.Dataset:
     """All as the paper would have it, and our controls too."""
-    r = xr.Dataset(coords={"model": MODELS, "seed": range(SEEDS), "set": ["id", "add2"], "layer": [1, 2, 3],
-                           "solver": SOLVERS, "sweep": [1, 20, 150], "threshold": [0.9, 0.99],
-                           "quantile": [0.1, 0.5, 0.9], "state": ["active", "signed"]})  # fmt: skip
+    r = xr.Dataset(
+        coords={
+            "model": MODELS,
+            "seed": range(SEEDS),
+            "set": ["id", "add2"],
+            "layer": [1, 2, 3],
+            "solver": SOLVERS,
+            "sweep": [1, 20, 150],
+            "threshold": [0.9, 0.99],
+            "quantile": [0.1, 0.5, 0.9],
+            "state": ["active", "signed"],
+        }
+    )
 
     def full(*dims: str) -> xr.DataArray:
-        return xr.DataArray(np.zeros([r.sizes[d] for d in dims]), dims=dims, coords={d: r[d] for d in dims})
+        return xr.DataArray(
+            np.zeros([r.sizes[d] for d in dims]), dims=dims, coords={d: r[d] for d in dims}
+        )
 
     for name, values in LAYERS.items():
         extra = ("state",) if name.startswith("told") else ("set",)
         r[name] = full("model", "seed", *extra, "layer") + xr.DataArray(list(values), dims="layer")
     speed = xr.DataArray([151.0, 40.0, 15.0], dims="solver")
     r["locked_mean"] = full("model", "seed", "set", "solver", "layer", "threshold") + speed
-    r["locked"] = full("model", "seed", "set", "solver", "layer", "threshold", "quantile") + speed + 5
+    r["locked"] = (
+        full("model", "seed", "set", "solver", "layer", "threshold", "quantile") + speed + 5
+    )
     r["nonzero"] = full("model", "seed", "set", "solver", "sweep", "layer") + 100
-    r["flips"] = full("model", "seed", "set", "solver", "sweep", "layer") + xr.DataArray([9, 5, 0.5], dims="solver")
+    r["flips"] = full("model", "seed", "set", "solver", "sweep", "layer") + xr.DataArray(
+        [9, 5, 0.5], dims="solver"
+    )
     for name in r:
         r[name].loc[{"model": "vn_1", "layer": [2, 3]}] = np.nan
     return r
@@ -50,7 +71,10 @@ failing = partial(judging.failing, "VN-I")
 def test_all_as_printed():
     row = judged(made())
     assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
-    assert row["numbers"]["capped.active_share_3"] == 0.1 and row["numbers"]["vn_3.locked_sweeps_most"] == 15
+    assert (
+        row["numbers"]["capped.active_share_3"] == 0.1
+        and row["numbers"]["vn_3.locked_sweeps_most"] == 15
+    )
 
 
 FIRST = {"seed": 0}

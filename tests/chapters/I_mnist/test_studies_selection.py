@@ -1,4 +1,6 @@
-"""Which atoms are used, and when: measures against hand-made codes, and a network whose settle is known."""
+"""Which atoms are used, and when: measures against hand-made codes, and a network whose settle is
+known.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import xarray as xr
 
 from chapters.I_mnist import atlas as selection_atlas
 from chapters.I_mnist import measure as selection
-from chapters.I_mnist.settling import SOLVERS, jaccard, locked, settling, summed_energy, weighted_jaccard
+from chapters.I_mnist.settling import (
+    SOLVERS,
+    jaccard,
+    locked,
+    settling,
+    summed_energy,
+    weighted_jaccard,
+)
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 from vnlib.settle.energy import joint_energy
@@ -24,7 +33,9 @@ def images(n: int = 30, seed: int = 0) -> torch.Tensor:
 
 
 def network(**options) -> VectorNetwork:
-    return VectorNetwork.for_data(images(60, 1), atoms=(14, 12, 9), interface=(8, 7), sparsity=0.05, seed=0, **options)
+    return VectorNetwork.for_data(
+        images(60, 1), atoms=(14, 12, 9), interface=(8, 7), sparsity=0.05, seed=0, **options
+    )
 
 
 def orthonormal(sparsity: float = 0.1) -> VectorNetwork:
@@ -52,7 +63,9 @@ def test_overlaps_of_supports():
 
 
 def test_locked_is_where_the_overlap_stays():
-    overlap = np.array([[0.2, 1.0, 0.95, 0.1], [0.95, 1.0, 0.5, 0.9], [0.8, 1.0, 0.9, 0.9], [0.9, 1.0, 0.9, 0.2]])
+    overlap = np.array(
+        [[0.2, 1.0, 0.95, 0.1], [0.95, 1.0, 0.5, 0.9], [0.8, 1.0, 0.9, 0.9], [0.9, 1.0, 0.9, 0.2]]
+    )
     np.testing.assert_array_equal(locked(overlap, 0.9), [4, 1, 3, 5])
     assert int(locked(overlap[:, 1], 0.9)) == 1
 
@@ -63,7 +76,11 @@ def test_the_summed_energy_counts_every_coupling_twice():
     layers = net.layers
     total, inputs = 0.0, x
     for k, (layer, a) in enumerate(zip(layers, codes, strict=True)):
-        total = total + 0.5 * (inputs - a @ layer.V.T).square().sum(1) + layer.penalty.sparsity * a.abs().sum(1)
+        total = (
+            total
+            + 0.5 * (inputs - a @ layer.V.T).square().sum(1)
+            + layer.penalty.sparsity * a.abs().sum(1)
+        )
         if k < 2:
             target = codes[k + 1] @ layers[k + 1].V.T
             total = total + 0.15 * (target - a @ layer.U.T).square().sum(1)
@@ -88,7 +105,9 @@ def test_settling_in_one_step_locks_at_once():
     np.testing.assert_allclose(at["flips"].sel(sweep=1), at["nonzero"].sel(sweep=1))
     np.testing.assert_allclose(at["flips"].sel(sweep=[2, 5]), 0)
     np.testing.assert_allclose(found["error_end"], float((code - x).square().mean()), rtol=1e-3)
-    np.testing.assert_allclose(at["error_locked"], at["error_end"].values[:, None] * [1, 1], rtol=1e-3)
+    np.testing.assert_allclose(
+        at["error_locked"], at["error_end"].values[:, None] * [1, 1], rtol=1e-3
+    )
     np.testing.assert_allclose(found["gap_end"], 0, atol=1e-5)
 
 
@@ -102,11 +121,19 @@ def test_curves_are_those_of_the_settle_itself():
             before = net.settle(x, config=SettleConfig(method=solver, tol=0, max_sweeps=sweep - 1))
             at = found.sel(solver=solver, sweep=sweep)
             np.testing.assert_allclose(at["energy"], here.energy.mean(), rtol=1e-5)
-            np.testing.assert_allclose(at["error"], (net.reconstruct(here) - x).square().mean(), rtol=1e-5)
+            np.testing.assert_allclose(
+                at["error"], (net.reconstruct(here) - x).square().mean(), rtol=1e-5
+            )
             for layer, (a, b, end) in enumerate(zip(here.codes, before.codes, ends, strict=True)):
-                np.testing.assert_allclose(at["flips"][layer], ((a != 0) != (b != 0)).sum(1).float().mean(), atol=0.13)
-                np.testing.assert_allclose(at["overlap"][layer], jaccard(a != 0, end != 0).mean(), atol=0.03)
-                np.testing.assert_allclose(at["weighted_overlap"][layer], weighted_jaccard(a, end).mean(), atol=0.01)
+                np.testing.assert_allclose(
+                    at["flips"][layer], ((a != 0) != (b != 0)).sum(1).float().mean(), atol=0.13
+                )
+                np.testing.assert_allclose(
+                    at["overlap"][layer], jaccard(a != 0, end != 0).mean(), atol=0.03
+                )
+                np.testing.assert_allclose(
+                    at["weighted_overlap"][layer], weighted_jaccard(a, end).mean(), atol=0.01
+                )
     assert float(found["energy_rises"].sel(solver="ista")) == 0
     assert float(found["end_certain"].min()) > 0.99 and float(found["end_agreement"].min()) == 1
     never = found["locked_mean"].sel(solver="ista", threshold=0.99)
@@ -121,10 +148,16 @@ def test_under_a_cap_every_solver_has_an_end_of_its_own():
     assert found["gap_end"].isnull().all()
     assert float(found["nonzero"].sel(layer=3).max()) <= 2
     assert float(found["end_agreement"].sel(solver="line_search").min()) == 1
-    restart = net.settle(images(8), config=SettleConfig(method="restart", tol=0, max_sweeps=120)).codes[2]
-    search = net.settle(images(8), config=SettleConfig(method="line_search", tol=0, max_sweeps=120)).codes[2]
+    restart = net.settle(
+        images(8), config=SettleConfig(method="restart", tol=0, max_sweeps=120)
+    ).codes[2]
+    search = net.settle(
+        images(8), config=SettleConfig(method="line_search", tol=0, max_sweeps=120)
+    ).codes[2]
     expected = float(jaccard(restart != 0, search != 0).mean())
-    np.testing.assert_allclose(found["end_agreement"].sel(solver="restart", layer=3), expected, atol=1e-6)
+    np.testing.assert_allclose(
+        found["end_agreement"].sel(solver="restart", layer=3), expected, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -168,7 +201,9 @@ def test_carrying_counts_the_fewest():
 
 
 def test_hoyer_between_flat_and_single():
-    code = torch.tensor([[1.0, -1.0, 1.0, 1.0], [0.0, -7.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]])
+    code = torch.tensor(
+        [[1.0, -1.0, 1.0, 1.0], [0.0, -7.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0], [3.0, 4.0, 0.0, 0.0]]
+    )
     np.testing.assert_allclose(selection.hoyer(code), [0, 1, 1, 2 - 7 / 5], atol=1e-12)
 
 
@@ -237,7 +272,8 @@ def test_an_atlas_of_atoms_that_are_pixels():
     signed = found.sel(band="most").isel(place=3)  # negative but once
     np.testing.assert_array_equal(signed["atlas_drawing"].values.ravel(), -np.eye(16)[3])
     np.testing.assert_allclose(signed["atlas_size"], -(23 * 3.5 + 9) / 24, rtol=1e-6)
-    np.testing.assert_array_equal(signed["atlas_examples"][0] > 0, True)  # not image 0, where it is positive
+    # not image 0, where it is positive
+    np.testing.assert_array_equal(signed["atlas_examples"][0] > 0, True)
     dead = found.sel(band="least").isel(place=3)
     assert not dead["atlas_examples"].any() and np.abs(dead["atlas_drawing"]).max() == 1
     assert float(dead["atlas_size"]) == 0
@@ -248,14 +284,22 @@ def test_an_atlas_of_atoms_that_are_pixels():
 def test_a_layer_is_drawn_as_the_top_of_a_lower_network():
     net, x = network(), images(7)
     settled = net.settle(x)
-    torch.testing.assert_close(selection_atlas.draw(net, 2, settled.codes[2]), net.decode(settled.codes[2]))
-    torch.testing.assert_close(selection_atlas.draw(net, 0, settled.codes[0]), net.reconstruct(settled))
-    lower = VectorNetwork(replace(net.config, atoms=(14, 12), interface=(8,), sparsity=(0.05, 0.05)), seed=3)
+    torch.testing.assert_close(
+        selection_atlas.draw(net, 2, settled.codes[2]), net.decode(settled.codes[2])
+    )
+    torch.testing.assert_close(
+        selection_atlas.draw(net, 0, settled.codes[0]), net.reconstruct(settled)
+    )
+    lower = VectorNetwork(
+        replace(net.config, atoms=(14, 12), interface=(8,), sparsity=(0.05, 0.05)), seed=3
+    )
     for name in ("V", "U"):
         for index, mine in enumerate(getattr(lower, name)):
             mine.copy_(getattr(net, name)[index])
     lower.input_scale.copy_(net.input_scale[:2])
-    torch.testing.assert_close(selection_atlas.draw(net, 1, settled.codes[1]), lower.decode(settled.codes[1]))
+    torch.testing.assert_close(
+        selection_atlas.draw(net, 1, settled.codes[1]), lower.decode(settled.codes[1])
+    )
     with pytest.raises(ValueError, match="layer must be"):
         selection_atlas.draw(net, 3, settled.codes[2])
 
@@ -265,8 +309,17 @@ def test_a_layer_is_drawn_as_the_top_of_a_lower_network():
 
 @pytest.fixture(scope="module")
 def found() -> xr.Dataset:
-    return selection.study(network(), task(), images(10, 2), curve=[3.0, 2.0], looks=(1, 4), end=30, watched=5,
-                           shuffles=3, atoms=2)  # fmt: skip
+    return selection.study(
+        network(),
+        task(),
+        images(10, 2),
+        curve=[3.0, 2.0],
+        looks=(1, 4),
+        end=30,
+        watched=5,
+        shuffles=3,
+        atoms=2,
+    )
 
 
 def test_a_study_has_all_measures(found):
@@ -275,10 +328,13 @@ def test_a_study_has_all_measures(found):
     np.testing.assert_array_equal(found["atoms"].sel(set="id"), [14, 12, 9])
     assert found["told"].dims == ("state", "layer") and found["locked"].sizes["set"] == 2
     assert found["atlas_drawing"].shape == (3, 3, 2, SIDE, SIDE)
-    np.testing.assert_array_equal(np.abs(found["atlas_drawing"]).max(("y", "x")), 1)  # none is empty
+    # none is empty
+    np.testing.assert_array_equal(np.abs(found["atlas_drawing"]).max(("y", "x")), 1)
     assert found["curve"].values.tolist() == [3, 2] and found["scale"].sizes == {"layer": 3}
     assert all(variable.attrs["units"] for variable in found.data_vars.values())
-    np.testing.assert_allclose(found["blank"].sel(set="add2"), (4 * images(30, 5) ** 2).mean(), rtol=1e-6)
+    np.testing.assert_allclose(
+        found["blank"].sel(set="add2"), (4 * images(30, 5) ** 2).mean(), rtol=1e-6
+    )
 
 
 def test_a_study_settles_to_the_end(found):
@@ -287,24 +343,37 @@ def test_a_study_settles_to_the_end(found):
     error = (net.reconstruct(settled) - x).square().mean()
     np.testing.assert_allclose(found["mse"].sel(set="id", reading="own"), error, rtol=1e-3)
     top = net.reconstruct_from_top(settled)
-    np.testing.assert_allclose(found["mse"].sel(set="id", reading="top"), (top - x).square().mean(), rtol=0.02)
+    np.testing.assert_allclose(
+        found["mse"].sel(set="id", reading="top"), (top - x).square().mean(), rtol=0.02
+    )
     active = [float((code != 0).sum(1).float().mean()) for code in settled.codes]
     np.testing.assert_allclose(found["active"].sel(set="id"), active, atol=0.1)
     assert float(found["converged"].min()) == 1
 
 
 def test_a_study_is_the_same_twice_and_may_go_without_an_atlas(found):
-    again = selection.study(network(), task(), images(10, 2), curve=[3.0, 2.0], looks=(1, 4), end=30, watched=5,
-                            shuffles=3)  # fmt: skip
+    again = selection.study(
+        network(),
+        task(),
+        images(10, 2),
+        curve=[3.0, 2.0],
+        looks=(1, 4),
+        end=30,
+        watched=5,
+        shuffles=3,
+    )
     assert not [name for name in again if name.startswith("atlas")]
     assert again.identical(found[list(again.data_vars)])
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"watched": 31}, "watched must be"), ({"shuffles": 0}, "shuffles must be")]
+    ("options", "message"),
+    [({"watched": 31}, "watched must be"), ({"shuffles": 0}, "shuffles must be")],
 )
 def test_bad_options_of_a_study_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        selection.study(network(), task(), images(3), looks=(1, 2), end=2, **({"watched": 2} | options))
+        selection.study(
+            network(), task(), images(3), looks=(1, 2), end=2, **({"watched": 2} | options)
+        )
     with pytest.raises(ValueError, match="test must hold the set 'id'"):
         selection.study(network(), task().sel(set=["add2"]), images(3))

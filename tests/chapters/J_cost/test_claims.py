@@ -13,9 +13,17 @@ from chapters.J_cost.claims import CARD, DISK, MEMORY
 from vnlib.book.ledger import NOT_TESTABLE, PARTLY, REPRODUCED
 
 VALUES = {
-    "runs": 10, "seconds": 3600, "bytes": 1e6, "weights": 2e6, "tuning_weights": 1e6, "peak": 8e8, "own": 4e8,
-    "checkpoints": 1e6, "device_peak": np.nan, "finished": 1,
-}  # fmt: skip
+    "runs": 10,
+    "seconds": 3600,
+    "bytes": 1e6,
+    "weights": 2e6,
+    "tuning_weights": 1e6,
+    "peak": 8e8,
+    "own": 4e8,
+    "checkpoints": 1e6,
+    "device_peak": np.nan,
+    "finished": 1,
+}
 
 
 def made() -> xr.Dataset:
@@ -41,10 +49,18 @@ def test_all_as_printed():
     assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
     figures = row["numbers"]
     assert figures["paper_core_hours"] == 2 and figures["book_core_hours"] == 3
-    assert figures["peak_GB.the paper's chapters"] == 0.8 and figures["peak_GB.the whole book"] == 1.6
+    assert (
+        figures["peak_GB.the paper's chapters"] == 0.8 and figures["peak_GB.the whole book"] == 1.6
+    )
     # Results 2 + weights 4 + a checkpoint, four times 0.3; results 3 + weights 9 + two checkpoints.
-    assert figures["disk_MB.the paper's chapters"] == 3.2 and figures["kept_at_most_MB.the paper's chapters"] == 7.2
-    assert figures["disk_MB.the whole book"] == 5.4 and figures["kept_at_least_MB.the whole book"] == 14.4
+    assert (
+        figures["disk_MB.the paper's chapters"] == 3.2
+        and figures["kept_at_most_MB.the paper's chapters"] == 7.2
+    )
+    assert (
+        figures["disk_MB.the whole book"] == 5.4
+        and figures["kept_at_least_MB.the whole book"] == 14.4
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""What stored results say of their cost, against files whose cost is known; and the account of a chapter."""
+"""What stored results say of their cost, against files whose cost is known; and the account of a
+chapter.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from vnlib.book import chapter, store
 def kept(folder, name, seconds=(1.0, 3.0), models=("a", "b"), weights=None, date="2026-01-02"):
     """A result file of the models (and two seeds), each of whose runs took so long."""
     took = np.array([[s, s] for s in seconds])
-    ds = xr.Dataset({"run_wall_time": (("model", "seed"), took)}, {"model": list(models), "seed": [0, 1]})
+    ds = xr.Dataset(
+        {"run_wall_time": (("model", "seed"), took)}, {"model": list(models), "seed": [0, 1]}
+    )
     if weights:
         ds["n_parameters"] = (("model", "seed"), np.array([[w, w] for w in weights], float))
     ds.attrs["date"] = f"{date}T00:00:00+00:00"
@@ -33,7 +37,9 @@ def test_all_parts_of_a_chapter_count_and_other_tasks_do_not(tmp_path):
     kept(tmp_path, "one_more")
     said = costs.stored(tmp_path, "one")
     assert said["runs"] == 8 and said["seconds"] == 2 * (1 + 3 + 5 + 0.5)
-    assert said["bytes"] == sum((tmp_path / f"{name}.nc").stat().st_size for name in ("one", "one.tuning"))
+    assert said["bytes"] == sum(
+        (tmp_path / f"{name}.nc").stat().st_size for name in ("one", "one.tuning")
+    )
     assert said["date"].startswith("2026-02-03")
     assert said["weights"] == said["tuning_weights"] == 2 * 4 * (10 + 20)
     json.dumps(said)
@@ -71,48 +77,74 @@ def test_models_of_all_chapters_stand_in_one_table(tmp_path):
     found, missing = costs.table(tmp_path, ["one", "absent", "two"])
     assert found["model"].values.tolist() == ["a", "b", "c"]
     assert found["chapter"].values.tolist() == ["one", "one", "two"]
-    assert found["seconds"].values.tolist() == [2, 6, 14] and found["median"].values.tolist() == [1, 3, 7]
+    assert found["seconds"].values.tolist() == [2, 6, 14] and found["median"].values.tolist() == [
+        1,
+        3,
+        7,
+    ]
     assert found["weights"].values[:2].tolist() == [10, 20] and np.isnan(found["weights"].values[2])
     assert len(missing) == 1
 
 
 def test_a_chapter_that_compares_no_models_is_one(tmp_path):
-    ds = xr.Dataset({"run_wall_time": ("seed", [2.0, 4.0, 9.0])}, {"seed": [0, 1, 2]}, {"date": "2026"})
+    ds = xr.Dataset(
+        {"run_wall_time": ("seed", [2.0, 4.0, 9.0])}, {"seed": [0, 1, 2]}, {"date": "2026"}
+    )
     store.write(ds, tmp_path / "one.nc")
     found = costs.models(tmp_path, "one")
     assert found["model"].values.tolist() == ["one"]
     assert [found[name].item() for name in ("runs", "seconds", "median")] == [3, 15, 4]
 
 
-# --- Measured runs ----------------------------------------------------------------------------------------------------
+# --- Measured runs --------------------------------------------------------------------------------
 
 
 def report(**changes):
     entry = {
-        "part": "one", "run": "a, 0", "done": 1, "before": 3e8, "peak": 5e8, "wall": 2.0, "cpu": 1.0,
-        "checkpoints": 10.0, "device_peak": float("nan"),
-    }  # fmt: skip
-    return {"entries": [entry, {**entry, "run": "b, 0", "peak": 4e8, **changes}], "why": "", "program": 2e8}
+        "part": "one",
+        "run": "a, 0",
+        "done": 1,
+        "before": 3e8,
+        "peak": 5e8,
+        "wall": 2.0,
+        "cpu": 1.0,
+        "checkpoints": 10.0,
+        "device_peak": float("nan"),
+    }
+    return {
+        "entries": [entry, {**entry, "run": "b, 0", "peak": 4e8, **changes}],
+        "why": "",
+        "program": 2e8,
+    }
 
 
 def test_the_largest_run_counts():
     most = cost_chapters.largest(cost_chapters.table(report(checkpoints=70.0, done=0)))
     assert most == {
-        "peak": 5e8, "own": 3e8, "checkpoints": 70.0, "runs_measured": 2.0, "finished": 0.0,
-    }  # fmt: skip
+        "peak": 5e8,
+        "own": 3e8,
+        "checkpoints": 70.0,
+        "runs_measured": 2.0,
+        "finished": 0.0,
+    }
     assert cost_chapters.largest(cost_chapters.table(report(device_peak=9.0)))["device_peak"] == 9
 
 
 def test_runs_of_another_chapter_do_not_count():
     """Merged with a chapter of more runs, the shorter one is filled up with NaN."""
     both = xr.concat(
-        [cost_chapters.table(report()), cost_chapters.table(report()).isel(run=[0])], "chapter", join="outer"
+        [cost_chapters.table(report()), cost_chapters.table(report()).isel(run=[0])],
+        "chapter",
+        join="outer",
     )
     assert cost_chapters.largest(both.isel(chapter=1))["runs_measured"] == 1
 
 
 def test_nothing_measured_is_nothing():
-    assert cost_chapters.largest(cost_chapters.table({"entries": [], "why": "no", "program": 1.0})) == {}
+    assert (
+        cost_chapters.largest(cost_chapters.table({"entries": [], "why": "no", "program": 1.0}))
+        == {}
+    )
 
 
 def test_lengths_come_from_smoke_and_sizes_stay():
@@ -125,7 +157,9 @@ def test_lengths_come_from_smoke_and_sizes_stay():
     short = cost_worker.cut(sidecar, "paper", ["scale", "net"])["profiles"]["paper"]
     assert short == {"scale": 0.1, "n": 9, "net": {"steps": 2, "K": 5}}
     assert sidecar["profiles"]["paper"]["scale"] == 1.0
-    with pytest.raises(ValueError, match=r"lengths must be settings of the smoke profile, got \['other'\]"):
+    with pytest.raises(
+        ValueError, match=r"lengths must be settings of the smoke profile, got \['other'\]"
+    ):
         cost_worker.cut(sidecar, "paper", ["other"])
 
 
@@ -149,9 +183,16 @@ def test_the_watch_sees_files_that_are_deleted_again(tmp_path):
 
 def order(tmp_path, **changes):
     return {
-        "chapter": "fig2_spatial", "profile": "smoke", "device": "cpu", "results": str(tmp_path / "none"),
-        "scratch": str(tmp_path / "scratch"), "limit": 60.0, "lengths": [], "only": {"model": ["a"]}, **changes,
-    }  # fmt: skip
+        "chapter": "fig2_spatial",
+        "profile": "smoke",
+        "device": "cpu",
+        "results": str(tmp_path / "none"),
+        "scratch": str(tmp_path / "scratch"),
+        "limit": 60.0,
+        "lengths": [],
+        "only": {"model": ["a"]},
+        **changes,
+    }
 
 
 def filled(axes, run):
@@ -171,16 +212,22 @@ def test_only_the_runs_wanted_are_computed_and_the_first_of_other_axes(tmp_path,
         done.append(tuple(axes.values()))
         return xr.Dataset({"x": ((), 1.0)})
 
-    monkeypatch.setattr(chapter, "fill", filled({"model": ["b", "a", "c"], "seed": [4, 5], "way": ["u", "v"]}, run))
+    monkeypatch.setattr(
+        chapter, "fill", filled({"model": ["b", "a", "c"], "seed": [4, 5], "way": ["u", "v"]}, run)
+    )
     said = cost_worker.work(order(tmp_path, only={"model": ["a", "c"], "way": ["v"]}))
     assert done == [("a", 4, "v"), ("c", 4, "v")]
-    assert [entry["run"] for entry in said["entries"]] == ["a, 4, v", "c, 4, v"] and said["why"] == ""
+    assert [entry["run"] for entry in said["entries"]] == ["a, 4, v", "c, 4, v"] and said[
+        "why"
+    ] == ""
     assert store.grid is grid
     json.dumps(said)
 
 
 def test_where_no_value_wanted_is_on_the_axis_the_first_is_computed(tmp_path, monkeypatch):
-    monkeypatch.setattr(chapter, "fill", filled({"model": ["x", "y"]}, lambda *_: xr.Dataset({"x": ((), 1.0)})))
+    monkeypatch.setattr(
+        chapter, "fill", filled({"model": ["x", "y"]}, lambda *_: xr.Dataset({"x": ((), 1.0)}))
+    )
     assert [entry["run"] for entry in cost_worker.work(order(tmp_path))["entries"]] == ["x"]
 
 
@@ -188,7 +235,8 @@ def test_where_no_value_wanted_is_on_the_axis_the_first_is_computed(tmp_path, mo
 def test_a_run_that_takes_too_long_is_stopped_and_says_so(tmp_path, monkeypatch):
     def run(axes, settings, workdir):
         while True:
-            with suppress(Exception):  # as a reader of files that tells of every error in its own words
+            # as a reader of files that tells of every error in its own words
+            with suppress(Exception):
                 sum(range(1000))
 
     monkeypatch.setattr(chapter, "fill", filled({"model": ["a"], "seed": [0]}, run))
@@ -209,9 +257,14 @@ def test_what_fails_after_the_runs_is_said(tmp_path, monkeypatch):
 
 def test_a_chapter_is_measured_in_a_process_of_its_own(tmp_path):
     found = cost_chapters.measure(
-        "fig2_spatial", profile="smoke", device="cpu", results=tmp_path, lengths=["scale"],
-        only={"model": ["vn_axes_1"]}, limit=60,
-    )  # fmt: skip
+        "fig2_spatial",
+        profile="smoke",
+        device="cpu",
+        results=tmp_path,
+        lengths=["scale"],
+        only={"model": ["vn_axes_1"]},
+        limit=60,
+    )
     assert found["label"].values.tolist() == ["fig2_spatial: vn_axes_1, 0"]
     assert found["done"].values.tolist() == [1] and found["why"].item() == ""
     assert bool((found["peak"] >= found["program"]).all())
@@ -220,7 +273,10 @@ def test_a_chapter_is_measured_in_a_process_of_its_own(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"chapter": "nothing"}, "chapter must be one of"), ({"lengths": ["nonsense"]}, "lengths must be settings")],
+    [
+        ({"chapter": "nothing"}, "chapter must be one of"),
+        ({"lengths": ["nonsense"]}, "lengths must be settings"),
+    ],
 )
 def test_orders_that_no_chapter_can_follow_are_refused(tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
@@ -229,7 +285,9 @@ def test_orders_that_no_chapter_can_follow_are_refused(tmp_path, change, message
 
 def test_a_process_that_fails_says_why(tmp_path):
     good = {"device": "cpu", "results": tmp_path, "only": {}, "lengths": [], "profile": "smoke"}
-    with pytest.raises(RuntimeError, match=r"the process that measures nothing failed: .*chapter must be one of"):
+    with pytest.raises(
+        RuntimeError, match=r"the process that measures nothing failed: .*chapter must be one of"
+    ):
         cost_chapters.measure("nothing", limit=1, **good)
     with pytest.raises(ValueError, match=r"limit must be .*got 0"):
         cost_chapters.measure("fig2_spatial", limit=0, **good)

@@ -1,4 +1,6 @@
-"""What it costs, drawn and said: numbers on the page against made-up results whose ratios and exponents are known."""
+"""What it costs, drawn and said: numbers on the page against made-up results whose ratios and
+exponents are known.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,14 @@ def scaling() -> xr.Dataset:
 
 def results() -> xr.Dataset:
     """A chapter that is known, one without measured runs, and one without results."""
-    stored = {"runs": 5, "seconds": 7200.0, "bytes": 2e6, "weights": 3e6, "tuning_weights": 0.0, "date": "2026"}
+    stored = {
+        "runs": 5,
+        "seconds": 7200.0,
+        "bytes": 2e6,
+        "weights": 3e6,
+        "tuning_weights": 0.0,
+        "date": "2026",
+    }
     most = {"peak": 5e8, "own": 2e8, "checkpoints": 4e3, "finished": 0.0}
     parts = [
         cost_chapters.account(stored, most),
@@ -56,16 +65,25 @@ def results() -> xr.Dataset:
 
 def measured() -> xr.Dataset:
     entry = {
-        "part": "whole", "run": "a, 0", "done": 1, "before": 3e8, "peak": 5e8, "wall": 2.0, "cpu": 1.5,
-        "checkpoints": 4e3, "device_peak": float("nan"),
-    }  # fmt: skip
+        "part": "whole",
+        "run": "a, 0",
+        "done": 1,
+        "before": 3e8,
+        "peak": 5e8,
+        "wall": 2.0,
+        "cpu": 1.5,
+        "checkpoints": 4e3,
+        "device_peak": float("nan"),
+    }
     more = {
         "entries": [entry, {**entry, "run": "b, 0", "done": 0}],
         "why": "OutOfTime: stopped after 40 s",
         "program": 3e8,
     }
     one = {"entries": [entry], "why": "", "program": 3e8}
-    joined = xr.concat([cost_chapters.table(more), cost_chapters.table(one)], "chapter", join="outer")
+    joined = xr.concat(
+        [cost_chapters.table(more), cost_chapters.table(one)], "chapter", join="outer"
+    )
     return joined.assign_coords(chapter=["whole", "other"])
 
 
@@ -90,7 +108,9 @@ def test_exponents_show_their_spread_and_what_was_not_counted():
 def test_sentences_hold_the_numbers():
     said = words.summary(results(), scaling())
     assert "2 chapters took 4.0 h of one core, 10 runs in all, and 4 MB" in said
-    assert "one of `whole`: 500 MB, of which 300 MB are Python" in said and "No GPU was used" in said
+    assert (
+        "one of `whole`: 500 MB, of which 300 MB are Python" in said and "No GPU was used" in said
+    )
     assert "A settle takes 50 times" in said and "A local update takes 20 times" in said
     assert "from 5 to 20 as d goes from 10 to 40" in words.needed(scaling())
     assert "from 5 to 10 as layers goes from 10 to 20" in words.needed(scaling())
@@ -117,7 +137,9 @@ def test_the_account_sums_what_is_known():
     assert table.loc["whole", "largest process"] == "≥ 500 MB"
     assert table.loc["part", "weights"] == "" and table.loc["lost", "core time"] == ""
     assert table.loc["all", "core time"] == "4.0 h" and table.loc["all", "weights"] == "3 MB"
-    assert table.loc["whole", "of tuning"] == "0 B" and table.loc["all", "largest process"] == "500 MB"
+    assert (
+        table.loc["whole", "of tuning"] == "0 B" and table.loc["all", "largest process"] == "500 MB"
+    )
 
 
 def test_runs_that_are_only_filled_up_are_not_listed():
@@ -129,26 +151,35 @@ def test_runs_that_are_only_filled_up_are_not_listed():
 def test_models_are_listed_and_what_is_unknown_left_empty():
     found = xr.Dataset(
         {
-            "runs": ("model", [5.0, 5.0, 1.0]), "seconds": ("model", [9.0, 700.0, 1.0]),
-            "median": ("model", [2.0, 140.0, 1.0]), "weights": ("model", [np.nan, 3000.0, np.nan]),
+            "runs": ("model", [5.0, 5.0, 1.0]),
+            "seconds": ("model", [9.0, 700.0, 1.0]),
+            "median": ("model", [2.0, 140.0, 1.0]),
+            "weights": ("model", [np.nan, 3000.0, np.nan]),
         },
         {"model": ["a", "b", "lost"], "chapter": ("model", ["whole", "whole", "lost"])},
-    )  # fmt: skip
+    )
     table = words.models(found, measured())
-    assert table["weights"].tolist() == ["", "3000", ""] and table["their size"].tolist() == ["", "12 kB", ""]
+    assert table["weights"].tolist() == ["", "3000", ""] and table["their size"].tolist() == [
+        "",
+        "12 kB",
+        "",
+    ]
     assert table.loc[("whole", "b"), "all runs"] == "12 min"
     # The run of b was stopped.
     assert table["largest process"].tolist() == ["500 MB", "≥ 500 MB", ""]
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(12, "12 s"), (99, "99 s"), (120, "2 min"), (5940, "99 min"), (7200, "2.0 h")]
+    ("seconds", "said"),
+    [(12, "12 s"), (99, "99 s"), (120, "2 min"), (5940, "99 min"), (7200, "2.0 h")],
 )
 def test_durations(seconds, said):
     assert words.duration(seconds) == said
 
 
-@pytest.mark.parametrize(("number", "said"), [(12, "12 B"), (4e3, "4 kB"), (5.5e8, "550 MB"), (1.6e9, "1.6 GB")])
+@pytest.mark.parametrize(
+    ("number", "said"), [(12, "12 B"), (4e3, "4 kB"), (5.5e8, "550 MB"), (1.6e9, "1.6 GB")]
+)
 def test_sizes(number, said):
     assert words.size(number) == said
 
@@ -157,8 +188,10 @@ def test_sizes(number, said):
 def test_figures_are_drawn(axes):
     some = scaling().sel(vary=axes)
     for draw, data, panels in (
-        (figures.growth, some, 2 * len(axes)), (figures.slowdown, some, 2 * len(axes)), (figures.account, results(), 3),
-    ):  # fmt: skip
+        (figures.growth, some, 2 * len(axes)),
+        (figures.slowdown, some, 2 * len(axes)),
+        (figures.account, results(), 3),
+    ):
         figure = draw(data)
         figure.canvas.draw()
         assert len(figure.axes) == panels
@@ -168,7 +201,9 @@ def test_figures_are_drawn(axes):
 
 def test_the_figure_shows_times_in_the_measure_of_its_axis():
     figure = figures.growth(scaling().sel(vary=["d"]))
-    settle = next(one for one in figure.axes[1].lines if one.get_label() == figures.TASKS["settle"][0])
+    settle = next(
+        one for one in figure.axes[1].lines if one.get_label() == figures.TASKS["settle"][0]
+    )
     assert np.allclose(settle.get_ydata(), [50 * n * 1e-4 for n in (10, 20, 40)])
     plt.close(figure)
 

@@ -1,4 +1,6 @@
-"""What a settle costs: operations against what the mathematics asks for, exponents of known laws, equal weights."""
+"""What a settle costs: operations against what the mathematics asks for, exponents of known laws,
+equal weights.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def test_every_further_layer_costs_the_same():
     ],
 )
 def test_exponents_of_a_sweep(vary, sizes, base, power):
-    counts = [cost.one_sweep(cost.Size(**{"depth": 1, **base, vary: value}), seed=0) for value in sizes]
+    counts = [
+        cost.one_sweep(cost.Size(**{"depth": 1, **base, vary: value}), seed=0) for value in sizes
+    ]
     assert cost.exponent(np.array(sizes), np.array(counts, float)) == pytest.approx(power, abs=1e-9)
 
 
@@ -61,7 +65,8 @@ def test_a_forward_pass_costs_two_operations_per_weight_and_sample():
     found = cost.tasks(one, seed=0, **SMALL)
     weights = sum(p.numel() for p in cost.feed_forward(one, seed=0).parameters())
     assert cost.operations(found["forward"]) == 2 * one.B * weights
-    # Gradients of weights: as many again; of layers' inputs: all but the first, whose input needs none.
+    # Gradients of weights: as many again; of layers' inputs: all but the first, whose input needs
+    # none.
     first = one.d * one.width
     assert cost.operations(found["backward"]) == 2 * one.B * (3 * weights - first)
 
@@ -70,7 +75,9 @@ def test_a_forward_pass_costs_two_operations_per_weight_and_sample():
 def test_exponents_of_power_laws(power):
     n = np.array([10, 20, 80])
     assert cost.exponent(n, 7.0 * n**power) == pytest.approx(power)
-    assert cost.exponent(n, np.array([np.nan, 7 * 20**power, 7 * 80**power])) == pytest.approx(power)
+    assert cost.exponent(n, np.array([np.nan, 7 * 20**power, 7 * 80**power])) == pytest.approx(
+        power
+    )
 
 
 @pytest.mark.parametrize("values", [[np.nan, np.nan, 3.0], [0.0, 0.0, 1.0]])
@@ -136,6 +143,12 @@ def test_planted_samples_have_unit_size_and_follow_the_seed():
     ],
 )
 def test_bad_arguments_are_refused(change, message):
-    good = {"vary": "d", "sizes": [16, 32], "base": {"K": 32, "B": 8, "depth": 1}, "seed": 0, "repeats": 1}
+    good = {
+        "vary": "d",
+        "sizes": [16, 32],
+        "base": {"K": 32, "B": 8, "depth": 1},
+        "seed": 0,
+        "repeats": 1,
+    }
     with pytest.raises(ValueError, match=message):
         cost.scaling(**(good | SMALL | change))

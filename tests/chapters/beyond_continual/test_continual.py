@@ -54,15 +54,20 @@ def test_unused_atoms_of_apart_tasks_stay_by_themselves():
     (before,), error = model.weights(), model.error((first,))
     model.learn((second,), seed=1)
     assert torch.equal(model.weights()[0][:8], before)
-    unit = model.network.input_scale / (model.network.input_scale)  # lambda follows its task, the atoms do not
-    assert torch.equal(unit, torch.ones(1)) and model.error((first,)) == pytest.approx(error, rel=0.2)
+    # lambda follows its task, the atoms do not
+    unit = model.network.input_scale / (model.network.input_scale)
+    assert torch.equal(unit, torch.ones(1)) and model.error((first,)) == pytest.approx(
+        error, rel=0.2
+    )
 
 
 def test_deep_networks_learn_and_have_a_code_per_layer():
     x = images(80)
     options = NETWORK | {"atoms": [10, 6], "sparsity": [0.05, 0.05], "interface": [5]}
     model = learned(Network(x, **options, sweeps=5, test_sweeps=10), x)
-    assert [len(part) for part in model.activity((x,))] == [10, 6] == [len(W) for W in model.weights()]
+    assert (
+        [len(part) for part in model.activity((x,))] == [10, 6] == [len(W) for W in model.weights()]
+    )
 
 
 def test_idle_atoms_are_drawn_anew():
@@ -100,7 +105,9 @@ def test_pca_finds_planted_axes_and_running_sums_forget_nothing():
     last, running = (learned(Pca(x, axes=4, running=flag), x, y) for flag in (False, True))
     assert last.error((y,)) < 1e-10 and last.error((x,)) > 1e-2
     assert max(running.error((x,)), running.error((y,))) < 1e-10
-    torch.testing.assert_close(running.moment, torch.cat([x, y]).double().T @ torch.cat([x, y]).double() / 200)
+    torch.testing.assert_close(
+        running.moment, torch.cat([x, y]).double().T @ torch.cat([x, y]).double() / 200
+    )
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -8,8 +8,17 @@ import torch
 from benchmarks.nbody.bodies import Samples, scales_of
 from chapters.beyond_continual.bodies import BodyNet, BodyVN, relative_error
 
-VN = {"lr": 3e-2, "steps": 20, "batch_size": 16, "seed": 0, "reading": "token", "atoms": 12, "sparsity": 0.02,
-      "samples": 200, "dictionary_steps": 2}  # fmt: skip
+VN = {
+    "lr": 3e-2,
+    "steps": 20,
+    "batch_size": 16,
+    "seed": 0,
+    "reading": "token",
+    "atoms": 12,
+    "sparsity": 0.02,
+    "samples": 200,
+    "dictionary_steps": 2,
+}
 
 
 def law(index: int, n: int = 40) -> Samples:
@@ -34,7 +43,9 @@ def test_tokens_of_another_law_change_nothing():
     model.learn(DRAG, seed=1)
     assert error < 1 and model.error(DRAG) < 1
     assert model.error(SPRING) == pytest.approx(error)
-    assert all(torch.equal(new[: len(old)], old) for old, new in zip(kept, model.weights(), strict=True))
+    assert all(
+        torch.equal(new[: len(old)], old) for old, new in zip(kept, model.weights(), strict=True)
+    )
     assert model.facts()["units"] == 24
 
 
@@ -46,7 +57,9 @@ def test_without_growth_another_law_is_not_learned():
 
 
 def test_networks_learn_and_tell_their_units():
-    model = BodyNet(DRAG, scales=SCALES, network="mlp", width=8, lr=1e-2, steps=60, batch_size=16, seed=0)
+    model = BodyNet(
+        DRAG, scales=SCALES, network="mlp", width=8, lr=1e-2, steps=60, batch_size=16, seed=0
+    )
     before = model.error(DRAG)
     model.learn(DRAG, seed=0)
     assert model.error(DRAG) < before

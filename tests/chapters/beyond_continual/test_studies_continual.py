@@ -1,4 +1,6 @@
-"""Streams of tasks and what is measured of them, on models whose errors and updates are known beforehand."""
+"""Streams of tasks and what is measured of them, on models whose errors and updates are known
+beforehand.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +51,20 @@ def test_updates_of_added_units_lie_apart():
         assert np.isnan(np.diag(found[name])).all()
         assert found[name].values[np.triu_indices(3, 1)].tolist() == [0, 0, 0]
     # One unit of two, one of three, two of three.
-    np.testing.assert_allclose(found["shared_code"].values[np.triu_indices(3, 1)], [1 / 2, 1 / 3, 2 / 3])
+    np.testing.assert_allclose(
+        found["shared_code"].values[np.triu_indices(3, 1)], [1 / 2, 1 / 3, 2 / 3]
+    )
 
 
 def test_a_turn_without_data_teaches_nothing():
-    found = study.study(lambda first: Last(), study.stream("last", TASKS, kept=1, seed=0), TASKS, seed=0)
-    assert np.isnan(found["error"].values[1:3]).all() and found["error"].values[3].tolist() == [4, 1, 0]
+    found = study.study(
+        lambda first: Last(), study.stream("last", TASKS, kept=1, seed=0), TASKS, seed=0
+    )
+    assert np.isnan(found["error"].values[1:3]).all() and found["error"].values[3].tolist() == [
+        4,
+        1,
+        0,
+    ]
     assert np.isnan(found["cosine"].values).all()
 
 
@@ -62,8 +72,12 @@ def test_overlap_by_hand():
     one, other = torch.tensor([[3.0, 0], [0, 1]]), torch.tensor([[0, 3.0], [0, -1]])
     found = study.overlap([one], [other])
     assert found["cosine"] == pytest.approx(-0.1)
-    assert found["shared_units"] == pytest.approx(1) and found["shared_weights"] == pytest.approx(0.1)
-    assert study.overlap([one], [2 * one]) == pytest.approx({"cosine": 1, "shared_weights": 1, "shared_units": 1})
+    assert found["shared_units"] == pytest.approx(1) and found["shared_weights"] == pytest.approx(
+        0.1
+    )
+    assert study.overlap([one], [2 * one]) == pytest.approx(
+        {"cosine": 1, "shared_weights": 1, "shared_units": 1}
+    )
     assert study.overlap([one], [torch.zeros(3, 2)]) == pytest.approx(
         {"cosine": 0, "shared_weights": 0, "shared_units": 0}
     )
@@ -112,12 +126,27 @@ def test_operations_of_a_pass_and_a_settle():
     x = torch.rand(60, 16, generator=torch.Generator().manual_seed(0)) ** 3
     model = Network(x, lr=1e-2, steps=2, batch_size=16, seed=0, atoms=[12], sparsity=[0.05])
     plain = built(pixels=16, seed=0, hidden=[8], latent=4)
-    sizes = {"sweeps": dict.fromkeys(("ista", "restart", "line_search"), 200), "settled": 1, "end": 500, "gap": 1e-6,
-             "timed": 2, "repeats": 1}  # fmt: skip
+    sizes = {
+        "sweeps": dict.fromkeys(("ista", "restart", "line_search"), 200),
+        "settled": 1,
+        "end": 500,
+        "gap": 1e-6,
+        "timed": 2,
+        "repeats": 1,
+    }
     found = inference.study(
-        model, plain, x[:40], x[40:], {"id": x[:3], "add2": x[:3] + x[3:6]}, training={"steps": 10, "batch_size": 20},
-        unrolled=2, rates={"linear": [1e-2]}, targets={"tol": 1e-4, "sweeps": 300}, sizes=sizes, seed=0,
-    )  # fmt: skip
+        model,
+        plain,
+        x[:40],
+        x[40:],
+        {"id": x[:3], "add2": x[:3] + x[3:6]},
+        training={"steps": 10, "batch_size": 20},
+        unrolled=2,
+        rates={"linear": [1e-2]},
+        targets={"tol": 1e-4, "sweeps": 300},
+        sizes=sizes,
+        seed=0,
+    )
     assert float(found["forward"]) == 2 * (16 * 8 + 8 * 4) * 2, "two operations per weight"
     # A sweep multiplies by V and by its transpose.
     assert float(found["operations"]) >= 2 * 2 * 16 * 12

@@ -17,15 +17,27 @@ COST = {"cold": 0.0, "nearest": 30.0, "untrained": 2.0, "lista": 4.0, "mlp": 1.0
 
 @pytest.fixture
 def results() -> xr.Dataset:
-    """LISTA saves most; momentum needs a fifth of the sweeps; sums gain nothing; under the cap no perceptron."""
-    coords = {"model": list(MODELS), "seed": [0, 1], "start": list(NEEDED), "solver": list(figures.SOLVERS),
-              "level": [1e-2, 1e-3, 1e-4], "set": list(figures.SETS), "look": [0, 1, 10, 100], "layer": [1, 2],
-              "timed_solver": ["restart", "line_search"]}  # fmt: skip
+    """LISTA saves most; momentum needs a fifth of the sweeps; sums gain nothing; under the cap no
+    perceptron.
+    """
+    coords = {
+        "model": list(MODELS),
+        "seed": [0, 1],
+        "start": list(NEEDED),
+        "solver": list(figures.SOLVERS),
+        "level": [1e-2, 1e-3, 1e-4],
+        "set": list(figures.SETS),
+        "look": [0, 1, 10, 100],
+        "layer": [1, 2],
+        "timed_solver": ["restart", "line_search"],
+    }
     ds = xr.Dataset(coords=coords).assign_coords(label=("model", list(MODELS.values())))
 
     def over(*dims: str, value: float | xr.DataArray = 0.0) -> xr.DataArray:
         names = ("model", "seed", *dims)
-        zero = xr.DataArray(np.zeros([ds.sizes[d] for d in names]), dims=names, coords={d: ds[d] for d in names})
+        zero = xr.DataArray(
+            np.zeros([ds.sizes[d] for d in names]), dims=names, coords={d: ds[d] for d in names}
+        )
         return (zero + value).transpose(*names)
 
     start = {"start": list(NEEDED)}
@@ -37,7 +49,14 @@ def results() -> xr.Dataset:
     cold = ds["sweeps"].sel(start="cold", drop=True)
     ds["saved"], ds["saved_paid"] = 1 - ds["sweeps"] / cold, 1 - (ds["sweeps"] + ds["cost"]) / cold
     ds["height"] = over("start", "solver", "look", "set", value=1 / (1 + ds["look"]))
-    for name in ("start_height", "start_distance", "end_distance", "end_height", "end_differs", "end_lower"):
+    for name in (
+        "start_height",
+        "start_distance",
+        "end_distance",
+        "end_height",
+        "end_differs",
+        "end_lower",
+    ):
         ds[name] = over("start", "set", value=1e-7)
     ds["end_differs"] = ds["end_differs"].where(ds["model"] == "free", 0.25)
     for name in ("overlap", "recall", "precision"):
@@ -54,7 +73,11 @@ def results() -> xr.Dataset:
 def test_figures_draw_all_there_is(results, name):
     figure = getattr(figures, name)(results)
     figure.canvas.draw()
-    texts = " ".join(t.get_text() for ax in figure.axes for t in (ax.title, ax.xaxis.label, *ax.get_yticklabels()))
+    texts = " ".join(
+        t.get_text()
+        for ax in figure.axes
+        for t in (ax.title, ax.xaxis.label, *ax.get_yticklabels())
+    )
     texts += " ".join(t.get_text() for legend in figure.legends for t in legend.get_texts())
     assert "LISTA, from codes" in texts and "FREE" in texts
     plt.close(figure)
@@ -76,20 +99,38 @@ def test_starts_and_networks_that_there_are(results):
 
 def test_the_cheapest_pair_counts_the_cost(results):
     # Line search: LISTA needs 40/10 + 4 = 8, the perceptron 80/10 + 1 = 9, the cold start 10.
-    assert words.cheapest(results, "free", learned=True) == ("lista", "line_search", pytest.approx(8))
-    assert words.cheapest(results, "free", learned=False) == ("cold", "line_search", pytest.approx(10))
+    assert words.cheapest(results, "free", learned=True) == (
+        "lista",
+        "line_search",
+        pytest.approx(8),
+    )
+    assert words.cheapest(results, "free", learned=False) == (
+        "cold",
+        "line_search",
+        pytest.approx(10),
+    )
     assert words.cheapest(results, "free", "sum", learned=True)[2] == pytest.approx(11)
 
 
 def test_sentences_hold_the_numbers(results):
     said = words.summary(results)
-    assert "Sweeps of plain steps: 100 from a cold start, 44 after the best guess (LISTA, from codes)" in said
-    assert "8.0 with something learned (LISTA, from codes, then momentum and line search), 10.0 with nothing" in said
+    assert (
+        "Sweeps of plain steps: 100 from a cold start, 44 after the best guess (LISTA, from codes)"
+        in said
+    )
+    assert (
+        "8.0 with something learned (LISTA, from codes, then momentum and line search), "
+        "10.0 with nothing" in said
+    )
     assert "(cold, then momentum and line search): 20 % fewer." in said
     assert "at most 1e-07" in said and "for 25 % of inputs" in said
     _, _, known, sums, *_ = words.against(results).splitlines()
     how = "momentum and line search"
-    assert known == f"| FREE | in distribution | 8.0 (LISTA, from codes, {how}) | 10.0 (cold, {how}) | -20 % |"
+    assert (
+        known
+        == f"| FREE | in distribution | 8.0 (LISTA, from codes, {how}) | 10.0 (cold, {how}) | "
+        "-20 % |"
+    )
     assert "| FREE | sums of two | 11.0 (" in sums and sums.endswith("| 10 % |")
 
 
@@ -111,7 +152,9 @@ def test_what_a_guess_is_worth(results):
     results["start_height"].loc[{"model": "free", "start": "mlp"}] = 0.7
     results["start_height"].loc[{"model": "free", "start": "cold"}] = 2.0
     said = words.tail(results).splitlines()[0]
-    assert "The lowest guess (LISTA, from codes) is 0.5 above" in said and "zero codes are 2." in said
+    assert (
+        "The lowest guess (LISTA, from codes) is 0.5 above" in said and "zero codes are 2." in said
+    )
     assert "1.0 of 100 (plain steps)" in said and "1.0 of 20 (momentum, restarted)" in said
 
 
@@ -124,9 +167,19 @@ def test_what_is_not_reached_is_said(results):
 
 
 def test_tables(results):
-    assert words.sweeps_table(results).loc[("FREE", "LISTA, from codes"), ("in distribution", "plain steps")] == "40"
+    assert (
+        words.sweeps_table(results).loc[
+            ("FREE", "LISTA, from codes"), ("in distribution", "plain steps")
+        ]
+        == "40"
+    )
     assert words.training_table(results).loc[("FREE", "perceptron"), "cost [sweeps]"] == "1.0"
     assert words.training_table(results).loc[("CAPPED", "cold"), "time, momentum, restarted"] == ""
-    assert words.ends_table(results).loc[("CAPPED", "LISTA, from codes"), "other support [%]"] == "25"
-    assert words.starts_table(results).loc[("FREE", "cold"), ("sums of two", "overlap by layer")] == "0.50 / 0.50"
+    assert (
+        words.ends_table(results).loc[("CAPPED", "LISTA, from codes"), "other support [%]"] == "25"
+    )
+    assert (
+        words.starts_table(results).loc[("FREE", "cold"), ("sums of two", "overlap by layer")]
+        == "0.50 / 0.50"
+    )
     assert ("CAPPED", "perceptron") not in words.ends_table(results).index

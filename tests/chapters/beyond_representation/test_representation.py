@@ -32,7 +32,11 @@ def pair(n: int = 20, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
 
 DECODERS = (
     ("vn", {"streams": "joint", "n_atoms": 12}, ["code 1", "support 1"]),
-    ("vn", {"streams": "axes", "n_atoms": 6, "depth": 2}, ["code 1", "code 2", "support 1", "support 2"]),
+    (
+        "vn",
+        {"streams": "axes", "n_atoms": 6, "depth": 2},
+        ["code 1", "code 2", "support 1", "support 2"],
+    ),
     ("cnn", {"depth": 2, "width": 4}, ["hidden 1", "hidden 2", "hidden 3"]),
     ("mlp", {"hidden": [5, 6]}, ["hidden 1", "hidden 2"]),
     ("bilinear", {"n_units": 7}, ["code 1"]),
@@ -43,13 +47,21 @@ AUTOCODERS = (
     ("vn", {"atoms": [10], "sparsity": [0.05]}, ["code 1", "support 1"]),
     ("autoencoder", {"hidden": [9], "latent": 4}, ["hidden 1", "code 1", "hidden 2"]),
     ("autoencoder", {"hidden": [], "latent": 6, "k": 2}, ["code 1", "support 1"]),
-    ("transformer", {"patch": 4, "d_model": 8, "heads": 2, "width": 8}, ["hidden 0", "hidden 1", "hidden 2"]),
+    (
+        "transformer",
+        {"patch": 4, "d_model": 8, "heads": 2, "width": 8},
+        ["hidden 0", "hidden 1", "hidden 2"],
+    ),
     ("identity", {}, ["input"]),
     ("pca", {"k": 3}, ["code 1"]),
     ("projection", {"k": 3}, ["code 1"]),
 )
 BODIES = (
-    ("vn", {"reading": "token", "atoms": [8], "sparsity": [0.05], "samples": 60}, ["code 1", "support 1"]),
+    (
+        "vn",
+        {"reading": "token", "atoms": [8], "sparsity": [0.05], "samples": 60},
+        ["code 1", "support 1"],
+    ),
     ("mlp", {"width": 8, "layers": 2}, ["hidden 1", "hidden 2"]),
     ("film", {"width": 8}, ["hidden 1", "hidden 2", "hidden 3"]),
     ("literal", {}, ["input"]),
@@ -98,7 +110,12 @@ def test_zero_updates_leave_a_start_that_the_seed_fixes(tmp_path):
     def codes(steps, seed):
         where = tmp_path / f"{steps} {seed}"
         model = coded.autocoder(
-            rows(40), rows(8), training(where, steps, seed), family="autoencoder", latent=4, hidden=[6]
+            rows(40),
+            rows(8),
+            training(where, steps, seed),
+            family="autoencoder",
+            latent=4,
+            hidden=[6],
         )
         return model.layers(rows(3))["code 1"]
 
@@ -126,7 +143,11 @@ def test_sums_and_what_is_single():
     assert shape == (1, 3, 4) and x.shape == (12, 16)
     grid = x.unflatten(0, shape)[0]
     assert not grid[0, 0].any()
-    assert torch.equal(grid[1, 0], a[0]) and torch.equal(grid[0, 3], b[2]) and torch.equal(grid[2, 1], a[1] + b[0])
+    assert (
+        torch.equal(grid[1, 0], a[0])
+        and torch.equal(grid[0, 3], b[2])
+        and torch.equal(grid[2, 1], a[1] + b[0])
+    )
     assert seen.tolist() == [[True] * 4, [True, False, False, False], [True, False, False, False]]
 
 
@@ -150,7 +171,10 @@ def test_the_input_itself_is_a_linear_code_without_error(tmp_path):
     found = study.study(model, x, shape, seen, x, details=True).sel(layer="input")
     for name in ("linearity", "transfer", "read_first", "read_second"):
         assert float(found[name]) == pytest.approx(1), name
-    assert float(found["error_seen"]) == float(found["error_unseen"]) == 0 and float(found["is_code"]) == 1
+    assert (
+        float(found["error_seen"]) == float(found["error_unseen"]) == 0
+        and float(found["is_code"]) == 1
+    )
     assert found["cosines"].shape == (9, 9)  # 5 and 4 values, "none" among them
 
 
@@ -158,7 +182,9 @@ def test_summed_tokens_are_linear_and_orthogonal_in_the_forces(tmp_path):
     model = coded.dynamics(bodies(24), bodies(8, 1), training(tmp_path), family="tokens")
     x, shape, seen = study.forces(bodies(4, 3).bodies)
     found = study.study(model, x, shape, seen, torch.ones_like(x.position)).sel(layer="input")
-    assert float(found["linearity"]) == pytest.approx(1) and float(found["transfer"]) == pytest.approx(1)
+    assert float(found["linearity"]) == pytest.approx(1) and float(
+        found["transfer"]
+    ) == pytest.approx(1)
     assert float(found["overlap"]) == pytest.approx(0, abs=1e-12)
 
 
@@ -176,7 +202,12 @@ def test_one_seed_one_result(tmp_path):
 
     def found(seed, name):
         model = coded.autocoder(
-            rows(40), rows(8), training(tmp_path / name, 3, seed), family="vn", atoms=[10], sparsity=[0.05]
+            rows(40),
+            rows(8),
+            training(tmp_path / name, 3, seed),
+            family="vn",
+            atoms=[10],
+            sparsity=[0.05],
         )
         return study.study(model, x, shape, seen, x)
 

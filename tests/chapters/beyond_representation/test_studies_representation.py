@@ -107,7 +107,10 @@ def test_transfer_needs_a_chain_between_all_values():
 def test_overlap_of_known_angles():
     angle = torch.tensor(0.7, dtype=torch.float64)
     u = torch.tensor([[1.0, 0, 0], [-1, 0, 0]], dtype=torch.float64)
-    v = torch.stack([angle.cos(), angle.sin(), torch.zeros_like(angle)]) * torch.tensor([[2.0], [-2]]).double()
+    v = (
+        torch.stack([angle.cos(), angle.sin(), torch.zeros_like(angle)])
+        * torch.tensor([[2.0], [-2]]).double()
+    )
     found = study.overlap(additive(u, v))
     assert found["overlap"] == pytest.approx(float(angle.cos() ** 2))
     assert found["cosine"] == pytest.approx(float(angle.cos() ** 2))
@@ -116,11 +119,17 @@ def test_overlap_of_known_angles():
 
 
 def test_random_subspaces_overlap_as_expected():
-    found = [study.overlap(additive(normal(4, 30, seed=i), normal(6, 30, seed=500 + i)), kept=1) for i in range(150)]
+    found = [
+        study.overlap(additive(normal(4, 30, seed=i), normal(6, 30, seed=500 + i)), kept=1)
+        for i in range(150)
+    ]
     mean = sum(one["overlap"] for one in found) / len(found)
-    assert {(one["dim_first"], one["dim_second"], one["overlap_random"]) for one in found} == {(3, 5, 5 / 30)}
+    assert {(one["dim_first"], one["dim_second"], one["overlap_random"]) for one in found} == {
+        (3, 5, 5 / 30)
+    }
     assert mean == pytest.approx(5 / 30, abs=0.012)  # 4 standard errors
-    # u and v are drawn from one isotropic distribution: their mean squared cosine is 1 over its dimension.
+    # u and v are drawn from one isotropic distribution: their mean squared cosine is 1 over its
+    # dimension.
     assert sum(one["cosine"] for one in found) / len(found) == pytest.approx(1 / 30, abs=0.004)
 
 
@@ -141,14 +150,21 @@ def test_a_factor_that_does_nothing_has_no_directions():
 def test_readers_of_codes_that_do_not_tell_a_factor_are_at_chance():
     z = additive(normal(5, 8), torch.zeros(4, 8).double())
     found = study.readable(z, border(5, 4))
-    assert found["read_first"] == 1 and found["read_second"] == pytest.approx(0)  # all are called by the commonest name
-    assert study.readable(torch.ones(1, 5, 4, 2).double(), border(5, 4)) == {"read_first": 1 / 5, "read_second": 1 / 4}
+    # all are called by the commonest name
+    assert found["read_first"] == 1 and found["read_second"] == pytest.approx(0)
+    assert study.readable(torch.ones(1, 5, 4, 2).double(), border(5, 4)) == {
+        "read_first": 1 / 5,
+        "read_second": 1 / 4,
+    }
 
 
 def test_readers_learn_from_one_half_of_the_contexts():
     told, other = disjoint(3, 3), disjoint(3, 3)
     assert study.readable(torch.cat([told, other + 5]), border(3, 3))["read_first"] < 1
-    assert study.readable(torch.cat([told, other]), border(3, 3)) == {"read_first": 1, "read_second": 1}
+    assert study.readable(torch.cat([told, other]), border(3, 3)) == {
+        "read_first": 1,
+        "read_second": 1,
+    }
     swapped = other.transpose(1, 2)  # what u was is v now
     assert study.readable(torch.cat([told, swapped]), border(3, 3))["read_first"] < 1
 
@@ -160,9 +176,9 @@ def test_additive_codes_draw_sums_but_no_products():
     product = (u[:, None] * v[None])[None]
     assert study.drawable(z, product, seen) > 0.1
     both = torch.cat([z, product], -1)
-    assert study.drawable(torch.cat([both, both]), torch.cat([product, product]), ~seen) < study.drawable(
-        z, product, ~seen
-    )
+    assert study.drawable(
+        torch.cat([both, both]), torch.cat([product, product]), ~seen
+    ) < study.drawable(z, product, ~seen)
     # What was learned of one context is asked of another.
     turned = torch.cat([additive(u, v), -additive(u, v)])
     assert study.drawable(torch.cat([z, z]), turned, seen) == pytest.approx(4, rel=1e-4)

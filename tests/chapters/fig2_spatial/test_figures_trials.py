@@ -1,4 +1,6 @@
-"""Tables of the settings that were tried: named as readers know the models, with the chosen one marked."""
+"""Tables of the settings that were tried: named as readers know the models, with the chosen one
+marked.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,17 @@ import xarray as xr
 from chapters.fig2_spatial import figures as spatial
 from chapters.fig3_functions import tables as functions_words
 
-RESULTS = xr.Dataset(coords={"model": ["cnn2", "mlp"], "label": ("model", ["CNN, 2 blocks", "MLP"])})
+RESULTS = xr.Dataset(
+    coords={"model": ["cnn2", "mlp"], "label": ("model", ["CNN, 2 blocks", "MLP"])}
+)
 
 
 def tuning(criterion: str, errors: list[float], runs: list[dict]) -> xr.Dataset:
     over = ("model", "trial")
     said = [json.dumps(run) for run in runs]
     return xr.Dataset(
-        {criterion: (over, [errors]), "run_settings": (over, [said])}, {"model": ["cnn2"], "trial": [0, 1]}
+        {criterion: (over, [errors]), "run_settings": (over, [said])},
+        {"model": ["cnn2"], "trial": [0, 1]},
     )
 
 

@@ -12,13 +12,26 @@ from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 
 SEEDS = 3
 SETS = ["id", "easy", "hard"]
-KINDS = ["sin", "exp", "poly", "gauss", *[f"easy{i}" for i in range(6)], *[f"hard{i}" for i in range(6)]]
+KINDS = [
+    "sin",
+    "exp",
+    "poly",
+    "gauss",
+    *[f"easy{i}" for i in range(6)],
+    *[f"hard{i}" for i in range(6)],
+]
 MODELS = list(dict.fromkeys([*PAPER, "vn_dense", *AWARE]))
 
 
 def made() -> xr.Dataset:
     """Everything as the paper says, and as our controls would have it."""
-    coords = {"model": MODELS, "seed": range(SEEDS), "set": SETS, "mask": list(MASKS), "way": ["paper", "aware"]}
+    coords = {
+        "model": MODELS,
+        "seed": range(SEEDS),
+        "set": SETS,
+        "mask": list(MASKS),
+        "way": ["paper", "aware"],
+    }
     r = xr.Dataset(coords=coords | {"kind": KINDS})
 
     def full(value: float, *dims: str) -> xr.DataArray:
@@ -114,11 +127,29 @@ def test_one_lost_cell_loses_its_mask(number, name):
         ("hidden", {"model": list(OTHERS), "way": "paper"}, 0.35, [4, 5], []),
         ("mse", {"model": "neural_ode", "set": "hard"}, 0.1, [5], []),
         ("blank_hidden", {}, 0.5, [6], []),
-        ("hidden", {"model": MASKED[1], "way": "aware", "mask": "block_128", "set": "id"}, 0.2, [], [0]),
-        ("hidden", {"model": "linear", "way": "aware", "mask": "random_30", "set": "easy"}, 0.1, [], [1]),
+        (
+            "hidden",
+            {"model": MASKED[1], "way": "aware", "mask": "block_128", "set": "id"},
+            0.2,
+            [],
+            [0],
+        ),
+        (
+            "hidden",
+            {"model": "linear", "way": "aware", "mask": "random_30", "set": "easy"},
+            0.1,
+            [],
+            [1],
+        ),
         ("hidden", {"model": UNLEARNED[0], "way": "paper"}, 0.32, [], [2]),
         ("hidden", {"model": UNLEARNED[1], "way": "paper"}, 0.32, [], [2]),
-        ("hidden", {"model": "exemplars", "way": "aware", "mask": ["forecast_25", "block_128"]}, 0.2, [], [3]),
+        (
+            "hidden",
+            {"model": "exemplars", "way": "aware", "mask": ["forecast_25", "block_128"]},
+            0.2,
+            [],
+            [3],
+        ),
     ],
 )
 def test_each_other_part_of_masked_prediction_can_fail(name, where, value, parts, fair):
@@ -138,9 +169,15 @@ def test_one_vn_of_three_is_enough():
 
 @pytest.mark.parametrize(
     ("name", "model"),
-    [("VN-F3a", "pca"), ("VN-F3b", "vn_dense"), ("VN-F3b", "mamba"), ("VN-F3c", "vn_5"), ("VN-F3c", "exemplars"),
-     ("VN-F3c", "rnn_masked")],
-)  # fmt: skip
+    [
+        ("VN-F3a", "pca"),
+        ("VN-F3b", "vn_dense"),
+        ("VN-F3b", "mamba"),
+        ("VN-F3c", "vn_5"),
+        ("VN-F3c", "exemplars"),
+        ("VN-F3c", "rnn_masked"),
+    ],
+)
 def test_what_lacks_is_named(name, model):
     row = judged(name, made().drop_sel(model=model))
     assert row["verdict"] == NOT_TESTABLE and model in row["missing"]

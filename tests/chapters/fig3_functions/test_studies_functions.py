@@ -26,7 +26,10 @@ def data():
 def masks(data):
     counts = data["set"].to_series().value_counts()
     return {
-        mask: {name: signals.observed(mask, counts[name], LENGTH, seed=i) for i, name in enumerate(COUNTS)}
+        mask: {
+            name: signals.observed(mask, counts[name], LENGTH, seed=i)
+            for i, name in enumerate(COUNTS)
+        }
         for mask in signals.MASKS
     }
 
@@ -36,8 +39,14 @@ def held(data, name):
 
 
 def made(data, tmp_path, family, **options):
-    return train_completer(held(data, "train"), held(data, "val"), family=family, options=options, workdir=tmp_path,
-                           **TRAINING)  # fmt: skip
+    return train_completer(
+        held(data, "train"),
+        held(data, "val"),
+        family=family,
+        options=options,
+        workdir=tmp_path,
+        **TRAINING,
+    )
 
 
 def test_zero_costs_the_power_of_what_is_hidden(data, masks, tmp_path):
@@ -48,10 +57,14 @@ def test_zero_costs_the_power_of_what_is_hidden(data, masks, tmp_path):
         for mask in signals.MASKS:
             hidden = x[~masks[mask][name]]
             cell = {"mask": mask, "set": name}
-            assert report["hidden"].sel(cell | {"way": "aware"}) == pytest.approx((hidden**2).mean(), rel=1e-5)
+            assert report["hidden"].sel(cell | {"way": "aware"}) == pytest.approx(
+                (hidden**2).mean(), rel=1e-5
+            )
             assert report["blank_hidden"].sel(cell) == report["hidden"].sel(cell | {"way": "aware"})
             assert report["observed_error"].sel(cell | {"way": "aware"}) == 0
-    assert report["hidden"].sel(way="paper").isnull().all(), "there is no second way of predicting zero"
+    assert report["hidden"].sel(way="paper").isnull().all(), (
+        "there is no second way of predicting zero"
+    )
 
 
 def test_observed_and_hidden_samples_are_scored_apart(data, masks):
@@ -68,14 +81,19 @@ def test_observed_and_hidden_samples_are_scored_apart(data, masks):
 
 def test_sets_and_masks_keep_their_order(data, masks, tmp_path):
     report = functions.study(data, masks, made(data, tmp_path, "hold_last"))
-    assert list(report["set"].values) == ["id", "easy", "hard"] and list(report["mask"].values) == list(signals.MASKS)
+    assert list(report["set"].values) == ["id", "easy", "hard"] and list(
+        report["mask"].values
+    ) == list(signals.MASKS)
     assert list(report["kind"].values) == [*signals.PRIMITIVES, *signals.EASY, *signals.HARD]
 
 
 def test_the_task_is_counted(data, masks, tmp_path):
     report = functions.study(data, masks, made(data, tmp_path, "zeros"))
     assert report["train_count"].values.tolist() == [16] * 4 + [0] * 12
-    assert report["test_count"].sum("kind").values.tolist() == [12, 12, 12] and report["repeated"].sum() == 0
+    assert (
+        report["test_count"].sum("kind").values.tolist() == [12, 12, 12]
+        and report["repeated"].sum() == 0
+    )
     copied = data.copy(deep=True)
     copied["value"][np.flatnonzero(data["set"] == "hard")[:2]] = data["value"][:2].values
     again = functions.study(copied, masks, made(data, tmp_path, "zeros"))
@@ -90,17 +108,25 @@ def test_tuning_sees_no_test_signal(data, masks, tmp_path):
 
 
 def test_single_hard_signals(data, masks):
-    model = Completer(reconstruct=lambda x: x + 1, aware=lambda x, observed: lambda x, observed: x * 0)
+    model = Completer(
+        reconstruct=lambda x: x + 1, aware=lambda x, observed: lambda x, observed: x * 0
+    )
     report = functions.study(data, masks, model, details=True, per_kind=1)
     x = held(data, "hard").numpy()
     assert np.allclose(report["error_hard"], 1, atol=1e-5)
     tail = report["hidden_hard"].sel(way="aware", mask="forecast_25")
     assert np.allclose(tail, (x[:, 48:] ** 2).mean(1), rtol=1e-5)
-    assert [str(e) for e in report["example"].values] == [f"{k} {i}" for i, k in enumerate(signals.HARD)]
+    assert [str(e) for e in report["example"].values] == [
+        f"{k} {i}" for i, k in enumerate(signals.HARD)
+    ]
     assert np.abs(report["truth"] - x[:6, ::2]).max() <= 1 / 512 + 1e-6
-    assert (report["filled"].sel(way="aware") == 0).all() and report["filled"].sel(way="paper").isnull().all()
+    assert (report["filled"].sel(way="aware") == 0).all() and report["filled"].sel(
+        way="paper"
+    ).isnull().all()
     mean = report["mse_kind"].sel(kind=list(signals.HARD)).mean()
-    assert mean == pytest.approx(float(report["mse"].sel(set="hard")), rel=1e-6), "kinds are balanced"
+    assert mean == pytest.approx(float(report["mse"].sel(set="hard")), rel=1e-6), (
+        "kinds are balanced"
+    )
 
 
 def test_what_must_be_chosen_is_chosen_on_the_signals_given():
@@ -114,7 +140,11 @@ def test_what_must_be_chosen_is_chosen_on_the_signals_given():
     ("family", "options", "ways"),
     [
         ("vn", {"atoms": 12, "sparsity": [0.1]}, {"paper", "aware"}),
-        ("vn", {"atoms": 8, "sparsity": [0.1, 0.02], "interface": 4, "sweeps": 5}, {"paper", "aware"}),
+        (
+            "vn",
+            {"atoms": 8, "sparsity": [0.1, 0.02], "interface": 4, "sweeps": 5},
+            {"paper", "aware"},
+        ),
         ("fourier", {"sparsity": 0.1}, {"paper", "aware"}),
         ("autoencoder", {"hidden": [8], "latent": 4}, {"paper"}),
         ("autoencoder", {"hidden": [8], "latent": 4, "masked": True}, {"aware"}),
@@ -125,7 +155,9 @@ def test_what_must_be_chosen_is_chosen_on_the_signals_given():
         ("exemplars", {"atoms": 16, "starts": 2}, {"aware"}),
     ],
 )
-def test_models_look_at_observed_samples_only_and_repeat(data, masks, tmp_path, family, options, ways):
+def test_models_look_at_observed_samples_only_and_repeat(
+    data, masks, tmp_path, family, options, ways
+):
     model, again = (made(data, tmp_path / part, family, **options) for part in "ab")
     x, val = held(data, "hard"), held(data, "val")
     seen, seen_val = (torch.from_numpy(masks["block_128"][name]) for name in ("hard", "val"))
@@ -144,8 +176,14 @@ def test_models_look_at_observed_samples_only_and_repeat(data, masks, tmp_path, 
 
 def test_zero_updates_leave_training_signals_as_atoms(data, tmp_path):
     train, val = held(data, "train"), held(data, "val")
-    unlearned = train_completer(train, val, family="vn", options={"atoms": 64, "sparsity": [1e-4]}, workdir=tmp_path,
-                                **TRAINING | {"steps": 0})  # fmt: skip
+    unlearned = train_completer(
+        train,
+        val,
+        family="vn",
+        options={"atoms": 64, "sparsity": [1e-4]},
+        workdir=tmp_path,
+        **TRAINING | {"steps": 0},
+    )
     error = (unlearned.reconstruct(train) - train).square().mean()
     assert error < 1e-4 and not unlearned.curve, "every training signal is an atom"
 
@@ -156,10 +194,14 @@ def test_an_unknown_family_is_refused(data, tmp_path):
 
 
 def test_winners_are_those_of_the_medians(data, masks, tmp_path):
-    """Three rules of thumb as three seeds of two models: the words on the page come from the numbers."""
+    """Three rules of thumb as three seeds of two models: the words on the page come from the
+    numbers.
+    """
     families = {"vn_1": "interpolate", "zeros": "zeros", "hold_last": "hold_last"}
-    reports = [functions.study(data, masks, made(data, tmp_path, f)).expand_dims(model=[m], seed=[0])
-               for m, f in families.items()]  # fmt: skip
+    reports = [
+        functions.study(data, masks, made(data, tmp_path, f)).expand_dims(model=[m], seed=[0])
+        for m, f in families.items()
+    ]
     results = xr.concat(reports, "model").assign_coords(
         label=("model", list(families)), group=("model", ["vn", "control", "control"])
     )

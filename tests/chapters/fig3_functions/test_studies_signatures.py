@@ -44,7 +44,9 @@ def test_a_low_pass_keeps_exactly_the_low_bands():
     for name in ("band_kept", "band_gain"):
         torch.testing.assert_close(found[name], wanted, atol=1e-10, rtol=0)
     torch.testing.assert_close(found["band_missed"], 1 - wanted, atol=1e-10, rtol=0)
-    torch.testing.assert_close(found["band_power"][:2], torch.tensor([0.25, 0.5], dtype=torch.float64))
+    torch.testing.assert_close(
+        found["band_power"][:2], torch.tensor([0.25, 0.5], dtype=torch.float64)
+    )
 
 
 def test_missed_power_sums_to_the_squared_error():
@@ -78,7 +80,9 @@ def test_a_constant_has_no_spread_and_a_line_no_bend():
 
 def test_one_drawing_for_all_has_no_variety():
     x = torch.cat([wave(1), wave(2), wave(3)])
-    assert float(signatures.collapse(x, wave(1).expand(3, N))["variety"]) == pytest.approx(0, abs=1e-12)
+    assert float(signatures.collapse(x, wave(1).expand(3, N))["variety"]) == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_half_the_size_has_a_quarter_of_the_spread_and_full_correlation():
@@ -104,7 +108,8 @@ def test_a_drifting_tail_has_growth_and_no_jump():
     found = signatures.hidden_run(x, filled, seen)
     place = torch.linspace(0, 1, 256).square().reshape(8, 32).mean(1)
     torch.testing.assert_close(found["run_error"].float(), place)
-    assert float(found["run_growth"]) == pytest.approx(1, rel=0.02)  # the slope of a parabola through 0 and 1
+    # the slope of a parabola through 0 and 1
+    assert float(found["run_growth"]) == pytest.approx(1, rel=0.02)
     assert float(found["run_jump"]) == 0
 
 
@@ -114,7 +119,8 @@ def test_runs_begin_where_each_signal_hides_them():
     seen[0, 0:64], seen[1, 100:164] = False, False
     found = signatures.hidden_run(x, torch.where(seen, x, x + 2), seen)
     torch.testing.assert_close(found["run_error"], torch.full((8,), 4.0, dtype=torch.float64))
-    assert float(found["run_jump"]) == pytest.approx(9)  # only the second has a sample before its run: 1 + 2
+    # only the second has a sample before its run: 1 + 2
+    assert float(found["run_jump"]) == pytest.approx(9)
     truth = torch.stack([x[0, :8], x[1, 100:108]]).square().mean()
     torch.testing.assert_close(found["run_truth"][0], truth)
 
@@ -141,6 +147,10 @@ def test_report_holds_the_dimensions_and_is_small():
     ],
 )
 def test_bad_input(change: dict, message: str):
-    good = {"drawn": torch.zeros(2, N), "filled": torch.zeros(2, N), "shown": shown(128, 2)} | change
+    good = {
+        "drawn": torch.zeros(2, N),
+        "filled": torch.zeros(2, N),
+        "shown": shown(128, 2),
+    } | change
     with pytest.raises(ValueError, match=message):
         signatures.report(torch.zeros(2, N), good.pop("drawn"), **good)

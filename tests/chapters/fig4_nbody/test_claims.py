@@ -1,4 +1,6 @@
-"""The rules of VN-F4b, VN-F4c and VN-H1: each part shown to hold, and to fail, on made-up results."""
+"""The rules of VN-F4b, VN-F4c and VN-H1: each part shown to hold, and to fail, on made-up
+results.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ import pytest
 import xarray as xr
 from judging import failing, judged
 
-from chapters.fig4_nbody.claims import BASELINES, GATED, LINEAR, LITERAL, OTHERS, SAME_TOKENS, TOKENS
+from chapters.fig4_nbody.claims import (
+    BASELINES,
+    GATED,
+    LINEAR,
+    LITERAL,
+    OTHERS,
+    SAME_TOKENS,
+    TOKENS,
+)
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 
 SEEDS = 3
@@ -22,18 +32,28 @@ CONSERVED = ["gravity", "spring", "lorentz", "gravity+spring+lorentz"]
 
 def made() -> xr.Dataset:
     """Everything as the paper says, and as our controls would have it; the power is 1 per force."""
-    coords = {"model": MODELS, "seed": range(SEEDS), "way": ["joint", "passes"], "forces": FORCES, "bodies": [5, 4, 3]}
+    coords = {
+        "model": MODELS,
+        "seed": range(SEEDS),
+        "way": ["joint", "passes"],
+        "forces": FORCES,
+        "bodies": [5, 4, 3],
+    }
     r = xr.Dataset(coords=coords | {"law": list(LAWS), "conserved": CONSERVED})
 
     def full(value: float, *dims: str) -> xr.DataArray:
-        return xr.DataArray(np.full([r.sizes[d] for d in dims], value), dims=dims, coords={d: r[d] for d in dims})
+        return xr.DataArray(
+            np.full([r.sizes[d] for d in dims], value), dims=dims, coords={d: r[d] for d in dims}
+        )
 
     number = xr.DataArray(NUMBER.astype(float), dims="forces")
     mixed, fewer = number - 1, xr.DataArray([1.0, 1.1, 1.2], dims="bodies")
     r["power"] = full(1.0, "model", "seed", "forces", "bodies") * number
     vn = full(0.01, "model", "seed", "way", "forces", "bodies") * number
     # Relative errors of 0.02, 0.2, 0.3, 0.4.
-    baseline = (full(0.0, "model", "seed", "way", "forces", "bodies") + 0.02 + 0.1 * mixed * number) * fewer
+    baseline = (
+        full(0.0, "model", "seed", "way", "forces", "bodies") + 0.02 + 0.1 * mixed * number
+    ) * fewer
     plain = xr.DataArray(np.isin(MODELS, BASELINES), dims="model")
     r["mse"] = xr.where(plain, baseline, vn).transpose("model", "seed", "way", "forces", "bodies")
     r["mse"].loc[{"model": list(SAME_TOKENS)}] *= 2 * (1 + 0.5 * mixed)
@@ -49,7 +69,9 @@ def made() -> xr.Dataset:
 @pytest.mark.parametrize("name", ["VN-F4b", "VN-F4c", "VN-H1"])
 def test_all_as_printed(name):
     row = judged(name, made())
-    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == (None if name == "VN-H1" else REPRODUCED)
+    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == (
+        None if name == "VN-H1" else REPRODUCED
+    )
 
 
 def changed(name: str, where: dict, factor: float) -> xr.Dataset:

@@ -1,4 +1,6 @@
-"""The study of force composition, on models whose errors are known; the simulator's report, on broken simulators."""
+"""The study of force composition, on models whose errors are known; the simulator's report, on
+broken simulators.
+"""
 
 from __future__ import annotations
 
@@ -43,21 +45,32 @@ def test_states_become_tensors(data):
     assert found.forces.tolist() == [[1, 0, 1, 0]] * 2
     assert found.present.tolist() == [[True] * 3 + [False] * 2] * 2
     assert torch.equal(found.position, torch.from_numpy(one["position"].values).float())
-    assert all(part.dtype == torch.float32 for part in (found.velocity, found.acceleration, found.forces))
+    assert all(
+        part.dtype == torch.float32 for part in (found.velocity, found.acceleration, found.forces)
+    )
 
 
 def test_the_physics_itself_has_no_error(data):
     report = bodies.study(data, Trained(exact))
-    assert report["mse"].max() < 1e-10 and report["gap"].max() < 1e-10 and report["criterion"] < 1e-10
+    assert (
+        report["mse"].max() < 1e-10 and report["gap"].max() < 1e-10 and report["criterion"] < 1e-10
+    )
     assert list(report["forces"].values) == list(nbody.FORCE_SETS)
-    assert list(report["bodies"].values) == [5, 4, 3] and list(report["way"].values) == ["joint", "passes"]
+    assert list(report["bodies"].values) == [5, 4, 3] and list(report["way"].values) == [
+        "joint",
+        "passes",
+    ]
 
 
 def test_zero_has_the_power_as_its_error(data):
     report = bodies.study(data, Trained(lambda given: torch.zeros_like(given.position)))
-    assert np.allclose(report["mse"], report["power"], rtol=1e-12) and np.allclose(report["val_error"], 1)
+    assert np.allclose(report["mse"], report["power"], rtol=1e-12) and np.allclose(
+        report["val_error"], 1
+    )
     cell = data.isel(
-        state=np.flatnonzero((data["split"] == "test") & (data["forces"] == "drag") & (data["bodies"] == 4))
+        state=np.flatnonzero(
+            (data["split"] == "test") & (data["forces"] == "drag") & (data["bodies"] == 4)
+        )
     )
     assert report["power"].sel(forces="drag", bodies=4) == pytest.approx(
         float((1.5 * cell["velocity"].values[:, :4] ** 2 * 1.5).mean()), rel=1e-9
@@ -87,15 +100,21 @@ def test_tuning_sees_no_test_state(data):
     assert report["criterion"] == pytest.approx(float(report["val_error"].mean()))
 
 
-@pytest.mark.parametrize(("curve", "wanted"), [(range(20), range(1, 20, 2)), ([3.0, 2.0], [3.0] * 5 + [2.0] * 5)])
+@pytest.mark.parametrize(
+    ("curve", "wanted"), [(range(20), range(1, 20, 2)), ([3.0, 2.0], [3.0] * 5 + [2.0] * 5)]
+)
 def test_the_curve_is_read_at_tenths(data, curve, wanted):
-    report = bodies.study(data, Trained(exact, curve=list(curve), facts={"parameters": 7}), tests=False)
+    report = bodies.study(
+        data, Trained(exact, curve=list(curve), facts={"parameters": 7}), tests=False
+    )
     assert report["curve"].values.tolist() == list(wanted) and report["fact_parameters"] == 7
 
 
 def test_rollouts_are_merged_in(data):
     truth = nbody.rollouts(nbody.RolloutConfig(n_starts=1, steps=4, every=2))
-    world = {name: partial(getattr(nbody, name), physics=PHYSICS) for name in ("integrate", "energy")}
+    world = {
+        name: partial(getattr(nbody, name), physics=PHYSICS) for name in ("integrate", "energy")
+    }
     report = bodies.study(data, Trained(exact), truth=truth, **world, details=True)
     assert report["drift"].max() < 1e-10 and report["path"].sizes["scene"] == 3
     assert "drift" not in bodies.study(data, Trained(exact))
@@ -116,12 +135,18 @@ def test_rollouts_are_merged_in(data):
 def test_families_train_and_repeat(data, tmp_path, family, options):
     train, held = (bodies.samples(nbody.subset(data, one)) for one in ("train", "val"))
     model, again = (
-        train_dynamics(train, held, family=family, options=options, workdir=tmp_path / part, **TRAINING)
+        train_dynamics(
+            train, held, family=family, options=options, workdir=tmp_path / part, **TRAINING
+        )
         for part in "ab"
     )
     found = model.predict(held.bodies)
     assert torch.equal(found, again.predict(held.bodies)), "the same seed, the same bits"
-    assert found.shape == held.position.shape and torch.isfinite(found).all() and model.facts["parameters"] > 0
+    assert (
+        found.shape == held.position.shape
+        and torch.isfinite(found).all()
+        and model.facts["parameters"] > 0
+    )
     assert torch.isfinite(relative_errors(model.predict, held)).all()
     some = Samples(*held).bodies._replace(present=torch.arange(N_BODIES).expand(len(found), -1) < 3)
     assert (model.predict(some)[:, 3:] == 0).all()
@@ -129,10 +154,18 @@ def test_families_train_and_repeat(data, tmp_path, family, options):
 
 def test_networks_keep_the_update_that_validates_best(data, tmp_path):
     train, held = (bodies.samples(nbody.subset(data, one)) for one in ("train", "val"))
-    model = train_dynamics(train, held, family="mlp", options={"width": 8}, workdir=tmp_path,
-                           **TRAINING | {"steps": 20, "lr": 0.5})  # fmt: skip
+    model = train_dynamics(
+        train,
+        held,
+        family="mlp",
+        options={"width": 8},
+        workdir=tmp_path,
+        **TRAINING | {"steps": 20, "lr": 0.5},
+    )
     assert len(model.curve) == 20
-    assert float(relative_errors(model.predict, held).mean()) == pytest.approx(min(model.curve), rel=1e-5)
+    assert float(relative_errors(model.predict, held).mean()) == pytest.approx(
+        min(model.curve), rel=1e-5
+    )
 
 
 def test_an_unknown_family_is_refused(data, tmp_path):
@@ -149,21 +182,34 @@ def test_many_states_are_predicted_in_parts():
         return given.velocity
 
     n = 5000
-    some = Bodies(torch.zeros(n, 5, 2), torch.randn(n, 5, 2), torch.ones(n, 5, dtype=torch.bool), torch.ones(n, 4))
+    some = Bodies(
+        torch.zeros(n, 5, 2),
+        torch.randn(n, 5, 2),
+        torch.ones(n, 5, dtype=torch.bool),
+        torch.ones(n, 4),
+    )
     assert torch.equal(predictor(model)(some), some.velocity) and seen == [4096, 904]
 
 
-# --- The simulator --------------------------------------------------------------------------------------------------
+# --- The simulator --------------------------------------------------------------------------------
 
 
-def reported(trajectory=nbody.trajectory, acceleration=nbody.acceleration, energy=nbody.energy, **constants):
-    return simulator.report(trajectory, acceleration, energy, replace(PHYSICS, **constants), steps=120)
+def reported(
+    trajectory=nbody.trajectory, acceleration=nbody.acceleration, energy=nbody.energy, **constants
+):
+    return simulator.report(
+        trajectory, acceleration, energy, replace(PHYSICS, **constants), steps=120
+    )
 
 
 def test_the_simulator_is_what_it_should_be():
     report = reported()
     assert report["sim_exact"].max() < 1e-8 and report["sim_energy"].max() < 1e-6
-    assert report["sim_momentum"] < 1e-12 and report["sim_superposition"] < 1e-12 and report["sim_boundary"] < 1e-12
+    assert (
+        report["sim_momentum"] < 1e-12
+        and report["sim_superposition"] < 1e-12
+        and report["sim_boundary"] < 1e-12
+    )
     assert report["sim_order"] == pytest.approx(4, abs=0.3)
     assert reported(gravity=1.0, stiffness=2.0, drag=0.3, rotation=3.0)["sim_exact"].max() < 1e-7
 
@@ -171,8 +217,15 @@ def test_the_simulator_is_what_it_should_be():
 @pytest.mark.parametrize("law", nbody.LAWS)
 def test_a_wrong_law_leaves_its_closed_form(law):
     def stronger(p, v, laws, physics, *, steps):
-        scaled = {"gravity": "gravity", "spring": "stiffness", "drag": "drag", "lorentz": "rotation"}[law]
-        return nbody.trajectory(p, v, laws, replace(physics, **{scaled: 1.1 * getattr(physics, scaled)}), steps=steps)
+        scaled = {
+            "gravity": "gravity",
+            "spring": "stiffness",
+            "drag": "drag",
+            "lorentz": "rotation",
+        }[law]
+        return nbody.trajectory(
+            p, v, laws, replace(physics, **{scaled: 1.1 * getattr(physics, scaled)}), steps=steps
+        )
 
     off = reported(stronger)["sim_exact"]
     assert off.sel(law=law) > 1e-4 and off.drop_sel(law=law).max() < 1e-8

@@ -15,20 +15,51 @@ from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 SEEDS = 3
 # Error on single digits (or moves) and growth, in the tenfold power of them.
 DIGITS = {
-    "vn_1": (0.005, 1.5), "vn_3": (0.006, 1.5), "ae": (0.005, 3.0), "ksparse": (0.006, 3.0),
-    "ksparse_linear": (0.006, 3.0), "ksparse_24": (0.02, 3.0), "vn_1_top24": (0.015, 2.0), "vn_3_top24": (0.006, 1.5),
-    "ae_signed": (0.005, 3.0), "pca_matched": (0.005, 2.0), "pca_adaptive": (0.005, 2.0), "dct": (0.005, 2.0),
-    "dictionary_learning": (0.006, 1.5), "vn_untrained": (0.01, 1.5),
-}  # fmt: skip
+    "vn_1": (0.005, 1.5),
+    "vn_3": (0.006, 1.5),
+    "ae": (0.005, 3.0),
+    "ksparse": (0.006, 3.0),
+    "ksparse_linear": (0.006, 3.0),
+    "ksparse_24": (0.02, 3.0),
+    "vn_1_top24": (0.015, 2.0),
+    "vn_3_top24": (0.006, 1.5),
+    "ae_signed": (0.005, 3.0),
+    "pca_matched": (0.005, 2.0),
+    "pca_adaptive": (0.005, 2.0),
+    "dct": (0.005, 2.0),
+    "dictionary_learning": (0.006, 1.5),
+    "vn_untrained": (0.01, 1.5),
+}
 MOTIONS = {
-    "m_vn_1": 0.005, "m_vn_3": 0.006, "m_ae": 0.005, "m_ksparse": 0.007, "m_pca_matched": 0.006, "m_dct": 0.006,
-    "m_dictionary_learning": 0.0051, "m_untrained": 0.01,
-}  # fmt: skip
+    "m_vn_1": 0.005,
+    "m_vn_3": 0.006,
+    "m_ae": 0.005,
+    "m_ksparse": 0.007,
+    "m_pca_matched": 0.006,
+    "m_dct": 0.006,
+    "m_dictionary_learning": 0.0051,
+    "m_untrained": 0.01,
+}
 # How far each set of motions is from single moves of one digit: the ladders of the rule all rise.
 FAR = {
-    "single": 0, "RT": 1, "RS": 1, "TS": 1, "RTS": 1, "single_x1.5": 1, "single_x2": 2, "single_x3": 3, "RTS_x1.5": 2,
-    "RTS_x2": 3, "RTS_x3": 4, "single_2d": 1, "RTS_2d": 3, "RTS_x2_2d": 4, "single_3d": 2, "RTS_3d": 4, "RTS_x2_3d": 6,
-}  # fmt: skip
+    "single": 0,
+    "RT": 1,
+    "RS": 1,
+    "TS": 1,
+    "RTS": 1,
+    "single_x1.5": 1,
+    "single_x2": 2,
+    "single_x3": 3,
+    "RTS_x1.5": 2,
+    "RTS_x2": 3,
+    "RTS_x3": 4,
+    "single_2d": 1,
+    "RTS_2d": 3,
+    "RTS_x2_2d": 4,
+    "single_3d": 2,
+    "RTS_3d": 4,
+    "RTS_x2_3d": 6,
+}
 WORST = ["sub2", "addsub4"]
 
 
@@ -40,7 +71,12 @@ def made() -> xr.Dataset:
 def printed() -> xr.Dataset:
     """Everything as the paper says, and as our controls would have it."""
     models, sets = [*DIGITS, *MOTIONS], ["id", *ALL_DIGITS, "single", *ALL_MOTIONS]
-    coords = {"model": models, "seed": range(SEEDS), "reading": ["own", "top", "searched"], "set": sets}
+    coords = {
+        "model": models,
+        "seed": range(SEEDS),
+        "reading": ["own", "top", "searched"],
+        "set": sets,
+    }
     r = xr.Dataset(coords=coords)
     shape = [r.sizes[d] for d in coords]
     r["mse"] = (tuple(coords), np.full(shape, np.nan))
@@ -51,22 +87,32 @@ def printed() -> xr.Dataset:
         r["blank"].loc[{"model": model, "set": ["id", *ALL_DIGITS]}] = 0.1
     for model in ("ae", "ae_signed"):
         r["mse"].loc[{"model": model, "reading": "own", "set": WORST}] *= 4
-    r["mse"].loc[{"model": "ae", "reading": "searched"}] = r["mse"].sel(model="ae", reading="own") * 0.9
-    r["mse"].loc[{"model": "vn_3_top24", "reading": "top"}] = r["mse"].sel(model="vn_3_top24", reading="own") * 2
+    r["mse"].loc[{"model": "ae", "reading": "searched"}] = (
+        r["mse"].sel(model="ae", reading="own") * 0.9
+    )
+    r["mse"].loc[{"model": "vn_3_top24", "reading": "top"}] = (
+        r["mse"].sel(model="vn_3_top24", reading="own") * 2
+    )
     for model, inside in MOTIONS.items():
         base = 2.0 if model in ("m_ae", "m_ksparse") else 1.3
         for name, far in FAR.items():
             r["mse"].loc[{"model": model, "reading": "own", "set": name}] = inside * base**far
             r["blank"].loc[{"model": model, "set": name}] = 0.03 * 1.4**far
-    r["mse"].loc[{"model": "m_ae", "reading": "searched"}] = r["mse"].sel(model="m_ae", reading="own") * 0.9
-    r["mse"].loc[{"model": "m_vn_3", "reading": "top"}] = r["mse"].sel(model="m_vn_3", reading="own") * 3
+    r["mse"].loc[{"model": "m_ae", "reading": "searched"}] = (
+        r["mse"].sel(model="m_ae", reading="own") * 0.9
+    )
+    r["mse"].loc[{"model": "m_vn_3", "reading": "top"}] = (
+        r["mse"].sel(model="m_vn_3", reading="own") * 3
+    )
     return r
 
 
 @pytest.mark.parametrize("name", ["VN-F5a", "VN-F5b"])
 def test_all_as_printed(name):
     row = judged(name, made())
-    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == REPRODUCED, failing(name, made())
+    assert row["verdict"] == REPRODUCED and row["verdict_controls"] == REPRODUCED, failing(
+        name, made()
+    )
 
 
 def changed(where: dict, factor: float, *, reading: str = "own") -> xr.Dataset:
@@ -143,7 +189,8 @@ def test_one_bad_seed_is_enough_for_the_order_of_all():
     [
         # Not alike on single moves.
         ({"model": "m_vn_3", "set": "single"}, 1.3, [0], []),
-        # An AE that does not get worse with three steps, or with three digits; or not beyond the power.
+        # An AE that does not get worse with three steps, or with three digits; or not beyond the
+        # power.
         ({"model": "m_ae", "set": "RTS_x3"}, 0.45, [1], [2]),
         ({"model": "m_ksparse", "set": "single_3d"}, 0.4, [1, 2], [2]),
         ({"model": "m_ae", "set": "RTS_x3"}, 0.6, [], [2]),

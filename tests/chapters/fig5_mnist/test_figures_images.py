@@ -17,10 +17,16 @@ from data_gen import digits, motions
 
 # ID error in 10⁻³ and growth in all other sets.
 MODELS = {
-    "vn_1": ("vn", 5.0, 1.5), "vn_3": ("vn", 6.0, 1.5), "ae": ("paper", 5.1, 3.0), "ae_signed": ("control", 8.0, 2.0),
-    "dct": ("control", 5.0, 1.2), "blank": ("control", 100.0, 3.0), "m_vn_1": ("vn", 5.0, 2.0),
-    "m_ae": ("paper", 5.5, 4.0), "m_blank": ("control", 40.0, 3.0),
-}  # fmt: skip
+    "vn_1": ("vn", 5.0, 1.5),
+    "vn_3": ("vn", 6.0, 1.5),
+    "ae": ("paper", 5.1, 3.0),
+    "ae_signed": ("control", 8.0, 2.0),
+    "dct": ("control", 5.0, 1.2),
+    "blank": ("control", 100.0, 3.0),
+    "m_vn_1": ("vn", 5.0, 2.0),
+    "m_ae": ("paper", 5.5, 4.0),
+    "m_blank": ("control", 40.0, 3.0),
+}
 SETS = {"digits": digits.SETS, "motions": motions.SETS}
 ALL = [*digits.SETS, *motions.SETS]
 # Enough for every panel to be drawn, and for tests to be quick.
@@ -35,17 +41,30 @@ def benchmark(model: str) -> str:
 def results() -> xr.Dataset:
     seeds, stages, samples = 3, 4, 5
     r = xr.Dataset(
-        coords={"model": list(MODELS), "seed": range(seeds), "reading": ["own", "top", "searched"], "set": ALL,
-                "layer": [1, 2, 3], "stage": range(stages), "check": np.arange(1, 11) / 10},
-    )  # fmt: skip
+        coords={
+            "model": list(MODELS),
+            "seed": range(seeds),
+            "reading": ["own", "top", "searched"],
+            "set": ALL,
+            "layer": [1, 2, 3],
+            "stage": range(stages),
+            "check": np.arange(1, 11) / 10,
+        },
+    )
 
     def empty(*dims: str, **more: int) -> tuple:
         return (*dims, *more), np.full([*(r.sizes[d] for d in dims), *more.values()], np.nan)
 
     r["mse"], r["blank"] = empty("model", "seed", "reading", "set"), empty("model", "seed", "set")
     r["active"], r["criterion"] = empty("model", "seed", "layer", "set"), empty("model", "seed")
-    r["curve"], r["case"] = empty("model", "seed", "check"), empty("model", "seed", "set", sample=samples)
-    r["path_mse"], r["path_error"] = empty("model", "seed", "stage", "set"), empty("model", "seed", "stage")
+    r["curve"], r["case"] = (
+        empty("model", "seed", "check"),
+        empty("model", "seed", "set", sample=samples),
+    )
+    r["path_mse"], r["path_error"] = (
+        empty("model", "seed", "stage", "set"),
+        empty("model", "seed", "stage"),
+    )
     r["truth"] = empty("model", "seed", "set", y=4, x=4)
     r["drawn"] = empty("model", "seed", "reading", "set", y=4, x=4)
     for model, (_, inside, growth) in MODELS.items():
@@ -65,7 +84,9 @@ def results() -> xr.Dataset:
     r["active"] = r["active"].where(r["blank"].notnull())
     r["active"].loc[{"model": "vn_3", "layer": [2, 3], "set": list(digits.SETS)}] = 30
     r["mse"].loc[{"model": "vn_3", "reading": "top", "set": list(digits.SETS)}] = 0.2
-    r["mse"].loc[{"model": "ae", "reading": "searched"}] = 0.5 * r["mse"].sel(model="ae", reading="own")
+    r["mse"].loc[{"model": "ae", "reading": "searched"}] = 0.5 * r["mse"].sel(
+        model="ae", reading="own"
+    )
     r["mse"].loc[{"model": "ae", "set": "sub2"}] *= 10
     for model in ("ae", "m_ae"):
         r["path_error"].loc[{"model": model}] = [0.4, 0.3, 0.2, 0.1]
@@ -145,8 +166,12 @@ def test_points_are_where_the_errors_are(results):
     figure = figures.errors(results.sel(set=FEW))
     panel = next(ax for ax in figure.axes if ax.get_title() == "sub2")
     drawn = np.concatenate([np.asarray(c.get_offsets())[:, 0] for c in panel.collections])
-    assert np.isclose(drawn, 0.153).sum() == 3 and np.isclose(drawn, 0.0075).sum() == 3, "every seed a point"
-    assert any(np.allclose(line.get_xdata(), 0.1) for line in panel.lines), "the error of drawing nothing"
+    assert np.isclose(drawn, 0.153).sum() == 3 and np.isclose(drawn, 0.0075).sum() == 3, (
+        "every seed a point"
+    )
+    assert any(np.allclose(line.get_xdata(), 0.1) for line in panel.lines), (
+        "the error of drawing nothing"
+    )
     plt.close(figure)
 
 
@@ -169,15 +194,23 @@ def test_steps_show_every_seed(results):
 def test_growth_is_relative_to_own_id_error(results):
     found = figures.error(results, "digits", relative=True).median("seed")
     assert np.allclose(found.sel(model="ae", set=["id", "add2", "sub2"]), [1, 3, 30])
-    assert np.allclose(figures.error(results, "motions", relative=True).sel(model="m_ae", set="RTS_x3"), 4)
+    assert np.allclose(
+        figures.error(results, "motions", relative=True).sel(model="m_ae", set="RTS_x3"), 4
+    )
     assert figures.power(results, "digits").sel(set="max5") == pytest.approx(0.1)
 
 
 def test_no_two_models_look_the_same(results):
     many = xr.concat(
-        [results[["label", "group"]].assign_coords(model=[f"{m}{n}" for m in MODELS]) for n in "abc"], "model"
+        [
+            results[["label", "group"]].assign_coords(model=[f"{m}{n}" for m in MODELS])
+            for n in "abc"
+        ],
+        "model",
     )
-    styles = [tuple(style.items()) for style in figures.colors(many, list(many["model"].values)).values()]
+    styles = [
+        tuple(style.items()) for style in figures.colors(many, list(many["model"].values)).values()
+    ]
     assert len(set(styles)) == len(styles) == 27
 
 
@@ -185,7 +218,10 @@ def test_the_summary_compares_with_the_matched_autoencoder(results):
     said = words.summary(results)
     assert "**Digits, in distribution** (10⁻³ ink²): VN_1 5.00, VN_3 6.00, AE 5.10" in said
     assert "**Digits, AE over VN_1:** from 2.04 (add2) to 20.4 (sub2)" in said
-    assert "**Digits, controls with less error than VN_1** in the geometric mean over these sets: DCT." in said
+    assert (
+        "**Digits, controls with less error than VN_1** in the geometric mean over these sets: DCT."
+        in said
+    )
     assert "M_VN_1 2.00, M_AE 4.00" in said and "**Motions, controls" not in said
     assert words.summary(results.sel(model=["blank"])) == words.NOTHING
 
@@ -205,9 +241,15 @@ def test_readings_follow_from_the_numbers(results):
     assert words.readings_said(results, "motions", "top") == words.NOTHING
     assert "AE: sub2 20.4 and" in words.worst_said(results)
     assert words.cases_said(results).endswith("salt_pepper 100 %.")
-    assert words.active_said(results).endswith("from ID to the set that uses most: VN_1 from 60.0 to 90.0 (addsub4).")
-    assert "RTS_x3: M_VN_1 2.00, M_AE 4.00; the power of the signals 1.00" in words.rises_said(results)
-    assert "VN_1 on digits (25 %)" in words.levelled(results) and "DCT" not in words.levelled(results)
+    assert words.active_said(results).endswith(
+        "from ID to the set that uses most: VN_1 from 60.0 to 90.0 (addsub4)."
+    )
+    assert "RTS_x3: M_VN_1 2.00, M_AE 4.00; the power of the signals 1.00" in words.rises_said(
+        results
+    )
+    assert "VN_1 on digits (25 %)" in words.levelled(results) and "DCT" not in words.levelled(
+        results
+    )
 
 
 def test_growth_is_averaged_by_family(results):
@@ -220,7 +262,10 @@ def test_growth_is_averaged_by_family(results):
 def test_settings_that_were_tried_are_told_apart():
     runs = [json.dumps({"training": {"lr": lr, "options": {}}}) for lr in (0.1, 0.2)]
     tuning = xr.Dataset(
-        {"criterion": (("model", "trial"), [[0.004, 0.003]]), "run_settings": (("model", "trial"), [runs])},
+        {
+            "criterion": (("model", "trial"), [[0.004, 0.003]]),
+            "run_settings": (("model", "trial"), [runs]),
+        },
         {"model": ["ae"], "trial": [0, 1]},
     )
     assert list(words.trials(tuning).loc["ae"]) == ["lr 0.1: 4.000", "lr 0.2: 3.000 *"]
@@ -233,7 +278,8 @@ def test_formulas_are_listed():
 
 
 @pytest.mark.parametrize(
-    ("value", "said"), [(0.1234, "0.12"), (5.309, "5.31"), (21.66, "21.7"), (417.4, "417"), (np.nan, "")]
+    ("value", "said"),
+    [(0.1234, "0.12"), (5.309, "5.31"), (21.66, "21.7"), (417.4, "417"), (np.nan, "")],
 )
 def test_numbers_have_three_digits(value, said):
     assert figures.number(value) == said

@@ -18,11 +18,14 @@ def closed():
 
 @pytest.fixture
 def ds():
-    """Three sets of four images, each of one value: 1, 3 and -1, and one tenth more for each further sample."""
+    """Three sets of four images, each of one value: 1, 3 and -1, and one tenth more for each
+    further sample.
+    """
     values = np.array([1.0, 3.0, -1.0])[:, None] * (1 + np.arange(4) / 10)
     image = np.tile(values[..., None, None], (1, 1, 28, 28)).astype(np.float32)
     variables = {
-        name: (("set", "sample", "y", "x"), image * k) for name, k in (("image", 1), ("before", 2), ("after", 3))
+        name: (("set", "sample", "y", "x"), image * k)
+        for name, k in (("image", 1), ("before", 2), ("after", 3))
     }
     coords = {"set": SETS, "family": ("set", ["id", "add/subtract", "add/subtract"])}
     return xr.Dataset(variables, coords)

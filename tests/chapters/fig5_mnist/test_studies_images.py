@@ -1,4 +1,6 @@
-"""The study of image composition, on models whose errors are known; and the registry of its models."""
+"""The study of image composition, on models whose errors are known; and the registry of its
+models.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +18,14 @@ SIDE, SETS, N = 4, ("plain", "bright", "odd"), 5
 
 @pytest.fixture(scope="module")
 def tests() -> xr.Dataset:
-    """Images of growing power: the samples of each set are its pattern times 1 to 5, in another order."""
+    """Images of growing power: the samples of each set are its pattern times 1 to 5, in another
+    order.
+    """
     pattern = np.random.default_rng(0).normal(size=(len(SETS), 1, SIDE, SIDE))
     order = np.array([3.0, 1.0, 5.0, 2.0, 4.0])[:, None, None]
     return xr.Dataset(
-        {"image": (("set", "sample", "y", "x"), (pattern * order).astype(np.float32))}, {"set": list(SETS)}
+        {"image": (("set", "sample", "y", "x"), (pattern * order).astype(np.float32))},
+        {"set": list(SETS)},
     )
 
 
@@ -41,7 +46,9 @@ def test_pixels_are_rows():
 
 def test_an_offset_is_its_square(tests, held):
     report = images.study(held, offset(0.5), tests=tests)
-    assert np.allclose(report["mse"].sel(reading="own"), 0.25, rtol=1e-5) and report["criterion"] == pytest.approx(0.25)
+    assert np.allclose(report["mse"].sel(reading="own"), 0.25, rtol=1e-5) and report[
+        "criterion"
+    ] == pytest.approx(0.25)
     assert report["mse"].sel(reading=["top", "searched"]).isnull().all()
     assert list(report["set"].values) == list(SETS)
     assert not {"case", "drawn", "truth", "active", "path_mse"} & set(report)
@@ -63,7 +70,9 @@ def test_readings_are_told_apart_and_few_images_are_searched(tests, held):
 
     model = Trained({"own": lambda x: x + 1, "top": lambda x: x + 2, "searched": searched})
     report = images.study(held, model, tests=tests, few=2)
-    assert np.allclose(report["mse"].transpose("reading", "set"), [[1] * 3, [4] * 3, [9] * 3], rtol=1e-5)
+    assert np.allclose(
+        report["mse"].transpose("reading", "set"), [[1] * 3, [4] * 3, [9] * 3], rtol=1e-5
+    )
     assert list(report["reading"].values) == list(images.READINGS) and asked == [2] * 3
 
 
@@ -80,7 +89,9 @@ def test_units_are_counted_per_layer(tests, held):
 def test_details_show_the_image_of_median_power(tests, held):
     report = images.study(held, offset(0.5), tests=tests, details=True)
     for name in SETS:
-        assert np.array_equal(report["truth"].sel(set=name), tests["image"].sel(set=name)[0]), "3 of 1, ..., 5"
+        assert np.array_equal(report["truth"].sel(set=name), tests["image"].sel(set=name)[0]), (
+            "3 of 1, ..., 5"
+        )
     assert np.allclose(report["drawn"].sel(reading="own"), report["truth"] + 0.5)
     assert report["drawn"].sel(reading="top").isnull().all()
     assert report["case"].dims == ("set", "sample") and np.allclose(report["case"], 0.25, rtol=1e-5)
@@ -88,7 +99,9 @@ def test_details_show_the_image_of_median_power(tests, held):
 
 def test_of_an_even_number_the_lower_median_is_shown(tests, held):
     report = images.study(held, offset(0), tests=tests.isel(sample=[0, 1, 2, 4]), details=True)
-    assert np.array_equal(report["truth"].sel(set="odd"), tests["image"].sel(set="odd")[0]), "3 of 1, 3, 4, 5"
+    assert np.array_equal(report["truth"].sel(set="odd"), tests["image"].sel(set="odd")[0]), (
+        "3 of 1, 3, 4, 5"
+    )
 
 
 def test_the_path_is_measured_stage_by_stage(tests, held):
@@ -96,25 +109,37 @@ def test_the_path_is_measured_stage_by_stage(tests, held):
     report = images.study(held, Trained({"own": lambda x: x}, path=path), tests=tests)
     assert report["path_error"].values.tolist() == [0.9, 0.2]
     assert np.allclose(report["path_mse"].transpose("stage", "set"), [[4] * 3, [1] * 3], rtol=1e-5)
-    assert "path_mse" not in images.study(held, Trained({"own": lambda x: x}, path=path[:1]), tests=tests)
+    assert "path_mse" not in images.study(
+        held, Trained({"own": lambda x: x}, path=path[:1]), tests=tests
+    )
 
 
-@pytest.mark.parametrize(("curve", "wanted"), [(range(20), range(1, 20, 2)), ([3.0, 2.0], [3.0] * 5 + [2.0] * 5)])
+@pytest.mark.parametrize(
+    ("curve", "wanted"), [(range(20), range(1, 20, 2)), ([3.0, 2.0], [3.0] * 5 + [2.0] * 5)]
+)
 def test_the_curve_is_read_at_tenths(held, curve, wanted):
-    report = images.study(held, Trained({"own": lambda x: x}, curve=list(curve), facts={"parameters": 7}))
+    report = images.study(
+        held, Trained({"own": lambda x: x}, curve=list(curve), facts={"parameters": 7})
+    )
     assert report["curve"].values.tolist() == list(wanted) and report["fact_parameters"] == 7
     assert "mse" not in report, "tuning sees no test"
 
 
 def test_sets_come_back_in_order(tests, held):
-    report = images.in_order(images.study(held, offset(0), tests=tests).sortby("set"), ("missing", *SETS))
+    report = images.in_order(
+        images.study(held, offset(0), tests=tests).sortby("set"), ("missing", *SETS)
+    )
     assert list(report["set"].values) == list(SETS)
 
 
 @pytest.mark.parametrize(
     ("readings", "few", "message"),
     [
-        ({"own": None, "guess": None}, 1, r"each reading must be one of 'own', 'top', 'searched', got 'guess'"),
+        (
+            {"own": None, "guess": None},
+            1,
+            r"each reading must be one of 'own', 'top', 'searched', got 'guess'",
+        ),
         ({"top": None}, 1, r"readings must hold 'own', got 'top'"),
         ({"own": None}, 0, r"few must be an integer >= 1, got 0"),
     ],
@@ -124,7 +149,7 @@ def test_what_cannot_be_studied_is_refused(held, readings, few, message):
         images.study(held, Trained(readings), few=few)
 
 
-# --- The registry ---------------------------------------------------------------------------------------------------
+# --- The registry ---------------------------------------------------------------------------------
 
 VN = {"atoms": [4], "sparsity": [0.1]}
 OPTIONS = {
@@ -141,14 +166,24 @@ OPTIONS = {
 
 def trained(held, tmp_path, family: str, *, seed: int = 0) -> Trained:
     train = torch.from_numpy(np.random.default_rng(2).normal(size=(40, SIDE**2)).astype(np.float32))
-    return train_images(train, held, family=family, options=OPTIONS[family], lr=1e-2, steps=3, batch_size=16,
-                        seed=seed, workdir=tmp_path)  # fmt: skip
+    return train_images(
+        train,
+        held,
+        family=family,
+        options=OPTIONS[family],
+        lr=1e-2,
+        steps=3,
+        batch_size=16,
+        seed=seed,
+        workdir=tmp_path,
+    )
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_families_train_and_repeat(tests, held, tmp_path, family):
     one, again = (
-        images.study(held, trained(held, tmp_path / part, family), tests=tests, few=3, details=True) for part in "ab"
+        images.study(held, trained(held, tmp_path / part, family), tests=tests, few=3, details=True)
+        for part in "ab"
     )
     xr.testing.assert_identical(one, again)
     assert np.isfinite(one["mse"].sel(reading="own")).all() and one["fact_parameters"] >= 0
@@ -157,10 +192,23 @@ def test_families_train_and_repeat(tests, held, tmp_path, family):
 
 @pytest.mark.parametrize("family", ["autoencoder", "vn"])
 def test_another_seed_is_another_model(held, tmp_path, family):
-    one, other = (trained(held, tmp_path / str(seed), family, seed=seed).readings["own"](held) for seed in (0, 1))
+    one, other = (
+        trained(held, tmp_path / str(seed), family, seed=seed).readings["own"](held)
+        for seed in (0, 1)
+    )
     assert not torch.allclose(one, other, atol=1e-4)
 
 
 def test_an_unknown_family_is_refused(held, tmp_path):
     with pytest.raises(ValueError, match=r"family must be one of 'vn', .*, got 'gan'"):
-        train_images(held, held, family="gan", options={}, lr=1, steps=1, batch_size=1, seed=0, workdir=tmp_path)
+        train_images(
+            held,
+            held,
+            family="gan",
+            options={},
+            lr=1,
+            steps=1,
+            batch_size=1,
+            seed=0,
+            workdir=tmp_path,
+        )

@@ -1,4 +1,6 @@
-"""The result store: runs are filled in one by one, kept with where they come from, and merged into NetCDF files."""
+"""The result store: runs are filled in one by one, kept with where they come from, and merged into
+NetCDF files.
+"""
 
 from vnlib.book.store.netcdf import FORMAT, StoreError, read, write
 from vnlib.book.store.runs import Cell

@@ -1,4 +1,6 @@
-"""One result file: written in one step, read whole, refused with a clear error when damaged or foreign."""
+"""One result file: written in one step, read whole, refused with a clear error when damaged or
+foreign.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ FORMAT = "vnbook-results-1"
 """Value of the attribute `format` that marks our files."""
 
 WHOLE = "whole_dtype"
-"""Attribute with the type of a whole-number variable, which is kept as float while parts are missing."""
+"""Attribute with the type of a whole-number variable, which is kept as float while parts are
+missing.
+"""
 
 MOST_PER_BYTE = 1032
 """Bytes that one byte of a compressed file can stand for, by the format of zlib."""
 
 SEAL = b"vnbook-sha256:"
-"""What follows the NetCDF data, which readers of NetCDF pass over; then comes the checksum of all before it."""
+"""What follows the NetCDF data, which readers of NetCDF pass over; then comes the checksum of all
+before it.
+"""
 
 REMEDY = "move it away or delete it, then run again"
 
@@ -38,8 +44,13 @@ class StoreError(RuntimeError):
 def write(ds: xr.Dataset, path: Path) -> None:
     """Write a dataset in one step: a reader sees the old file or the new one, never a part.
 
-    Attributes that NetCDF does not know (bool, None, list, dict) become JSON. Raises StoreError, leaving the
-    old file as it was, when the dataset holds what NetCDF cannot keep or the folder cannot be written.
+    Attributes that NetCDF does not know (bool, None, list, dict) become JSON.
+
+    Raises
+    ------
+    StoreError
+        Leaving the old file as it was, when the dataset holds what NetCDF cannot keep or the folder
+        cannot be written.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
@@ -49,7 +60,9 @@ def write(ds: xr.Dataset, path: Path) -> None:
         for variable in ds.variables.values():
             variable.attrs = plain_attrs(variable.attrs)
         # Compression needs chunks, which cost more than they save below a few kilobytes.
-        large = [name for name, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096]
+        large = [
+            name for name, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096
+        ]
         encoding = {name: {"zlib": True, "complevel": 4, "shuffle": True} for name in large}
         ds.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
         _seal(temporary)
@@ -64,18 +77,30 @@ def write(ds: xr.Dataset, path: Path) -> None:
 
 
 def read(path: Path) -> xr.Dataset:
-    """Load a file into memory and close it. Raises StoreError if it is missing, damaged or foreign."""
+    """Load a file into memory and close it.
+
+    Raises
+    ------
+    StoreError
+        If it is missing, damaged or foreign.
+    """
     path = Path(path)
     try:
         _check_seal(path)
         _check_size(path)
         ds = tidy(xr.load_dataset(path, engine="h5netcdf"))
     except FileNotFoundError as exc:
-        raise StoreError(f"{path} does not exist; compute it first, or check the results folder") from exc
+        raise StoreError(
+            f"{path} does not exist; compute it first, or check the results folder"
+        ) from exc
     except Exception as exc:  # a damaged file surfaces as nearly any error of the HDF5 library
-        raise StoreError(f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}") from exc
+        raise StoreError(
+            f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}"
+        ) from exc
     if ds.attrs.get("format") != FORMAT:
-        raise StoreError(f"{path} is not one of our result files (it lacks format={FORMAT!r}); {REMEDY}")
+        raise StoreError(
+            f"{path} is not one of our result files (it lacks format={FORMAT!r}); {REMEDY}"
+        )
     return ds
 
 
@@ -86,7 +111,9 @@ def _seal(path: Path) -> None:
 
 
 def _check_seal(path: Path) -> None:
-    """Raise ValueError if a sealed file was changed: HDF5 may read damaged data as if they were right, or for ever."""
+    """Raise ValueError if a sealed file was changed: HDF5 may read damaged data as if they were
+    right, or for ever.
+    """
     data = path.read_bytes()
     data, seal, digest = data[: -len(SEAL) - 32], data[-len(SEAL) - 32 : -32], data[-32:]
     if seal == SEAL and hashlib.sha256(data).digest() != digest:
@@ -94,16 +121,22 @@ def _check_seal(path: Path) -> None:
 
 
 def _check_size(path: Path) -> None:
-    """Raise ValueError if a file cannot hold what it says, so that no memory is taken for a damaged header."""
+    """Raise ValueError if a file cannot hold what it says, so that no memory is taken for a damaged
+    header.
+    """
     with h5netcdf.File(path, "r") as file:
-        claimed = sum(math.prod(v.shape) * (np.dtype(v.dtype).itemsize or 8) for v in file.variables.values())
+        claimed = sum(
+            math.prod(v.shape) * (np.dtype(v.dtype).itemsize or 8) for v in file.variables.values()
+        )
     size = path.stat().st_size
     if claimed > MOST_PER_BYTE * size:
         raise ValueError(f"it claims to hold {claimed} bytes in a file of {size}")
 
 
 def tidy(ds: xr.Dataset) -> xr.Dataset:
-    """Text as fixed-width strings, "" where it is missing; whole numbers as such unless some are missing."""
+    """Text as fixed-width strings, "" where it is missing; whole numbers as such unless some are
+    missing.
+    """
     tidied = {}
     for name, variable in ds.data_vars.items():
         values, whole = variable.values, variable.attrs.get(WHOLE)
@@ -116,7 +149,13 @@ def tidy(ds: xr.Dataset) -> xr.Dataset:
 
 
 def to_json(value: object) -> str:
-    """Canonical JSON: equal values give equal text. Raises TypeError for what JSON cannot say."""
+    """Canonical JSON: equal values give equal text.
+
+    Raises
+    ------
+    TypeError
+        For what JSON cannot say.
+    """
 
     def unwrap(other: object) -> object:
         if hasattr(other, "tolist"):  # numpy and torch

@@ -18,16 +18,22 @@ from vnlib.book.store.source_hash import PACKAGES, source_hash
 def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
     """Revision of the checkout and whether its source has uncommitted changes.
 
-    Returns {"revision": 40 hex or "unknown", "dirty": 1, 0, or -1 for unknown}. Only the packages and
-    `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked inside another
-    repository is "unknown".
+    Returns
+    -------
+    dict[str, str | int]
+        {"revision": 40 hex or "unknown", "dirty": 1, 0, or -1 for unknown}. Only the packages and
+        `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked
+        inside another repository is "unknown".
     """
-    ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")  # a git hook sets these for its own repository
+    # a git hook sets these for its own repository
+    ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
     env = {k: v for k, v in os.environ.items() if k not in ours} | {"GIT_OPTIONAL_LOCKS": "0"}
 
     def git(*args: str) -> str:
         command = ["git", "-C", str(root), *args]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, env=env)
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=30, env=env
+        )
         return done.stdout.strip()
 
     try:
@@ -41,8 +47,12 @@ def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
 
 
 def hardware(device: str = "cpu") -> str:
-    """CPU model and usable cores, and the GPU's name when `device` is a CUDA device: "AMD EPYC, 2 cores"."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """CPU model and usable cores, and the GPU's name when `device` is a CUDA device: "AMD EPYC, 2
+    cores".
+    """
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     parts = [_cpu_model(), f"{cores} core{'s' * (cores > 1)}"]
     if str(device).startswith("cuda"):
         import torch
@@ -57,7 +67,9 @@ def hardware(device: str = "cpu") -> str:
 def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        return next(
+            line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
+        )
     except (OSError, StopIteration):
         return platform.processor() or platform.machine() or "unknown CPU"
 
@@ -80,7 +92,9 @@ def versions() -> dict[str, str]:
 
 
 def collect(device: str = "cpu") -> dict[str, str | int]:
-    """All of the above, flat, as NetCDF takes it: `versions` is JSON, `git_dirty` 1, 0 or -1 for unknown."""
+    """All of the above, flat, as NetCDF takes it: `versions` is JSON, `git_dirty` 1, 0 or -1 for
+    unknown.
+    """
     git = git_state()
     return {
         "git_revision": git["revision"],
@@ -91,9 +105,11 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
 
 
 def facts(results: xr.Dataset) -> dict[str, str]:
-    """Date, number of runs, compute time, hardware, versions and state of the library of a result file.
+    """Date, number of runs, compute time, hardware, versions and state of the library of a result
+    file.
 
-    "library" is "current" where all runs come from the source that the file's chapter has now (see `source_hash`).
+    "library" is "current" where all runs come from the source that the file's chapter has now (see
+    `source_hash`).
     """
     a = results.attrs
     now = source_hash(a.get("chapter"))

@@ -1,15 +1,16 @@
 """The files of a grid of runs, shared by any number of processes.
 
-A grid kept in `fig.nc` uses
+A grid kept in `fig.nc` uses ::
 
     fig.nc                 all merged runs; the only file that stays
     fig.runs/<cell>.nc     a finished run that is not merged yet
     fig.runs/<cell>.work/  the checkpoints of an unfinished run
     fig.runs/<cell>.lock   locked by the process at work; the kernel frees it when that process dies
 
-A run file is deleted only after its run is in the merged file, hence a look-up that tries the run file first
-and the merged file second cannot miss a run that is merged in between. A lock file is deleted only by its
-holder: `filelock` (from version 4) refuses a lock on a file that has lost its name.
+A run file is deleted only after its run is in the merged file, hence a look-up that tries the run
+file first and the merged file second cannot miss a run that is merged in between. A lock file is
+deleted only by its holder: `filelock` (from version 4) refuses a lock on a file that has lost its
+name.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ class RunFiles:
         return _lock(self.folder / f"{key}.lock", wait=wait)
 
     def prepare(self) -> None:
-        """Make the folders and read all run files: a damaged one should be named now, not after hours."""
+        """Make the folders and read all run files: a damaged one should be named now, not after
+        hours.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             writable = os.access(self.folder, os.W_OK) and os.access(self.path.parent, os.W_OK)
@@ -59,7 +62,9 @@ class RunFiles:
             reason = str(exc)
         if reason:
             advice = "choose another results folder or make this one writable"
-            raise StoreError(f"results folder {self.path.parent} cannot be written ({reason}); {advice}")
+            raise StoreError(
+                f"results folder {self.path.parent} cannot be written ({reason}); {advice}"
+            )
         for path in self.folder.glob("*.nc"):
             self.run(path)
 
@@ -83,7 +88,9 @@ class RunFiles:
             return None
         made = runs_in(ds, self.axes, path)
         if made.keys() != {path.stem}:
-            raise StoreError(f"{path} holds {listed(made)}, not the run it is named after; {REMEDY}")
+            raise StoreError(
+                f"{path} holds {listed(made)}, not the run it is named after; {REMEDY}"
+            )
         return ds, made[path.stem]
 
     def held(self, key: str) -> list[Made]:
@@ -110,11 +117,17 @@ class RunFiles:
         shutil.rmtree(self._work(key), ignore_errors=True)
 
     def merge(
-        self, wanted: Mapping[str, str], attrs: Mapping, describe: Callable[[xr.Dataset], xr.Dataset] = lambda ds: ds
+        self,
+        wanted: Mapping[str, str],
+        attrs: Mapping,
+        describe: Callable[[xr.Dataset], xr.Dataset] = lambda ds: ds,
     ) -> None:
         """Move the finished runs into the merged file, which is left alone if there are none.
 
-        wanted: settings by cell, for cells whose runs have to have these.
+        Parameters
+        ----------
+        wanted
+            Settings by cell, for cells whose runs have to have these.
         """
         with self.lock("merge", wait=True):
             for stale in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):

@@ -1,4 +1,6 @@
-"""Runs in datasets: the cell that each stands in, what a file says of it, and the runs of several files as one."""
+"""Runs in datasets: the cell that each stands in, what a file says of it, and the runs of several
+files as one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ from vnlib.book.store.netcdf import FORMAT, REMEDY, StoreError, plain_attrs, to_
 
 Axes = dict[str, str | int | float]
 
-STAMP = ("settings", "source_hash", "date", "versions", "wall_time", "git_revision", "git_dirty", "hardware")
+STAMP = (
+    "settings",
+    "source_hash",
+    "date",
+    "versions",
+    "wall_time",
+    "git_revision",
+    "git_dirty",
+    "hardware",
+)
 """What every file says of each of its runs, in variables `run_*`."""
 
 
@@ -37,7 +48,11 @@ class Cell:
             return str(int(value) if value == int(value) else value)
 
         key = ",".join(f"{name}={text(value)}" for name, value in self.axes.items())
-        return key if len(key) <= 200 else f"{key[:180]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+        return (
+            key
+            if len(key) <= 200
+            else f"{key[:180]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +69,8 @@ def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict
 
     def each(name: str) -> list:
         values = ds[f"run_{name}"].values.ravel().tolist()
-        return sorted({v for v in values if v == v and v != ""})  # without NaN and "": cells that are not there
+        # without NaN and "": cells that are not there
+        return sorted({v for v in values if v == v and v != ""})
 
     versions = [json.loads(text) for text in each("versions")]
     packages = {name for found in versions for name in found}
@@ -64,10 +80,13 @@ def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict
         "axes": to_json({name: list(values) for name, values in axes.items()}),
         "seeds": to_json(list(axes.get("seed", ()))),
         "git_revision": ", ".join(each("git_revision")),
-        "git_dirty": int(1 if 1 in dirty else min(dirty)),  # 1 if any is dirty, else -1 if any is unknown
+        # 1 if any is dirty, else -1 if any is unknown
+        "git_dirty": int(1 if 1 in dirty else min(dirty)),
         "source_hash": ", ".join(each("source_hash")),
         "hardware": "; ".join(each("hardware")),
-        "versions": to_json({n: ", ".join(sorted({v[n] for v in versions if n in v})) for n in packages}),
+        "versions": to_json(
+            {n: ", ".join(sorted({v[n] for v in versions if n in v})) for n in packages}
+        ),
         "date": each("date")[-1],
         "wall_time_s": float(ds["run_wall_time"].sum()),
     }
@@ -79,35 +98,57 @@ def listed(keys: Collection[str]) -> str:
 
 
 def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, Made]:
-    """The runs in a dataset, by key of their cell. Raises StoreError if it is a grid over other axes, or no grid."""
+    """The runs in a dataset, by key of their cell.
+
+    Raises
+    ------
+    StoreError
+        If it is a grid over other axes, or no grid.
+    """
     found = ds["run_settings"].dims if "run_settings" in ds else ()
     if set(found) != set(axes):
-        raise StoreError(f"{path} is a grid over {found}, not over {tuple(axes)}; use another file, or {REMEDY}")
+        raise StoreError(
+            f"{path} is a grid over {found}, not over {tuple(axes)}; use another file, or {REMEDY}"
+        )
     for name, values in axes.items():
         if (ds[name].dtype.kind in "iuf") == isinstance(values[0], str):
-            raise StoreError(f"{path} has {name} = {ds[name].values.tolist()}, not like {values}; {REMEDY}")
+            raise StoreError(
+                f"{path} has {name} = {ds[name].values.tolist()}, not like {values}; {REMEDY}"
+            )
     if lacking := [f"run_{name}" for name in STAMP if f"run_{name}" not in ds]:
-        raise StoreError(f"{path} does not say of its runs what it should ({', '.join(lacking)}); {REMEDY}")
+        raise StoreError(
+            f"{path} does not say of its runs what it should ({', '.join(lacking)}); {REMEDY}"
+        )
     table = ds[["run_settings", "run_source_hash", "run_date"]].transpose(*axes)
     cells = product(*(ds[name].values.tolist() for name in axes))
-    rows = zip(cells, *(table[name].values.ravel().tolist() for name in table.data_vars), strict=True)
+    rows = zip(
+        cells, *(table[name].values.ravel().tolist() for name in table.data_vars), strict=True
+    )
     try:
         for text in {*ds["run_settings"].values.flat, *ds["run_versions"].values.flat} - {""}:
             json.loads(text)
-        return {Cell(dict(zip(axes, cell, strict=True))).key: Made(*row) for cell, *row in rows if row[0]}
+        return {
+            Cell(dict(zip(axes, cell, strict=True))).key: Made(*row)
+            for cell, *row in rows
+            if row[0]
+        }
     except (TypeError, ValueError) as exc:  # numbers in place of text, no JSON, an axis with NaN
         raise StoreError(f"{path} holds no runs that can be told apart ({exc}); {REMEDY}") from exc
 
 
 def wins(run: Made, merged: Made | None, wanted: str | None) -> bool:
-    """Whether a run file goes before the merged run: the newer one, unless only one of them is wanted."""
+    """Whether a run file goes before the merged run: the newer one, unless only one of them is
+    wanted.
+    """
     if merged is None or merged.settings == run.settings or wanted is None:
         return merged is None or run.date > merged.date
     return run.settings == wanted
 
 
 def without(replaced: Sequence[xr.Dataset], old: xr.Dataset, axes: Mapping) -> list[xr.Dataset]:
-    """The old dataset without the cells of `replaced` and labels and variables of those alone; none if it is empty."""
+    """The old dataset without the cells of `replaced` and labels and variables of those alone; none
+    if it is empty.
+    """
     keep = old["run_settings"] != ""
     for ds in replaced:
         keep.loc[{name: ds[name].item() for name in axes}] = False
@@ -126,7 +167,10 @@ def without(replaced: Sequence[xr.Dataset], old: xr.Dataset, axes: Mapping) -> l
 def joined(parts: Sequence[xr.Dataset], path: Path) -> xr.Dataset:
     """Datasets of different cells as one. Where attributes differ the first counts.
 
-    Raises StoreError where units differ, or the same cell says two things.
+    Raises
+    ------
+    StoreError
+        Where units differ, or the same cell says two things.
     """
 
     def attrs(many: Sequence[Mapping], context: object = None) -> dict:
@@ -136,12 +180,15 @@ def joined(parts: Sequence[xr.Dataset], path: Path) -> xr.Dataset:
         return {name: value for a in reversed(many) for name, value in a.items()}
 
     try:
-        while len(parts) > 1:  # few at a time, because xarray enlarges each part to the size of the result
+        # few at a time, because xarray enlarges each part to the size of the result
+        while len(parts) > 1:
             parts = [
                 xr.merge(parts[i : i + 8], join="outer", compat="no_conflicts", combine_attrs=attrs)
                 for i in range(0, len(parts), 8)
             ]
     except ValueError as exc:
         advice = "compute them all with recompute, or use another file"
-        raise StoreError(f"the runs of {path} do not fit together ({exc}); they are kept; {advice}") from exc
+        raise StoreError(
+            f"the runs of {path} do not fit together ({exc}); they are kept; {advice}"
+        ) from exc
     return parts[0]

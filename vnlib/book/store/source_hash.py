@@ -1,9 +1,10 @@
 """The source behind a chapter's results: the modules that its notebook imports, and their hash.
 
-An edit dates results only where it could change them. So comments, docstrings and layout do not count, nor do modules
-that draw, judge or store, nor what a notebook does after its last grid of runs: that is drawn anew for every page.
-A module called `guards` only refuses bad input: neither it nor the statements that call it count. Nor does it count
-where a module lies: in the place of an import stands the hash of what is imported.
+An edit dates results only where it could change them. So comments, docstrings and layout do not
+count, nor do modules that draw, judge or store, nor what a notebook does after its last grid of
+runs: that is drawn anew for every page. A module called `guards` only refuses bad input: neither it
+nor the statements that call it count. Nor does it count where a module lies: in the place of an
+import stands the hash of what is imported.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from vnlib.book import paths
 
 PACKAGES = ("vnlib", "data_gen", "benchmarks", "chapters")
 # Packages that only drive and present, and what does so in a chapter or a kit.
-_PRESENT = re.compile(r"vnlib\.(book|plots)(\..*)?|\w+\.\w+\.(figures|tables|claims)(_\w+)?|\w+\.guards")
+_PRESENT = re.compile(
+    r"vnlib\.(book|plots)(\..*)?|\w+\.\w+\.(figures|tables|claims)(_\w+)?|\w+\.guards"
+)
 LONGEST_CHAIN = 32
 """How many imports one behind the other are followed, which is far more than there are."""
 # A module can be named by a text, "vnlib.a.b" or "vnlib.a.b:Class", as for `python -m`.
@@ -30,7 +33,9 @@ _NAMED = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+)(:\w+)?")
 
 
 class Reference(NamedTuple):
-    """What a source calls something of ours, and what that is: "vnlib.fit" or, as it may be, "vnlib.fit.FitConfig"."""
+    """What a source calls something of ours, and what that is: "vnlib.fit" or, as it may be,
+    "vnlib.fit.FitConfig".
+    """
 
     bound: str
     target: str
@@ -46,8 +51,8 @@ class Source(NamedTuple):
 def source_hash(chapter: str | None = None) -> str:
     """12 hex digits of the SHA-256 of the source that computes a chapter's results.
 
-    None, or a chapter without a notebook, stands for all that computes. Read once per process, since what has been
-    imported does not change with the files.
+    None, or a chapter without a notebook, stands for all that computes. Read once per process,
+    since what has been imported does not change with the files.
     """
     study = paths.notebook(chapter).with_name("study.py") if chapter else None
     notebook = paths.notebook(chapter) if chapter else None
@@ -68,15 +73,19 @@ def hash_of(notebook: Path | None, root: Path) -> str:
     found = closure(start.references, root)
     sources = {"": start} | {name: _read(file) for name, file in found.items()}
     aims = {
-        name: sorted((ref.bound, *aim) for ref in source.references if (aim := _resolved(ref.target, found)))
+        name: sorted(
+            (ref.bound, *aim) for ref in source.references if (aim := _resolved(ref.target, found))
+        )
         for name, source in sources.items()
     }
-    # Round by round, a module's digest takes in those of what it imports, from one step further away each time.
-    # Circles do no harm.
+    # Round by round, a module's digest takes in those of what it imports, from one step further
+    # away each time. Circles do no harm.
     digests = dict.fromkeys(sources, "")
     for _ in range(LONGEST_CHAIN):
         digests = {
-            name: _digest(source.text, *sorted(f"{b} {digests[m]} {rest}" for b, m, rest in aims[name]))
+            name: _digest(
+                source.text, *sorted(f"{b} {digests[m]} {rest}" for b, m, rest in aims[name])
+            )
             for name, source in sources.items()
         }
     return digests[""][:12]
@@ -98,35 +107,52 @@ def computing(notebook: Path) -> ast.Module:
 
 
 def code_cells(notebook: Path) -> Iterator[str]:
-    """The code of a notebook as plain Python, cell by cell, without its parameters and what installs the book."""
+    """The code of a notebook as plain Python, cell by cell, without its parameters and what
+    installs the book.
+    """
     from IPython.core.inputtransformer2 import TransformerManager  # knows magics and shell commands
 
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(cell["metadata"].get("tags", ())):
+        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(
+            cell["metadata"].get("tags", ())
+        ):
             yield TransformerManager().transform_cell("".join(cell["source"]))
 
 
 def closure(references: Collection[Reference], root: Path) -> dict[str, Path]:
-    """The modules of ours behind references and behind all that these import, none that only presents.
+    """The modules of ours behind references and behind all that these import, none that only
+    presents.
 
     A package counts where something of its own is imported, not where a module in it is.
     """
     found: dict[str, Path] = {}
     fresh = {ref.target for ref in references}
-    while fresh := {m for target in fresh if (m := _module(target, root)) and m not in found and not _presents(m)}:
+    while fresh := {
+        m
+        for target in fresh
+        if (m := _module(target, root)) and m not in found and not _presents(m)
+    }:
         found |= {module: _file(module, root) for module in fresh}
         fresh = {ref.target for module in fresh for ref in _read(found[module]).references}
     return found
 
 
 def canonical(node: object) -> str:
-    """A syntax tree as text, without positions, bare strings, imports of ours, and empty fields, of which newer
-    Pythons have more; a text that names a module stands as the numeral sign."""
+    """A syntax tree as text, without positions, bare strings, imports of ours, and empty fields, of
+    which newer Pythons have more; a text that names a module stands as the numeral sign.
+    """
     if isinstance(node, ast.Constant) and _named(node):
         return "#"
     if isinstance(node, ast.AST):
-        fields = {name: value for name, value in ast.iter_fields(node) if value is not None and value != []}
-        return f"{type(node).__name__}({', '.join(f'{name}={canonical(value)}' for name, value in fields.items())})"
+        fields = {
+            name: value
+            for name, value in ast.iter_fields(node)
+            if value is not None and value != []
+        }
+        return (
+            f"{type(node).__name__}("
+            f"{', '.join(f'{name}={canonical(value)}' for name, value in fields.items())})"
+        )
     if isinstance(node, list):
         return f"[{', '.join(canonical(one) for one in node if not _passed_over(one))}]"
     return ascii(node)
@@ -160,7 +186,9 @@ def _source(tree: ast.AST) -> Source:
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
-    """The names that an import binds, and what to: of `from a import b` it is a.b, module or not."""
+    """The names that an import binds, and what to: of `from a import b` it is a.b, module or
+    not.
+    """
     start = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
     return [(alias.asname or alias.name, f"{start}{alias.name}") for alias in node.names]
 
@@ -171,7 +199,10 @@ def _named(node: ast.Constant) -> re.Match | None:
 
 def _everything(root: Path) -> tuple[Reference, ...]:
     files = [file for package in PACKAGES for file in (root / package).rglob("*.py")]
-    names = (".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__") for file in files)
+    names = (
+        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+    )
     return tuple(Reference("", name) for name in names)
 
 
@@ -181,14 +212,18 @@ def _module(target: str, root: Path) -> str | None:
 
 
 def _resolved(target: str, found: Collection[str]) -> tuple[str, str] | None:
-    """The module of a target, and what of the module; None for what is not ours or only presents."""
+    """The module of a target, and what of the module; None for what is not ours or only
+    presents.
+    """
     head, _, last = target.rpartition(".")
     return (target, "") if target in found else (head, last) if head in found else None
 
 
 def _file(module: str, root: Path) -> Path | None:
     path = root.joinpath(*module.split("."))
-    files = (path.with_suffix(".py"), path / "__init__.py") if module.split(".")[0] in PACKAGES else ()
+    files = (
+        (path.with_suffix(".py"), path / "__init__.py") if module.split(".")[0] in PACKAGES else ()
+    )
     return next((file for file in files if file.is_file()), None)
 
 
@@ -197,7 +232,9 @@ def _presents(module: str) -> bool:
 
 
 def _passed_over(node: object) -> bool:
-    """Whether a statement is a bare string, imports something of ours or to show it, or only calls `guards`."""
+    """Whether a statement is a bare string, imports something of ours or to show it, or only calls
+    `guards`.
+    """
     if isinstance(node, ast.Import | ast.ImportFrom):
         return all(target.split(".")[0] in (*PACKAGES, "IPython") for _, target in _imported(node))
     value = node.value if isinstance(node, ast.Expr) else None

@@ -1,6 +1,8 @@
-"""Result store: a grid of runs over named axes, saved run by run, resumed, and merged into one NetCDF file.
+"""Result store: a grid of runs over named axes, saved run by run, resumed, and merged into one
+NetCDF file.
 
-`runfiles` says which files there are and how processes share them, `runs` what they say; `netcdf` reads and writes one.
+`runfiles` says which files there are and how processes share them, `runs` what they say; `netcdf`
+reads and writes one.
 """
 
 from __future__ import annotations
@@ -21,7 +23,16 @@ import xarray as xr
 from tqdm import tqdm
 
 from vnlib.book.store import provenance
-from vnlib.book.store.netcdf import FORMAT, WHOLE, StoreError, plain_attrs, read, tidy, to_json, write
+from vnlib.book.store.netcdf import (
+    FORMAT,
+    WHOLE,
+    StoreError,
+    plain_attrs,
+    read,
+    tidy,
+    to_json,
+    write,
+)
 from vnlib.book.store.runfiles import RunFiles
 from vnlib.book.store.runs import Axes, Cell, Made, header, listed
 
@@ -36,7 +47,9 @@ _POLL = 0.2  # seconds between two looks at cells that other processes hold
 
 @dataclass(frozen=True)
 class GridResult:
-    """The runs asked for, and one note per group of runs that says what was skipped or computed, and why."""
+    """The runs asked for, and one note per group of runs that says what was skipped or computed,
+    and why.
+    """
 
     dataset: xr.Dataset
     notes: tuple[str, ...]
@@ -59,24 +72,45 @@ def grid(
     attrs: Mapping | None = None,
     describe: Describe = lambda ds: ds,
 ) -> GridResult:
-    """Compute the runs of a grid that are not there yet, merge them into `path`, return those asked for.
+    """Compute the runs of a grid that are not there yet, merge them into `path`, return those asked
+    for.
 
-    axes: values per axis (texts or finite numbers); the grid is their product. `path` may hold more cells.
-    settings: the settings of a cell, as JSON values. A stored run counts only if its settings are the same.
-    run: `run(axes, settings, workdir)` returns one cell as a dataset without the axes. `workdir` is private
-        to the cell and outlives a crash while settings and source stay the same: checkpoints belong there.
-        Global attributes of the dataset are dropped. An exception passes through, with the cell's name added.
-    source: hash of the source that computes, None for that of the whole library (see `vnlib.book.store.source_hash`). Another hash
-        does not recompute a run, but a note says so.
-    device: for the record of the hardware only.
-    recompute: compute all cells asked for, whatever is stored.
-    stale: what becomes of stored runs of another source: "keep" or "recompute".
-    attrs: global attributes to add to the file and to the returned dataset.
-    describe: gives the merged dataset its names and units (see `vnlib.book.store.variables`).
+    `path` may hold more cells.
 
-    Each run carries its provenance in variables `run_*`, which the global attributes sum up. Raises
-    ValueError for bad axes, settings or results of a run, StoreError for files or folders that cannot be
-    used; such files are never overwritten.
+    Each run carries its provenance in variables `run_*`, which the global attributes sum up.
+
+    Parameters
+    ----------
+    run
+        `run(axes, settings, workdir)` returns one cell as a dataset without the axes. `workdir` is
+        private to the cell and outlives a crash while settings and source stay the same:
+        checkpoints belong there. Global attributes of the dataset are dropped. An exception passes
+        through, with the cell's name added.
+    axes
+        Values per axis (texts or finite numbers); the grid is their product.
+    settings
+        The settings of a cell, as JSON values. A stored run counts only if its settings are the
+        same.
+    source
+        Hash of the source that computes, None for that of the whole library (see
+        `vnlib.book.store.source_hash`). Another hash does not recompute a run, but a note says so.
+    device
+        For the record of the hardware only.
+    recompute
+        Compute all cells asked for, whatever is stored.
+    stale
+        What becomes of stored runs of another source: "keep" or "recompute".
+    attrs
+        Global attributes to add to the file and to the returned dataset.
+    describe
+        Gives the merged dataset its names and units (see `vnlib.book.store.variables`).
+
+    Raises
+    ------
+    ValueError
+        For bad axes, settings or results of a run.
+    StoreError
+        For files or folders that cannot be used; such files are never overwritten.
     """
     axes = _checked_axes(axes)
     cells = [Cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values())]
@@ -86,7 +120,9 @@ def grid(
     files = RunFiles(Path(path).absolute(), axes)
     if stale not in STALE:
         raise ValueError(f"stale must be one of {', '.join(map(repr, STALE))}, got {stale!r}")
-    fill = _Fill(files, wanted, recompute, source or provenance.source_hash(), stale == "recompute", describe)
+    fill = _Fill(
+        files, wanted, recompute, source or provenance.source_hash(), stale == "recompute", describe
+    )
 
     merged = files.merged()[1]
     todo = [cell for cell in cells if not fill.skip(cell.key, merged.get(cell.key))]
@@ -108,7 +144,10 @@ def grid(
         files.merge(wanted, attrs, describe)
     ds, made = files.merged()
     if foreign := [key for key in wanted if key not in made or made[key].settings != wanted[key]]:
-        raise StoreError(f"another process fills {path} with other settings ({listed(foreign)}); use another file")
+        raise StoreError(
+            f"another process fills {path} with other settings ({listed(foreign)}); use "
+            "another file"
+        )
     ds = tidy(ds.sel({name: list(values) for name, values in axes.items()}))
     ds.attrs = header(ds, axes, attrs)
     return GridResult(describe(ds), fill.notes(made), fill.older(made))
@@ -116,18 +155,25 @@ def grid(
 
 def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
     if not axes:
-        raise ValueError("axes must name at least one axis with its values, such as {'seed': [0, 1]}, got none")
+        raise ValueError(
+            "axes must name at least one axis with its values, such as {'seed': [0, 1]}, got none"
+        )
     checked = {}
     for name, values in axes.items():
         if not (isinstance(name, str) and name.isidentifier()) or name.startswith("run_"):
-            raise ValueError(f"an axis name must be an identifier that does not begin with run_, got {name!r}")
+            raise ValueError(
+                f"an axis name must be an identifier that does not begin with run_, got {name!r}"
+            )
         if isinstance(values, str) or not hasattr(values, "__iter__"):
             raise ValueError(f"axis {name} must be a list of values, got {values!r}")
         values = tuple(v.item() if isinstance(v, np.generic) else v for v in values)
         texts = all(isinstance(v, str) for v in values)
         numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
         if not values or not (texts or (numbers and all(map(math.isfinite, values)))):
-            raise ValueError(f"axis {name} must hold texts only or finite numbers only, at least one, got {values}")
+            raise ValueError(
+                f"axis {name} must hold texts only or finite numbers only, at least one, "
+                f"got {values}"
+            )
         if len(set(values)) < len(values):
             raise ValueError(f"axis {name} must hold each value once, got {values}")
         checked[name] = values
@@ -140,12 +186,16 @@ def _canonical(key: str, settings: dict) -> str:
     try:
         return to_json(settings)
     except (TypeError, ValueError) as exc:
-        raise ValueError(f"settings of {key} must hold JSON values, such as numbers and texts: {exc}") from exc
+        raise ValueError(
+            f"settings of {key} must hold JSON values, such as numbers and texts: {exc}"
+        ) from exc
 
 
 @dataclass
 class _Fill:
-    """One call of `grid`: decides cell by cell what to skip, computes the rest, and remembers why."""
+    """One call of `grid`: decides cell by cell what to skip, computes the rest, and remembers
+    why.
+    """
 
     files: RunFiles
     wanted: Mapping[str, str]
@@ -161,10 +211,14 @@ class _Fill:
         """Whether a stored run will do. With `recompute` only one finished since the call will."""
         if made is None or made.settings != self.wanted[key]:
             return False
-        if (self.recompute or (self.renew and made.source != self.source)) and made.date < self.started:
+        if (
+            self.recompute or (self.renew and made.source != self.source)
+        ) and made.date < self.started:
             return False
         elsewhere = key in self.waited or self.recompute
-        self.reasons[key] = "made by another process meanwhile" if elsewhere else "already there, skipped"
+        self.reasons[key] = (
+            "made by another process meanwhile" if elsewhere else "already there, skipped"
+        )
         return True
 
     def attempt(self, cell: Cell, run: Callable[[Path], xr.Dataset], origin: Mapping) -> bool:
@@ -179,17 +233,27 @@ class _Fill:
                 return True
             # What is there and as asked for, and still computed: it is recomputed, or stale.
             anew = self.recompute or any(made.settings == self.wanted[key] for made in held)
-            workdir = self.files.workdir(key, owner=self.wanted[key] + self.source, empty=self.recompute)
+            workdir = self.files.workdir(
+                key, owner=self.wanted[key] + self.source, empty=self.recompute
+            )
             begin = time.perf_counter()
             try:
-                ds = self.describe(_stamped(run(workdir), cell, {"settings": self.wanted[key], **origin}, begin))
+                ds = self.describe(
+                    _stamped(run(workdir), cell, {"settings": self.wanted[key], **origin}, begin)
+                )
             except Exception as exc:
-                exc.add_note(f"in run {key} of {self.files.path}; the runs finished before are kept")
+                exc.add_note(
+                    f"in run {key} of {self.files.path}; the runs finished before are kept"
+                )
                 raise
             self.files.save(key, ds)
         changed = held and not anew
         self.reasons[key] = (
-            "computed anew as asked" if self.recompute else "stale, computed anew" if anew else "computed"
+            "computed anew as asked"
+            if self.recompute
+            else "stale, computed anew"
+            if anew
+            else "computed"
         )
         if changed:
             changes = _difference(held[0].settings, self.wanted[key])
@@ -205,26 +269,41 @@ class _Fill:
         for key, reason in self.reasons.items():
             groups[reason].append(key)
             if made[key].source != self.source:
-                was = f"from source {made[key].source}, which is now {self.source}; stale=recompute renews them"
+                was = (
+                    f"from source {made[key].source}, which is now {self.source}; "
+                    "stale=recompute renews them"
+                )
                 groups[was].append(key)
         total = len(self.wanted)
-        return tuple(f"{len(keys)} of {total} runs {what} ({listed(keys)})" for what, keys in groups.items())
+        return tuple(
+            f"{len(keys)} of {total} runs {what} ({listed(keys)})" for what, keys in groups.items()
+        )
 
 
 def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, begin: float) -> xr.Dataset:
     """A run's result with its axes and its provenance."""
     if not isinstance(ds, xr.Dataset):
         raise ValueError(f"a run must return an xarray.Dataset, got {type(ds).__name__}")
-    if taken := [n for n in {*ds.variables, *ds.dims} if n in cell.axes or str(n).startswith("run_")]:
-        raise ValueError(f"a run's dataset must not use the names of the axes or run_*, got {sorted(taken)}")
+    if taken := [
+        n for n in {*ds.variables, *ds.dims} if n in cell.axes or str(n).startswith("run_")
+    ]:
+        raise ValueError(
+            f"a run's dataset must not use the names of the axes or run_*, got {sorted(taken)}"
+        )
     stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
     stamp["run_date"] = _now()
     units = {"units": "s", "long_name": "wall time of the last session"}
     stamp["run_wall_time"] = xr.Variable((), time.perf_counter() - begin, units)
     ds = ds.drop_attrs(deep=False).assign(stamp)
-    whole = {n: v.assign_attrs({WHOLE: str(v.dtype)}) for n, v in ds.data_vars.items() if v.dtype.kind in "iub"}
+    whole = {
+        n: v.assign_attrs({WHOLE: str(v.dtype)})
+        for n, v in ds.data_vars.items()
+        if v.dtype.kind in "iub"
+    }
     if large := [n for n, v in whole.items() if v.size and abs(v.astype(float)).max() > 2**53]:
-        raise ValueError(f"integers above 2**53 lose digits in a partial grid; return {large} as text")
+        raise ValueError(
+            f"integers above 2**53 lose digits in a partial grid; return {large} as text"
+        )
     return ds.assign(whole).expand_dims({name: [value] for name, value in cell.axes.items()})
 
 

@@ -1,4 +1,6 @@
-"""What a result file says of itself: the long name and units of every variable, the labels along an axis."""
+"""What a result file says of itself: the long name and units of every variable, the labels along an
+axis.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +11,16 @@ import numpy as np
 import xarray as xr
 
 Variables = Mapping[str, tuple[str, str]]
-"""Name -> (long name, units), "1" for plain numbers and "" for texts. A name may be a pattern, "fact_*", whose long
-name holds {} in the place of what the star stands for."""
+"""Name -> (long name, units), "1" for plain numbers and "" for texts.
+
+A name may be a pattern, "fact_*", whose long name holds {} in the place of what the star stands
+for.
+"""
 
 Labels = Mapping[str, Mapping[str, Mapping[str, str | int | float]]]
-"""Axis -> value -> what to write beside it: {"model": {"vn_1": {"label": "VN-1L", "group": "vn"}}}."""
+"""Axis -> value -> what to write beside it: {"model": {"vn_1": {"label": "VN-1L", "group":
+"vn"}}}.
+"""
 
 COMMON: Variables = {
     "seed": ("random seed", "1"),
@@ -33,10 +40,16 @@ COMMON: Variables = {
 
 
 def described(ds: xr.Dataset, variables: Variables, labels: Labels | None = None) -> xr.Dataset:
-    """A dataset with `long_name` and `units` on every variable, and coordinates such as `label` along its axes.
+    """A dataset with `long_name` and `units` on every variable, and coordinates such as `label`
+    along its axes.
 
-    Values of an axis that `labels` does not know keep what is written beside them already. Raises ValueError for
-    variables that `variables` does not name, and for units that differ from those that are there.
+    Values of an axis that `labels` does not know keep what is written beside them already.
+
+    Raises
+    ------
+    ValueError
+        For variables that `variables` does not name, and for units that differ from those that are
+        there.
     """
     for axis, texts in (labels or {}).items():
         if axis in ds.dims:
@@ -48,7 +61,9 @@ def described(ds: xr.Dataset, variables: Variables, labels: Labels | None = None
     for name, variable in ds.variables.items():
         long_name, units = _named(str(name), known)
         if (there := variable.attrs.get("units", units)) != units:
-            raise ValueError(f"the units of {name} must be {units!r}, as VARIABLES says, got {there!r}")
+            raise ValueError(
+                f"the units of {name} must be {units!r}, as VARIABLES says, got {there!r}"
+            )
         ds[name].attrs |= {"long_name": long_name} | ({"units": units} if units else {})
     return ds
 
@@ -65,13 +80,17 @@ def _named(name: str, variables: Variables) -> tuple[str, str] | None:
     return None
 
 
-def _beside(ds: xr.Dataset, axis: str, texts: Mapping[str, Mapping[str, str | int | float]]) -> dict:
+def _beside(
+    ds: xr.Dataset, axis: str, texts: Mapping[str, Mapping[str, str | int | float]]
+) -> dict:
     """The coordinates to write along an axis."""
     names = dict.fromkeys(name for one in texts.values() for name in one)
     values = ds[axis].values.tolist()
     found = {}
     for name in names:
-        there = dict(zip(values, ds[name].values.tolist(), strict=True)) if name in ds.coords else {}
+        there = (
+            dict(zip(values, ds[name].values.tolist(), strict=True)) if name in ds.coords else {}
+        )
         missing = next((type(one[name])() for one in texts.values() if name in one), "")
         column = [texts.get(value, {}).get(name, there.get(value, missing)) for value in values]
         column = [missing if one is None or one != one else one for one in column]
