@@ -1,0 +1,34 @@
+"""The table of candidate settings, from a selection of which everything is known."""
+
+import json
+
+import xarray as xr
+
+from vnlib.plots.candidates import NOTHING, candidates
+
+
+def selection() -> xr.Dataset:
+    runs = [json.dumps({"training": {"lr": lr, "options": {"k": [1, 2]}}}) for lr in (0.1, 0.25)]
+    return xr.Dataset(
+        {
+            "criterion": (("model", "candidate"), [[0.004, 0.003]]),
+            "run_settings": (("model", "candidate"), [runs]),
+        },
+        {"model": ["ae"], "candidate": [0, 1], "label": ("model", ["AE"])},
+    )
+
+
+def test_candidates_are_told_apart_and_the_least_is_marked():
+    table = candidates(selection(), unit=1e3)
+    assert table.frame.index.tolist() == ["AE", "AE"]
+    assert table.frame.values.tolist() == [["lr 0.1", 4.0, ""], ["lr 0.25", 3.0, "chosen"]]
+    assert "3.000" in table._repr_mimebundle_()["text/html"]
+
+
+def test_the_criterion_may_be_found():
+    table = candidates(selection(), lambda found: -found["criterion"], title="score")
+    assert table.frame[""].tolist() == ["chosen", ""] and "score" in table.frame
+
+
+def test_nothing_chosen_is_said():
+    assert NOTHING in candidates(None).data
