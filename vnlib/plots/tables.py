@@ -90,7 +90,8 @@ class Table:
         """The numbers in full, a column for each."""
         flat = self.frame.copy()
         flat.columns = [
-            " ".join(map(str, c)) if isinstance(c, tuple) else str(c) for c in flat.columns
+            " ".join(str(part) for part in c if part != "") if isinstance(c, tuple) else str(c)
+            for c in flat.columns
         ]
         return flat.to_csv(lineterminator="\n")
 
@@ -131,9 +132,8 @@ def caption(text: str) -> HTML:
 def _quantity(column: Any) -> Any:
     if not isinstance(column, tuple):
         return column
-    if column[-1] in SHOWN:
-        column = column[:-1]
-    return column[0] if len(column) == 1 else column
+    parts = tuple(part for part in column[: -1 if column[-1] in SHOWN else None] if part != "")
+    return parts[0] if len(parts) == 1 else parts
 
 
 def _last(column: Any) -> Any:

@@ -55,7 +55,7 @@ def described(ds: xr.Dataset, variables: Variables, labels: Labels | None = None
         if axis in ds.dims:
             ds = ds.assign_coords(_beside(ds, axis, texts))
     known = {**COMMON, **variables}
-    if nameless := [str(name) for name in ds.variables if _named(str(name), known) is None]:
+    if nameless := sorted(str(name) for name in ds.variables if _named(str(name), known) is None):
         raise ValueError(f"VARIABLES must give the long name and units of {', '.join(nameless)}")
     ds = ds.copy()
     for name, variable in ds.variables.items():

@@ -1,0 +1,118 @@
+"""Model selection: on validation data alone, with a seed of its own, by candidates that are laid over a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from vnlib.book import chapter
+from vnlib.book.comparison import Comparison, with_candidate
+
+SIDECAR = """
+title = "Compared"
+claims = []
+[defaults]
+batch_size = 8
+[models.one]
+label = "One"
+group = "printed"
+options = { width = 3 }
+candidates = [{ lr = 0.1 }, { lr = 0.2, width = 4 }, { lr = 0.3 }]
+[models.two]
+like = "one"
+label = "Two"
+group = "control"
+[models.three]
+label = "Three"
+group = "control"
+candidates = [{ lr = 0.5 }]
+[profiles]
+smoke = { seeds = 1, candidates = 1, selection_seed = 1000 }
+fast = { seeds = 2, candidates = 3, selection_seed = 1000 }
+paper = { seeds = 3, candidates = 3, selection_seed = 1000 }
+"""
+VARIABLES = {"error": ("error on test data", "1"), "error_val": ("error on validation data", "1")}
+BEST = {"one": 0.2, "two": 0.2, "three": 0.5}
+
+
+@pytest.fixture
+def compared(project: Path):
+    """Makes a comparison of a profile, and the list of its runs as they are computed."""
+    folder = project / "chapters" / "tiny"
+    (folder / "tiny.toml").write_text(SIDECAR, encoding="utf-8")
+    ran = []
+
+    def make(profile: str, **given: object) -> Comparison:
+        spec = chapter.spec("tiny")
+        given = {"profile": profile, "results_dir": str(project / "results")} | given
+        one = chapter.Chapter(
+            spec, {"recompute": False, "stale": "keep", "device": "cpu", "seeds": None} | given
+        )
+
+        def run(axes, settings, workdir):
+            ran.append((axes["model"], axes["seed"], settings["lr"]))
+            val = abs(settings["lr"] - BEST[axes["model"]])
+            # Out of distribution another candidate would win: it must not be looked at.
+            return xr.Dataset({"error": -settings["lr"], "error_val": val})
+
+        def settings(axes, candidate, selecting):
+            lr, options = with_candidate(one.model(axes["model"]), candidate)
+            return {"lr": lr, "options": options, "tests": not selecting}
+
+        return Comparison(one, run, settings, VARIABLES, criterion="error_val")
+
+    make.ran = ran
+    return make
+
+
+def test_the_candidate_with_the_least_validation_error_makes_the_reported_runs(compared):
+    results, selection = compared("fast").results()
+    assert selection.sizes == {"model": 1, "candidate": 3}, (
+        "three has one candidate, two takes one's choice"
+    )
+    settings = [json.loads(text) for text in results["run_settings"].isel(seed=0).values]
+    assert [one["lr"] for one in settings] == [0.2, 0.2, 0.5]
+    assert settings[0]["options"] == {"width": 4} and settings[0]["tests"]
+    assert not json.loads(str(selection["run_settings"].values[0, 0]))["tests"]
+
+
+def test_the_seed_that_selects_is_never_reported(compared):
+    results, _ = compared("fast").results()
+    assert {seed for model, seed, _ in compared.ran[:3]} == {1000}
+    assert results["seed"].values.tolist() == [0, 1] and 1000 not in {
+        seed for _, seed, _ in compared.ran[3:]
+    }
+
+
+def test_without_candidates_the_first_is_taken(compared):
+    results, selection = compared("smoke").results()
+    assert selection is None and {rate for _, _, rate in compared.ran} == {0.1, 0.5}
+    assert results.sizes == {"model": 3, "seed": 1}
+
+
+def test_labels_and_units_are_in_the_file(compared):
+    one = compared("smoke")
+    results, _ = one.results()
+    stored = xr.open_dataset(one.chapter.file(), engine="h5netcdf")
+    assert results["label"].values.tolist() == ["One", "Two", "Three"]
+    assert results["group"].values.tolist() == ["printed", "control", "control"]
+    assert (
+        stored["label"].sel(model="two") == "Two" and stored["group"].sel(model="one") == "printed"
+    )
+    assert all(v.attrs.get("long_name") for v in stored.variables.values())
+
+
+def test_a_model_is_laid_over_the_one_it_is_like_and_over_the_defaults(compared):
+    model = compared("smoke").chapter.model("two")
+    assert model["label"] == "Two" and model["options"] == {"width": 3} and model["batch_size"] == 8
+    assert with_candidate(model, 1) == (0.2, {"width": 4})
+
+
+def test_a_run_that_gives_what_is_not_declared_is_refused(compared):
+    one = compared("smoke")
+    wide = Comparison(one.chapter, lambda *_: xr.Dataset({"wide": 1.0}), one.settings, VARIABLES)
+    with pytest.raises(ValueError, match="long name and units of wide"):
+        wide.results()

@@ -1,0 +1,81 @@
+"""Tables: numbers in the frame and in the CSV, texts only where they are shown."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from vnlib.plots.tables import Table, spread
+
+
+def errors() -> xr.DataArray:
+    data = np.array([[[1, 2, 3], [10, 20, 30]], [[4, 4, 4], [5, np.nan, 7]]], float)
+    coords = {
+        "model": ["a", "b"],
+        "set": ["id", "ood"],
+        "seed": [0, 1, 2],
+        "label": ("model", ["A", "B"]),
+    }
+    return xr.DataArray(data, coords, ("model", "set", "seed"))
+
+
+def test_a_spread_holds_numbers_named_by_labels():
+    frame = spread(errors(), "model", "set")
+    assert frame.index.tolist() == ["A", "B"] and all(dtype == float for dtype in frame.dtypes)
+    assert frame.loc["A", ("ood", "median")] == 20 and frame.loc["B", ("ood", "high")] == 7
+
+
+def test_three_columns_are_shown_as_one():
+    shown = Table(spread(errors(), "model", "set")).shown()
+    assert shown.columns.tolist() == ["id", "ood"]
+    assert shown.loc["A", "id"] == "2.000 [1.000, 3.000]" and shown.loc["B", "id"] == "4.000"
+
+
+def test_the_csv_holds_the_numbers_in_full():
+    frame = spread(errors() / 3, "model", "set").assign(atoms=[3, 7])
+    read = pd.read_csv(io.StringIO(Table(frame).csv()), index_col=0)
+    assert read.columns.tolist()[0] == "id median" and read.loc["A", "ood median"] == 20 / 3
+    assert read["atoms"].tolist() == [3, 7]
+
+
+def test_formats_texts_and_gaps():
+    frame = pd.DataFrame(
+        {"count": [1200, 5], "share": [0.5, np.nan], "who": ["x", "y"]}, index=["a", "b"]
+    )
+    shown = Table(frame, {"count": "{:,.0f}", "share": lambda v: f"{100 * v:.0f} %"}).shown()
+    assert shown["count"].tolist() == ["1,200", "5"] and shown["share"].tolist() == ["50 %", ""]
+    assert shown["who"].tolist() == ["x", "y"]
+
+
+def test_the_least_of_a_column_is_bold_and_what_is_heard_is_named():
+    bundle = Table(
+        spread(errors(), "model", "set"), best=["ood"], name="errors by set"
+    )._repr_mimebundle_()
+    assert (
+        bundle["text/html"].count("font-weight: bold") == 1
+        and 'aria-label="errors by set"' in bundle["text/html"]
+    )
+    assert bundle["text/csv"].startswith("model,") and "20.0" in bundle["text/csv"]
+
+
+def test_a_table_looks_the_same_each_time():
+    table = Table(spread(errors(), "model", "set"))
+    assert table._repr_mimebundle_() == table._repr_mimebundle_()
+
+
+def test_two_header_rows_stay_two():
+    frame = pd.concat(
+        {"easy": spread(errors(), "model", "set"), "hard": spread(errors() * 2, "model", "set")},
+        axis=1,
+    )
+    shown = Table(frame).shown()
+    assert shown.columns.tolist() == [
+        ("easy", "id"),
+        ("easy", "ood"),
+        ("hard", "id"),
+        ("hard", "ood"),
+    ]
+    assert shown.loc["A", ("hard", "id")] == "4.000 [2.000, 6.000]"
