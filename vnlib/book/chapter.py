@@ -365,9 +365,22 @@ class Chapter:
             ]
         )
 
-    def links(self) -> None:
-        """Show, under a figure, where its code and data are and how to make it again."""
-        display(HTML(html.links(self.spec.name, self.file(), self.command)))
+    def links(self, *drawn: Callable) -> None:
+        """Show, under a figure, where its code and data are and how to make it again.
+
+        Parameters
+        ----------
+        *drawn
+            The functions that drew it.
+        """
+        display(HTML(html.links(self.spec.name, self.file(), self.command, drawn)))
+
+    def glue(self, texts: Mapping[str, str]) -> None:
+        """Give texts to the prose: Markdown cells then say {glue:text}`key`."""
+        from myst_nb import glue
+
+        for key, text in texts.items():
+            glue(key, text, display=False)
 
     def caution(self, *remarks: str) -> None:
         """Show a box with what a reader must know before believing the figures; nothing where there

@@ -1,0 +1,29 @@
+"""What a chapter gives to its page: texts for the prose, links from a figure to its code."""
+
+from __future__ import annotations
+
+import myst_nb
+
+from vnlib.book import chapter, html, ledger
+
+
+def opened() -> chapter.Chapter:
+    one = chapter.spec("FR5_rotation")
+    return chapter.Chapter(one, one.check({}))
+
+
+def test_texts_are_glued_under_their_keys_and_not_shown(monkeypatch):
+    kept = {}
+    monkeypatch.setattr(
+        myst_nb, "glue", lambda key, text, display: kept.update({key: (text, display)})
+    )
+    opened().glue({"fr5-one": "87 %", "fr5-two": "4.0"})
+    assert kept == {"fr5-one": ("87 %", False), "fr5-two": ("4.0", False)}
+
+
+def test_links_name_the_functions_that_drew(monkeypatch):
+    shown = []
+    monkeypatch.setattr(chapter, "display", shown.append)
+    opened().links(html.caution, ledger.judge)
+    assert "_modules/vnlib/book/html.html#caution" in shown[0].data
+    assert "_modules/vnlib/book/ledger.html#judge" in shown[0].data
