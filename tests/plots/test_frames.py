@@ -60,3 +60,22 @@ def test_points_lie_at_the_same_places_each_time_and_the_callers_generator_is_le
     again = [np.asarray(c.get_offsets()) for c in drawn().collections]
     assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
     plt.close("all")
+
+
+def test_a_second_condition_can_stand_below_its_row():
+    ax, frame = drawn(), frames.long_frame(results()["error"])
+    first, line = [*ax.collections], ax.lines[0].get_ydata()
+    frames.seeds_and_medians(
+        ax,
+        frame,
+        value="value",
+        by="label",
+        hue="group",
+        groups=GROUPS,
+        order=["A", "B", "C"],
+        shift=0.25,
+    )
+    for old, new in zip(first, ax.collections[len(first) :], strict=True):
+        np.testing.assert_allclose(new.get_offsets(), np.add(old.get_offsets(), [0, 0.25]))
+    np.testing.assert_allclose(ax.lines[len(ax.lines) // 2].get_ydata(), np.add(line, 0.25))
+    plt.close("all")

@@ -56,6 +56,7 @@ def seeds_and_medians(
     groups: Groups,
     order: Sequence[str],
     hollow: bool = False,
+    shift: float = 0.0,
 ) -> None:
     """Rows of points, one for each seed, and the median of each row as a bar; horizontal, the first
     row on top.
@@ -66,7 +67,10 @@ def seeds_and_medians(
         Long, with the columns `value`, `by` (the row) and `hue` (the group).
     hollow
         For a second condition.
+    shift
+        How far below its row all is drawn, in rows: two conditions can stand apart.
     """
+    there = {*ax.collections, *ax.lines}
     palette = {name: look[1] for name, look in groups.items()}
     for name, (_, color, marker) in groups.items():
         with _same_jitter():
@@ -100,6 +104,10 @@ def seeds_and_medians(
         legend=False,
         zorder=2,
     )
+    for points in {*ax.collections} - there:
+        points.set_offsets(np.add(points.get_offsets(), [0.0, shift]))
+    for bars in {*ax.lines} - there:
+        bars.set_ydata(np.add(bars.get_ydata(), shift))
     ax.set(ylabel="")
 
 
