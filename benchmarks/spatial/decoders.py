@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import xarray as xr
 from torch import Tensor, nn
 
 from benchmarks.spatial import registry
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib import checks
+from vnlib.baselines.base import Baseline
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
@@ -24,11 +26,17 @@ FAMILIES = ("vn", *registry.BASELINES)
 LEARNING = ("learn_dictionary", "axis_loss")  # options of family "vn" that say how it learns
 
 
+def as_pair(data: xr.Dataset, device: torch.device | str) -> Pair:
+    """The `code` and the `image` of a data set, or of a subset of one, as tensors."""
+    codes, images = (torch.from_numpy(data[name].values).to(device) for name in ("code", "image"))
+    return codes, images
+
+
 def train_decoder(
     train: Pair,
     validation: Pair,
     *,
-    family: str,
+    family: str | type[Baseline],
     options: Mapping[str, Any],
     lr: float,
     steps: int,
@@ -43,7 +51,7 @@ def train_decoder(
     Parameters
     ----------
     family
-        "vn" or a name in `benchmarks.spatial.registry`.
+        "vn", a name in `benchmarks.spatial.registry`, or a decoder's class that it lacks.
     options
         What that family's constructor takes (for "vn" see `build_vn`; also learn_dictionary and
         axis_loss of `SpatialLearner`).
@@ -60,7 +68,8 @@ def train_decoder(
     ValueError
         For an unknown family or option, and for a consolidation that a baseline cannot have.
     """
-    checks.choice("family", family, FAMILIES)
+    if isinstance(family, str):
+        checks.choice("family", family, FAMILIES)
     device, (n_inputs, image_shape) = (
         train[0].device,
         (train[0].shape[1], tuple(train[1].shape[1:])),

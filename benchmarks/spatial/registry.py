@@ -26,10 +26,15 @@ BASELINES: dict[str, type[Baseline]] = {
 
 
 def build(
-    name: str, *, n_inputs: int, image_shape: tuple[int, int], seed: int, **options: object
+    name: str | type[Baseline],
+    *,
+    n_inputs: int,
+    image_shape: tuple[int, int],
+    seed: int,
+    **options: object,
 ) -> Baseline:
-    """The baseline `name`, its initial weights fixed by `seed`; the global random state is left as
-    it was.
+    """The baseline `name` (or one of that class), its initial weights fixed by `seed`; the global
+    random state is left as it was.
 
     It is built on the CPU, so that the weights do not depend on the device it is moved to.
 
@@ -38,8 +43,11 @@ def build(
     ValueError
         For an unknown name or option and for a value out of range.
     """
-    checks.choice("name", name, BASELINES)
-    family = BASELINES[name]
+    if isinstance(name, str):
+        checks.choice("name", name, BASELINES)
+        family = BASELINES[name]
+    else:
+        name, family = name.__name__, name
     allowed = sorted(set(inspect.signature(family).parameters) - {"n_inputs", "image_shape"})
     unknown = sorted(set(options) - set(allowed))
     if unknown:

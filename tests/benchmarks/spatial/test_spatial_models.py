@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.spatial.decoders import FAMILIES, build_vn, mean_squared_error, train_decoder
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import (
+    FAMILIES,
+    as_pair,
+    build_vn,
+    mean_squared_error,
+    train_decoder,
+)
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
+from data_gen.bumps import BumpConfig, make, subset
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
 from vnlib.metrics import peak_distance
@@ -495,3 +503,21 @@ def test_streams_and_readouts_are_checked_by_the_model_itself():
     with pytest.raises(ValueError, match=r"streams must be one of 'axes', 'joint', got 'both'"):
         SpatialVN(network=network, image_shape=(3, 3), streams="both", seed=0)
     assert FAMILIES[0] == "vn" and len(set(FAMILIES)) == len(FAMILIES)
+
+
+def test_a_decoder_can_be_named_or_given_by_its_class(tmp_path):
+    given = {"options": {"hidden": 8}, "lr": 1e-2, "steps": 3, "batch_size": 4, "seed": 2}
+    one, other = (
+        train_decoder(TRAIN, VALIDATION, family=family, workdir=tmp_path / str(n), **given)
+        for n, family in enumerate(("factorised", registry.BASELINES["factorised"]))
+    )
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    with pytest.raises(ValueError, match="FactorisedDecoder has no option depth"):
+        registry.build(type(one), n_inputs=4, image_shape=(4, 4), seed=0, depth=2)
+
+
+def test_a_pair_holds_codes_and_images_as_they_are():
+    data = subset(make(BumpConfig(grid=8)), "val")
+    codes, images = as_pair(data, "cpu")
+    assert torch.equal(codes, torch.from_numpy(data["code"].values))
+    assert torch.equal(images, torch.from_numpy(data["image"].values))
