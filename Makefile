@@ -66,7 +66,7 @@ coverage: $(STAMP) ## the same, with branch coverage, which takes half as long a
 	$(PYTEST) --cov --cov-report=term-missing:skip-covered tests chapters
 
 mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
-	$(BIN)/python tests/mutation.py
+	$(BIN)/python tests/tools/mutation.py
 
 lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
 	$(BIN)/ruff check .
@@ -75,10 +75,10 @@ lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
 	$(BIN)/nbstripout --keep-id --verify chapters/*/*.ipynb
 
 accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run after book or reproduce)
-	$(BIN)/python tests/accessibility.py
+	$(BIN)/python tests/tools/accessibility.py
 
 robust: $(STAMP) ## kill runs, garble parameters and files, cut the network: nothing may break (half an hour)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/robustness.py
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/tools/robustness.py
 
 linkcheck: $(STAMP) ## check the links of the built book (needs a network; run after book or reproduce)
 	$(BIN)/jupyter-book build . --path-output book --builder linkcheck

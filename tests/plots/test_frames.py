@@ -34,7 +34,7 @@ def test_models_of_groups_in_the_order_of_the_results():
 
 
 def drawn() -> plt.Axes:
-    fig, ax = plt.subplots()
+    _, ax = plt.subplots()
     frame = frames.long_frame(results()["error"])
     frames.seeds_and_medians(
         ax, frame, value="value", by="label", hue="group", groups=GROUPS, order=["A", "B", "C"]

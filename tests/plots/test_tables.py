@@ -24,7 +24,7 @@ def errors() -> xr.DataArray:
 
 def test_a_spread_holds_numbers_named_by_labels():
     frame = spread(errors(), "model", "set")
-    assert frame.index.tolist() == ["A", "B"] and all(dtype == float for dtype in frame.dtypes)
+    assert frame.index.tolist() == ["A", "B"] and all(dtype.kind == "f" for dtype in frame.dtypes)
     assert frame.loc["A", ("ood", "median")] == 20 and frame.loc["B", ("ood", "high")] == 7
 
 

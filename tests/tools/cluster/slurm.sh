@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The Snakefile on a real SLURM: a cluster of one node on the loopback, in a temporary folder, gone at the end.
 #
-#   PYTHON=.venv/bin/python tests/cluster/slurm.sh [CHAPTER ...]
+#   PYTHON=.venv/bin/python tests/tools/cluster/slurm.sh [CHAPTER ...]
 #
 # Runs the chapters in smoke through the slurm executor, kills snakemake and a running job, runs again, and compares the
 # results with those of `vnbook run`. Needs Debian's slurm-wlm and munge and the extra `cluster`; installs nothing, needs
 # no root and no accounting database.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 root=$PWD
 python=$(command -v "${PYTHON:-.venv/bin/python}") || { echo "PYTHON=${PYTHON:-.venv/bin/python} is not there" >&2; exit 2; }
 [[ $python == /* ]] || python=$root/$python
@@ -149,6 +149,6 @@ until_true 900 queue_is_empty
 for chapter in "${chapters[@]}"; do
   "$python" -m vnlib.book.cli run "$chapter" -p profile smoke -p device cpu -p results_dir "$work/plain" --quiet >"$work/plain.log" 2>&1
 done
-"$python" tests/cluster/same.py "$work/plain/smoke" "$results/smoke"
+"$python" tests/tools/cluster/same.py "$work/plain/smoke" "$results/smoke"
 [[ -z $(find "$results" -name '*.runs') ]] || { echo "unmerged runs were left" >&2; exit 1; }
 say "the results are identical"

@@ -1,7 +1,7 @@
 """The Snakefile: which jobs it makes of the chapters, what it refuses, and that a kill loses
 nothing.
 
-`tests/cluster/slurm.sh` does the last on a real SLURM, if VNBOOK_TEST_SLURM is set; else the jobs
+`tests/tools/cluster/slurm.sh` does the last on a real SLURM, if VNBOOK_TEST_SLURM is set; else the jobs
 are processes here.
 """
 

@@ -2,7 +2,7 @@
 
 Runs are killed, parameters and files are garbage, processes meet, the network is gone.
 
-    python tests/robustness.py --kills 50 --parameters 200 --files 100 --seed 0 --json report.jsonl
+    python tests/tools/robustness.py --kills 50 --parameters 200 --files 100 --seed 0 --json report.jsonl
 
 prints what broke and a summary of each part, and ends with 1 if something broke. Names of parts as
 arguments choose some of them; `--help` lists them.

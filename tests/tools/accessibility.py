@@ -1,7 +1,7 @@
 """Reads every page of the built book like an assistive technology would: axe-core in a headless
 browser.
 
-python tests/accessibility.py [--site book/_build/html] [PAGE ...]
+python tests/tools/accessibility.py [--site book/_build/html] [PAGE ...]
 
 Checks the rules of WCAG 2 A and AA, alternative texts and contrast among them, and contrast once
 more in the dark. Ends with 1 where a page has a finding that is serious or critical, or asks for
@@ -19,7 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Error, sync_playwright
 from tqdm import tqdm
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 GRAVE = {"serious", "critical"}
 RULES = {
     "light": {"type": "tag", "values": ["wcag2a", "wcag2aa"]},

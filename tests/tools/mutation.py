@@ -2,7 +2,7 @@
 
 One fault at a time is put into a copy of the library, and a few fast tests must fail.
 
-`python tests/mutation.py` tries all faults, prints a table and ends with 1 if one survives; names
+`python tests/tools/mutation.py` tries all faults, prints a table and ends with 1 if one survives; names
 as arguments choose some. A fault counts as caught only where a test fails: an error of collection
 or a run that does not end is none.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("vnlib", "data_gen", "tests/vnlib", "pyproject.toml")
 
 
