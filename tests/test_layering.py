@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import nbformat
@@ -13,6 +14,7 @@ import pytest
 from vnlib.book import paths
 
 ROOT = paths.SOURCE
+PACKAGES = ("data_gen", "vnlib", "benchmarks", "chapters")
 TEXT = {
     ".py",
     ".md",
@@ -37,9 +39,7 @@ def modules(*patterns: str) -> list[Path]:
 
 
 def imported(source: str, package: str = "") -> set[str]:
-    """Dotted names of all that a source imports, wherever in it: `from vnlib import checks` gives
-    vnlib.checks.
-    """
+    """Dotted names of all that a source imports, wherever in it: `from vnlib import checks` gives vnlib.checks."""
     names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -52,11 +52,33 @@ def imported(source: str, package: str = "") -> set[str]:
     return names
 
 
+ALL = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in modules(*(f"{package}/**/*.py" for package in PACKAGES))
+}
+
+
+def ours(name: str) -> set[str]:
+    """The modules of the project that one of them imports, at its head or in a function."""
+    names = imported(ALL[name].read_text(encoding="utf-8"), name)
+    # `from a import b` names a.b as well as a: a package counts only where nothing in it is a module.
+    found = {one for one in names if one in ALL}
+    return {one for one in found if not any(other.startswith(f"{one}.") for other in found)} - {
+        name
+    }
+
+
+def room(name: str) -> str:
+    """What a module belongs to: data_gen, vnlib, a kit, or a chapter."""
+    package, *rest = name.split(".")
+    return package if package in ("data_gen", "vnlib") else ".".join([package, *rest[:1]])
+
+
+IMPORTS = {name: ours(name) for name in ALL}
+
+
 def test_the_reader_of_imports_sees_them_all():
-    source = (
-        "import vnlib.fit as f\ndef g():\n  from vnlib import checks, seeding\n  from "
-        "vnlib.settle.steps import X"
-    )
+    source = "import vnlib.fit as f\ndef g():\n  from vnlib import checks, seeding\n  from vnlib.settle.steps import X"
     assert imported(source) == {
         "vnlib.fit",
         "vnlib",
@@ -69,12 +91,95 @@ def test_the_reader_of_imports_sees_them_all():
         imported("from . import store")
 
 
-def test_benchmarks_as_data_know_no_models():
-    for path in modules("data_gen/**/*.py"):
-        names = imported(path.read_text(encoding="utf-8"))
-        assert not {name.split(".")[0] for name in names} & {"vnlib", "benchmarks", "chapters"}, (
-            path.name
-        )
+def allowed(name: str, other: str) -> bool:
+    """Data goes up: data_gen, vnlib, a kit, a chapter; the first two know nothing of each other."""
+    above = {
+        "data_gen": (),
+        "vnlib": (),
+        "benchmarks": ("data_gen", "vnlib"),
+        "chapters": ("data_gen", "vnlib", "benchmarks"),
+    }
+    return room(other) == room(name) or other.split(".")[0] in above[name.split(".")[0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "may"),
+    [
+        ("data_gen.bumps", "data_gen.guards", True),
+        ("data_gen.bumps", "vnlib.checks", False),
+        ("vnlib.fit", "data_gen.bumps", False),
+        ("vnlib.fit", "benchmarks.spatial.cnn", False),
+        ("benchmarks.spatial.cnn", "vnlib.fit", True),
+        ("benchmarks.spatial.cnn", "benchmarks.nbody.bodies", False),
+        ("chapters.fig2_spatial.study", "benchmarks.spatial.cnn", True),
+        ("chapters.fig2_spatial.study", "chapters.FR1_failure.study", False),
+        ("benchmarks.spatial.cnn", "chapters.fig2_spatial.study", False),
+    ],
+)
+def test_what_is_allowed_is_as_the_house_is_built(name, other, may):
+    assert allowed(name, other) is may
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_data_goes_up(name):
+    assert not [other for other in IMPORTS[name] if not allowed(name, other)]
+
+
+def test_nothing_imports_in_a_circle():
+    try:
+        TopologicalSorter(IMPORTS).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if room(name) == "vnlib"])
+def test_the_method_knows_nothing_of_the_book(name):
+    if not name.startswith(("vnlib.book", "vnlib.plots")):
+        assert not [
+            other for other in IMPORTS[name] if other.startswith(("vnlib.book", "vnlib.plots"))
+        ]
+
+
+def lines_of_code(source: str) -> int:
+    """Lines that are neither blank nor part of a docstring: explanations are no weight."""
+    said = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            said |= set(range(node.lineno, node.end_lineno + 1))
+    lines = enumerate(source.splitlines(), 1)
+    return sum(1 for number, line in lines if line.strip() and number not in said)
+
+
+def test_explanations_do_not_count_as_code():
+    assert (
+        lines_of_code('"""Says\n\nmuch."""\n\nx = 1\n\n\ndef f():\n    """Doc."""\n    return x')
+        == 3
+    )
+
+
+def test_the_library_stays_small():
+    found = modules("vnlib/**/*.py")
+    assert sum(lines_of_code(path.read_text(encoding="utf-8")) for path in found) <= 6500
+
+
+SHOWS = re.compile(r"(vnlib\.plots\..*|(chapters|benchmarks)\.\w+\.(figures|tables)(_\w+)?)")
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if SHOWS.fullmatch(name)])
+def test_figures_and_tables_show_and_compute_nothing(name):
+    """They take a dataset: they must not be able to train, settle or read files."""
+    assert "torch" not in {
+        one.split(".")[0] for one in imported(ALL[name].read_text(encoding="utf-8"))
+    }
+    behind = {other for other in IMPORTS[name] if not SHOWS.fullmatch(other)}
+    assert behind <= {"vnlib.plots", "vnlib.metrics", "vnlib.book.evidence"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in ALL if re.fullmatch(r"chapters\.\w+\.claims", name)]
+)
+def test_rules_read_results_and_nothing_else(name):
+    assert IMPORTS[name] <= {"vnlib.book.ledger", "vnlib.book.evidence"}
 
 
 def test_chapters_wire_and_do_not_compute():

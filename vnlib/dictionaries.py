@@ -16,10 +16,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from benchmarks.functions.completion import by_mask, shown
 from vnlib import checks
 from vnlib.layer import reconstruct
 from vnlib.learning.rules import unit_columns
+from vnlib.masked import by_mask, shown
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, NonNegativeL1
 

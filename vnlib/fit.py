@@ -73,6 +73,32 @@ class FitConfig:
             checks.number("patience", self.patience, low=1, integer=True)
 
 
+@dataclass(frozen=True)
+class Training:
+    """What a model of a benchmark is told of its training.
+
+    Parameters
+    ----------
+    lr, steps, batch_size
+        Learning rate, steps, and samples per step.
+    seed
+        Of the model's start and of its batches.
+    workdir
+        The folder for checkpoints.
+    """
+
+    lr: float
+    steps: int
+    batch_size: int
+    seed: int
+    workdir: Path
+
+    def config(self, evaluations: int) -> FitConfig:
+        """All steps, with about that many looks at the validation error."""
+        every = max(1, self.steps // evaluations)
+        return FitConfig(steps=self.steps, batch_size=self.batch_size, eval_every=every)
+
+
 @dataclass
 class History:
     """What training went through: training loss per update, validation value per evaluation, and

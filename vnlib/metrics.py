@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int, Real
@@ -79,13 +81,19 @@ def operator_rank(W: Float[Tensor, "batch m d"], *, rtol: float = 1e-5) -> Int[T
 
 
 def jaccard(
-    a: Bool[Tensor, "batch atoms"], b: Bool[Tensor, "batch atoms"]
-) -> Float[Tensor, " batch"]:
+    a: Bool[Tensor, "*rows atoms"], b: Bool[Tensor, "*rows atoms"]
+) -> Float[Tensor, "*rows"]:
     """Overlap of two supports, `|a and b|` / `|a or b|`; 1 for two empty ones."""
-    both, either = (a & b).sum(1), (a | b).sum(1)
-    return torch.where(
-        either > 0, both / either.clamp_min(1), torch.ones_like(both, dtype=torch.float)
-    )
+    either = (a | b).sum(-1)
+    return torch.where(either > 0, (a & b).sum(-1) / either.clamp_min(1), 1.0)
+
+
+def relative_distance(
+    codes: Sequence[Float[Tensor, "batch _atoms"]], other: Sequence[Float[Tensor, "batch _atoms"]]
+) -> Float[Tensor, " batch"]:
+    """|a - b| / |b| of the codes of all layers, joined."""
+    a, b = torch.cat(list(codes), 1), torch.cat(list(other), 1)
+    return (a - b).norm(dim=1) / b.norm(dim=1).clamp_min(1e-12)
 
 
 def peak_distance(

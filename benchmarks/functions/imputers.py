@@ -28,7 +28,7 @@ from benchmarks.functions.signal_autoencoders import DeepAutoencoder
 from benchmarks.functions.transformer import TransformerReconstructor
 from vnlib import checks, masked, seeding
 from vnlib.dictionaries import choose, fixed_network, fourier_and_bumps, masked_codes, with_sparsity
-from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.fit import GradientLearner, Training, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
@@ -122,23 +122,6 @@ def train_completer(
     checks.choice("family", family, FAMILIES)
     training = Training(lr, steps, batch_size, seed, workdir)
     return FAMILIES[family](train, validation, training, **options)
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a model is trained."""
-
-    lr: float
-    steps: int
-    batch_size: int
-    seed: int
-    workdir: Path
-
-    def config(self, checks: int) -> FitConfig:
-        """All updates, with that many looks at the validation error."""
-        return FitConfig(
-            steps=self.steps, batch_size=self.batch_size, eval_every=max(1, self.steps // checks)
-        )
 
 
 def best_of(

@@ -13,10 +13,9 @@ import torch
 
 from benchmarks.images.networks import ImageAutoencoder, built
 from benchmarks.images.pictures import Draw, Images, Snapshot, Trained
-from benchmarks.nbody.forces import Training
 from vnlib import checks as check
 from vnlib.baselines.base import n_parameters
-from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.fit import FitConfig, GradientLearner, Training, fit
 
 SEARCH_RATES = (0.03, 0.1, 0.3)  # of the r.m.s. nonzero code entry, for the search of a code
 CHOOSERS = 100  # validation images that choose among them

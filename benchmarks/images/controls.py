@@ -20,9 +20,9 @@ from torch import Tensor
 
 from benchmarks.images.pictures import Draw, Images, Trained
 from benchmarks.images.vector_networks import exact, of_network, vector_network
-from benchmarks.nbody.forces import Training
 from vnlib import checks, seeding
 from vnlib.dictionaries import fixed_network
+from vnlib.fit import Training
 from vnlib.learning.rules import unit_columns
 
 PASSES = 100  # of coordinate descent over the atoms, at most, while a dictionary is learned

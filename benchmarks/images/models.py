@@ -10,8 +10,8 @@ from benchmarks.images import controls
 from benchmarks.images.autoencoders import autoencoder
 from benchmarks.images.pictures import Images, Trained
 from benchmarks.images.vector_networks import vector_network
-from benchmarks.nbody.forces import Training
 from vnlib import checks
+from vnlib.fit import Training
 
 FAMILIES: dict[str, Callable[..., Trained]] = {
     "vn": vector_network,

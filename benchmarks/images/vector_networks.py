@@ -9,9 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from benchmarks.images.pictures import Draw, Images, Trained
-from benchmarks.nbody.forces import Training
 from vnlib import checks
-from vnlib.fit import fit
+from vnlib.fit import Training, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork

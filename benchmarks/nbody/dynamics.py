@@ -11,7 +11,7 @@ import torch
 
 from benchmarks.nbody.baseline import Dynamics, built
 from benchmarks.nbody.bodies import Accelerations, Bodies, Samples, scales_of
-from benchmarks.nbody.forces import Predict, Trained, Training, relative_errors
+from benchmarks.nbody.forces import Predict, Trained, relative_errors
 from benchmarks.nbody.graph import GraphNetwork
 from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
 from benchmarks.nbody.ridge import MeanPrediction, ridge
@@ -19,7 +19,7 @@ from benchmarks.nbody.sequence import BodyMamba, BodyTransformer
 from benchmarks.nbody.tokens import TokenNetwork
 from benchmarks.nbody.vector_networks import vector_network
 from vnlib import checks
-from vnlib.fit import GradientLearner, fit
+from vnlib.fit import GradientLearner, Training, fit
 
 NETWORKS: dict[str, type[Dynamics]] = {
     "mlp": BodyMLP,

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples
-from vnlib.fit import FitConfig
 
 Predict = Callable[[Bodies], Accelerations]
-
-
-@dataclass(frozen=True)
-class Training:
-    """How a model is trained.
-
-    Parameters
-    ----------
-    workdir
-        Checkpoints.
-    """
-
-    lr: float
-    steps: int
-    batch_size: int
-    seed: int
-    workdir: Path
-
-    def config(self, checks: int) -> FitConfig:
-        """All updates, with that many looks at the validation error."""
-        return FitConfig(
-            steps=self.steps, batch_size=self.batch_size, eval_every=max(1, self.steps // checks)
-        )
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from mambapy.mamba import MambaBlock
 from torch import Tensor, nn
 
-from benchmarks.functions.mamba import Blocks
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
 from vnlib import checks
+from vnlib.baselines.mamba import Blocks
 
 READINGS = ("literal", "state")
 

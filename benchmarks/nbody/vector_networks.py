@@ -17,10 +17,10 @@ from torch import Tensor
 
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples, check, scales_of
 from benchmarks.nbody.codes import Coder, Inputs, Reading
-from benchmarks.nbody.forces import Predict, Trained, Training, relative_errors
+from benchmarks.nbody.forces import Predict, Trained, relative_errors
 from benchmarks.nbody.readout import ReadoutLearner, per_readout, read_out
 from vnlib import checks, seeding
-from vnlib.fit import FitConfig, fit
+from vnlib.fit import FitConfig, Training, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig

@@ -25,7 +25,7 @@ from benchmarks.starts.initialiser import (
     multiply_adds,
 )
 from benchmarks.starts.settling import Images, Sizes, convex, measured, settled, timed, zeros
-from benchmarks.starts.training import Examples, Training, excess, train
+from benchmarks.starts.training import Examples, RateSearch, excess, train
 from vnlib import checks, seeding
 from vnlib.layer import Layer
 from vnlib.network import VectorNetwork
@@ -63,7 +63,7 @@ def study(
     held: Images,
     tests: Mapping[str, Images],
     *,
-    training: Training,
+    training: RateSearch,
     rates: Mapping[str, Sequence[float]],
     unrolled: int,
     hidden: Sequence[int],
@@ -174,7 +174,7 @@ def initialisers(
     stack: Stack,
     examples: Examples,
     *,
-    training: Training,
+    training: RateSearch,
     rates: Mapping[str, Sequence[float]],
     unrolled: int,
     hidden: Sequence[int],

@@ -18,9 +18,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from benchmarks.starts.initialiser import Codes, Stack
-from chapters.C_inference.measure import relative_distance
-from chapters.I_mnist.settling import jaccard
 from vnlib import checks
+from vnlib.metrics import jaccard, relative_distance
 from vnlib.settle import SettleConfig, Settler, duality_gap
 
 LEVELS = (1e-2, 1e-3, 1e-4)  # heights above the lowest energy, relative to it

@@ -17,7 +17,7 @@ LOSSES = ("codes", "energy")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
+class RateSearch:
     """How initialisers are trained: Adam without weight decay, for `steps` updates with a learning
     rate that falls.
 
@@ -67,7 +67,7 @@ def excess(model: Initialiser, x: Float[Tensor, "batch d"], codes: Codes) -> flo
 def train(
     make: Callable[[], Initialiser],
     examples: Examples,
-    training: Training,
+    training: RateSearch,
     *,
     loss: str = "codes",
     seed: int,
@@ -113,7 +113,7 @@ def train(
 def _fitted(
     model: Initialiser,
     examples: Examples,
-    training: Training,
+    training: RateSearch,
     loss: str,
     lr: float,
     steps: int,

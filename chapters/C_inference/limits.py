@@ -15,9 +15,9 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from chapters.C_inference.measure import Task, looks_at, relative_distance, walk
+from chapters.C_inference.measure import Task, looks_at, walk
 from vnlib.layer import Layer
-from vnlib.metrics import jaccard
+from vnlib.metrics import jaccard, relative_distance
 from vnlib.prox import TopK
 from vnlib.settle import SCHEDULES, SettleConfig, Settled
 

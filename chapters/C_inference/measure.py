@@ -18,6 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib.layer import Layer
+from vnlib.metrics import relative_distance
 from vnlib.network import VectorNetwork
 from vnlib.prox import TopK
 from vnlib.seeding import generator
@@ -72,12 +73,6 @@ class Task:
     def distance(self, codes: Codes) -> Float[Tensor, " batch"]:
         """`|a - a*|` / `|a*|`, all layers together."""
         return relative_distance(codes, self.codes)
-
-
-def relative_distance(codes: Codes, other: Codes) -> Float[Tensor, " batch"]:
-    """`|a - b|` / `|b|` of the codes of all layers, joined."""
-    a, b = torch.cat(list(codes), 1), torch.cat(list(other), 1)
-    return (a - b).norm(dim=1) / b.norm(dim=1).clamp_min(1e-12)
 
 
 def task(

@@ -22,9 +22,9 @@ from chapters.C_inference.measure import (
     sweeps_to,
     walk,
 )
-from chapters.E_theory.gradient import summed_energy
 from vnlib.layer import hessian
 from vnlib.settle import SettleConfig
+from vnlib.settle.energy import summed_energy
 from vnlib.settle.steps import Ista, Problem, State
 
 ROUNDING = 1e-12  # of the energy

@@ -14,12 +14,13 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from chapters.E_theory.gradient import random_stack, summed_energy
+from chapters.E_theory.gradient import random_stack
 from vnlib import checks
 from vnlib.layer import Layer, energy, hessian, lipschitz, smooth_gradient
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler, joint_energy
+from vnlib.settle.energy import summed_energy
 
 
 @dataclass(frozen=True)

@@ -14,26 +14,14 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib.layer import Layer, energy, message, reconstruct
+from vnlib.layer import Layer, message, reconstruct
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler, duality_gap, joint_energy
+from vnlib.settle.energy import summed_energy
 
 Codes = Sequence[Float[Tensor, "batch _atoms"]]
-
-
-def summed_energy(
-    layers: Sequence[Layer], codes: Codes, x: Float[Tensor, "batch d"], feedback: float
-) -> Tensor:
-    """The layer energies of VN Eq. 3 with fresh targets, added up: every coupling counts twice."""
-    total = torch.zeros(len(x), dtype=x.dtype)
-    for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
-        top = index + 1 == len(layers)
-        target = None if top else reconstruct(layers[index + 1], codes[index + 1])
-        total = total + energy(layer, code, x, target, feedback)
-        x = x if top else message(layer, code)
-    return total
 
 
 def random_stack(

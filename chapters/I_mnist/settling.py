@@ -18,10 +18,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from vnlib import checks
-from vnlib.layer import Layer, energy, message, reconstruct
+from vnlib.metrics import jaccard
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
-from vnlib.settle.energy import duality_gap
+from vnlib.settle.energy import duality_gap, summed_energy
 
 # Each with the one that leads on from it under a cap: plain steps are slow, and those of restarted
 # momentum as long.
@@ -31,14 +31,6 @@ THRESHOLDS = (0.9, 0.99)
 QUANTILES = (0.1, 0.5, 0.9)  # of images
 NOISE = 1e-6  # relative; what rounding can add to an energy in float32
 Codes = Sequence[Float[Tensor, "batch _atoms"]]
-
-
-def jaccard(
-    a: Bool[Tensor, "*rows atoms"], b: Bool[Tensor, "*rows atoms"]
-) -> Float[Tensor, "*rows"]:
-    """Shared atoms of two supports over all that either holds; 1 where both are empty."""
-    either = (a | b).sum(-1)
-    return torch.where(either > 0, (a & b).sum(-1) / either.clamp_min(1), 1.0)
 
 
 def weighted_jaccard(
@@ -60,25 +52,6 @@ def locked(overlap: Float[np.ndarray, "sweep ..."], threshold: float) -> Int[np.
     below = np.asarray(overlap) < threshold
     since = np.argmax(below[::-1], axis=0)  # sweeps after the last one below
     return np.asarray(np.where(below.any(axis=0), len(below) - since, 0) + 1)
-
-
-def summed_energy(
-    layers: Sequence[Layer],
-    codes: Codes,
-    x: Float[Tensor, "batch d"],
-    feedback: float,
-    activation: str = "identity",
-) -> Float[Tensor, " batch"]:
-    """The sum of the layer energies as printed (VN Eq. 3), which counts every coupling twice; no
-    step descends it.
-    """
-    total = torch.zeros_like(x[:, 0])
-    for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
-        below_top = index + 1 < len(layers)
-        target = reconstruct(layers[index + 1], codes[index + 1]) if below_top else None
-        total = total + energy(layer, code, x, target, feedback)
-        x = message(layer, code, activation) if below_top else x
-    return total
 
 
 def settling(

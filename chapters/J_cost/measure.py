@@ -17,12 +17,12 @@ import torch
 import xarray as xr
 from jaxtyping import Float, Real
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from vnlib import checks, seeding
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
+from vnlib.settle.cost import GAP, operations
 
 AXES = ("d", "K", "B", "depth")
 TASKS = ("sweep", "settle", "coordinates", "update", "forward", "backward")
@@ -31,7 +31,6 @@ CPU); one update by local learning; a pass through the feed-forward network; one
 backpropagation.
 """
 ACTIVE, NOISE = 16, 0.05  # atoms behind a planted sample; noise as a share of its norm
-GAP = SettleConfig(method="line_search", criterion="gap", tol=1e-3, check_every=5, max_sweeps=2000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,15 +161,6 @@ def tasks(
         by_coordinates = replace(GAP, method="cd")
         found["coordinates"] = lambda: network.settle(x, config=by_coordinates)
     return {name: found[name] for name in TASKS if name in found}
-
-
-def operations(call: Callable[[], object]) -> int:
-    """Floating-point operations in products of matrices, counted by PyTorch: 2 m k n for (m, k)
-    times (k, n).
-    """
-    with FlopCounterMode(display=False) as counter:
-        call()
-    return counter.get_total_flops()
 
 
 def one_sweep(size: Size, *, seed: int, device: torch.device | str = "cpu") -> int:

@@ -13,9 +13,9 @@ from benchmarks.images.networks import ImageAutoencoder
 from benchmarks.images.pictures import Images
 from benchmarks.starts import measure as initialiser
 from benchmarks.starts.settling import Sizes
-from benchmarks.starts.training import Training
+from benchmarks.starts.training import RateSearch
 from chapters.beyond_continual.images import Network
-from chapters.J_cost.measure import GAP, operations
+from vnlib.settle.cost import GAP, operations
 
 KEPT = ("saved", "saved_paid", "sweeps", "cost", "rate")
 
@@ -48,7 +48,7 @@ def study(
         train,
         held,
         tests,
-        training=Training(rates=(1e-3,), **training),
+        training=RateSearch(rates=(1e-3,), **training),
         rates=rates,
         unrolled=unrolled,
         hidden=(),

@@ -20,13 +20,13 @@ from benchmarks.images.vector_networks import settle_in_batches, train_network
 from benchmarks.nbody.baseline import built as built_dynamics
 from benchmarks.nbody.bodies import Bodies, Samples, gated, literal, scales_of, tokens
 from benchmarks.nbody.dynamics import NETWORKS, predictor
-from benchmarks.nbody.forces import Training, relative_errors
+from benchmarks.nbody.forces import relative_errors
 from benchmarks.nbody.vector_networks import BodyNetwork, vector_network
 from benchmarks.spatial.decoders import build_vn, mean_squared_error, train_decoder
 from benchmarks.spatial.registry import BASELINES
 from benchmarks.spatial.registry import build as built_decoder
 from vnlib import checks, seeding
-from vnlib.fit import GradientLearner, fit
+from vnlib.fit import GradientLearner, Training, fit
 
 Rows = Float[Tensor, "batch d"]
 Layers = Mapping[str, Tensor]

@@ -11,7 +11,6 @@ import ast
 import json
 import shlex
 import sys
-import tempfile
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -332,13 +331,8 @@ class Chapter:
             spec(name).check({k: self.parameters[k] for k in ("profile", "device", "results_dir")}),
         )
         if not other.file().exists():
-            from vnlib.book import build as book  # which knows this module
-
             print(f"There are no results of {name} yet: it is run first.")
-            with tempfile.TemporaryDirectory(
-                prefix="vnbook-", ignore_cleanup_errors=True
-            ) as folder:
-                book.run_chapter(name, other.parameters, Path(folder) / f"{name}.ipynb")
+            fill(name, other.parameters)
         print(f"Results: {paths.shown(other.file())}")
         return store.read(other.file())
 

@@ -6,7 +6,7 @@ With identity messages every proximal step descends ::
 
 whose partial gradients are those of VN Eq. 4. F is jointly convex for convex penalties: it is one
 sparse coding problem in all codes, with the residuals of all layers stacked. The sum of the layer
-energies of Eq. 3 counts each coupling twice and may rise; it is not used.
+energies of Eq. 3 counts each coupling twice and may rise (`summed_energy`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib.layer import Layer, message, reconstruct
+from vnlib.layer import Layer, energy, message, reconstruct
 
 
 def residuals(
@@ -53,6 +53,23 @@ def joint_energy(
     for layer, code, residual in zip(layers, codes, missed, strict=True):
         total = total + weight * (0.5 * residual.square().sum(1) + layer.penalty.value(code))
         weight *= feedback
+    return total
+
+
+def summed_energy(
+    layers: Sequence[Layer],
+    codes: Sequence[Float[Tensor, "batch _atoms"]],
+    x: Float[Tensor, "batch d"],
+    feedback: float,
+    activation: str = "identity",
+) -> Float[Tensor, " batch"]:
+    """The layer energies as printed (VN Eq. 3), with fresh targets, added up; no step descends it."""
+    total = torch.zeros_like(x[:, 0])
+    for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
+        below_top = index + 1 < len(layers)
+        target = reconstruct(layers[index + 1], codes[index + 1]) if below_top else None
+        total = total + energy(layer, code, x, target, feedback)
+        x = message(layer, code, activation) if below_top else x
     return total
 
 

@@ -9,12 +9,12 @@ import torch
 from benchmarks.functions.completion import (
     Gaussian,
     PrincipalComponents,
-    by_mask,
     hold_last,
     interpolate,
     nearest,
     zeros,
 )
+from vnlib.masked import by_mask
 
 N, LENGTH = 12, 40
 

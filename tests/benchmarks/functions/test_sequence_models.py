@@ -12,12 +12,12 @@ import torch
 from torch import Tensor, nn
 from torchdiffeq import odeint
 
-import benchmarks.functions.mamba as mamba
 from benchmarks.functions.mamba import MambaReconstructor
 from benchmarks.functions.neural_ode import METHODS, NeuralODE
 from benchmarks.functions.reconstructor import Reconstructor, built
 from benchmarks.functions.recurrent import RecurrentAutoencoder
 from benchmarks.functions.transformer import TransformerReconstructor
+from vnlib.baselines import mamba
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH, PATCH = 32, 4

@@ -9,7 +9,7 @@ import torch
 
 from benchmarks.images import autoencoders as family
 from benchmarks.images.networks import ImageAutoencoder, built, largest
-from benchmarks.nbody.forces import Training
+from vnlib.fit import Training
 
 SMALL = {"hidden": (12,), "latent": 8}
 DENSE = {"hidden": (), "latent": 6}

@@ -14,8 +14,8 @@ from sklearn.decomposition import PCA, MiniBatchDictionaryLearning, SparseCoder
 
 from benchmarks.images import controls
 from benchmarks.images.vector_networks import vector_network
-from benchmarks.nbody.forces import Training
 from vnlib.dictionaries import fixed_network
+from vnlib.fit import Training
 from vnlib.settle import SettleConfig
 
 PARTS = torch.rand(10, 16, generator=torch.Generator().manual_seed(5)) - 0.3

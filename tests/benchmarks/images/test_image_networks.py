@@ -18,8 +18,7 @@ from benchmarks.images.vector_networks import (
     train_network,
     vector_network,
 )
-from benchmarks.nbody.forces import Training
-from vnlib.fit import History, fit
+from vnlib.fit import History, Training, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 

@@ -10,9 +10,10 @@ import torch
 
 from benchmarks.nbody.bodies import Bodies, Samples, gated, in_passes, literal, scales_of, tokens
 from benchmarks.nbody.codes import Coder, Reading
-from benchmarks.nbody.forces import Training, relative_errors
+from benchmarks.nbody.forces import relative_errors
 from benchmarks.nbody.readout import ReadoutLearner, read_out
 from benchmarks.nbody.vector_networks import BodyNetwork, start, vector_network
+from vnlib.fit import Training
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig

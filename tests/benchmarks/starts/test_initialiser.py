@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.starts.initialiser import Dense, Lista, Stack, StepSizes, multiply_adds, schedule
-from benchmarks.starts.training import LOSSES, Examples, Training, excess, train
+from benchmarks.starts.training import LOSSES, Examples, RateSearch, excess, train
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import L0, L1, NonNegativeL1, TopK
@@ -51,7 +51,7 @@ def examples(of: Stack) -> Examples:
     return Examples(x, lowest(of, x, tol=1e-4), held, lowest(of, held, tol=1e-4))
 
 
-TRAINING = Training(rates=(1e-2,), steps=60, batch_size=40)
+TRAINING = RateSearch(rates=(1e-2,), steps=60, batch_size=40)
 
 
 # --- untrained: sweeps of ISTA ---
@@ -139,14 +139,14 @@ def test_validation_chooses_the_rate_and_keeps_what_is_better_untrained():
     chosen = train(
         partial(Lista, of, sweeps=2),
         examples(of),
-        Training(rates=(1e-9, 1e-2, 10.0), steps=60, batch_size=40),
+        RateSearch(rates=(1e-9, 1e-2, 10.0), steps=60, batch_size=40),
         seed=0,
     )[1]
     assert chosen["rate"] == 1e-2
     hopeless, facts = train(
         partial(Lista, of, sweeps=2),
         examples(of),
-        Training(rates=(1e3,), steps=4, batch_size=40),
+        RateSearch(rates=(1e3,), steps=4, batch_size=40),
         seed=0,
     )
     assert facts["rate"] != facts["rate"] and facts["excess"] == facts["untrained"]
@@ -158,7 +158,7 @@ def test_validation_chooses_the_rate_and_keeps_what_is_better_untrained():
 def test_without_updates_nothing_changes():
     of = stack(1)
     model, facts = train(
-        partial(Lista, of, sweeps=3), examples(of), Training(rates=(0.1,), steps=0), seed=0
+        partial(Lista, of, sweeps=3), examples(of), RateSearch(rates=(0.1,), steps=0), seed=0
     )
     torch.testing.assert_close(
         model(draws(4, D))[0], ista(of, draws(4, D), 3)[0], rtol=1e-12, atol=1e-13
@@ -210,11 +210,11 @@ def test_stacks_that_cannot_be_unrolled():
         (lambda: Lista(stack(1), sweeps=0), "sweeps must be an integer >= 1"),
         (lambda: Dense(stack(1), hidden=(0,), seed=0), "each of hidden"),
         (lambda: Dense(stack(1), threshold=-1, seed=0), "threshold"),
-        (lambda: Training(rates=(), steps=1), "rates must hold"),
-        (lambda: Training(rates=(0.0,), steps=1), "each of rates"),
-        (lambda: Training(rates=(0.1,), steps=-1), "steps"),
-        (lambda: Training(rates=(0.1,), steps=1, trial=0), "trial"),
-        (lambda: Training(rates=(0.1,), steps=1, looks=0), "looks"),
+        (lambda: RateSearch(rates=(), steps=1), "rates must hold"),
+        (lambda: RateSearch(rates=(0.0,), steps=1), "each of rates"),
+        (lambda: RateSearch(rates=(0.1,), steps=-1), "steps"),
+        (lambda: RateSearch(rates=(0.1,), steps=1, trial=0), "trial"),
+        (lambda: RateSearch(rates=(0.1,), steps=1, looks=0), "looks"),
         (lambda: Lista(stack(1), sweeps=1)(draws(3, D + 1)), "x must have shape"),
         (lambda: Dense(stack(1), seed=0)(draws(3, D) * torch.nan), "x holds"),
         (

@@ -12,7 +12,7 @@ import xarray as xr
 from benchmarks.starts import measure as study
 from benchmarks.starts.initialiser import Stack
 from benchmarks.starts.settling import Sizes, first_below, heights, settled, support, zeros
-from benchmarks.starts.training import Training
+from benchmarks.starts.training import RateSearch
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig, Settler
 
@@ -52,7 +52,7 @@ def orthonormal() -> VectorNetwork:
 def found(net: VectorNetwork, **changes) -> xr.Dataset:
     tests = {"id": inputs(4, 7), "sum": inputs(4, 7) + inputs(4, 8)}
     given = {
-        "training": Training(rates=(1.0,), steps=20, batch_size=20),
+        "training": RateSearch(rates=(1.0,), steps=20, batch_size=20),
         "rates": RATES,
         "unrolled": 2,
         "hidden": [8],

@@ -14,10 +14,10 @@ from chapters.E_theory.gradient import (
     danskin,
     danskin_cases,
     random_stack,
-    summed_energy,
 )
 from vnlib.layer import energy
 from vnlib.settle import joint_energy
+from vnlib.settle.energy import summed_energy
 
 SMALL = {"d": 5, "K": 6, "batch": 4, "feedback": 0.3, "sparsity": 0.3, "directions": 2, "seed": 0}
 

@@ -15,15 +15,14 @@ from chapters.I_mnist import atlas as selection_atlas
 from chapters.I_mnist import measure as selection
 from chapters.I_mnist.settling import (
     SOLVERS,
-    jaccard,
     locked,
     settling,
-    summed_energy,
     weighted_jaccard,
 )
+from vnlib.metrics import jaccard
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
-from vnlib.settle.energy import joint_energy
+from vnlib.settle.energy import joint_energy, summed_energy
 
 SIDE = 4
 

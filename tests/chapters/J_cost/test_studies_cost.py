@@ -10,6 +10,7 @@ import torch
 
 from chapters.J_cost import measure as cost
 from vnlib.book import store
+from vnlib.settle.cost import operations
 
 SMALL = {"updates": 1, "sweeps": 3}
 
@@ -64,11 +65,11 @@ def test_a_forward_pass_costs_two_operations_per_weight_and_sample():
     one = size(24, 32, 7, 3)
     found = cost.tasks(one, seed=0, **SMALL)
     weights = sum(p.numel() for p in cost.feed_forward(one, seed=0).parameters())
-    assert cost.operations(found["forward"]) == 2 * one.B * weights
+    assert operations(found["forward"]) == 2 * one.B * weights
     # Gradients of weights: as many again; of layers' inputs: all but the first, whose input needs
     # none.
     first = one.d * one.width
-    assert cost.operations(found["backward"]) == 2 * one.B * (3 * weights - first)
+    assert operations(found["backward"]) == 2 * one.B * (3 * weights - first)
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 2.0])

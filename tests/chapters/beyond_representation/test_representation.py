@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples
-from benchmarks.nbody.forces import Training
 from chapters.beyond_representation import codes as study
 from chapters.beyond_representation import models as coded
+from vnlib.fit import Training
 
 
 def rows(n: int, d: int = 16, seed: int = 0) -> torch.Tensor:
