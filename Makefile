@@ -68,9 +68,11 @@ coverage: $(STAMP) ## the same, with branch coverage, which takes half as long a
 mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
 	$(BIN)/python tests/tools/mutation.py
 
-lint: $(STAMP) ## check style, spelling and that notebooks hold no outputs
+lint: $(STAMP) ## check style, docstrings, types, spelling and that notebooks hold no outputs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/numpydoc lint $$(git ls-files 'vnlib/*.py' 'data_gen/*.py' 'benchmarks/*.py')
+	$(BIN)/basedpyright
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*/*.ipynb
 

@@ -89,9 +89,10 @@ three.reconstruct_from_top(three.settle(x[:4]), max_sweeps=3)
 # The checks can fail: shapes that do not agree, and a value and a tensor that are none of the kinds
 # asked for.
 MISTAKES = """
-from vnlib import learning, prox
+from vnlib import prox
+from vnlib.learning import rules
 mistakes = (
-    lambda: learning.atomic_hebb(torch.zeros(2, 4), torch.zeros(3, 5)),
+    lambda: rules.atomic_hebb(torch.zeros(2, 4), torch.zeros(3, 5)),
     lambda: prox.keep_top_k(torch.zeros(2, 4), 1.5),
     lambda: three.reconstruct(x),
 )

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+T = TypeVar("T")
+
 
 def number(
     name: str,
-    value: object,
+    value: Any,
     *,
     low: float | int | None = None,
     high: float | int | None = None,
@@ -24,13 +27,20 @@ def number(
     bounds = [f">= {low}"] * (low is not None) + [f"<= {high}"] * (high is not None)
     bounds += [f"> {above}"] * (above is not None)
     wanted = f"{'an integer' if integer else 'a finite number'} {' and '.join(bounds)}".strip()
-    kind = Integral if integer else Real
+    kind: Any = Integral if integer else Real  # which know no order, as annotations go
     ok = isinstance(value, kind) and not isinstance(value, bool)
     ok = ok and value == value and abs(value) != float("inf")
     ok = ok and (low is None or value >= low) and (high is None or value <= high)
     ok = ok and (above is None or value > above)
     if not ok:
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
+
+
+def given(name: str, value: T | None) -> T:
+    """The value itself; raises ValueError where there is none."""
+    if value is None:
+        raise ValueError(f"{name} is needed here and missing")
+    return value
 
 
 def choice(name: str, value: object, allowed: Iterable[str]) -> None:

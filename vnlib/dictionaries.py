@@ -10,7 +10,7 @@ import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Float
@@ -55,7 +55,7 @@ def fixed_network(
     samples: Float[Tensor, "samples d"],
     *,
     sparsity: float = 0.02,
-    **options: object,
+    **options: Any,
 ) -> VectorNetwork:
     """One layer with this dictionary, its columns scaled to unit norm, on the device and of the
     type of V.
@@ -149,12 +149,12 @@ def masked_codes(
         network = with_sparsity(network, sparsity)
     checks.number("sparsity", network.config.sparsity[0], above=0)
     layers = network.layers
-    if len(layers) > 1 or not isinstance(layers[0].penalty, L1):
+    if len(layers) != 1 or not isinstance(penalty := layers[0].penalty, L1):
         raise ValueError(
             "network must have one layer with an l1 penalty, got "
             f"{[layer.penalty for layer in layers]}"
         )
-    V, penalty = layers[0].V.detach().double().cpu(), layers[0].penalty
+    V = layers[0].V.detach().double().cpu()
     lowest, nonnegative = penalty.sparsity, isinstance(penalty, NonNegativeL1)
     seen, masks = shown(x, observed, len(V)).double().cpu(), observed.cpu()
     codes, gaps = V.new_zeros(len(x), V.shape[1]), V.new_zeros(len(x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,9 @@ from torch import Tensor
 from vnlib import checks
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
+
+# What arrays become; scikit-learn annotates its options by the types of their defaults.
+_LAYOUT: dict[str, Any] = {"dtype": (np.float64, np.float32), "order": "C"}
 
 _ROWS = 2048  # samples that are settled at a time; a code does not depend on its companions
 
@@ -94,14 +98,14 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         ValueError
             For bad data or settings.
         """
-        X = validate_data(self, X, dtype=(np.float64, np.float32), order="C", ensure_min_samples=2)
+        samples = self._validated(X, ensure_min_samples=2)
         if self.nonnegative:
-            check_non_negative(X, f"{type(self).__name__}.fit with nonnegative=True")
+            check_non_negative(samples, f"{type(self).__name__}.fit with nonnegative=True")
         for name in ("n_steps", "batch_size"):
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("learning_rate", self.learning_rate, above=0)
         checks.number("fit_tol", self.fit_tol, low=0)
-        atoms = (
+        atoms: tuple[Any, ...] = (
             tuple(self.n_atoms)
             if isinstance(self.n_atoms, (list, tuple, np.ndarray))
             else (self.n_atoms,)
@@ -109,7 +113,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         for layer, K in enumerate(atoms, 1):
             checks.number(f"n_atoms of layer {layer}", K, low=1, integer=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        x = torch.tensor(X, device=self.device)
+        x = torch.tensor(samples, device=self.device)
         network = VectorNetwork.for_data(
             _enough(x, max(atoms, default=1), nonnegative=self.nonnegative, seed=seed),
             atoms=atoms,
@@ -135,20 +139,24 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """The codes of the top layer, (n_samples, n_atoms)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=(np.float64, np.float32), order="C", reset=False)
-        return self._by_rows(lambda x: self.network_.settle(x).codes[-1], X)
+        samples = self._validated(X, reset=False)
+        return self._by_rows(lambda x: self.network_.settle(x).codes[-1], samples)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.floating]:
         """The samples, (n_samples, n_features), that codes of the top layer, (n_samples, n_atoms),
         stand for.
         """
         check_is_fitted(self)
-        X = check_array(X, dtype=(np.float64, np.float32), order="C", estimator=self)
-        if X.shape[1] != self._n_features_out:
+        codes: NDArray = check_array(X, estimator=self, **_LAYOUT)
+        if codes.shape[1] != self._n_features_out:
             raise ValueError(
-                f"X must have one column per atom ({self._n_features_out}), got shape {X.shape}"
+                f"X must have one column per atom ({self._n_features_out}), got shape {codes.shape}"
             )
-        return self._by_rows(self.network_.decode, X)
+        return self._by_rows(self.network_.decode, codes)
+
+    def _validated(self, X: Any, **options: Any) -> NDArray:
+        valid: Any = validate_data(self, X, **_LAYOUT, **options)  # a pair only with y
+        return valid
 
     def _by_rows(self, function: Callable[[Tensor], Tensor], X: NDArray) -> NDArray:
         like = self.network_.V[0]

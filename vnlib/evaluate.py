@@ -55,11 +55,8 @@ def decoder_report(model: nn.Module, data: xr.Dataset, *, samples: list[int]) ->
             {"units": "1", "long_name": "peak within 1 px"},
         )
     report["sample_image"] = (("sample", "y", "x"), prediction[samples], {"units": "1"})
-    codes = (
-        model.codes(torch.from_numpy(data["code"].values).to(device))
-        if hasattr(model, "codes")
-        else ()
-    )
+    infer = getattr(model, "codes", None)
+    codes = infer(torch.from_numpy(data["code"].values).to(device)) if infer else ()
     share = float(torch.cat([(c != 0).float() for c in codes], 1).mean()) if codes else np.nan
     report["active_share"] = (
         (),
@@ -163,7 +160,7 @@ def portrait(
     three = torch.stack([one, other, one + other])
     settled = network.settle(three)
     story = network.settle(one[None], config=SettleConfig(max_sweeps=sweeps, tol=0), trace=True)
-    code = settled.codes[0][0]
+    log, code = checks.given("trace", story.trace), settled.codes[0][0]
     order = code.abs().argsort(descending=True, stable=True)[:n_pieces]
     active = (code[order] != 0).cpu().numpy()
     singular = (
@@ -173,10 +170,10 @@ def portrait(
     data = {
         "atom": (("atom_rank", "y", "x"), image(network.V[0].T[most])),
         "atom_use": (("atom_rank",), use[most].cpu().numpy()),
-        "settle_energy": (("sweep",), torch.stack(story.trace.energy)[:, 0].cpu().numpy()),
+        "settle_energy": (("sweep",), torch.stack(log.energy)[:, 0].cpu().numpy()),
         "settle_active": (
             ("sweep", "layer"),
-            torch.stack(story.trace.active)[:, :, 0].cpu().numpy(),
+            torch.stack(log.active)[:, :, 0].cpu().numpy(),
         ),
         "piece_code": (("piece",), where_active(code[order].cpu().numpy())),
         "piece_v": (("piece", "y", "x"), where_active(image(network.V[0].T[order]))),
@@ -192,8 +189,8 @@ def portrait(
     coords = {
         "sweep": np.arange(1, sweeps + 1),
         "layer": np.arange(1, len(network.config.atoms) + 1),
+        "which": ["one", "other", "sum"],
     }
-    coords["which"] = ["one", "other", "sum"]
     return xr.Dataset(
         {name: (*value, {"units": "1"}) for name, value in data.items()}
     ).assign_coords(coords)

@@ -31,11 +31,13 @@ class Learner(Protocol):
 
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
         """One update with all learning rates multiplied by `scale`; returns the training loss."""
+        ...
 
     def state(self) -> dict[str, Tensor]:
         """All tensors that change, as live references; those of the model itself begin with
         `model.`.
         """
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +128,8 @@ class GradientLearner:
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
         self.optimizer.param_groups[0]["lr"] = scale * self.lr
         self.optimizer.zero_grad()
-        loss = self.model.loss(*batch, generator=generator)
+        # torch says of the members of a module that they are tensors or modules.
+        loss: Tensor = self.model.loss(*batch, generator=generator)  # pyright: ignore[reportCallIssue]
         loss.backward()
         self.optimizer.step()
         return float(loss.detach())

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vnlib import checks
 from vnlib.prox import Penalty
 
 ACTIVATIONS = {"identity": lambda h: h, "relu": torch.relu}
@@ -48,7 +49,7 @@ def message(
     layer: Layer, code: Float[Tensor, "batch atoms"], activation: str = "identity"
 ) -> Float[Tensor, "batch m"]:
     """h = phi(U a), the input of the layer above."""
-    return ACTIVATIONS[activation](code @ layer.U.T)
+    return ACTIVATIONS[activation](code @ checks.given("U", layer.U).T)
 
 
 def energy(
@@ -61,7 +62,8 @@ def energy(
     """E(a) = 1/2 `|x - V a|^2` + feedback/2 `|t - B a|^2` + penalty(a), per sample (VN Eq. 3)."""
     total = 0.5 * (x - reconstruct(layer, code)).square().sum(1) + layer.penalty.value(code)
     if target is not None:
-        total = total + 0.5 * feedback * (target - code @ layer.reader.T).square().sum(1)
+        reader = checks.given("the dictionary that reads the target", layer.reader)
+        total = total + 0.5 * feedback * (target - code @ reader.T).square().sum(1)
     return total
 
 
@@ -77,7 +79,8 @@ def smooth_gradient(
     """
     gradient = (reconstruct(layer, code) - x) @ layer.V
     if target is not None:
-        gradient = gradient + feedback * (code @ layer.reader.T - target) @ layer.reader
+        reader = checks.given("the dictionary that reads the target", layer.reader)
+        gradient = gradient + feedback * (code @ reader.T - target) @ reader
     return gradient
 
 

@@ -74,9 +74,10 @@ def impute(
     """
     checks.number("steps", steps, low=1, integer=True)
     z, seen = observed(x, mask)
-    settler, settled, objective, change = network.settler(config), None, [], []
+    settler, codes, objective, change = network.settler(config), None, [], []
     for _ in range(steps):
-        settled = settler(z, settled.codes if warm and settled else None)
+        settled = settler(z, codes)
+        codes = settled.codes if warm else None
         filled = torch.where(seen > 0, z, network.reconstruct(settled))
         objective.append(
             joint_energy(

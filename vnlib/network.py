@@ -139,6 +139,8 @@ class VectorNetwork(nn.Module):
     relative, 1 until it is set.
     """
 
+    input_scale: Tensor
+
     def __init__(self, config: VNConfig, *, seed: int) -> None:
         super().__init__()
         self.config = config
@@ -332,9 +334,8 @@ class VectorNetwork(nn.Module):
         config = SettleConfig(max_sweeps=max_sweeps, tol=1e-6)
         for below, above, scale in zip(layers[-2::-1], layers[:0:-1], scales[:0:-1], strict=True):
             penalty = make_penalty(sparsity=sparsity * scale, nonnegative=self.config.nonnegative)
-            code = Settler([Layer(below.U, None, penalty)], config=config)(
-                reconstruct(above, code)
-            ).codes[0]
+            inverse = Layer(checks.given("U", below.U), None, penalty)
+            code = Settler([inverse], config=config)(reconstruct(above, code)).codes[0]
         return reconstruct(layers[0], code)
 
     def operator(self, settled: Settled, layer: int = 0) -> Float[Tensor, "batch m d"]:

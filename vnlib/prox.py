@@ -31,7 +31,8 @@ Step = float | Float[Tensor, "#batch 1"]
 
 def soft_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
     """S_tau(z) = sign(z) `max(|z| - tau, 0)`, elementwise (VN Eq. 5)."""
-    return z - z.clamp(-tau, tau)
+    # The overloads of torch ask for two numbers or two tensors; these are either.
+    return z - z.clamp(-tau, tau)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
 def hard_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
@@ -51,8 +52,8 @@ def keep_top_k(z: Float[Tensor, "batch atoms"], k: int) -> Float[Tensor, "batch 
 class Penalty(Protocol):
     """What the settle asks of a penalty."""
 
-    accelerable: bool
-    convex: bool
+    accelerable: ClassVar[bool]
+    convex: ClassVar[bool]
 
     @property
     def soft(self) -> Penalty: ...
@@ -62,8 +63,17 @@ class Penalty(Protocol):
     def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]: ...
 
 
+@runtime_checkable
+class Conjugate(Penalty, Protocol):
+    """What a duality gap asks of a convex penalty: its conjugate, and where that is finite."""
+
+    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]: ...
+
+    def conjugate(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]: ...
+
+
 @dataclass(frozen=True, kw_only=True)
-class _Elementwise:
+class _Elementwise(Penalty):
     """A sum over the coefficients, each weighted by `sparsity`."""
 
     sparsity: float
@@ -74,7 +84,7 @@ class _Elementwise:
         checks.number("sparsity", self.sparsity, low=0)
 
     @property
-    def soft(self) -> _Elementwise:
+    def soft(self) -> Penalty:
         return self
 
 
@@ -241,6 +251,13 @@ class TopK:
 
     def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
         return keep_top_k(self.penalty.prox(z, step), self.k)
+
+
+def l1_weight(penalty: Penalty) -> float:
+    """The lambda of an l1 penalty; raises ValueError for another one."""
+    if not isinstance(penalty, L1):
+        raise ValueError(f"the penalty must be an l1 penalty here, got {penalty!r}")
+    return penalty.sparsity
 
 
 PENALTIES = {"l1": L1, "elastic_net": ElasticNet, "l0": L0, "mcp": MCP, "cel0": CEL0}

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -109,10 +110,11 @@ def _config(given: Mapping) -> VNConfig:
                 f"{family.__name__} has no {', '.join(unknown)}; a newer version of the "
                 "library wrote it"
             )
-    values = {
+    values: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
     }
-    return VNConfig(**values | {"settle": SettleConfig(**settle)})
+    values["settle"] = SettleConfig(**settle)
+    return VNConfig(**values)
 
 
 def _fill(network: VectorNetwork, tensors: Mapping[str, Tensor], path: Path) -> None:

@@ -12,10 +12,9 @@ from vnlib.baselines.mamba import Blocks
 
 
 class MambaReconstructor(Reconstructor):
-    """patches p_1..p_n -> t_i = E p_i -> Mamba(t_1..t_n) -> x_i = R norm(t_i); with `latent` a
-    number, instead
+    """patches p_1..p_n -> t_i = E p_i -> Mamba(t_1..t_n) -> x_i = R norm(t_i).
 
-    z = W norm(t_n) -> Mamba(W' z + position_1, ..., W' z + position_n) -> x_i = R norm(.).
+    With `latent` a number, z = W norm(t_n) -> Mamba(W' z + position_1, ..., W' z + position_n) -> x_i = R norm(.).
 
     Mamba (latent=None) and Mamba-bottleneck (latent=an integer) of VN App. G, Table 5. The paper
     names them and gives no sizes; chosen here are the blocks of mambapy (Gu and Dao 2023), patches

@@ -50,8 +50,7 @@ class BodyMLP(Dynamics):
 
 
 class FiLM(Dynamics):
-    """The 18 state numbers of a body -> hidden layers -> its acceleration, under the forces'
-    modulation:
+    """The 18 state numbers of a body -> hidden layers -> its acceleration, modulated by the forces.
 
     h_l = SiLU((1 + gamma_l) * (W_l h_{l-1} + b_l) + beta_l), where (gamma, beta) = W SiLU(W'
     c + b') + b for the forces' multi-hot code c (feature-wise linear modulation, Perez et al.

@@ -168,8 +168,8 @@ FAULTS = (
     Fault(
         "sign of the target's residual",
         "vnlib/learning/learner.py",
-        "atomic_hebb(target - code @ layer.U.T, code)",
-        "atomic_hebb(code @ layer.U.T - target, code)",
+        "atomic_hebb(target - code @ network.U[index].T, code)",
+        "atomic_hebb(code @ network.U[index].T - target, code)",
         ("test_learner.py::test_one_update_follows_the_rules_at_the_old_dictionaries",),
     ),
     Fault(

@@ -102,3 +102,9 @@ def test_matrix_names_the_shape(shape):
 def test_matrix_refuses_nan():
     with pytest.raises(ValueError, match=r"x holds 1 value"):
         checks.matrix("x", torch.tensor([[NAN, 0.0]]), 2, "one row per sample")
+
+
+def test_what_has_to_be_given():
+    assert checks.given("U", 0) == 0
+    with pytest.raises(ValueError, match="U is needed here and missing"):
+        checks.given("U", None)

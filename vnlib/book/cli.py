@@ -98,12 +98,12 @@ def run(
         with contextlib.redirect_stderr(io.StringIO()) if quiet else contextlib.nullcontext():
             return chapter.fill(name, given)
     folder = Path(parameters["results_dir"] or paths.RESULTS).expanduser()
-    output = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
+    notebook = output or folder / "executed" / parameters["profile"] / f"{name}.ipynb"
     jobs = jobs or _processes(parameters["profile"])
-    book.run_chapter(name, given, output, jobs=jobs, progress=not quiet)
+    book.run_chapter(name, given, notebook, jobs=jobs, progress=not quiet)
     if one.stores:
         click.echo(f"results:  {paths.shown(chapter.Chapter(one, parameters).file())}")
-    click.echo(f"notebook: {paths.shown(output)}")
+    click.echo(f"notebook: {paths.shown(notebook)}")
 
 
 def _processes(profile: str) -> int:

@@ -88,7 +88,7 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
         if len(set(value)) != len(value):
             raise ValueError(f"{name} must not name anything twice, got {value!r}")
         return list(value)
-    elif not isinstance(value, str) or not value:
+    if not isinstance(value, str) or not value:
         raise ValueError(f"{name} must be text, got {value!r}")
     if "choices" in rule:
         checks.choice(name, value, rule["choices"])

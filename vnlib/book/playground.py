@@ -24,6 +24,7 @@ from vnlib import checks
 from vnlib.book import paths
 from vnlib.layer import hessian, lipschitz
 from vnlib.network import VectorNetwork, VNConfig
+from vnlib.prox import l1_weight
 from vnlib.settle import SettleConfig
 
 FORMAT = 1
@@ -113,15 +114,15 @@ def export(
     if not isinstance(about, str) or not about.strip():
         raise ValueError(f"about must say how the network was made, got {about!r}")
     atoms = quantise(network.V[0])
-    layer = playground_network(restore(atoms), sparsity=network.layers[0].penalty.sparsity).layers[
-        0
-    ]
+    layer = playground_network(
+        restore(atoms), sparsity=l1_weight(network.layers[0].penalty)
+    ).layers[0]
     dictionary = {
         "format": FORMAT,
         "size": size,
         "atoms": len(atoms),
         "about": about,
-        "sparsity": layer.penalty.sparsity,
+        "sparsity": l1_weight(layer.penalty),
         "nonnegative": config.nonnegative,
         "lipschitz": lipschitz(hessian(layer)),
         "int8": _text(atoms),

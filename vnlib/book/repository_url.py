@@ -42,7 +42,7 @@ def actions(name: str, home: Mapping[str, str]) -> str:
     """
     if not home["url"]:
         return ""
-    url, slug = home["url"], URL.fullmatch(home["url"])[1]
+    url, slug = home["url"], home["url"].removeprefix("https://github.com/")
     notebook = f"chapters/{name}/{name}.ipynb"
     path = f"{home['branch']}/{notebook}"
     binder = (

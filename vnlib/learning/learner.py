@@ -59,9 +59,9 @@ def directions(
         if len(names) > 1:
             target = reconstruct(layers[index + 1], settled.codes[index + 1])
         if "U" in names and network.config.interface_rule == "subspace":
-            wanted["U"] = subspace_rule(layer.U, code)
+            wanted["U"] = subspace_rule(network.U[index], code)
         elif "U" in names:
-            wanted["U"] = beta * atomic_hebb(target - code @ layer.U.T, code)
+            wanted["U"] = beta * atomic_hebb(target - code @ network.U[index].T, code)
         if "B" in names:
             wanted["B"] = beta * atomic_hebb(target - code @ network.B[index].T, code)
         found.append(wanted)
@@ -204,8 +204,8 @@ class LocalLearner:
             if index == 0 and (self.remove_dc or self.network.config.nonnegative):
                 V[:, moved] = self._as_pixels(V[:, moved])
             self.unused[index].add_(1).masked_fill_(used, 0)
-            if self.revive_after is not None:
-                self._revive(index, settled, generator)
+            if self.revive_after is not None and generator is not None:
+                self._revive(index, settled, self.revive_after, generator)
         if self.network.config.relative_sparsity:
             self.network.track_scale(settled.inputs, rate=1 - self.memory)
 
@@ -216,9 +216,9 @@ class LocalLearner:
         atoms = remove_dc(atoms) if self.remove_dc else atoms
         return unit_columns(atoms.clamp_min(0) if self.network.config.nonnegative else atoms)
 
-    def _revive(self, index: int, settled: Settled, generator: torch.Generator) -> None:
+    def _revive(self, index: int, settled: Settled, after: int, generator: torch.Generator) -> None:
         """Make atoms that went unused samples of the batch: the worse explained, the likelier."""
-        dead = (self.unused[index] >= self.revive_after).nonzero().squeeze(1)
+        dead = (self.unused[index] >= after).nonzero().squeeze(1)
         if not len(dead):
             return
         V, x = self.network.V[index], settled.inputs[index]

@@ -15,6 +15,9 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 Groups = Mapping[str, tuple[str, Any, str]]
 """Group of models -> its name in legends, its colour, its marker (see
@@ -47,7 +50,7 @@ def in_groups(results: xr.Dataset, *groups: str) -> list[str]:
 
 
 def seeds_and_medians(
-    ax: plt.Axes,
+    ax: Axes,
     frame: pd.DataFrame,
     *,
     value: str,
@@ -75,7 +78,7 @@ def seeds_and_medians(
     for name, (_, color, marker) in groups.items():
         with _same_jitter():
             sns.stripplot(
-                frame[frame[hue] == name],
+                frame.loc[frame[hue] == name],
                 x=value,
                 y=by,
                 order=order,
@@ -124,7 +127,7 @@ def _same_jitter() -> Iterator[None]:
         np.random.set_state(state)
 
 
-def between_groups(ax: plt.Axes, of: Sequence[str], *, margin: float = 0.6) -> None:
+def between_groups(ax: Axes, of: Sequence[str], *, margin: float = 0.6) -> None:
     """Lines between rows of different groups; of: the group of each row, the first on top."""
     ax.set_ylim(len(of) - 1 + margin, -margin)
     ax.grid(axis="x", color="0.92", lw=0.6)
@@ -132,13 +135,13 @@ def between_groups(ax: plt.Axes, of: Sequence[str], *, margin: float = 0.6) -> N
         ax.axhline(number + 0.5, color="0.75", lw=0.6)
 
 
-def entries(groups: Groups, names: Sequence[str]) -> list[plt.Line2D]:
+def entries(groups: Groups, names: Sequence[str]) -> list[Line2D]:
     """Legend entries of the groups named, in the order of `groups`."""
     looks = [look for name, look in groups.items() if name in set(names)]
-    return [plt.Line2D([], [], color=c, marker=m, ls="", label=text, ms=5) for text, c, m in looks]
+    return [Line2D([], [], color=c, marker=m, ls="", label=text, ms=5) for text, c, m in looks]
 
 
-def empty(said: str) -> plt.Figure:
+def empty(said: str) -> Figure:
     """A figure that says why there is none: the reader asked for other models."""
     fig, ax = plt.subplots(figsize=(5, 0.6))
     ax.text(0, 0.5, said, va="center")

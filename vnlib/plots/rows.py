@@ -13,9 +13,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 from IPython.display import HTML
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 
-def absent(said: str) -> plt.Figure:
+def absent(said: str) -> Figure:
     """An empty figure that says why: the reader asked for other models."""
     fig, ax = plt.subplots(figsize=(5, 0.6))
     ax.text(0, 0.5, said, va="center")
@@ -50,17 +53,17 @@ def group(results: xr.Dataset, model: str) -> str:
 
 def looks(
     results: xr.Dataset, models: Sequence[str], groups: Mapping[str, tuple[str, Any, str]]
-) -> list[plt.Line2D]:
+) -> list[Line2D]:
     """Legend entries of those `groups` (name, colour, marker) that are there."""
     shown = [groups[name] for name in dict.fromkeys(group(results, m) for m in models)]
     return [
-        plt.Line2D([], [], color=color, marker=marker, ls="", label=name, ms=5)
+        Line2D([], [], color=color, marker=marker, ls="", label=name, ms=5)
         for name, color, marker in shown
     ]
 
 
 def rows_of(
-    ax: plt.Axes,
+    ax: Axes,
     results: xr.Dataset,
     models: Sequence[str],
     *,
@@ -79,7 +82,7 @@ def rows_of(
 
 
 def points(
-    ax: plt.Axes,
+    ax: Axes,
     values: xr.DataArray,
     y: float,
     color: Any,

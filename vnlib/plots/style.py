@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import seaborn as sns
+from matplotlib.axes import Axes
 
 PALETTE = sns.color_palette("colorblind").as_hex()
 # The same group has the same colour and marker on every page; markers repeat what colours say.
@@ -36,7 +37,7 @@ def use_style() -> None:
     )
 
 
-def bare(ax: plt.Axes, title: str = "", size: float = 8.5) -> plt.Axes:
+def bare(ax: Axes, title: str = "", size: float = 8.5) -> Axes:
     """An axis for an image: no ticks, a small title."""
     ax.set(xticks=[], yticks=[])
     ax.set_title(title, fontsize=size)

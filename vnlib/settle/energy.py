@@ -17,7 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vnlib.checks import given
 from vnlib.layer import Layer, energy, message, reconstruct
+from vnlib.prox import Conjugate
 
 
 def residuals(
@@ -94,8 +96,9 @@ def duality_gap(
     ValueError
         Where a penalty is not convex or a layer reads its target by a dictionary of its own.
     """
+    penalties: list[Conjugate] = []
     for number, layer in enumerate(layers, 1):
-        if not layer.penalty.convex:
+        if not (layer.penalty.convex and isinstance(layer.penalty, Conjugate)):
             raise ValueError(
                 f"a duality gap needs convex penalties; layer {number} has {layer.penalty}"
             )
@@ -103,21 +106,18 @@ def duality_gap(
             raise ValueError(
                 f"a duality gap needs tied dictionaries; layer {number} has a feedback dictionary B"
             )
+        penalties.append(layer.penalty)
     missed = residuals(layers, codes, x, mask=mask)
     scale, correlations = torch.ones(len(x), dtype=x.dtype, device=x.device), []
     for index, layer in enumerate(layers):
         correlation = missed[index] @ layer.V
         if index + 1 < len(layers):
-            correlation = correlation - feedback * (missed[index + 1] @ layer.U)
-        scale = torch.minimum(scale, layer.penalty.feasible_scale(correlation))
+            correlation = correlation - feedback * (missed[index + 1] @ given("U", layer.U))
+        scale = torch.minimum(scale, penalties[index].feasible_scale(correlation))
         correlations.append(correlation)
     gap, weight, column = torch.zeros_like(scale), 1.0, scale[:, None]
-    for layer, code, residual, c in zip(layers, codes, missed, correlations, strict=True):
-        young = (
-            layer.penalty.value(code)
-            + layer.penalty.conjugate(column * c)
-            - scale * (code * c).sum(1)
-        )
+    for penalty, code, residual, c in zip(penalties, codes, missed, correlations, strict=True):
+        young = penalty.value(code) + penalty.conjugate(column * c) - scale * (code * c).sum(1)
         gap = gap + weight * (0.5 * (1 - scale).square() * residual.square().sum(1) + young)
         weight *= feedback
     return gap

@@ -24,7 +24,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vnlib import checks
 from vnlib.layer import Layer
+from vnlib.prox import l1_weight
 from vnlib.settle.coordinate import coordinate_descent
 from vnlib.settle.working_set import compiled
 
@@ -149,19 +151,19 @@ def stacked(layers: Sequence[Layer], feedback: float) -> Lasso:
     sizes, units, rows = [layer.V.shape[1] for layer in layers], [], []
     for index, layer in enumerate(layers):
         weight = feedback**index
-        unit = layers[0].penalty.sparsity / (weight * layer.penalty.sparsity)
+        unit = l1_weight(layers[0].penalty) / (weight * l1_weight(layer.penalty))
         units.append(torch.full((sizes[index],), unit, dtype=torch.float64))
         blocks = [layer.V.new_zeros(len(layer.V), size) for size in sizes]
         blocks[index] = layer.V
         if index:
-            blocks[index - 1] = -layers[index - 1].U
+            blocks[index - 1] = -checks.given("U", layers[index - 1].U)
         rows.append(weight**0.5 * torch.cat(blocks, 1).detach().double())
     scale = torch.cat(units)
     D = torch.cat(rows) * scale
     return Lasso(
         D[: len(layers[0].V)],
         D.T @ D,
-        sparsity=layers[0].penalty.sparsity,
+        sparsity=l1_weight(layers[0].penalty),
         rank=min(D.shape),
         units=scale,
     )

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vnlib.checks import given
 from vnlib.layer import Layer, message, reconstruct
 
 # The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
@@ -36,21 +37,22 @@ class Quadratic:
         mask: Float[Tensor, "batch d"] | None = None,
     ) -> Float[Tensor, "batch atoms"]:
         """H a for every row a."""
-        coupled = coupled and self.B is not None
+        B = self.B if coupled else None
         d, K = self.V.shape
-        rows = d + (self.B.shape[0] if coupled else 0)
+        rows = d + (0 if B is None else B.shape[0])
         if mask is None and 2 * rows > K:
             return code @ self.gram(coupled)
         seen = code @ self.V.T
         product = (seen if mask is None else mask * seen) @ self.V
-        return product + self.feedback * (code @ self.B.T) @ self.B if coupled else product
+        return product if B is None else product + self.feedback * (code @ B.T) @ B
 
     def gram(self, coupled: bool) -> Float[Tensor, "atoms atoms"]:
         """H itself, kept after the first call."""
-        coupled = coupled and self.B is not None
+        B = self.B if coupled else None
+        coupled = B is not None
         if coupled not in self._gram:
             gram = self.V.T @ self.V
-            self._gram[coupled] = gram + self.feedback * self.B.T @ self.B if coupled else gram
+            self._gram[coupled] = gram if B is None else gram + self.feedback * B.T @ B
         return self._gram[coupled]
 
     def lipschitz(self, weights: tuple[float, float] = (1.0, 1.0)) -> float:
@@ -78,11 +80,13 @@ class Coupling:
 
     def __init__(self, below: Layer, above: Layer, activation: str) -> None:
         self.below, self.above, self.activation = below, above, activation
-        m, lower, upper = below.U.shape[0], below.U.shape[1], above.V.shape[1]
+        U = given("U", below.U)
+        (m, lower), upper = U.shape, above.V.shape[1]
         direct = (
             activation == "identity" and below.B is None and lower * upper < m * (lower + upper)
         )
-        self.cross = below.U.T @ above.V if direct else None
+        self.cross = U.T @ above.V if direct else None
+        self.reader = U if below.B is None else below.B
 
     def up(self, code: Float[Tensor, "batch lower"]) -> Float[Tensor, "batch upper"]:
         """V'x of the layer above, whose input is the message of this code."""
@@ -94,4 +98,4 @@ class Coupling:
         """B't of the layer below, whose target is what this code reconstructs."""
         if self.cross is not None:
             return code @ self.cross.T
-        return reconstruct(self.above, code) @ self.below.reader
+        return reconstruct(self.above, code) @ self.reader

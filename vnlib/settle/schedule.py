@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from vnlib.checks import given
 from vnlib.layer import Layer
 from vnlib.settle.config import SettleConfig
 from vnlib.settle.quadratic import Coupling, Quadratic
@@ -108,7 +109,7 @@ class Run:
             self._step(index, capped, coupled=index < self.top, drive=drive, slack=slack)
 
     def _drive(self, index: int, coupled: bool) -> Tensor:
-        drive = self.bottom[index]
+        drive = given("the drive from below", self.bottom[index])
         if coupled and index < self.top:
             drive = drive + self.feedback * self.couplings[index].down(self.states[index + 1].code)
         return drive

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.layer import ACTIVATIONS, Layer, message
-from vnlib.prox import L1, NonNegativeL1
+from vnlib.prox import L1, NonNegativeL1, l1_weight
 from vnlib.settle.config import SettleConfig, Settled, Trace
 from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.quadratic import Coupling, Quadratic
@@ -218,7 +218,7 @@ class Settler:
         code, gap, passes = coordinate_descent(
             layer.V,
             x,
-            sparsity=layer.penalty.sparsity,
+            sparsity=l1_weight(layer.penalty),
             tol=config.tol,
             max_passes=config.max_sweeps,
             nonnegative=isinstance(layer.penalty, NonNegativeL1),
@@ -356,21 +356,22 @@ def _one_after_the_other(parts: Sequence[Settled]) -> Settled:
     if len(parts) == 1:
         return parts[0]
     log = None
-    if parts[0].trace is not None:
+    traces = [part.trace for part in parts if part.trace is not None]
+    if traces:
         log, zero = Trace(), torch.zeros_like(parts[0].sweeps)
-        for number, part in enumerate(parts):
+        for number, (part, trace) in enumerate(zip(parts, traces, strict=True)):
             below = [(p.codes[0] != 0).sum(1) for p in parts[:number]]
             above = [zero for _ in parts[number + 1 :]]
             spent = sum((p.energy for p in parts[:number]), torch.zeros_like(part.energy))
             offset = log.sweep[-1] if log.sweep else 0
-            log.sweep += [offset + s for s in part.trace.sweep]
-            log.energy += [spent + e for e in part.trace.energy]
-            log.active += [torch.stack([*below, a[0], *above]) for a in part.trace.active]
+            log.sweep += [offset + s for s in trace.sweep]
+            log.energy += [spent + e for e in trace.energy]
+            log.active += [torch.stack([*below, a[0], *above]) for a in trace.active]
     return Settled(
         tuple(p.codes[0] for p in parts),
         tuple(p.inputs[0] for p in parts),
-        sum(p.energy for p in parts),
-        sum(p.sweeps for p in parts),
+        sum((p.energy for p in parts), torch.zeros_like(parts[0].energy)),
+        sum((p.sweeps for p in parts), torch.zeros_like(parts[0].sweeps)),
         torch.stack([p.converged for p in parts]).all(0),
         parts[0].criterion,
         log,

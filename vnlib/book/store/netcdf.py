@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import h5netcdf
 import numpy as np
@@ -157,7 +158,7 @@ def to_json(value: object) -> str:
         For what JSON cannot say.
     """
 
-    def unwrap(other: object) -> object:
+    def unwrap(other: Any) -> object:
         if hasattr(other, "tolist"):  # numpy and torch
             return other.tolist()
         raise TypeError(f"{other!r} is not a JSON value")

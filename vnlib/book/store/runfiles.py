@@ -136,7 +136,9 @@ class RunFiles:
             fresh, spent = {}, {}
             for path in sorted(self.folder.glob("*.nc")):
                 key, stat = path.stem, _stat(path)
-                ds, made = self.run(path)
+                if (run := self.run(path)) is None:
+                    continue
+                ds, made = run
                 if wins(made, there.get(key), wanted.get(key)):
                     fresh[key] = ds
                 if key in fresh or made.date <= there[key].date:

@@ -132,7 +132,7 @@ def closure(references: Collection[Reference], root: Path) -> dict[str, Path]:
         for target in fresh
         if (m := _module(target, root)) and m not in found and not _presents(m)
     }:
-        found |= {module: _file(module, root) for module in fresh}
+        found |= {module: file for module in fresh if (file := _file(module, root))}
         fresh = {ref.target for module in fresh for ref in _read(found[module]).references}
     return found
 

@@ -143,7 +143,8 @@ def grid(
                 todo = left
         files.merge(wanted, attrs, describe)
     ds, made = files.merged()
-    if foreign := [key for key in wanted if key not in made or made[key].settings != wanted[key]]:
+    foreign = [key for key in wanted if key not in made or made[key].settings != wanted[key]]
+    if foreign or ds is None:
         raise StoreError(
             f"another process fills {path} with other settings ({listed(foreign)}); use "
             "another file"
@@ -288,7 +289,8 @@ def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, begin: float) -> xr.Da
         n for n in {*ds.variables, *ds.dims} if n in cell.axes or str(n).startswith("run_")
     ]:
         raise ValueError(
-            f"a run's dataset must not use the names of the axes or run_*, got {sorted(taken)}"
+            "a run's dataset must not use the names of the axes or run_*, got "
+            f"{sorted(map(str, taken))}"
         )
     stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
     stamp["run_date"] = _now()

@@ -55,12 +55,13 @@ def described(ds: xr.Dataset, variables: Variables, labels: Labels | None = None
         if axis in ds.dims:
             ds = ds.assign_coords(_beside(ds, axis, texts))
     known = {**COMMON, **variables}
-    if nameless := sorted(str(name) for name in ds.variables if _named(str(name), known) is None):
+    entries = {name: _named(str(name), known) for name in ds.variables}
+    if nameless := sorted(str(name) for name, entry in entries.items() if entry is None):
         raise ValueError(f"VARIABLES must give the long name and units of {', '.join(nameless)}")
     ds = ds.copy()
-    for name, variable in ds.variables.items():
-        long_name, units = _named(str(name), known)
-        if (there := variable.attrs.get("units", units)) != units:
+    for name, entry in entries.items():
+        long_name, units = entry or ("", "")
+        if (there := ds[name].attrs.get("units", units)) != units:
             raise ValueError(
                 f"the units of {name} must be {units!r}, as VARIABLES says, got {there!r}"
             )
