@@ -22,7 +22,7 @@ def test_candidates_are_told_apart_and_the_least_is_marked():
     table = candidates(selection(), unit=1e3)
     assert table.frame.index.tolist() == ["AE", "AE"]
     assert table.frame.values.tolist() == [["lr 0.1", 4.0, ""], ["lr 0.25", 3.0, "chosen"]]
-    assert "3.000" in table._repr_mimebundle_()["text/html"]
+    assert "3.00" in table._repr_mimebundle_()["text/html"]
 
 
 def test_the_criterion_may_be_found():

@@ -42,12 +42,14 @@ def test_equal_values_have_an_interval_of_no_width():
     ("value", "text"),
     [
         (0.41234, "0.412"),
-        (1.0412, "1.041"),
+        (1.0412, "1.04"),
         (12.3, "12"),
-        (3.2e-5, "3e-5"),
+        (3.24e-5, "3.2e-5"),
         (0, "0"),
         (np.nan, ""),
-        (1234, "1e+3"),
+        (1234, "1,230"),
+        (9876543, "9.9e+6"),
+        (-0.5, "-0.500"),
     ],
 )
 def test_short(value, text):
@@ -57,6 +59,6 @@ def test_short(value, text):
 def test_a_range_is_said_only_where_it_reads_differently():
     assert (
         said(0.41, 0.38, 0.44) == "0.410 [0.380, 0.440]"
-        and said(2, 2, 2) == "2.000"
+        and said(2, 2, 2) == "2.00"
         and said(*[np.nan] * 3) == ""
     )

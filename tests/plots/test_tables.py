@@ -31,7 +31,7 @@ def test_a_spread_holds_numbers_named_by_labels():
 def test_three_columns_are_shown_as_one():
     shown = Table(spread(errors(), "model", "set")).shown()
     assert shown.columns.tolist() == ["id", "ood"]
-    assert shown.loc["A", "id"] == "2.000 [1.000, 3.000]" and shown.loc["B", "id"] == "4.000"
+    assert shown.loc["A", "id"] == "2.00 [1.00, 3.00]" and shown.loc["B", "id"] == "4.00"
 
 
 def test_the_csv_holds_the_numbers_in_full():
@@ -78,4 +78,4 @@ def test_two_header_rows_stay_two():
         ("hard", "id"),
         ("hard", "ood"),
     ]
-    assert shown.loc["A", ("hard", "id")] == "4.000 [2.000, 6.000]"
+    assert shown.loc["A", ("hard", "id")] == "4.00 [2.00, 6.00]"

@@ -54,16 +54,19 @@ def _interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def short(value: float) -> str:
-    """Three digits at most: 0.412, 1.04, 12, and 3e-5 for small ones; "" where there is no
-    number.
+    """Three digits at most: 0.412, 1.04, 12, and 3.2e-5 for small ones; thousands as 1,230; ""
+    where there is no number.
     """
     if not np.isfinite(value):
         return ""
     if value == 0:
         return "0"
-    if abs(value) < 1e-3 or abs(value) >= 1e3:
-        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e+")
-    return f"{value:.3f}"[:5] if abs(value) < 10 else f"{value:.0f}"
+    size = abs(value)
+    if size < 1e-3 or size >= 1e5:
+        return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e+")
+    if size >= 1e3:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:.0f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3f}"
 
 
 def said(middle: float, low: float, high: float) -> str:
