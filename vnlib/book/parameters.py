@@ -53,7 +53,8 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
     if kind == "bool":
         if not isinstance(value, bool):
             raise ValueError(f"{name} must be true or false, got {value!r}")
-    elif kind in ("int", "float"):
+        return value
+    if kind in ("int", "float"):
         checks.number(
             name,
             value,
@@ -62,7 +63,8 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
             above=rule.get("above"),
             integer=kind == "int",
         )
-    elif kind == "seeds":
+        return value
+    if kind == "seeds":
         seeds = value
         if isinstance(value, int) and not isinstance(value, bool):
             seeds = range(value) if value <= MAX_SEEDS else ()
@@ -76,7 +78,7 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
         for seed in seeds:
             checks.number(f"each of {name}", seed, low=0, high=2**31 - 1, integer=True)
         return list(seeds)
-    elif kind == "names":
+    if kind == "names":
         value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
         if not isinstance(value, (list, tuple)) or not value:
             raise ValueError(
