@@ -172,7 +172,7 @@ def dct(
     )
 
 
-def blank(train: Images, validation: Images, training: Training) -> Trained:
+def zero_baseline(train: Images, validation: Images, training: Training) -> Trained:
     """Nothing drawn: its error is the mean square of the images."""
     return _fixed_count(torch.zeros_like, 0, parameters=0)
 

@@ -21,7 +21,7 @@ FAMILIES: dict[str, Callable[..., Trained]] = {
     "pca_adaptive": controls.pca_adaptive,
     "dct": controls.dct,
     "untrained": controls.untrained,
-    "blank": controls.blank,
+    "zero_baseline": controls.zero_baseline,
 }
 
 

@@ -281,7 +281,7 @@ def motion(results: xr.Dataset) -> plt.Figure:
             flips = (at["flips"] / at["nonzero"]).clip(1e-4)
             axes[1].plot(here["sweep"], flips, color=color, ls=style, lw=widths[layer])
         axes[2].plot(here["sweep"], here["error"], color=color, ls=style, lw=1.6)
-    axes[2].axhline(float(one["blank"].median()), color="k", ls=(0, (1, 3)), lw=1.2)
+    axes[2].axhline(float(one["zero_baseline"].median()), color="k", ls=(0, (1, 3)), lw=1.2)
     titles = (
         "active atoms, share of all",
         "share of the support that flips",

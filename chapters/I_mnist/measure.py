@@ -32,7 +32,7 @@ FAR = SettleConfig(method="line_search", tol=1e-6, check_every=10, max_sweeps=40
 Code = Float[Tensor, "batch atoms"]
 
 
-def study(
+def measure(
     network: VectorNetwork,
     test: xr.Dataset,
     validation: Images,
@@ -49,7 +49,7 @@ def study(
 
     Per set: what `budget` returns of every layer, and `atoms` (layer), how many there are; `mse`
     (set, reading), mean squared errors per pixel of V_1 a_1 ("own") and from the top code alone
-    ("top"); `blank` (set), the mean square of images; `converged` (set), the share of settles that
+    ("top"); `zero_baseline` (set), the mean square of images; `converged` (set), the share of settles that
     came to rest; and what `settling` returns. Of the set "id" what `selectivity` returns of every
     layer and state, and the atlas. On validation images: `criterion`, the error of V_1 a_1; `curve`
     (check); `fact_...`, as in `image_networks.of_network`. `scale` (layer): the r.m.s. norms of the
@@ -94,10 +94,7 @@ def study(
     own |= {f"fact_{name}": value for name, value in facts_of(network, held).items()}
     if network.config.relative_sparsity:
         own["scale"] = ("layer", network.input_scale.double().cpu().numpy())
-    ds = xr.merge([xr.concat(parts, "set").assign_coords(set=names), *chosen, xr.Dataset(own)])
-    for variable in ds.data_vars.values():
-        variable.attrs.setdefault("units", "1")
-    return ds
+    return xr.merge([xr.concat(parts, "set").assign_coords(set=names), *chosen, xr.Dataset(own)])
 
 
 def _codes(network: VectorNetwork, x: Images) -> tuple[list[Tensor], float]:
@@ -114,8 +111,8 @@ def _errors(network: VectorNetwork, codes: Sequence[Tensor], x: Images) -> xr.Da
         float((drawn - x).square().mean())
         for drawn in (reconstruct(network.layers[0], codes[0]), top)
     ]
-    blank = float(x.square().mean())
-    return xr.Dataset({"mse": ("reading", errors), "blank": blank}, {"reading": ["own", "top"]})
+    values = {"mse": ("reading", errors), "zero_baseline": float(x.square().mean())}
+    return xr.Dataset(values, {"reading": ["own", "top"]})
 
 
 # --- how much of the budget is used, and how sparsely ---------------------------------------------

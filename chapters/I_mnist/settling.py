@@ -111,18 +111,13 @@ def settling(
                 end_agreement=("layer", agreement)
             )
         )
-    ds = xr.concat(parts, "solver").assign_coords(
+    return xr.concat(parts, "solver").assign_coords(
         solver=list(SOLVERS),
         sweep=list(looks),
         layer=np.arange(1, len(network.V) + 1),
         threshold=list(THRESHOLDS),
         quantile=list(QUANTILES),
     )
-    for name, variable in ds.data_vars.items():
-        variable.attrs["units"] = (
-            "sweeps" if str(name).startswith("locked") or str(name).endswith("rises") else "1"
-        )
-    return ds
 
 
 def support(settled: Settled) -> list[Bool[Tensor, "batch _atoms"]]:

@@ -285,7 +285,8 @@ def errors_table(results: xr.Dataset) -> pd.DataFrame:
                 )
         rows[label(results, model)] = row
     blank = {
-        kind: ranged(1e3 * results["blank"].sel(set=kind), "{:.1f}") for kind in ("id", "add2")
+        kind: ranged(1e3 * results["zero_baseline"].sel(set=kind), "{:.1f}")
+        for kind in ("id", "add2")
     }
     zero = {
         name: blank["id" if name.startswith("digits") else "add2"]

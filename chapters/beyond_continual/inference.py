@@ -20,7 +20,7 @@ from vnlib.settle.cost import GAP, operations
 KEPT = ("saved", "saved_paid", "sweeps", "cost", "rate")
 
 
-def study(
+def measure(
     model: Network,
     feed_forward: ImageAutoencoder,
     train: Images,
@@ -59,4 +59,4 @@ def study(
     )
     values = {"operations": settle, "forward": forward, "ratio": settle / forward}
     kept = found[[name for name in KEPT if name in found]]
-    return kept.assign({name: ((), value, {"units": "1"}) for name, value in values.items()})
+    return kept.assign(values)

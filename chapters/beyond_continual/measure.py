@@ -75,7 +75,7 @@ def _joined(tasks: Sequence[Data]) -> Data:
     return tuple(torch.cat(parts) for parts in zip(*tasks, strict=True))
 
 
-def study(
+def measure(
     make: Callable[[Data], Continual],
     turns: Sequence[Data | None],
     tests: Sequence[Data],
@@ -131,13 +131,10 @@ def study(
         }
         for name, value in found.items():
             pairs[name][a, b] = pairs[name][b, a] = value
-    values = {name: (("task", "other"), value, {"units": "1"}) for name, value in pairs.items()}
-    values |= {
-        f"fact_{name}": ("after", [fact[name] for fact in facts], {"units": "1"})
-        for name in facts[0]
-    }
+    values = {name: (("task", "other"), value) for name, value in pairs.items()}
+    values |= {f"fact_{name}": ("after", [fact[name] for fact in facts]) for name in facts[0]}
     coords = {"after": np.arange(n + 1), "task": np.arange(n), "other": np.arange(n)}
-    return xr.Dataset({"error": (("after", "task"), errors, {"units": "1"})} | values, coords)
+    return xr.Dataset({"error": (("after", "task"), errors)} | values, coords)
 
 
 def _change(before: Float[Tensor, "units numbers"], after: Float[Tensor, "more numbers"]) -> Tensor:
@@ -185,4 +182,4 @@ def learned(
     model = make(data)
     model.learn(data, seed=seed)
     errors = [model.error(test) for test in tests.values()]
-    return xr.Dataset({"error": ("set", errors, {"units": "1"})}, {"set": list(tests)})
+    return xr.Dataset({"error": ("set", errors)}, {"set": list(tests)})

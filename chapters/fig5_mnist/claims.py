@@ -146,7 +146,7 @@ class _Benchmark:
 )
 def _digits(r: xr.Dataset) -> Decision:
     b = _Benchmark(r, "id", ALL_DIGITS)
-    power = float(_blank(r, "vn_1").sel(set="id"))
+    power = float(_zero_baseline(r, "vn_1").sel(set="id"))
     fit = {m: b.id(m) / power for m in ("vn_1", "vn_3", "ae", "ksparse")}
     families = {
         name: float(_mean(b.growth("ae").sel(set=list(sets)))) for name, sets in DIGITS.items()
@@ -311,7 +311,7 @@ def _motions(r: xr.Dataset) -> Decision:
 
 def _fair_motions(r: xr.Dataset, b: _Benchmark) -> list[Part]:
     matched, always = b.id("ae") / b.id("vn_1"), b.always_below("vn_1", "ae")
-    power = _blank(r, "m_vn_1").sel(set=[b.inside, *b.outside])
+    power = _zero_baseline(r, "m_vn_1").sel(set=[b.inside, *b.outside])
     rise = {m: _rise(b.error(m) / power) for m in ("ae", "ksparse")}
     gain = power.sel(set=b.outside) / float(power.sel(set=b.inside))
     beyond = {m: float((b.growth(m) / gain).max()) for m in ("vn_1", "vn_3")}
@@ -364,9 +364,9 @@ def _fair_motions(r: xr.Dataset, b: _Benchmark) -> list[Part]:
     ]
 
 
-def _blank(r: xr.Dataset, model: str) -> xr.DataArray:
+def _zero_baseline(r: xr.Dataset, model: str) -> xr.DataArray:
     """The mean square of the images of each set, as stored with a model."""
-    return of(r["blank"], model=[model]).isel(model=0, drop=True).median("seed")
+    return of(r["zero_baseline"], model=[model]).isel(model=0, drop=True).median("seed")
 
 
 def _rise(errors: xr.DataArray) -> float:

@@ -22,7 +22,7 @@ from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),
-    "paper": ("autoencoders as in the paper", PALETTE[3], "s"),
+    "printed": ("autoencoders as in the paper", PALETTE[3], "s"),
     "control": ("controls", "#4d4d4d", "^"),
 }
 # The sets by family, the one in distribution first.
@@ -45,7 +45,7 @@ MAIN = {
     "digits": ("vn_1", "vn_3", "ae", "ksparse", "ae_signed", "pca_matched", "dct"),
     "motions": ("m_vn_1", "m_vn_3", "m_ae", "m_ksparse", "m_pca_matched", "m_dct"),
 }
-BLANK = {"digits": "blank", "motions": "m_blank"}
+BLANK = {"digits": "zero_baseline", "motions": "m_zero_baseline"}
 NOBODY = "No model of this benchmark was asked for."
 MSE = "mean squared error [ink²]"
 GROWTH = "error over own ID error"
@@ -102,7 +102,7 @@ def power(results: xr.Dataset, benchmark: str) -> xr.DataArray:
     """The mean square of the images of each set, which is the error of drawing nothing; over
     set.
     """
-    blank = results["blank"].sel(set=sets_of(results, benchmark))
+    blank = results["zero_baseline"].sel(set=sets_of(results, benchmark))
     return blank.median([dim for dim in blank.dims if dim != "set"])
 
 
@@ -112,7 +112,7 @@ def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
     """
     looks = {
         "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], "#003f5c"), "oD*"),
-        "paper": ("--", (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]), "sPX"),
+        "printed": ("--", (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]), "sPX"),
         "control": (":", ("#000000", "#6b6b6b", "#a0a0a0", PALETTE[6], PALETTE[7]), "^v<>"),
     }
     styles, count = {}, dict.fromkeys(GROUPS, 0)
@@ -196,7 +196,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5)
         for g in shown
     ]
-    handles.append(Line2D([], [], color="k", ls=":", label="drawing nothing"))
+    handles.append(Line2D([], [], color="k", ls=":", label="zero baseline"))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig
 

@@ -166,7 +166,7 @@ def readings(
     handles = [
         Line2D([], [], color="0.3", marker="o", ls="", ms=5, label="own drawing"),
         Line2D([], [], color="0.3", marker="o", mfc="none", ls="", ms=5, label=SIDE[reading]),
-        Line2D([], [], color="k", ls=":", label="drawing nothing"),
+        Line2D([], [], color="k", ls=":", label="zero baseline"),
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9)
     return fig

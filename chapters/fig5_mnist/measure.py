@@ -18,7 +18,6 @@ from vnlib import checks
 
 READINGS = ("own", "top", "searched")
 CHECKS = 10  # of the validation error in training that are kept
-UNIT = "ink^2"
 
 
 def pixels(images: np.ndarray | xr.DataArray, device: torch.device | str = "cpu") -> Images:
@@ -28,7 +27,7 @@ def pixels(images: np.ndarray | xr.DataArray, device: torch.device | str = "cpu"
     )
 
 
-def study(
+def measure(
     validation: Images,
     model: Trained,
     *,
@@ -42,8 +41,8 @@ def study(
     Always: `criterion`, the error of "own" on validation images; `curve` (check), the validation
     error at tenths of the checks that training made; `fact_...` of the model.
 
-    With tests: `mse` (reading, set), NaN for readings that the model lacks; `blank` (set), the mean
-    square of the images, which is the error of drawing nothing; `active` (layer, set), mean nonzero
+    With tests: `mse` (reading, set), NaN for readings that the model lacks; `zero_baseline` (set),
+    the mean square of the images, which is the error of the zero image; `active` (layer, set), mean nonzero
     units per image, layers counted from 1; for a model with a path of at least two stages
     `path_error` (stage), on validation images, and `path_mse` (stage, set). With details also
     `case` (set, sample), the error of "own" for every image, and `truth` (set, y, x) and `drawn`
@@ -55,7 +54,7 @@ def study(
     validation
         Images in distribution, which select.
     tests
-        `image` (set, sample, y, x); None for tuning, which must not see them.
+        `image` (set, sample, y, x); None while settings are chosen, which must not see them.
     few
         How many images of each set the reading "searched" is measured on, the first ones, since it
         optimises a code for each.
@@ -87,13 +86,6 @@ def study(
     return xr.merge(parts, compat="no_conflicts", join="outer")
 
 
-def in_order(results: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """Results with their sets in the order of `names`: merging runs of different sets sorts them by
-    the alphabet.
-    """
-    return results.sel(set=[name for name in names if name in results["set"].values])
-
-
 def _validation(held: Images, model: Trained) -> xr.Dataset:
     curve = np.full(CHECKS, np.nan)
     if model.curve:
@@ -101,12 +93,8 @@ def _validation(held: Images, model: Trained) -> xr.Dataset:
         at = np.ceil(np.arange(1, CHECKS + 1) * len(model.curve) / CHECKS).astype(int) - 1
         curve = np.asarray(model.curve)[at]
     values = {
-        "criterion": (
-            (),
-            float(_squares(model.readings["own"](held), held).mean()),
-            {"units": UNIT},
-        ),
-        "curve": ("check", curve, {"units": UNIT}),
+        "criterion": float(_squares(model.readings["own"](held), held).mean()),
+        "curve": ("check", curve),
     }
     facts = {f"fact_{name}": float(value) for name, value in model.facts.items()}
     return xr.Dataset(values | facts, {"check": np.arange(1, CHECKS + 1) / CHECKS})
@@ -126,13 +114,9 @@ def _errors(x: Images, model: Trained, few: int) -> xr.Dataset:
             case = squares.float().cpu().numpy()
             units = model.active(x).double().mean(1).cpu().numpy() if model.active else np.zeros(0)
     values = {
-        "mse": ("reading", list(mse.values()), {"units": UNIT}),
-        "blank": (
-            (),
-            float(x.double().square().mean()),
-            {"units": UNIT, "long_name": "mean square of the images"},
-        ),
-        "case": ("sample", case, {"units": UNIT}),
+        "mse": ("reading", list(mse.values())),
+        "zero_baseline": float(x.double().square().mean()),
+        "case": ("sample", case),
     }
     if len(units):
         values["active"] = ("layer", units)
@@ -151,8 +135,8 @@ def _path(sets: Mapping[str, Images], model: Trained) -> xr.Dataset:
     ]
     return xr.Dataset(
         {
-            "path_error": ("stage", [stage.error for stage in model.path], {"units": UNIT}),
-            "path_mse": (("stage", "set"), mse, {"units": UNIT}),
+            "path_error": ("stage", [stage.error for stage in model.path]),
+            "path_mse": (("stage", "set"), mse),
         },
         {"stage": np.arange(len(model.path)), "set": list(sets)},
     )

@@ -160,7 +160,7 @@ def worst_said(results: xr.Dataset, benchmark: str = "digits") -> str:
     vn, _ = MATCHED[benchmark]
     models = [
         m
-        for m in in_order(results, benchmark, ("paper", "control"))
+        for m in in_order(results, benchmark, ("printed", "control"))
         if "ae" in m.split("_") or "ksparse" in m
     ]
     if vn not in results["model"].values or not models:

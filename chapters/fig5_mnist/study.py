@@ -1,0 +1,163 @@
+"""One model of single digits or single motions, and what it draws of all test sets (VN Fig. 5)."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import xarray as xr
+
+from benchmarks.images.models import train_images
+from benchmarks.images.pictures import Images
+from chapters.fig5_mnist.measure import measure, pixels
+from data_gen import digits, mnist, motions
+from vnlib.book.chapter import Chapter
+from vnlib.book.comparison import Comparison, with_candidate
+
+MAKERS = {"digits": digits, "motions": motions}
+INK2 = "ink^2"
+VARIABLES = {
+    "set": ("set of test images", ""),
+    "reading": ("way to draw an image", ""),
+    "layer": ("layer, from 1", "1"),
+    "check": ("share of the evaluations made in training", "1"),
+    "stage": ("stage of training", "1"),
+    "benchmark": ("images that the model is trained on: digits or motions", ""),
+    "criterion": ("mean squared error on validation images", INK2),
+    "curve": ("mean squared error on validation images during training", INK2),
+    "mse": ("mean squared error of the drawings", INK2),
+    "zero_baseline": ("mean squared error of the zero image: the power of the images", INK2),
+    "case": ("mean squared error of each drawing", INK2),
+    "active": ("nonzero units per image", "1"),
+    "path_error": ("mean squared error on validation images, by stage of training", INK2),
+    "path_mse": ("mean squared error of the drawings, by stage of training", INK2),
+    "truth": ("image of median power", "ink"),
+    "drawn": ("drawing of the image of median power", "ink"),
+    "fallback": ("whether scikit-learn's digits stand in for MNIST", "1"),
+    "n_train": ("training images", "1"),
+    "fact_parameters": ("learned parameters", "1"),
+    "fact_updates": ("updates of the stage that is kept", "1"),
+    "fact_best": ("least mean squared error on validation images of all stages", INK2),
+    "fact_matched": ("validation error of the stage that is kept over its target", "1"),
+    "fact_used": ("units of the code that any validation image uses", "1"),
+    "fact_search_rate": ("learning rate of the search of codes", "1"),
+    "fact_sparsity": ("lambda over the r.m.s. norm of training images", "1"),
+    "fact_converged": ("share of settles that came to rest", "1"),
+    "fact_used_*": ("atoms of layer {} that any validation image uses", "1"),
+    "fact_active_*": ("nonzero units of layer {} per validation image", "1"),
+    "fact_explained_*": ("share of the power of the input of layer {} that is drawn", "1"),
+    "fact_carried_*": ("share of the power of the code of layer {} that its message carries", "1"),
+}
+
+
+def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """All models over seeds, sets in the order of the book, and the candidates that were tried."""
+    real = chapter.profile == "paper"
+    comparison = Comparison(
+        chapter,
+        partial(run, device=chapter.device, real=real),
+        partial(settings, chapter),
+        VARIABLES,
+    )
+    found, selection = comparison.results()
+    names = [name for name in (*digits.SETS, *motions.SETS) if name in found["set"].values]
+    return found.sel(
+        set=names
+    ), selection  # merged runs of different sets have them by the alphabet
+
+
+def settings(
+    chapter: Chapter, axes: dict[str, Any], candidate: int, selecting: bool
+) -> dict[str, Any]:
+    """What one run depends on. A selecting run makes a share of the updates and sees no test set."""
+    s, model = chapter.settings, chapter.model(axes["model"])
+    sizes = s.get("sizes", {})
+    own = model["options"] | sizes.get(model["family"], {}) | sizes.get(axes["model"], {})
+    rate, options = with_candidate(model | {"options": own}, candidate)
+    if selecting:
+        options.pop("target", None)  # chosen by the least error, not by how near it is to another's
+    updates = (s["selection_share"] if selecting else 1.0) * s["scale"] * model["steps"]
+    return {
+        "data": {"benchmark": model["benchmark"]}
+        | {name: s[name] for name in ("n_train", "n_val", "motion_seed")},
+        "tests": {} if selecting else {name: s[name] for name in ("n_test", "test_seed")},
+        "few": s["few"],
+        "training": {
+            "family": model["family"],
+            "options": options,
+            "lr": rate,
+            "steps": max(s["least"], round(updates)) if model["steps"] else 0,
+            "batch_size": model["batch_size"],
+        },
+        "details": not selecting and axes["seed"] == chapter.seeds[0],
+    }
+
+
+def run(
+    axes: dict[str, Any],
+    settings: dict[str, Any],
+    workdir: Path,
+    *,
+    device: torch.device | str = "cpu",
+    real: bool = True,
+) -> xr.Dataset:
+    """A model trained and measured (see `measure`); its axes are model and seed.
+
+    Parameters
+    ----------
+    real
+        Whether the images must be those of MNIST; otherwise others will do where there are none.
+    """
+    data = settings["data"]
+    train, held = training_images(**data, device=device, real=real)
+    model = train_images(train, held, seed=axes["seed"], workdir=workdir, **settings["training"])
+    found = measure(
+        held,
+        model,
+        tests=composed_sets(data["benchmark"], **settings["tests"], real=real)
+        if settings["tests"]
+        else None,
+        few=settings["few"],
+        details=settings["details"],
+        device=device,
+    )
+    return found.assign(fallback=source("train", real).attrs["fallback"], n_train=len(train))
+
+
+@cache
+def source(part: str, real: bool) -> xr.Dataset:
+    """A part of MNIST, read once."""
+    return mnist.load(part, allow_fallback=not real)
+
+
+@cache
+def training_images(
+    benchmark: str,
+    n_train: int,
+    n_val: int,
+    motion_seed: int,
+    *,
+    device: torch.device | str,
+    real: bool,
+) -> list[Images]:
+    """Training and validation images in distribution; the latter are the last of the training part."""
+    every = source("train", real)["image"].values
+    parts = every[:-n_val][:n_train], every[-n_val:]
+    if benchmark == "motions":
+        parts = [motions.train(part, seed=motion_seed + k) for k, part in enumerate(parts)]
+    return [pixels(part, device) for part in parts]
+
+
+@cache
+def composed_sets(benchmark: str, n_test: int, test_seed: int, *, real: bool) -> xr.Dataset:
+    """All sets of a benchmark, composed of test images."""
+    images = source("test", real)["image"].values
+    return MAKERS[benchmark].make(images, n=n_test, seed=test_seed)[["image"]]
+
+
+def examples(benchmark: str, samples: int) -> xr.Dataset:
+    """A few samples of all sets, for the figures that explain them."""
+    images = mnist.load("test", n=40, allow_fallback=True)["image"].values
+    return MAKERS[benchmark].make(images, n=samples, seed=3)
