@@ -11,10 +11,10 @@ import xarray as xr
 
 from benchmarks.images.pictures import Images
 from benchmarks.images.vector_networks import train_network
-from benchmarks.nbody.forces import Training
 from chapters.I_mnist.measure import measure
 from data_gen import digits, mnist
 from vnlib.book.chapter import Chapter
+from vnlib.fit import Training
 
 HELD = 1000  # of the training part, the last, which are never trained on
 ATLAS = "vn_3"  # the network whose atoms are drawn, of the first seed
