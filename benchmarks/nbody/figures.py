@@ -1,7 +1,7 @@
 """Figures of force composition (VN Fig. 4), from the dataset of `studies.nbody.study` over models
 and seeds.
 
-Dims: model, seed, way (joint, passes), forces (15 sets), bodies (5, 4, 3), law, check; coordinates
+Dims: model, seed, way (joint, passes), forces (15 sets), bodies (5, 4, 3), law, share; coordinates
 label and group of the model: "vn", "paper" (the other models of the paper), "control".
 """
 
@@ -20,7 +20,7 @@ from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),
-    "paper": ("other models of the paper", PALETTE[3], "s"),
+    "printed": ("other models of the paper", PALETTE[3], "s"),
     "control": ("controls", "#4d4d4d", "^"),
 }
 LETTERS = {"gravity": "G", "spring": "S", "drag": "D", "lorentz": "L"}

@@ -8,31 +8,70 @@ superpose. Errors are mean squares of single components of present bodies, in (b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.nbody import rollout
 from benchmarks.nbody.bodies import LAWS, N_BODIES, Samples, in_passes
 from benchmarks.nbody.forces import Trained, relative_errors
-from benchmarks.nbody.rollout import rollout
 
-WAYS = ("joint", "passes")
-UNIT = "(box/s^2)^2"
+SQUARE = "(box/s^2)^2"
+VALIDATION = {
+    "law": ("force law", ""),
+    "val_error": ("relative squared error on validation states, by law", "1"),
+    "criterion": ("relative squared error on validation states, mean over laws", "1"),
+    "share": ("share of the training steps", "1"),
+    "curve": ("criterion during training", "1"),
+}
+ERRORS = {
+    "forces": ("force laws that act, joined by +", ""),
+    "bodies": ("number of bodies", "1"),
+    "mse": ("mean squared error of accelerations", SQUARE),
+    "power": ("mean square of true accelerations", SQUARE),
+}
+FACTS = {
+    "fact_parameters": ("parameters of the model", "1"),
+    "fact_penalty": ("penalty of the ridge regression", "1"),
+    "fact_bandwidth": ("bandwidth of the radial basis functions", "1"),
+    "fact_active": ("active atoms of layer 1, mean over validation inputs", "1"),
+    "fact_active_top": ("active atoms of the top layer, mean over validation inputs", "1"),
+    "fact_used": ("atoms that some training state uses", "1"),
+    "fact_dead": ("atoms that no training state uses", "1"),
+    "fact_revived": ("atoms drawn anew while learning", "1"),
+}
+VARIABLES = {
+    **VALIDATION,
+    **ERRORS,
+    **FACTS,
+    **rollout.VARIABLES,
+    "way": ("how forces are given: jointly, or in one pass for each", ""),
+    "gap": ("joint minus passes, mean square over power", "1"),
+    "train_states": ("training states", "1"),
+    "test_states": ("test states", "1"),
+}
 
 
 def samples(ds: xr.Dataset, device: torch.device | str = "cpu") -> Samples:
-    """States as float32 tensors; ds: position, velocity, acceleration (state, body, axis), present
-    (state, body) and forces (state), law names joined by "+".
+    """States as float32 tensors.
+
+    Parameters
+    ----------
+    ds
+        Position, velocity, acceleration (state, body, axis), present (state, body) and forces
+        (state), law names joined by "+".
     """
     acting = [[law in str(forces).split("+") for law in LAWS] for forces in ds["forces"].values]
-    arrays = {
-        name: ds[name].values.astype(np.float32)
-        for name in ("position", "velocity", "acceleration")
-    }
+    arrays = {n: ds[n].values.astype(np.float32) for n in ("position", "velocity", "acceleration")}
     arrays |= {"present": ds["present"].values.astype(bool), "forces": np.array(acting, np.float32)}
     return Samples(**{name: torch.from_numpy(array).to(device) for name, array in arrays.items()})
+
+
+def split(data: xr.Dataset, name: str) -> xr.Dataset:
+    """The states of one split."""
+    return data.isel(state=np.flatnonzero(data["split"].values == name))
 
 
 def study(
@@ -46,15 +85,12 @@ def study(
     details: bool = False,
     device: torch.device | str = "cpu",
 ) -> xr.Dataset:
-    """All that is measured of one model.
+    """All that is measured of one model; `VARIABLES` says what.
 
-    Always: `val_error` (law), relative errors on validation states; `criterion`, their mean;
-    `curve` (check), the latter in training at tenths of the updates; `fact_...` of the model.
-
-    With tests, over the force sets and numbers of bodies of the test: `mse` (way, forces, bodies);
-    `power` (forces, bodies), the mean square of true accelerations; `gap` (forces), the mean square
-    of joint minus passes, over the power, for five bodies; counts `train_states` (forces) and
-    `test_states` (forces, bodies). With a truth also what `rollout` measures.
+    Always: what `validated` finds, and `curve` (share) at tenths of the training. With tests, over
+    the force sets and numbers of bodies of the test: `mse` (way, forces, bodies), `power` (forces,
+    bodies), `gap` (forces) for five bodies, and counts of states. With a truth also what `rollout`
+    measures.
 
     Parameters
     ----------
@@ -62,103 +98,85 @@ def study(
         States as `samples` takes them, with bodies (state), their number, and split (state): train,
         val, test.
     tests
-        False looks at validation states only, as tuning must.
+        False looks at validation states only, as a choice among candidates must.
     truth, integrate, energy, details
         What `rollout.rollout` takes; without a truth nothing is followed.
     """
-    parts = [_validation(samples(_split(data, "val"), device), model)]
+    parts = [validated(data, model, device).assign(curve=_tenths(model.curve))]
     if tests:
-        parts += [_task(data), _errors(_split(data, "test"), model, device)]
+        parts += [_counts(data), _errors(split(data, "test"), model, device)]
     if tests and truth is not None:
-        parts.append(rollout(model, truth, integrate, energy, details=details, device=device))
+        parts.append(
+            rollout.rollout(model, truth, integrate, energy, details=details, device=device)
+        )
     return xr.merge(parts, compat="no_conflicts", join="outer")
 
 
-def _split(data: xr.Dataset, name: str) -> xr.Dataset:
-    return data.isel(state=np.flatnonzero(data["split"].values == name))
-
-
-def _validation(held: Samples, model: Trained) -> xr.Dataset:
-    errors = relative_errors(model.predict, held)
-    curve = np.full(10, np.nan)
-    if model.curve:
-        # Training may have fewer checks than tenths (few updates): the last value so far.
-        at = np.ceil(np.arange(1, 11) * len(model.curve) / 10).astype(int) - 1
-        curve = np.asarray(model.curve)[at]
-    values = {
-        "val_error": ("law", errors.cpu().numpy(), {"units": "1"}),
-        "criterion": float(errors.mean()),
-    }
+def validated(data: xr.Dataset, model: Trained, device: torch.device | str = "cpu") -> xr.Dataset:
+    """`val_error` (law), relative errors on validation states; `criterion`, their mean; and
+    `fact_...` of the model.
+    """
+    errors = relative_errors(model.predict, samples(split(data, "val"), device))
+    found = {"val_error": ("law", errors.cpu().numpy()), "criterion": float(errors.mean())}
     facts = {f"fact_{name}": value for name, value in model.facts.items()}
-    return xr.Dataset(
-        values | {"curve": ("check", curve)} | facts,
-        {"law": list(LAWS), "check": np.arange(1, 11) / 10},
-    )
+    return xr.Dataset(found | facts, {"law": list(LAWS)})
 
 
-def _axes(test: xr.Dataset) -> dict[str, list]:
-    """The force sets and the numbers of bodies of the test, in the order in which they come."""
+def cells(test: xr.Dataset) -> dict[str, list]:
+    """The force sets and the numbers of bodies of a test, in the order in which they come."""
     return {name: list(dict.fromkeys(test[name].values.tolist())) for name in ("forces", "bodies")}
 
 
-def _task(data: xr.Dataset) -> xr.Dataset:
+def mean_squares(values: np.ndarray, test: xr.Dataset) -> xr.DataArray:
+    """Mean squares (forces, bodies) of single components of the bodies that are there.
+
+    Parameters
+    ----------
+    values
+        Over (state, body, axis) of `test`.
+    """
+    axes, present = cells(test), test["present"].values.astype(bool)
+
+    def mean(forces: str, bodies: int) -> float:
+        inside = (test["forces"].values == forces) & (test["bodies"].values == bodies)
+        return float(np.square(values[present & inside[:, None]]).mean())
+
+    table = [[mean(forces, bodies) for bodies in axes["bodies"]] for forces in axes["forces"]]
+    return xr.DataArray(table, axes, tuple(axes))
+
+
+def _tenths(curve: Sequence[float]) -> xr.DataArray:
+    """The validation error at tenths of the training; NaN for models without."""
+    # Training may be validated less often than ten times (few steps): the last value so far.
+    at = np.ceil(np.arange(1, 11) * len(curve) / 10).astype(int) - 1
+    values = np.asarray(curve)[at] if len(curve) else np.full(10, np.nan)
+    return xr.DataArray(values, {"share": np.arange(1, 11) / 10}, ("share",))
+
+
+def _counts(data: xr.Dataset) -> xr.Dataset:
     """How many states there are to learn from and to be tested on."""
-    test, trained = _split(data, "test"), _split(data, "train")["forces"].values
-    axes, forces, bodies = _axes(test), test["forces"].values, test["bodies"].values
+    test, axes = split(data, "test"), cells(split(data, "test"))
+    train = [int((split(data, "train")["forces"] == one).sum()) for one in axes["forces"]]
     counts = [
-        [int(((forces == one) & (bodies == n)).sum()) for n in axes["bodies"]]
+        [int(((test["forces"] == one) & (test["bodies"] == n)).sum()) for n in axes["bodies"]]
         for one in axes["forces"]
     ]
-    return xr.Dataset(
-        {
-            "train_states": ("forces", [int((trained == one).sum()) for one in axes["forces"]]),
-            "test_states": (("forces", "bodies"), counts),
-        },
-        axes,
-    )
+    found = {"train_states": ("forces", train), "test_states": (tuple(axes), counts)}
+    return xr.Dataset(found, axes)
 
 
 def _errors(test: xr.Dataset, model: Trained, device: torch.device | str) -> xr.Dataset:
-    held, axes = samples(test, device), _axes(test)
+    bodies, truth = samples(test, device).bodies, test["acceleration"].values
     with torch.no_grad():
-        given = {
-            "joint": model.predict(held.bodies),
-            "passes": in_passes(model.predict, held.bodies),
-        }
+        given = {"joint": model.predict(bodies), "passes": in_passes(model.predict, bodies)}
     given = {way: one.double().cpu().numpy() for way, one in given.items()}
-    truth, present = test["acceleration"].values, test["present"].values
-    shape = [len(axis) for axis in axes.values()]
-    mse, power, gap = (
-        np.full([len(WAYS), *shape], np.nan),
-        np.full(shape, np.nan),
-        np.full(shape, np.nan),
-    )
-    for f, forces in enumerate(axes["forces"]):
-        for n, bodies in enumerate(axes["bodies"]):
-            cell = (test["forces"].values == forces) & (test["bodies"].values == bodies)
-            here = present & cell[:, None]
-            power[f, n] = _square(truth[here])
-            mse[:, f, n] = [_square(given[way][here] - truth[here]) for way in WAYS]
-            gap[f, n] = _square(given["joint"][here] - given["passes"][here]) / power[f, n]
-    both = ("forces", "bodies")
-    found = xr.Dataset(
+    errors = [mean_squares(one - truth, test) for one in given.values()]
+    power = mean_squares(truth, test)
+    gap = mean_squares(given["joint"] - given["passes"], test) / power
+    return xr.Dataset(
         {
-            "mse": (("way", *both), mse, {"units": UNIT}),
-            "power": (
-                both,
-                power,
-                {"units": UNIT, "long_name": "mean square of true accelerations"},
-            ),
-            "gap": (
-                both,
-                gap,
-                {"units": "1", "long_name": "joint minus passes, mean square over power"},
-            ),
-        },
-        {"way": list(WAYS), **axes},
+            "mse": xr.concat(errors, xr.IndexVariable("way", list(given))),
+            "power": power,
+            "gap": gap.sel(bodies=N_BODIES, drop=True),
+        }
     )
-    return found.assign(gap=found["gap"].sel(bodies=N_BODIES, drop=True))
-
-
-def _square(x: np.ndarray) -> float:
-    return float(np.square(x).mean())

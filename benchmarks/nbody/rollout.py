@@ -18,6 +18,16 @@ from benchmarks.nbody.forces import Predict, Trained
 LOST = 1e6
 DIMS = ("panel", "start", "step", "body", "axis")
 GRID = 256  # drawn paths are kept to this part of a box unit
+VARIABLES = {
+    "panel": ("force laws of a rollout", ""),
+    "scene": ("force laws of a rollout whose paths are kept", ""),
+    "step": ("step of the integrator", "1"),
+    "axis": ("axis of the plane", ""),
+    "drift": ("squared distance from the truth, mean over bodies", "box^2"),
+    "energy": ("change of the energy since the first step", "box^2/s^2"),
+    "energy_true": ("change of the true energy since the first step", "box^2/s^2"),
+    "path": ("positions of bodies that follow the model", "box"),
+}
 
 Accelerate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Integrate = Callable[..., Iterator[tuple[np.ndarray, np.ndarray]]]
@@ -90,23 +100,16 @@ def rollout(
         true_change = changes(true_p, true_v, panels, energy)
         change = np.where(lost & np.isfinite(true_change), np.inf, changes(p, v, panels, energy))
     found = {
-        "drift": (
-            DIMS[:3],
-            drift,
-            {"units": "box^2", "long_name": "squared distance from the truth"},
-        ),
-        "energy": (DIMS[:3], change, {"units": "box^2/s^2"}),
-        "energy_true": (DIMS[:3], true_change, {"units": "box^2/s^2"}),
+        "drift": (DIMS[:3], drift),
+        "energy": (DIMS[:3], change),
+        "energy_true": (DIMS[:3], true_change),
     }
     coords: dict[str, object] = {"panel": panels, "step": steps}
     if details:
+        mixed = ["+" in panel for panel in panels]
         coords |= {"scene": [panel for panel in panels if "+" in panel], "axis": ["x", "y"]}
         path = np.where(lost[..., None, None], np.nan, np.round(p * GRID) / GRID)
-        found["path"] = (
-            ("scene", *DIMS[1:]),
-            path[["+" in panel for panel in panels]],
-            {"units": "box"},
-        )
+        found["path"] = (("scene", *DIMS[1:]), path[mixed])
     return xr.Dataset(found, coords).astype(np.float32)
 
 

@@ -175,7 +175,7 @@ def _dropout_fair(r: xr.Dataset, named: dict[str, str]) -> list[Part]:
 
 def _against(r: xr.Dataset, name: str, variant: str, reading: Sequence[str]) -> xr.DataArray:
     """log10 of an error of a variant over that of the default (reading, seed)."""
-    logs = np.log10(of(r[name], reading=reading, variant=(variant, DEFAULT)))
+    logs = np.log10(of(r[name], model=reading, variant=(variant, DEFAULT)))
     return logs.sel(variant=variant) - logs.sel(variant=DEFAULT)
 
 
@@ -186,7 +186,7 @@ def _interaction(
     (reading, seed).
     """
     names = [ZERO, DEFAULT, f"{ZERO}, revived", f"{DEFAULT}, revived"]
-    logs = np.log10(of(r[name], reading=reading, variant=names))
+    logs = np.log10(of(r[name], model=reading, variant=names))
     zero, default, zero_revived, both = (logs.sel(variant=one, drop=True) for one in names)
     return default - zero, (both - zero_revived) - (default - zero)
 
@@ -209,7 +209,7 @@ def _interaction(
     "features, tokens) and every seed.",
 )
 def _feedback(r: xr.Dataset) -> Decision:
-    lacking = [name for name in ("literal", "gated", "token") if name not in r["reading"].values]
+    lacking = [name for name in ("literal", "gated", "token") if name not in r["model"].values]
     if "literal" in lacking:
         raise KeyError("the reading literal")
     readings = ("literal", "gated", "token")
@@ -228,10 +228,10 @@ def _feedback_parts(r: xr.Dataset, readings: Sequence[str], *, each: bool) -> li
     gain, both = _interaction(r, "ood_error", readings)
     cost, _ = _interaction(r, "id_error", readings)
     revived = of(
-        r["fact_revived"], reading=readings, variant=[f"{ZERO}, revived", f"{DEFAULT}, revived"]
+        r["fact_revived"], model=readings, variant=[f"{ZERO}, revived", f"{DEFAULT}, revived"]
     )
     some = float(
-        revived.sum("variant").min("reading").max() if not each else revived.sum("variant").min()
+        revived.sum("variant").min("model").max() if not each else revived.sum("variant").min()
     )
     split = value(_against(r, "ood_error", "split", readings), "min")
     inverted = {name: value(_against(r, name, "inverted", readings), "min") for name in METRICS}

@@ -80,7 +80,7 @@ def body_dropout(shared: xr.Dataset) -> plt.Figure:
     """
     deep = [m for m in DEEP if m in shared["model"].values]
     columns = {
-        "models of the paper": [*deep, *in_order(shared, ("paper",), blank=True)],
+        "models of the paper": [*deep, *in_order(shared, ("printed",), blank=True)],
         "Vector Networks and controls": [*in_order(shared, ("vn", "control")), BLANK],
     }
     columns = {
@@ -171,7 +171,7 @@ def feedback(results: xr.Dataset) -> plt.Figure:
     """ID and OOD errors against beta, one column per reading; split readouts and inverted coupling
     to the right.
     """
-    readings = [str(name) for name in results["reading"].values]
+    readings = [str(name) for name in results["model"].values]
     betas = sorted({float(b) for b in results["beta"].values})
     fig, axes = plt.subplots(
         2, len(readings), figsize=(1.5 + 4.4 * len(readings), 6.2), sharex=True, squeeze=False
@@ -179,7 +179,7 @@ def feedback(results: xr.Dataset) -> plt.Figure:
     places = {"plain": None, "split": len(betas) + 0.3, "inverted": len(betas) + 1.3}
     for row, (name, title) in zip(axes, MEASURES.items(), strict=True):
         for ax, reading in zip(row, readings, strict=True):
-            one = results[name].sel(reading=reading)
+            one = results[name].sel(model=reading)
             for revive, shift in ((False, -0.15), (True, 0.15)):
                 _line(ax, one, betas, revive=revive, shift=shift)
             for kind, color in (("split", PALETTE[3]), ("inverted", PALETTE[4])):
@@ -200,7 +200,7 @@ def feedback(results: xr.Dataset) -> plt.Figure:
             )
         row[0].set_ylabel(f"{title}\nMSE over mean square", fontsize=9)
     for ax, reading in zip(axes[0], readings, strict=True):
-        ax.set_title(str(results["label"].sel(reading=reading).item()))
+        ax.set_title(str(results["label"].sel(model=reading).item()))
     for ax in axes[-1]:
         ax.set_xlabel("feedback β; variants at the default β")
     axes[0, 0].legend(

@@ -153,7 +153,7 @@ def leading(ds: xr.Dataset, scene: str) -> list[str]:
         .median([d for d in ("seed", "start") if d in ds.dims])
     )
     there = drawn(ds, "path", [str(m) for m in ds["model"].values])
-    kinds = [[m for m in there if group(ds, m) == kind] for kind in ("vn", "paper")]
+    kinds = [[m for m in there if group(ds, m) == kind] for kind in ("vn", "printed")]
     return [min(kind, key=lambda m: float(ends.sel(model=m))) for kind in kinds if kind]
 
 

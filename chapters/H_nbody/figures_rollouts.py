@@ -2,7 +2,7 @@
 `studies.rollout`.
 
 Dims: model, seed, panel, start, step; `path` over scene, start, step, body, axis, kept of one seed.
-Coordinates label and group of the model: "vn", "paper", "control". What is lost is inf there and
+Coordinates label and group of the model: "vn", "printed", "control". What is lost is inf there and
 drawn at `CAP`.
 """
 
@@ -58,7 +58,7 @@ LOOK = {
     "linear_gated": ("0.3", "--"),
     "linear_literal": ("0.3", ":"),
 }
-GROUPS = {"vn": (PALETTE[0], "o"), "paper": (PALETTE[3], "s"), "control": (PALETTE[7], "^")}
+GROUPS = {"vn": (PALETTE[0], "o"), "printed": (PALETTE[3], "s"), "control": (PALETTE[7], "^")}
 DRIFT = "squared distance from the truth [box²]"
 
 
@@ -186,7 +186,7 @@ def final(ds: xr.Dataset, models: Sequence[str] | None = None) -> plt.Figure:
     axes[0, 0].xaxis.set_major_locator(LogLocator(numticks=8))
     axes[0, 0].xaxis.set_minor_formatter(NullFormatter())
     fig.supxlabel(f"{DRIFT} at the end", fontsize=9)
-    names = {"vn": "Vector Network", "paper": "other models of the paper", "control": "controls"}
+    names = {"vn": "Vector Network", "printed": "other models of the paper", "control": "controls"}
     marks = [
         Line2D([], [], color=c, marker=m, ls="", label=names[g], ms=5)
         for g, (c, m) in GROUPS.items()

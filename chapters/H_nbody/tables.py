@@ -104,11 +104,11 @@ def dropout(shared: xr.Dataset) -> str:
 
 def feedback_table(results: xr.Dataset, reading: str) -> pd.DataFrame | str:
     """All variants of one reading in numbers: medians over seeds, errors with their range."""
-    if reading not in results["reading"].values:
+    if reading not in results["model"].values:
         return NOTHING
     rows = {}
     for variant in results["variant"].values:
-        one = results.sel(reading=reading, variant=variant)
+        one = results.sel(model=reading, variant=variant)
         rows[str(variant)] = {
             "ID validation": ranged(one["criterion"]),
             "ID test": ranged(one["id_error"]),
@@ -124,9 +124,9 @@ def feedback_table(results: xr.Dataset, reading: str) -> pd.DataFrame | str:
 def feedback(results: xr.Dataset) -> str:
     """What feedback, revival, the split and the inversion change in each reading, as Markdown."""
     lines = []
-    for reading in results["reading"].values:
-        name = str(results["label"].sel(reading=reading).item())
-        lines.append(f"- **{name}.** {_feedback(results.sel(reading=reading))}")
+    for reading in results["model"].values:
+        name = str(results["label"].sel(model=reading).item())
+        lines.append(f"- **{name}.** {_feedback(results.sel(model=reading))}")
     return "\n".join(lines)
 
 
@@ -280,9 +280,9 @@ def summary(shared: xr.Dataset, results: xr.Dataset) -> str:
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     effects = []
-    for reading in results["reading"].values:
-        off = interaction(results.sel(reading=reading))["off"]
-        name = str(results["label"].sel(reading=reading).item())
+    for reading in results["model"].values:
+        off = interaction(results.sel(model=reading))["off"]
+        name = str(results["label"].sel(model=reading).item())
         effects.append(
             f"{name} × {factor(float(off.median()))} (in {int((off < 0).sum())} of "
             f"{off.size} seeds below 1)"

@@ -124,9 +124,9 @@ def curves(results: xr.Dataset) -> plt.Figure:
     fig, ax = plt.subplots(figsize=(7.4, 4.2))
     for number, model in enumerate(models):
         one = results["curve"].sel(model=model).median("seed").clip(FLOOR)
-        style = {"vn": "-", "paper": "--", "control": ":"}[group(results, model)]
+        style = {"vn": "-", "printed": "--", "control": ":"}[group(results, model)]
         ax.plot(
-            one["check"],
+            one["share"],
             one,
             color=PALETTE[number % len(PALETTE)],
             ls=style,

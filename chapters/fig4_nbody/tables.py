@@ -10,7 +10,6 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.nbody.figures import BLANK, by_number, error, in_order, inside_and_out
-from vnlib.plots import texts
 from vnlib.plots.rows import label
 from vnlib.plots.texts import short
 
@@ -40,7 +39,7 @@ def vns(results: xr.Dataset, depth: int | None = None) -> list[str]:
 
 
 def rivals(results: xr.Dataset) -> list[str]:
-    return in_order(results, ("paper",))
+    return in_order(results, ("printed",))
 
 
 def summary(results: xr.Dataset) -> str:
@@ -270,7 +269,7 @@ def levelled(results: xr.Dataset, most: float = 0.3) -> str:
     if not models:
         return NOTHING
     curve = results["curve"].median("seed")
-    late, end = (curve.sel(check=at, method="nearest") for at in (0.7, 1.0))
+    late, end = (curve.sel(share=at, method="nearest") for at in (0.7, 1.0))
     gain = {m: 1 - float(end.sel(model=m) / late.sel(model=m)) for m in models}
     moving = [f"{label(results, m)} ({100 * gain[m]:.0f} %)" for m in models if gain[m] > most]
     said = f"by more than {100 * most:.0f} % in the last three tenths of the updates"
@@ -280,8 +279,3 @@ def levelled(results: xr.Dataset, most: float = 0.3) -> str:
         f"The validation error still fell {said} of {', '.join(moving)}: with more updates "
         "these would fit better."
     )
-
-
-def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """Relative validation error of every setting that was tried; the chosen one has a `*`."""
-    return texts.trials(tuning)

@@ -69,15 +69,15 @@ def shared() -> xr.Dataset:
 
 def ablation() -> xr.Dataset:
     r = xr.Dataset(
-        coords={"reading": ["literal", "gated", "token"], "variant": VARIANTS, "seed": range(SEEDS)}
+        coords={"model": ["literal", "gated", "token"], "variant": VARIANTS, "seed": range(SEEDS)}
     )
     for name in ("criterion", "id_error", "ood_error", "ood_mse"):
-        r[name] = full(r, 0.1, "reading", "variant", "seed")
+        r[name] = full(r, 0.1, "model", "variant", "seed")
         r[name].loc[{"variant": "inverted"}] = 0.2
     r["ood_error"].loc[{"variant": DEFAULT}] = 0.09
     r["ood_error"].loc[{"variant": "split"}] = 0.15
     r["id_error"].loc[{"variant": DEFAULT}] = 0.11
-    r["fact_revived"] = full(r, 0.0, "reading", "variant", "seed")
+    r["fact_revived"] = full(r, 0.0, "model", "variant", "seed")
     r["fact_revived"].loc[{"variant": [v for v in VARIANTS if "revived" in v]}] = 3
     return r
 
@@ -136,17 +136,17 @@ def test_weaker_forces_are_told_from_better_predictions():
     ("variable", "where", "value", "parts", "fair"),
     [
         ("ood_error", {"variant": DEFAULT}, 0.11, [0, 1], [0, 1]),
-        ("ood_error", {"variant": DEFAULT, "seed": 0, "reading": "literal"}, 0.11, [], [0, 1]),
-        ("ood_error", {"variant": DEFAULT, "seed": 0, "reading": "token"}, 0.11, [], [0, 1]),
+        ("ood_error", {"variant": DEFAULT, "seed": 0, "model": "literal"}, 0.11, [], [0, 1]),
+        ("ood_error", {"variant": DEFAULT, "seed": 0, "model": "token"}, 0.11, [], [0, 1]),
         ("id_error", {"variant": DEFAULT}, 0.13, [0], [0]),
         ("ood_error", {"variant": f"{DEFAULT}, revived"}, 0.08, [1], [1]),
-        ("fact_revived", {"reading": "literal"}, 0, [1], [1]),
-        ("fact_revived", {"reading": "gated"}, 0, [], [1]),
+        ("fact_revived", {"model": "literal"}, 0, [1], [1]),
+        ("fact_revived", {"model": "gated"}, 0, [], [1]),
         ("ood_error", {"variant": "split"}, 0.085, [2], [2]),
         ("ood_error", {"variant": "split", "seed": 1}, 0.085, [], [2]),
         ("criterion", {"variant": "inverted"}, 0.09, [3], [3]),
         ("ood_mse", {"variant": "inverted"}, 0.09, [3], [3]),
-        ("id_error", {"variant": "inverted", "reading": "gated"}, 0.09, [], [3]),
+        ("id_error", {"variant": "inverted", "model": "gated"}, 0.09, [], [3]),
     ],
 )
 def test_each_part_of_the_feedback_can_fail(variable, where, value, parts, fair):
@@ -192,7 +192,7 @@ def test_factorized_can_end_nearer():
         ("VN-H2", "model", VN),
         ("VN-H4", "model", "vn_token_3"),
         ("VN-H4", "panel", "spring"),
-        ("VN-H3", "reading", "literal"),
+        ("VN-H3", "model", "literal"),
         ("VN-H3", "variant", "inverted"),
     ],
 )
@@ -203,5 +203,5 @@ def test_what_lacks_is_named(name, axis, without):
 
 
 def test_one_reading_is_enough_for_the_paper():
-    row = judged("VN-H3", ablation().sel(reading=["literal"]))
+    row = judged("VN-H3", ablation().sel(model=["literal"]))
     assert row["verdict"] == REPRODUCED and row["verdict_controls"] is None

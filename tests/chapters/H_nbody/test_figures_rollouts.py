@@ -19,9 +19,9 @@ STEPS = [0, 10, 20, 30]
 GROUPS = {
     "vn_token_3": "vn",
     "vn_literal_3": "vn",
-    "factorized": "paper",
-    "mlp": "paper",
-    "random": "paper",
+    "factorized": "printed",
+    "mlp": "printed",
+    "random": "printed",
     "rbf_tokens": "control",
 }
 
@@ -219,7 +219,7 @@ def test_paths_show_the_truth_above_the_models(ds, truth):
 
 
 def played(html):
-    return json.loads(re.search(r"panels = (\[.*?\]), last", html, re.S)[1])
+    return json.loads(re.search(r"panels = (\[.*?\]), times", html, re.S)[1])
 
 
 def test_an_animation_holds_the_paths_and_needs_no_network(ds, truth):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -20,9 +19,9 @@ FORCES = ["+".join(laws) for n in range(1, 5) for laws in combinations(LAWS, n)]
 GROUPS = {
     "vn_literal_1": "vn",
     "vn_token_1": "vn",
-    "mlp": "paper",
-    "factorized": "paper",
-    "random": "paper",
+    "mlp": "printed",
+    "factorized": "printed",
+    "random": "printed",
     "rbf_tokens": "control",
 }
 
@@ -36,7 +35,7 @@ def results() -> xr.Dataset:
         "way": ["joint", "passes"],
         "forces": FORCES,
     }
-    r = xr.Dataset(coords=coords | {"bodies": [5, 4, 3], "check": np.arange(1, 11) / 10})
+    r = xr.Dataset(coords=coords | {"bodies": [5, 4, 3], "share": np.arange(1, 11) / 10})
     factor = xr.DataArray([0.09, 0.01, 0.2, 0.02, 1.0, 0.001], dims="model")
     number = xr.DataArray([1.0 + f.count("+") for f in FORCES], dims="forces")
     ones = xr.DataArray(
@@ -50,7 +49,7 @@ def results() -> xr.Dataset:
         [0.1, 0.0, 0.4, 0.0, 0.0, 0.0], dims="model"
     )
     r["curve"] = (
-        ones.isel(way=0, forces=0, bodies=0) * xr.DataArray(np.linspace(1, 0.1, 10), dims="check")
+        ones.isel(way=0, forces=0, bodies=0) * xr.DataArray(np.linspace(1, 0.1, 10), dims="share")
     ).where(xr.DataArray([m not in ("random", "rbf_tokens") for m in GROUPS], dims="model"))
     return r.assign_coords(
         label=("model", [m.upper() for m in GROUPS]), group=("model", list(GROUPS.values()))
@@ -161,26 +160,4 @@ def test_tables_hold_every_model(results):
         ratio.loc["MLP", "mixtures, MSE"] == "0.500"
         and ratio.loc["MLP", "mixtures, relative MSE"] == "2.000"
     )
-    assert words.simulator(results) == words.NOTHING and "first setting" in words.trials(None)
-
-
-def test_settings_that_were_tried_are_told_apart():
-    def run(lr: float, **options: object) -> str:
-        return json.dumps({"training": {"lr": lr, "options": options}})
-
-    tuning = xr.Dataset(
-        {
-            "criterion": (("model", "trial"), [[0.3, 0.2], [0.1, 0.2]]),
-            "run_settings": (
-                ("model", "trial"),
-                [
-                    [run(0.1, width=8), run(0.2, width=8)],
-                    [run(0.1, sparsity=[0.1, 0.3]), run(0.1, sparsity=[0.2, 0.3])],
-                ],
-            ),
-        },
-        {"model": ["mlp", "vn"], "trial": [0, 1]},
-    )
-    table = words.trials(tuning)
-    assert list(table.loc["mlp"]) == ["lr 0.1: 0.300", "lr 0.2: 0.200 *"]
-    assert list(table.loc["vn"]) == ["sparsity [0.1, 0.3]: 0.100 *", "sparsity [0.2, 0.3]: 0.200"]
+    assert words.simulator(results) == words.NOTHING

@@ -23,9 +23,9 @@ def shared() -> xr.Dataset:
     """
     models = {
         "vn_token_3": "vn",
-        "gnn": "paper",
-        "factorized": "paper",
-        "random": "paper",
+        "gnn": "printed",
+        "factorized": "printed",
+        "random": "printed",
         "rbf_tokens": "control",
     }
     ds = xr.Dataset(
@@ -68,12 +68,12 @@ def results() -> xr.Dataset:
     plain = [(b, r, "plain") for r in (False, True) for b in BETAS]
     rows = [*plain, (0.02, False, "split"), (0.02, False, "inverted")]
     names = [f"beta {b:g}{', revived' if r else ''}" if k == "plain" else k for b, r, k in rows]
-    ds = xr.Dataset(coords={"reading": ["token"], "variant": names, "seed": [0, 1, 2]})
+    ds = xr.Dataset(coords={"model": ["token"], "variant": names, "seed": [0, 1, 2]})
     columns = {
         name: ("variant", list(column))
         for name, column in zip(("beta", "revive", "kind"), zip(*rows, strict=True), strict=True)
     }
-    ds = ds.assign_coords(label=("reading", ["TOKENS"]), **columns)
+    ds = ds.assign_coords(label=("model", ["TOKENS"]), **columns)
     for name in (
         "criterion",
         "id_error",
@@ -86,7 +86,7 @@ def results() -> xr.Dataset:
         ds[name] = (
             xr.zeros_like(ds["beta"], float)
             + 0 * ds["seed"]
-            + xr.zeros_like(ds["reading"], float)
+            + xr.zeros_like(ds["model"], float)
             + 0.1
         )
     ds["ood_error"].loc[{"variant": "beta 0"}] = 1.0
@@ -145,7 +145,7 @@ def test_the_table_and_the_sentences_say_so(shared):
 
 
 def test_an_interaction_is_what_two_effects_lack_of_their_sum(results):
-    found = figures.interaction(results).isel(reading=0)
+    found = figures.interaction(results).isel(model=0)
     np.testing.assert_allclose(found["off"], -1)
     np.testing.assert_allclose(found["on"], 0, atol=1e-12)
     np.testing.assert_allclose(found["revive"], -1)

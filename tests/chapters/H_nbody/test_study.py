@@ -1,8 +1,10 @@
-"""The ablation of feedback: its variants, and its errors where they are known."""
+"""The ablation of feedback: its settings and variants, and its errors where they are known."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
+import json
 
 import numpy as np
 import pytest
@@ -12,8 +14,10 @@ import xarray as xr
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies
 from benchmarks.nbody.forces import Trained
 from benchmarks.nbody.vector_networks import vector_network
-from chapters.H_nbody import feedback
+from chapters.H_nbody import study
 from data_gen import nbody
+from vnlib.book import chapter, paths, store
+from vnlib.book.store.variables import described
 
 
 @pytest.fixture(scope="module")
@@ -25,50 +29,49 @@ def physics(bodies: Bodies, without: str) -> Accelerations:
     """The truth, but for one law, state by state."""
     found = torch.zeros_like(bodies.position)
     for row in range(len(found)):
-        here = bodies.present[row]
+        present = bodies.present[row]
         laws = [
             law for law, on in zip(LAWS, bodies.forces[row], strict=True) if on and law != without
         ]
-        p, v = (part[row][here].double().numpy() for part in bodies[:2])
-        found[row, here] = torch.from_numpy(nbody.acceleration(p, v, laws, nbody.Physics())).float()
+        p, v = (part[row][present].double().numpy() for part in bodies[:2])
+        found[row, present] = torch.from_numpy(
+            nbody.acceleration(p, v, laws, nbody.Physics())
+        ).float()
     return found
 
 
 @pytest.fixture(scope="module")
-def blank(data) -> xr.Dataset:
-    return feedback.study(
+def zero(data) -> xr.Dataset:
+    return study.errors(
         data, Trained(lambda bodies: torch.zeros_like(bodies.position), facts={"dead": 3.0})
     )
 
 
 @pytest.fixture(scope="module")
 def dragless(data) -> xr.Dataset:
-    return feedback.study(data, Trained(lambda bodies: physics(bodies, "drag")))
+    return study.errors(data, Trained(lambda bodies: physics(bodies, "drag")))
 
 
-def test_predicting_zero_errs_by_all_there_is(blank, data):
+def test_predicting_zero_errs_by_all_there_is(zero, data):
     for name in ("criterion", "id_error", "ood_error", "error_number", "val_error"):
-        np.testing.assert_allclose(blank[name], 1, rtol=1e-6)
-    np.testing.assert_allclose(blank["mse"], blank["power"], rtol=1e-12)
+        np.testing.assert_allclose(zero[name], 1, rtol=1e-6)
+    np.testing.assert_allclose(zero["mse"], zero["power"], rtol=1e-12)
     rows = (data["split"] == "test") & (data["forces"] == "gravity+drag") & (data["bodies"] == 3)
     truth = data["acceleration"].values[rows.values][:, :3]
     np.testing.assert_allclose(
-        blank["power"].sel(forces="gravity+drag", bodies=3), np.square(truth).mean(), rtol=1e-12
+        zero["power"].sel(forces="gravity+drag", bodies=3), np.square(truth).mean(), rtol=1e-12
     )
     np.testing.assert_allclose(
-        blank["mse_number"].sel(number=4), blank["power"].sel(forces="+".join(LAWS))
+        zero["mse_number"].sel(number=4), zero["power"].sel(forces="+".join(LAWS))
     )
 
 
-def test_facts_and_units_are_kept(blank):
-    assert float(blank["fact_dead"]) == 3 and blank["fact_dead"].attrs["units"] == "1"
-    assert blank["ood_mse"].attrs["units"] == blank["power"].attrs["units"] == "(box/s^2)^2"
-    assert blank["error_number"].dims == ("number", "bodies") and list(blank["number"].values) == [
-        1,
-        2,
-        3,
-        4,
-    ]
+def test_facts_are_kept_and_every_number_has_a_name(zero):
+    assert float(zero["fact_dead"]) == 3
+    named = described(zero, study.VARIABLES)
+    assert named["ood_mse"].attrs["units"] == named["power"].attrs["units"] == "(box/s^2)^2"
+    assert zero["error_number"].dims == ("number", "bodies")
+    assert zero["number"].values.tolist() == [1, 2, 3, 4]
 
 
 def test_a_missing_law_costs_where_it_acts(dragless):
@@ -87,7 +90,7 @@ def test_a_missing_law_costs_where_it_acts(dragless):
 
 
 def test_variants_differ_in_one_thing():
-    found = feedback.variants([0, 0.05, 0.3], beta=0.05)
+    found = study.variants([0, 0.05, 0.3], beta=0.05)
     assert len(found) == 8 and list(found)[:2] == ["beta 0", "beta 0.05"]
     assert found["beta 0.05"] == {"beta": 0.05, "revive": False, "kind": "plain"}
     assert found["beta 0.3, revived"] == {"beta": 0.3, "revive": True, "kind": "plain"}
@@ -97,8 +100,8 @@ def test_variants_differ_in_one_thing():
 
 def test_a_variant_sets_options_of_the_network():
     found = {
-        name: feedback.options(**one, revive_after=7)
-        for name, one in feedback.variants([0, 0.1], beta=0.1).items()
+        name: study.options(**one, revive_after=7)
+        for name, one in study.variants([0, 0.1], beta=0.1).items()
     }
     plain = {"feedback": 0.1, "revive_after": None, "readout_per_force": False, "inverted": False}
     assert found["beta 0.1"] == plain and found["beta 0"] == plain | {"feedback": 0}
@@ -109,7 +112,7 @@ def test_a_variant_sets_options_of_the_network():
     taken = inspect.signature(vector_network).parameters
     assert set(plain) <= set(taken)
     with pytest.raises(ValueError, match="kind"):
-        feedback.options(0.1, False, "upside down", revive_after=7)
+        study.options(0.1, False, "upside down", revive_after=7)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +123,31 @@ def test_a_variant_sets_options_of_the_network():
         ([0, 0.1], 0.05, "hold 0 and the default 0.05"),
         ([0, 0.05, -0.1], 0.05, "each of betas"),
         ([0, 0.05, 0.05], 0.05, "different numbers"),
-        (0.05, 0.05, "a list of different numbers"),
     ],
 )
 def test_bad_grids_are_named(betas, beta, message):
     with pytest.raises(ValueError, match=message):
-        feedback.variants(betas, beta=beta)
+        study.variants(betas, beta=beta)
+
+
+def opened(**given: object) -> chapter.Chapter:
+    one = chapter.spec("H_nbody")
+    return chapter.Chapter(one, one.check({"device": "cpu", **given}))
+
+
+def test_settings_are_those_of_the_shipped_runs():
+    paper = opened(profile="paper")
+    stored = store.read(paths.result_file(paths.RESULTS, "paper", "H_nbody"))["run_settings"]
+    for model, variant, seed in itertools.product(
+        *(stored[d].values.tolist() for d in stored.dims)
+    ):
+        axes = {"model": model, "variant": variant, "seed": seed}
+        assert study.settings(paper, axes) == json.loads(str(stored.sel(axes).item())), axes
+
+
+def test_a_run_is_trained_and_measured(tmp_path):
+    axes = {"model": "token", "variant": "beta 0.02, revived", "seed": 0}
+    settings = study.settings(opened(), axes)
+    assert settings["training"]["options"]["atoms"] == [16, 8, 8], "the profile's size"
+    found = study.run(axes, settings, tmp_path)
+    assert np.isfinite(found["ood_error"]) and found["fact_parameters"] > 0
