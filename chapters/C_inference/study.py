@@ -1,0 +1,302 @@
+"""App. C as a study: digits are learned, then settled in every way; and what the settle costs.
+
+`results` fills the chapter's grids: one run per seed for what is measured of the settle, and one
+per size and gap, or per stack, for the times.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import xarray as xr
+from torch import Tensor
+
+from chapters.C_inference import limits, measure, penalties, steps
+from chapters.C_inference.speed.layers import several_layers
+from chapters.C_inference.speed.memory import memory
+from chapters.C_inference.speed.problems import Workloads, size_of
+from chapters.C_inference.speed.speed import one_layer
+from data_gen import mnist
+from vnlib.book.chapter import Chapter
+from vnlib.fit import FitConfig, fit
+from vnlib.learning.learner import LocalLearner
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.settle import SettleConfig
+
+VARIABLES = {
+    "depth": ("layers of the stack", "1"),
+    "beta": ("feedback weight", "1"),
+    "schedule": ("schedule of the settle", ""),
+    "solver": ("method of the settle", ""),
+    "look": ("sweeps made", "1"),
+    "level": ("height of F above its minimum, relative", "1"),
+    "layer": ("layer, from the input upward", "1"),
+    "height": ("F above its minimum, relative, median over digits", "1"),
+    "needed": ("sweeps until F is within a level, median over digits", "1"),
+    "end_distance": ("distance of the codes from the reference at the end, worst digit", "1"),
+    "end_height": ("F above its minimum at the end, relative, worst digit", "1"),
+    "end_gap": ("relative duality gap at the end, worst digit", "1"),
+    "rises": ("share of plain sweeps that raise F", "1"),
+    "active": ("active atoms, mean over digits", "1"),
+    "steps": ("steps on single layers", "1"),
+    "alone": ("distance of the codes from the reference, one layer, worst digit", "1"),
+    "alone_solver": ("method without proximal gradient steps", ""),
+    "start": ("where the settle starts", ""),
+    "start_solver": ("method of the settle", ""),
+    "start_needed": ("sweeps until F is within a level, median over digits", "1"),
+    "start_distance": ("distance of the codes from the reference at the end, worst digit", "1"),
+    "start_end": ("F above its minimum at the end, relative, worst digit", "1"),
+    "start_height": ("F of the start above its minimum, relative, median over digits", "1"),
+    "resumed": ("whether a settle that is interrupted has the same bits", "1"),
+    "step_depth": ("layers of the stack", "1"),
+    "factor": ("step size, as a multiple of 1/L", "1"),
+    "step_needed": ("sweeps of plain ISTA until F is within a level", "1"),
+    "diverged": ("share of the digits for which F ended above that of zero codes", "1"),
+    "step_rises": ("share of sweeps that raise F", "1"),
+    "found_look": ("sweeps made", "1"),
+    "found": ("step of the line search, times L, median over digits", "1"),
+    "found_end": ("step of the line search at the end, times L", "1"),
+    "allowed": ("L over the curvature on the support", "1"),
+    "guard_solver": ("method of the settle", ""),
+    "safeguard": ("what is done with a sweep that raises F", ""),
+    "guard_sweep": ("sweeps made", "1"),
+    "guard_rises": ("share of sweeps that raise F", "1"),
+    "rejected": ("share of sweeps that are taken back", "1"),
+    "guard_needed": ("sweeps until F is within a level, median over digits", "1"),
+    "guard_distance": ("distance of the codes from the reference at the end, worst digit", "1"),
+    "guard_path": ("F above its minimum, relative, of one digit", "1"),
+    "summed_rises": ("share of sweeps that raise the summed layer energies", "1"),
+    "summed_stop": ("sweep at which accept/reject on the summed energies would stop", "1"),
+    "summed_height": ("F above its minimum, relative, at that sweep", "1"),
+    "variant": ("small choice", ""),
+    "variant_solver": ("method of the settle", ""),
+    "variant_needed": ("steps on single layers until F is within a level", "1"),
+    "variant_distance": ("distance of the codes from the reference at the end, worst digit", "1"),
+    "cap_depth": ("layers of the stack", "1"),
+    "cap_from": ("sweep at which the cap sets in", "1"),
+    "cap_sweep": ("sweeps made under the cap", "1"),
+    "cap_k": ("atoms that the hard cap leaves", "1"),
+    "trial_solver": ("method of a trial", ""),
+    "trial_start": ("start of a trial: 0 is cold, others are random", "1"),
+    "cap_height": ("F at the end above that of the lowest trial, relative", "1"),
+    "cap_overlap": ("overlap of the top supports of two trials (Jaccard), mean", "1"),
+    "cap_distance": ("distance of the codes of two trials, relative, mean", "1"),
+    "cap_rest": ("share of the trials that came to rest", "1"),
+    "late_height": ("F at the end above that of the lowest trial, relative", "1"),
+    "momentum": ("momentum under the cap", ""),
+    "switched": ("atoms that switch per sweep at the end", "1"),
+    "cap_rises": ("share of sweeps that raise F", "1"),
+    "cap_end": ("F at the end above that of plain steps, relative", "1"),
+    "cap_path": ("F above the lowest value that was reached, relative", "1"),
+    "activation": ("activation of the messages", ""),
+    "relu_look": ("sweeps made", "1"),
+    "relu_spread": ("distance of the codes of a trial from the first one's, relative", "1"),
+    "relu_rest": ("share of the trials that came to rest", "1"),
+    "relu_change": ("change of the codes per sweep, relative", "1"),
+    "relu_rises": ("share of sweeps that raise F", "1"),
+    "penalty": ("penalty", ""),
+    "kept": ("active atoms, mean over digits", "1"),
+    "error": ("squared error over the power of the input", "1"),
+    "error_polished": ("the same after a least-squares refit on the support", "1"),
+    "weight": ("weight of the penalty", "1"),
+    "time": ("time of a settle per sample", "ms"),
+    "rest": ("share of the samples that came to rest", "1"),
+    "data_source": ("where the digits are from", ""),
+    "sample": ("test digit", "1"),
+}
+COSTS = {
+    "size": ("inputs x atoms x samples", ""),
+    "stack": ("atoms of each layer", ""),
+    "gap": ("relative duality gap asked for", "1"),
+    "threads": ("threads", "1"),
+    "solver": ("solver", ""),
+    "schedule": ("schedule of the settle", ""),
+    "wall": ("time by the clock for the whole batch, setup included", "s"),
+    "cpu": ("time of all threads for the whole batch, setup included", "s"),
+    "setup_wall": ("time by the clock before the samples are known", "s"),
+    "setup_cpu": ("time of all threads before the samples are known", "s"),
+    "share": ("share of the work that was timed, from which the time of the whole follows", "1"),
+    "gemm_share": ("operations in matrix products per second, of the machine's best", "1"),
+    "gemm_rate": ("floating-point operations per second in a large matrix product", "1/s"),
+    "gap_max": ("relative duality gap of the worst sample", "1"),
+    "gap_q95": ("relative duality gap that 95 % of the samples are below", "1"),
+    "reached": ("share of the samples, or 1 where 95 % of them, within the gap asked for", "1"),
+    "active": ("active atoms per sample", "1"),
+    "iterations": ("iterations, sweeps or passes per sample", "1"),
+    "setting": ("gap, tolerance or number of iterations with which the gap is reached", "1"),
+    "note": ("what happened instead of a measurement", ""),
+    "sparsity": ("lambda", "1"),
+    "lipschitz": ("largest eigenvalue of V'V", "1"),
+    "coherence": ("largest product of two atoms", "1"),
+    "sweeps": ("mean sweeps per sample", "1"),
+    "sweeps_max": ("sweeps of the slowest sample", "1"),
+    "energy": ("mean joint energy F", "1"),
+    "n_samples": ("samples that were settled", "1"),
+    "peak": ("most memory that the process ever held, its libraries included", "B"),
+    "rise": ("most memory held during the settle, above what was held just before", "B"),
+    "per_sample": ("rise per sample, between half of the batch and all of it", "B"),
+}
+PARTS = dict.fromkeys(("speed", "layers", "memory", "cuda"), COSTS)
+APART = ("seeds", "speed", "layers", "memory", "sparsity")  # what a run of `run` does not depend on
+
+
+Run = Callable[[Mapping, Mapping, Path], xr.Dataset]
+
+
+class Results(NamedTuple):
+    """What the page shows; None where the profile or the machine has no such part."""
+
+    settle: xr.Dataset
+    speed: xr.Dataset
+    layers: xr.Dataset
+    memory: xr.Dataset | None
+    cuda: xr.Dataset | None
+
+
+@cache
+def digits(part: str, n: int, seed: int, fallback: bool) -> tuple[Tensor, str]:
+    """Images (n, pixel) of a part of MNIST, or of what stands in for it, and which of both."""
+    count = min(n, mnist.load(part, allow_fallback=fallback).sizes["sample"])
+    some = mnist.load(part, n=count, seed=seed, allow_fallback=fallback)
+    return torch.from_numpy(some["image"].values).flatten(1), some.attrs["source"]
+
+
+def learned(x: Tensor, s: Mapping[str, Any], seed: int) -> tuple[VectorNetwork, VectorNetwork]:
+    """A network that has learned `x`, and what it was one pass through the data before; last."""
+    config = VNConfig(
+        n_inputs=x.shape[1],
+        atoms=tuple(s["atoms"]),
+        interface=tuple(s["interface"]),
+        feedback=s["feedback_weight"],
+        sparsity=tuple(s["sparsity_by_layer"]),
+        relative_sparsity=True,
+    )
+    network = VectorNetwork(config, seed=seed).to(x.device)
+    network.start_from_samples(x, seed=seed)
+    settle = SettleConfig(max_sweeps=s["train_sweeps"], tol=0)
+    learner, earlier = LocalLearner(network, lr=s["lr"], settle=settle), network
+    for part, updates in enumerate((s["updates"], s["later_updates"])):
+        earlier = copy.deepcopy(network).cpu()
+        schedule = FitConfig(
+            steps=updates, batch_size=s["batch_size"], lr_floor=s["lr_floor"], eval_every=updates
+        )
+        fit(learner, (x,), schedule, seed=seed + 1000 * part, validate=lambda: 0.0)
+    return earlier, network.cpu()
+
+
+def run(
+    axes: Mapping[str, Any],
+    s: Mapping[str, Any],
+    workdir: Path,
+    *,
+    device: torch.device | str = "cpu",
+    fallback: bool = True,
+) -> xr.Dataset:
+    """One seed: a network that learns, and all that is measured of its settle (see `VARIABLES`)."""
+    seed, beta, cap = axes["seed"], s["betas"][0], s["cap"]
+    images = partial(digits, fallback=fallback)
+    pool, _ = images("train", s["n_train"], s["data_seed"])
+    earlier, network = learned(pool.to(device), s, seed)
+    (x, source), (pool, _) = (
+        images("test", s["samples"], seed),
+        images("train", s["pool"], s["data_seed"]),
+    )
+    shallow, deep = (
+        measure.with_reference(measure.task(network, x, depth=d, feedback=beta))
+        for d in (1, s["depths"][-1])
+    )
+    before = measure.task(earlier, x, depth=s["depths"][-1], feedback=beta)
+    walks, ends = {"sweeps": s["sweeps"], "kept": s["kept"]}, {"end_steps": s["end_steps"]}
+    trial, layer = {"scale": s["trial_scale"], "seed": seed}, network.layers[0]
+    near = measure.neighbours(x, pool, noise=s["noise"], seed=seed)
+    many, _ = images("test", s["penalties"]["samples"], seed)
+    pieces = [
+        measure.schedules(network, x, depths=s["depths"], betas=s["betas"], **walks, **ends),
+        measure.starts(deep, near, before, random=s["random_starts"], seed=seed, **walks, **ends),
+        steps.step_sizes([shallow, deep], factors=s["factors"], **walks),
+        steps.found_steps([shallow, deep], sweeps=s["guard_sweeps"], kept=s["kept"]),
+        steps.safeguards(deep, sweeps=s["guard_sweeps"], **ends),
+        steps.variants(deep, sweeps=s["sweeps"] // 2, kept=s["kept"], **ends),
+        limits.hard_cap(
+            [shallow, deep],
+            k=cap["top_k"],
+            random=cap["random"],
+            sweeps=cap["sweeps"],
+            caps_from=cap["from"],
+            **trial,
+        ),
+        limits.momentum_under_a_cap(shallow, k=cap["top_k"], **s["momentum"]),
+        limits.relu_messages(deep, betas=s["betas"], kept=s["kept"], **s["relu"], **trial),
+        penalties.compare(
+            layer.V, many, atoms=s["penalties"]["atoms"], sparsity=layer.penalty.sparsity
+        ),
+    ]
+    found = xr.merge(pieces, join="exact", combine_attrs="drop")
+    return found.assign(data_source=source, cap_k=cap["top_k"])
+
+
+def settings(chapter: Chapter) -> dict[str, Any]:
+    """The settings of every seed's run."""
+    s = {name: value for name, value in chapter.settings.items() if name not in APART}
+    if (first := chapter.parameters["sparsity"]) is not None:
+        s["sparsity_by_layer"] = [first, *s["sparsity_by_layer"][1:]]
+    return s
+
+
+def results(chapter: Chapter) -> Results:
+    """All parts of the chapter, computed where they are not stored."""
+    fallback, s = chapter.profile != "paper", chapter.settings
+    main = chapter.grid(
+        partial(run, device=chapter.device, fallback=fallback),
+        {"seed": chapter.seeds},
+        lambda axes: settings(chapter),
+        variables=VARIABLES,
+    )
+    timing, stacked = s["speed"], s["layers"]
+
+    @cache
+    def workloads() -> Workloads:
+        parts = zip(("train", "test"), timing["images"], strict=True)
+        return Workloads(*(digits(part, n, s["data_seed"], fallback)[0] for part, n in parts))
+
+    def one_size(axes: Mapping, own: Mapping, workdir: Path, where: object = "cpu") -> xr.Dataset:
+        options = {name: own[name] for name in ("threads", "repeats", "patience")}
+        problem = workloads().problem(axes["size"])
+        return one_layer(problem, gap=axes["gap"], device=where, **options)
+
+    def one_stack(axes: Mapping, own: Mapping, workdir: Path) -> xr.Dataset:
+        atoms = list(map(int, axes["stack"].split("-")))
+        layers = workloads().stack(atoms, [K // 2 for K in atoms[:-1]])
+        samples = workloads().test[: own["samples"]]
+        found = several_layers(
+            layers, samples, feedback=s["feedback_weight"], repeats=own["repeats"]
+        )
+        return found.assign(n_samples=own["samples"])
+
+    def one_memory(axes: Mapping, own: Mapping, workdir: Path) -> xr.Dataset:
+        return memory(workloads().problem(axes["size"]))
+
+    def costs(one: Run, axes: Mapping, own: Callable, part: str) -> xr.Dataset:
+        return chapter.grid(one, axes, own, variables=PARTS[part], part=part)
+
+    images = {"images": timing["images"]}
+    # The digits to fall back on are few; `paper` has all, and reads what is stored without any.
+    enough = len(workloads().test) if fallback else float("inf")
+    sizes = [size for size in timing["sizes"] if size_of(size)[2] <= enough]
+    grid = {"size": sizes, "gap": timing["gaps"]}
+    stacks = ["-".join(map(str, atoms)) for atoms in stacked["stacks"]]
+    held, cuda = s["memory"], chapter.device.type == "cuda"
+    return Results(
+        main,
+        costs(one_size, grid, lambda axes: timing, part="speed"),
+        costs(one_stack, {"stack": stacks}, lambda axes: stacked | images, part="layers"),
+        costs(one_memory, {"size": held}, lambda axes: images, part="memory") if held else None,
+        costs(partial(one_size, where=chapter.device), grid, lambda axes: timing, part="cuda")
+        if cuda
+        else None,
+    )
