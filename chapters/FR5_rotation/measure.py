@@ -4,9 +4,7 @@ App. F.2).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -14,56 +12,10 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from benchmarks.spatial import geometry, registry
-from benchmarks.spatial.decoders import Pair, mean_squared_error
-from chapters.FR5_rotation.baselines import RotationDecoder
-from vnlib import checks
+from benchmarks.spatial import geometry
 from vnlib.evaluate import predict
-from vnlib.fit import FitConfig, GradientLearner, fit
 
-FAMILIES = ("rotation", "mlp")
 LAYERS = ("layer1", "layer2", "output", "target")
-
-
-def train(
-    data: Pair,
-    validation: Pair,
-    *,
-    family: str,
-    options: Mapping[str, Any],
-    lr: float,
-    weight_decay: float,
-    steps: int,
-    batch_size: int,
-    seed: int,
-    workdir: Path,
-) -> nn.Module:
-    """A decoder of (codes, images) at its best step on the ID validation pair: the paper's network,
-    or an MLP.
-
-    Raises
-    ------
-    ValueError
-        For an unknown family.
-    """
-    checks.choice("family", family, FAMILIES)
-    sizes = {"n_inputs": data[0].shape[1], "image_shape": tuple(data[1].shape[1:])}
-    if family == "mlp":
-        model = registry.build("mlp", **sizes, seed=seed, **options)
-    else:
-        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-            torch.default_generator.manual_seed(seed)
-            model = RotationDecoder(**sizes, **options)
-    model.to(data[0].device)
-    fit(
-        GradientLearner(model, lr=lr, weight_decay=weight_decay),
-        data,
-        FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4))),
-        seed=seed,
-        validate=lambda: mean_squared_error(model, validation),
-        checkpoint=workdir / "fit.safetensors",
-    )
-    return model
 
 
 def blend(
@@ -94,8 +46,6 @@ def report(
     """Errors per set and per angle, what a blend of the images at the gap's ends explains in it,
     and the layers' rings.
 
-    Both have `angle`, `code`, `image` and `split` along `rotation`.
-
     Along `gap_angle`, mean squared differences of the output: `rest_blend` to the best blend of
     `ends`, whose share of the second is `weight`; `rest_null` to the best blend of `others`;
     `rest_rotation` to the nearest true image in the gap, which has one free number too, its angle
@@ -105,9 +55,10 @@ def report(
     Parameters
     ----------
     seen
-        The data that the model was trained, selected and tested on.
+        The data that the model was trained, selected and tested on: `angle`, `code`, `image` and
+        `split` along `rotation`.
     turn
-        The image at evenly spaced angles of a whole turn.
+        The same at evenly spaced angles of a whole turn.
     ends
         The true images at the ends of the gap.
     others
@@ -118,35 +69,24 @@ def report(
         Whether images and rings are kept; they are NaN otherwise.
     """
     device = next(model.parameters()).device
-    drawn, found = _drawn(model, seen, device), {}
+    drawn = _drawn(model, seen, device)
     error = np.square(drawn.numpy().astype(np.float64) - seen["image"].values).mean((1, 2))
+    found: dict[str, tuple] = {"n_parameters": ((), sum(p.numel() for p in model.parameters()))}
     for name, split in (("train", "train"), ("val", "val"), ("id", "id_test"), ("ood", "ood")):
         found[f"mse_{name}"] = ((), error[(seen["split"] == split).values].mean())
-    found["n_parameters"] = ((), sum(p.numel() for p in model.parameters()))
 
     angle, truth = turn["angle"].values, torch.from_numpy(turn["image"].values)
     mean = torch.from_numpy(seen["image"].values[(seen["split"] == "train").values].mean(0))
     drawn = _drawn(model, turn, device)
-    for name, images in (("model", drawn), ("mean", mean), ("blank", torch.zeros_like(mean))):
+    guesses = {"model": drawn, "mean": mean, "zero_baseline": torch.zeros_like(mean)}
+    for name, images in guesses.items():
         found[f"error_{name}"] = ("angle", (images - truth).square().mean((1, 2)))
 
     inside = (angle > gap[0]) & (angle < gap[1])
-    out, true, low_high = drawn[inside], truth[inside], torch.from_numpy(ends)
-    weight, rest = blend(out, low_high)
-    distance = (out[:, None] - true[None]).square().mean((2, 3))
-    linear = torch.from_numpy((angle[inside] - gap[0]) / (gap[1] - gap[0])).float()[:, None, None]
-    along = {
-        "weight": weight,
-        "rest_blend": rest,
-        "rest_null": blend(out, torch.from_numpy(others))[1],
-        "rest_rotation": distance.min(1).values,
-        "nearest_angle": angle[inside][distance.argmin(1)],
-        "rest_truth": distance.diagonal(),
-        "rest_mean": (out - mean).square().mean((1, 2)),
-        "blend_error": (low_high[0] + linear * (low_high[1] - low_high[0]) - true)
-        .square()
-        .mean((1, 2)),
-    }
+    out, true = drawn[inside], truth[inside]
+    share = torch.from_numpy((angle[inside] - gap[0]) / (gap[1] - gap[0])).float()
+    along = _explained(out, true, mean, torch.from_numpy(ends), torch.from_numpy(others), share)
+    along["nearest_angle"] = angle[inside][along["nearest_angle"]]
     found |= {name: ("gap_angle", value) for name, value in along.items()}
 
     z = geometry.activations(model, torch.from_numpy(turn["code"].values).to(device))
@@ -157,23 +97,50 @@ def report(
     kept = {
         "drawn_image": (("shown", "y", "x"), out[shown]),
         "true_image": (("shown", "y", "x"), true[shown]),
-        "end_image": (("end", "y", "x"), low_high),
+        "end_image": (("end", "y", "x"), ends),
         "ring": (("layer", "angle", "component"), shape.pop("ring")),
     }
     keep = 1.0 if pictures else np.nan
-    found |= {
-        name: (dims, np.asarray(v, np.float32).round(3) * keep) for name, (dims, v) in kept.items()
-    }
+    for name, (dims, values) in kept.items():
+        found[name] = (dims, np.asarray(values, np.float32).round(3) * keep)
     found |= {name: ("layer", value) for name, value in shape.items()}
-    coords = {
-        "angle": angle,
-        "gap_angle": angle[inside],
-        "shown": angle[inside][shown],
-        "layer": list(LAYERS),
-    }
     return xr.Dataset(
-        {n: (dims, np.asarray(v), {"units": "1"}) for n, (dims, v) in found.items()}, coords
-    ).assign_coords(end=["low", "high"])
+        {name: (dims, np.asarray(values)) for name, (dims, values) in found.items()},
+        {
+            "angle": angle,
+            "gap_angle": angle[inside],
+            "shown": angle[inside][shown],
+            "layer": list(LAYERS),
+            "end": ["low", "high"],
+        },
+    )
+
+
+def _explained(
+    drawn: Float[Tensor, "n y x"],
+    true: Float[Tensor, "n y x"],
+    mean: Float[Tensor, "y x"],
+    ends: Float[Tensor, "2 y x"],
+    others: Float[Tensor, "2 y x"],
+    share: Float[Tensor, " n"],
+) -> dict[str, Tensor]:
+    """What is left of each drawn image without its best explanations (see `report`).
+
+    `nearest_angle` is the number of the nearest true image; share: how far in the gap each is.
+    """
+    weight, rest = blend(drawn, ends)
+    distance = (drawn[:, None] - true[None]).square().mean((2, 3))
+    in_proportion = ends[0] + share[:, None, None] * (ends[1] - ends[0])
+    return {
+        "weight": weight,
+        "rest_blend": rest,
+        "rest_null": blend(drawn, others)[1],
+        "rest_rotation": distance.min(1).values,
+        "nearest_angle": distance.argmin(1),
+        "rest_truth": distance.diagonal(),
+        "rest_mean": (drawn - mean).square().mean((1, 2)),
+        "blend_error": (in_proportion - true).square().mean((1, 2)),
+    }
 
 
 def ring(layers: Sequence[Float[Tensor, "angles _units"]], crossing: Tensor) -> dict[str, Tensor]:

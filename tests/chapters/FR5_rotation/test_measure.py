@@ -13,7 +13,7 @@ import torch.nn.functional as F
 import xarray as xr
 from torch import nn
 
-from chapters.FR5_rotation import measure as rotation
+from chapters.FR5_rotation import measure
 from chapters.FR5_rotation.baselines import RotationDecoder
 
 GAP = (160.0, 200.0)
@@ -70,7 +70,7 @@ def blended(angle: np.ndarray) -> np.ndarray:
 
 def report(draw) -> xr.Dataset:
     ends, others = images_at(np.array(GAP)), images_at(np.array([90, 270]))
-    return rotation.report(
+    return measure.report(
         Known(draw), turn(), turn(), ends=ends, others=others, gap=GAP, n_shown=3, pictures=True
     )
 
@@ -103,7 +103,7 @@ def test_a_model_that_turns_is_found_out():
 def test_lines_of_reference_are_those_of_the_data():
     r, ds = report(images_at), turn()
     np.testing.assert_allclose(
-        r["error_blank"], np.square(ds["image"].values).mean((1, 2)), rtol=1e-5
+        r["error_zero_baseline"], np.square(ds["image"].values).mean((1, 2)), rtol=1e-5
     )
     mean = ds["image"].values[(ds["split"] == "train").values].mean(0)
     np.testing.assert_allclose(
@@ -116,11 +116,11 @@ def test_a_blend_is_convex_and_the_best_one():
     rng = torch.Generator().manual_seed(0)
     ends = torch.rand(2, 4, 4, generator=rng)
     some = torch.stack([ends[0], ends[1], 0.3 * ends[0] + 0.7 * ends[1], 3 * ends[1] - 2 * ends[0]])
-    weight, rest = rotation.blend(some, ends)
+    weight, rest = measure.blend(some, ends)
     torch.testing.assert_close(weight, torch.tensor([0.0, 1.0, 0.7, 1.0]), atol=1e-5, rtol=0)
     assert rest[:3].max() < 1e-10 and rest[3] > 0
     other = torch.rand(1, 4, 4, generator=rng)
-    weight, rest = rotation.blend(other, ends)
+    weight, rest = measure.blend(other, ends)
     grid = torch.linspace(0, 1, 101)[:, None, None]
     tried = (other - (1 - grid) * ends[0] - grid * ends[1]).square().mean((1, 2))
     assert float(rest) <= float(tried.min()) + 1e-7
@@ -131,7 +131,7 @@ def test_a_circle_is_a_ring_with_even_steps():
     plane = torch.stack([3 * t.cos(), 3 * t.sin(), torch.zeros_like(t)], 1)
     crossing = (t > 2) & (t < 3)
     twice = torch.stack([(2 * t).cos(), (2 * t).sin()], 1)
-    found = rotation.ring([plane, twice], crossing)
+    found = measure.ring([plane, twice], crossing)
     torch.testing.assert_close(found["ring_share"], torch.ones(2, dtype=torch.float64))
     torch.testing.assert_close(
         found["ring_step"], torch.ones(2, dtype=torch.float64), atol=1e-5, rtol=0
@@ -151,7 +151,7 @@ def test_a_step_is_long_where_the_layer_hurries():
     steps = torch.where(crossing, 3.0, 1.0)
     phase = 2 * torch.pi * torch.cat([torch.zeros(1), steps.cumsum(0)[:-1]]) / steps.sum()
     assert len(t) == len(phase)
-    found = rotation.ring([torch.stack([phase.cos(), phase.sin()], 1)], crossing)
+    found = measure.ring([torch.stack([phase.cos(), phase.sin()], 1)], crossing)
     assert float(found["ring_step"]) == pytest.approx(3, rel=0.02)
 
 
@@ -204,47 +204,3 @@ def test_wrong_shapes_are_refused():
         model.loss(torch.zeros(3, 2), torch.zeros(3, 1, 8, 8), generator=torch.Generator())
     with pytest.raises(ValueError, match="x must have"):
         model(torch.zeros(3, 3))
-
-
-@pytest.mark.parametrize("family", ["rotation", "mlp"])
-def test_training_repeats_to_the_bit(family, tmp_path):
-    ds = turn()
-    pair = tuple(torch.from_numpy(ds[n].values) for n in ("code", "image"))
-    options = {"width": 4} if family == "rotation" else {}
-    one, other, early = (
-        rotation.train(
-            pair,
-            pair,
-            family=family,
-            options=options,
-            lr=1e-2,
-            weight_decay=0.0,
-            steps=steps,
-            batch_size=16,
-            seed=1,
-            workdir=tmp_path / str(number),
-        )
-        for number, steps in enumerate((12, 12, 1))
-    )
-    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
-    with torch.no_grad():
-        assert float((one(pair[0]) - pair[1]).square().mean()) < float(
-            (early(pair[0]) - pair[1]).square().mean()
-        )
-
-
-def test_an_unknown_family_is_named(tmp_path):
-    pair = (torch.zeros(4, 2), torch.zeros(4, 8, 8))
-    with pytest.raises(ValueError, match="family"):
-        rotation.train(
-            pair,
-            pair,
-            family="cnn",
-            options={},
-            lr=1e-3,
-            weight_decay=0.0,
-            steps=1,
-            batch_size=2,
-            seed=0,
-            workdir=tmp_path,
-        )

@@ -1,0 +1,143 @@
+"""A decoder of angles learns one rotated digit, and what it draws in the gap is measured (FR App. F.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+
+from benchmarks.spatial.decoders import as_pair, train_decoder
+from chapters.FR5_rotation.baselines import RotationDecoder
+from chapters.FR5_rotation.measure import report
+from data_gen import mnist, rotations
+from vnlib.book.chapter import Chapter
+
+FAMILIES = {"rotation": RotationDecoder, "mlp": "mlp"}
+SHARED = (
+    *("n_angles", "n_turn", "n_shown", "split_seed"),
+    *("lr", "weight_decay", "steps", "batch_size"),
+)
+UNRELATED = (90, 270)  # angles of the images whose blend is the null
+
+VARIABLES = {
+    "mse_train": ("mean squared error, training angles", "ink^2"),
+    "mse_val": ("mean squared error, ID validation angles", "ink^2"),
+    "mse_id": ("mean squared error, ID test angles", "ink^2"),
+    "mse_ood": ("mean squared error, angles in the gap", "ink^2"),
+    "n_parameters": ("number of parameters", "1"),
+    "error_model": ("mean squared error of the drawing", "ink^2"),
+    "error_mean": ("mean squared error of the mean training image", "ink^2"),
+    "error_zero_baseline": ("mean squared error of a zero image", "ink^2"),
+    "weight": ("weight of the later edge image in the best convex blend", "1"),
+    "rest_blend": ("mean squared difference of output and best blend of the edge images", "ink^2"),
+    "rest_null": ("mean squared difference of output and best blend of unrelated images", "ink^2"),
+    "rest_rotation": ("mean squared difference of output and nearest true image", "ink^2"),
+    "rest_truth": ("mean squared difference of output and true image", "ink^2"),
+    "rest_mean": ("mean squared difference of output and mean training image", "ink^2"),
+    "nearest_angle": ("angle of the nearest true image in the gap", "degree"),
+    "blend_error": ("mean squared error of the blend in proportion to the angle", "ink^2"),
+    "drawn_image": ("drawn image", "ink"),
+    "true_image": ("true image", "ink"),
+    "end_image": ("true image at an end of the gap", "ink"),
+    "ring": ("principal component of a layer over a whole turn, of unit variance in sum", "1"),
+    "ring_share": ("share of the variance in the first two principal components", "1"),
+    "ring_step": ("median length of a step inside the gap over that outside", "1"),
+    "ring_winding": ("turns of the first two principal components around the origin", "1"),
+    "data_source": ("where the digit comes from", ""),
+    "digit": ("class of the digit", "1"),
+    "angle": ("angle of the digit", "degree"),
+    "gap_angle": ("angle of the digit, in the gap", "degree"),
+    "shown": ("angle of a drawn image", "degree"),
+    "layer": ("layer", ""),
+    "end": ("end of the gap", ""),
+}
+
+
+def results(chapter: Chapter) -> xr.Dataset:
+    """The runs over (model, digit, seed)."""
+    axes = {"model": list(chapter.models), "digit": chapter.settings["digits"]}
+    return chapter.grid(
+        partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper"),
+        axes | {"seed": chapter.seeds},
+        partial(settings, chapter),
+        variables=VARIABLES,
+    )
+
+
+def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run depends on besides its axes."""
+    every, model = chapter.settings, chapter.models[axes["model"]]
+    half = chapter.parameters["gap_width"] / 2
+    return {name: every[name] for name in SHARED} | {
+        "family": model["family"],
+        "n_frequencies": model["n_frequencies"],
+        "gap": [180 - half, 180 + half],
+        "options": {"width": every["width"]} if model["family"] == "rotation" else {},
+        "pictures": axes["seed"] == every["pictured_seed"],
+    }
+
+
+def run(
+    axes: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    workdir: Path,
+    *,
+    device: torch.device | str = "cpu",
+    allow_fallback: bool = True,
+) -> xr.Dataset:
+    """One decoder, trained on one digit with one seed, and measured (see `measure.report`).
+
+    Parameters
+    ----------
+    axes
+        model, digit and seed.
+    settings
+        As `settings` gives them.
+    workdir
+        Where checkpoints are kept.
+    device
+        Where to compute.
+    allow_fallback
+        Whether scikit-learn's digits will do where MNIST is not there.
+    """
+    image, source = digit_image(axes["digit"], allow_fallback)
+    gap, n_frequencies = tuple(settings["gap"]), settings["n_frequencies"]
+    made = partial(rotations.RotationConfig, gap=gap, n_frequencies=n_frequencies)
+    split = {"n_angles": settings["n_angles"], "split_seed": settings["split_seed"]}
+    seen = rotations.make(image, made(**split))
+    turn = rotations.make(image, made(n_angles=settings["n_turn"]))
+    model = train_decoder(
+        *(as_pair(rotations.subset(seen, part), device) for part in ("train", "val")),
+        family=FAMILIES[settings["family"]],
+        seed=axes["seed"],
+        workdir=workdir,
+        **{
+            name: settings[name]
+            for name in ("options", "lr", "weight_decay", "steps", "batch_size")
+        },
+    )
+    found = report(
+        model,
+        seen,
+        turn,
+        gap=gap,
+        n_shown=settings["n_shown"],
+        pictures=settings["pictures"],
+        ends=rotations.rotated(image, gap),
+        others=rotations.rotated(image, UNRELATED),
+    )
+    return found.assign(data_source=source)
+
+
+@cache
+def digit_image(digit: int, allow_fallback: bool) -> tuple[Float[np.ndarray, "y x"], str]:
+    """The first training image of a class, and where it comes from."""
+    images = mnist.load("train", allow_fallback=allow_fallback)
+    first = np.flatnonzero(images["label"].values == digit)[0]
+    return images["image"].values[first], images.attrs["source"]
