@@ -27,7 +27,7 @@ from vnlib.settle import SettleConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Inference:
     """What a model infers for a batch, and what it would learn from it.
 
     Parameters
@@ -71,7 +71,7 @@ class Contestant(Protocol):
 
     def learner(self, lr: float) -> Learner: ...
 
-    def look(self, x: Float[Tensor, "batch d"], *, trace: bool = False) -> Look: ...
+    def infer(self, x: Float[Tensor, "batch d"], *, trace: bool = False) -> Inference: ...
 
     def columns(self) -> list[Float[Tensor, "_rows units"]]:
         """The matrices that belong to the first level's units, column by column; first the
@@ -106,12 +106,14 @@ class PC:
         return PCLearner(self.model, lr=lr)
 
     @torch.no_grad()
-    def look(self, x: Tensor, *, trace: bool = False) -> Look:
+    def infer(self, x: Tensor, *, trace: bool = False) -> Inference:
         model = self.model
         inferred = model.infer(x, steps=self.test_steps, trace=trace)
         code, (down, up) = inferred.states[1], model.updates(inferred.states)
         gain, slope = model.f(code), model.slope(code)
-        return Look(code=code, gain=gain, slope=slope, updates=[*down, *up], energy=inferred.trace)
+        return Inference(
+            code=code, gain=gain, slope=slope, updates=[*down, *up], energy=inferred.trace
+        )
 
     def columns(self) -> list[Tensor]:
         return [self.model.generative[0].detach()]
@@ -160,7 +162,7 @@ class VN:
         return LocalLearner(self.model, lr=lr, settle=self.training, revive_after=self.revive_after)
 
     @torch.no_grad()
-    def look(self, x: Tensor, *, trace: bool = False) -> Look:
+    def infer(self, x: Tensor, *, trace: bool = False) -> Inference:
         settled = self.model.settle(x, config=self.test, trace=trace)
         code = settled.codes[0]
         updates = [
@@ -169,7 +171,7 @@ class VN:
         ]
         silent = 0.5 * x.square().sum(1)  # F at a = 0, where the settle starts
         energy = (silent, *settled.trace.energy) if trace else ()
-        return Look(
+        return Inference(
             code=code, gain=code, slope=torch.ones_like(code), updates=updates, energy=energy
         )
 
@@ -198,13 +200,13 @@ class Autoencoder:
         return GradientLearner(self.model, lr=lr, weight_decay=0.0)
 
     @torch.no_grad()
-    def look(self, x: Tensor, *, trace: bool = False) -> Look:
+    def infer(self, x: Tensor, *, trace: bool = False) -> Inference:
         net = self.model
         code = x @ net.encoder.T
         gain, slope = net.f(code), net.slope(code)
         missed = x - gain @ net.decoder.T
         updates = [LocalUpdate(missed, gain), LocalUpdate(slope * (missed @ net.decoder), x)]
-        return Look(code=code, gain=gain, slope=slope, updates=updates)
+        return Inference(code=code, gain=gain, slope=slope, updates=updates)
 
     def columns(self) -> list[Tensor]:
         return [self.model.decoder.detach()]
@@ -214,7 +216,7 @@ class Autoencoder:
 
     @torch.no_grad()
     def read(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        seen = self.look(x).gain @ self.model.decoder.T
+        seen = self.infer(x).gain @ self.model.decoder.T
         return seen, seen  # its only level is the top one
 
 

@@ -1,6 +1,4 @@
-"""The comparison of App. A: each measure against a closed form, each contestant against autograd,
-the whole on toys.
-"""
+"""What is inferred and what would change: measures against closed forms, models against autograd."""
 
 from __future__ import annotations
 
@@ -10,10 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from chapters.A_predictive_coding import measure as study
+from chapters.A_predictive_coding import measure, study
 from chapters.A_predictive_coding.baselines import LocalUpdate
 from chapters.A_predictive_coding.contestants import MODELS, Sizes, build
-from vnlib.fit import FitConfig
 
 SIZES = Sizes(
     n_inputs=16,
@@ -26,31 +23,14 @@ SIZES = Sizes(
     revive_after=3,
     steps=(10, 40),
 )
-CONFIG = FitConfig(steps=6, batch_size=8, eval_every=6)
-LEARNED = [name for name in MODELS if name not in ("vn_untrained", "vn_random")]
 
 
 def rand(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.rand(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def two_tasks(pair: str = "digits") -> tuple[study.Task, study.Task]:
-    both = study.tasks(pair, rand(200, 4, 4), torch.arange(200) % 10)
-    return tuple(study.Task(x[:24], x[24:32], x[32:100]) for x in both)
-
-
 def made(name: str, *, sizes: Sizes = SIZES, seed: int = 0):
     return build(name, sizes, rand(40, 16), seed=seed)
-
-
-def compared(name: str, pair: str = "digits", *, seed: int = 0, **options: object):
-    return study.compare(
-        name,
-        SIZES,
-        two_tasks(pair),
-        **({"lrs": (0.003, 0.03), "config": CONFIG} | options),
-        seed=seed,
-    )
 
 
 # --- Measures -------------------------------------------------------------------------------------
@@ -60,26 +40,26 @@ def test_variability_is_the_share_of_power_outside_the_mean_map():
     gain, U, V = rand(7, 3) - 0.5, rand(4, 3, seed=1), rand(5, 3, seed=2)
     maps = torch.einsum("mk,bk,dk->bmd", U, gain, V)
     expected = 1 - maps.mean(0).square().sum() / maps.square().sum((1, 2)).mean()
-    assert study.variability(gain, (U.T @ U) * (V.T @ V)) == pytest.approx(
+    assert measure.variability(gain, (U.T @ U) * (V.T @ V)) == pytest.approx(
         float(expected), rel=1e-5
     )
-    assert study.variability(torch.ones(4, 3), torch.eye(3)) == pytest.approx(0, abs=1e-6)
-    assert study.variability(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), torch.eye(2)) == 1
-    assert study.variability(torch.zeros(4, 3), torch.eye(3)) == 0
+    assert measure.variability(torch.ones(4, 3), torch.eye(3)) == pytest.approx(0, abs=1e-6)
+    assert measure.variability(torch.tensor([[1.0, 0.0], [-1.0, 0.0]]), torch.eye(2)) == 1
+    assert measure.variability(torch.zeros(4, 3), torch.eye(3)) == 0
 
 
 def test_power_share_counts_the_largest_entries():
     rows = torch.tensor(
         [[1.0, -1, 1, -1, 1, 1, 1, 1, 1, 1], [0, 0, 5, 0, 0, 0, 0, 0, 0, 0], [0.0] * 10]
     )
-    assert study.power_share(rows).tolist() == pytest.approx([0.9, 0.1, 0.0])
-    assert study.power_share(torch.tensor([[3.0, 4.0]]), part=0.6).tolist() == [0.5]  # 16 of 25
+    assert measure.power_share(rows).tolist() == pytest.approx([0.9, 0.1, 0.0])
+    assert measure.power_share(torch.tensor([[3.0, 4.0]]), part=0.6).tolist() == [0.5]  # 16 of 25
 
 
 def test_cosine_of_updates():
     a = torch.tensor([[1.0, 0], [1, 1], [0, 0]])
     b = torch.tensor([[-2.0, 0], [1, 0], [1, 0]])
-    assert study.cosine(a, b).tolist() == pytest.approx([1, 0.5**0.5, 0])
+    assert measure.cosine(a, b).tolist() == pytest.approx([1, 0.5**0.5, 0])
 
 
 def test_per_sample_updates_are_outer_products_in_one_row():
@@ -87,33 +67,10 @@ def test_per_sample_updates_are_outer_products_in_one_row():
         LocalUpdate(rand(2, 3), rand(2, 4, seed=1)),
         LocalUpdate(rand(2, 2, seed=2), rand(2, 2, seed=3)),
     ]
-    rows = study.per_sample(updates)
+    rows = measure.per_sample(updates)
     for b in range(2):
         expected = torch.cat([torch.outer(u.error[b], u.activity[b]).flatten() for u in updates])
         torch.testing.assert_close(rows[b], expected)
-
-
-def test_tasks_are_what_they_are_called():
-    images, labels = rand(60, 4, 6) + 0.1, torch.arange(60) % 10
-    low, high = study.tasks("digits", images, labels)
-    assert torch.equal(low, images[labels < 5].flatten(1)) and torch.equal(
-        high, images[labels >= 5].flatten(1)
-    )
-    left, right = study.tasks("halves", images, labels)
-    assert not ((left != 0).any(0) & (right != 0).any(0)).any(), "no pixel is shared"
-    assert torch.equal((left != 0).any(0).reshape(4, 6)[0], torch.tensor([True] * 3 + [False] * 3))
-    plain, permuted = study.tasks("permuted", images, labels)
-    assert torch.equal(plain, images[0::2].flatten(1)) and not torch.equal(
-        permuted, images[1::2].flatten(1)
-    )
-    assert torch.equal(permuted.sort(1).values, images[1::2].flatten(1).sort(1).values)
-    assert {
-        len(t) for pair in study.PAIRS for t in study.tasks(pair, images[:-3], labels[:-3])
-    } <= {27, 28}
-    with pytest.raises(
-        ValueError, match=r"pair must be one of 'digits', 'permuted', 'halves', got 'colours'"
-    ):
-        study.tasks("colours", images, labels)
 
 
 # --- Contestants ----------------------------------------------------------------------------------
@@ -122,14 +79,14 @@ def test_tasks_are_what_they_are_called():
 @pytest.mark.parametrize("name", MODELS)
 def test_the_gain_weights_the_columns_that_reconstruct(name):
     one, x = made(name), rand(6, 16, seed=5)
-    look = one.look(x, trace=True)
+    inferred = one.infer(x, trace=True)
     dictionary = one.columns()[0]
-    torch.testing.assert_close(one.read(x)[0], look.gain @ dictionary.T)
-    assert look.code.shape == look.gain.shape == (6, 10) and dictionary.shape == (16, 10)
-    torch.testing.assert_close(look.updates[0].error, x - look.gain @ dictionary.T)
-    assert torch.equal(look.updates[0].activity, look.gain)
-    if look.energy:
-        start, end = look.energy[0], look.energy[-1]
+    torch.testing.assert_close(one.read(x)[0], inferred.gain @ dictionary.T)
+    assert inferred.code.shape == inferred.gain.shape == (6, 10) and dictionary.shape == (16, 10)
+    torch.testing.assert_close(inferred.updates[0].error, x - inferred.gain @ dictionary.T)
+    assert torch.equal(inferred.updates[0].activity, inferred.gain)
+    if inferred.energy:
+        start, end = inferred.energy[0], inferred.energy[-1]
         assert (end < start).all()
 
 
@@ -137,7 +94,7 @@ def test_the_gain_weights_the_columns_that_reconstruct(name):
 def test_updates_of_autoencoders_are_those_of_back_propagation(name):
     one, x = made(name), rand(6, 16, seed=5)
     one.model.loss(x, generator=torch.Generator()).backward()
-    decoder, encoder = one.look(x).updates
+    decoder, encoder = one.infer(x).updates
     torch.testing.assert_close(decoder.mean, -one.model.decoder.grad)
     torch.testing.assert_close(encoder.mean, -one.model.encoder.grad)
 
@@ -150,7 +107,7 @@ def test_a_linear_autoencoder_with_the_principal_axes_is_not_updated_along_them(
     with torch.no_grad():
         one.model.encoder.copy_(axes)
         one.model.decoder.copy_(axes.T)
-    assert all(u.mean.abs().max() < 1e-5 for u in one.look(x).updates)
+    assert all(u.mean.abs().max() < 1e-5 for u in one.infer(x).updates)
 
 
 def test_contestants_are_what_their_names_say():
@@ -164,7 +121,7 @@ def test_contestants_are_what_their_names_say():
     assert ((atoms[:, None] - unit).abs().amax(2).amin(1) < 1e-6).all()
     x = rand(6, 16, seed=5)
     nonzero = {
-        name: float((made(name).look(x).code != 0).float().mean())
+        name: float((made(name).infer(x).code != 0).float().mean())
         for name in ("pc", "vn", "vn_dense", "pc_sparse")
     }
     assert (
@@ -177,14 +134,14 @@ def test_contestants_are_what_their_names_say():
 
 def test_one_step_moves_all_of_pc_and_only_atoms_in_use_of_the_vn():
     x = rand(4, 16, seed=5)
-    share, idle = study.moved(made("pc"), x, lr=0.01)
+    share, idle = measure.moved(made("pc"), x, lr=0.01)
     assert (share, idle) == (1.0, 0)
     vn = made("vn", sizes=dataclasses.replace(SIZES, sparsity=(0.6, 0.3)))
-    look = vn.look(x)
-    active = float((look.code != 0).float().mean())
+    inferred = vn.infer(x)
+    active = float((inferred.code != 0).float().mean())
     assert 0 < active < 0.7
     before = [p.clone() for p in vn.model.parameters()]
-    share, idle = study.moved(vn, x, lr=0.01)
+    share, idle = measure.moved(vn, x, lr=0.01)
     assert idle == 0 and 0 < share < 0.8
     assert all(torch.equal(a, b) for a, b in zip(before, vn.model.parameters(), strict=True)), (
         "trials are copies"
@@ -206,53 +163,19 @@ def test_idle_units_that_move_are_counted():
         return learner
 
     vn.__class__ = type("CarelessVN", (type(vn),), {"learner": careless})
-    share, idle = study.moved(vn, rand(4, 16, seed=5), lr=0.01)
+    share, idle = measure.moved(vn, rand(4, 16, seed=5), lr=0.01)
     assert share == 1.0 and idle >= 1
-
-
-# --- The whole ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_compare_says_the_same_of_every_model(name):
-    r = compared(name)
-    mse = r["mse"]
-    assert mse.dims == ("stage", "task") and list(r["stage"].values) == list(study.STAGES)
-    assert np.isfinite(mse).all() and np.isfinite(r["mse_from_top"]).all()
-    first, second, stayed = (float(mse.sel(stage=s, task=1)) for s in ("first", "second", "stayed"))
-    assert float(r["forgetting"]) == pytest.approx(second / first - 1)
-    assert float(r["interference"]) == pytest.approx(second / stayed - 1)
-    assert float(r["rise"]) == pytest.approx(second - stayed)
-    assert float(r["final_error"]) == pytest.approx(float(mse.sel(stage="second").mean()))
-    assert (
-        r["touched"].shape == (len(study.BATCHES),) and (r["touched"].diff("batch") >= -1e-7).all()
-    )
-    if name in LEARNED:
-        assert float(r["lr"]) == (0.003, 0.03)[int(r["validation"].argmin("trial"))]
-        assert float(mse.sel(stage="first", task=1)) < float(mse.sel(stage="before", task=1))
-        assert 0 < float(r["moved"]) <= 1
-    else:
-        assert (mse == mse.isel(stage=0)).all() and np.isnan(r["lr"]) and np.isnan(r["moved"])
-    assert all(v.attrs["units"] == "1" for v in r.data_vars.values())
-
-
-def test_compare_is_a_function_of_its_seed():
-    one, same, other = (compared("bpc", seed=s, lrs=(0.01,)) for s in (3, 3, 4))
-    assert one.identical(same) and not one["mse"].equals(other["mse"])
 
 
 def test_tasks_without_common_pixels_have_orthogonal_updates_in_a_sparse_network():
     """An atom that is blank where an input is not does not answer to it: V'x = 0 is below any
     lambda.
     """
-    vn, x, (left, right) = (
-        made("vn_untrained"),
-        rand(40, 16),
-        study.tasks("halves", rand(90, 4, 4), torch.zeros(90).int()),
-    )
+    vn, x = made("vn_untrained"), rand(40, 16)
+    left, right = study.tasks("halves", rand(90, 4, 4), torch.zeros(90).int())
     half = build("vn_untrained", SIZES, left, seed=0)
-    assert not half.look(right).code.any()
-    apart = study.portrait(half, left[:20], right[:20])
+    assert not half.infer(right).code.any()
+    apart = measure.portrait(half, left[:20], right[:20])
     assert float(apart["overlap"]) == 0
     assert np.isfinite(apart["touched"]).sum() == 5, "20 samples fill batches of up to 16"
-    assert float(study.portrait(vn, x[:20], x[20:])["overlap"]) > 0
+    assert float(measure.portrait(vn, x[:20], x[20:])["overlap"]) > 0
