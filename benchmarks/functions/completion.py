@@ -17,7 +17,7 @@ from vnlib import checks
 from vnlib.masked import by_mask, shown
 
 
-def zeros(
+def zero_baseline(
     x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]
 ) -> Float[Tensor, "batch time"]:
     """Zero where hidden: the blank prediction."""

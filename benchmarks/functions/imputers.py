@@ -45,7 +45,7 @@ NETWORKS: dict[str, type[Reconstructor]] = {
     "neural_ode": NeuralODE,
 }
 RULES = {
-    "zeros": completion.zeros,
+    "zero_baseline": completion.zero_baseline,
     "hold_last": completion.hold_last,
     "interpolate": completion.interpolate,
 }
@@ -61,7 +61,7 @@ TRAINING = SettleConfig(method="restart", tol=0, max_sweeps=25)
 
 
 @dataclass(frozen=True)
-class Completer:
+class Imputer:
     """A trained model as functions of signals; None for what it cannot do.
 
     Fillings are the model's own drawing of all samples, observed ones too.
@@ -70,26 +70,26 @@ class Completer:
     ----------
     reconstruct
         `reconstruct(x)`: the model's drawing of whole signals.
-    paper
-        `paper(x, observed)`: the paper's protocol, hidden samples as zeros, or five rounds of
+    zero_filled
+        `zero_filled(x, observed)`: the paper's protocol, hidden samples as zeros, or five rounds of
         imputation for a dictionary.
-    aware
-        `aware(x_val, observed_val)`: inference that knows the mask, ready for one mask; whatever it
-        has to choose, it chooses on these validation signals.
+    mask_aware
+        `mask_aware(x_val, observed_val)`: inference that knows the mask, ready for one mask;
+        whatever it has to choose, it chooses on these validation signals.
     curve
-        The validation error at the checks of training.
+        The validation error at the evaluations of training.
     facts
         What else is known of the model.
     """
 
     reconstruct: Callable[[Signals], Signals] | None = None
-    paper: Fill | None = None
-    aware: Callable[[Signals, Bool[Tensor, "batch time"]], Fill] | None = None
+    zero_filled: Fill | None = None
+    mask_aware: Callable[[Signals, Bool[Tensor, "batch time"]], Fill] | None = None
     curve: Sequence[float] = ()
     facts: Mapping[str, float] = field(default_factory=dict)
 
 
-def train_completer(
+def fit_imputer(
     train: Float[Tensor, "samples time"],
     validation: Float[Tensor, "held time"],
     *,
@@ -100,7 +100,7 @@ def train_completer(
     batch_size: int,
     seed: int,
     workdir: Path,
-) -> Completer:
+) -> Imputer:
     """Train a model of `family` on whole signals, by `steps` updates, and keep its best step on the
     validation set.
 
@@ -158,7 +158,7 @@ def vector_network(
     rounds: int = 5,
     revive_after: int = 64,
     sweeps: int = 150,
-) -> Completer:
+) -> Imputer:
     """A Vector Network that starts from training signals and learns by the local rules.
 
     Zero updates leave the normalised training signals as atoms.
@@ -214,7 +214,7 @@ def fixed_dictionary(
     sparsity: float,
     factor: float = 1.0,
     rounds: int = 5,
-) -> Completer:
+) -> Imputer:
     """Inference without learning: the dictionary of sines, cosines and bumps of
     `fourier_and_bumps`.
     """
@@ -235,13 +235,13 @@ def _single(x: Signals) -> SettleConfig:
 
 def of_network(
     network: VectorNetwork, validation: Signals, *, rounds: int, curve: Sequence[float] = ()
-) -> Completer:
+) -> Imputer:
     """A Vector Network as it is.
 
-    Aware: the joint masked energy (VN Eq. 39), all lambdas times one of `FACTORS`.
+    Mask-aware is the joint masked energy (VN Eq. 39), all lambdas times one of `FACTORS`.
     """
 
-    def paper(x: Tensor, observed: Tensor) -> Tensor:
+    def zero_filled(x: Tensor, observed: Tensor) -> Tensor:
         return network.reconstruct(masked.impute(network, x, observed, rounds).settled)
 
     def at(factor: float) -> Fill:
@@ -251,10 +251,10 @@ def of_network(
     factors = FACTORS[len(network.V) > 1 :]
     settled = network.settle(validation)
     active = [float((code != 0).sum(1).float().mean()) for code in settled.codes]
-    return Completer(
+    return Imputer(
         reconstruct=lambda x: network.reconstruct(network.settle(x)),
-        paper=paper,
-        aware=lambda x, observed: best_of(factors, at, x, observed),
+        zero_filled=zero_filled,
+        mask_aware=lambda x, observed: best_of(factors, at, x, observed),
         curve=curve,
         facts={
             "active": active[0],
@@ -278,9 +278,9 @@ def _masked(network: VectorNetwork, x: Tensor, observed: Tensor) -> Tensor:
 
 def reconstructor(
     family: str, train: Signals, validation: Signals, training: Training, **options: Any
-) -> Completer:
+) -> Imputer:
     """A network of `NETWORKS`; one trained with masks only has mask-aware inference, the others
-    only the paper's.
+    only zeros where hidden.
     """
     model = built(NETWORKS[family], length=train.shape[1], seed=training.seed, **options).to(
         train.device
@@ -307,16 +307,16 @@ def reconstructor(
         checkpoint=training.workdir / "fit.safetensors",
     )
     facts = {"parameters": sum(p.numel() for p in model.parameters())}
-    given = {"aware": lambda x, observed: model} if model.masked else {"paper": model}
-    return Completer(reconstruct=model, curve=history.validation, facts=facts, **given)
+    given = {"mask_aware": lambda x, observed: model} if model.masked else {"zero_filled": model}
+    return Imputer(reconstruct=model, curve=history.validation, facts=facts, **given)
 
 
 def switching_dynamics(
     train: Signals, validation: Signals, training: Training, *, signals: int = 2048, **options: Any
-) -> Completer:
+) -> Imputer:
     """The rSLDS, by `steps` iterations of EM on the first `signals` training signals.
 
-    Paper: hidden samples are observed zeros. Aware: the posterior given what is observed.
+    Zero-filled, hidden samples are observed zeros; mask-aware is the posterior given what is observed.
     """
     model = RecurrentSLDS(length=train.shape[1], seed=training.seed, **options).to(train.device)
 
@@ -330,10 +330,10 @@ def switching_dynamics(
         validate=error,
         eval_every=max(1, training.steps // 10),
     )
-    return Completer(
+    return Imputer(
         reconstruct=model.reconstruct,
-        paper=model.zero_filled,
-        aware=lambda x, observed: model.complete,
+        zero_filled=model.zero_filled,
+        mask_aware=lambda x, observed: model.complete,
         curve=ascent.validation,
         facts={"parameters": sum(b.numel() for b in model.buffers())},
     )
@@ -342,11 +342,12 @@ def switching_dynamics(
 # --- Closed forms: no training but the signals themselves -----------------------------------------
 
 
-def rule(name: str, train: Signals, validation: Signals, training: Training) -> Completer:
-    """A rule of thumb of `RULES`. Only zeros is asked to reconstruct: the blank drawing."""
+def rule(name: str, train: Signals, validation: Signals, training: Training) -> Imputer:
+    """A rule of thumb of `RULES`. Only the zero baseline is asked to reconstruct."""
     fill = RULES[name]
-    return Completer(
-        reconstruct=torch.zeros_like if name == "zeros" else None, aware=lambda x, observed: fill
+    return Imputer(
+        reconstruct=torch.zeros_like if name == "zero_baseline" else None,
+        mask_aware=lambda x, observed: fill,
     )
 
 
@@ -357,15 +358,15 @@ def principal_components(
     *,
     rank: int = 24,
     ranks: Sequence[int] = RANKS,
-) -> Completer:
+) -> Imputer:
     """Projection on `rank` axes; hidden samples by least squares on the observed ones, rank chosen
     per mask.
     """
     pca = completion.PrincipalComponents(train)
     fit_all = [r for r in ranks if r <= min(train.shape)]
-    return Completer(
+    return Imputer(
         reconstruct=partial(pca.reconstruct, rank=rank),
-        aware=lambda x, observed: best_of(
+        mask_aware=lambda x, observed: best_of(
             fit_all, lambda r: partial(pca.complete, rank=r), x, observed
         ),
     )
@@ -373,33 +374,33 @@ def principal_components(
 
 def gaussian(
     train: Signals, validation: Signals, training: Training, *, noises: Sequence[float] = NOISES
-) -> Completer:
+) -> Imputer:
     """The conditional mean of a normal distribution, with a noise variance chosen per mask."""
     normal = completion.Gaussian(train)
-    return Completer(
-        aware=lambda x, observed: best_of(
+    return Imputer(
+        mask_aware=lambda x, observed: best_of(
             noises, lambda v: partial(normal.complete, noise=v), x, observed
         )
     )
 
 
-def neighbours(train: Signals, validation: Signals, training: Training, *, k: int = 5) -> Completer:
+def neighbours(train: Signals, validation: Signals, training: Training, *, k: int = 5) -> Imputer:
     """The mean of the k training signals that are nearest on the observed samples."""
-    return Completer(aware=lambda x, observed: partial(completion.nearest, train, k=k))
+    return Imputer(mask_aware=lambda x, observed: partial(completion.nearest, train, k=k))
 
 
 def exemplars(
     train: Signals, validation: Signals, training: Training, *, atoms: int = 2048, **options: float
-) -> Completer:
+) -> Imputer:
     """Hard sparsity: 3 of `atoms` training signals at a time, found by search; mask-aware only."""
     model = Exemplars(train, min(atoms, len(train)), seed=training.seed)
     fill = partial(model.complete, **options)
-    return Completer(
-        reconstruct=partial(model.reconstruct, **options), aware=lambda x, observed: fill
+    return Imputer(
+        reconstruct=partial(model.reconstruct, **options), mask_aware=lambda x, observed: fill
     )
 
 
-FAMILIES: dict[str, Callable[..., Completer]] = {
+FAMILIES: dict[str, Callable[..., Imputer]] = {
     "vn": vector_network,
     "fourier": fixed_dictionary,
     "pca": principal_components,

@@ -24,7 +24,7 @@ SETS = ("id", "easy", "hard")
 def _hard(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
     """A number of these models on Hard signals, over seed. KeyError names the models that lack."""
     one = of(r[name].sel(set="hard"), model=models)
-    return one.sel(way="paper") if "way" in one.dims else one
+    return one.sel(protocol="zero_filled") if "protocol" in one.dims else one
 
 
 def _low_missed(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
@@ -51,7 +51,7 @@ def _last(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
 
 def _vs_blank(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
     """An error on Hard signals over that of the zero prediction."""
-    return _hard(r, name, models) / _hard(r, "blank", models)
+    return _hard(r, name, models) / _hard(r, "zero_baseline", models)
 
 
 def _by_model(values: xr.DataArray, tag: str) -> dict[str, float]:
@@ -184,8 +184,12 @@ def _against_vn(r: xr.Dataset) -> list[Part]:
     seen, own_seen = worst(_hard(r, "seen_error", MAMBA)), least(_hard(r, "seen_error", VN))
     tail, own_tail = least(_tail(r, MAMBA)), worst(_tail(r, VN))
     hidden = r["hidden"].sel(mask="forecast_25", set="hard")
-    ours = of(hidden.sel(way="paper"), model=VN).max(each, skipna=False)
-    plain = float(of(hidden.sel(way="aware"), model=("zeros", "hold_last", "linear")).min(each))
+    ours = of(hidden.sel(protocol="zero_filled"), model=VN).max(each, skipna=False)
+    plain = float(
+        of(hidden.sel(protocol="mask_aware"), model=("zero_baseline", "hold_last", "linear")).min(
+            each
+        )
+    )
     return [
         Part(
             "DeepAE3 collapses, the VN does not",

@@ -1,8 +1,8 @@
 """Tables 5 and 6 of the VN paper from the results of chapter fig3_functions: all models, all sets,
 all masks.
 
-Dims: model, seed, set (id, easy, hard), way ("paper": hidden samples are zero, a VN imputes in
-rounds; "aware": inference or training knows the mask), mask; coordinates label(model),
+Dims: model, seed, set (id, easy, hard), way ("zero_filled": hidden samples are zero, a VN imputes in
+rounds; "mask_aware": inference or training knows the mask), mask; coordinates label(model),
 group(model). Errors are mean squares in units of the mean power of training signals.
 """
 
@@ -38,10 +38,10 @@ MASKS = {
     "random_30": "30 % of samples hidden",
     "block_128": "a block of a quarter hidden",
 }
-WAYS = {"paper": "paper's protocol", "aware": "mask-aware"}
+WAYS = {"zero_filled": "paper's protocol", "mask_aware": "mask-aware"}
 FAMILY = {
     "vn": ("Vector Networks", PALETTE[0]),
-    "paper": ("the paper's other models", PALETTE[3]),
+    "printed": ("the paper's other models", PALETTE[3]),
     "masked": ("trained with masks", PALETTE[2]),
     "control": ("controls", PALETTE[7]),
 }
@@ -96,7 +96,7 @@ def spread(values: xr.DataArray) -> str:
 def blank(r: xr.Dataset, mask: str | None = None) -> xr.DataArray:
     """The error of the zero prediction over set, on all samples or on those that a mask hides."""
     first = r.isel(model=0, seed=0)
-    return first["blank"] if mask is None else first["blank_hidden"].sel(mask=mask)
+    return first["zero_baseline"] if mask is None else first["zero_baseline_hidden"].sel(mask=mask)
 
 
 def reconstruction(r: xr.Dataset) -> pd.DataFrame:
@@ -106,7 +106,7 @@ def reconstruction(r: xr.Dataset) -> pd.DataFrame:
         for m in order(r)
         if bool(np.isfinite(r["mse"].sel(model=m)).any())
     }
-    if not has(r, "zeros"):
+    if not has(r, "zero_baseline"):
         rows["zero"] = {title: f"{float(blank(r).sel(set=s)):.3g}" for s, title in SETS.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="model")
 
@@ -115,11 +115,11 @@ def masked(r: xr.Dataset, way: str, masks: Sequence[str] = tuple(MASKS)) -> pd.D
     """Table 6, of one way to deal with the mask: one row per model that has it; * is the least mean
     of a column.
     """
-    names = [m for m in order(r) if bool(np.isfinite(r["hidden"].sel(model=m, way=way)).any())]
+    names = [m for m in order(r) if bool(np.isfinite(r["hidden"].sel(model=m, protocol=way)).any())]
     table = {}
     for mask in masks:
         for s, title in SETS.items():
-            cells = r["hidden"].sel(way=way, mask=mask, set=s)
+            cells = r["hidden"].sel(protocol=way, mask=mask, set=s)
             means = {m: float(cells.sel(model=m).mean("seed")) for m in names}
             least = min((v for v in means.values() if np.isfinite(v)), default=np.nan)
             table[mask, title] = {
@@ -132,7 +132,7 @@ def masked(r: xr.Dataset, way: str, masks: Sequence[str] = tuple(MASKS)) -> pd.D
 
 def best(r: xr.Dataset, way: str, models: Sequence[str], mask: str, name: str) -> tuple[str, float]:
     """The model with the least mean error on hidden samples of one cell, and that error."""
-    cells = r["hidden"].sel(way=way, mask=mask, set=name, model=list(models)).mean("seed")
+    cells = r["hidden"].sel(protocol=way, mask=mask, set=name, model=list(models)).mean("seed")
     means = {m: float(cells.sel(model=m)) for m in models}
     means = {m: v for m, v in means.items() if np.isfinite(v)}
     return min(means.items(), key=lambda item: item[1]) if means else ("", float("nan"))
@@ -145,7 +145,10 @@ def winners(r: xr.Dataset) -> pd.DataFrame:
     eleven, rows = [m for m in ROSTER if has(r, m)], []
     for mask, title in MASKS.items():
         for s, name in SETS.items():
-            first, second = best(r, "paper", eleven, mask, s), best(r, "aware", order(r), mask, s)
+            first, second = (
+                best(r, "zero_filled", eleven, mask, s),
+                best(r, "mask_aware", order(r), mask, s),
+            )
             said = [f"{label(r, m)}, {v:.3g}" if m else "" for m, v in (first, second)]
             rows.append([title, name, *said, f"{float(blank(r, mask).sel(set=s)):.3g}"])
     columns = [
@@ -166,14 +169,18 @@ def survivors(r: xr.Dataset) -> pd.DataFrame | str:
     for model, mask, number in SURVIVORS:
         if has(r, model):
             ours = {
-                s: float(r["hidden"].sel(model=model, way="paper", mask=mask, set=s).mean("seed"))
+                s: float(
+                    r["hidden"]
+                    .sel(model=model, protocol="zero_filled", mask=mask, set=s)
+                    .mean("seed")
+                )
                 for s in SETS
             }
             nearest = min(ours, key=lambda s: abs(np.log(ours[s] / number)))
             least = [
                 SETS[s]
                 for s in SETS
-                if best(r, "paper", [m for m in ROSTER if has(r, m)], mask, s)[0] == model
+                if best(r, "zero_filled", [m for m in ROSTER if has(r, m)], mask, s)[0] == model
             ]
             rows.append(
                 [
@@ -190,7 +197,7 @@ def survivors(r: xr.Dataset) -> pd.DataFrame | str:
     columns = [
         "model",
         "mask",
-        "paper",
+        "zero_filled",
         *(f"ours, {t}" for t in SETS.values()),
         "nearest",
         "column minimum here",
@@ -278,20 +285,27 @@ def masked_dots(r: xr.Dataset, s: str = "hard") -> plt.Figure:
     names = [
         m
         for m in order(r)
-        if m not in ("zeros", *rules) and bool(np.isfinite(r["hidden"].sel(model=m)).any())
+        if m not in ("zero_baseline", *rules) and bool(np.isfinite(r["hidden"].sel(model=m)).any())
     ]
     colors = [FAMILY[group(r, m)][1] for m in names]
     fig, axes = plt.subplots(1, 4, figsize=(12, 1.5 + 0.24 * len(names)), sharey=True)
     for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
         nothing = float(blank(r, mask).sel(set=s))
         cells = r["hidden"].sel(mask=mask, set=s).clip(max=FAR * nothing)
-        for way, shift in (("paper", -0.13), ("aware", 0.13)):
+        for way, shift in (("zero_filled", -0.13), ("mask_aware", 0.13)):
             heights = np.arange(len(names)) + shift
-            _dots(ax, cells.sel(model=names, way=way), heights, colors, "o", filled=way == "paper")
+            _dots(
+                ax,
+                cells.sel(model=names, protocol=way),
+                heights,
+                colors,
+                "o",
+                filled=way == "zero_filled",
+            )
         lines = [ax.axvline(nothing, color="k", ls=":", lw=1.2, label="zero prediction")]
         for rule, (said, style) in rules.items():
             if has(r, rule):
-                at = float(cells.sel(model=rule, way="aware").mean("seed"))
+                at = float(cells.sel(model=rule, protocol="mask_aware").mean("seed"))
                 lines.append(ax.axvline(at, color="k", ls=style, lw=0.9, alpha=0.7, label=said))
         ax.set_xscale("log")
         log_axis(ax.xaxis)
@@ -301,7 +315,7 @@ def masked_dots(r: xr.Dataset, s: str = "hard") -> plt.Figure:
     fig.supxlabel("mean squared error on hidden samples [ID power]", fontsize=10)
     marks = [
         plt.Line2D([], [], ls="", marker="o", mec="0.3", mfc=fill, label=said)
-        for fill, said in (("0.3", WAYS["paper"]), ("white", WAYS["aware"]))
+        for fill, said in (("0.3", WAYS["zero_filled"]), ("white", WAYS["mask_aware"]))
     ]
     fig.legend(handles=[*marks, *lines], loc="outside upper center", ncols=5, fontsize=8.5)
     return fig

@@ -54,7 +54,7 @@ def errors(r: xr.Dataset, way: str | None = None) -> xr.DataArray:
     truth = truth_of(one)
     if way is None:
         return ((one["drawn"] - truth) ** 2).mean("time")
-    return ((one["filled"].sel(way=way) - truth) ** 2).where(one["time"] > HIDDEN).mean("time")
+    return ((one["filled"].sel(protocol=way) - truth) ** 2).where(one["time"] > HIDDEN).mean("time")
 
 
 def gaps(r: xr.Dataset, way: str | None = None) -> xr.DataArray | None:
@@ -70,7 +70,7 @@ def gaps(r: xr.Dataset, way: str | None = None) -> xr.DataArray | None:
     )
     if way is not None:
         power = (truth_of(shown(r)) ** 2).mean("time")
-        typical = float(r["blank"].isel(model=0, seed=0).sel(set="id"))
+        typical = float(r["zero_baseline"].isel(model=0, seed=0).sel(set="id"))
         gap = gap.where(power <= OUTLIER * typical, drop=True)
     return gap if gap.sizes["example"] else None
 
@@ -129,16 +129,18 @@ def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
     return _grid(r, one, cases, drawn, {m: error.sel(model=m) for m in names}, None)
 
 
-def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "paper") -> plt.Figure:
+def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "zero_filled") -> plt.Figure:
     """Fig. 8: Hard signals by a rule (columns), the last quarter hidden, as every model fills them
     in (rows).
     """
-    gap = gaps(r, "paper")
+    gap = gaps(r, "zero_filled")
     if gap is None:
         return absent("The models of this figure were not asked for.")
     one = shown(r)
-    ways = {m: way for m in (*VN, *OTHERS) if has(r, m)} | {m: "aware" for m in EXTRA if has(r, m)}
-    drawn = {m: one["filled"].sel(model=m, way=w) for m, w in ways.items()}
+    ways = {m: way for m in (*VN, *OTHERS) if has(r, m)} | {
+        m: "mask_aware" for m in EXTRA if has(r, m)
+    }
+    drawn = {m: one["filled"].sel(model=m, protocol=w) for m, w in ways.items()}
     error = {m: errors(r, w).sel(model=m) for m, w in ways.items()}
     kept = {m: v for m, v in drawn.items() if bool(np.isfinite(v).any())}
     return _grid(r, one, pick(gap, rule, n), kept, error, HIDDEN)
@@ -195,7 +197,7 @@ def _grid(
 
 def chosen(r: xr.Dataset) -> str:
     """Which cases the rules chose from how many, as Markdown."""
-    whole, tail = gaps(r), gaps(r, "paper")
+    whole, tail = gaps(r), gaps(r, "zero_filled")
     if whole is None or tail is None:
         return "The models of these figures were not asked for in this profile."
     lines = []

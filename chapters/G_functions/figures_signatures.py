@@ -138,8 +138,8 @@ def tails(r: xr.Dataset, s: str = "hard") -> plt.Figure:
     fig, axes = _panels(names, r)
     for ax, m in zip(axes, names, strict=True):
         color = FAMILY[group(r, m)][1]
-        for way, style in (("paper", "-"), ("aware", "--")):
-            one = r.sel(model=m, set=s, way=way)
+        for way, style in (("zero_filled", "-"), ("mask_aware", "--")):
+            one = r.sel(model=m, set=s, protocol=way)
             values = (one["tail_error"] / one["tail_truth"]).transpose("seed", "place")
             if not np.isfinite(values).any():
                 continue
@@ -157,7 +157,7 @@ def tails(r: xr.Dataset, s: str = "hard") -> plt.Figure:
             )
         ax.axhline(1, color="k", ls=":", lw=1)
         if has(r, "hold_last"):
-            held = r.sel(model="hold_last", set=s, way="aware")
+            held = r.sel(model="hold_last", set=s, protocol="mask_aware")
             ax.plot(
                 r["place"],
                 (held["tail_error"] / held["tail_truth"]).mean("seed"),
@@ -168,7 +168,7 @@ def tails(r: xr.Dataset, s: str = "hard") -> plt.Figure:
         ax.set(ylim=(0, 3), xticks=[1, 4, 8])
     fig.supxlabel("eighth of the hidden quarter", fontsize=10)
     fig.supylabel("error / power of the signal", fontsize=10)
-    _legend(fig, [(WAYS["paper"], "-", "0.3"), (WAYS["aware"], "--", "white")])
+    _legend(fig, [(WAYS["zero_filled"], "-", "0.3"), (WAYS["mask_aware"], "--", "white")])
     return fig
 
 
@@ -182,7 +182,7 @@ def table(r: xr.Dataset, s: str = "hard") -> pd.DataFrame | str:
     rows = {}
     for m in names:
         one = r.sel(model=m, set=s).mean("seed")
-        tail = one.sel(way="paper")
+        tail = one.sel(protocol="zero_filled")
         relative = float(tail["tail_error"].sum() / tail["tail_truth"].sum())
         values = {
             "bend": one["bend"],
@@ -255,7 +255,7 @@ def said(r: xr.Dataset) -> str:
             "signal's power."
         )
     for m in (m for m in (*VN, *OTHERS) if has(r, m)):
-        tail = hard.sel(model=m, way="paper")
+        tail = hard.sel(model=m, protocol="zero_filled")
         relative = float(tail["tail_error"].sum() / tail["tail_truth"].sum())
         if np.isfinite(relative):
             lines.append(

@@ -242,7 +242,7 @@ def controls(x: Signals, seen: Seen) -> xr.Dataset:
     mask, set).
     """
     fills = {
-        "zeros": completion.zeros,
+        "zeros": completion.zero_baseline,
         "hold_last": completion.hold_last,
         "interpolate": completion.interpolate,
     }

@@ -22,7 +22,7 @@ CELLS = [(mask, s) for mask in MASKS for s in SETS]
 
 def _hidden(shared: xr.Dataset, model: str, way: str) -> np.ndarray:
     """Mean error over seeds in every cell, in the order of `CELLS`."""
-    cells = shared["hidden"].sel(model=model, way=way).mean("seed")
+    cells = shared["hidden"].sel(model=model, protocol=way).mean("seed")
     return np.array([float(cells.sel(mask=mask, set=s)) for mask, s in CELLS])
 
 
@@ -57,7 +57,7 @@ def _tables(shared: xr.Dataset) -> list[str]:
             s: whole.sel(set=s, model=[*vn, *others]).dropna("model").idxmin("model").item()
             for s in SETS
         }
-        won = int((_least(shared, vn, "paper") < _least(shared, others, "paper")).sum())
+        won = int((_least(shared, vn, "zero_filled") < _least(shared, others, "zero_filled")).sum())
         lines += [
             "- **Reconstruction:** the least error is that of "
             + ", ".join(f"{label(shared, m)} on {SETS[s]}" for s, m in first.items())
@@ -68,10 +68,10 @@ def _tables(shared: xr.Dataset) -> list[str]:
     rivals = [
         m
         for m in order(shared)
-        if m not in ROSTER and np.isfinite(_hidden(shared, m, "aware")).any()
+        if m not in ROSTER and np.isfinite(_hidden(shared, m, "mask_aware")).any()
     ]
     if rivals:
-        ours, theirs = _least(shared, vn, "aware"), _least(shared, rivals, "aware")
+        ours, theirs = _least(shared, vn, "mask_aware"), _least(shared, rivals, "mask_aware")
         lines.append(
             "- **Masked, everyone told the mask:** with the masked problem solved, a VN is ahead "
             f"of all controls in {int((ours < theirs).sum())} of 12 cells."
@@ -129,23 +129,23 @@ def owes(shared: xr.Dataset) -> str:
     vn = [m for m in VN if has(shared, m)]
     if not vn:
         return "The Vector Networks were not asked for in this profile."
-    rounds, solved = (_least(shared, vn, way) for way in ("paper", "aware"))
-    masked = _least(shared, TRAINED_WITH_MASKS, "aware")
+    rounds, solved = (_least(shared, vn, way) for way in ("zero_filled", "mask_aware"))
+    masked = _least(shared, TRAINED_WITH_MASKS, "mask_aware")
     pairs = [
         (
             "best VN, rounds",
             rounds,
             "the paper's others, zeros where hidden",
-            _least(shared, OTHERS, "paper"),
+            _least(shared, OTHERS, "zero_filled"),
         )
     ]
     for rule, title in (
-        ("zeros", "the zero prediction"),
+        ("zero_baseline", "the zero prediction"),
         ("hold_last", "the last value held"),
         ("linear", "linear interpolation"),
     ):
         if has(shared, rule):
-            pairs.append(("best VN, rounds", rounds, title, _hidden(shared, rule, "aware")))
+            pairs.append(("best VN, rounds", rounds, title, _hidden(shared, rule, "mask_aware")))
     pairs.append(("best VN, rounds", rounds, "networks trained with masks", masked))
     pairs.append(("best VN, solved", solved, "networks trained with masks", masked))
     for m in ("exemplars", "nearest", "gaussian"):
@@ -155,16 +155,21 @@ def owes(shared: xr.Dataset) -> str:
                     "best VN, solved",
                     solved,
                     f"{label(shared, m)}, mask-aware",
-                    _hidden(shared, m, "aware"),
+                    _hidden(shared, m, "mask_aware"),
                 )
             )
     if has(shared, "vn_1"):
-        own = {way: _hidden(shared, "vn_1", way) for way in ("paper", "aware")}
+        own = {way: _hidden(shared, "vn_1", way) for way in ("zero_filled", "mask_aware")}
         pairs.append(
-            ("VN-1L, solved: owed to inference", own["aware"], "VN-1L, rounds", own["paper"])
+            (
+                "VN-1L, solved: owed to inference",
+                own["mask_aware"],
+                "VN-1L, rounds",
+                own["zero_filled"],
+            )
         )
         for m in (m for m in UNLEARNED if has(shared, m)):
-            for way, how in (("paper", "rounds"), ("aware", "solved")):
+            for way, how in (("zero_filled", "rounds"), ("mask_aware", "solved")):
                 theirs = _hidden(shared, m, way)
                 pairs.append(
                     (

@@ -20,42 +20,12 @@ BANDS = {"0": 0.0, "0-2": 2.0, "2-5": 5.0, "5-10": 10.0, "10-20": 20.0, "20+": f
 PLACES = 8
 
 
-def report(
-    x: Float[Tensor, "signal time"],
-    drawn: Float[Tensor, "signal time"],
-    *,
-    filled: Float[Tensor, "signal time"] | None = None,
-    shown: Bool[Tensor, "signal time"] | None = None,
-) -> xr.Dataset:
-    """All of this module: `bands` and `collapse` of `drawn`, and where `filled` and `shown` are
-    given `hidden_run`.
-
-    Dimensions: band (names of `BANDS`), place (1..8, along the hidden run). Units: ratios, and the
-    units of x squared for errors and powers.
-
-    Raises
-    ------
-    ValueError
-        As its parts do, and for one of `filled` and `shown` without the other.
-    """
-    if (filled is None) != (shown is None):
-        given, lacks = ("filled", "shown") if shown is None else ("shown", "filled")
-        raise ValueError(f"filled and shown belong together, got {given} without {lacks}")
-    values = bands(x, drawn) | collapse(x, drawn)
-    if filled is not None:
-        values |= hidden_run(x, filled, shown)
-    return dataset(values)
-
-
 def dataset(values: dict[str, Tensor]) -> xr.Dataset:
     """The values of `bands`, `collapse` and `hidden_run` by their dimensions: none, band or
     place.
     """
     dims = {len(BANDS): ("band",), PLACES: ("place",)}
-    entries = {
-        k: (dims[len(v)] if v.ndim else (), v.cpu().numpy(), {"units": "1"})
-        for k, v in values.items()
-    }
+    entries = {k: (dims[len(v)] if v.ndim else (), v.cpu().numpy()) for k, v in values.items()}
     places = torch.arange(1, PLACES + 1).numpy()
     coords = {"band": list(BANDS), "place": places}
     used = {dim for entry in entries.values() for dim in entry[0]}
@@ -153,9 +123,9 @@ def hidden_run(
     """What a model draws where every signal hides one run of samples (the forecast and block
     masks).
 
-    Along the run in eighths (place): run_error, the mean squared error; run_truth and run_drawn,
-    the mean squares of truth and drawing. In one number: run_power, drawn over true power;
-    run_growth, the slope of error over true power against the position 0..1 in the run; run_jump,
+    Along the run in eighths (place): tail_error, the mean squared error; tail_truth and tail_drawn,
+    the mean squares of truth and drawing. In one number: tail_power, drawn over true power;
+    tail_growth, the slope of error over true power against the position 0..1 in the run; tail_jump,
     the mean square of the step from the last true sample before the run to the first drawn one;
     seen_error, the mean squared error of `filled` where the signal is shown.
 
@@ -182,12 +152,12 @@ def hidden_run(
     before = x.gather(1, (begins - 1).clamp_min(0)[:, None])[:, 0]
     has_before = begins > 0
     return {
-        "run_error": error,
-        "run_truth": power,
-        "run_drawn": drawn,
-        "run_power": drawn.sum() / power.sum(),
-        "run_growth": (centred * relative).sum() / centred.square().sum(),
-        "run_jump": (other[:, 0] - before)[has_before].square().mean(),
+        "tail_error": error,
+        "tail_truth": power,
+        "tail_drawn": drawn,
+        "tail_power": drawn.sum() / power.sum(),
+        "tail_growth": (centred * relative).sum() / centred.square().sum(),
+        "tail_jump": (other[:, 0] - before)[has_before].square().mean(),
         "seen_error": (filled - x)[shown].square().mean(),
     }
 

@@ -156,60 +156,62 @@ def functions(results: xr.Dataset | None) -> xr.Dataset | None:
     Easy and Hard.
     """
 
-    def errors(model: str, way: str) -> tuple[xr.DataArray, xr.DataArray] | None:
-        if not _has(results, model=model, way=way):
+    def errors(model: str, protocol: str) -> tuple[xr.DataArray, xr.DataArray] | None:
+        if not _has(results, model=model, protocol=protocol):
             return None
         one = results.sel(model=model)
-        relative = _mean(one["hidden"].sel(way=way) / one["blank_hidden"], "mask")
+        relative = _mean(one["hidden"].sel(protocol=protocol) / one["zero_baseline_hidden"], "mask")
         return _plain(relative.sel(set="id"), _mean(relative.sel(set=["easy", "hard"]), "set"))
 
     return table(
         {
             "Vector Networks, five rounds of imputation": [
-                vn("vn_1", "VN-1L", errors("vn_1", "paper")),
-                vn("vn_3", "VN-3L", errors("vn_3", "paper")),
+                vn("vn_1", "VN-1L", errors("vn_1", "zero_filled")),
+                vn("vn_3", "VN-3L", errors("vn_3", "zero_filled")),
                 vn(
                     "untrained",
                     "learning: none, atoms are training signals",
-                    errors("vn_untrained", "paper"),
+                    errors("vn_untrained", "zero_filled"),
                     "learning",
                 ),
                 control(
                     "fixed",
                     "dictionary: fixed Fourier and bumps",
-                    errors("fourier", "paper"),
+                    errors("fourier", "zero_filled"),
                     "dictionary",
                 ),
             ],
             "Inference: the masked problem solved to its end": [
-                vn("solved", "VN-1L", errors("vn_1", "aware"), "inference"),
+                vn("solved", "VN-1L", errors("vn_1", "mask_aware"), "inference"),
                 vn(
                     "untrained_solved",
                     "VN-1L, atoms are training signals",
-                    errors("vn_untrained", "aware"),
+                    errors("vn_untrained", "mask_aware"),
                 ),
-                control("fixed_solved", "fixed Fourier and bumps", errors("fourier", "aware")),
-                control("pca", "PCA, least squares", errors("pca", "aware")),
-                control("exemplars", "3 of 2048 training signals", errors("exemplars", "aware")),
+                control("fixed_solved", "fixed Fourier and bumps", errors("fourier", "mask_aware")),
+                control("pca", "PCA, least squares", errors("pca", "mask_aware")),
+                control(
+                    "exemplars", "3 of 2048 training signals", errors("exemplars", "mask_aware")
+                ),
             ],
             "The paper's others, zeros where hidden": [
-                paper("deep_ae", "DeepAE3", errors("deep_ae", "paper")),
-                paper("transformer", "Transformer", errors("transformer", "paper")),
-                paper("mamba", "Mamba", errors("mamba", "paper")),
+                paper("deep_ae", "DeepAE3", errors("deep_ae", "zero_filled")),
+                paper("transformer", "Transformer", errors("transformer", "zero_filled")),
+                paper("mamba", "Mamba", errors("mamba", "zero_filled")),
             ],
             "Told the mask, no dictionary": [
                 control(
                     "deep_ae_masked",
                     "DeepAE3, trained with masks",
-                    errors("deep_ae_masked", "aware"),
+                    errors("deep_ae_masked", "mask_aware"),
                 ),
                 control(
                     "transformer_masked",
                     "Transformer, trained with masks",
-                    errors("transformer_masked", "aware"),
+                    errors("transformer_masked", "mask_aware"),
                 ),
-                control("held", "last value held", errors("hold_last", "aware")),
-                control("interpolation", "linear interpolation", errors("linear", "aware")),
+                control("held", "last value held", errors("hold_last", "mask_aware")),
+                control("interpolation", "linear interpolation", errors("linear", "mask_aware")),
             ],
         }
     )

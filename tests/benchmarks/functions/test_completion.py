@@ -12,7 +12,7 @@ from benchmarks.functions.completion import (
     hold_last,
     interpolate,
     nearest,
-    zeros,
+    zero_baseline,
 )
 from vnlib.masked import by_mask
 
@@ -46,7 +46,7 @@ def masks(n: int = N, seed: int = 5) -> torch.Tensor:
 TRAIN, X, SEEN = smooth(60), smooth(N, seed=1), masks()
 COMPONENTS, NORMAL = PrincipalComponents(TRAIN), Gaussian(TRAIN)
 FILLINGS = {
-    "zeros": zeros,
+    "zero_baseline": zero_baseline,
     "hold_last": hold_last,
     "interpolate": interpolate,
     "components": lambda x, seen: COMPONENTS.complete(x, seen, 3),
@@ -101,8 +101,8 @@ def test_signals_of_another_length_are_refused(name):
         FILLINGS[name](X[:, :-1], SEEN[:, :-1])
 
 
-def test_zeros():
-    assert torch.equal(zeros(X, SEEN), X * SEEN)
+def test_the_zero_baseline():
+    assert torch.equal(zero_baseline(X, SEEN), X * SEEN)
 
 
 def test_interpolation_is_that_of_numpy():

@@ -20,7 +20,7 @@ MODELS = [
     "mamba_bottleneck",
     "neural_ode",
     "rslds",
-    "zeros",
+    "zero_baseline",
     "hold_last",
     "linear",
 ]
@@ -39,15 +39,15 @@ def shared() -> xr.Dataset:
         "model": len(MODELS),
         "seed": SEEDS,
         "set": 3,
-        "way": 2,
+        "protocol": 2,
         "mask": 4,
         "band": 6,
         "place": 8,
     }
-    cell, run = ("model", "seed", "set"), ("model", "seed", "set", "way")
+    cell, run = ("model", "seed", "set"), ("model", "seed", "set", "protocol")
     values = {
         "mse": full(sizes, 1e-3, *cell),
-        "blank": full(sizes, 1.0, *cell),
+        "zero_baseline": full(sizes, 1.0, *cell),
         "bend": full(sizes, 1.0, *cell),
         "band_gain": full(sizes, 1.0, *cell, "band"),
         "band_missed": full(sizes, 0.01, *cell, "band"),
@@ -57,13 +57,13 @@ def shared() -> xr.Dataset:
         "tail_power": full(sizes, 1.0, *run),
         "tail_growth": full(sizes, 0.1, *run),
         "seen_error": full(sizes, 0.02, *run),
-        "hidden": full(sizes, 0.05, "model", "seed", "way", "mask", "set"),
+        "hidden": full(sizes, 0.05, "model", "seed", "protocol", "mask", "set"),
     }
     coords = {
         "model": MODELS,
         "seed": list(range(SEEDS)),
         "set": ["id", "easy", "hard"],
-        "way": ["aware", "paper"],
+        "protocol": ["mask_aware", "zero_filled"],
         "mask": MASKS,
         "band": BANDS,
         "place": np.arange(1, 9),
@@ -76,7 +76,7 @@ def shared() -> xr.Dataset:
     put(r, "tail_growth", 1.0, model=["neural_ode", "rslds"])
     put(r, "tail_error", 1.5, model=["neural_ode", "rslds", "mamba", "mamba_bottleneck"])
     put(r, "seen_error", 0.001, model=["mamba", "mamba_bottleneck"])
-    put(r, "hidden", 0.8, model=["zeros", "hold_last", "linear"])
+    put(r, "hidden", 0.8, model=["zero_baseline", "hold_last", "linear"])
     return r
 
 
@@ -185,8 +185,8 @@ def test_one_seed_of_three_does_not_decide_the_papers_rule_but_the_fair_one():
         ("tail_growth", 2.0, {"model": "vn_1"}, [5]),
         ("seen_error", 0.0001, {"model": "vn_1"}, [6]),
         ("tail_error", 1.6, {"model": "vn_1"}, [6]),
-        ("hidden", 0.9, {"model": "vn_1", "way": "paper"}, [7]),
-        ("hidden", 0.04, {"model": "hold_last", "way": "aware"}, [7]),
+        ("hidden", 0.9, {"model": "vn_1", "protocol": "zero_filled"}, [7]),
+        ("hidden", 0.04, {"model": "hold_last", "protocol": "mask_aware"}, [7]),
     ],
 )
 def test_a_signature_must_tell_the_model_from_the_vn(name, value, where, fails):

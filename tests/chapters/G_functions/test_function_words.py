@@ -16,19 +16,23 @@ def shared() -> xr.Dataset:
     told = {
         "vn_1": (0.5, 0.25),
         "mamba": (1.0, np.nan),
-        "zeros": (np.nan, 2.0),
+        "zero_baseline": (np.nan, 2.0),
         "rnn_masked": (np.nan, 0.5),
         "vn_untrained": (0.4, 0.5),
     }
     values = xr.DataArray(
-        list(told.values()), {"model": list(told), "way": ["paper", "aware"]}, ["model", "way"]
+        list(told.values()),
+        {"model": list(told), "protocol": ["zero_filled", "mask_aware"]},
+        ["model", "protocol"],
     )
     where = xr.DataArray(
         np.zeros((2, len(MASKS), len(SETS))),
         {"mask": list(MASKS), "set": list(SETS)},
         ["seed", "mask", "set"],
     )
-    hidden = (values + where).where(~((where["set"] == "hard") & (values["model"] == "zeros")), 0.1)
+    hidden = (values + where).where(
+        ~((where["set"] == "hard") & (values["model"] == "zero_baseline")), 0.1
+    )
     return hidden.to_dataset(name="hidden").assign_coords(
         label=("model", [m.upper() for m in told])
     )
@@ -42,13 +46,13 @@ def test_who_wins_is_counted_by_cell(shared):
     assert "| best VN, solved | networks trained with masks | 12 of 12 | 0.50 |" in said
     assert "| VN-1L, solved: owed to inference | VN-1L, rounds | 12 of 12 | 0.50 |" in said
     assert "| VN-1L, rounds: owed to learning | VN_UNTRAINED, rounds | 0 of 12 | 1.25 |" in said
-    assert "not asked for" in words.owes(shared.sel(model=["mamba", "zeros"]))
+    assert "not asked for" in words.owes(shared.sel(model=["mamba", "zero_baseline"]))
 
 
 def test_the_strict_reading_is_told_of_deep_networks(shared):
     reading = xr.DataArray([1.0, 3.0], {"reading": ["first", "top"]}, ["reading"])
     r = (
-        (shared["hidden"].isel(way=0, drop=True) * reading)
+        (shared["hidden"].isel(protocol=0, drop=True) * reading)
         .expand_dims(solver=["limit"])
         .to_dataset(name="hidden")
     )

@@ -85,17 +85,17 @@ def test_models_that_never_finished_are_left_out():
 def test_signals_are_geometric_means_over_masks_and_compositions():
     hidden = xr.DataArray(
         [[[[[4.0, 1.0, 16.0], [1.0, 4.0, 4.0]]]]],
-        dims=("model", "seed", "way", "mask", "set"),
+        dims=("model", "seed", "protocol", "mask", "set"),
         coords={
             "model": ["vn_1"],
             "seed": [0],
-            "way": ["paper"],
+            "protocol": ["zero_filled"],
             "mask": ["a", "b"],
             "set": ["id", "easy", "hard"],
         },
     )
-    blank = xr.full_like(hidden.isel(way=0, drop=True), 8.0)
-    found = swaps.functions(xr.Dataset({"hidden": hidden, "blank_hidden": blank}))
+    blank = xr.full_like(hidden.isel(protocol=0, drop=True), 8.0)
+    found = swaps.functions(xr.Dataset({"hidden": hidden, "zero_baseline_hidden": blank}))
     assert float(found["inside"].item()) == pytest.approx(2 / 8)
     assert float(found["outside"].item()) == pytest.approx(4 / 8)  # of 2 and 8
 

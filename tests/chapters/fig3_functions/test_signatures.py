@@ -94,11 +94,11 @@ def test_half_the_size_has_a_quarter_of_the_spread_and_full_correlation():
 def test_a_zero_tail_has_power_0_and_the_error_of_the_zero_prediction():
     x, seen = wave(4), shown(128)
     found = signatures.hidden_run(x, torch.where(seen, x, 0), seen)
-    assert float(found["run_power"]) == 0
+    assert float(found["tail_power"]) == 0
     assert float(found["seen_error"]) == 0
-    torch.testing.assert_close(found["run_error"], found["run_truth"])
-    assert float(found["run_growth"]) == pytest.approx(0, abs=1e-10)
-    assert float(found["run_jump"]) == pytest.approx(float(x[0, 383] ** 2))
+    torch.testing.assert_close(found["tail_error"], found["tail_truth"])
+    assert float(found["tail_growth"]) == pytest.approx(0, abs=1e-10)
+    assert float(found["tail_jump"]) == pytest.approx(float(x[0, 383] ** 2))
 
 
 def test_a_drifting_tail_has_growth_and_no_jump():
@@ -107,10 +107,10 @@ def test_a_drifting_tail_has_growth_and_no_jump():
     filled = torch.cat([x[:, :256], drift.expand(2, 256)], 1)
     found = signatures.hidden_run(x, filled, seen)
     place = torch.linspace(0, 1, 256).square().reshape(8, 32).mean(1)
-    torch.testing.assert_close(found["run_error"].float(), place)
+    torch.testing.assert_close(found["tail_error"].float(), place)
     # the slope of a parabola through 0 and 1
-    assert float(found["run_growth"]) == pytest.approx(1, rel=0.02)
-    assert float(found["run_jump"]) == 0
+    assert float(found["tail_growth"]) == pytest.approx(1, rel=0.02)
+    assert float(found["tail_jump"]) == 0
 
 
 def test_runs_begin_where_each_signal_hides_them():
@@ -118,39 +118,37 @@ def test_runs_begin_where_each_signal_hides_them():
     seen = torch.ones(2, N, dtype=torch.bool)
     seen[0, 0:64], seen[1, 100:164] = False, False
     found = signatures.hidden_run(x, torch.where(seen, x, x + 2), seen)
-    torch.testing.assert_close(found["run_error"], torch.full((8,), 4.0, dtype=torch.float64))
+    torch.testing.assert_close(found["tail_error"], torch.full((8,), 4.0, dtype=torch.float64))
     # only the second has a sample before its run: 1 + 2
-    assert float(found["run_jump"]) == pytest.approx(9)
+    assert float(found["tail_jump"]) == pytest.approx(9)
     truth = torch.stack([x[0, :8], x[1, 100:108]]).square().mean()
-    torch.testing.assert_close(found["run_truth"][0], truth)
+    torch.testing.assert_close(found["tail_truth"][0], truth)
 
 
-def test_report_holds_the_dimensions_and_is_small():
+def test_a_dataset_holds_the_dimensions_and_is_small():
     x = torch.randn(4, N, generator=torch.Generator().manual_seed(0))
-    found = signatures.report(x, 0.5 * x, filled=x, shown=shown(128, 4))
-    assert dict(found.sizes) == {"band": 6, "place": 8}
-    assert float(found["run_power"]) == pytest.approx(1)
-    assert found["band_kept"].dims == ("band",)
-    assert float(found["band_kept"].sel(band="10-20")) == pytest.approx(0.25)
-    assert "place" not in signatures.report(x, x).dims
+    whole = signatures.dataset(signatures.bands(x, 0.5 * x) | signatures.collapse(x, 0.5 * x))
+    assert dict(whole.sizes) == {"band": 6} and whole["band_kept"].dims == ("band",)
+    assert float(whole["band_kept"].sel(band="10-20")) == pytest.approx(0.25)
+    tail = signatures.dataset(signatures.hidden_run(x, x, shown(128, 4)))
+    assert dict(tail.sizes) == {"place": 8} and float(tail["tail_power"]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("seen", "message"),
     [
-        ({"drawn": torch.zeros(2, 5)}, "drawn must have the shape of x"),
-        ({"filled": None}, "filled and shown belong together, got shown without filled"),
-        ({"shown": torch.ones(2, N, dtype=torch.bool)}, "shown must hide one run"),
-        ({"shown": torch.arange(N).expand(2, N) % 2 == 0}, "shown must hide one run"),
-        ({"shown": shown(4, 2)}, "at least 8 samples, got 4"),
-        ({"filled": torch.zeros(2, 5)}, "filled must have the shape of x"),
+        (torch.ones(2, N, dtype=torch.bool), "shown must hide one run"),
+        (torch.arange(N).expand(2, N) % 2 == 0, "shown must hide one run"),
+        (shown(4, 2), "at least 8 samples, got 4"),
+        (torch.ones(2, 5, dtype=torch.bool), "shown must have the shape of x"),
     ],
 )
-def test_bad_input(change: dict, message: str):
-    good = {
-        "drawn": torch.zeros(2, N),
-        "filled": torch.zeros(2, N),
-        "shown": shown(128, 2),
-    } | change
+def test_bad_masks(seen: torch.Tensor, message: str):
     with pytest.raises(ValueError, match=message):
-        signatures.report(torch.zeros(2, N), good.pop("drawn"), **good)
+        signatures.hidden_run(torch.zeros(2, N), torch.zeros(2, N), seen)
+
+
+@pytest.mark.parametrize("measure", [signatures.bands, signatures.collapse])
+def test_bad_drawings(measure):
+    with pytest.raises(ValueError, match="drawn must have the shape of x"):
+        measure(torch.zeros(2, N), torch.zeros(2, 5))

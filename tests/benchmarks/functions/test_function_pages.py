@@ -1,0 +1,89 @@
+"""Tables 5 and 6: from results of which everything is known, and the same on all pages that show them."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import xarray as xr
+
+from benchmarks.functions import figures, tables
+from benchmarks.functions.names import ELEVEN, MASKS, SETS
+from chapters.fig3_functions import tables as fig3
+from vnlib.book import paths, store
+
+CONTROLS = {
+    "deep_ae_masked": "masked",
+    "zero_baseline": "control",
+    "hold_last": "control",
+    "linear": "control",
+}
+
+
+@pytest.fixture
+def results() -> xr.Dataset:
+    """Seeds 1, 2 and 6 times an error of its own for each model: the median is twice it, the mean three times."""
+    models = [*ELEVEN, *CONTROLS]
+    own = xr.DataArray(np.arange(1.0, len(models) + 1), {"model": models})
+    seeds = xr.DataArray([1.0, 2.0, 6.0], {"seed": [0, 1, 2]})
+    places = [
+        xr.DataArray(np.ones(len(v)), {k: list(v)}) for k, v in {"mask": MASKS, "set": SETS}.items()
+    ]
+    filled, told = own.isin(own[:11]), own.isin(own[11:]) | own["model"].isin(["vn_1"])
+    both = xr.concat([(own * seeds).where(filled), (own * seeds).where(told)], "protocol")
+    hidden = both.assign_coords(protocol=["zero_filled", "mask_aware"]) * places[0] * places[1]
+    zero = 20.0 + 0 * own * seeds
+    return xr.Dataset(
+        {"mse": (own * seeds * places[1]).where(own["model"] != "hold_last"), "hidden": hidden,
+         "zero_baseline": zero * places[1], "zero_baseline_hidden": zero * places[0] * places[1]}
+    ).assign_coords(label=("model", [m.upper() for m in models]),
+                    group=("model", ["vn"] * 3 + ["printed"] * 8 + list(CONTROLS.values())))  # fmt: skip
+
+
+def test_table_5_holds_medians_and_ranges_of_what_draws(results):
+    frame = tables.reconstruction(results).frame
+    assert frame.loc["VN_3", "ID"].tolist() == [4, 2, 12]
+    assert "HOLD_LAST" not in frame.index and frame.index[-1] == "LINEAR"
+
+
+def test_table_6_has_the_models_of_a_protocol(results):
+    frame = tables.masked(results, "mask_aware", ["block_128"]).frame
+    assert frame.index.tolist() == [
+        "VN_1",
+        "DEEP_AE_MASKED",
+        "ZERO_BASELINE",
+        "HOLD_LAST",
+        "LINEAR",
+    ]
+    assert frame["a block", "Hard"].loc["VN_1"].tolist() == [2, 1, 6]
+
+
+def test_winners_are_those_of_the_medians(results):
+    results["hidden"].loc[{"model": "mamba", "mask": "random_30", "seed": [0, 1]}] = 0.5
+    frame = tables.winners(results).frame
+    assert frame.loc[("random 30 %", "Easy"), "as printed"].tolist() == ["MAMBA", 0.5]
+    assert frame.loc[("a block", "ID"), "as printed"].tolist() == ["VN_1", 2]
+    assert frame.loc[("a block", "ID"), "told the mask"].tolist() == ["VN_1", 2]
+    none = tables.winners(results.sel(model=["deep_ae", "linear"])).frame.loc[("a block", "ID")]
+    assert none["told the mask, the paper's eleven"].tolist()[0] == ""
+
+
+def test_cells_are_counted_once_for_every_page(results):
+    ours, theirs = (tables.least(results, m, "zero_filled") for m in (["vn_1"], ["rnn", "mamba"]))
+    assert tables.won(ours, theirs) == 12 and tables.won(theirs, ours) == 0
+
+
+@pytest.mark.parametrize("draw", [figures.reconstruction, figures.by_set, figures.by_mask])
+def test_figures_name_every_model_and_say_so_where_there_is_none(results, draw):
+    figure = draw(results)
+    figure.canvas.draw()
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert names[:2] == ["VN_1", "VN_3"] and "DEEP_AE_MASKED" in names
+    assert "asked for" in draw(results.sel(model=["zero_baseline"])).axes[0].texts[0].get_text()
+    plt.close("all")
+
+
+def test_pages_that_state_the_same_quantity_say_the_same():
+    shared = store.read(paths.ROOT / "results" / "paper" / "fig3_functions.nc")
+    one = fig3.numbers(shared)
+    assert one["fig3-won"] == tables.counts(shared)["won"]

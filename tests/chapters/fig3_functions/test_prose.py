@@ -1,0 +1,29 @@
+"""What the page's sentences claim of the shipped results, beside the numbers in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from chapters.fig3_functions import tables
+from vnlib.book import paths, store
+
+
+@pytest.fixture(scope="module")
+def results():
+    return store.read(paths.ROOT / "results" / "paper" / "fig3_functions.nc")
+
+
+def test_inference_matters_more_than_learning(results):
+    told = {name: float(tables.numbers(results)[f"fig3-{name}"]) for name in ("solved", "learned")}
+    assert told["solved"] < told["learned"] < 1
+
+
+def test_the_rnn_still_fell_most_of_all_networks(results):
+    gain = tables.late_gain(results)
+    assert gain.idxmax("model").item() == "rnn"
+
+
+def test_vector_networks_lead_most_cells_as_printed_and_none_where_all_are_told(results):
+    told = tables.numbers(results)
+    assert int(told["fig3-won"]) > int(told["fig3-cells"]) / 2 and told["fig3-told-won"] == "0"
+    assert told["fig3-unlearned"] == told["fig3-cells"]

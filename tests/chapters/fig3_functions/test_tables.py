@@ -1,0 +1,42 @@
+"""Tables and numbers of Fig. 3, from results of which everything is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from benchmarks.functions.names import MASKS, SETS
+from chapters.fig3_functions import tables
+
+
+@pytest.fixture
+def results() -> xr.Dataset:
+    errors = {"vn_1": (0.5, 0.25), "vn_untrained": (1.0, 0.5), "rnn": (0.9, np.nan)}
+    hidden = xr.DataArray(
+        [[errors[m]] * 3 for m in errors],
+        {"model": list(errors), "seed": [0, 1, 2], "protocol": ["zero_filled", "mask_aware"]},
+    ).expand_dims(mask=list(MASKS), set=list(SETS))
+    curve = xr.DataArray(
+        [[[1.0, 0.4, 0.3]] * 3, [[np.nan] * 3] * 3, [[1.0, 0.4, 0.1]] * 3],
+        {"model": list(errors), "seed": [0, 1, 2], "evaluation": [0.1, 0.7, 1.0]},
+    )
+    return xr.Dataset({"hidden": hidden, "curve": curve}).assign_coords(
+        label=("model", ["VN-1L", "untrained", "RNN"]),
+        group=("model", ["vn", "control", "printed"]),
+    )
+
+
+def test_dictionaries_and_inferences_stand_side_by_side(results):
+    frame = tables.ablation_table(results).frame
+    assert frame.loc[("last quarter", "Hard")].tolist() == [0.5, 1.0, 0.25, 0.5]
+    assert frame.columns.tolist()[1] == ("untrained", "imputation") and len(frame) == 12
+
+
+def test_what_still_improved_is_told_of_networks(results):
+    gain = tables.late_gain(results)
+    assert gain["model"].values.tolist() == ["rnn"] and float(gain.item()) == pytest.approx(0.75)
+
+
+def test_numbers_are_for_results_with_all_models(results):
+    assert tables.numbers(results) == {}
