@@ -36,16 +36,14 @@ class Physics:
 
     Parameters
     ----------
-    gravity
-        G.
-    softening
-        Eps.
+    gravity, softening
+        Strength G and the length eps that keeps it finite.
     stiffness, rest_length
-        `k`, `r0`.
+        Of springs, k and r0.
     drag
-        Gamma.
+        Strength gamma.
     rotation
-        Omega.
+        Rate omega.
     side
         Of the box, which is centred at 0.
     dt

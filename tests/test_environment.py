@@ -31,7 +31,7 @@ CONDA = {
     "seaborn-base": "seaborn",
     "playwright-python": "playwright",
 }
-BROUGHT = {"docutils", "joblib"}  # by Sphinx and scikit-learn, which tests look into
+BROUGHT = {"docutils", "joblib", "sphinx"}  # by jupyter-book and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
     "jupyter-book",
@@ -43,6 +43,7 @@ NOT_IMPORTED = {
     "pytest-xdist",
     "beartype",
     "ruff",
+    "basedpyright",
     "codespell",
     "nbstripout",
     "pre-commit",
@@ -68,6 +69,7 @@ def imported(*folders: str) -> set[str]:
         "vnlib",
         "data_gen",
         "benchmarks",
+        "chapters",
     }
     return {DISTRIBUTIONS.get(name, name) for name in names - local - set(sys.stdlib_module_names)}
 
@@ -78,13 +80,14 @@ RUN, DEV = bounds(PROJECT["dependencies"]), bounds(EXTRAS["dev"])
 def test_what_is_imported_is_declared():
     assert imported("vnlib", "data_gen") <= RUN.keys()
     assert (
-        imported("benchmarks", "tests") <= (RUN | DEV | bounds(EXTRAS["cluster"])).keys() | BROUGHT
+        imported("benchmarks", "chapters", "tests")
+        <= (RUN | DEV | bounds(EXTRAS["cluster"])).keys() | BROUGHT
     )
 
 
 def test_what_is_declared_is_used():
     # conftest.py lies in no folder
-    used = imported("vnlib", "data_gen", "benchmarks", "tests") | {"nbmake"}
+    used = imported("vnlib", "data_gen", "benchmarks", "chapters", "tests") | {"nbmake"}
     assert (RUN | DEV).keys() - used == NOT_IMPORTED
 
 

@@ -91,7 +91,7 @@ def jaccard(
 def relative_distance(
     codes: Sequence[Float[Tensor, "batch _atoms"]], other: Sequence[Float[Tensor, "batch _atoms"]]
 ) -> Float[Tensor, " batch"]:
-    """|a - b| / |b| of the codes of all layers, joined."""
+    """`|a - b|` / `|b|` of the codes of all layers, joined."""
     a, b = torch.cat(list(codes), 1), torch.cat(list(other), 1)
     return (a - b).norm(dim=1) / b.norm(dim=1).clamp_min(1e-12)
 

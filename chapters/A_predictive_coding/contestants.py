@@ -56,7 +56,7 @@ class Inference:
 class Contestant(Protocol):
     """A model under comparison.
 
-    Parameters
+    Attributes
     ----------
     learns
         False where its weights stay as they begin.

@@ -49,7 +49,7 @@ def per_sample(updates: Sequence[LocalUpdate]) -> Float[Tensor, "batch weights"]
 
 
 def cosine(a: Float[Tensor, "batch n"], b: Float[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
-    """|cosine| of the rows of a and b, 0 where one of them is zero."""
+    """`|cosine|` of the rows of a and b, 0 where one of them is zero."""
     return (a * b).sum(1).abs() / (a.norm(dim=1) * b.norm(dim=1)).clamp_min(1e-30)
 
 

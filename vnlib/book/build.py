@@ -22,7 +22,7 @@ import papermill
 from PIL import Image
 
 from vnlib import checks
-from vnlib.book import chapter, html, paths
+from vnlib.book import chapter, html, paths, reference
 from vnlib.book import ledger as claims
 from vnlib.book import ledger_page as pages
 from vnlib.book import page_size as weight
@@ -189,6 +189,7 @@ def build(
     (GENERATED / "headlines.md").write_text(pages.headlines(rows, profile), encoding="utf-8")
     (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
     (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
+    reference.write(GENERATED / "modules")
     _jupyter_book()
     site = paths.BOOK / "_build" / "html"
     weight.write_table(site, site / "book" / "generated" / "status.html")
