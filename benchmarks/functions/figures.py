@@ -13,13 +13,22 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from benchmarks.functions.names import GROUPS, MASKS, PROTOCOLS, RULES, SETS, UNIT
-from benchmarks.functions.tables import measured, present
+from benchmarks.functions.tables import (
+    GROUPS,
+    MASKS,
+    PROTOCOLS,
+    RULES,
+    SETS,
+    UNIT,
+    measured,
+    present,
+)
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
 
 FLOOR = 1e-5  # smaller reconstruction errors are drawn here
-FAR = 5  # times the zero baseline: larger errors are drawn here, or a few explosions would hide all else
+# Times the zero baseline: larger errors are drawn here, or a few explosions would hide all else.
+FAR = 5
 
 
 def log_axis(axis: plt.matplotlib.axis.Axis) -> None:
@@ -85,7 +94,9 @@ def by_mask(results: xr.Dataset, name: str = "hard") -> plt.Figure:
 
 
 def _hidden(results: xr.Dataset, panels: Mapping[str, Mapping[str, str]], said: str) -> plt.Figure:
-    """Errors on hidden samples, filled as printed and hollow where the mask is told; lines: rules of thumb."""
+    """Errors on hidden samples, filled as printed and hollow where the mask is told; lines: rules
+    of thumb.
+    """
     models = [m for m in measured(results, results["hidden"]) if m not in RULES]
     if not models:
         return frames.empty("No model was asked for.")
@@ -120,7 +131,15 @@ def _hidden(results: xr.Dataset, panels: Mapping[str, Mapping[str, str]], said: 
 def _two_protocols(ax: plt.Axes, values: xr.DataArray, order: Sequence[str]) -> None:
     frame: pd.DataFrame = frames.long_frame(values, "error")
     for protocol, hollow, shift in (("zero_filled", False, -0.17), ("mask_aware", True, 0.17)):
+        one = frame[frame["protocol"] == protocol]
         frames.seeds_and_medians(
-            ax, frame[frame["protocol"] == protocol], value="error", by="label", hue="group", groups=GROUPS,
-            order=order, hollow=hollow, shift=shift,
-        )  # fmt: skip
+            ax,
+            one,
+            value="error",
+            by="label",
+            hue="group",
+            groups=GROUPS,
+            order=order,
+            hollow=hollow,
+            shift=shift,
+        )

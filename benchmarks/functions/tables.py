@@ -1,7 +1,8 @@
 """Tables 5 and 6 of the VN paper, and the counts that the pages take from them: Fig. 3, App. G.
 
-Results are those of chapter fig3_functions: `mse` (model, seed, set), `hidden` (model, seed, protocol, mask, set) and
-the errors of the zero baseline. All numbers are medians over seeds, and ranges where a table has them.
+Results are those of chapter fig3_functions: `mse` (model, seed, set), `hidden` (model, seed,
+protocol, mask, set) and the errors of the zero baseline. All numbers are medians over seeds, and
+ranges where a table has them.
 """
 
 from __future__ import annotations
@@ -12,11 +13,39 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from benchmarks.functions.names import ELEVEN, MASKS, OTHERS, PROTOCOLS, SETS, VN
 from vnlib.plots.frames import in_groups, label
 from vnlib.plots.statistics import median
+from vnlib.plots.style import PALETTE
 from vnlib.plots.tables import Table, spread
 
+VN = ("vn_1", "vn_3", "vn_5")
+OTHERS = (
+    *("neural_ode", "rslds", "deep_ae", "sparse_ae"),
+    *("rnn", "transformer", "mamba_bottleneck", "mamba"),
+)
+ELEVEN = (*VN, *OTHERS)  # the models of the paper's Tables 5 and 6
+SETS = {"id": "ID", "easy": "Easy", "hard": "Hard"}
+MASKS = {
+    "forecast_25": "last quarter",
+    "forecast_50": "last half",
+    "random_30": "random 30 %",
+    "block_128": "a block",
+}
+PROTOCOLS = {"zero_filled": "as printed", "mask_aware": "told the mask"}
+# Group -> its name in legends, colour and marker.
+GROUPS = {
+    "vn": ("Vector Network", PALETTE[0], "o"),
+    "printed": ("other models of the paper", PALETTE[3], "s"),
+    "masked": ("trained with masks", PALETTE[2], "D"),
+    "control": ("controls", PALETTE[7], "^"),
+}
+# Rules of thumb, which figures draw as lines.
+RULES = {
+    "zero_baseline": ("Zero baseline", ":"),
+    "hold_last": ("Last value held", "--"),
+    "linear": ("Linear interpolation", "-."),
+}
+UNIT = "ID power"  # the mean power of training signals
 TRAINED_WITH_MASKS = ("deep_ae_masked", "rnn_masked", "transformer_masked")
 UNLEARNED = ("vn_untrained", "fourier")
 RULES_OF_THUMB = ("hold_last", "linear")
@@ -28,7 +57,9 @@ def present(results: xr.Dataset, models: Sequence[str]) -> list[str]:
 
 
 def measured(results: xr.Dataset, values: xr.DataArray) -> list[str]:
-    """The models that have numbers: Vector Networks, the paper's others, those trained with masks, controls."""
+    """The models that have numbers: Vector Networks, the paper's others, those trained with masks,
+    controls.
+    """
     names = values["model"].values[values.notnull().any([d for d in values.dims if d != "model"])]
     first = [m for m in ELEVEN if m in names]
     last = [m for m in in_groups(results, "masked") + in_groups(results, "control") if m in names]
@@ -36,7 +67,9 @@ def measured(results: xr.Dataset, values: xr.DataArray) -> list[str]:
 
 
 def reconstruction(results: xr.Dataset) -> Table:
-    """Table 5: errors on whole signals of every model that draws them, its parameters, and its atoms in use."""
+    """Table 5: errors on whole signals of every model that draws them, its parameters, and its
+    atoms in use.
+    """
     models = measured(results, results["mse"])
     values = results["mse"].sel(model=models, set=list(SETS)).assign_coords(set=list(SETS.values()))
     frame = spread(values, "model", "set")
@@ -52,7 +85,9 @@ def reconstruction(results: xr.Dataset) -> Table:
 
 
 def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASKS)) -> Table:
-    """Table 6: errors on hidden samples by one protocol, for every model that has it; the least of a column is bold."""
+    """Table 6: errors on hidden samples by one protocol, for every model that has it; the least of
+    a column is bold.
+    """
     hidden = results["hidden"].sel(protocol=protocol)
     hidden = hidden.sel(model=measured(results, hidden), set=list(SETS))
     parts = {}
@@ -67,7 +102,9 @@ def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASK
 
 
 def least(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
-    """The lowest median error on hidden samples among some models, over (mask, set); NaN where none has one."""
+    """The lowest median error on hidden samples among some models, over (mask, set); NaN where none
+    has one.
+    """
     models = present(results, models)
     cells = median(results["hidden"].sel(model=models, protocol=protocol, set=list(SETS)))
     return cells.min("model").transpose("mask", "set")
@@ -83,7 +120,9 @@ def winner(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.Data
 
 
 def winners(results: xr.Dataset) -> Table:
-    """Who has the least error in every cell, as printed and where all are told the mask, and the zero baseline's."""
+    """Who has the least error in every cell, as printed and where all are told the mask, and that
+    of the zero baseline.
+    """
     zero = results["zero_baseline_hidden"].isel(seed=0).max("model")
     asked = {
         "as printed": (ELEVEN, "zero_filled"),
@@ -113,7 +152,9 @@ def won(ours: xr.DataArray, theirs: xr.DataArray) -> int:
 
 
 def counts(results: xr.Dataset) -> dict[str, str]:
-    """What the pages say of Tables 5 and 6, by name; nothing where one of the models that are counted is missing."""
+    """What the pages say of Tables 5 and 6, by name; nothing where one of the models that are
+    counted is missing.
+    """
     told = results["hidden"].sel(protocol="mask_aware")
     wanted = {*ELEVEN, *TRAINED_WITH_MASKS, *UNLEARNED, *RULES_OF_THUMB}
     if wanted - set(results["model"].values.tolist()):

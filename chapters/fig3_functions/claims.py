@@ -101,7 +101,7 @@ def decide_task(r: xr.Dataset) -> Decision:
     "sparsity; (c) and (e) in every seed; (d) in every seed, also against the RNN.",
 )
 def decide_reconstruction(r: xr.Dataset) -> Decision:
-    """Errors of one model over the least of others, by medians, and its worst seed to their best."""
+    """Errors of a model over the least of others, by medians, and its worst seed to their best."""
     seeds = of(r["mse"], model=[*ELEVEN, "vn_dense"])
     middle, low, high = seeds.median("seed"), seeds.min("seed"), seeds.max("seed")
 

@@ -1,6 +1,6 @@
 """Figures of Fig. 3 beside those of the kit: the task, all cells in colours, training.
 
-Results have the coordinates `label` and `group` of the model (see `benchmarks.functions.names`).
+Results have the coordinates `label` and `group` of the model (see `benchmarks.functions.tables`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 
 from benchmarks.functions.figures import FLOOR
-from benchmarks.functions.names import GROUPS, MASKS, RULES, SETS, UNIT
-from benchmarks.functions.tables import measured, present
+from benchmarks.functions.tables import GROUPS, MASKS, RULES, SETS, UNIT, measured, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median, short
 from vnlib.plots.style import DIVERGING, PALETTE
@@ -25,7 +24,7 @@ TITLES = {"id": "in distribution", "easy": "Easy:\nsums", "hard": "Hard:\ncompos
 
 
 def task(data: xr.Dataset) -> plt.Figure:
-    """Three signals of each kind, a row of panels per set. data: value (signal, time), set, kind."""
+    """Three signals of each kind, a row of panels per set; data: value (signal, time), set, kind."""
     fig, axes = plt.subplots(3, 6, figsize=(10.5, 4.6), sharex=True, sharey=True)
     for row, (name, title) in zip(axes, TITLES.items(), strict=True):
         one = data.isel(signal=np.flatnonzero(data["set"].values == name))

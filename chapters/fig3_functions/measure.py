@@ -3,8 +3,8 @@
 A model is a `benchmarks.functions.imputers.Imputer`. Two protocols fill in hidden samples:
 "zero_filled" is the paper's, zeros where hidden, for a Vector Network five rounds of imputation;
 "mask_aware" is inference that knows the mask, with what it must choose chosen per mask on the
-validation signals. Errors are mean squares over samples, so that 1 is the mean power of training signals where
-these are normalised.
+validation signals. Errors are mean squares over samples, so that 1 is the mean power of training
+signals where these are normalised.
 """
 
 from __future__ import annotations

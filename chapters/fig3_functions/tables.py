@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from benchmarks.functions.names import MASKS, SETS
-from benchmarks.functions.tables import counts, measured, named, present
+from benchmarks.functions.tables import MASKS, SETS, counts, measured, named, present
 from vnlib.plots.frames import group, label
 from vnlib.plots.statistics import median
 from vnlib.plots.tables import Table

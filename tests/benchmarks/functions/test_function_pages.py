@@ -1,4 +1,4 @@
-"""Tables 5 and 6: from results of which everything is known, and the same on all pages that show them."""
+"""Tables 5 and 6: from results of which all is known, and the same on all pages that show them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.functions import figures, tables
-from benchmarks.functions.names import ELEVEN, MASKS, SETS
+from benchmarks.functions.tables import ELEVEN, MASKS, SETS
 from chapters.fig3_functions import tables as fig3
 from vnlib.book import paths, store
 
@@ -22,7 +22,7 @@ CONTROLS = {
 
 @pytest.fixture
 def results() -> xr.Dataset:
-    """Seeds 1, 2 and 6 times an error of its own for each model: the median is twice it, the mean three times."""
+    """Seeds 1, 2 and 6 times an error of each model: the median is twice it, the mean three times."""
     models = [*ELEVEN, *CONTROLS]
     own = xr.DataArray(np.arange(1.0, len(models) + 1), {"model": models})
     seeds = xr.DataArray([1.0, 2.0, 6.0], {"seed": [0, 1, 2]})

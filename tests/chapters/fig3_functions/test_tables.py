@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.functions.names import MASKS, SETS
+from benchmarks.functions.tables import MASKS, SETS
 from chapters.fig3_functions import tables
 
 
