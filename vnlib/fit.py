@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from vnlib import checks, seeding
+from vnlib.checkpoint import History, load, save
 
 
 @runtime_checkable
@@ -40,6 +38,9 @@ class Learner(Protocol):
         ...
 
 
+_USUAL = ("keep", "best")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitConfig:
     """How to train.
@@ -47,17 +48,20 @@ class FitConfig:
     Parameters
     ----------
     steps
-        Updates at most.
+        Steps at most; each changes the model once.
     batch_size
-        Samples per update.
+        Samples per step.
     lr_floor
         The cosine schedule ends at this fraction of the learning rate.
     eval_every
-        Updates between two validations.
+        Steps between two evaluations of the validation error.
     patience
-        Validations without improvement before training stops, None to run all steps.
+        Evaluations without improvement before training stops, None to run all steps.
     checkpoint_every
-        Updates between two checkpoints.
+        Steps between two checkpoints.
+    keep
+        The state that the model is left in: "best", that of the evaluation with the least error, or
+        "last", where evaluations only watch and may be missing.
     """
 
     steps: int
@@ -66,6 +70,7 @@ class FitConfig:
     eval_every: int = 50
     patience: int | None = None
     checkpoint_every: int = 1000
+    keep: str = "best"
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size", "eval_every", "checkpoint_every"):
@@ -73,6 +78,22 @@ class FitConfig:
         checks.number("lr_floor", self.lr_floor, low=0, high=1)
         if self.patience is not None:
             checks.number("patience", self.patience, low=1, integer=True)
+        checks.choice("keep", self.keep, ("best", "last"))
+
+    def scale(self, step: int) -> float:
+        """What the learning rates are multiplied by at a step, counted from 0."""
+        wave = 1 + math.cos(math.pi * step / self.steps)
+        return self.lr_floor + (1 - self.lr_floor) * 0.5 * wave
+
+    def evaluates_after(self, step: int) -> bool:
+        """Whether an evaluation follows a step, counted from 0: every `eval_every`, and the
+        last.
+        """
+        return (step + 1) % self.eval_every == 0 or step + 1 == self.steps
+
+    def described(self) -> dict[str, object]:
+        """What a checkpoint must share; `keep` as it always was goes without saying."""
+        return {name: value for name, value in asdict(self).items() if (name, value) != _USUAL}
 
 
 @dataclass(frozen=True)
@@ -95,22 +116,10 @@ class Training:
     seed: int
     workdir: Path
 
-    def config(self, evaluations: int) -> FitConfig:
-        """All steps, with about that many looks at the validation error."""
+    def config(self, evaluations: int, *, keep: str = "best") -> FitConfig:
+        """All steps, with about that many evaluations of the validation error."""
         every = max(1, self.steps // evaluations)
-        return FitConfig(steps=self.steps, batch_size=self.batch_size, eval_every=every)
-
-
-@dataclass
-class History:
-    """What training went through: training loss per update, validation value per evaluation, and
-    the best one.
-    """
-
-    train: list[float] = field(default_factory=list)
-    validation: list[float] = field(default_factory=list)
-    best_step: int = 0
-    best_value: float = math.inf
+        return FitConfig(steps=self.steps, batch_size=self.batch_size, eval_every=every, keep=keep)
 
 
 class GradientLearner:
@@ -148,82 +157,89 @@ def fit(
     config: FitConfig,
     *,
     seed: int,
-    validate: Callable[[], float],
+    validate: Callable[[], float] | None = None,
     checkpoint: Path | None = None,
     progress: bool = False,
     title: str = "training",
 ) -> History:
-    """Train, and leave the learner's model at the step that validated best.
+    """Train, and leave the learner's model at the step that validated best, or at the last one
+    (`FitConfig.keep`).
 
     Parameters
     ----------
     data
         Tensors of equal length (samples first); a batch is a tuple of their rows.
     validate
-        The in-distribution validation error, lower is better.
+        The in-distribution validation error, lower is better; None where nothing depends on it.
     checkpoint
         A safetensors file that is written now and then and, if it is there, continued from.
 
     Raises
     ------
     ValueError
-        For empty or unequal data.
+        For empty or unequal data, and where validate is missed.
     FloatingPointError
         If the loss stops being finite or the validation error becomes NaN.
     """
-    sizes = {len(t) for t in data}
-    if len(sizes) != 1 or 0 in sizes:
-        raise ValueError(
-            f"data must be tensors of one length > 0, got lengths {[len(t) for t in data]}"
-        )
-    n, device = sizes.pop(), data[0].device
-    per_epoch = math.ceil(n / config.batch_size)
+    n, device = _length(data), data[0].device
+    if validate is None and (config.keep == "best" or config.patience is not None):
+        raise ValueError("validate must be given unless keep is 'last' and patience None, got None")
     history, state = History(), learner.state()
-    best = {name: t.clone() for name, t in state.items() if name.startswith("model.")}
-    first, run = 0, json.dumps(asdict(config) | {"seed": seed, "samples": n}, sort_keys=True)
+    kept = [name for name in state if name.startswith("model.") and config.keep == "best"]
+    best = {name: state[name].clone() for name in kept}
+    first, run = 0, json.dumps(config.described() | {"seed": seed, "samples": n}, sort_keys=True)
     if checkpoint is not None and checkpoint.exists():
-        first = _load(checkpoint, state, best, history, run)
+        first = load(checkpoint, state, best, history, run)
     with tqdm(
         total=config.steps, initial=first, desc=title, disable=not progress, leave=False
     ) as bar:
-        for step in range(first, config.steps):
+        for step, rows in _batches(n, config, first, seed, device):
             if _out_of_patience(history, config):
                 break
-            epoch, index = divmod(step, per_epoch)
-            if step == first or index == 0:
-                shuffled = torch.randperm(n, generator=seeding.generator(seed, "epoch", epoch)).to(
-                    device
-                )
-            rows = shuffled[index * config.batch_size : (index + 1) * config.batch_size]
-            scale = config.lr_floor + (1 - config.lr_floor) * 0.5 * (
-                1 + math.cos(math.pi * step / config.steps)
-            )
             rng = seeding.generator(seed, "step", step, device=device)
-            loss = learner.step(tuple(t[rows] for t in data), scale=scale, generator=rng)
+            batch = tuple(t[rows] for t in data)
+            loss = learner.step(batch, scale=config.scale(step), generator=rng)
             if not math.isfinite(loss):
                 raise FloatingPointError(
                     f"the loss became {loss} at update {step + 1}; lower the learning rate"
                 )
             history.train.append(loss)
-            if (step + 1) % config.eval_every == 0 or step + 1 == config.steps:
-                value = validate()
-                if math.isnan(value):
-                    raise FloatingPointError(
-                        f"the validation error became nan at update {step + 1}; lower the "
-                        "learning rate, or check that the validation set is not empty"
-                    )
-                history.validation.append(value)
-                if value < history.best_value:
-                    history.best_value, history.best_step = value, step + 1
-                    for name in best:
-                        best[name].copy_(state[name])
+            if validate is not None and config.evaluates_after(step):
+                if history.add(validate(), step + 1):
+                    _copy(best, state)
                 bar.set_postfix(validation=f"{history.best_value:.2e}", refresh=False)
             if checkpoint is not None and (step + 1) % config.checkpoint_every == 0:
-                _save(checkpoint, state, best, history, run)
+                save(checkpoint, state, best, history, run)
             bar.update()
-    for name, tensor in best.items():
-        state[name].copy_(tensor)
+    _copy(state, best)
     return history
+
+
+def _length(data: Sequence[Tensor]) -> int:
+    sizes = {len(t) for t in data}
+    if len(sizes) != 1 or 0 in sizes:
+        raise ValueError(
+            f"data must be tensors of one length > 0, got lengths {[len(t) for t in data]}"
+        )
+    return sizes.pop()
+
+
+def _batches(
+    n: int, config: FitConfig, first: int, seed: int, device: torch.device
+) -> Iterator[tuple[int, Tensor]]:
+    """The steps from `first` on, each with the samples of its batch; an order for every epoch."""
+    per_epoch = math.ceil(n / config.batch_size)
+    for step in range(first, config.steps):
+        epoch, index = divmod(step, per_epoch)
+        if step == first or index == 0:
+            order = torch.randperm(n, generator=seeding.generator(seed, "epoch", epoch)).to(device)
+        yield step, order[index * config.batch_size : (index + 1) * config.batch_size]
+
+
+def _copy(into: dict[str, Tensor], source: dict[str, Tensor]) -> None:
+    """Copy the tensors that both have."""
+    for name in into.keys() & source.keys():
+        into[name].copy_(source[name])
 
 
 def _out_of_patience(history: History, config: FitConfig) -> bool:
@@ -231,50 +247,3 @@ def _out_of_patience(history: History, config: FitConfig) -> bool:
         return False
     since_best = (len(history.train) - history.best_step) // config.eval_every
     return since_best >= config.patience
-
-
-def _save(
-    path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str
-) -> None:
-    tensors = {f"now.{name}": t.contiguous() for name, t in state.items()}
-    tensors |= {f"best.{name}": t.contiguous() for name, t in best.items()}
-    # Float64 tensors, since JSON text would be long; the numbers come back to the bit.
-    tensors["train"] = torch.tensor(history.train, dtype=torch.float64)
-    tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64)
-    meta = {"run": run, "best_step": str(history.best_step)}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    save_file(tensors, temporary, metadata=meta)
-    os.replace(temporary, path)
-
-
-def _load(
-    path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str
-) -> int:
-    """Fill state, best and history from a checkpoint; returns the update to go on with."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            meta, tensors = (
-                file.metadata() or {},
-                {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
-            )
-    except (SafetensorError, OSError) as error:
-        raise ValueError(
-            f"{path} is not a readable checkpoint ({error}); delete it to start this run anew"
-        ) from error
-    wanted = {f"now.{n}": t.shape for n, t in state.items()} | {
-        f"best.{n}": t.shape for n, t in best.items()
-    }
-    found = {n: t.shape for n, t in tensors.items() if n not in ("train", "validation")}
-    if meta.get("run") != run or wanted != found:
-        raise ValueError(
-            f"{path} belongs to a run with other settings; delete it to start this run anew"
-        )
-    for name, tensor in state.items():
-        tensor.copy_(tensors[f"now.{name}"])
-    for name, tensor in best.items():
-        tensor.copy_(tensors[f"best.{name}"])
-    history.train, history.validation = tensors["train"].tolist(), tensors["validation"].tolist()
-    history.best_step = int(meta["best_step"])
-    history.best_value = min(history.validation, default=math.inf)
-    return len(history.train)

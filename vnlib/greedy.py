@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from vnlib import checks
+from vnlib.settle.stopping import Explained
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ def matching_pursuit(
     ValueError
         For a wrong shape, NaN, columns that are not of unit norm, or k < 1.
     """
-    _check(V, x, k, tol)
+    rule = _checked(V, x, k, tol)
     code, residual = x.new_zeros(len(x), V.shape[1]), x.clone()
     picks = torch.zeros(len(x), dtype=torch.long, device=x.device)
     for _ in range(k):
         correlation = residual @ V
-        atom, live = _best(correlation, residual, x, tol)
+        atom, live = _best(correlation, residual, x, rule)
         if not live.any():
             break
         gain = correlation.gather(1, atom) * live[:, None]
@@ -69,12 +70,12 @@ def orthogonal_matching_pursuit(
     Arguments and errors as for `matching_pursuit`. A sample also stops when no further atom can
     explain anything.
     """
-    _check(V, x, k, tol)
+    rule = _checked(V, x, k, tol)
     gram, residual = V.double().T @ V.double(), x.clone()
     code = x.new_zeros(len(x), V.shape[1])
     taken = torch.zeros_like(code, dtype=torch.bool)
     for _ in range(min(k, *V.shape)):
-        atom, live = _best((residual @ V).masked_fill(taken, 0), residual, x, tol)
+        atom, live = _best((residual @ V).masked_fill(taken, 0), residual, x, rule)
         if not live.any():
             break
         taken.scatter_(1, atom, taken.gather(1, atom) | live[:, None])
@@ -136,17 +137,11 @@ def _best(
     correlation: Float[Tensor, "batch atoms"],
     residual: Float[Tensor, "batch d"],
     x: Float[Tensor, "batch d"],
-    tol: float,
+    rule: Explained,
 ) -> tuple[Int[Tensor, "batch 1"], Bool[Tensor, " batch"]]:
-    """The best atom per sample, and which samples go on: a correlation that is only rounding
-    explains nothing.
-    """
+    """The best atom per sample, and which samples go on."""
     best, atom = correlation.abs().max(1, keepdim=True)
-    size = x.norm(dim=1)
-    live = (residual.norm(dim=1) > tol * size) & (
-        best.squeeze(1) > torch.finfo(x.dtype).eps ** 0.75 * size
-    )
-    return atom, live
+    return atom, ~rule.settled(residual.norm(dim=1), best.squeeze(1), x.norm(dim=1))
 
 
 def _check_shapes(V: Tensor, x: Tensor) -> None:
@@ -156,7 +151,7 @@ def _check_shapes(V: Tensor, x: Tensor) -> None:
     checks.matrix("x", x, V.shape[0], "one row per sample")
 
 
-def _check(V: Tensor, x: Tensor, k: int, tol: float) -> None:
+def _checked(V: Tensor, x: Tensor, k: int, tol: float) -> Explained:
     _check_shapes(V, x)
     norms = V.norm(dim=0)
     if (norms - 1).abs().max() > 1e-3:
@@ -165,4 +160,4 @@ def _check(V: Tensor, x: Tensor, k: int, tol: float) -> None:
             f"{float(norms.max()):g}"
         )
     checks.number("k", k, low=1, integer=True)
-    checks.number("tol", tol, low=0)
+    return Explained(tol)

@@ -1,11 +1,12 @@
-"""Fast inference: how to settle (`config`), what descends (`energy`), single steps (`steps`), the
-loop (`settler`).
+"""Fast inference: how to settle (`config`), what descends (`energy`), single steps (`steps`), when
+they stop (`stopping`), and the loop (`settler`).
 """
 
-from vnlib.settle.config import CRITERIA, SCHEDULES, SettleConfig, Settled, Stop, Trace
+from vnlib.settle.config import SCHEDULES, SettleConfig, Settled, Trace
 from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.settler import Settler
 from vnlib.settle.steps import METHODS
+from vnlib.settle.stopping import CRITERIA, Stop
 
 __all__ = [
     "CRITERIA",

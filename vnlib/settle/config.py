@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import Any
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from vnlib import checks
+from vnlib.settle import stopping
 from vnlib.settle.steps import METHODS, State
 
 SCHEDULES = ("sweep", "staggered", "recurrent")
-CRITERIA = ("energy", "gap")
-
-
-class Stop(Enum):
-    """Why the settle of a sample ended."""
-
-    CONVERGED = "the relative energy improvement of a sweep fell below tol"
-    GAP = "the relative duality gap fell below tol"
-    MAX_SWEEPS = "max_sweeps was reached; raise it, or raise tol, if a settled code is needed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettleConfig:
-    """How to settle (VN Sec. 3.3, App. C).
+    """How to settle (VN Sec. 3.3, App. C); `exact`, `deep` and `training` are the usual ways.
 
     Parameters
     ----------
@@ -71,10 +64,9 @@ class SettleConfig:
     def __post_init__(self) -> None:
         checks.choice("method", self.method, (*METHODS, "cd"))
         checks.choice("schedule", self.schedule, SCHEDULES)
-        checks.choice("criterion", self.criterion, CRITERIA)
+        stopping.rule(self.criterion, self.tol)  # which checks both
         for name in ("max_sweeps", "check_every", "steps"):
             checks.number(name, getattr(self, name), low=1, integer=True)
-        checks.number("tol", self.tol, low=0)
         checks.number("cap_from", self.cap_from, low=0, high=self.max_sweeps - 1, integer=True)
         checks.number("mix", self.mix, low=0, high=1)
         if self.method == "cd" and self.criterion != "gap":
@@ -83,6 +75,41 @@ class SettleConfig:
             raise ValueError(
                 f"monotone looks at every sweep: check_every must be 1, got {self.check_every}"
             )
+
+    @classmethod
+    def exact(cls, *, device: torch.device | str = "cpu", **changes: Any) -> SettleConfig:
+        """To the minimum, but for a thousandth of the energy: what one l1 layer is read by.
+
+        Coordinate descent, which runs on the CPU only; on another device it is `deep`.
+
+        Parameters
+        ----------
+        changes
+            Settings that are to be others.
+        """
+        if torch.device(device).type != "cpu":
+            return cls.deep(**{"max_sweeps": 1000} | changes)
+        given = {"method": "cd", "criterion": "gap", "tol": 1e-3, "max_sweeps": 300}
+        return cls(**given | changes)
+
+    @classmethod
+    def deep(cls, **changes: Any) -> SettleConfig:
+        """Until F hardly falls: what coupled layers are read by. `changes` as in `exact`."""
+        return cls(**{"method": "line_search", "tol": 1e-4, "check_every": 5} | changes)
+
+    @classmethod
+    def training(cls, **changes: Any) -> SettleConfig:
+        """A few sweeps per step of learning, whatever comes of them. `changes` as in `exact`."""
+        return cls(**{"method": "restart", "tol": 0, "max_sweeps": 20} | changes)
+
+    @property
+    def rule(self) -> stopping.StoppingRule:
+        """When a sample has settled."""
+        return stopping.rule(self.criterion, self.tol, self.cap_from)
+
+    def looks_after(self, sweep: int) -> bool:
+        """Whether a look at the criterion follows this sweep."""
+        return sweep % self.check_every == 0 or sweep == self.max_sweeps
 
 
 @dataclass
@@ -123,7 +150,6 @@ class Settled:
     states: tuple[State, ...] = ()
 
     @property
-    def reasons(self) -> list[Stop]:
+    def reasons(self) -> list[stopping.Stop]:
         """Why each sample stopped."""
-        met = Stop.GAP if self.criterion == "gap" else Stop.CONVERGED
-        return [met if c else Stop.MAX_SWEEPS for c in self.converged.tolist()]
+        return stopping.reasons(self.criterion, self.converged)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
 from vnlib.checks import given
 from vnlib.layer import Layer
 from vnlib.settle.config import SettleConfig
+from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.quadratic import Coupling, Quadratic
 from vnlib.settle.steps import Problem, Rule, State
 
@@ -26,22 +28,41 @@ class Run:
         rules: Sequence[Rule],
         couplings: Sequence[Coupling],
         feedback: float,
+        activation: str,
         config: SettleConfig,
         x: Tensor,
         states: list[State],
         mask: Tensor | None,
         warm: bool,
     ) -> None:
-        self.layers, self.quadratics, self.rules, self.couplings = (
-            layers,
-            quadratics,
-            rules,
-            couplings,
-        )
-        self.feedback, self.config, self.warm, self.top = feedback, config, warm, len(layers) - 1
+        self.layers, self.quadratics, self.rules = layers, quadratics, rules
+        self.couplings, self.feedback, self.activation = couplings, feedback, activation
+        self.config, self.warm, self.top = config, warm, len(layers) - 1
         self.x, self.mask, self.states = x, mask, states
         self.drive = (x if mask is None else mask * x) @ layers[0].V
         self.bottom: list[Tensor | None] = [self.drive] + [None] * self.top
+
+    @property
+    def codes(self) -> list[Tensor]:
+        return [state.code for state in self.states]
+
+    @property
+    def moved(self) -> Tensor | bool:
+        """Which samples the last step moved, in all layers."""
+        moved: Tensor | bool = True
+        for state in self.states:
+            moved = moved & state.moved
+        return moved
+
+    def energy(self) -> Tensor:
+        """F as it is."""
+        return joint_energy(
+            self.layers, self.codes, self.x, self.feedback, self.activation, self.mask
+        )
+
+    def gap(self) -> Tensor:
+        """The duality gaps as they are."""
+        return duality_gap(self.layers, self.codes, self.x, self.feedback, self.mask)
 
     def keep(self, rows: Tensor) -> None:
         """Go on with some of the samples."""
@@ -50,13 +71,20 @@ class Run:
         self.states = [state.rows(rows) for state in self.states]
         self.bottom[0] = self.drive
 
-    def take_back(self, before: list[Tensor], rejected: Tensor) -> None:
-        """Return the rejected rows to `before` and let their method begin anew; the next step is a
+    def take_back(self, old: list[Tensor], before: Tensor, now: Tensor) -> tuple[Tensor, Tensor]:
+        """Take samples whose F rose from `before` to `now` back to `old`; their next step is a
         plain one.
+
+        Returns F as it is then, and which samples went on.
         """
-        if not rejected.any():
-            return
-        for index, (state, code) in enumerate(zip(self.states, before, strict=True)):
+        accepted = now <= before
+        if not accepted.all():
+            self._restart(old, ~accepted)
+        return torch.where(accepted, now, before), accepted
+
+    def _restart(self, old: list[Tensor], rejected: Tensor) -> None:
+        """Return the rejected rows to `old` and let their method begin anew."""
+        for index, (state, code) in enumerate(zip(self.states, old, strict=True)):
             fresh = self.rules[index].begin(code[rejected], self.quadratics[index])
             back = state.clone()
             back.write(rejected.nonzero().squeeze(1), fresh)

@@ -19,10 +19,12 @@ from vnlib import checks
 from vnlib.layer import ACTIVATIONS, Layer, message
 from vnlib.prox import L1, NonNegativeL1, l1_weight
 from vnlib.settle.config import SettleConfig, Settled, Trace
-from vnlib.settle.energy import duality_gap, joint_energy
+from vnlib.settle.energy import joint_energy
 from vnlib.settle.quadratic import Coupling, Quadratic
+from vnlib.settle.record import Record
 from vnlib.settle.schedule import Run
 from vnlib.settle.steps import ALONE, METHODS, State
+from vnlib.settle.stopping import CRITERIA, DualityGap, Sweeps
 
 
 class Settler:
@@ -84,17 +86,7 @@ class Settler:
                 f"method {config.method!r} settles one layer at a time: use feedback=0 or "
                 "a single layer"
             )
-        if config.criterion == "gap":
-            if not self.has_energy:
-                raise ValueError(
-                    "criterion 'gap' needs identity messages and tied dictionaries; use 'energy'"
-                )
-            for number, layer in enumerate(self.layers, 1):
-                if not layer.penalty.convex:
-                    raise ValueError(
-                        f"criterion 'gap' needs convex penalties; layer {number} has "
-                        f"{layer.penalty}"
-                    )
+        CRITERIA[config.criterion].check(self.layers, self.has_energy)
         if config.method == "cd":
             for number, layer in enumerate(self.layers, 1):
                 if not isinstance(layer.penalty, L1):
@@ -231,9 +223,8 @@ class Settler:
             if trace and len(x)
             else None
         )
-        return Settled(
-            (code,), (x,), total, passes, gap <= config.tol * total, "gap", log, (State(code, {}),)
-        )
+        closed = DualityGap(config.tol).closed(gap, total)
+        return Settled((code,), (x,), total, passes, closed, "gap", log, (State(code, {}),))
 
     def _settle(
         self,
@@ -245,110 +236,38 @@ class Settler:
         mask: Tensor | None,
     ) -> Settled:
         """The common loop: sweeps over some of the layers, and after them a look at who has
-        finished.
+        arrived.
         """
-        layers, config = self.layers[part], self.config
+        config, rule = self.config, self.config.rule
         run = Run(
-            layers,
+            self.layers[part],
             self.quadratics[part],
             self.rules[part],
             [] if self.alone else self.couplings,
             self.feedback,
+            self.activation,
             config,
             x,
             states,
             mask,
             warm,
         )
+        record = Record(run, trace=trace)
         monotone = config.monotone and self.has_energy
-        watch = bool(config.tol) or monotone or trace
-        log = Trace() if trace else None
-
-        def energy(codes: list[Tensor], of: Tensor, seen: Tensor | None) -> Tensor:
-            return joint_energy(layers, codes, of, self.feedback, self.activation, seen)
-
-        final = [state.clone() for state in states]
-        final_energy = energy([state.code for state in final], x, mask)
-        sweeps = torch.full((len(x),), config.max_sweeps, device=x.device)
-        converged = torch.zeros(len(x), dtype=torch.bool, device=x.device)
-        live, before, looked = torch.arange(len(x), device=x.device), final_energy, 0
+        watched = trace or monotone or not isinstance(rule, Sweeps)
         for sweep in range(1, config.max_sweeps + 1):
-            old = [state.code for state in run.states]
-            capped = sweep > config.cap_from
-            run.sweep(capped)
-            if not watch or (sweep % config.check_every and sweep < config.max_sweeps):
-                continue
-            codes = [state.code for state in run.states]
-            now = energy(codes, run.x, run.mask)
-            accepted = torch.ones_like(now, dtype=torch.bool)
             # The first sweep has no targets yet, and the cap may cost energy when it sets in.
-            if monotone and (warm or sweep > 1) and sweep != config.cap_from + 1:
-                accepted = now <= before
-                run.take_back(old, ~accepted)
-                now = torch.where(accepted, now, before)
-            if config.criterion == "gap" and config.tol:
-                done = (
-                    duality_gap(layers, codes, run.x, self.feedback, run.mask) <= config.tol * now
-                )
-            else:
-                done = (before - now).abs() <= config.tol * (sweep - looked) * before.abs()
-                done &= torch.tensor(
-                    config.tol > 0 and sweep > config.cap_from + 1, device=x.device
-                )
-                for state in run.states:
-                    done &= state.moved
-            done &= accepted
-            before, looked = now, sweep
-            if log is not None:
-                _record(log, sweep, live, now, run.states, final_energy, final)
-            if done.any():
-                for state, current in zip(final, run.states, strict=True):
-                    state.write(live[done], current.rows(done))
-                final_energy[live[done]], sweeps[live[done]], converged[live[done]] = (
-                    now[done],
-                    sweep,
-                    True,
-                )
-                live, before = live[~done], before[~done]
-                run.keep(~done)
-                if not len(live):
-                    break
-        for state, current in zip(final, run.states, strict=True):
-            state.write(live, current)
-        if len(live):
-            final_energy[live] = energy([state.code for state in run.states], run.x, run.mask)
-        inputs = [x]
-        for layer, state in zip(layers[:-1], final[:-1], strict=True):
-            inputs.append(message(layer, state.code, self.activation))
-        codes = tuple(state.code for state in final)
-        return Settled(
-            codes,
-            tuple(inputs),
-            final_energy,
-            sweeps,
-            converged,
-            config.criterion,
-            log,
-            tuple(final),
-        )
-
-
-def _record(
-    log: Trace,
-    sweep: int,
-    live: Tensor,
-    now: Tensor,
-    states: list[State],
-    energies: Tensor,
-    final: list[State],
-) -> None:
-    energy_row = log.energy[-1].clone() if log.energy else energies.clone()
-    energy_row[live] = now
-    active = torch.stack([(state.code != 0).sum(1) for state in final])
-    active[:, live] = torch.stack([(state.code != 0).sum(1) for state in states])
-    log.sweep.append(sweep)
-    log.energy.append(energy_row)
-    log.active.append(active)
+            comparable = run.warm and sweep != config.cap_from + 1
+            old = run.codes
+            run.sweep(capped=sweep > config.cap_from)
+            if not (watched and config.looks_after(sweep)):
+                continue
+            now, accepted = run.energy(), True
+            if monotone and comparable:
+                now, accepted = run.take_back(old, record.before, now)
+            if record.arrive(rule.settled(record.look(sweep, now)) & accepted):
+                break
+        return record.close()
 
 
 def _one_after_the_other(parts: Sequence[Settled]) -> Settled:
