@@ -3,10 +3,12 @@
 #   PYTHON=...   interpreter to build .venv with; newer ones on the path are tried when it is too old
 #   PROFILE=...  smoke, fast or paper (for `reproduce` and `chapter`)
 #   NAME=...     a chapter, as listed by `vnbook list`
+#   STALE=...    keep or recompute: what becomes of stored runs of other code (for `chapter`)
 
 PYTHON  ?= python3
 PROFILE ?= fast
 NAME    ?=
+STALE   ?= keep
 
 BIN   := .venv/bin
 STAMP := .venv/.installed
@@ -51,7 +53,7 @@ chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fas
 	@if [ -z "$(NAME)" ]; then \
 	  echo "Say which chapter: make chapter NAME=<one of these> PROFILE=$(PROFILE)" >&2; $(BIN)/vnbook list >&2; exit 2; \
 	fi
-	$(BIN)/vnbook run $(NAME) -p profile $(PROFILE)
+	$(BIN)/vnbook run $(NAME) -p profile $(PROFILE) --stale $(STALE)
 
 # Two workers on two cores, so one thread each. A module's tests stay together and share its fixtures. Bytecode is kept:
 # each of the many processes that tests start would compile the library anew.

@@ -110,7 +110,7 @@ fast = { seeds = 3 }
 paper = { seeds = 4 }
 """
 TINY_CELLS = (
-    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nresults_dir = '
+    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nstale = "keep"\nresults_dir = '
     "None\nwidth = 2.0\n",
     'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("tiny", globals())\n',
     "import xarray as xr\n"

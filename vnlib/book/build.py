@@ -80,7 +80,8 @@ def run_chapter(
             f"the folder {output.parent} cannot be made ({error.strerror}); choose another "
             "results_dir or output"
         ) from error
-    stored = chapter.Chapter(spec, parameters).file().exists() and not parameters["recompute"]
+    anew = parameters["recompute"] or parameters.get("stale") == "recompute"
+    stored = chapter.Chapter(spec, parameters).file().exists() and not anew
     thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
     helpers = (
         []

@@ -14,7 +14,7 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
@@ -184,6 +184,8 @@ class Chapter:
 
     spec: Spec
     parameters: Mapping[str, Any]
+    mixed: list[str] = field(default_factory=list, compare=False)
+    """The parts whose runs were computed by more than one version of the code."""
 
     @property
     def profile(self) -> str:
@@ -310,6 +312,8 @@ class Chapter:
         )
         for note in result.notes:
             print(note)
+        if 0 < len(result.older) < result.dataset["run_date"].size:
+            self.mixed.append(part)
         if result.older:
             # Also where the notebook's output is not seen: on the terminal of who runs it.
             print(stale_said(self.spec.name, result.older), file=sys.stderr)
@@ -367,7 +371,8 @@ class Chapter:
         *drawn
             The functions that drew it.
         """
-        display(HTML(html.links(self.spec.name, self.file(), self.command, drawn)))
+        mixed = bool(self.mixed)
+        display(HTML(html.links(self.spec.name, self.file(), self.command, drawn, mixed)))
 
     def glue(self, texts: Mapping[str, str]) -> None:
         """Give texts to the prose: Markdown cells then say {glue:text}`key`."""

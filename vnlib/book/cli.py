@@ -21,6 +21,7 @@ from vnlib.book import ledger as claims
 from vnlib.book import ledger_page as pages
 from vnlib.book import repository_url as public_home
 from vnlib.book.parameters import PROFILES
+from vnlib.book.store.store import STALE
 
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(
@@ -79,15 +80,26 @@ def _range(rule: dict) -> str:
 )
 @click.option("--output", type=click.Path(path_type=Path), help="where the executed notebook goes")
 @JOBS
+@click.option(
+    "--stale",
+    type=click.Choice(STALE),
+    help="stored runs of other code than is here: keep them (as is usual) or recompute them",
+)
 @click.option("--quiet", is_flag=True, help="no progress bar")
 @click.option(
     "--no-page", is_flag=True, help="only compute and store, as a slice on a cluster does"
 )
 def run(
-    name: str, pairs: tuple, output: Path | None, jobs: int | None, quiet: bool, no_page: bool
+    name: str,
+    pairs: tuple,
+    output: Path | None,
+    jobs: int | None,
+    stale: str | None,
+    quiet: bool,
+    no_page: bool,
 ) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
-    given = {key: _value(text) for key, text in pairs}
+    given = {key: _value(text) for key, text in pairs} | ({"stale": stale} if stale else {})
     one = chapter.spec(name)
     parameters = one.check(given)
     if no_page:

@@ -30,7 +30,13 @@ def code(thing: str, module: str, name: str = "") -> str:
     return f'<a href="../../_modules/{module.replace(".", "/")}.html{anchor}">{thing}</a>'
 
 
-def links(chapter: str, results: Path, command: str, drawn: Sequence[Callable] = ()) -> str:
+def links(
+    chapter: str,
+    results: Path,
+    command: str,
+    drawn: Sequence[Callable] = (),
+    mixed: bool = False,
+) -> str:
     """Where the code and the data of a figure are, and the command that makes it again.
 
     Parameters
@@ -38,7 +44,10 @@ def links(chapter: str, results: Path, command: str, drawn: Sequence[Callable] =
     drawn
         The functions that drew it, of a chapter or a kit; with them comes a link to the chapter's
         study.
+    mixed
+        Whether its runs were computed by more than one version of the code, which is said.
     """
+    warning = "<b>drawn from runs of two versions of the code</b> · " if mixed else ""
     sources = [code("drawing", one.__module__, one.__qualname__) for one in drawn]
     if drawn and paths.notebook(chapter).with_name("study.py").is_file():
         sources.append(code("study", f"chapters.{chapter}.study"))
@@ -48,7 +57,7 @@ def links(chapter: str, results: Path, command: str, drawn: Sequence[Callable] =
         else ""
     )
     return (
-        f'<p class="vn-links">{"".join(f"{one} · " for one in sources)}'
+        f'<p class="vn-links">{warning}{"".join(f"{one} · " for one in sources)}'
         f'<a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
         f"re-make with <code>{escape(command, quote=False)}</code></p>"
     )
