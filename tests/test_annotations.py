@@ -25,7 +25,7 @@ from vnlib import evaluate, greedy, masked, metrics
 from benchmarks.spatial.registry import BASELINES
 from vnlib.fit import FitConfig, fit
 from benchmarks.spatial.decoders import train_decoder
-from vnlib.learning.learner import LocalLearner
+from vnlib.learning.learner import LocalLearner, learn
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import PENALTIES
 from vnlib.settle import SettleConfig
@@ -76,7 +76,7 @@ for kind in PENALTIES:
     settled = VectorNetwork(config, seed=0).settle(x[:4])
 options = {"optimizer": "sgd", "remove_dc": True, "decorrelation": 0.1, "revive_after": 1}
 tracked = VectorNetwork.for_data(x, atoms=(8, 6), seed=0, untied=True)
-tracked.learn(x, seed=0, steps=3, **options)
+learn(tracked, x, seed=0, steps=3, **options)
 for schedule in ("staggered", "recurrent"):
     settled = tracked.settle(x[:4], config=SettleConfig(schedule=schedule, mix=0.5))
 metrics.operator_rank(tracked.operator(settled)), metrics.coherence(tracked.V[0])

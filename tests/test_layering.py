@@ -162,7 +162,7 @@ def test_the_library_stays_small():
     assert sum(lines_of_code(path.read_text(encoding="utf-8")) for path in found) <= 6500
 
 
-SHOWS = re.compile(r"(vnlib\.plots\..*|(chapters|benchmarks)\.\w+\.(figures|tables)(_\w+)?)")
+SHOWS = re.compile(r"(vnlib\.plots\..*|(chapters|benchmarks)\.\w+\.(figures|tables|names)(_\w+)?)")
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if SHOWS.fullmatch(name)])

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 from torch import Tensor
 
 from vnlib import checks
+from vnlib.learning.learner import learn
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 
@@ -124,7 +125,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             nonnegative=self.nonnegative,
             settle=SettleConfig(max_sweeps=self.max_sweeps, tol=self.tol),
         )
-        self.validation_ = network.learn(
+        self.validation_ = learn(
+            network,
             x,
             seed=seed,
             steps=self.n_steps,

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vnlib import checks, seeding
-from vnlib.fit import FitConfig, fit
+from vnlib import checks
 from vnlib.layer import ACTIVATIONS, Layer, message, operator, reconstruct
 from vnlib.learning.rules import INTERFACE_RULES, tight_frame, unit_columns
 from vnlib.prox import PENALTIES, Penalty, make_penalty
@@ -203,74 +201,6 @@ class VectorNetwork(nn.Module):
         network = cls(config, seed=seed).to(device=x.device, dtype=x.dtype)
         network.start_from_samples(x, seed=seed)
         return network
-
-    def learn(
-        self,
-        x: Float[Tensor, "samples d"],
-        *,
-        seed: int,
-        steps: int = 500,
-        batch_size: int = 256,
-        **options: Any,
-    ) -> list[float]:
-        """Local learning on samples, and the state at which a held-out tenth was reconstructed
-        best.
-
-        Parameters
-        ----------
-        **options
-            As in `vnlib.learning.learner.LocalLearner`.
-
-        Returns
-        -------
-        list[float]
-            The held-out mean squared error after each tenth of the steps.
-
-        Raises
-        ------
-        ValueError
-            For fewer than 2 samples.
-        """
-        from vnlib.learning.learner import LocalLearner  # which knows this module
-
-        checks.matrix("x", x, self.config.n_inputs, "one row per sample")
-        if len(x) < 2:
-            raise ValueError(
-                f"x must hold at least 2 samples, one to learn from and one held out, got {len(x)}"
-            )
-        order = torch.randperm(len(x), generator=seeding.generator(seed, "held out")).to(x.device)
-        held, rest = x[order[: -(-len(x) // 10)]], x[order[-(-len(x) // 10) :]]
-
-        def error() -> float:
-            return float((self.reconstruct(self.settle(held)) - held).square().mean())
-
-        config = FitConfig(
-            steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10))
-        )
-        return fit(
-            LocalLearner(self, **options), (rest,), config, seed=seed, validate=error
-        ).validation
-
-    def save(self, path: str | Path) -> None:
-        """Write the network to a safetensors file (see `vnlib.serialize`)."""
-        from vnlib import serialize  # which knows this module
-
-        serialize.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwork:
-        """The network that `save` wrote.
-
-        Raises
-        ------
-        FileNotFoundError
-            Where there is no such file.
-        ValueError
-            For a file that does not fit.
-        """
-        from vnlib import serialize
-
-        return serialize.load(path, device=device)
 
     @property
     def layers(self) -> tuple[Layer, ...]:

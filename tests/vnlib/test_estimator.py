@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from vnlib.estimator import VectorNetworkCoder
 from vnlib.network import VectorNetwork
+from vnlib.serialize import load, save
 
 QUICK = {"n_steps": 3, "max_sweeps": 40, "random_state": 0}
 
@@ -159,9 +160,9 @@ def test_it_works_in_a_pipeline_and_a_search():
 
 
 def test_the_fitted_network_can_be_saved(fitted, tmp_path):
-    fitted.network_.save(tmp_path / "coder.safetensors")
+    save(fitted.network_, tmp_path / "coder.safetensors")
     x = planted(7, seed=2)[0]
-    again = VectorNetwork.load(tmp_path / "coder.safetensors")
+    again = load(tmp_path / "coder.safetensors")
     np.testing.assert_array_equal(
         again.settle(torch.tensor(x)).codes[-1].numpy(), fitted.transform(x)
     )

@@ -23,7 +23,7 @@ import vnlib
 from benchmarks.spatial import registry
 from benchmarks.spatial.decoders import build_vn
 from benchmarks.spatial.vector_networks import SpatialLearner
-from vnlib import fit, seeding
+from vnlib import checkpoint, fit, seeding
 from vnlib.fit import FitConfig, GradientLearner
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
@@ -220,7 +220,7 @@ def test_a_crash_while_saving_leaves_the_last_checkpoint(tmp_path, monkeypatch):
             Path(file).write_bytes(Path(file).read_bytes()[:1000])
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(fit, "save_file", half)
+    monkeypatch.setattr(checkpoint, "save_file", half)
     with pytest.raises(KeyboardInterrupt):
         run("vae", checkpoint=path)
     monkeypatch.undo()

@@ -8,6 +8,7 @@ import pytest
 import torch
 from learner_cases import QUICK, THREE, draw, make
 
+from vnlib.learning.learner import learn
 from vnlib.learning.rules import unit_columns
 from vnlib.metrics import operator_rank
 from vnlib.network import VectorNetwork, VNConfig
@@ -332,7 +333,7 @@ def test_samples_that_cannot_start_a_network_are_named(x, options, message):
 def test_five_lines_are_enough():
     x = draw(500, 6, seed=40, dtype=torch.float64) @ draw(6, 20, seed=41, dtype=torch.float64)
     network = VectorNetwork.for_data(x, atoms=(24, 12), seed=0)
-    errors = network.learn(x, steps=40, seed=0)
+    errors = learn(network, x, steps=40, seed=0)
     settled = network.settle(x)
     x_hat = network.reconstruct(settled)
 
@@ -341,7 +342,7 @@ def test_five_lines_are_enough():
     assert (
         len(errors) == 10
         and min(errors)
-        < VectorNetwork.for_data(x, atoms=(24, 12), seed=0).learn(x, steps=1, seed=0)[0]
+        < learn(VectorNetwork.for_data(x, atoms=(24, 12), seed=0), x, steps=1, seed=0)[0]
     )
 
 
@@ -360,7 +361,7 @@ def test_learning_by_one_call_is_repeatable_and_takes_all_options():
         networks[0].config.sparsity == (0.1, 0.2) and networks[0].config.interface_rule == "frozen"
     )
     for network, seed in zip(networks, (0, 0, 1), strict=True):
-        network.learn(x, steps=4, seed=seed, batch_size=30, optimizer="sgd", lr=0.1)
+        learn(network, x, steps=4, seed=seed, batch_size=30, optimizer="sgd", lr=0.1)
     first, again, other = map(snapshot, networks)
     assert all(torch.equal(first[name], again[name]) for name in first)
     assert not torch.equal(first["V.0"], other["V.0"])
@@ -370,9 +371,9 @@ def test_arrays_that_cannot_be_learned_from_are_named():
     x = draw(30, 12, seed=43)
     network = VectorNetwork.for_data(x, atoms=(8,), seed=0)
     with pytest.raises(ValueError, match=r"x must hold at least 2 samples, .*got 1"):
-        network.learn(x[:1], seed=0)
+        learn(network, x[:1], seed=0)
     with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\)"):
-        network.learn(x[:, 1:], seed=0)
+        learn(network, x[:, 1:], seed=0)
     with pytest.raises(ValueError, match=r"x must be a floating-point tensor, got torch\.int64"):
         VectorNetwork.for_data(x.long(), atoms=(8,), seed=0)
     with pytest.raises(

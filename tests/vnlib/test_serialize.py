@@ -16,6 +16,7 @@ from safetensors.torch import save_file
 from vnlib import serialize
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
+from vnlib.serialize import load, save
 from vnlib.settle import SettleConfig
 
 CONFIGS = {
@@ -55,7 +56,7 @@ def network(request) -> VectorNetwork:
 @pytest.fixture
 def saved(tmp_path):
     path = tmp_path / "network.safetensors"
-    VectorNetwork(CONFIGS["stack"], seed=0).save(path)
+    save(VectorNetwork(CONFIGS["stack"], seed=0), path)
     return path
 
 
@@ -73,8 +74,8 @@ def rewritten(path, *, tensors=None, **changes):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 def test_every_bit_comes_back(network, tmp_path, dtype):
     network = network.to(dtype)
-    network.save(tmp_path / "n.safetensors")
-    again = VectorNetwork.load(tmp_path / "n.safetensors")
+    save(network, tmp_path / "n.safetensors")
+    again = load(tmp_path / "n.safetensors")
     assert again.config == network.config
     before, after = network.state_dict(), again.state_dict()
     assert list(before) == list(after)
@@ -86,8 +87,8 @@ def test_every_bit_comes_back(network, tmp_path, dtype):
 
 def test_a_loaded_network_settles_and_learns_to_the_same_bits(network, tmp_path):
     x = torch.rand(5, 6, generator=torch.Generator().manual_seed(2))
-    network.save(tmp_path / "n.safetensors")
-    again = VectorNetwork.load(tmp_path / "n.safetensors")
+    save(network, tmp_path / "n.safetensors")
+    again = load(tmp_path / "n.safetensors")
     for one in (network, again):
         LocalLearner(one).step((x,), scale=1.0, generator=torch.Generator().manual_seed(1))
     for code, other in zip(network.settle(x).codes, again.settle(x).codes, strict=True):
@@ -95,16 +96,16 @@ def test_a_loaded_network_settles_and_learns_to_the_same_bits(network, tmp_path)
 
 
 def test_the_device_is_the_one_asked_for(saved):
-    assert VectorNetwork.load(saved).V[0].device.type == "cpu"
-    network = VectorNetwork.load(saved, device="meta")
+    assert load(saved).V[0].device.type == "cpu"
+    network = load(saved, device="meta")
     assert {tensor.device.type for tensor in network.state_dict().values()} == {"meta"}
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_from_the_gpu_and_back(saved, tmp_path):
-    network = VectorNetwork.load(saved, device="cuda")
-    network.save(tmp_path / "gpu.safetensors")
+    network = load(saved, device="cuda")
+    save(network, tmp_path / "gpu.safetensors")
     assert (tmp_path / "gpu.safetensors").read_bytes() == saved.read_bytes()
 
 
@@ -116,15 +117,15 @@ def test_the_file_can_be_read_without_this_library(saved):
 
 def test_numbers_of_numpy_in_a_configuration(tmp_path):
     config = VNConfig(n_inputs=np.int64(4), atoms=(np.int64(5),), sparsity=(np.float32(0.5),))
-    VectorNetwork(config, seed=0).save(tmp_path / "n.safetensors")
-    assert VectorNetwork.load(tmp_path / "n.safetensors").config == config
+    save(VectorNetwork(config, seed=0), tmp_path / "n.safetensors")
+    assert load(tmp_path / "n.safetensors").config == config
 
 
 def test_settings_that_an_older_file_lacks_have_their_defaults(saved):
     config = json.loads(meta(saved)["config"])
     del config["interface_rule"], config["settle"]["mix"]
     rewritten(saved, config=json.dumps(config))
-    assert VectorNetwork.load(saved).config == CONFIGS["stack"]
+    assert load(saved).config == CONFIGS["stack"]
 
 
 def meta(path):
@@ -138,10 +139,8 @@ def meta(path):
 def test_folders_are_made_and_an_older_file_is_replaced(tmp_path):
     path = tmp_path / "a" / "b" / "n.safetensors"
     for seed in (0, 1):
-        VectorNetwork(CONFIGS["stack"], seed=seed).save(str(path))
-    assert torch.equal(
-        VectorNetwork.load(str(path)).V[0], VectorNetwork(CONFIGS["stack"], seed=1).V[0]
-    )
+        save(VectorNetwork(CONFIGS["stack"], seed=seed), str(path))
+    assert torch.equal(load(str(path)).V[0], VectorNetwork(CONFIGS["stack"], seed=1).V[0])
     assert os.listdir(path.parent) == [path.name]
 
 
@@ -153,7 +152,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(saved, monkeypa
 
     monkeypatch.setattr(serialize.os, "replace", full)
     with pytest.raises(OSError, match="no space left"):
-        VectorNetwork(CONFIGS["stack"], seed=9).save(saved)
+        save(VectorNetwork(CONFIGS["stack"], seed=9), saved)
     assert saved.read_bytes() == before and os.listdir(saved.parent) == [saved.name]
 
 
@@ -162,13 +161,13 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(saved, monkeypa
 
 def refused(path, words):
     with pytest.raises(ValueError, match=words) as caught:
-        VectorNetwork.load(path)
+        load(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_a_missing_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none\.safetensors"):
-        VectorNetwork.load(tmp_path / "none.safetensors")
+        load(tmp_path / "none.safetensors")
 
 
 @pytest.mark.parametrize("left", [0, 7, 200, -1])

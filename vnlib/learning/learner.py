@@ -5,12 +5,14 @@ Sec. 3.4, App. D).
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib import checks
+from vnlib import checks, seeding
+from vnlib.fit import FitConfig, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.rules import (
     OPTIMIZERS,
@@ -66,6 +68,51 @@ def directions(
             wanted["B"] = beta * atomic_hebb(target - code @ network.B[index].T, code)
         found.append(wanted)
     return found
+
+
+def learn(
+    network: VectorNetwork,
+    x: Float[Tensor, "samples d"],
+    *,
+    seed: int,
+    steps: int = 500,
+    batch_size: int = 256,
+    **options: Any,
+) -> list[float]:
+    """Local learning on samples, in place, up to the state that reconstructed a held-out tenth
+    best.
+
+    Parameters
+    ----------
+    **options
+        As in `LocalLearner`.
+
+    Returns
+    -------
+    list[float]
+        The held-out mean squared error after each tenth of the steps.
+
+    Raises
+    ------
+    ValueError
+        For fewer than 2 samples.
+    """
+    checks.matrix("x", x, network.config.n_inputs, "one row per sample")
+    if len(x) < 2:
+        raise ValueError(
+            f"x must hold at least 2 samples, one to learn from and one held out, got {len(x)}"
+        )
+    order = torch.randperm(len(x), generator=seeding.generator(seed, "held out")).to(x.device)
+    held, rest = x[order[: -(-len(x) // 10)]], x[order[-(-len(x) // 10) :]]
+
+    def error() -> float:
+        return float((network.reconstruct(network.settle(held)) - held).square().mean())
+
+    config = FitConfig(
+        steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10))
+    )
+    learner = LocalLearner(network, **options)
+    return fit(learner, (rest,), config, seed=seed, validate=error).validation
 
 
 class LocalLearner:

@@ -131,7 +131,9 @@ def test_digits_take_the_sets_that_they_are_told():
             "reading": ["own"],
         },
     )
-    results = xr.Dataset({"mse": mse, "zero_baseline": xr.full_like(mse.isel(reading=0, drop=True), 8.0)})
+    results = xr.Dataset(
+        {"mse": mse, "zero_baseline": xr.full_like(mse.isel(reading=0, drop=True), 8.0)}
+    )
     assert float(swaps.digits(results, ["add2", "max2"])["outside"].item()) == pytest.approx(4 / 8)
     assert float(swaps.digits(results, ["add2"])["outside"].item()) == pytest.approx(2 / 8)
 
