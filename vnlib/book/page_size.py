@@ -44,8 +44,11 @@ def weigh(site: Path) -> tuple[dict[str, int], int]:
     """Bytes of each page (by its path in `site`), largest first, and of what most of them share,
     which loads once.
     """
+    # Pages of source, one per module, are left out.
     pages = {
-        page: loaded(page) for page in sorted(site.rglob("*.html")) if "_static" not in page.parts
+        page: loaded(page)
+        for page in sorted(site.rglob("*.html"))
+        if not {"_static", "_modules"} & set(page.relative_to(site).parts)
     }
     # not those that only forward
     pages = {page: files for page, files in pages.items() if len(files) > 1}

@@ -17,16 +17,19 @@ FAMILIES = {"figures": r"fig\d", "forced_rendering": r"FR\d", "appendices": "[A-
 _MODULE = """## `{0}`
 
 ```{{eval-rst}}
-.. automodule:: {0}
+.. automodule:: {0}{1}
 ```
 """
+# The rule of a claim has no docstring, since the claim says it; its source is to be read all the same.
+_RULES = "\n   :undoc-members:"
 
 
 def write(folder: Path) -> None:
     """Write a file of Markdown for each package, and one for each family of chapters."""
     folder.mkdir(parents=True, exist_ok=True)
     for page, modules in pages().items():
-        (folder / f"{page}.md").write_text("\n".join(map(_MODULE.format, modules)), "utf-8")
+        parts = [_MODULE.format(m, _RULES if m.endswith(".claims") else "") for m in modules]
+        (folder / f"{page}.md").write_text("\n".join(parts), encoding="utf-8")
 
 
 def pages() -> dict[str, list[str]]:
