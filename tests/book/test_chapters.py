@@ -23,8 +23,6 @@ import pytest
 from click.testing import CliRunner
 from papermill.cli import papermill as papermill_command
 
-from benchmarks.spatial import registry
-from benchmarks.spatial.decoders import build_vn
 from vnlib.book import chapter, paths, store
 from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
@@ -161,30 +159,6 @@ def test_every_profile_has_settings_that_pass_the_checks_of_parameters(name, pro
     one.check({key: settings[key] for key in one.parameters if key in settings})
 
 
-def test_profiles_of_fig2_have_the_seeds_that_the_claims_ask_for():
-    one = chapter.spec("fig2_spatial")
-    assert one.settings("fast")["seeds"] >= 3
-    assert one.settings("paper")["seeds"] >= 8
-
-
-def test_every_model_of_fig2_can_be_built_with_every_trial():
-    for name, model in chapter.spec("fig2_spatial").sidecar["models"].items():
-        assert model["label"] and model["group"] in {"entangled", "factorised", "vn", "control"}, (
-            name
-        )
-        for trial in model["trials"]:
-            assert trial["lr"] > 0
-            options = dict(model["options"]) | {
-                key: value for key, value in trial.items() if key != "lr"
-            }
-            size = {"n_inputs": 56, "image_shape": (28, 28), "seed": 0}
-            if model["family"] == "vn":
-                options.pop("learn_dictionary", None)
-                build_vn(**size, **options)
-            else:
-                registry.build(model["family"], **size, **options)
-
-
 def test_settings_of_a_profile_lie_over_those_of_the_chapter():
     one = chapter.Spec(
         "x",
@@ -230,7 +204,8 @@ def test_a_parameter_that_changes_the_task_has_a_file_of_its_own(tmp_path):
     wide = opened(profile="fast", results_dir=str(tmp_path), hold_out="ring", sigma=3.0).file()
     assert len({plain, ring, wide}) == 3 and ring.parent == plain.parent
     assert (
-        opened(results_dir=str(tmp_path)).file("tuning") != opened(results_dir=str(tmp_path)).file()
+        opened(results_dir=str(tmp_path)).file("selection")
+        != opened(results_dir=str(tmp_path)).file()
     )
 
 

@@ -1,0 +1,124 @@
+"""What the pages on positions draw alike: maps over the plane, tiles, ID against OOD error."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import seaborn as sns
+import xarray as xr
+from matplotlib.colors import Normalize
+from matplotlib.image import AxesImage
+
+from vnlib.plots.style import PALETTE, bare
+
+FLOOR = 1e-17  # below this an error is rounding
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "d", "p", "h", "8", "H")
+COLORS = [PALETTE[i] for i in (0, 3, 2, 1, 4, 7, 5, 8, 9, 6)]
+ERROR = "mean squared error"
+ZERO = {"color": "0.3", "ls": ":", "lw": 1.2}
+EQUAL = {"color": "0.6", "lw": 1}
+
+
+def wrapped(label: str, width: int = 20) -> str:
+    """A label on several lines."""
+    return "\n".join(textwrap.wrap(label, width, break_on_hyphens=False, break_long_words=False))
+
+
+def plane(values: xr.DataArray) -> np.ndarray:
+    """Values per position as a square (y, x); position runs with x fastest."""
+    side = math.isqrt(values.sizes["position"])
+    return values.values.reshape(side, side)
+
+
+def error_map(
+    ax: plt.Axes, errors: xr.DataArray, held_out: xr.DataArray, norm: Normalize, title: str = ""
+) -> AxesImage:
+    """The error at every position, with a dashed line around those that were held out."""
+    picture = plane(errors).clip(norm.vmin)
+    drawn = bare(ax, title).imshow(picture, origin="lower", norm=norm)
+    outside = plane(held_out.astype(float))
+    ax.contour(outside, levels=[0.5], colors="white", linewidths=1.2, linestyles="--")
+    return drawn
+
+
+def mosaic(count: int, columns: int, size: tuple[float, float]) -> tuple[plt.Figure, list]:
+    """A figure of `count` panels in rows of `columns`, each of the size (width, height) in inches."""
+    columns = min(columns, count)
+    rows = math.ceil(count / columns)
+    fig, axes = plt.subplots(
+        rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False
+    )
+    for ax in axes.flat[count:]:
+        ax.set_visible(False)
+    return fig, list(axes.flat[:count])
+
+
+def tiles(images: Sequence[tuple[str, np.ndarray]], columns: int) -> plt.Figure:
+    """Images between 0 and 1 under their names, with one bar for the brightness."""
+    fig, axes = mosaic(len(images), columns, (1.5, 1.8))
+    for ax, (name, image) in zip(axes, images, strict=True):
+        drawn = bare(ax, wrapped(name)).imshow(image, origin="lower", vmin=0, vmax=1)
+    fig.colorbar(drawn, ax=axes, label="brightness", extend="both", shrink=0.6)
+    return fig
+
+
+def error_axes(ax: plt.Axes, results: xr.Dataset, *, labels: bool = True) -> None:
+    """Logarithmic axes for ID and OOD error, with the lines of equal errors and of a zero image.
+
+    Parameters
+    ----------
+    results
+        What is drawn there. All of it is inside, and so is the OOD error of a zero image.
+    labels
+        Whether the axes are labelled in full.
+    """
+    errors = results[["mse_id", "mse_ood"]].to_array().clip(FLOOR)
+    low = float(errors.min()) / 3
+    high = 3 * max(float(errors.max()), float(results["zero_baseline_ood"].max()))
+    ends = np.array([low / 10, 10 * high])
+    ax.plot(ends, ends, label="OOD = ID", zorder=0, **EQUAL)
+    ax.axhline(
+        float(results["zero_baseline_ood"].median()), label="zero image, OOD", zorder=0, **ZERO
+    )
+    right = 3 * float(errors.sel(variable="mse_id").max())
+    ax.set(xscale="log", yscale="log", xlim=(low, right), ylim=(low, high))
+    said = f" ({ERROR})" if labels else ""
+    ax.set(xlabel=f"ID test error{said}", ylabel=f"OOD error{said}")
+
+
+def id_against_ood(
+    results: xr.Dataset,
+    looks: Mapping[str, tuple[str, str]] | None = None,
+    size: tuple[float, float] = (7.6, 4.2),
+) -> plt.Figure:
+    """ID against OOD error: every seed a small mark, medians as large ones.
+
+    Parameters
+    ----------
+    results
+        Over (model, seed).
+    looks
+        Model -> colour and marker; None for one of its own for each.
+    """
+    fig, ax = plt.subplots(figsize=size)
+    models = results["model"].values.tolist()
+    if looks is None:
+        looks = {
+            m: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]) for i, m in enumerate(models)
+        }
+    frame = results[["mse_id", "mse_ood"]].clip(FLOOR).to_dataframe().reset_index()
+    medians = frame.groupby("label", sort=False)[["mse_id", "mse_ood"]].median().reset_index()
+    names = [str(results["label"].sel(model=m).item()) for m in models]
+    style = {"x": "mse_id", "y": "mse_ood", "hue": "label", "style": "label", "ax": ax}
+    style |= {"hue_order": names, "style_order": names}
+    style["palette"] = {n: looks[m][0] for n, m in zip(names, models, strict=True)}
+    style["markers"] = {n: looks[m][1] for n, m in zip(names, models, strict=True)}
+    sns.scatterplot(frame, s=18, alpha=0.6, linewidth=0.2, legend=False, **style)
+    sns.scatterplot(medians, s=75, edgecolor="0.2", linewidth=0.6, **style)
+    error_axes(ax, results)
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig

@@ -1,0 +1,63 @@
+"""What every study on positions shares: the pairs it trains on, and how its files name what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import xarray as xr
+
+from benchmarks.spatial.decoders import Pair, as_pair
+from data_gen import bumps
+from vnlib.book.store.variables import Variables
+
+# What `vnlib.evaluate.decoder_report` and `zero_baseline` return, and where bumps are.
+VARIABLES: Variables = {
+    "position_x": ("column of the bump's centre", "px"),
+    "position_y": ("row of the bump's centre", "px"),
+    "split": ("set of the position", ""),
+    "mse": ("mean squared error per pixel, by position of the bump", "1"),
+    "mse_train": ("mean squared error per pixel at training positions", "1"),
+    "mse_val": ("mean squared error per pixel at ID validation positions", "1"),
+    "mse_id": ("mean squared error per pixel at ID test positions", "1"),
+    "mse_ood": ("mean squared error per pixel at held-out positions", "1"),
+    "hit_train": ("share of peaks within 1 px, training positions", "1"),
+    "hit_val": ("share of peaks within 1 px, ID validation positions", "1"),
+    "hit_id": ("share of peaks within 1 px, ID test positions", "1"),
+    "hit_ood": ("share of peaks within 1 px, held-out positions", "1"),
+    "active_share": ("share of atoms with nonzero coefficients", "1"),
+    "n_parameters": ("number of parameters", "1"),
+    "zero_baseline_id": ("mean squared error of a zero image at ID test positions", "1"),
+    "zero_baseline_ood": ("mean squared error of a zero image at held-out positions", "1"),
+}
+
+
+def pair(data: xr.Dataset, split: str, device: torch.device) -> Pair:
+    """Codes (position, code) and images (position, y, x) of one split."""
+    return as_pair(bumps.subset(data, split), device)
+
+
+def zero_baseline(data: xr.Dataset) -> dict[str, float]:
+    """The error of a zero image at ID test positions and at held-out ones."""
+    return {
+        "zero_baseline_id": bumps.blank_mse(data, "id_test"),
+        "zero_baseline_ood": bumps.blank_mse(data, "ood"),
+    }
+
+
+def lengths(model: Mapping[str, Any], scale: Mapping[str, float]) -> dict[str, int]:
+    """How long a model trains, as `train_decoder` takes it.
+
+    Parameters
+    ----------
+    model
+        Its `family`, its `steps` and, where it has one, its `consolidation`.
+    scale
+        Share of these that the profile grants each family, and all `other` ones.
+    """
+    share = scale.get(model["family"], scale["other"])
+    return {
+        "steps": max(1, round(share * model["steps"])),
+        "consolidation": round(share * model.get("consolidation", 0)),
+    }

@@ -1,0 +1,166 @@
+"""The ledger: what a row says, that rules read results and nothing else, their ties to chapters."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import math
+import re
+
+import nbformat
+import pytest
+import xarray as xr
+
+from vnlib.book import chapter, ledger, paths, store
+from vnlib.book.ledger import (
+    NOT,
+    NOT_TESTABLE,
+    PARTLY,
+    REPRODUCED,
+    Claim,
+    Decision,
+    Part,
+    all_claims,
+)
+from vnlib.book.parameters import PROFILES
+
+WORDS = {key: "x" for key in ("source", "chapter", "figure", "statement", "rule")}
+SHIPPED = paths.RESULTS / "paper"
+
+
+def claim(*holds: bool, controls: list[bool] | None = None, id: str = "A", **fields) -> Claim:
+    """A claim with parts that hold or not, which reads `y`."""
+
+    def decide(results: xr.Dataset) -> Decision:
+        value = float(results["y"].sum())
+        parts = [Part(f"part {n}", one, {f"y{n}": value}) for n, one in enumerate(holds)]
+        others = None if controls is None else [Part("control", one) for one in controls]
+        return Decision(parts, others)
+
+    return Claim(**{**WORDS, "id": id, "decide": decide, **fields})
+
+
+# --- What a row says ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("holds", "controls", "verdict", "verdict_controls"),
+    [
+        ([True, True], None, REPRODUCED, None),
+        ([True, False], [True], PARTLY, REPRODUCED),
+        ([False], [True, False], NOT, PARTLY),
+        ([True], [False], REPRODUCED, NOT),
+    ],
+)
+def test_a_verdict_counts_the_parts_that_hold(holds, controls, verdict, verdict_controls):
+    row = ledger.judge(claim(*holds, controls=controls), xr.Dataset({"y": 1.23456}))
+    assert (row["verdict"], row["verdict_controls"]) == (verdict, verdict_controls)
+    assert [part["holds"] for part in row["parts"]] == holds
+    assert row["numbers"] == {f"y{n}": 1.235 for n in range(len(holds))}
+
+
+def test_what_lacks_is_named_and_not_its_neighbours():
+    row = ledger.judge(claim(True), xr.Dataset({"yy": 1.0}))
+    assert row["verdict"] == NOT_TESTABLE and row["missing"] == "the results lack 'y'"
+
+
+@pytest.mark.parametrize("name", all_claims())
+def test_missing_results_are_not_testable(name):
+    row = ledger.judge(all_claims()[name], None)
+    assert row["verdict"] == NOT_TESTABLE and row["verdict_controls"] is None
+    assert "no results" in row["missing"]
+    assert row["parts"] == row["parts_controls"] == [] and row["numbers"] == {}
+
+
+def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, monkeypatch):
+    """A number of another chapter's file, and not of the claim's own."""
+
+    def decide(results: xr.Dataset) -> Decision:
+        return Decision([Part("it is one", float(results["y"].sum()) == 1)])
+
+    both = {
+        "own": claim(id="own", decide=decide),
+        "other": claim(id="other", decide=decide, reads="z"),
+    }
+    monkeypatch.setattr(ledger, "all_claims", lambda: both)
+    for name, value in (("x", 0.0), ("z", 1.0)):
+        store.write(xr.Dataset({"y": value}), tmp_path / f"{name}.nc")
+    rows = ledger.ledger(tmp_path)
+    assert {row["id"]: row["verdict"] for row in rows} == {"own": NOT, "other": REPRODUCED}
+    assert ledger.ledger(tmp_path, "x") == rows and ledger.ledger(tmp_path, "z") == []
+    ledger.write_ledger(rows, tmp_path / "ledger.json")
+    assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == rows
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
+    (tmp_path / "fig2_spatial.nc").write_bytes(b"\x89HDF\r\n\x1a\nbut no more")
+    with pytest.raises(store.StoreError, match=r"fig2_spatial\.nc cannot be read"):
+        ledger.ledger(tmp_path)
+
+
+# --- What all rules have in common ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted({one.results for one in all_claims().values()}))
+def test_a_rule_reads_the_dataset_and_nothing_else(name, monkeypatch):
+    if not (SHIPPED / f"{name}.nc").exists():
+        pytest.skip("no such results here")
+    results = store.read(SHIPPED / f"{name}.nc")
+    rules = [one for one in all_claims().values() if one.results == name]
+    rows, before = [ledger.judge(one, results) for one in rules], results.copy(deep=True)
+
+    def forbidden(*args, **kwargs):
+        raise AssertionError("a rule must not open anything")
+
+    files = (
+        (builtins, "open"),
+        (store, "read"),
+        (xr, "open_dataset"),
+        (xr, "load_dataset"),
+    )
+    for module, function in files:
+        monkeypatch.setattr(module, function, forbidden)
+    more = results.assign_attrs(verdict="reproduced").assign(unasked=1.0)
+    assert [ledger.judge(one, more) for one in rules] == rows
+    monkeypatch.undo()
+    xr.testing.assert_identical(results, before)
+    assert all(row["numbers"] or row["verdict"] == NOT_TESTABLE for row in rows)
+    assert all(math.isfinite(v) for row in rows for v in row["numbers"].values())
+
+
+# --- Ties to the chapters -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", all_claims())
+def test_chapter_and_figure_of_a_claim_exist(name):
+    one = all_claims()[name]
+    assert one.id == name and one.chapter in paths.chapters()
+    cells = nbformat.read(paths.notebook(one.chapter), as_version=4).cells
+    figures = {cell.metadata.get("mystnb", {}).get("figure", {}).get("name") for cell in cells}
+    assert one.figure in figures
+    assert name in "".join(cell.source for cell in cells if cell.cell_type == "markdown")
+
+
+@pytest.mark.parametrize("name", all_claims())
+def test_statement_and_rule_are_sentences(name):
+    one = all_claims()[name]
+    assert one.statement.endswith(".") and one.rule.endswith(".") and "(a)" in one.rule
+    assert re.match(r"(VN|FR) (Figs?|Sec|Eq|App|Prop|Thm)\. ", one.source)
+    assert "|" not in one.statement + one.rule, "it would end a cell of the table on its page"
+
+
+def test_sidecars_and_ledger_name_the_same_claims():
+    listed = {
+        (name, one) for one in paths.chapters() for name in chapter.spec(one).sidecar["claims"]
+    }
+    assert listed == {(one.id, one.chapter) for one in all_claims().values()}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_shipped_ledger_is_what_the_rules_make_of_the_shipped_results(profile):
+    folder = paths.RESULTS / profile
+    if not (folder / "ledger.json").exists():
+        pytest.skip("no such results here")
+    shipped = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
+    assert shipped == ledger.ledger(folder), "run `vnbook ledger`"

@@ -1,0 +1,77 @@
+"""Figures and tables of Fig. 2 show what is in the shipped results, and draw from fewer models."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from chapters.fig2_spatial import figures, tables
+from vnlib.book import paths, store
+from vnlib.plots.statistics import short
+
+RESULTS = store.read(paths.result_file(paths.RESULTS, "paper", "fig2_spatial"))
+FEW = ["cnn2", "factorised", "vn_axes_1", "vn_full"]
+DRAW = (
+    figures.task,
+    figures.error_maps,
+    figures.id_against_ood,
+    figures.against_depth,
+    figures.samples,
+)
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("models", [FEW, ["mlp"]])
+@pytest.mark.parametrize("draw", DRAW)
+def test_figures_can_be_drawn_of_some_models(draw, models):
+    draw(RESULTS.sel(model=models)).canvas.draw()
+
+
+def test_a_map_is_the_median_error_over_seeds():
+    fig = figures.error_maps(RESULTS.sel(model=["cnn2"]))
+    shown = fig.axes[0].images[0].get_array()
+    expected = RESULTS["mse"].sel(model="cnn2").median("seed").values.reshape(28, 28)
+    assert np.allclose(shown, expected) and fig.axes[0].get_title() == "CNN, 2 blocks"
+
+
+def test_the_task_shows_where_each_split_is():
+    picture = figures.task(RESULTS).axes[0].images[0].get_array()
+    held = np.all(picture == picture[14, 14], axis=-1)
+    assert np.array_equal(held.ravel(), RESULTS["split"].values == "ood")
+
+
+def test_depth_joins_medians_of_every_depth():
+    lines = figures.against_depth(RESULTS).axes[1].lines
+    values = RESULTS["mse_ood"].sel(model=["cnn2", "cnn4", "cnn6"]).median("seed")
+    assert any(np.array_equal(line.get_ydata(), values) for line in lines)
+
+
+def test_tables_hold_medians_and_the_zero_baseline():
+    frame = tables.all_errors(RESULTS).frame
+    assert frame.shape[0] == RESULTS.sizes["model"] + 1 and frame.index[-1] == "Zero baseline"
+    assert frame.loc["MLP", ("OOD error", "median")] == RESULTS["mse_ood"].sel(model="mlp").median()
+    assert frame.loc["Zero baseline", ("OOD error", "median")] == pytest.approx(0.016028, rel=1e-4)
+    shorter = tables.taken_away(RESULTS.sel(model=FEW)).shown()
+    assert shorter.index.tolist() == ["Full 2D VN", "Factorised decoder", "Zero baseline"]
+
+
+def test_numbers_are_those_of_the_models_that_are_there():
+    found = tables.numbers(RESULTS.sel(model=FEW))
+    middle = float(RESULTS["mse_ood"].sel(model="cnn2").median())
+    assert found["fig2-entangled-ood"] == short(middle)
+    assert "fig2-flat-ood" not in found and "fig2-relu" not in found
+    many = tables.numbers(RESULTS)
+    assert " to " in many["fig2-entangled-ood"] and many["fig2-factorised-failed"] == "1"
+
+
+def test_failed_seeds_draw_worse_than_nothing():
+    results = RESULTS.sel(model=FEW).copy(deep=True)
+    assert tables.failed_seeds(results, "vn_full") == []
+    results["mse_ood"].loc[{"model": "vn_full", "seed": 5}] = 1.0
+    assert tables.failed_seeds(results, "vn_full") == [5]

@@ -1,0 +1,100 @@
+"""One run of Fig. 2 on a small grid, and the settings that its file keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import LEARNING, build_vn
+from chapters.fig2_spatial import study
+from data_gen import bumps
+from vnlib.book.chapter import Chapter, spec
+from vnlib.book.store.variables import described
+from vnlib.plots.style import GROUPS
+
+DATA = bumps.make(bumps.BumpConfig(grid=12, sigma=1.0))
+CPU = torch.device("cpu")
+
+
+def chapter(**parameters: object) -> Chapter:
+    one = spec("fig2_spatial")
+    return Chapter(one, one.check({"profile": "paper", "device": "cpu", **parameters}))
+
+
+def run(workdir, model: str, seed: int = 0) -> xr.Dataset:
+    settings = study.settings(chapter(), {"model": model}, 0) | {"steps": 3, "consolidation": 0}
+    workdir.mkdir(exist_ok=True)
+    return study.run(
+        {"model": model, "seed": seed}, settings, workdir, data=DATA, samples=[3, 70], device=CPU
+    )
+
+
+def test_a_run_says_how_well_each_position_is_drawn(tmp_path):
+    found = run(tmp_path, "vn_full")
+    assert found["mse"].sizes == {"position": 144} and 0 < float(found["active_share"]) <= 1
+    ood = DATA["split"].values == "ood"
+    assert float(found["mse_ood"]) == pytest.approx(found["mse"].values[ood].mean())
+    assert float(found["zero_baseline_ood"]) == bumps.blank_mse(DATA, "ood")
+    assert np.array_equal(found["target_image"], DATA["image"].values[[3, 70]])
+    assert np.array_equal(found["split"], DATA["split"]) and found["sample"].values[1] == 70
+
+
+def test_every_variable_of_a_run_has_a_name_and_a_unit(tmp_path):
+    named = described(run(tmp_path, "mlp"), study.VARIABLES)
+    assert named["position_x"].attrs["units"] == "px" and named["mse"].attrs["long_name"]
+
+
+def test_seeds_are_what_differs_between_runs(tmp_path):
+    first, again, other = (
+        run(tmp_path / str(number), "factorised", seed) for number, seed in enumerate((0, 0, 1))
+    )
+    assert first["mse"].equals(again["mse"]) and not first["mse"].equals(other["mse"])
+
+
+def test_settings_lay_candidate_and_parameters_over_a_model():
+    settings = study.settings(chapter(), {"model": "vn_full"}, 1)
+    assert settings == {
+        "family": "vn",
+        "options": {"streams": "joint", "n_atoms": 64, "sparsity": 0.005, "nonnegative": False},
+        "lr": 1e-2,
+        "batch_size": 64,
+        "steps": 210,
+        "consolidation": 4000,
+    }
+    given = study.settings(chapter(n_atoms=5, sparsity=0.5), {"model": "vn_full"}, 1)["options"]
+    assert (given["n_atoms"], given["sparsity"]) == (5, 0.5)
+    untouched = study.settings(chapter(n_atoms=5), {"model": "mlp"}, 1)
+    assert untouched["options"] == {} and untouched["lr"] == 1e-3
+
+
+@pytest.mark.parametrize(("encoding", "nonnegative"), [("bump", True), ("fourier", False)])
+def test_codes_with_negative_entries_have_signed_atoms(encoding, nonnegative):
+    options = study.settings(chapter(encoding=encoding), {"model": "vn_axes_1"}, 0)["options"]
+    assert options["nonnegative"] is nonnegative
+
+
+def test_profiles_shorten_training_by_family():
+    smoke = chapter(profile="smoke")
+    assert study.settings(smoke, {"model": "cnn2"}, 0)["steps"] == 16
+    assert study.settings(smoke, {"model": "vn_flat"}, 0)["consolidation"] == 100
+
+
+def test_every_model_can_be_built_with_every_candidate():
+    for name, model in chapter().models.items():
+        assert model["label"] and model["group"] in GROUPS, name
+        for number in range(len(model["candidates"])):
+            settings = study.settings(chapter(), {"model": name}, number)
+            options, size = settings["options"], {"n_inputs": 56, "image_shape": (28, 28)}
+            if model["family"] == "vn":
+                options = {k: v for k, v in options.items() if k not in LEARNING}
+                build_vn(seed=0, **size, **options)
+            else:
+                registry.build(model["family"], seed=0, **size, **options)
+            assert settings["lr"] > 0
+
+
+def test_profiles_have_the_seeds_that_the_claims_ask_for():
+    assert chapter(profile="fast").settings["seeds"] >= 3 and chapter().settings["seeds"] >= 8
