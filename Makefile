@@ -74,7 +74,7 @@ lint: $(STAMP) ## check style, docstrings, types, spelling and that notebooks ho
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/numpydoc lint $$(git ls-files 'vnlib/*.py' 'data_gen/*.py' 'benchmarks/*.py')
-	$(BIN)/basedpyright
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*/*.ipynb
 

@@ -20,6 +20,7 @@ DISTRIBUTIONS = {
     "IPython": "ipython",
     "PIL": "pillow",
     "axe_playwright_python": "axe-playwright-python",
+    "myst_nb": "jupyter-book",
     "sklearn": "scikit-learn",
     "spams": "spams-bin",
     "torch_geometric": "torch-geometric",
@@ -34,7 +35,6 @@ CONDA = {
 BROUGHT = {"docutils", "joblib", "sphinx"}  # by jupyter-book and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
-    "jupyter-book",
     "sphinxcontrib-bibtex",
     "sphinx-proof",
     "nbconvert",
