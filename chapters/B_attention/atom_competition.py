@@ -1,11 +1,10 @@
-"""What happens to the others when a newcomer joins: an atom in a dictionary, a token among the keys
-(VN App. B).
+"""What the others in use lose when an atom joins a dictionary, or a token the keys (VN App. B).
 
-Two newcomers, for a Vector Network of one layer and for an attention layer alike:
+Two things are added, to a Vector Network of one layer and to an attention layer alike:
 
-- a *rival* of one item, at a given cosine to it, the rest of its direction random: who gets the
+- an item *similar* to one, at a given cosine to it, the rest of its direction random: who gets the
   pair's weight?
-- an *understudy* of a random half of the items in use, their weighted sum: which half pays for it?
+- the weighted *sum of a random half* of the items in use: which half pays for it?
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def widened(network: VectorNetwork, atom: Float[Tensor, " d"]) -> VectorNetwork:
     return wider
 
 
-def rivalry_among_atoms(
+def similar_atom(
     network: VectorNetwork,
     x: Float[Tensor, "batch d"],
     infer: Infer,
@@ -78,10 +77,11 @@ def rivalry_among_atoms(
     n_items: int,
     generator: Generator,
 ) -> Found:
-    """A rival of each of the `n_items` most used atoms joins the dictionary; medians over atoms and
-    their users.
+    """An atom similar to one of the `n_items` most used joins the dictionary.
 
-    rival_share (similarity): `|a_new|` / `(|a_new| + |a_k|)`. pair_total (similarity): `|a_new|` +
+    Medians over these atoms and the samples that use them.
+
+    added_share (similarity): `|a_new|` / `(|a_new| + |a_k|)`. pair_total (similarity): `|a_new|` +
     `|a_k|` over `|a_k|` before. duplicate_shift: change of V a that an exact copy causes,
     relatively.
     """
@@ -101,7 +101,7 @@ def rivalry_among_atoms(
     return _medians(shares, totals, torch.cat(shifts))
 
 
-def understudy_of_atoms(
+def half_sum_atom(
     network: VectorNetwork, x: Float[Tensor, "batch d"], infer: Infer, *, generator: Generator
 ) -> Found:
     """Each sample gets an atom of its own, V_S a_S for a random half S of its active atoms; medians
@@ -121,17 +121,18 @@ def understudy_of_atoms(
 
 
 @torch.no_grad()
-def rivalry_among_tokens(
+def similar_key(
     attention: Attention,
     z: Float[Tensor, "batch tokens d_model"],
     rows: Int[Tensor, " rows"],
     *,
     generator: Generator,
 ) -> Found:
-    """A rival of the key that a row weighs most joins the keys; medians over rows, heads and
-    samples.
+    """A key similar to the one that a row weighs most joins the keys.
 
-    The same names as in `rivalry_among_atoms`; the rival is as long as that key and carries its
+    Medians over rows, heads and samples.
+
+    The same names as in `similar_atom`; the added key is as long as that key and carries its
     value, and duplicate_shift is that of what the head reads, sum_j A_ij v_j.
     """
     q, k, v = attention.project(z)
@@ -143,8 +144,8 @@ def rivalry_among_tokens(
     other = _at_right_angles(best, generator) * best.norm(dim=-1, keepdim=True)
     shares, totals = [], []
     for similarity in SIMILARITIES:
-        rival = similarity * best + (1 - similarity**2) ** 0.5 * other
-        now = attention.normalise(torch.cat([scores, attention.scores(q, rival)], -1))
+        added = similarity * best + (1 - similarity**2) ** 0.5 * other
+        now = attention.normalise(torch.cat([scores, attention.scores(q, added)], -1))
         pair = now[..., -1:] + now.take_along_dim(most, -1)
         shares.append((now[..., -1:] / pair).flatten())
         totals.append((pair / before.take_along_dim(most, -1)).flatten())
@@ -154,7 +155,7 @@ def rivalry_among_tokens(
 
 
 @torch.no_grad()
-def understudy_of_tokens(
+def half_sum_key(
     attention: Attention,
     z: Float[Tensor, "batch tokens d_model"],
     rows: Int[Tensor, " rows"],
@@ -203,7 +204,7 @@ def _medians(shares: list[Tensor], totals: list[Tensor], shifts: Tensor) -> Foun
         return np.array([float(torch.cat(parts[i::n]).nanmedian()) for i in range(n)])
 
     return {
-        "rival_share": (("similarity",), per_similarity(shares)),
+        "added_share": (("similarity",), per_similarity(shares)),
         "pair_total": (("similarity",), per_similarity(totals)),
         "duplicate_shift": ((), np.asarray(float(shifts.nanmedian()))),
     }

@@ -1,7 +1,7 @@
 """Attention and the Vector Network side by side on the same images (VN App. B).
 
 Attention reads an image as patches and restores the hidden ones; one layer of atoms codes the image
-as a whole, another each patch by itself. `adaptive` and `rivalry` hold the measures.
+as a whole, another each patch by itself. `adaptive` and `atom_competition` hold the measures.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -17,24 +16,17 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from chapters.B_attention import adaptive
-from chapters.B_attention import atom_competition as rivalry
+from chapters.B_attention import adaptive, atom_competition
 from chapters.B_attention.adaptive import BATCHES, Found, idle_moved, scalars
 from chapters.B_attention.baselines import PatchPredictor
 from vnlib import seeding
-from vnlib.evaluate import reconstruction_error
-from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.layer import operator
-from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import atomic_hebb
-from vnlib.network import VectorNetwork, VNConfig
+from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 
 ITERATIONS = 60
 SHOWN = 32  # images whose energies are followed
-
-
-# --- Data and training ----------------------------------------------------------------------------
 
 
 def to_patches(x: Float[Tensor, "batch pixels"], side: int) -> Float[Tensor, "batch tokens d"]:
@@ -60,63 +52,6 @@ def checkerboard(tokens: int) -> Bool[Tensor, " tokens"]:
     """Every second patch of a square grid: the ones that are hidden when models are measured."""
     index, width = torch.arange(tokens), round(tokens**0.5)
     return (index // width + index % width) % 2 == 1
-
-
-def train_network(
-    config: VNConfig,
-    train: Tensor,
-    validation: Tensor,
-    settings: Mapping,
-    *,
-    seed: int,
-    checkpoint: Path,
-) -> VectorNetwork:
-    """One layer of atoms, started from samples and trained by Atomic-Hebb."""
-    network = VectorNetwork(config, seed=seed).to(train.device)
-    network.start_from_samples(train, seed=seed)
-    learner = LocalLearner(
-        network, lr=settings["lr"], settle=SettleConfig(max_sweeps=settings["sweeps"], tol=0)
-    )
-    steps, size = settings["steps"], settings["batch_size"]
-    plan = FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4))
-    fit(
-        learner,
-        (train,),
-        plan,
-        seed=seed,
-        checkpoint=checkpoint,
-        validate=lambda: reconstruction_error(network, validation),
-    )
-    return network
-
-
-def train_predictor(
-    options: Mapping,
-    train: Tensor,
-    validation: Tensor,
-    settings: Mapping,
-    *,
-    seed: int,
-    checkpoint: Path,
-) -> PatchPredictor:
-    """One attention layer, trained by back-propagation to restore hidden patches."""
-    model = PatchPredictor(
-        n_tokens=train.shape[1], d_token=train.shape[2], seed=seed, **options
-    ).to(train.device)
-    hidden = checkerboard(train.shape[1]).to(train.device)[None]
-
-    @torch.no_grad()
-    def error() -> float:
-        return float(model.error(validation, hidden))
-
-    steps, size = settings["steps"], settings["batch_size"]
-    plan = FitConfig(steps=steps, batch_size=size, eval_every=max(1, steps // 8))
-    learner = GradientLearner(model, lr=settings["lr"], weight_decay=0)
-    fit(learner, (train,), plan, seed=seed, validate=error, checkpoint=checkpoint)
-    return model
-
-
-# --- What the chapter stores ----------------------------------------------------------------------
 
 
 @torch.no_grad()
@@ -165,7 +100,7 @@ def portrait(
     `adaptive.gated_tokens`.
     """
     tokens, width = to_patches(x[None], side), round(x.shape[0] ** 0.5)
-    code = rivalry.settled_code(network, x[None])
+    code = atom_competition.settled_code(network, x[None])
     seen = code @ network.V[0].T
     with torch.no_grad():
         exact = copy.deepcopy(model).double()
@@ -204,7 +139,7 @@ def restored_error(
     only.
     """
     seen = from_patches((~hidden).to(x)[None, :, None].expand_as(to_patches(x, side)), side)
-    settled = network.settle(x * seen, config=rivalry.TIGHT, mask=seen)
+    settled = network.settle(x * seen, config=atom_competition.TIGHT, mask=seen)
     return float((network.reconstruct(settled) - x)[seen == 0].square().mean())
 
 
@@ -217,41 +152,41 @@ def compare(
     side: int,
     n_ranks: int,
     n_maps: int,
-    n_rivals: int,
-    n_understudies: int,
+    n_similar: int,
+    n_half_sums: int,
     seed: int,
 ) -> xr.Dataset:
     """All measures on test images x, along `model`; what a model has not is NaN.
 
     Models: vn_image; vn_patches; feed_forward, the control with the atoms of vn_image and no
     inference; the predictors, of which the first is shown and takes part in `descent`. n_ranks
-    images are looked at one by one, n_maps of them for the map on all states; n_rivals atoms get a
-    rival, n_understudies images an understudy.
+    images are looked at one by one, n_maps of them for the map on all states; to n_similar atoms a
+    similar one is added, to n_half_sums images the sum of half of their atoms.
     """
     tokens, main = to_patches(x, side), next(iter(predictors.values()))
-    hidden, settled = checkerboard(tokens.shape[1]).to(x.device), rivalry.settled_code
+    hidden, settled = checkerboard(tokens.shape[1]).to(x.device), atom_competition.settled_code
     common = {"n_ranks": n_ranks, "order": image_network.config.atoms[0], "seed": seed}
     code = settled(image_network, x)
-    threshold = rivalry.matched_threshold(image_network, x, code)
-    one_pass = partial(rivalry.feed_forward, threshold=threshold)
+    threshold = atom_competition.matched_threshold(image_network, x, code)
+    one_pass = partial(atom_competition.feed_forward, threshold=threshold)
     scaled = adaptive.at_best_gain(image_network, one_pass(image_network, x), x)
     patches = tokens.flatten(0, 1)
 
-    def atoms(code: Tensor, infer: rivalry.Infer) -> Found:
+    def atoms(code: Tensor, infer: atom_competition.Infer) -> Found:
         rng = seeding.generator(seed, "rivalry")
         found = adaptive.network_report(image_network, x, code, rows=1, **common)
-        found |= rivalry.rivalry_among_atoms(
-            image_network, x[:64], infer, n_items=n_rivals, generator=rng
+        found |= atom_competition.similar_atom(
+            image_network, x[:64], infer, n_items=n_similar, generator=rng
         )
-        return found | rivalry.understudy_of_atoms(
-            image_network, x[:n_understudies], infer, generator=rng
+        return found | atom_competition.half_sum_atom(
+            image_network, x[:n_half_sums], infer, generator=rng
         )
 
     def mixing(model: PatchPredictor) -> Found:
         rng = seeding.generator(seed, "rivalry")
         z, rows = model.embed(tokens, hidden[None]).detach(), hidden.nonzero()[:, 0]
-        found = rivalry.rivalry_among_tokens(model.attention, z, rows, generator=rng)
-        return found | rivalry.understudy_of_tokens(model.attention, z, rows, generator=rng)
+        found = atom_competition.similar_key(model.attention, z, rows, generator=rng)
+        return found | atom_competition.half_sum_key(model.attention, z, rows, generator=rng)
 
     reports = {
         "vn_image": atoms(code, settled)
@@ -271,9 +206,7 @@ def compare(
     dataset = _along_models(reports)
     dataset = dataset.assign(descent(image_network, x[:SHOWN], main, tokens[:SHOWN], hidden))
     dataset = dataset.assign(portrait(image_network, x[0], main, hidden, side))
-    for variable in dataset.data_vars.values():
-        variable.attrs["units"] = "1"
-    coordinates = {"batch": list(BATCHES), "similarity": list(rivalry.SIMILARITIES)}
+    coordinates = {"batch": list(BATCHES), "similarity": list(atom_competition.SIMILARITIES)}
     coordinates |= {
         "iteration": np.arange(ITERATIONS + 1),
         "matrix": ["scores", "weights", "operator"],

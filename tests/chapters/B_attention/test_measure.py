@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from chapters.B_attention import adaptive
-from chapters.B_attention import atom_competition as rivalry
-from chapters.B_attention import measure as attention
+from chapters.B_attention import adaptive, atom_competition, measure
 from chapters.B_attention.baselines import Attention, PatchPredictor
 from vnlib.network import VectorNetwork, VNConfig
 
@@ -41,7 +39,7 @@ def predictor(kind: str = "softmax", **options: int) -> PatchPredictor:
     )
 
 
-HIDDEN = attention.checkerboard(T)
+HIDDEN = measure.checkerboard(T)
 
 
 # --- Patches --------------------------------------------------------------------------------------
@@ -49,10 +47,10 @@ HIDDEN = attention.checkerboard(T)
 
 def test_patches_are_cut_in_reading_order_and_put_together_again():
     x = torch.arange(2 * PIXELS, dtype=torch.float32).reshape(2, PIXELS)
-    tokens = attention.to_patches(x, SIDE)
+    tokens = measure.to_patches(x, SIDE)
     assert tokens.shape == (2, T, SIDE**2)
     assert tokens[0, 0].tolist() == [0, 1, 6, 7] and tokens[0, 4].tolist() == [14, 15, 20, 21]
-    assert torch.equal(attention.from_patches(tokens, SIDE), x)
+    assert torch.equal(measure.from_patches(tokens, SIDE), x)
 
 
 @pytest.mark.parametrize(("pixels", "side"), [(36, 4), (35, 1)])
@@ -60,11 +58,11 @@ def test_patches_that_do_not_fit_are_refused(pixels, side):
     with pytest.raises(
         ValueError, match=f"side must divide the width of square images, got {side} for {pixels}"
     ):
-        attention.to_patches(torch.zeros(1, pixels), side)
+        measure.to_patches(torch.zeros(1, pixels), side)
 
 
 def test_a_checkerboard_has_no_two_hidden_neighbours():
-    board = attention.checkerboard(16).reshape(4, 4)
+    board = measure.checkerboard(16).reshape(4, 4)
     assert (
         board.sum() == 8
         and not (board[1:] & board[:-1]).any()
@@ -133,7 +131,7 @@ def test_correlation_is_pearsons():
 @pytest.fixture(scope="module")
 def of_network() -> tuple[VectorNetwork, torch.Tensor, dict]:
     net, x = network(), images()
-    code = rivalry.settled_code(net, x)
+    code = atom_competition.settled_code(net, x)
     found = adaptive.network_report(net, x, code, rows=1, n_ranks=len(x), order=20, seed=0)
     return net, code, {name: value for name, (_, value) in found.items()}
 
@@ -169,7 +167,7 @@ def test_inactive_atoms_do_not_move_unless_someone_moves_them(of_network, monkey
 
 def test_best_gain_is_least_squares():
     net, x = network(), images()
-    code = rivalry.feed_forward(net, x, threshold=0.3)
+    code = atom_competition.feed_forward(net, x, threshold=0.3)
     best = adaptive.at_best_gain(net, code, x)
     for factor in (0.9, 1.1):
         assert (
@@ -180,7 +178,7 @@ def test_best_gain_is_least_squares():
 
 @pytest.mark.parametrize("kind", ["softmax", "topk", "linear"])
 def test_parts_of_tokens_add_up_to_the_gradient_of_the_values(kind):
-    model, tokens = predictor(kind, heads=2), attention.to_patches(images(1), SIDE)
+    model, tokens = predictor(kind, heads=2), measure.to_patches(images(1), SIDE)
     received, part = adaptive.gated_tokens(model, tokens, HIDDEN)
     A = model.attention.weights(model.embed(tokens, HIDDEN[None]))
     torch.testing.assert_close(received, A[:, :, HIDDEN].sum(2).flatten(1))
@@ -202,7 +200,7 @@ def test_parts_of_tokens_add_up_to_the_gradient_of_the_values(kind):
 
 
 def test_a_heads_report_has_the_ranks_of_its_parts():
-    tokens = attention.to_patches(images(), SIDE)
+    tokens = measure.to_patches(images(), SIDE)
     for d_head in (1, 3):
         report = adaptive.attention_report(
             predictor(d_head=d_head), tokens, HIDDEN, n_ranks=4, n_maps=2, order=T, seed=0
@@ -217,16 +215,18 @@ def test_a_heads_report_has_the_ranks_of_its_parts():
         )
 
 
-# --- Newcomers ------------------------------------------------------------------------------------
+# --- What is added --------------------------------------------------------------------------------
 
 
 def test_a_copy_of_an_atom_shares_its_weight_and_changes_nothing():
     net = network()
     planted = torch.rand(24, 20, generator=rng()) * (torch.rand(24, 20, generator=rng(1)) > 0.7)
     x = planted @ net.V[0].T
-    found = rivalry.rivalry_among_atoms(net, x, rivalry.settled_code, n_items=3, generator=rng())
+    found = atom_competition.similar_atom(
+        net, x, atom_competition.settled_code, n_items=3, generator=rng()
+    )
     share, total, shift = (
-        found[name][1] for name in ("rival_share", "pair_total", "duplicate_shift")
+        found[name][1] for name in ("added_share", "pair_total", "duplicate_shift")
     )
     assert (
         share[-1] == pytest.approx(0.5, abs=1e-3)
@@ -236,19 +236,21 @@ def test_a_copy_of_an_atom_shares_its_weight_and_changes_nothing():
     assert share[0] == 0, "a random direction is not worth its price"
 
 
-def test_atoms_that_an_orthogonal_understudy_cannot_replace_keep_all():
+def test_orthogonal_atoms_outside_the_added_sum_keep_all():
     net = network(atoms=PIXELS, sparsity=0.3)
     net.V[0].copy_(torch.linalg.qr(torch.randn(PIXELS, PIXELS, generator=rng())).Q)
-    found = rivalry.understudy_of_atoms(net, images(8), rivalry.settled_code, generator=rng())
+    found = atom_competition.half_sum_atom(
+        net, images(8), atom_competition.settled_code, generator=rng()
+    )
     assert found["kept_rest"][1] == pytest.approx(1, abs=1e-3)
     assert found["kept_explained"][1] < 0.6
 
 
-def test_one_pass_takes_no_notice_of_an_understudy():
+def test_one_pass_takes_no_notice_of_an_added_sum():
     def one_pass(network, x):
-        return rivalry.feed_forward(network, x, threshold=0.3)
+        return atom_competition.feed_forward(network, x, threshold=0.3)
 
-    found = rivalry.understudy_of_atoms(network(), images(8), one_pass, generator=rng())
+    found = atom_competition.half_sum_atom(network(), images(8), one_pass, generator=rng())
     assert found["kept_explained"][1] == pytest.approx(1) and found["kept_rest"][
         1
     ] == pytest.approx(1)
@@ -256,9 +258,11 @@ def test_one_pass_takes_no_notice_of_an_understudy():
 
 def test_threshold_matches_the_number_of_active_atoms():
     net, x = network(), images()
-    code = rivalry.settled_code(net, x)
-    threshold = rivalry.matched_threshold(net, x, code)
-    assert (rivalry.feed_forward(net, x, threshold=threshold) != 0).sum() == (code != 0).sum()
+    code = atom_competition.settled_code(net, x)
+    threshold = atom_competition.matched_threshold(net, x, code)
+    assert (atom_competition.feed_forward(net, x, threshold=threshold) != 0).sum() == (
+        code != 0
+    ).sum()
 
 
 def layer(kind: str) -> tuple[Attention, torch.Tensor]:
@@ -269,11 +273,11 @@ def layer(kind: str) -> tuple[Attention, torch.Tensor]:
 def test_a_copied_key_takes_weight_from_all_others():
     """Softmax: p of the pair becomes 2 p / (1 + p), of which the copy has half."""
     heads, z = layer("softmax")
-    found = rivalry.rivalry_among_tokens(heads, z, HIDDEN.nonzero()[:, 0], generator=rng())
+    found = atom_competition.similar_key(heads, z, HIDDEN.nonzero()[:, 0], generator=rng())
     p = heads.weights(z)[:, :, HIDDEN].amax(-1).flatten().detach()
-    assert found["rival_share"][1][-1] == pytest.approx(0.5, abs=1e-6)
+    assert found["added_share"][1][-1] == pytest.approx(0.5, abs=1e-6)
     assert found["pair_total"][1][-1] == pytest.approx(float((2 / (1 + p)).median()), rel=1e-5)
-    assert (np.diff(found["rival_share"][1]) > 0).all()
+    assert (np.diff(found["added_share"][1]) > 0).all()
 
 
 def test_the_shift_by_a_copy_is_that_of_attention_over_one_more_token():
@@ -282,7 +286,7 @@ def test_the_shift_by_a_copy_is_that_of_attention_over_one_more_token():
     for name in ("W_Q", "W_K", "W_V", "W_O"):
         setattr(heads, name, torch.nn.Parameter(getattr(heads, name)[:1]))
     row = torch.tensor([2])
-    found = rivalry.rivalry_among_tokens(heads, one, row, generator=rng())
+    found = atom_competition.similar_key(heads, one, row, generator=rng())
     with torch.no_grad():
         most = int(heads.weights(one)[0, 0, 2].argmax())
         longer = torch.cat([one, one[:, most : most + 1]], 1)
@@ -293,9 +297,9 @@ def test_the_shift_by_a_copy_is_that_of_attention_over_one_more_token():
 
 
 @pytest.mark.parametrize(("kind", "alike"), [("softmax", True), ("linear", True), ("topk", False)])
-def test_who_pays_for_an_understudy_among_keys(kind, alike):
+def test_who_pays_for_an_added_sum_among_keys(kind, alike):
     heads, z = layer(kind)
-    found = rivalry.understudy_of_tokens(heads, z, HIDDEN.nonzero()[:, 0], generator=rng())
+    found = atom_competition.half_sum_key(heads, z, HIDDEN.nonzero()[:, 0], generator=rng())
     explained, rest = found["kept_explained"][1], found["kept_rest"][1]
     assert 0 < explained < 1 and 0 < rest <= 1
     assert (abs(explained - rest) < 1e-6) == alike
@@ -306,7 +310,7 @@ def test_who_pays_for_an_understudy_among_keys(kind, alike):
 
 def everything(seed: int = 0):
     models = {kind: predictor(kind) for kind in ("softmax", "topk")}
-    return attention.compare(
+    return measure.compare(
         network(),
         network(SIDE**2, 8),
         models,
@@ -314,8 +318,8 @@ def everything(seed: int = 0):
         side=SIDE,
         n_ranks=6,
         n_maps=1,
-        n_rivals=1,
-        n_understudies=4,
+        n_similar=1,
+        n_half_sums=4,
         seed=seed,
     )
 
@@ -350,47 +354,17 @@ def test_everything_is_compared_and_the_same_seed_gives_the_same_bits():
     assert ds.identical(everything())
 
 
-def test_training_helps_both_kinds_of_model(tmp_path):
-    x = images(300)
-    settings = {"lr": 1e-2, "sweeps": 20, "steps": 40, "batch_size": 64}
-    start = network()
-    start.start_from_samples(x[100:], seed=0)
-    net = attention.train_network(
-        start.config,
-        x[100:],
-        x[:100],
-        settings,
-        seed=0,
-        checkpoint=tmp_path / "network.safetensors",
-    )
-    before, after = (attention.reconstruction_error(one, x[:100]) for one in (start, net))
-    assert after < before
-    tokens = attention.to_patches(x, SIDE)
-    options = {"d_model": 8, "d_head": 3, "kind": "softmax"}
-    model = attention.train_predictor(
-        options,
-        tokens[100:],
-        tokens[:100],
-        settings,
-        seed=0,
-        checkpoint=tmp_path / "head.safetensors",
-    )
-    with torch.no_grad():
-        fresh = PatchPredictor(n_tokens=T, d_token=SIDE**2, seed=0, **options)
-        assert model.error(tokens[:100], HIDDEN[None]) < fresh.error(tokens[:100], HIDDEN[None])
-
-
 def test_hidden_pixels_are_restored_from_visible_ones():
     """Samples that are multiples of one image: what is seen says how bright the rest is."""
     base = images(1)
     net = network(atoms=2, sparsity=1e-3)
     net.V[0][:, 0] = base[0] / base[0].norm()
     x = torch.linspace(0.5, 2, 5)[:, None] * base
-    error = attention.restored_error(net, x, HIDDEN, SIDE)
+    error = measure.restored_error(net, x, HIDDEN, SIDE)
     assert error < 1e-4 * float(x.square().mean())
-    spoiled = x + 5 * attention.from_patches(
+    spoiled = x + 5 * measure.from_patches(
         HIDDEN.float()[None, :, None].expand(5, -1, SIDE**2), SIDE
     )
-    assert attention.restored_error(net, spoiled, HIDDEN, SIDE) == pytest.approx(25, rel=0.5), (
+    assert measure.restored_error(net, spoiled, HIDDEN, SIDE) == pytest.approx(25, rel=0.5), (
         "hidden pixels are not seen"
     )

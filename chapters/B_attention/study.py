@@ -1,0 +1,206 @@
+"""Appendix B: one small layer of each kind learns the same digits, and what adapts is compared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
+
+from chapters.B_attention.baselines import PatchPredictor
+from chapters.B_attention.measure import checkerboard, compare, to_patches
+from data_gen import mnist
+from vnlib.book.chapter import Chapter
+from vnlib.evaluate import reconstruction_error
+from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.learning.learner import LocalLearner
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.settle import SettleConfig
+
+# "Weights": the entries of an adaptive variable, coefficients of a code or rows of attention.
+VARIABLES = {
+    "batch": ("digits in a batch", "1"),
+    "similarity": ("cosine of an added item and the one it is like", "1"),
+    "iteration": ("sweep of the settle, or attention step", "1"),
+    "image": ("what is shown of a digit", ""),
+    "matrix": ("matrix whose singular values are shown", ""),
+    "data_source": ("where the images come from", ""),
+    "entries": ("entries of the adaptive variable, per row", "1"),
+    "heads": ("attention heads", "1"),
+    "zero_share": ("share of weights that are exactly zero", "1"),
+    "effective_number": ("exponential of the entropy of a row of weights", "1"),
+    "effective_share": ("effective number over the number of entries", "1"),
+    "fixed_share": ("power of the mean of the weights over digits, over mean power", "1"),
+    "profile": ("weights in falling order, as shares of their sum", "1"),
+    "gap": ("distance to the minimum of the energy, relative", "1"),
+    "error": ("mean squared error of the reconstruction, per pixel", "ink^2"),
+    "restored": ("mean squared error of hidden pixels", "ink^2"),
+    "rank": ("rank of the operator, or of the attention matrix", "1"),
+    "rank_effective": ("effective number of singular values of the same", "1"),
+    "rank_limit": ("largest possible rank of the same", "1"),
+    "rank_excess": ("largest rank, of operator or scores, above its bound", "1"),
+    "bound": ("bound of the rank: active atoms, or width of a head", "1"),
+    "score_rank": ("largest rank of the scores of a head", "1"),
+    "map_rank": ("rank of the linear map on all states", "1"),
+    "map_limit": ("largest possible rank of that map", "1"),
+    "gate_correlation": ("correlation of weight and length of its update", "1"),
+    "update_share": ("effective share of the parameters that one digit moves", "1"),
+    "untouched": ("share of atoms or parameters that a batch leaves as they are", "1"),
+    "untouched_row": ("share of atoms that one row of input leaves as they are", "1"),
+    "idle_moved": ("atoms not in use that a step of the learner moves", "1"),
+    "added_share": ("share of an added similar item in the weight of the pair", "1"),
+    "pair_total": ("weight of the pair over that of the item before", "1"),
+    "duplicate_shift": ("change of the output by an exact copy, relative", "1"),
+    "kept_explained": ("share of weight kept by the half whose sum is added", "1"),
+    "kept_rest": ("share of weight kept by the other half", "1"),
+    "settle_left": ("share of the fall of the energy still to come, settle", "1"),
+    "hopfield_left": ("share of the fall of the Hopfield energy still to come", "1"),
+    "shown": ("one digit: input, visible, restored, reconstructed", "ink"),
+    "shown_code": ("code of that digit", "1"),
+    "shown_update": ("length of each atom's update by that digit", "1"),
+    "shown_weights": ("attention weights of that digit", "1"),
+    "shown_received": ("weight that a token gets from the hidden rows", "1"),
+    "shown_part": ("length of a token's part in the gradient of the value matrix", "1"),
+    "shown_spectrum": ("singular values over the largest, of that digit", "1"),
+}
+
+
+def train_network(
+    config: VNConfig,
+    train: Tensor,
+    validation: Tensor,
+    settings: Mapping,
+    *,
+    seed: int,
+    checkpoint: Path,
+) -> VectorNetwork:
+    """A layer of atoms, started from samples and trained by Atomic-Hebb."""
+    network = VectorNetwork(config, seed=seed).to(train.device)
+    network.start_from_samples(train, seed=seed)
+    learner = LocalLearner(
+        network, lr=settings["lr"], settle=SettleConfig(max_sweeps=settings["sweeps"], tol=0)
+    )
+    steps, size = settings["steps"], settings["batch_size"]
+    plan = FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4))
+    fit(
+        learner,
+        (train,),
+        plan,
+        seed=seed,
+        checkpoint=checkpoint,
+        validate=lambda: reconstruction_error(network, validation),
+    )
+    return network
+
+
+def train_predictor(
+    options: Mapping,
+    train: Tensor,
+    validation: Tensor,
+    settings: Mapping,
+    *,
+    seed: int,
+    checkpoint: Path,
+) -> PatchPredictor:
+    """One attention layer, trained by back-propagation to restore hidden patches."""
+    model = PatchPredictor(
+        n_tokens=train.shape[1], d_token=train.shape[2], seed=seed, **options
+    ).to(train.device)
+    hidden = checkerboard(train.shape[1]).to(train.device)[None]
+
+    @torch.no_grad()
+    def error() -> float:
+        return float(model.error(validation, hidden))
+
+    steps, size = settings["steps"], settings["batch_size"]
+    plan = FitConfig(steps=steps, batch_size=size, eval_every=max(1, steps // 8))
+    learner = GradientLearner(model, lr=settings["lr"], weight_decay=0)
+    fit(learner, (train,), plan, seed=seed, validate=error, checkpoint=checkpoint)
+    return model
+
+
+@cache
+def pictures(
+    part: str, n: int, seed: int, allow_fallback: bool
+) -> tuple[Float[Tensor, "n pixels"], str]:
+    """Random images of MNIST, and where they come from."""
+    data = mnist.load(part, allow_fallback=allow_fallback)
+    order = np.random.default_rng(seed).permutation(data.sizes["sample"])
+    return torch.from_numpy(data["image"].values[order[:n]]).flatten(1), data.attrs["source"]
+
+
+def run(
+    axes: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    workdir: Path,
+    *,
+    device: torch.device | str,
+    allow_fallback: bool,
+) -> xr.Dataset:
+    """One seed: both dictionaries and all attention layers are trained and compared.
+
+    Parameters
+    ----------
+    axes
+        seed.
+    settings
+        Those of `settings`.
+    workdir
+        Holds the checkpoints of the training.
+    allow_fallback
+        Whether the small digits of scikit-learn will do where MNIST is not at hand.
+    """
+    s, seed = settings, axes["seed"]
+    counts = {"train": s["n_train"] + s["n_val"], "test": s["n_test"]}
+    loaded = {part: pictures(part, n, s["data_seed"], allow_fallback) for part, n in counts.items()}
+    pixels, test = (loaded[part][0].to(device) for part in counts)
+    validation, train = pixels[: s["n_val"]], pixels[s["n_val"] :]
+    tokens, held_out = (to_patches(x, s["side"]) for x in (train, validation))
+    patches = tokens.flatten(0, 1)
+    patches = patches[patches.norm(dim=1) > 0]  # blank ones teach nothing
+
+    def dictionary(name: str, x: Tensor, val: Tensor, atoms: int, sparsity: float) -> VectorNetwork:
+        config = VNConfig(
+            n_inputs=x.shape[1], atoms=(atoms,), interface=(atoms,), sparsity=(sparsity,)
+        )
+        checkpoint = workdir / f"{name}.safetensors"
+        return train_network(config, x, val, s[name], seed=seed, checkpoint=checkpoint)
+
+    def predictor(name: str, options: Mapping[str, Any]) -> PatchPredictor:
+        options = {"d_model": s["d_model"], "heads": s["n_heads"]} | options
+        checkpoint = workdir / f"{name}.safetensors"
+        return train_predictor(
+            options, tokens, held_out, s["attention"], seed=seed, checkpoint=checkpoint
+        )
+
+    found = compare(
+        dictionary("network", train, validation, s["n_atoms"], s["sparsity"]),
+        dictionary(
+            "patches", patches, held_out.flatten(0, 1), s["n_patch_atoms"], s["patch_sparsity"]
+        ),
+        {name: predictor(name, options) for name, options in s["predictors"].items()},
+        test,
+        side=s["side"],
+        seed=seed,
+        **s["measures"],
+    )
+    return found.assign(data_source=loaded["train"][1])
+
+
+def settings(chapter: Chapter) -> dict[str, Any]:
+    """The settings of every run: all of the chapter but the seeds."""
+    return {key: value for key, value in chapter.settings.items() if key != "seeds"}
+
+
+def results(chapter: Chapter) -> xr.Dataset:
+    """All seeds of the chapter; computed where they are not stored."""
+    one = partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper")
+    return chapter.grid(
+        one, {"seed": chapter.seeds}, lambda _: settings(chapter), variables=VARIABLES
+    )
