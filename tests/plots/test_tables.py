@@ -79,3 +79,10 @@ def test_two_header_rows_stay_two():
         ("hard", "ood"),
     ]
     assert shown.loc["A", ("hard", "id")] == "4.00 [2.00, 6.00]"
+
+
+def test_a_quantity_alone_stands_beside_those_in_groups():
+    frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=[("MSE", "1"), ("MSE", "2"), ("OOD / ID", "")])
+    shown = Table(frame).shown()
+    assert shown.columns.tolist() == [("MSE", "1"), ("MSE", "2"), ("OOD / ID", "")]
+    assert shown.iloc[0].tolist() == ["1.00", "2.00", "3.00"]

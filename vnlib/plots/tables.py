@@ -51,7 +51,11 @@ class Table:
                 columns[quantity] = [self._text(quantity, value) for value in one.iloc[:, 0]]
         frame = pd.DataFrame(columns, index=self.frame.index)
         if any(isinstance(column, tuple) for column in columns):
-            frame.columns = pd.MultiIndex.from_tuples(columns)
+            levels = max(len(column) for column in columns if isinstance(column, tuple))
+            parts = [column if isinstance(column, tuple) else (column,) for column in columns]
+            frame.columns = pd.MultiIndex.from_tuples(
+                [part + ("",) * (levels - len(part)) for part in parts]
+            )
         return frame
 
     def _text(self, quantity: Any, value: Any) -> str:
