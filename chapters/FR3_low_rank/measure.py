@@ -4,9 +4,7 @@ its maps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -15,65 +13,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from benchmarks.spatial import geometry
-from benchmarks.spatial.decoders import Pair, mean_squared_error, train_decoder
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder, spectral_entropy
-from vnlib import checks, evaluate
-from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib import evaluate
 
-FAMILIES = ("embedding", "factorised")
 LAYERS = ("maps", "output")
-
-
-def train(
-    data: Pair,
-    validation: Pair,
-    *,
-    family: str,
-    options: Mapping[str, Any],
-    lr: float,
-    weight_decay: float,
-    steps: int,
-    batch_size: int,
-    seed: int,
-    workdir: Path,
-) -> nn.Module:
-    """An embedding network, or the hand-factorised decoder, at its best step on the ID validation
-    pair.
-
-    The factorised decoder has the weight decay of all decoders (0.01).
-
-    Raises
-    ------
-    ValueError
-        For an unknown family.
-    """
-    checks.choice("family", family, FAMILIES)
-    if family == "factorised":
-        return train_decoder(
-            data,
-            validation,
-            family=family,
-            options=options,
-            lr=lr,
-            steps=steps,
-            batch_size=batch_size,
-            seed=seed,
-            workdir=workdir,
-        )
-    sizes = {"n_inputs": data[0].shape[1], "image_shape": tuple(data[1].shape[1:])}
-    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-        torch.default_generator.manual_seed(seed)
-        model = EmbeddingDecoder(**sizes, **options)
-    model.to(data[0].device)
-    fit(
-        GradientLearner(model, lr=lr, weight_decay=weight_decay),
-        data,
-        FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4))),
-        seed=seed,
-        validate=lambda: mean_squared_error(model, validation),
-        checkpoint=workdir / "fit.safetensors",
-    )
-    return model
 
 
 @torch.no_grad()
@@ -103,10 +46,8 @@ def report(
     side = data.sizes["x"]
     found = evaluate.decoder_report(model, data, samples=list(samples)).drop_vars("active_share")
     x = torch.from_numpy(data["code"].values).to(next(model.parameters()).device)
-    layers, maps = (
-        {"output": evaluate.predict(model, x)},
-        torch.full((x.shape[1], side, side), torch.nan),
-    )
+    layers = {"output": evaluate.predict(model, x)}
+    maps = torch.full((x.shape[1], side, side), torch.nan)
     if isinstance(model, EmbeddingDecoder):
         layers["maps"] = torch.cat([model.channels(part) for part in x.split(256)])
         maps = model.embeddings().cpu()
@@ -120,20 +61,13 @@ def report(
     volumes |= {name: torch.full((side, side), torch.nan) for name in LAYERS if name not in volumes}
     found["log_volume"] = (("layer", "y", "x"), np.stack([volumes[name] for name in LAYERS]))
     shift, spread = zip(*(_compared(volumes[name], held_out) for name in LAYERS), strict=True)
-    found["volume_shift"] = (
-        "layer",
-        list(shift),
-        {"long_name": "median log10 volume, held out less trained"},
-    )
-    found["volume_spread"] = ("layer", list(spread), {"long_name": "sd of log10 volume, held out"})
+    found["volume_shift"], found["volume_spread"] = ("layer", list(shift)), ("layer", list(spread))
     truth = _log_volume(torch.from_numpy(data["image"].values), side)
     found["target_log_volume"] = float(truth[held_out].median())
     for name in ("embedding", "log_volume", "sample_image", "mse"):
         # Rounded, since digits that no one can see do not compress.
         digits = 7 if name == "mse" else 3
         found[name] = found[name].round(digits).astype(np.float32).where(pictures)
-    for variable in found.data_vars.values():
-        variable.attrs.setdefault("units", "1")
     return found.assign_coords(
         axis=["x", "y"],
         token=np.arange(side),

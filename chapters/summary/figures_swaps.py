@@ -81,13 +81,14 @@ def _mean(values: xr.DataArray, over: str | Iterable[str]) -> xr.DataArray:
 
 
 def _drawn(results: xr.Dataset | None) -> Errors:
-    """Errors of decoders of positions, over those of a blank image."""
+    """Errors of decoders of positions, over those of a zero image."""
 
     def errors(model: str, **where: str) -> tuple[xr.DataArray, xr.DataArray] | None:
         if not _has(results, model=model, **where):
             return None
         one = results.sel(model=model, **where)
-        return _plain(one["mse_id"] / one["blank_id"], one["mse_ood"] / one["blank_ood"])
+        zero = "zero_baseline" if "zero_baseline_id" in one else "blank"
+        return _plain(one["mse_id"] / one[f"{zero}_id"], one["mse_ood"] / one[f"{zero}_ood"])
 
     return errors
 

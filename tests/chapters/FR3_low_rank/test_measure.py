@@ -11,7 +11,8 @@ import pytest
 import torch
 import xarray as xr
 
-from chapters.FR3_low_rank import measure as low_rank
+from benchmarks.spatial import registry
+from chapters.FR3_low_rank import measure
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder, spectral_entropy
 
 SIDE = 12
@@ -76,7 +77,7 @@ def test_the_channels_are_the_maps_of_the_two_tokens(options):
 
 def test_bands_are_bands_by_construction_and_others_are_not():
     def own(model):
-        share = low_rank.bands(model.embeddings().detach())
+        share = measure.bands(model.embeddings().detach())
         return torch.cat([share[:SIDE, 0], share[SIDE:, 1]])
 
     torch.testing.assert_close(own(build(maps="bands")), torch.ones(2 * SIDE))
@@ -133,67 +134,37 @@ def test_bands_of_known_maps():
     upright = torch.tensor([1.0, 2, 3]).expand(3, 3)  # varies along x only
     rng = torch.Generator().manual_seed(0)
     noise = torch.randn(2000, 3, 3, generator=rng)
-    share = low_rank.bands(torch.stack([upright, upright.T, torch.ones(3, 3)]))
+    share = measure.bands(torch.stack([upright, upright.T, torch.ones(3, 3)]))
     assert share[0, 0] == pytest.approx(1) and share[1, 1] == pytest.approx(1)
     # the mean 2 in each row, against 1 + 4 + 9
     assert share[0, 1] == pytest.approx(4 * 9 / (3 * 14))
     torch.testing.assert_close(share[2], torch.ones(2))
     torch.testing.assert_close(
-        low_rank.bands(noise).mean(0), torch.full((2,), 1 / 3), atol=0.02, rtol=0
+        measure.bands(noise).mean(0), torch.full((2,), 1 / 3), atol=0.02, rtol=0
     )
 
 
 def test_singular_shares_are_those_of_a_diagonal():
-    shares = low_rank.singular_shares(torch.diag(torch.tensor([1.0, 3, 0]))[None])
+    shares = measure.singular_shares(torch.diag(torch.tensor([1.0, 3, 0]))[None])
     torch.testing.assert_close(shares, torch.tensor([[0.9, 0.1, 0.0]]))
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    ds = data()
-    pairs = [
-        tuple(
-            torch.from_numpy(ds[n].values[(ds["split"] == part).values]) for n in ("code", "image")
-        )
-        for part in ("train", "val")
-    ]
-    settings = {"lr": 1e-2, "weight_decay": 1e-4, "steps": 20, "batch_size": 16, "seed": 3}
-    models = {
-        name: low_rank.train(
-            *pairs,
-            family=family,
-            options=options,
-            workdir=tmp_path_factory.mktemp(name),
-            **settings,
-        )
-        for name, (family, options) in {
-            "embedding": ("embedding", {"entropy": 0.1}),
-            "again": ("embedding", {"entropy": 0.1}),
-            "factorised": ("factorised", {}),
-        }.items()
-    }
-    return ds, models
-
-
-def test_the_same_seed_gives_the_same_bits(trained):
-    one, other = (trained[1][name].embeddings() for name in ("embedding", "again"))
-    assert torch.equal(one, other)
-
-
-def test_a_report_of_a_network_and_of_a_decoder_without_maps(trained):
-    ds, models = trained
-    one = low_rank.report(models["embedding"], ds, samples=[0, 5], tokens=[1, 7], pictures=True)
-    other = low_rank.report(models["factorised"], ds, samples=[0, 5], tokens=[1, 7], pictures=False)
+@torch.no_grad()
+def test_a_report_of_a_network_and_of_a_decoder_without_maps():
+    ds, network = data(), build(entropy=0.1)
+    plain = registry.build("factorised", n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=0)
+    given = {"samples": [0, 5], "tokens": [1, 7]}
+    one = measure.report(network, ds, pictures=True, **given)
+    other = measure.report(plain, ds, pictures=False, **given)
     assert set(one.data_vars) == set(other.data_vars)
     assert one.sizes == other.sizes
-    maps = models["embedding"].embeddings().detach().numpy()
-    np.testing.assert_allclose(
-        one["embedding"].sel(axis="y", token_shown=7), maps[SIDE + 7], atol=1e-3
-    )
+    maps = network.embeddings().numpy()
+    kept = one["embedding"].sel(axis="y", token_shown=7)
+    np.testing.assert_allclose(kept, maps[SIDE + 7], atol=1e-3)
     assert np.isfinite(one["mse_ood"]) and np.isfinite(other["mse_ood"])
     assert one["sample_image"].notnull().all() and other["sample_image"].isnull().all()
     assert other["band"].isnull().all() and other["s_rank"].isnull().all()
-    counted = spectral_entropy(models["embedding"].s.detach()).exp()
+    counted = spectral_entropy(network.s).exp()
     assert float(one["s_rank"].sel(axis="x")) == pytest.approx(
         float(counted[:SIDE].median()), rel=1e-5
     )
@@ -210,22 +181,5 @@ def test_the_volume_of_the_true_images_is_half_pi():
         ("position", "y", "x"),
         (wide[y][:, :, None] * wide[x][:, None, :]).astype(np.float32),
     )
-    log_volume = low_rank._log_volume(torch.from_numpy(ds["image"].values), 24)
+    log_volume = measure._log_volume(torch.from_numpy(ds["image"].values), 24)
     assert float(log_volume[12, 12]) == pytest.approx(math.log10(math.pi / 2), abs=0.05)
-
-
-def test_an_unknown_family_is_named(tmp_path):
-    pair = (torch.zeros(4, 8), torch.zeros(4, 4, 4))
-    with pytest.raises(ValueError, match="family"):
-        low_rank.train(
-            pair,
-            pair,
-            family="cnn",
-            options={},
-            lr=1e-3,
-            weight_decay=0.0,
-            steps=1,
-            batch_size=2,
-            seed=0,
-            workdir=tmp_path,
-        )
