@@ -1,8 +1,7 @@
-"""Figures of image composition (VN Fig. 5), from the dataset of `studies.images.study` over models
-and seeds.
+"""Errors of image composition, by set and by model (VN Fig. 5).
 
-Dims: model, seed, set (of both benchmarks), reading (own, top, searched), layer, stage, check;
-coordinates label, group and benchmark ("digits" or "motions") of the model. A model has values on
+Results have the dims model, seed, set (of both benchmarks), reading (own, top, searched), layer,
+stage and check, and the coordinates label, group and benchmark of the model. A model has values on
 the sets of its benchmark alone.
 """
 
@@ -12,17 +11,29 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+import seaborn as sns
 import xarray as xr
+from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, NullFormatter
 
-from vnlib.plots.rows import absent, group, label, points, rows_of
+from vnlib.plots.frames import (
+    between_groups,
+    empty,
+    entries,
+    group,
+    label,
+    long_frame,
+    seeds_and_medians,
+)
+from vnlib.plots.statistics import median
 from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),
-    "printed": ("autoencoders as in the paper", PALETTE[3], "s"),
+    "printed": ("autoencoders as printed", PALETTE[3], "s"),
     "control": ("controls", "#4d4d4d", "^"),
 }
 # The sets by family, the one in distribution first.
@@ -45,30 +56,30 @@ MAIN = {
     "digits": ("vn_1", "vn_3", "ae", "ksparse", "ae_signed", "pca_matched", "dct"),
     "motions": ("m_vn_1", "m_vn_3", "m_ae", "m_ksparse", "m_pca_matched", "m_dct"),
 }
-BLANK = {"digits": "zero_baseline", "motions": "m_zero_baseline"}
+ZERO = {"digits": "zero_baseline", "motions": "m_zero_baseline"}
 NOBODY = "No model of this benchmark was asked for."
 MSE = "mean squared error [ink²]"
 GROWTH = "error over own ID error"
 
 
-def in_order(
+def present_models(
     results: xr.Dataset,
     benchmark: str,
     groups: Sequence[str] = tuple(GROUPS),
     *,
-    blank: bool = False,
+    with_zero: bool = False,
 ) -> list[str]:
-    """The models of a benchmark in the order of their groups; the one that draws nothing only if
-    asked for.
+    """The models of a benchmark in the order of their groups; the zero baseline only if asked
+    for.
     """
-    here = results["model"].values[results["benchmark"].values == benchmark]
-    names = [str(m) for m in here if blank or m != BLANK[benchmark]]
+    names = results["model"].values[results["benchmark"].values == benchmark].tolist()
+    names = [m for m in names if with_zero or m != ZERO[benchmark]]
     return [m for g in groups for m in names if group(results, m) == g]
 
 
-def main(results: xr.Dataset, benchmark: str) -> list[str]:
+def main_models(results: xr.Dataset, benchmark: str) -> list[str]:
     """The models of `MAIN` that are there, or, if none is, the first six."""
-    names = in_order(results, benchmark)
+    names = present_models(results, benchmark)
     return [m for m in MAIN[benchmark] if m in names] or names[:6]
 
 
@@ -83,32 +94,30 @@ def inside(benchmark: str) -> str:
     return FAMILIES[benchmark]["ID"][0]
 
 
-def error(
+def errors_of(
     results: xr.Dataset, benchmark: str, *, reading: str = "own", relative: bool = False
 ) -> xr.DataArray:
     """Errors (model, seed, set) of a benchmark, or these over what the model has in
     distribution.
     """
-    models = in_order(results, benchmark, blank=True)
-    found = (
-        results["mse"]
-        .sel(reading=reading, drop=True)
-        .sel(model=models, set=sets_of(results, benchmark))
-    )
+    models = present_models(results, benchmark, with_zero=True)
+    found = results["mse"].sel(reading=reading, drop=True)
+    found = found.sel(model=models, set=sets_of(results, benchmark))
     return found / found.sel(set=inside(benchmark), drop=True) if relative else found
 
 
-def power(results: xr.Dataset, benchmark: str) -> xr.DataArray:
-    """The mean square of the images of each set, which is the error of drawing nothing; over
-    set.
+def power(results: xr.Dataset, benchmark: str, *, relative: bool = False) -> xr.DataArray:
+    """The mean square of the images of each set, which is the error of the zero baseline, or this
+    over that of the set in distribution.
     """
-    blank = results["zero_baseline"].sel(set=sets_of(results, benchmark))
-    return blank.median([dim for dim in blank.dims if dim != "set"])
+    found = results["zero_baseline"].sel(set=sets_of(results, benchmark))
+    found = found.median([dim for dim in found.dims if dim != "set"])
+    return found / found.sel(set=inside(benchmark), drop=True) if relative else found
 
 
-def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
-    """Line styles: Vector Networks solid, autoencoders of the paper dashed, controls dotted; no two
-    are the same.
+def line_styles(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
+    """Vector Networks solid, autoencoders as printed dashed, controls dotted; no two look the
+    same.
     """
     looks = {
         "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], "#003f5c"), "oD*"),
@@ -128,19 +137,19 @@ def colors(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
     return styles
 
 
-def logarithmic(ax: plt.Axes, axis: str, subs: Sequence[float] = (1, 2, 5)) -> None:
+def logarithmic(ax: Axes, axis: str, multiples: Sequence[float] = (1, 2, 5)) -> None:
     """A logarithmic axis ("x" or "y") with plain numbers at these multiples of powers of ten."""
     ax.set(**{f"{axis}scale": "log"})
     one = getattr(ax, f"{axis}axis")
-    one.set_major_locator(LogLocator(subs=subs))
+    one.set_major_locator(LogLocator(subs=multiples))
     one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     one.set_minor_locator(LogLocator(subs=range(1, 10)))
     one.set_minor_formatter(NullFormatter())
     ax.tick_params(axis=axis, labelsize=8)
 
 
-def legend(results: xr.Dataset, styles: dict[str, dict], *more: Line2D) -> list[Line2D]:
-    """Entries for models and whatever else there is."""
+def model_entries(results: xr.Dataset, styles: dict[str, dict], *more: Line2D) -> list[Line2D]:
+    """Legend entries of models and whatever else there is."""
     return [
         *(Line2D([], [], label=label(results, m), ms=5, lw=1.4, **s) for m, s in styles.items()),
         *more,
@@ -148,130 +157,126 @@ def legend(results: xr.Dataset, styles: dict[str, dict], *more: Line2D) -> list[
 
 
 def number(value: float) -> str:
-    """Three digits: 0.12, 5.31, 21.7, 417; nothing where there is no number."""
-    if not np.isfinite(value):
-        return ""
-    return (
-        f"{value:.2f}"
-        if abs(value) < 10
-        else f"{value:.1f}"
-        if abs(value) < 100
-        else f"{value:.0f}"
+    """Three digits, so that cells of a map are of one width: 0.12, 5.31, 21.7, 417."""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def rows_by_set(ax: Axes, values: xr.DataArray, models: Sequence[str], **options: object) -> None:
+    """Models as rows of points, on a logarithmic axis of errors; values: (model, seed)."""
+    order = [label(values, m) for m in models]
+    frame = long_frame(values.sel(model=list(models)))
+    seeds_and_medians(
+        ax, frame, value="value", by="label", hue="group", groups=GROUPS, order=order, **options
     )
+    between_groups(ax, [group(values, m) for m in models])
+    logarithmic(ax, "x", (1,))
+    ax.xaxis.set_major_formatter(LogFormatterMathtext())  # plain decades would touch each other
+    ax.tick_params(axis="y", labelsize=8)
+    ax.set_xlabel("")
 
 
-# --- 5a: errors -----------------------------------------------------------------------------------
-
-
-def errors(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """Errors of all models, a panel for each set; dotted: drawing nothing."""
-    models, sets = in_order(results, benchmark), sets_of(results, benchmark)
+def errors(results: xr.Dataset, benchmark: str = "digits") -> Figure:
+    """Errors of all models, a panel for each set; dotted: the zero baseline."""
+    models, sets = present_models(results, benchmark), sets_of(results, benchmark)
     if not models:
-        return absent(NOBODY)
-    values, blank = error(results, benchmark), power(results, benchmark)
+        return empty(NOBODY)
+    values, zero = errors_of(results, benchmark), power(results, benchmark)
     columns = 5
     rows = -(-len(sets) // columns)
+    height = rows * (0.5 + 0.145 * len(models)) + 0.7
     fig, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(9.6, rows * (0.5 + 0.145 * len(models)) + 0.7),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
+        rows, columns, figsize=(9.6, height), sharex=True, sharey=True, squeeze=False
     )
     for ax, name in zip(axes.flat, sets, strict=False):
-        for y, model in enumerate(models):
-            _, color, marker = GROUPS[group(results, model)]
-            points(ax, values.sel(model=model, set=name), y, color, marker)
-        ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models)
-        logarithmic(ax, "x", (1,))
-        ax.xaxis.set_major_formatter(LogFormatterMathtext())  # plain decades would touch each other
+        rows_by_set(ax, values.sel(set=name), models)
+        ax.axvline(float(zero.sel(set=name)), color="k", ls=":", lw=1.2)
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()
     fig.supxlabel(MSE, fontsize=10)
-    shown = dict.fromkeys(group(results, m) for m in models)
-    handles = [
-        Line2D([], [], color=GROUPS[g][1], marker=GROUPS[g][2], ls="", label=GROUPS[g][0], ms=5)
-        for g in shown
-    ]
+    handles = entries(GROUPS, [group(results, m) for m in models])
     handles.append(Line2D([], [], color="k", ls=":", label="zero baseline"))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig
 
 
-def table(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """All models and sets: errors in 10⁻³ ink² as numbers, their growth from ID as colours; medians
-    over seeds.
-    """
-    models = in_order(results, benchmark, blank=True)
-    if not models:
-        return absent(NOBODY)
-    values = error(results, benchmark).median("seed").sel(model=models).transpose("model", "set")
-    growth = (values / values.sel(set=inside(benchmark))).values
-    sets = [str(name) for name in values["set"].values]
-    fig, ax = plt.subplots(figsize=(2.4 + 0.5 * len(sets), 1.5 + 0.26 * len(models)))
-    image = ax.imshow(growth, norm=LogNorm(1, 30), cmap=SEQUENTIAL, aspect="auto")
-    for (row, column), value in np.ndenumerate(1e3 * values.values):
-        dark = growth[row, column] < 5
-        ax.text(
-            column,
-            row,
-            number(value),
-            ha="center",
-            va="center",
-            fontsize=7.5,
-            color="w" if dark else "k",
-        )
-    ax.set_xticks(range(len(sets)), sets, rotation=60, ha="right", fontsize=9)
-    ax.set_yticks(range(len(models)), [label(results, m) for m in models], fontsize=9)
-    ax.tick_params(length=0)
-    starts = np.cumsum(
-        [len([s for s in family if s in sets]) for family in FAMILIES[benchmark].values()]
-    )
-    for column in starts[:-1]:
-        ax.axvline(column - 0.5, color="w", lw=2)
-    for row in range(1, len(models)):
-        if group(results, models[row]) != group(results, models[row - 1]):
-            ax.axhline(row - 0.5, color="w", lw=2)
-    fig.colorbar(image, ax=ax, extend="both", fraction=0.03, pad=0.01).set_label(GROWTH, fontsize=9)
-    return fig
-
-
-def growth(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
+def growth(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     """Errors over what each model has in distribution, medians over seeds and all seeds as a
     bar.
     """
-    models = main(results, benchmark)
+    models = main_models(results, benchmark)
     if not models:
-        return absent(NOBODY)
-    values, sets = error(results, benchmark, relative=True), sets_of(results, benchmark)
-    styles = colors(results, models)
+        return empty(NOBODY)
+    values, sets = errors_of(results, benchmark, relative=True), sets_of(results, benchmark)
+    styles = line_styles(results, models)
     fig, ax = plt.subplots(figsize=(9.4, 4.4))
-    shifts = np.linspace(-0.25, 0.25, len(models)) if len(models) > 1 else [0.0]
-    at = np.arange(len(sets))
-    for (model, style), shift in zip(styles.items(), shifts, strict=True):
-        one = values.sel(model=model, set=sets)
-        ax.vlines(at + shift, one.min("seed"), one.max("seed"), color=style["color"], lw=1)
-        ax.plot(at + shift, one.median("seed"), **style | {"ls": ""}, ms=5)
-    blank = power(results, benchmark)
-    ax.plot(
-        at, blank / blank.sel(set=inside(benchmark)), color="k", ls="", marker="_", ms=16, mew=1
+    sns.pointplot(
+        long_frame(values.sel(model=models)),
+        x="set",
+        y="value",
+        hue="label",
+        order=sets,
+        hue_order=[label(results, m) for m in models],
+        palette=[style["color"] for style in styles.values()],
+        markers=[style["marker"] for style in styles.values()],
+        linestyles="none",
+        markersize=5,
+        dodge=0.5 if len(models) > 1 else False,
+        estimator="median",
+        errorbar=("pi", 100),
+        err_kws={"linewidth": 1},
+        legend=False,
+        ax=ax,
     )
+    at, grown = np.arange(len(sets)), power(results, benchmark, relative=True)
+    ax.plot(at, grown, color="k", ls="", marker="_", ms=16, mew=1)
     ax.axhline(1, color="0.4", lw=0.8)
-    for column in np.cumsum(
-        [len([s for s in f if s in sets]) for f in FAMILIES[benchmark].values()]
-    )[:-1]:
+    for column in _family_ends(benchmark, sets):
         ax.axvline(column - 0.5, color="0.85", lw=0.8)
-    ax.set(ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
+    ax.set(xlabel="", ylabel=GROWTH, xlim=(-0.6, len(sets) - 0.4))
     logarithmic(ax, "y")
     ax.set_xticks(at, sets, rotation=45, ha="right", fontsize=9)
-    blank_line = Line2D([], [], color="k", marker="_", ls="", ms=12, label="power of the images")
-    ax.legend(
-        handles=legend(results, {m: s | {"ls": ""} for m, s in styles.items()}, blank_line),
-        fontsize=9,
-        loc="center left",
-        bbox_to_anchor=(1.01, 0.5),
-    )
+    bar = Line2D([], [], color="k", marker="_", ls="", ms=12, label="power of the images")
+    handles = model_entries(results, {m: s | {"ls": ""} for m, s in styles.items()}, bar)
+    ax.legend(handles=handles, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
+
+
+def error_map(results: xr.Dataset, benchmark: str = "digits") -> Figure:
+    """All models and sets: errors in 10⁻³ ink² as numbers, their growth from ID as colours; medians
+    over seeds.
+    """
+    models = present_models(results, benchmark, with_zero=True)
+    if not models:
+        return empty(NOBODY)
+    values = median(errors_of(results, benchmark)).sel(model=models).transpose("model", "set")
+    grown = values / values.sel(set=inside(benchmark))
+    sets = values["set"].values.tolist()
+    fig, ax = plt.subplots(figsize=(2.4 + 0.5 * len(sets), 1.5 + 0.26 * len(models)))
+    sns.heatmap(
+        grown.values,
+        annot=np.vectorize(number)(1e3 * values.values),
+        fmt="",
+        annot_kws={"fontsize": 7.5},
+        norm=LogNorm(1, 30),
+        cmap=SEQUENTIAL,
+        xticklabels=sets,
+        yticklabels=values["label"].values.tolist(),
+        cbar_kws={"extend": "both", "fraction": 0.03, "pad": 0.01, "label": GROWTH},
+        ax=ax,
+    )
+    ax.set_xticklabels(ax.get_xticklabels(), rotation=60, ha="right", fontsize=9)
+    ax.tick_params(axis="y", labelsize=9, rotation=0)
+    ax.tick_params(length=0)
+    for column in _family_ends(benchmark, sets):
+        ax.axvline(column, color="w", lw=2)
+    for row in range(1, len(models)):
+        if group(results, models[row]) != group(results, models[row - 1]):
+            ax.axhline(row, color="w", lw=2)
+    return fig
+
+
+def _family_ends(benchmark: str, sets: Sequence[str]) -> np.ndarray:
+    """After which of the sets a family ends, but the last."""
+    counts = [len([s for s in family if s in sets]) for family in FAMILIES[benchmark].values()]
+    return np.cumsum(counts)[:-1]

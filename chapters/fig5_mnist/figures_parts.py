@@ -1,7 +1,7 @@
 """What lies behind the errors of image composition: samples, matching, readings, active units (VN
 Fig. 5, controls).
 
-Datasets as in `figures.images`.
+Results as in `chapters.fig5_mnist.figures`.
 """
 
 from __future__ import annotations
@@ -10,25 +10,28 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+import seaborn as sns
 import xarray as xr
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from chapters.fig5_mnist.figures import (
     FAMILIES,
-    GROUPS,
     MSE,
-    colors,
-    error,
-    in_order,
+    errors_of,
     inside,
-    legend,
+    line_styles,
     logarithmic,
-    main,
+    main_models,
+    model_entries,
     number,
     power,
+    present_models,
+    rows_by_set,
     sets_of,
 )
-from vnlib.plots.rows import absent, group, label, points, rows_of
+from vnlib.plots.frames import empty, label, long_frame
+from vnlib.plots.statistics import median
 from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 SOME = {
@@ -44,13 +47,15 @@ GAP, NOTE = 2, 10  # px between images in a row, and below each
 SIDE = {"top": "from the code of the top layer alone", "searched": "code optimised for each image"}
 
 
-def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """The image of median power of each set, and what the models of `main` draw of it; numbers are
-    errors of these drawings in 10⁻³ ink². Each set has its own colour scale.
+def samples(results: xr.Dataset, benchmark: str = "digits") -> Figure:
+    """The image of median power of each set, and what the main models draw of it; numbers are
+    errors of these drawings in 10⁻³ ink².
+
+    Each set has its own colour scale.
     """
-    models = main(results, benchmark)
+    models = main_models(results, benchmark)
     if "drawn" not in results or not models:
-        return absent("No pictures are stored of these models.")
+        return empty("No pictures are stored of these models.")
     sets = sets_of(results, benchmark)
     one = results.isel(seed=0).sel(set=sets)
     truth = one["truth"].sel(model=models[0]).transpose("set", "y", "x").values
@@ -62,10 +67,8 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     mosaic = grid.transpose(0, 2, 1, 3).reshape(len(grid) * (height + NOTE), -1)
     fig, ax = plt.subplots(figsize=(0.56 * len(sets) + 1.4, 0.76 * len(grid) + 0.6))
     ax.imshow(mosaic, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
-    across, down = (
-        np.arange(len(sets)) * (width + GAP) + width / 2,
-        np.arange(len(grid)) * (height + NOTE),
-    )
+    across = np.arange(len(sets)) * (width + GAP) + width / 2
+    down = np.arange(len(grid)) * (height + NOTE)
     for (row, column), mse in np.ndenumerate(np.square(drawn - truth).mean((2, 3))):
         at = down[row + 1] + height + NOTE / 2
         ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=8)
@@ -76,52 +79,51 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     return fig
 
 
-def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """The matched autoencoder along its training: ID error against that of sets of `PATHS`, and the
-    point of VN-1L.
+def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
+    """The matched autoencoder along its training: ID error against that of some sets, and the point
+    of VN-1L.
     """
     vn, ae = MATCHED[benchmark]
     if "path_mse" not in results or not {vn, ae} <= set(results["model"].values):
-        return absent("The matched autoencoder and VN-1L are not both there.")
+        return empty("The matched autoencoder and VN-1L are not both there.")
+    start = inside(benchmark)
     sets = [name for name in PATHS[benchmark] if name in sets_of(results, benchmark)]
-    own = error(results, benchmark)
-    trained = results["path_mse"].sel(model=ae)
-    middle = float(own.sel(model=vn, set=inside(benchmark)).median("seed"))
+    own, trained = errors_of(results, benchmark), results["path_mse"].sel(model=ae)
+    trained = trained.assign_coords(start=trained.sel(set=start, drop=True))
+    middle = float(median(own.sel(model=vn, set=start)))
     rows = -(-len(sets) // 3)
     fig, axes = plt.subplots(
         rows, -(-len(sets) // rows), figsize=(9, 0.7 + 2.3 * rows), sharex=True, squeeze=False
     )
     for ax, name in zip(axes.flat, sets, strict=True):
         ax.axvspan(middle / 1.05, middle * 1.05, color="0.85", lw=0)
-        for seed in results["seed"].values:
-            one = trained.sel(seed=seed).dropna("stage", how="all")
-            ax.plot(
-                one.sel(set=inside(benchmark)),
-                one.sel(set=name),
-                color=PALETTE[3],
-                lw=1,
-                marker=".",
-                ms=3,
-            )
+        sns.lineplot(
+            long_frame(trained.sel(set=name)).dropna(),
+            x="start",
+            y="value",
+            units="seed",
+            estimator=None,
+            sort=False,
+            color=PALETTE[3],
+            lw=1,
+            marker=".",
+            markersize=4,
+            markeredgewidth=0,
+            ax=ax,
+        )
         for model, color, marker in ((ae, PALETTE[3], "s"), (vn, PALETTE[0], "o")):
             at = own.sel(model=model)
             ax.scatter(
-                at.sel(set=inside(benchmark)),
-                at.sel(set=name),
-                color=color,
-                marker=marker,
-                s=26,
-                zorder=4,
+                at.sel(set=start), at.sel(set=name), color=color, marker=marker, s=26, zorder=4
             )
         logarithmic(ax, "x", (1, 3))
         logarithmic(ax, "y")
+        ax.set(xlabel="", ylabel="")
         ax.set_title(name, fontsize=10)
-    fig.supxlabel(f"ID ({inside(benchmark)}): {MSE}", fontsize=10)
+    fig.supxlabel(f"ID ({start}): {MSE}", fontsize=10)
     fig.supylabel(MSE, fontsize=10)
     handles = [
-        Line2D(
-            [], [], color=PALETTE[3], marker=".", label=f"{label(results, ae)}, along its training"
-        ),
+        Line2D([], [], color=PALETTE[3], marker=".", label=f"{label(results, ae)}, in training"),
         Line2D([], [], color=PALETTE[3], marker="s", ls="", label="the stage that is kept"),
         Line2D([], [], color=PALETTE[0], marker="o", ls="", label=label(results, vn)),
         plt.Rectangle((0, 0), 1, 1, color="0.85", label="ID error within 5 % of its median"),
@@ -130,37 +132,32 @@ def path(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
     return fig
 
 
-def readings(
-    results: xr.Dataset, benchmark: str, reading: str, more: Sequence[str] = ()
-) -> plt.Figure:
+def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[str] = ()) -> Figure:
     """Two ways to draw, of the models that have both: their own (filled), and `reading` (hollow);
     and `more` models.
     """
-    second = error(results, benchmark, reading=reading)
-    both = [m for m in in_order(results, benchmark) if bool(second.sel(model=m).notnull().any())]
+    first, second = errors_of(results, benchmark), errors_of(results, benchmark, reading=reading)
+    names = present_models(results, benchmark)
+    both = [m for m in names if bool(second.sel(model=m).notnull().any())]
     if not both:
-        return absent("No model that was asked for has this reading.")
-    models = [*both, *(m for m in in_order(results, benchmark) if m in more and m not in both)]
-    first, blank = error(results, benchmark), power(results, benchmark)
+        return empty("No model that was asked for has this reading.")
+    models = [*both, *(m for m in names if m in more and m not in both)]
+    zero = power(results, benchmark)
     shown = [name for name in SOME[benchmark] if name in sets_of(results, benchmark)]
     fig, axes = plt.subplots(
         1,
         len(shown),
-        figsize=(9, 1.5 + 0.27 * len(models)),
+        figsize=(9, 1.5 + 0.3 * len(models)),
         sharex=True,
         sharey=True,
         squeeze=False,
     )
     for ax, name in zip(axes[0], shown, strict=True):
-        for y, model in enumerate(models):
-            _, color, marker = GROUPS[group(results, model)]
-            ends = [float(v.sel(model=model, set=name).median("seed")) for v in (first, second)]
-            ax.plot(ends, [y, y], color=color, lw=1, alpha=0.6, zorder=1)
-            points(ax, first.sel(model=model, set=name), y, color, marker)
-            points(ax, second.sel(model=model, set=name), y, color, marker, hollow=True)
-        ax.axvline(float(blank.sel(set=name)), color="k", ls=":", lw=1.2)
-        rows_of(ax, results, models)
-        logarithmic(ax, "x", (1,))
+        ends = [median(v.sel(model=models, set=name)) for v in (first, second)]
+        ax.hlines(range(len(models)), *ends, color="0.6", lw=1, zorder=1)
+        rows_by_set(ax, first.sel(set=name), models)
+        rows_by_set(ax, second.sel(set=name), models, hollow=True)
+        ax.axvline(float(zero.sel(set=name)), color="k", ls=":", lw=1.2)
         ax.set_title(f"{name} (ID)" if name == inside(benchmark) else name, fontsize=9)
     fig.supxlabel(MSE, fontsize=10)
     handles = [
@@ -172,25 +169,19 @@ def readings(
     return fig
 
 
-def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
-    """Mean nonzero units of the code of each set, every seed a point; of Vector Networks each layer
-    a panel.
+def active_units(results: xr.Dataset, benchmark: str = "digits") -> Figure:
+    """Mean nonzero units of the code of each set, medians and ranges over seeds, of models whose
+    number depends on the image; a panel for each layer.
     """
     if "active" not in results:
-        return absent("No model that was asked for has a code.")
-    models = [
-        m
-        for m in in_order(results, benchmark)
-        if bool(results["active"].sel(model=m).notnull().any())
-    ]
+        return empty("No model that was asked for has a code.")
+    sets, layers = sets_of(results, benchmark), results["layer"].values.tolist()
+    units = results["active"].sel(set=sets, model=present_models(results, benchmark))
+    varies = (units.sel(layer=1).std("set") > 1e-9).any("seed")
+    models = units["model"].values[varies.values].tolist()
     if not models:
-        return absent("No model that was asked for has a code.")
-    sets, layers = sets_of(results, benchmark), [int(n) for n in results["layer"].values]
-    dense = {
-        m: bool((results["active"].sel(model=m, layer=1, set=sets).std("set") < 1e-9).all())
-        for m in models
-    }
-    styles = colors(results, [m for m in models if not dense[m]])
+        return empty("No model that was asked for lets its active units depend on the image.")
+    styles = line_styles(results, models)
     fig, axes = plt.subplots(
         1,
         len(layers),
@@ -200,46 +191,70 @@ def active(results: xr.Dataset, benchmark: str = "digits") -> plt.Figure:
         width_ratios=[2, 1, 1][: len(layers)],
     )
     for ax, layer in zip(axes[0], layers, strict=True):
+        one = units.sel(layer=layer).assign_coords(at=("set", range(len(sets))))
         for model, style in styles.items():
-            one = results["active"].sel(model=model, layer=layer, set=sets)
-            if bool(one.notnull().any()):
-                ax.plot(range(len(sets)), one.median("seed"), **style, ms=4, lw=1.2)
-                ax.vlines(
-                    range(len(sets)), one.min("seed"), one.max("seed"), color=style["color"], lw=1
-                )
+            sns.lineplot(
+                long_frame(one.sel(model=model)),
+                x="at",
+                y="value",
+                estimator="median",
+                errorbar=("pi", 100),
+                err_style="bars",
+                err_kws={"linewidth": 1},
+                markersize=4,
+                lw=1.2,
+                markeredgewidth=0,
+                ax=ax,
+                **style,
+            )
         ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=8)
         ax.set_title(f"layer {layer}", fontsize=9)
+        ax.set(xlabel="", ylabel="")
         logarithmic(ax, "y")
     axes[0, 0].set_ylabel("nonzero units per image")
-    fig.legend(handles=legend(results, styles), loc="outside lower center", ncols=4, fontsize=9)
+    handles = model_entries(results, styles)
+    fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
     return fig
 
 
-def curves(results: xr.Dataset) -> plt.Figure:
-    """Validation error at the checks of training, medians over seeds, a panel for each
+def training_curves(results: xr.Dataset) -> Figure:
+    """Validation error at the evaluations of training, medians over seeds, a panel for each
     benchmark.
     """
+    curve = results["curve"]
+    there = curve.notnull().any(("seed", "check"))
     trained = {
-        b: [m for m in in_order(results, b) if bool(results["curve"].sel(model=m).notnull().any())]
-        for b in FAMILIES
+        name: [m for m in present_models(results, name) if there.sel(model=m)] for name in FAMILIES
     }
-    trained = {b: models for b, models in trained.items() if models}
+    trained = {name: models for name, models in trained.items() if models}
     if not trained:
-        return absent("No model that is trained was asked for.")
+        return empty("No model that is trained was asked for.")
     fig, axes = plt.subplots(1, len(trained), figsize=(9.4, 5.4), squeeze=False)
     for ax, (benchmark, models) in zip(axes[0], trained.items(), strict=True):
-        styles = colors(results, models)
+        styles = line_styles(results, models)
         for model, style in styles.items():
-            one = results["curve"].sel(model=model).median("seed")
-            ax.plot(one["check"], one, **style, ms=4, lw=1.4)
+            sns.lineplot(
+                long_frame(curve.sel(model=model)),
+                x="check",
+                y="value",
+                estimator="median",
+                errorbar=None,
+                markersize=4,
+                lw=1.4,
+                markeredgewidth=0,
+                ax=ax,
+                **style,
+            )
         ax.set(
-            xlabel="share of the checks of training", ylabel=f"validation: {MSE}", title=benchmark
+            xlabel="share of the evaluations in training",
+            ylabel=f"validation: {MSE}",
+            title=benchmark,
         )
         logarithmic(ax, "y")
         ax.legend(
-            handles=legend(results, styles),
+            handles=model_entries(results, styles),
             fontsize=8,
-            ncols=3,
+            ncols=2,
             loc="upper center",
             bbox_to_anchor=(0.5, -0.15),
         )

@@ -1,308 +1,249 @@
-"""Image composition in words and tables; everything said is computed from the results, as medians
-over seeds.
+"""Image composition in tables of numbers, and the numbers of the prose.
 
-Errors are shown in 10⁻³ ink².
+Errors are shown in 10⁻³ ink², as medians over seeds with their range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from IPython.display import HTML
 
 from chapters.fig5_mnist.figures import (
     FAMILIES,
-    error,
-    in_order,
+    errors_of,
     inside,
-    main,
-    number,
+    main_models,
     power,
+    present_models,
     sets_of,
 )
 from chapters.fig5_mnist.figures_parts import MATCHED
-from vnlib.plots import texts
-from vnlib.plots.rows import label
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, short
+from vnlib.plots.tables import Table, caption, spread
 
 NOTHING = "Not computed in this profile."
 MILLI = 1e3
-WORST = 2  # sets in which an autoencoder errs most
+EXTREMES = ("RTS_x3", "RTS_x2_3d")  # the largest motions: of one digit, and of three
+NEAREST = 1.05  # ID errors within this factor are equal
+UNCONVERGED = 0.1  # share of its error that a model still loses late in training
 
 
-def spread(values: xr.DataArray, unit: float = MILLI) -> str:
-    """Median and [lowest, highest] over seeds."""
-    return texts.spread(unit * values, number)
-
-
-def mean(values: xr.DataArray) -> xr.DataArray:
+def geometric_mean(values: xr.DataArray) -> xr.DataArray:
     """Geometric mean over sets."""
     return np.exp(np.log(values).mean("set"))
 
 
-def here(results: xr.Dataset, models: Sequence[str]) -> list[str]:
-    return [m for m in models if m in results["model"].values]
-
-
 def outside(results: xr.Dataset, benchmark: str) -> list[str]:
+    """The sets out of distribution."""
     return [name for name in sets_of(results, benchmark) if name != inside(benchmark)]
 
 
-def listed(results: xr.Dataset, values: dict[str, float], unit: float = 1.0) -> str:
-    return ", ".join(f"{label(results, m)} {number(unit * v)}" for m, v in values.items())
+def growth(results: xr.Dataset, benchmark: str) -> xr.DataArray:
+    """Geometric mean over sets out of distribution of the growth of median errors (model)."""
+    own = median(errors_of(results, benchmark))
+    found = own.sel(set=outside(results, benchmark)) / own.sel(set=inside(benchmark), drop=True)
+    return geometric_mean(found)
 
 
-def summary(results: xr.Dataset) -> str:
-    """What came out, as Markdown."""
-    lines = [line for benchmark in FAMILIES for line in _benchmark(results, benchmark)]
-    return "\n".join(lines) or NOTHING
+def over_vn(results: xr.Dataset, benchmark: str, *, reading: str = "own") -> xr.DataArray:
+    """Median errors of all models over those of VN-1L, on sets out of distribution (model, set).
 
-
-def _benchmark(results: xr.Dataset, benchmark: str) -> list[str]:
-    vn, ae = MATCHED[benchmark]
-    others = [m for m in main(results, benchmark) if m != vn]
-    if vn not in results["model"].values or not others:
-        return []
-    own = error(results, benchmark).median("seed")
-    name, sets = benchmark.capitalize(), outside(results, benchmark)
-    ids = {m: float(own.sel(model=m, set=inside(benchmark))) for m in [vn, *others]}
-    growth = {m: float(mean(own.sel(model=m, set=sets) / ids[m])) for m in [vn, *others]}
-    lines = [
-        f"- **{name}, in distribution** (10⁻³ ink²): {listed(results, ids, MILLI)}.",
-        f"- **{name}, growth** from there, geometric mean over {len(sets)} sets: "
-        f"{listed(results, growth)}.",
-    ]
-    if ae in others:
-        ratio = (own.sel(model=ae) / own.sel(model=vn)).sel(set=sets)
-        low, high = (
-            str(ratio["set"].values[int(pick)])
-            for pick in (ratio.argmin("set"), ratio.argmax("set"))
-        )
-        lines.append(
-            f"- **{name}, {label(results, ae)} over {label(results, vn)}:** from "
-            f"{number(float(ratio.min()))} ({low}) to {number(float(ratio.max()))} ({high}), "
-            f"{number(float(mean(ratio)))} in the geometric mean."
-        )
-    lower = [m for m in in_order(results, benchmark, ("control",)) if _below(own, m, vn, sets)]
-    if lower:
-        lines.append(
-            f"- **{name}, controls with less error than {label(results, vn)}** in the geometric "
-            f"mean over these sets: {', '.join(label(results, m) for m in lower)}."
-        )
-    return lines
-
-
-def _below(own: xr.DataArray, model: str, other: str, sets: Sequence[str]) -> bool:
-    return bool(
-        mean(own.sel(model=model, set=list(sets)) / own.sel(model=other, set=list(sets))) < 1
-    )
-
-
-def matching(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | str:
-    """What is matched: ID errors over that of VN-1L, on validation and test images, and units."""
-    vn, _ = MATCHED[benchmark]
-    models = in_order(results, benchmark)
-    if vn not in models:
-        return NOTHING
-    own, held, rows = error(results, benchmark).sel(set=inside(benchmark)), results["criterion"], {}
-    for m in models:
-        test, validation = (
-            float(v.sel(model=m).median("seed") / v.sel(model=vn).median("seed"))
-            for v in (own, held)
-        )
-        one = results.get("active")
-        units = (
-            one.sel(model=m, layer=1, set=inside(benchmark)).median("seed")
-            if one is not None
-            else np.nan
-        )
-        rows[label(results, m)] = {
-            "ID error, test": spread(own.sel(model=m)),
-            "over VN-1L, test": number(test),
-            "over VN-1L, validation": number(validation),
-            "within 5 %": "yes" if abs(test - 1) <= 0.05 else "",
-            "units, layer 1": number(float(units)),
-        }
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
-    )
-
-
-def numbers(results: xr.Dataset, benchmark: str = "digits") -> pd.DataFrame | str:
-    """Errors per model: ID as median and [lowest, highest] over seeds; growth by family of sets;
-    mean over all sets.
+    Raises
+    ------
+    KeyError
+        Where there is no VN-1L.
     """
-    models = in_order(results, benchmark, blank=True)
+    own, other = (median(errors_of(results, benchmark, reading=r)) for r in ("own", reading))
+    found = other / own.sel(model=MATCHED[benchmark][0], drop=True)
+    return found.sel(set=outside(results, benchmark))
+
+
+def better_images(results: xr.Dataset, benchmark: str) -> xr.DataArray:
+    """The share of images on which VN-1L errs less than the matched autoencoder, first seed
+    (set).
+    """
+    vn, ae = MATCHED[benchmark]
+    case = results["case"].isel(seed=0).sel(set=sets_of(results, benchmark))
+    one, other = (case.sel(model=m, drop=True).dropna("sample", how="all") for m in (vn, ae))
+    return (one < other).mean("sample")
+
+
+def other_reading(results: xr.Dataset, benchmark: str, reading: str) -> xr.Dataset:
+    """Another reading over a model's own: `id` and `ood`, the geometric mean, and in how many sets
+    it is `worse` than the zero baseline (model), of the models that have it.
+    """
+    first, second = (median(errors_of(results, benchmark, reading=r)) for r in ("own", reading))
+    models = [m for m in present_models(results, benchmark) if second.sel(model=m).notnull().any()]
+    ratio = (second / first).sel(model=models)
+    sets = outside(results, benchmark)
+    worse = second.sel(model=models, set=sets) > power(results, benchmark).sel(set=sets)
+    return xr.Dataset(
+        {
+            "id": ratio.sel(set=inside(benchmark), drop=True),
+            "ood": geometric_mean(ratio.sel(set=sets)),
+            "worse": worse.sum("set"),
+        }
+    )
+
+
+def late_gain(results: xr.Dataset) -> xr.DataArray:
+    """The share of the validation error that went in the last three tenths of training (model)."""
+    curve = median(results["curve"])
+    late, end = (curve.sel(check=at, method="nearest", drop=True) for at in (0.7, 1.0))
+    return (1 - end / late).dropna("model")
+
+
+def errors_table(results: xr.Dataset, benchmark: str = "digits") -> Table | HTML:
+    """ID error, growth by family of sets, and mean OOD error of every model."""
+    models = present_models(results, benchmark, with_zero=True)
     if not models:
-        return NOTHING
-    own, rows = error(results, benchmark), {}
-    there = sets_of(results, benchmark)
-    for m in models:
-        one = own.sel(model=m)
-        start = one.sel(set=inside(benchmark))
-        rows[label(results, m)] = {"ID": spread(start)}
-        for family, sets in list(FAMILIES[benchmark].items())[1:]:
-            if kept := [s for s in sets if s in there]:
-                rows[label(results, m)][f"growth, {family}"] = spread(
-                    mean(one.sel(set=kept) / start), 1.0
-                )
-        rows[label(results, m)]["mean OOD error"] = spread(
-            mean(one.sel(set=outside(results, benchmark)))
-        )
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
-    )
+        return caption(NOTHING)
+    own = errors_of(results, benchmark).sel(model=models)
+    start, there = own.sel(set=inside(benchmark)), set(sets_of(results, benchmark))
+    parts = [spread(MILLI * start, "model", title="ID error")]
+    for family, sets in list(FAMILIES[benchmark].items())[1:]:
+        if kept := [name for name in sets if name in there]:
+            grown = geometric_mean(own.sel(set=kept) / start)
+            parts.append(spread(grown, "model", title=f"growth, {family}"))
+    mean = geometric_mean(own.sel(set=outside(results, benchmark)))
+    parts.append(spread(MILLI * mean, "model", title="mean OOD error"))
+    return Table(pd.concat(parts, axis=1), name=f"errors of {benchmark}")
 
 
-def worst_said(results: xr.Dataset, benchmark: str = "digits") -> str:
-    """Where each autoencoder errs most, and how it compares there with VN-1L."""
+def matching_table(results: xr.Dataset, benchmark: str = "digits") -> Table | HTML:
+    """What is matched: ID errors and their ratios to VN-1L's, and active units."""
     vn, _ = MATCHED[benchmark]
-    models = [
-        m
-        for m in in_order(results, benchmark, ("printed", "control"))
-        if "ae" in m.split("_") or "ksparse" in m
-    ]
-    if vn not in results["model"].values or not models:
-        return NOTHING
-    own, said = error(results, benchmark).median("seed").sel(set=outside(results, benchmark)), []
-    for m in models:
-        one = own.sel(model=m)
-        sets = [str(s) for s in one.sortby(one, ascending=False)["set"].values[:WORST]]
-        ratios = (one / own.sel(model=vn)).sel(set=sets)
-        said.append(
-            f"{label(results, m)}: "
-            f"{' and '.join(f'{s} {number(float(ratios.sel(set=s)))}' for s in sets)}"
-        )
-    return (
-        f"The {WORST} sets in which each autoencoder errs most, with its error there over that of "
-        f"{label(results, vn)}: {'; '.join(said)}."
-    )
+    models = present_models(results, benchmark)
+    if vn not in models:
+        return caption(NOTHING)
+    start = inside(benchmark)
+    own = errors_of(results, benchmark).sel(set=start, model=models)
+    frame = spread(MILLI * own, "model", title="ID error, test")
+    held = results["criterion"].sel(model=models)
+    for title, values in (("over VN-1L, test", own), ("over VN-1L, validation", held)):
+        middle = median(values)
+        frame[title, ""] = (middle / middle.sel(model=vn)).values
+    if "active" in results:
+        units = median(results["active"].sel(model=models, set=sets_of(results, benchmark)))
+        frame["units, ID", ""] = units.sel(layer=1, set=start).values
+        frame["units, most of any set", ""] = units.sel(layer=1).max("set").values
+    return Table(frame, name=f"what is matched, {benchmark}")
 
 
-def cases_said(results: xr.Dataset, benchmark: str = "digits") -> str:
-    """On which share of images VN-1L has less error than the matched autoencoder (first seed)."""
+def sets_table(results: xr.Dataset, benchmark: str = "digits") -> Table | HTML:
+    """Set by set: the matched autoencoder's error over VN-1L's, the images on which VN-1L errs
+    less, and the growth of the power.
+    """
     vn, ae = MATCHED[benchmark]
     if "case" not in results or not {vn, ae} <= set(results["model"].values):
-        return NOTHING
-    case = results["case"].isel(seed=0)
-    one, other = (case.sel(model=m).dropna("sample", how="all") for m in (vn, ae))
-    share = (one < other).mean("sample")
-    said = ", ".join(
-        f"{s} {100 * float(share.sel(set=s)):.0f} %" for s in sets_of(results, benchmark)
-    )
-    return (
-        f"Image by image, in the first seed, {label(results, vn)} has less error than "
-        f"{label(results, ae)} on these shares of them: {said}."
-    )
+        return caption(NOTHING)
+    own = median(errors_of(results, benchmark))
+    ratio = own.sel(model=ae, drop=True) / own.sel(model=vn, drop=True)
+    frame = ratio.to_dataframe("AE error over VN-1L's")[["AE error over VN-1L's"]]
+    frame["VN-1L better [% of images]"] = 100 * better_images(results, benchmark).values
+    frame["power over ID"] = power(results, benchmark, relative=True).values
+    formats = {"VN-1L better [% of images]": "{:.0f}"}
+    return Table(frame, formats, name=f"VN-1L and the matched autoencoder by set, {benchmark}")
 
 
-def readings_said(results: xr.Dataset, benchmark: str, reading: str) -> str:
+def readings_table(results: xr.Dataset, benchmark: str, reading: str) -> Table | HTML:
     """How much more (or less) error another reading has, in and out of distribution."""
-    first, second = (
-        error(results, benchmark, reading=name).median("seed") for name in ("own", reading)
+    found = other_reading(results, benchmark, reading)
+    if not found.sizes["model"]:
+        return caption(NOTHING)
+    frame = pd.DataFrame(
+        {
+            "error over own drawing's, ID": found["id"].values,
+            "OOD, geometric mean": found["ood"].values,
+            "sets worse than the zero baseline": found["worse"].values,
+        },
+        index=pd.Index(found["label"].values.astype(str), name="model"),
     )
-    models = [m for m in in_order(results, benchmark) if bool(second.sel(model=m).notnull().any())]
-    if not models:
-        return NOTHING
-    ratio = second / first
-    sets = outside(results, benchmark)
-    said = "; ".join(
-        f"{label(results, m)} {number(float(ratio.sel(model=m, set=inside(benchmark))))} on ID, "
-        f"{number(float(mean(ratio.sel(model=m, set=sets))))} outside"
-        for m in models
+    return Table(frame, name=f"readings of {benchmark}: {reading}")
+
+
+def convergence_table(results: xr.Dataset) -> Table | HTML:
+    """How much of its validation error each model still lost late in training."""
+    gain = late_gain(results)
+    if not gain.sizes["model"]:
+        return caption(NOTHING)
+    frame = pd.DataFrame(
+        {
+            "images": gain["benchmark"].values.astype(str),
+            "lost in the last 3/10 [%]": 100 * gain.values,
+        },
+        index=pd.Index(gain["label"].values.astype(str), name="model"),
     )
-    blank = power(results, benchmark)
-    worse = [
-        f"{label(results, m)} in {int((second.sel(model=m, set=sets) > blank.sel(set=sets)).sum())}"
-        for m in models
-        if bool((second.sel(model=m, set=sets) > blank.sel(set=sets)).any())
-    ]
-    what = {
-        "top": "Drawn from the code of the top layer alone",
-        "searched": "With codes optimised for every image",
+    whole = {"lost in the last 3/10 [%]": lambda share: f"{round(share) + 0.0:.0f}"}  # no -0
+    return Table(frame, whole, name="convergence")
+
+
+def formulas_table(formulas: Mapping[str, str]) -> Table:
+    """The sets of digits and what they are made of."""
+    frame = pd.DataFrame({"image": formulas}).rename_axis("set")
+    return Table(frame, name="formulas of the sets of digits")
+
+
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """The numbers of the prose; as many as the models that were asked for allow."""
+    found: dict[str, str] = {}
+    for benchmark, (vn, ae) in MATCHED.items():
+        start, key = inside(benchmark), f"fig5-{benchmark}"
+        for model in main_models(results, benchmark):
+            name = f"{key}-{model.removeprefix('m_').replace('_', '-')}"
+            error = median(errors_of(results, benchmark).sel(model=model, set=start))
+            found[f"{name}-id"] = short(MILLI * float(error))
+            found[f"{name}-growth"] = short(float(growth(results, benchmark).sel(model=model)))
+        if {vn, ae} <= set(results["model"].values):
+            found |= _matched(results, benchmark)
+        for reading in ("top", "searched"):
+            other = other_reading(results, benchmark, reading)
+            for model in other["model"].values.tolist():
+                name = f"{key}-{model.removeprefix('m_').replace('_', '-')}-{reading}"
+                one = other.sel(model=model)
+                found |= {f"{name}-{part}": short(float(one[part])) for part in ("id", "ood")}
+                found[f"{name}-worse"] = str(int(one["worse"]))
+    if set(EXTREMES) <= set(results["set"].values):
+        for model in main_models(results, "motions"):
+            name = model.removeprefix("m_").replace("_", "-")
+            grown = median(errors_of(results, "motions", relative=True).sel(model=model))
+            for end in EXTREMES:
+                found[f"fig5-{name}-{end}"] = short(float(grown.sel(set=end)))
+        for end in EXTREMES:
+            grown = power(results, "motions", relative=True).sel(set=end)
+            found[f"fig5-power-{end}"] = short(float(grown))
+    still = late_gain(results)
+    still = still[still > UNCONVERGED]
+    return found | {
+        "fig5-unconverged": str(still.size),
+        "fig5-unconverged-most": f"{100 * float(still.max()):.0f} %" if still.size else "",
     }
-    tail = f" Worse than drawing nothing, of {len(sets)} sets: {', '.join(worse)}." if worse else ""
-    return (
-        f"{what[reading]}, errors are these multiples of a model's own drawing (geometric "
-        f"means): {said}.{tail}"
-    )
 
 
-def active_said(results: xr.Dataset, benchmark: str = "digits") -> str:
-    """How the support of the first layer grows with what is drawn."""
-    if "active" not in results:
-        return NOTHING
-    units = results["active"].sel(layer=1).median("seed")
-    said, sets = [], outside(results, benchmark)
-    for m in in_order(results, benchmark):
-        one = units.sel(model=m)
-        start = float(one.sel(set=inside(benchmark)))
-        if not np.isfinite(start) or bool((one.sel(set=sets) == start).all()):
-            continue
-        top = str(one.sel(set=sets).idxmax("set").item())
-        said.append(
-            f"{label(results, m)} from {number(start)} to {number(float(one.sel(set=top)))} ({top})"
-        )
-    if not said:
-        return "No model that is there lets its number of active units depend on the image."
-    return f"Active units of layer 1, from ID to the set that uses most: {'; '.join(said)}."
-
-
-def rises_said(results: xr.Dataset) -> str:
-    """How errors grow from the smallest to the largest motion, and how much of it is the power of
-    the signals.
-    """
-    models, ends = main(results, "motions"), ("RTS_x3", "RTS_x2_3d")
-    if not models or not set(ends) <= set(results["set"].values):
-        return NOTHING
-    own, blank = error(results, "motions", relative=True).median("seed"), power(results, "motions")
-    said = [
-        f"{name}: {listed(results, {m: float(own.sel(model=m, set=name)) for m in models})}; the "
-        "power of the signals "
-        f"{number(float(blank.sel(set=name) / blank.sel(set=inside('motions'))))}"
-        for name in ends
-    ]
-    return f"Growth of errors from single moves at the two extremes. {'. '.join(said)}."
-
-
-def levelled(results: xr.Dataset, most: float = 0.1) -> str:
-    """Which models still improved: whose validation error fell by more than `most` after 0.7 of the
-    checks.
-    """
-    models = [
-        m
-        for b in FAMILIES
-        for m in in_order(results, b)
-        if bool(results["curve"].sel(model=m).notnull().any())
-    ]
-    if not models:
-        return NOTHING
-    curve = results["curve"].median("seed")
-    late, end = (curve.sel(check=at, method="nearest") for at in (0.7, 1.0))
-    gain = {m: 1 - float(end.sel(model=m) / late.sel(model=m)) for m in models}
-    moving = [
-        f"{label(results, m)} on {results['benchmark'].sel(model=m).item()} ({100 * gain[m]:.0f} %)"
-        for m in models
-        if gain[m] > most
-    ]
-    said = f"by more than {100 * most:.0f} % in the last three tenths of the checks"
-    if not moving:
-        return f"No model's validation error fell {said}."
-    return (
-        f"The validation error still fell {said} of {', '.join(moving)}: with more updates "
-        "these would fit better."
-    )
-
-
-def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """Validation error in 10⁻³ ink² of every setting that was tried; the chosen one has a `*`."""
-    return texts.trials(
-        None if tuning is None else tuning.assign(criterion=MILLI * tuning["criterion"])
-    )
-
-
-def formulas(known: Mapping[str, str]) -> str:
-    """The sets of digits and what they are made of, as a table in Markdown."""
-    rows = [f"| `{name}` | {formula} |" for name, formula in known.items()]
-    return "\n".join(["| set | image |", "|---|---|", *rows])
+def _matched(results: xr.Dataset, benchmark: str) -> dict[str, str]:
+    """How the matched autoencoder compares with VN-1L, and which controls err less than VN-1L."""
+    _, ae = MATCHED[benchmark]
+    ratios = over_vn(results, benchmark)
+    ratio = ratios.sel(model=ae).sortby(ratios.sel(model=ae))
+    controls = present_models(results, benchmark, ("control",))
+    mean = geometric_mean(ratios)
+    lower = [label(results, m) for m in controls if float(mean.sel(model=m)) < 1]
+    key = f"fig5-{benchmark}"
+    found = {
+        f"{key}-ratio-least": short(float(ratio[0])),
+        f"{key}-ratio-second": short(float(ratio[-2])),
+        f"{key}-ratio-most": short(float(ratio[-1])),
+        f"{key}-ratio-most-set": str(ratio["set"].values[-1]),
+        f"{key}-ratio-mean": short(float(mean.sel(model=ae))),
+        f"{key}-lower": " and ".join(lower) or "none",
+        f"{key}-sets": str(ratio.size),
+    }
+    if "case" in results:
+        share = better_images(results, benchmark).sel(set=outside(results, benchmark))
+        found[f"{key}-images-least"] = f"{100 * float(share.min()):.0f} %"
+    return found

@@ -1,0 +1,80 @@
+"""What the words between the numbers of the page claim, on the shipped results."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+from chapters.fig5_mnist import tables
+from chapters.fig5_mnist.figures import errors_of, inside
+from vnlib.book import paths
+from vnlib.plots.frames import group
+from vnlib.plots.statistics import median
+
+
+@pytest.fixture(scope="module")
+def shipped() -> xr.Dataset:
+    return xr.load_dataset(paths.RESULTS / "paper" / "fig5_mnist.nc")
+
+
+@pytest.fixture(scope="module")
+def found(shipped) -> dict[str, str]:
+    return tables.numbers(shipped)
+
+
+def test_the_lower_error_in_all_sets(shipped, found):
+    for benchmark, ae in (("digits", "ae"), ("motions", "m_ae")):
+        assert float(tables.over_vn(shipped, benchmark).sel(model=ae).min()) > 1
+    assert found["fig5-digits-sets"] == "13" and found["fig5-motions-sets"] == "16"
+
+
+def test_the_factor_of_ten_in_one_set_only(found):
+    assert found["fig5-digits-ratio-most-set"] == "sub2"
+    assert (
+        float(found["fig5-digits-ratio-most"]) > 10 > 3 > float(found["fig5-digits-ratio-second"])
+    )
+
+
+def test_fixed_cosines_grow_least(shipped):
+    growth = tables.growth(shipped, "digits").drop_sel(model="zero_baseline")
+    assert str(growth.idxmin("model").item()) == "dct"
+    assert float(tables.geometric_mean(tables.over_vn(shipped, "digits")).sel(model="dct")) < 1
+
+
+def test_every_set_but_that_of_single_digits(shipped):
+    share = tables.better_images(shipped, "digits")
+    assert float(share.sel(set="id")) < 0.6 < float(share.drop_sel(set="id").min())
+
+
+def test_searching_helps_and_beats_vn_on_motions_only(shipped, found):
+    assert float(found["fig5-motions-ae-searched-ood"]) == pytest.approx(0.5, abs=0.05), "halves"
+    over = {
+        benchmark: float(
+            tables.geometric_mean(
+                tables.over_vn(shipped, benchmark, reading="searched").sel(model=ae)
+            )
+        )
+        for benchmark, ae in (("digits", "ae"), ("motions", "m_ae"))
+    }
+    assert over["digits"] > 1 > over["motions"]
+
+
+def test_more_units_draw_single_images_better_than_a_vn(shipped):
+    for benchmark, start in (("digits", ""), ("motions", "m_")):
+        one = median(errors_of(shipped, benchmark)).sel(set=inside(benchmark))
+        assert float(one.sel(model=f"{start}ksparse")) < float(one.sel(model=f"{start}vn_1"))
+
+
+def test_dictionary_learning_is_level(shipped):
+    for benchmark, start in (("digits", ""), ("motions", "m_")):
+        mean = tables.geometric_mean(tables.over_vn(shipped, benchmark))
+        ratio = float(mean.sel(model=f"{start}dictionary_learning"))
+        assert ratio == pytest.approx(1, abs=0.05)
+
+
+def test_only_autoencoders_did_not_converge(shipped, found):
+    gain = tables.late_gain(shipped)
+    still = gain["model"].values[(gain > tables.UNCONVERGED).values].tolist()
+    assert len(still) == int(found["fig5-unconverged"])
+    assert not [m for m in still if group(shipped, m) == "vn"]
+    assert all("ae" in m.split("_") or "ksparse" in m for m in still)

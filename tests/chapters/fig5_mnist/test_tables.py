@@ -1,0 +1,80 @@
+"""Tables and numbers of image composition on made-up results."""
+
+from __future__ import annotations
+
+import pytest
+
+from chapters.fig5_mnist import tables
+from data_gen import digits
+from vnlib.plots.tables import Table
+
+MADE = {
+    "errors": tables.errors_table,
+    "errors, motions": lambda r: tables.errors_table(r, "motions"),
+    "matching": tables.matching_table,
+    "sets": tables.sets_table,
+    "readings": lambda r: tables.readings_table(r, "digits", "top"),
+    "searched": lambda r: tables.readings_table(r, "motions", "searched"),
+    "convergence": tables.convergence_table,
+}
+CHOICES = {"all": slice(None), "one": ["ae"], "motions": ["m_vn_1", "m_ae"], "none": ["dct"]}
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("chosen", CHOICES)
+def test_tables_and_numbers_are_found_for_any_models(fig5_results, name, chosen):
+    some = fig5_results.sel(model=CHOICES[chosen])
+    made = MADE[name](some)
+    shown = made.shown().to_string() if isinstance(made, Table) else made.data
+    assert shown and "nan" not in shown
+    found = tables.numbers(some)
+    assert all(isinstance(text, str) and "nan" not in text for text in found.values())
+
+
+def test_what_is_matched_is_in_the_table(fig5_results):
+    frame = tables.matching_table(fig5_results).frame
+    assert frame.loc["AE", ("over VN-1L, test")].item() == pytest.approx(1.02)
+    assert frame.loc["AE", ("ID error, test", "median")] == pytest.approx(5.1)
+    assert frame.loc["VN_1", "units, ID"].item() == 60
+    assert frame.loc["VN_1", "units, most of any set"].item() == 90
+    motions = tables.matching_table(fig5_results, "motions").frame
+    assert motions.loc["M_AE", "over VN-1L, validation"].item() == pytest.approx(1.1)
+
+
+def test_growth_is_averaged_by_family(fig5_results):
+    frame = tables.errors_table(fig5_results).frame
+    assert frame.index.tolist()[:3] == ["VN_1", "VN_3", "AE"] and "ZERO_BASELINE" in frame.index
+    assert frame.loc["AE", ("growth, max", "median")] == pytest.approx(3)
+    assert frame.loc["AE", ("growth, add/subtract", "low")] == pytest.approx(3 * 10**0.25)
+    assert frame.loc["VN_1", ("mean OOD error", "high")] == pytest.approx(7.5)
+
+
+def test_sets_are_compared_with_the_matched_autoencoder(fig5_results):
+    frame = tables.sets_table(fig5_results).frame
+    assert frame.loc["sub2", "AE error over VN-1L's"] == pytest.approx(20.4)
+    assert frame.loc["id", "AE error over VN-1L's"] == pytest.approx(1.02)
+    assert set(frame["VN-1L better [% of images]"]) == {100}
+
+
+def test_readings_are_over_own_drawings(fig5_results):
+    top = tables.readings_table(fig5_results, "digits", "top").frame
+    assert top.index.tolist() == ["VN_3"]
+    assert top.iloc[0].tolist() == pytest.approx([0.2 / 0.006, 0.2 / 0.009, 13])
+    searched = tables.readings_table(fig5_results, "digits", "searched").frame
+    # "sub2" got its factor of ten in both readings.
+    assert searched.loc["AE"].tolist() == pytest.approx([0.5, 0.5, 0])
+
+
+def test_numbers_follow_from_the_errors(fig5_results):
+    found = tables.numbers(fig5_results)
+    assert found["fig5-digits-vn-1-id"] == "5.00" and found["fig5-motions-ae-growth"] == "4.00"
+    assert found["fig5-digits-ratio-least"] == found["fig5-digits-ratio-second"] == "2.04"
+    assert found["fig5-digits-ratio-most"] == "20" and found["fig5-digits-ratio-most-set"] == "sub2"
+    assert found["fig5-digits-lower"] == "DCT" and found["fig5-motions-lower"] == "none"
+    assert found["fig5-ae-RTS_x3"] == "4.00" and found["fig5-power-RTS_x3"] == "1.00"
+    assert found["fig5-unconverged-most"] == "25 %" and found["fig5-unconverged"] == "6"
+
+
+def test_formulas_are_listed():
+    frame = tables.formulas_table(digits.FORMULAS).frame
+    assert len(frame) == len(digits.SETS) and frame.loc["add2", "image"] == "x + y"
