@@ -21,7 +21,7 @@ _MODULE = """## `{0}`
 ```
 """
 # The rule of a claim has no docstring, since the claim says it; its source is to be read all the same.
-_RULES = "\n   :undoc-members:"
+_RULES = "\n   :undoc-members:\n   :private-members:"
 
 
 def write(folder: Path) -> None:
