@@ -132,7 +132,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             steps=self.n_steps,
             batch_size=self.batch_size,
             lr=self.learning_rate,
-            settle=SettleConfig(max_sweeps=self.max_sweeps, tol=self.fit_tol),
+            settle=SettleConfig.training(max_sweeps=self.max_sweeps, tol=self.fit_tol),
         )
         self.network_ = network
         self.components_ = network.V[0].T.cpu().numpy()

@@ -310,7 +310,7 @@ class VectorNetwork(nn.Module):
                 f"{float(x.min()):g}"
             )
         rng = torch.Generator().manual_seed(seed)
-        solo = SettleConfig(max_sweeps=50, tol=0)
+        solo = SettleConfig.training(max_sweeps=50)
         inputs, seen = x, []
         for index, K in enumerate(self.config.atoms):
             seen.append(inputs)

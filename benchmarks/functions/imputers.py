@@ -54,10 +54,7 @@ FACTORS = (0.01, 0.1, 1.0)
 CHOOSERS = 120  # validation signals that choose
 RANKS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 NOISES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-# One layer is settled exactly, deep ones (and all on a GPU) until their joint energy hardly falls.
-SINGLE = {"method": "cd", "criterion": "gap", "tol": 1e-3, "max_sweeps": 300}
-DEEP = {"method": "line_search", "tol": 1e-4, "check_every": 5}
-TRAINING = SettleConfig(method="restart", tol=0, max_sweeps=25)
+TRAINING = SettleConfig.training(max_sweeps=25)  # of more than one layer
 
 
 @dataclass(frozen=True)
@@ -177,9 +174,9 @@ def vector_network(
         Of a settle of more than one layer, at most.
     """
     depth = len(sparsity)
-    settle = quick = _single(train)
+    settle = quick = SettleConfig.exact(device=train.device)
     if depth > 1:
-        settle, quick = SettleConfig(**DEEP, max_sweeps=sweeps), TRAINING
+        settle, quick = SettleConfig.deep(max_sweeps=sweeps), TRAINING
     network = VectorNetwork.for_data(
         train,
         atoms=(atoms,) * depth,
@@ -192,17 +189,15 @@ def vector_network(
     curve: list[float] = []
 
     def error() -> float:
-        # The last update is kept: lambda is relative to messages that grow, so that errors of
-        # different updates are not errors of one problem. Hence no checkpoint either, which would
-        # lose the curve.
-        curve.append(
-            float((network.reconstruct(network.settle(validation)) - validation).square().mean())
-        )
-        return -len(curve)
+        drawn = network.reconstruct(network.settle(validation))
+        return float((drawn - validation).square().mean())
 
     if training.steps:
         learner = LocalLearner(network, lr=training.lr, settle=quick, revive_after=revive_after)
-        fit(learner, (train,), training.config(10), seed=training.seed, validate=error)
+        # Lambda is relative to messages that grow, so that errors of different steps are not
+        # errors of one problem: none of them is the best.
+        plan = training.config(10, keep="last")
+        curve = fit(learner, (train,), plan, seed=training.seed, validate=error).validation
     return of_network(network, validation, rounds=rounds, curve=curve)
 
 
@@ -219,17 +214,11 @@ def fixed_dictionary(
     `fourier_and_bumps`.
     """
     V = fourier_and_bumps(train.shape[1]).to(train)
+    settle = SettleConfig.exact(device=train.device)
     return of_network(
-        fixed_network(V, train, sparsity=factor * sparsity, settle=_single(train)),
+        fixed_network(V, train, sparsity=factor * sparsity, settle=settle),
         validation,
         rounds=rounds,
-    )
-
-
-def _single(x: Signals) -> SettleConfig:
-    # Coordinate descent runs on the CPU only.
-    return (
-        SettleConfig(**SINGLE) if x.device.type == "cpu" else SettleConfig(**DEEP, max_sweeps=1000)
     )
 
 

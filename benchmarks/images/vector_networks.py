@@ -16,9 +16,6 @@ from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 
-# One layer is settled exactly, deep ones (and all on a GPU) until their joint energy hardly falls.
-SINGLE = {"method": "cd", "criterion": "gap", "tol": 1e-3, "max_sweeps": 300}
-DEEP = {"method": "line_search", "tol": 1e-4, "check_every": 5}
 FIRST = 8000  # training images that a network's atoms are drawn from
 WATCHED = 250  # validation images at a check of training
 BATCH = 500  # images of one settle
@@ -123,10 +120,10 @@ def train_network(
     checks.number("looks", looks, low=1, integer=True)
     if not isinstance(sparsity, (list, tuple)):
         raise ValueError(f"sparsity must be a list with one number per layer, got {sparsity!r}")
-    settle = SettleConfig(**DEEP, max_sweeps=test_sweeps)
-    quick = SettleConfig(method="restart", tol=0, max_sweeps=sweeps)
+    settle = SettleConfig.deep(max_sweeps=test_sweeps)
+    quick = SettleConfig.training(max_sweeps=sweeps)
     if len(atoms) == 1 and top_k is None:
-        settle = quick = exact(train)
+        settle = quick = SettleConfig.exact(device=train.device)
     network = VectorNetwork.for_data(
         train[:FIRST],
         atoms=tuple(atoms),
@@ -138,33 +135,22 @@ def train_network(
         settle=settle,
         seed=training.seed,
     )
-    curve: list[float] = []
     watched = validation[:WATCHED]
 
-    def look() -> float:
-        curve.append(
-            float((network.reconstruct(network.settle(watched)) - watched).square().mean())
-        )
-        return -len(curve)  # the last is the best
+    def error() -> float:
+        return float((network.reconstruct(network.settle(watched)) - watched).square().mean())
 
-    if training.steps:
-        learner = LocalLearner(
-            network,
-            lr=training.lr,
-            interface_lr=interface_lr,
-            settle=quick,
-            revive_after=revive_after,
-        )
-        # No checkpoint: it would not hold the curve.
-        fit(learner, (train,), training.config(looks), seed=training.seed, validate=look)
-    return network, curve
-
-
-def exact(x: Images) -> SettleConfig:
-    """How one layer is settled: coordinate descent on the CPU, the only place where it runs."""
-    return (
-        SettleConfig(**SINGLE) if x.device.type == "cpu" else SettleConfig(**DEEP, max_sweeps=1000)
+    if not training.steps:
+        return network, []
+    learner = LocalLearner(
+        network,
+        lr=training.lr,
+        interface_lr=interface_lr,
+        settle=quick,
+        revive_after=revive_after,
     )
+    plan = training.config(looks, keep="last")
+    return network, fit(learner, (train,), plan, seed=training.seed, validate=error).validation
 
 
 def of_network(

@@ -30,9 +30,6 @@ from vnlib.settle.homotopy import single
 CHUNK = 100  # states whose codes are inferred at once
 BATCH = 256  # inputs per local update
 CHECKS = 25
-# the settle of coupled layers while they learn
-QUICK = {"method": "restart", "tol": 0, "max_sweeps": 25}
-EXACT = {"method": "cd", "criterion": "gap", "tol": 1e-3, "max_sweeps": 300}
 
 
 def vector_network(
@@ -126,7 +123,11 @@ def vector_network(
         feedback=1 / feedback if inverted else feedback,
         interface_rule=interface_rule,
         relative_sparsity=True,
-        settle=SettleConfig(**(EXACT if len(atoms) == 1 or not feedback else QUICK)),
+        settle=(
+            SettleConfig.exact()
+            if len(atoms) == 1 or not feedback
+            else SettleConfig.training(max_sweeps=25)
+        ),
     )
     network = VectorNetwork(config, seed=training.seed)
     kinds, shares = reader(train.bodies), [1.0]
@@ -138,13 +139,8 @@ def vector_network(
     # feedback, it would vanish.
     learner = LocalLearner(network, lr=dictionary_lr, revive_after=revive_after, memory=1.0)
     steps = max(1, round(passes * len(rows) / BATCH))
-    fit(
-        learner,
-        (rows,),
-        FitConfig(steps=steps, batch_size=BATCH, eval_every=steps),
-        seed=training.seed,
-        validate=lambda: 0.0,
-    )
+    plan = FitConfig(steps=steps, batch_size=BATCH, keep="last")
+    fit(learner, (rows,), plan, seed=training.seed)
 
     model = BodyNetwork(network, reader, read=read, per_force=readout_per_force)
     if states is not None:

@@ -195,8 +195,8 @@ def build_vn(
         top_k=top_k,
         nonnegative=nonnegative,
         interface_rule="frozen",
-        settle=SettleConfig(
-            max_sweeps=sweeps, steps=steps, tol=0, cap_from=sweeps // 2 if top_k else 0, mix=mix
+        settle=SettleConfig.training(
+            max_sweeps=sweeps, steps=steps, cap_from=sweeps // 2 if top_k else 0, mix=mix
         ),
     )
     return SpatialVN(

@@ -255,9 +255,7 @@ def timed(
         solver: Settler(
             stack.layers,
             feedback=stack.feedback,
-            config=SettleConfig(
-                method=solver, criterion="gap", tol=LEVELS[1], max_sweeps=500, check_every=2
-            ),
+            config=SettleConfig.exact(method=solver, tol=LEVELS[1], max_sweeps=500, check_every=2),
         )
         for solver in solvers
     }

@@ -156,7 +156,7 @@ class VN:
         )
         if start is not None:
             self.model.start_from_samples(start, seed=seed)
-        self.training, self.test = (SettleConfig(max_sweeps=n, tol=0.0) for n in steps)
+        self.training, self.test = (SettleConfig.training(max_sweeps=n) for n in steps)
 
     def learner(self, lr: float) -> Learner:
         return LocalLearner(self.model, lr=lr, settle=self.training, revive_after=self.revive_after)

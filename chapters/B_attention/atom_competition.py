@@ -25,7 +25,7 @@ from vnlib.prox import soft_threshold
 from vnlib.settle import SettleConfig
 
 SIMILARITIES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
-TIGHT = SettleConfig(max_sweeps=3000, tol=1e-4, criterion="gap", check_every=10)
+TIGHT = SettleConfig.exact(method="restart", max_sweeps=3000, tol=1e-4, check_every=10)
 Infer = Callable[[VectorNetwork, Tensor], Tensor]
 
 

@@ -84,7 +84,7 @@ def train_network(
     network = VectorNetwork(config, seed=seed).to(train.device)
     network.start_from_samples(train, seed=seed)
     learner = LocalLearner(
-        network, lr=settings["lr"], settle=SettleConfig(max_sweeps=settings["sweeps"], tol=0)
+        network, lr=settings["lr"], settle=SettleConfig.training(max_sweeps=settings["sweeps"])
     )
     steps, size = settings["steps"], settings["batch_size"]
     plan = FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4))

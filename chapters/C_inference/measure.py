@@ -27,9 +27,7 @@ from vnlib.settle.steps import Rule
 
 METHODS = ("ista", "fista", "restart", "line_search")
 LEVELS = (1e-3, 1e-6)  # heights above the lowest energy, relative to it
-END = SettleConfig(
-    method="line_search", max_sweeps=20_000, tol=1e-13, criterion="gap", check_every=10
-)
+END = SettleConfig.exact(method="line_search", max_sweeps=20_000, tol=1e-13, check_every=10)
 GAP = 1e-9  # a settle is at its end when its relative duality gap is below this
 
 Codes = Sequence[Float[Tensor, "batch _atoms"]]
@@ -271,9 +269,7 @@ def _end(one: Task, settled: Settled) -> list[float]:
 
 
 def _alone(one: Task, method: str, sweeps: int) -> Settled:
-    return one.settler(SettleConfig(method=method, criterion="gap", tol=GAP, max_sweeps=sweeps))(
-        one.x
-    )
+    return one.settler(SettleConfig.exact(method=method, tol=GAP, max_sweeps=sweeps))(one.x)
 
 
 def _rises(one: Task, schedule: str, sweeps: int) -> float:

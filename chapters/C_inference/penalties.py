@@ -18,8 +18,8 @@ from vnlib.layer import Layer
 from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, NonNegativeL1, Penalty, TopK
 from vnlib.settle import SettleConfig, Settler
 
-SEARCH = SettleConfig(method="line_search", max_sweeps=300, tol=1e-6, check_every=5)
-FINAL = SettleConfig(method="line_search", max_sweeps=1000, tol=1e-7, check_every=5)
+SEARCH = SettleConfig.deep(max_sweeps=300, tol=1e-6)
+FINAL = SettleConfig.deep(max_sweeps=1000, tol=1e-7)
 # What lambda is compared with: a correlation |v.x|, or an energy, its square over 2.
 BY_CORRELATION: dict[str, Callable[[float], Penalty]] = {
     "l1": lambda s: L1(sparsity=s),

@@ -27,7 +27,7 @@ from vnlib.network import VNConfig
 from vnlib.prox import Penalty
 from vnlib.settle import SettleConfig, Settled, Settler
 
-EXACT = SettleConfig(method="line_search", criterion="gap", tol=1e-6, max_sweeps=3000)
+EXACT = SettleConfig.exact(method="line_search", tol=1e-6, max_sweeps=3000)
 
 
 class Model(Protocol):

@@ -76,7 +76,7 @@ def lowest_energy(layer: Layer, x: Float[Tensor, "batch d"]) -> tuple[Tensor, Te
     """The settled code and its energy, to a relative duality gap of 1e-13 where that can be
     reached.
     """
-    config = SettleConfig(max_sweeps=100_000, tol=1e-13, criterion="gap", check_every=10)
+    config = SettleConfig.exact(method="restart", max_sweeps=100_000, tol=1e-13, check_every=10)
     settled = Settler([layer], config=config)(x)
     return settled.codes[0], settled.energy
 

@@ -196,11 +196,10 @@ def learn_dictionary(
     d, K = start.shape
     network = VectorNetwork(VNConfig(n_inputs=d, atoms=(K,), sparsity=(sparsity,)), seed=seed)
     network.V[0].copy_(start)
-    settle_config = SettleConfig(max_sweeps=train_sweeps, tol=1e-4)
+    settle_config = SettleConfig.training(max_sweeps=train_sweeps, tol=1e-4)
     learner = LocalLearner(network, lr=lr, settle=settle_config, decorrelation=decorrelation)
-    config = FitConfig(steps=steps, batch_size=batch_size, lr_floor=0.05, eval_every=steps)
-    # one look, at the end: the last step is kept
-    fit(learner, (x,), config, seed=seed, validate=lambda: 0.0)
+    config = FitConfig(steps=steps, batch_size=batch_size, lr_floor=0.05, keep="last")
+    fit(learner, (x,), config, seed=seed)
     return network.V[0].detach().clone()
 
 

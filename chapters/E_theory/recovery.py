@@ -95,7 +95,7 @@ def settle(
     max_sweeps: int = 20000,
 ) -> Settled:
     """One layer settled until the duality gap of each sample is below `gap` times its energy."""
-    config = SettleConfig(max_sweeps=max_sweeps, tol=gap, criterion="gap", check_every=5)
+    config = SettleConfig.exact(method="restart", max_sweeps=max_sweeps, tol=gap, check_every=5)
     return Settler([Layer(V, None, L1(sparsity=sparsity))], config=config)(x)
 
 

@@ -89,7 +89,7 @@ def trained(
     )
     if not steps:
         return network
-    quick = SettleConfig(max_sweeps=sweeps, tol=0)
+    quick = SettleConfig.training(max_sweeps=sweeps)
     epoch = -(-len(x["train"]) // batch_size)
     learner = LocalLearner(
         network, lr=lr, interface_lr=interface_lr, settle=quick, revive_after=epoch

@@ -27,7 +27,7 @@ SMALL = 1e-30
 # What counts as an atom's activity: whether it is in use, or also with which sign.
 STATES = ("active", "signed")
 # Every code here is settled much farther than in training: supports are last to come to rest.
-FAR = SettleConfig(method="line_search", tol=1e-6, check_every=10, max_sweeps=400)
+FAR = SettleConfig.deep(tol=1e-6, check_every=10, max_sweeps=400)
 
 Code = Float[Tensor, "batch atoms"]
 

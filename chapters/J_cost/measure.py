@@ -108,7 +108,7 @@ def vector_network(
 
 def learning(network: VectorNetwork, sweeps: int) -> LocalLearner:
     """How the networks of the book learn: so many sweeps per batch, then one local step."""
-    return LocalLearner(network, lr=5e-3, settle=SettleConfig(max_sweeps=sweeps, tol=0))
+    return LocalLearner(network, lr=5e-3, settle=SettleConfig.training(max_sweeps=sweeps))
 
 
 def feed_forward(size: Size, *, seed: int) -> nn.Sequential:
@@ -133,7 +133,7 @@ def tasks(
     network = vector_network(size, seed=seed, updates=updates, sweeps=sweeps, device=device)
     x = planted(size, size.B, seed=seed).to(device)
     settler, learner = (
-        network.settler(SettleConfig(max_sweeps=sweeps, tol=0)),
+        network.settler(SettleConfig.training(max_sweeps=sweeps)),
         learning(network, sweeps),
     )
     rng = seeding.generator(seed, "revived")
@@ -169,7 +169,7 @@ def one_sweep(size: Size, *, seed: int, device: torch.device | str = "cpu") -> i
     x = planted(size, size.B, seed=seed).to(device)
     counts = []
     for sweeps in (2, 3):
-        settler = network.settler(SettleConfig(max_sweeps=sweeps, tol=0))
+        settler = network.settler(SettleConfig.training(max_sweeps=sweeps))
         counts.append(operations(lambda settle=settler: settle(x)))
     return counts[1] - counts[0]
 

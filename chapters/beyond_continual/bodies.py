@@ -17,7 +17,7 @@ from benchmarks.nbody.bodies import Samples, Scales
 from benchmarks.nbody.codes import Reading
 from benchmarks.nbody.dynamics import NETWORKS
 from benchmarks.nbody.readout import ReadoutLearner, read_out
-from benchmarks.nbody.vector_networks import BATCH, EXACT, BodyNetwork, embedded
+from benchmarks.nbody.vector_networks import BATCH, BodyNetwork, embedded
 from chapters.beyond_continual.images import Continual, schedule
 from vnlib import checks, seeding
 from vnlib.fit import GradientLearner, fit
@@ -80,7 +80,7 @@ class BodyVN:
             atoms=(1,),
             sparsity=(sparsity,),
             relative_sparsity=True,
-            settle=SettleConfig(**EXACT),
+            settle=SettleConfig.exact(),
         )
         self.network, self.readout, self.sets = (
             VectorNetwork(config, seed=seed),
@@ -101,7 +101,6 @@ class BodyVN:
                 (rows,),
                 schedule(steps, min(BATCH, len(rows))),
                 seed=seed,
-                validate=lambda: 0.0,
             )
         codes = self.model.codes(data.bodies)
         truth = data.acceleration / self.scales.acceleration
@@ -111,7 +110,6 @@ class BodyVN:
             batch,
             self.config,
             seed=seed,
-            validate=lambda: 0.0,
         )
         self.sets += 1
 
@@ -195,7 +193,7 @@ class BodyNet:
         self.learner, self.config = GradientLearner(self.model, lr=lr), schedule(steps, batch_size)
 
     def learn(self, data: tuple[Tensor, ...], *, seed: int) -> None:
-        fit(self.learner, data, self.config, seed=seed, validate=lambda: 0.0)
+        fit(self.learner, data, self.config, seed=seed)
 
     @torch.no_grad()
     def error(self, data: tuple[Tensor, ...]) -> float:

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from benchmarks.images.networks import built
 from benchmarks.images.pictures import Images
-from benchmarks.images.vector_networks import DEEP, exact, settle_in_batches
+from benchmarks.images.vector_networks import settle_in_batches
 from vnlib import checks, seeding
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
@@ -47,8 +47,8 @@ class Continual(Protocol):
 
 
 def schedule(steps: int, batch_size: int) -> FitConfig:
-    """All updates, and a look at the end, so that `fit` keeps the last."""
-    return FitConfig(steps=steps, batch_size=batch_size, eval_every=steps)
+    """All steps, the last of which is kept."""
+    return FitConfig(steps=steps, batch_size=batch_size, keep="last")
 
 
 class Network:
@@ -103,10 +103,10 @@ class Network:
             raise ValueError(
                 "rest must be False where grow is 0: nothing would learn after the first set"
             )
-        settle, quick = exact(first), exact(first)
+        settle = quick = SettleConfig.exact(device=first.device)
         if len(atoms) > 1:
-            settle = SettleConfig(**DEEP, max_sweeps=test_sweeps)
-            quick = SettleConfig(method="restart", tol=0, max_sweeps=sweeps)
+            settle = SettleConfig.deep(max_sweeps=test_sweeps)
+            quick = SettleConfig.training(max_sweeps=sweeps)
         self.network = VectorNetwork.for_data(
             first,
             atoms=tuple(atoms),
@@ -123,7 +123,7 @@ class Network:
     def learn(self, data: tuple[Images], *, seed: int) -> None:
         if self.grow and self.sets:
             self._add(data[0], seed)
-        fit(self.learner, data, self.config, seed=seed, validate=lambda: 0.0)
+        fit(self.learner, data, self.config, seed=seed)
         self.sets += 1
 
     def _add(self, x: Images, seed: int) -> None:
@@ -192,7 +192,7 @@ class Autoencoder:
         self.learner, self.config = GradientLearner(self.model, lr=lr), schedule(steps, batch_size)
 
     def learn(self, data: tuple[Images], *, seed: int) -> None:
-        fit(self.learner, data, self.config, seed=seed, validate=lambda: 0.0)
+        fit(self.learner, data, self.config, seed=seed)
 
     @torch.no_grad()
     def error(self, data: tuple[Images]) -> float:

@@ -24,7 +24,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("vnlib", "data_gen", "tests/vnlib", "pyproject.toml")
+NEEDED = ("vnlib", "data_gen", "benchmarks", "tests/vnlib", "pyproject.toml")
 
 
 @dataclass(frozen=True)
@@ -123,15 +123,35 @@ FAULTS = (
     ),
     Fault(
         "a stop on the sum over the batch",
-        "vnlib/settle/settler.py",
-        "done = (before - now).abs() <= config.tol * (sweep - looked) * before.abs()",
-        "done = (before - now).abs().sum() <= config.tol * (sweep - looked) * "
-        "before.abs().sum() + 0 * now",
+        "vnlib/settle/stopping.py",
+        "(change <= self.tol * look.since * look.before.abs())",
+        "(change.sum() <= self.tol * look.since * look.before.abs().sum() + 0 * change)",
         ("test_settle.py::test_a_sample_settles_the_same_alone_in_a_batch_and_permuted",),
     ),
     Fault(
+        "a stop that does not count the sweeps since the last look",
+        "vnlib/settle/stopping.py",
+        "self.tol * look.since * look.before.abs()",
+        "self.tol * look.before.abs()",
+        ("test_stopping.py::test_an_energy_stalls_where_it_falls_by_less_than_tol_per_sweep",),
+    ),
+    Fault(
+        "an absolute gap instead of a relative one",
+        "vnlib/settle/stopping.py",
+        "return gap <= self.tol * energy",
+        "return gap <= self.tol",
+        ("test_stopping.py::test_a_gap_is_closed_at_its_share_of_the_energy",),
+    ),
+    Fault(
+        "the best step kept where the last was asked for",
+        "vnlib/fit.py",
+        'name.startswith("model.") and config.keep == "best"]',
+        'name.startswith("model.")]',
+        ("test_fit.py::test_the_best_or_the_last_step_is_kept",),
+    ),
+    Fault(
         "accept and reject exchanged",
-        "vnlib/settle/settler.py",
+        "vnlib/settle/schedule.py",
         "accepted = now <= before",
         "accepted = now > before",
         ("test_settle_descent.py::test_monotone_never_raises_the_energy",),

@@ -161,6 +161,42 @@ def count(values, *, checkpoint=None, losses=None, n=10, seed=0, **config):
     return learner, history
 
 
+# --- what is kept ---
+
+
+@pytest.mark.parametrize(("keep", "kept"), [("best", 2), ("last", 4)])
+def test_the_best_or_the_last_step_is_kept(keep, kept):
+    learner, history = count([3.0, 1.0, 1.0, 2.0], steps=4, keep=keep)
+    assert learner.count.item() == kept
+    assert history.validation == [3.0, 1.0, 1.0, 2.0] and history.best_step == 2
+
+
+def test_the_last_step_needs_no_validation(tmp_path):
+    learner, data, path = Counter(), (torch.arange(10),), tmp_path / "fit.safetensors"
+    config = FitConfig(steps=7, batch_size=4, keep="last", checkpoint_every=3)
+    history = fit.fit(learner, data, config, seed=0, checkpoint=path)
+    assert learner.count.item() == 7 and history.validation == [] and len(history.train) == 7
+    resumed = Counter()  # from step 6
+    assert fit.fit(resumed, data, config, seed=0, checkpoint=path) == history
+    assert resumed.count.item() == 7 and resumed.scales == learner.scales[6:]
+
+
+@pytest.mark.parametrize("options", [{}, {"keep": "last", "patience": 2}])
+def test_what_is_chosen_by_validation_needs_one(options):
+    with pytest.raises(ValueError, match="validate must be given unless keep is 'last'"):
+        fit.fit(Counter(), (torch.arange(4),), FitConfig(steps=2, **options), seed=0)
+
+
+def test_only_two_states_can_be_kept():
+    with pytest.raises(ValueError, match="keep must be one of 'best', 'last', got 'first'"):
+        FitConfig(steps=1, keep="first")
+
+
+def test_checkpoints_from_before_the_choice_are_read():
+    assert "keep" not in FitConfig(steps=1).described()
+    assert FitConfig(steps=1, keep="last").described()["keep"] == "last"
+
+
 # --- interrupted runs ---
 
 

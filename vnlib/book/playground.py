@@ -30,7 +30,7 @@ from vnlib.settle import SettleConfig
 FORMAT = 1
 FILES = {"dictionary": "vnDictionary", "digits": "vnDigits"}  # <name>.js sets this global name
 # as settle.js does
-SETTLE = SettleConfig(method="restart", criterion="gap", tol=1e-12, max_sweeps=20_000)
+SETTLE = SettleConfig.exact(method="restart", tol=1e-12, max_sweeps=20_000)
 
 
 def quantise(V: Float[Tensor, "d atoms"]) -> Int8[np.ndarray, "atoms d"]:

@@ -8,7 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from vnlib.settle.config import SettleConfig
 
-GAP = SettleConfig(method="line_search", criterion="gap", tol=1e-3, check_every=5, max_sweeps=2000)
+GAP = SettleConfig.exact(method="line_search", check_every=5, max_sweeps=2000)
 """A settle to a thousandth of the energy by steps whose operations can be counted."""
 
 

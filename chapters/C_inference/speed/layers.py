@@ -56,10 +56,9 @@ def several_layers(
     table = {name: np.full(shape, np.inf) for name in TEXTS}
 
     def settle(method: str, schedule: str) -> object:
-        config = SettleConfig(
+        config = SettleConfig.exact(
             method=method,
             schedule=schedule,
-            criterion="gap",
             tol=gap,
             max_sweeps=max_sweeps,
             check_every=check_every,

@@ -118,9 +118,7 @@ def main() -> None:
         int(sys.argv[4]),
     )
     sparsity = json.loads((folder / "sparsity.json").read_text())
-    config = SettleConfig(
-        method=method, criterion="gap", tol=gap, check_every=10, max_sweeps=20_000
-    )
+    config = SettleConfig.exact(method=method, tol=gap, check_every=10, max_sweeps=20_000)
 
     def settle(V: torch.Tensor, x: torch.Tensor) -> None:
         Settler([Layer(V, None, L1(sparsity=sparsity))], config=config)(x)

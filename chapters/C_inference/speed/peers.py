@@ -123,8 +123,8 @@ class Settle(Solver):
     gpu = True
 
     def prepare(self, problem: Problem, setting: float) -> Settler:
-        config = SettleConfig(
-            method=self.method, criterion="gap", tol=setting, check_every=10, max_sweeps=MOST
+        config = SettleConfig.exact(
+            method=self.method, tol=setting, check_every=10, max_sweeps=MOST
         )
         settler = Settler([Layer(problem.V, None, L1(sparsity=problem.sparsity))], config=config)
         quadratic = settler.quadratics[0]

@@ -140,7 +140,7 @@ class Workloads:
                 interface=interface,
                 sparsity=RELATIVE[: len(atoms)],
                 relative_sparsity=True,
-                settle=SettleConfig(method=method, criterion="gap", tol=1e-2),
+                settle=SettleConfig.exact(method=method, tol=1e-2),
             )
             self._made[key] = network = VectorNetwork(config, seed=self.seed)
             network.start_from_samples(x, seed=self.seed)

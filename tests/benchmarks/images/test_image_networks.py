@@ -55,21 +55,18 @@ def test_it_learns_and_the_curve_ends_at_the_network_that_is_kept(options):
     assert own < 0.8 * error(lambda x: start.reconstruct(start.settle(x)), VALIDATION)
 
 
-def test_the_last_update_is_kept_even_where_it_is_not_the_best(monkeypatch):
-    histories = []
+def test_the_last_step_is_kept_even_where_it_is_not_the_best(monkeypatch):
+    plans = []
 
-    def spy(*args: object, **options: object) -> History:
-        histories.append(fit(*args, **options))
-        return histories[-1]
+    def spy(learner, data, plan, **options) -> History:
+        plans.append(plan)
+        return fit(learner, data, plan, **options)
 
     monkeypatch.setattr("benchmarks.images.vector_networks.fit", spy)
     network, curve = train_network(TRAIN, VALIDATION, training(10), **DEEP, looks=10)
     own = error(lambda x: network.reconstruct(network.settle(x)), VALIDATION)
     assert curve[-1] == pytest.approx(own, rel=1e-6) and len(curve) == 10
-    assert (
-        histories[0].validation == [-1 - look for look in range(10)]
-        and histories[0].best_step == 10
-    )
+    assert plans[0].keep == "last" and plans[0].patience is None
 
 
 def test_without_updates_atoms_are_normalised_training_images():
