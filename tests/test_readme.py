@@ -14,7 +14,7 @@ import click
 import pytest
 import yaml
 
-from chapters.J_cost import costs
+from chapters.J_cost import stored as costs
 from vnlib.book import chapter, cli, paths
 from vnlib.book.parameters import PROFILES
 

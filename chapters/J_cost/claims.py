@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import xarray as xr
 
@@ -15,78 +17,66 @@ COPIES = 4  # of the weights in a checkpoint: themselves, two moments of Adam, t
 AT_A_TIME = 2  # runs, as many as the book's two cores compute together
 
 
-def _weights(r: xr.Dataset, kept: tuple[str, ...]) -> tuple[float, float]:
-    """Bytes of the weights of all models: known ones, and with a guess for those of the chapters
-    that do not say.
+def _most_per_run(r: xr.Dataset) -> float:
+    """Bytes of the weights of a run of the chapter that has most; NaN where no chapter says."""
+    return float(((r["weights"] + r["selection_weights"]) / r["runs"]).max())
 
-    The guess takes a run of them to have as many as one of the chapter that has most per run.
+
+def _weights(r: xr.Dataset, kept: tuple[str, ...]) -> tuple[float, float]:
+    """Bytes of the weights of all models: known ones, and with those of chapters that do not say,
+    a run of which is taken to have as many as one of the chapter that has most.
     """
     known_bytes = sum(float(r[name].sum()) for name in kept)
     unknown = float(r["runs"].where(r["weights"].isnull() & r["bytes"].notnull()).sum())
     return known_bytes, known_bytes + (unknown * _most_per_run(r) if unknown else 0.0)
 
 
-def _most_per_run(r: xr.Dataset) -> float:
-    """Bytes of the weights of a run of the chapter that has most of them; NaN where no chapter
-    says.
-    """
-    return float(((r["weights"] + r["tuning_weights"]) / r["runs"]).max())
-
-
-def _parts(r: xr.Dataset, tag: str, at_a_time: int, kept: tuple[str, ...]) -> list[Part]:
+def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> list[Part]:
     """Memory, what a card would have to hold, and disk, of the chapters in `r`."""
-    measured = r["peak"].notnull()
-    if not bool(measured.any()):
-        raise KeyError(f"measured runs of {tag}")
-    if not bool(r["bytes"].notnull().any()):
-        raise KeyError(f"stored results of {tag}")
+    measured, computed = r["peak"].notnull(), r["bytes"].notnull()
+    for there, what in ((measured, "measured runs"), (computed, "stored results")):
+        if not bool(there.any()):
+            raise KeyError(f"{what} of {tag}")
     peak, on_card = at_a_time * float(r["peak"].max()), float(r["device_peak"].max())
-    own = at_a_time * float(r["own"].max() if on_card != on_card else on_card)
+    own = at_a_time * float(r["own"].max() if np.isnan(on_card) else on_card)
     low, high = _weights(r, kept)
     saved = np.nanmax([COPIES * _most_per_run(r), float(r["checkpoints"].max())])
     needed = float(r["bytes"].sum()) + at_a_time * saved
-    computed = r["bytes"].notnull()
-    known_of = {
-        "chapters_measured": float(measured.sum()),
-        "chapters_not_measured": float((computed & ~measured).sum()),
-        "chapters_stopped_early": float((r["finished"] == 0).sum()),
-    }
-    many = f"{at_a_time} runs at a time" if at_a_time > 1 else "a run"
-    need = "need" if at_a_time > 1 else "needs"
-    seen = (
-        "held on a GPU"
-        if on_card == on_card
-        else "an upper bound from the processor's memory; no GPU was used"
-    )
-    return [
-        Part(
-            f"{many} of {tag} {need} less than 16 GB of memory, program included",
+    need = f"{at_a_time} runs at a time of {tag} need" if at_a_time > 1 else f"a run of {tag} needs"
+    bound = "an upper bound from the processor's memory; no GPU was used"
+    seen = bound if np.isnan(on_card) else "held on a GPU"
+    rows = (
+        (
+            f"{need} less than 16 GB of memory, program included",
             peak < MEMORY,
-            tagged({"peak_GB": peak / 1e9, **known_of}, tag),
+            {
+                "peak_GB": peak / 1e9,
+                "chapters_measured": float(measured.sum()),
+                "chapters_not_measured": float((computed & ~measured).sum()),
+                "chapters_stopped_early": float((r["finished"] == 0).sum()),
+            },
         ),
-        Part(
+        (
             f"the data alone would fit on a card of 11 GB ({seen})",
             own < CARD,
-            tagged({"own_GB": own / 1e9}, tag),
+            {"own_GB": own / 1e9},
         ),
-        Part(
-            f"results of {tag}, and checkpoints of what is being computed, take at most 1 "
-            "GB of disk",
+        (
+            f"results of {tag}, and checkpoints of what is being computed, take at most 1 GB of "
+            "disk",
             needed <= DISK,
-            tagged({"disk_MB": needed / 1e6}, tag),
+            {"disk_MB": needed / 1e6},
         ),
-        Part(
+        (
             "so they do with the weights of all models of all seeds, had they been kept",
             needed + high <= DISK,
-            tagged(
-                {
-                    "kept_at_least_MB": (needed + low) / 1e6,
-                    "kept_at_most_MB": (needed + high) / 1e6,
-                },
-                tag,
-            ),
+            {"kept_at_least_MB": (needed + low) / 1e6, "kept_at_most_MB": (needed + high) / 1e6},
         ),
-    ]
+    )
+    parts = [Part(says, holds, tagged(numbers, tag)) for says, holds, numbers in rows]
+    spent = {hours: float(r["seconds"].sum()) / 3600}
+    parts[0] = replace(parts[0], numbers={**parts[0].numbers, **spent})
+    return [known(part) for part in parts]
 
 
 @claim(
@@ -103,16 +93,14 @@ def _parts(r: xr.Dataset, tag: str, at_a_time: int, kept: tuple[str, ...]) -> li
     "used, is below 11 GB: a bound for one card, not a run on one. (c) Result files and "
     "checkpoints (four times the weights of a run) are at most 1 GB together, (d) also with the "
     "weights in single precision of all models of all seeds. Chapters that do not say how many "
-    "weights they have count, per run, as the one with most. The paper's protocol: chapters of "
-    "that paper, one run at a time. Fair: all chapters of the book, with the second paper and "
-    "the models of tuning, two of the largest runs at a time.",
+    "weights they have count, per run, as the one with most. As printed: chapters of "
+    "that paper, one run at a time. With controls: all chapters of the book, with the second paper and "
+    "the models that were only tried, two of the largest runs at a time.",
 )
-def _cost(r: xr.Dataset) -> Decision:
+def hardware(r: xr.Dataset) -> Decision:
+    """The paper's chapters, one run at a time; and the whole book, two of the largest at a time."""
     paper = r.isel(chapter=[i for i, name in enumerate(r["paper"].values) if str(name) == "VN"])
-    parts = _parts(paper, "the paper's chapters", 1, ("weights",))
-    hours = float(paper["seconds"].sum()) / 3600
-    parts[0] = Part(parts[0].says, parts[0].holds, {**parts[0].numbers, "paper_core_hours": hours})
-    fair = _parts(r, "the whole book", AT_A_TIME, ("weights", "tuning_weights"))
-    whole = float(r["seconds"].sum()) / 3600
-    fair[0] = Part(fair[0].says, fair[0].holds, {**fair[0].numbers, "book_core_hours": whole})
-    return Decision([known(part) for part in parts], [known(part) for part in fair])
+    return Decision(
+        _parts(paper, "the paper's chapters", "paper_core_hours", 1, "weights"),
+        _parts(r, "the whole book", "book_core_hours", AT_A_TIME, "weights", "selection_weights"),
+    )

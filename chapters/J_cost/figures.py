@@ -1,8 +1,8 @@
 """What it costs: growth with the sizes of a problem, against a feed-forward pass, and the account
 of the chapters.
 
-`scaling` (vary, seed, task, place, repeat) as `studies.cost.scaling` makes it, `results` (chapter)
-as `studies.cost_chapters.account` does.
+`scaling` (vary, seed, task, place, repeat) as `measure.scaling` makes it, `results` (chapter)
+as `account.account` does.
 """
 
 from __future__ import annotations

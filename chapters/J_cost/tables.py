@@ -1,19 +1,21 @@
-"""What it costs, in words and tables; everything said is computed from the results.
+"""Tables of what it costs, and the numbers that the page's prose is given.
 
-`results`, `scaling` as in `figures.cost`; `measured` (chapter, run) as
-`studies.cost_chapters.measure` returns it.
+`results`, `scaling` as in `figures`; `measured` (chapter, run) as `account.measure` returns it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.J_cost.figures import AXES, TASKS, axes_of, line, ratio
-from vnlib.plots.texts import listed, ranged
+from chapters.J_cost.figures import AXES, PAIRS, TASKS, axes_of, line, ratio
+from vnlib.plots.tables import Table
+
+# What the page says of a pair of tasks.
+SHORT = {"settle": "settle / pass", "update": "update / backprop"}
 
 
 def duration(seconds: float) -> str:
@@ -31,258 +33,163 @@ def size(number: float) -> str:
     return f"{number:.0f} B"
 
 
-def summary(results: xr.Dataset, scaling: xr.Dataset) -> str:
-    """The page in four sentences."""
-    lines = []
-    known = results.where(results["bytes"].notnull(), drop=True)
-    if known.sizes["chapter"]:
-        lines.append(
-            f"**Everything.** The stored results of {known.sizes['chapter']} chapters took "
-            f"{duration(float(known['seconds'].sum()))} of one core, {int(known['runs'].sum())} "
-            f"runs in all, and {size(float(known['bytes'].sum()))} on disk."
-        )
-    seen = results.where(results["peak"].notnull(), drop=True)
-    if seen.sizes["chapter"]:
-        worst = seen["chapter"].values[int(seen["peak"].values.argmax())]
-        lines.append(
-            f"**Memory.** The largest process measured was one of `{worst}`: "
-            f"{size(float(seen['peak'].max()))}, of which "
-            f"{size(float((seen['peak'] - seen['own']).max()))} are Python and its libraries. "
-            f"{gpu(results)}"
-        )
-    for what, over, said in (
-        (
-            "settle",
-            "forward",
-            "A settle takes {time} times as long as a feed-forward pass with as many weights",
-        ),
-        (
-            "update",
-            "backward",
-            "A local update takes {time} times as long as one by backpropagation",
-        ),
-    ):
-        found = ratio(scaling, what, over)
-        times = ranged(found["time"].median("repeat").values.ravel(), "{:.0f}")
-        counts = ranged(found["operations"].values.ravel(), "{:.0f}")
-        head = "Inference" if what == "settle" else "Learning"
-        lines.append(
-            f"**{head}.** {said.format(time=times)}, and {counts} times as many operations "
-            "(median [lowest, highest] over all sizes and seeds)."
-        )
-    return "\n\n".join(lines)
+def yes(value: float) -> str:
+    """A share of runs as a word."""
+    return "yes" if value else "no"
 
 
-def gpu(results: xr.Dataset) -> str:
-    """What is known of a GPU's memory."""
-    most = float(results["device_peak"].max())
-    if np.isfinite(most):
-        return f"Tensors held at most {size(most)} on a GPU."
-    own = float(results["own"].max())
-    bound = (
-        f": at most {size(own)} of data would have had to lie on one" if np.isfinite(own) else ""
-    )
-    return (
-        f"No GPU was used, so that its memory is only bounded{bound}; time on a GPU is not "
-        "testable here."
-    )
+def _spread(values: np.ndarray, title: str) -> dict[tuple[str, str], float]:
+    """Median and range of the values that exist, as columns of a table."""
+    found = np.asarray(values, float).ravel()
+    found = found[np.isfinite(found)]
+    every = (np.median(found), found.min(), found.max()) if found.size else [np.nan] * 3
+    return {(title, one): float(v) for one, v in zip(("median", "low", "high"), every, strict=True)}
 
 
-def exponents(scaling: xr.Dataset) -> pd.DataFrame:
-    """Fitted exponents of operations and time by task and axis: median [lowest, highest] over
-    seeds.
-    """
+def exponents(scaling: xr.Dataset) -> Table:
+    """Fitted exponents of operations and time by task and axis, over seeds."""
     rows = {}
     for task, (name, *_) in TASKS.items():
-        for of, label in (("operations", "operations"), ("time", "time")):
+        for of in ("operations", "time"):
             found = scaling[f"{of}_exponent"].sel(task=task)
             if bool(found.notnull().any()):
-                rows[name, label] = {
-                    AXES[v]: ranged(found.sel(vary=v).values, "{:.2f}") for v in axes_of(scaling)
+                rows[name, of] = {
+                    key: value
+                    for vary in axes_of(scaling)
+                    for key, value in _spread(found.sel(vary=vary).values, AXES[vary]).items()
                 }
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame.index.names = ["", "exponent of"]
-    return frame
+    return Table(frame, name="exponents of costs")
 
 
-def needed(scaling: xr.Dataset) -> str:
-    """How the number of sweeps to the gap changes along each axis."""
-    said = []
-    for vary in axes_of(scaling):
-        sizes, found = line(scaling, vary, scaling["needed"])
-        first, last = (f"{np.median(found[at]):.0f}" for at in (0, -1))
-        said.append(
-            f"from {first} to {last} as {AXES[vary].split(',')[0]} goes from {sizes[0]:g} "
-            f"to {sizes[-1]:g}"
-        )
-    return f"Sweeps to the gap, mean over samples and median over seeds, go {listed(said)}."
-
-
-def ratios(scaling: xr.Dataset) -> pd.DataFrame:
-    """Both ratios at the smallest and the largest size of every axis, and the spread of single
+def ratios(scaling: xr.Dataset) -> Table:
+    """Both ratios at the smallest and the largest size of every axis, and the range of single
     repeats.
     """
     rows = {}
     for vary in axes_of(scaling):
-        for what, over, name in (
-            ("settle", "forward", "settle / pass"),
-            ("update", "backward", "update / backprop"),
-        ):
+        for what, over, _ in PAIRS:
             found = ratio(scaling, what, over)
             sizes, times = line(scaling, vary, found["time"].median("repeat"))
             _, low = line(scaling, vary, found["time"].min("repeat"))
             _, high = line(scaling, vary, found["time"].max("repeat"))
             _, counts = line(scaling, vary, found["operations"])
             for at in (0, -1):
-                rows[AXES[vary], f"{sizes[at]:g}", name] = {
-                    "operations": ranged(counts[at], "{:.1f}"),
-                    "time": ranged(times[at], "{:.1f}"),
-                    "single repeats": f"{low[at].min():.1f} to {high[at].max():.1f}",
+                rows[AXES[vary], f"{sizes[at]:g}", SHORT[what]] = {
+                    **_spread(counts[at], "operations"),
+                    **_spread(times[at], "time"),
+                    ("single repeats, least", ""): low[at].min(),
+                    ("single repeats, most", ""): high[at].max(),
                 }
     frame = pd.DataFrame.from_dict(rows, orient="index")
     frame.index.names = ["varied", "value", "ratio"]
-    return frame
-
-
-def weights(scaling: xr.Dataset) -> str:
-    """How well the numbers of weights of both networks agree."""
-    off = float(abs(scaling["other_weights"] / scaling["weights"] - 1).max())
-    return f"The two networks differ by at most {off:.1%} in their number of weights."
+    return Table(frame, name="ratios of costs")
 
 
 # Label, how to write it, how to put chapters together.
 COLUMNS = {
-    "runs": ("runs", "{:.0f}".format, "sum"),
+    "runs": ("runs", "{:.0f}", "sum"),
     "seconds": ("core time", duration, "sum"),
     "bytes": ("results", size, "sum"),
     "weights": ("weights", size, "sum"),
-    "tuning_weights": ("of tuning", size, "sum"),
+    "selection_weights": ("weights of candidates", size, "sum"),
     "peak": ("largest process", size, "max"),
     "own": ("of which data", size, "max"),
     "checkpoints": ("checkpoints seen", size, "max"),
+    "finished": ("to its end", yes, "min"),
 }
 
 
-def chapters(results: xr.Dataset) -> pd.DataFrame:
-    """The account, chapter by chapter; in the last row the sum, of the last three columns the
-    most.
+def chapters(results: xr.Dataset) -> Table:
+    """The account, chapter by chapter; in the last row the sum, of memory and checkpoints the most;
+    a run that did not come to its end may have needed more.
     """
-    rows = {}
-    for name in results["chapter"].values:
-        one = results.sel(chapter=name)
-        # a run that was stopped may have needed more
-        early = "≥ " if float(one["finished"]) == 0 else ""
-        rows[str(name)] = {
-            label: (early if key == "peak" else "") + _known(float(one[key]), write)
-            for key, (label, write, _) in COLUMNS.items()
-        }
-    rows["all"] = {
-        label: _known(float(getattr(results[key], over)()), write)
-        for key, (label, write, over) in COLUMNS.items()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("chapter")
+    frame = results[list(COLUMNS)].to_dataframe()[list(COLUMNS)]
+    frame.loc["all"] = [getattr(frame[key], over)() for key, (*_, over) in COLUMNS.items()]
+    frame.columns = [label for label, *_ in COLUMNS.values()]
+    formats = {label: form for label, form, _ in COLUMNS.values()}
+    return Table(frame, formats, name="what the chapters took")
 
 
-def _known(value: float, write: Callable[[float], str]) -> str:
-    return write(value) if np.isfinite(value) else ""
-
-
-def lacking(results: xr.Dataset, measured: xr.Dataset) -> str:
-    """Chapters without results, without measured runs, and measured runs that ended early, with the
-    reasons.
-    """
-    said = []
-    absent = [
-        str(name)
-        for name, why in zip(results["chapter"].values, results["missing"].values, strict=True)
-        if why
-    ]
-    if absent:
-        said.append(
-            f"No stored results of {listed([f'`{name}`' for name in absent])}: their cost "
-            "is not in the sums."
-        )
-    there = results["bytes"].notnull() & results["peak"].isnull()
-    if bool(there.any()):
-        names = [f"`{name}`" for name in results["chapter"].values[there.values]]
-        said.append(f"Not measured: runs of {listed(names)}.")
-    early = []
-    for name in measured["chapter"].values:
-        one = measured.sel(chapter=name)
-        if why := str(one["why"].item()):
-            early.append(f"`{name}` ({why.split(': ', 1)[-1]})")
-    if early:
-        said.append(
-            "Ended before all was done, so that more memory might have been needed: "
-            f"{listed(early)}."
-        )
-    return (
-        " ".join(said)
-        or "All chapters have results, and of each the largest runs were measured to their end."
-    )
-
-
-def runs(measured: xr.Dataset) -> pd.DataFrame:
+def runs(measured: xr.Dataset) -> Table:
     """Every measured run."""
-    rows = {}
-    for name in measured["chapter"].values:
-        one = measured.sel(chapter=name)
-        for at in range(one.sizes["run"]):
-            run = one.isel(run=at)
-            if np.isfinite(float(run["peak"])):
-                rows[str(name), str(run["label"].item()).split(": ", 1)[-1]] = {
-                    "at its peak": size(float(run["peak"])),
-                    "program": size(float(run["program"])),
-                    "processor": f"{float(run['cpu']):.1f} s",
-                    "to its end": "yes" if float(run["done"]) else "no",
-                }
-    frame = pd.DataFrame.from_dict(
-        rows, orient="index", columns=["at its peak", "program", "processor", "to its end"]
-    )
-    if rows:
-        frame.index = pd.MultiIndex.from_tuples(rows, names=["chapter", "run"])
-    return frame
+    frame = measured[["label", "peak", "program", "cpu", "done"]].to_dataframe().dropna()
+    frame["label"] = [text.split(": ", 1)[-1] for text in frame["label"].astype(str)]
+    frame = frame.reset_index().set_index(["chapter", "label"])[["peak", "program", "cpu", "done"]]
+    frame.index.names = ["chapter", "run"]
+    frame.columns = ["at its peak", "program", "processor", "to its end"]
+    formats = {"at its peak": size, "program": size, "processor": "{:.1f} s", "to its end": yes}
+    return Table(frame, formats, name="measured runs")
 
 
-def models(found: xr.Dataset, measured: xr.Dataset) -> pd.DataFrame:
-    """Every model of every chapter: runs, time of all and of a typical one, weights, and memory
-    where it was measured.
+def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
+    """Every model of every chapter: runs, time of all and of a typical one, weights, and the largest
+    process where the model is among the measured runs.
 
     Parameters
     ----------
     found
-        As `costs.table` gives it; a chapter without models has one row, of its own name.
+        As `stored.table` gives it; a chapter without models has one row, of its own name.
     """
-    rows = {
-        (str(one["chapter"].item()), str(one["model"].item())): {
-            "runs": f"{float(one['runs']):.0f}",
-            "all runs": duration(float(one["seconds"])),
-            "a run": f"{float(one['median']):.3g} s",
-            "weights": _known(float(one["weights"]), "{:.0f}".format),
-            "their size": _known(4 * float(one["weights"]), size),
-            "largest process": "",
-        }
-        for one in (found.isel(model=at) for at in range(found.sizes["model"]))
-    }
-    for chapter, model in rows:
-        peaks = _peaks(measured, chapter, model)
-        rows[chapter, model]["largest process"] = max(peaks)[1] if peaks else ""
-    columns = ["runs", "all runs", "a run", "weights", "their size", "largest process"]
-    frame = pd.DataFrame(list(rows.values()), columns=columns)
-    frame.index = pd.MultiIndex.from_tuples(rows, names=["chapter", "model"])
-    return frame
+    names = list(zip(found["chapter"].values.tolist(), found["model"].values.tolist(), strict=True))
+    index = pd.MultiIndex.from_tuples(names or [("", "")], names=["chapter", "model"])
+    frame = pd.DataFrame(
+        {
+            "runs": found["runs"].values,
+            "all runs": found["seconds"].values,
+            "a run": found["median"].values,
+            "weights": found["weights"].values,
+            "their size": 4 * found["weights"].values,
+            "largest process": [_peak(measured, *name) for name in names],
+        },
+        index=index[: len(names)],
+    )
+    forms = ("{:.0f}", duration, "{:.3g} s", "{:.0f}", size, size)
+    formats = dict(zip(frame.columns, forms, strict=True))
+    return Table(frame, formats, name="cost of all models of all chapters")
 
 
-def _peaks(measured: xr.Dataset, chapter: str, model: str) -> list[tuple[float, str]]:
-    """The measured processes of a model, in bytes and as readers are told; "≥" where a run was
-    stopped.
-    """
+def _peak(measured: xr.Dataset, chapter: str, model: str) -> float:
+    """The most memory of a measured run of a model; NaN where none was measured."""
     if chapter not in measured["chapter"].values:
-        return []
-    found, one = [], measured.sel(chapter=chapter)
-    for at in range(one.sizes["run"]):
-        run = one.isel(run=at)
-        said, peak = str(run["label"].item()).split(": ", 1)[-1].split(", "), float(run["peak"])
-        if np.isfinite(peak) and (model in said or model == chapter):
-            found.append((peak, ("" if float(run["done"]) else "≥ ") + size(peak)))
-    return found
+        return float("nan")
+    one = measured.sel(chapter=chapter)
+    said = [str(text).split(": ", 1)[-1].split(", ") for text in one["label"].values]
+    mine = [model in words or model == chapter for words in said]
+    return float(one["peak"].where(xr.DataArray(mine, dims="run")).max())
+
+
+def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, str]:
+    """What the page's prose says; raw: bytes of MNIST."""
+    known = results.where(results["bytes"].notnull(), drop=True)
+    seen = results.where(results["peak"].notnull(), drop=True)
+    off = float(abs(scaling["other_weights"] / scaling["weights"] - 1).max())
+    said = {
+        "appj-chapters": f"{known.sizes['chapter']}",
+        "appj-time": duration(float(known["seconds"].sum())),
+        "appj-runs-count": f"{int(known['runs'].sum())}",
+        "appj-disk": size(float(known["bytes"].sum())),
+        "appj-largest": str(seen["chapter"].values[int(seen["peak"].values.argmax())]),
+        "appj-peak": size(float(seen["peak"].max())),
+        "appj-program": size(float((seen["peak"] - seen["own"]).max())),
+        "appj-own": size(float(seen["own"].max())),
+        "appj-mnist": size(raw),
+        "appj-off": f"{100 * off:.1f}",
+    }
+    for what, over, _ in PAIRS:
+        found = ratio(scaling, what, over)
+        for name in ("time", "operations"):
+            values = found[name].median("repeat") if name == "time" else found[name]
+            said |= _glued(f"appj-{what}-{name}", _spread(values.values, ""))
+    for vary in axes_of(scaling):
+        sizes, found = line(scaling, vary, scaling["needed"])
+        key = f"appj-needed-{vary.lower() if vary != 'K' else 'atoms'}"
+        said[f"{key}-first"], said[f"{key}-last"] = (f"{np.median(found[n]):.0f}" for n in (0, -1))
+        said[f"{key}-from"], said[f"{key}-to"] = f"{sizes[0]:g}", f"{sizes[-1]:g}"
+    return said
+
+
+def _glued(key: str, found: Mapping[tuple[str, str], float]) -> dict[str, str]:
+    low, middle, high = (f"{found['', one]:.0f}" for one in ("low", "median", "high"))
+    return {key: f"{middle} [{low}, {high}]"}

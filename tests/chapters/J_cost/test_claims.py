@@ -17,7 +17,7 @@ VALUES = {
     "seconds": 3600,
     "bytes": 1e6,
     "weights": 2e6,
-    "tuning_weights": 1e6,
+    "selection_weights": 1e6,
     "peak": 8e8,
     "own": 4e8,
     "checkpoints": 1e6,
@@ -73,7 +73,7 @@ def test_all_as_printed():
         ("fig2", {"own": 0.6 * CARD}, ([], [1])),
         ("fig2", {"bytes": DISK}, ([2, 3], [2, 3])),
         ("fig2", {"weights": DISK}, ([3], [3])),
-        ("fig2", {"tuning_weights": DISK}, ([], [3])),  # tried, not kept
+        ("fig2", {"selection_weights": DISK}, ([], [3])),  # tried, not kept
         ("G", {"checkpoints": DISK}, ([2, 3], [2, 3])),
         ("FR1", {"bytes": DISK}, ([], [2, 3])),
     ],

@@ -31,7 +31,7 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
 
     runs; seconds, by the clock and summed over runs, each of which has one thread; bytes on disk;
     date of the newest run; weights: bytes of the weights of all models, seed by seed, -1 where the
-    chapter does not say them; tuning_weights: of the models in its parts, which were only tried.
+    chapter does not say them; selection_weights: of the models in its parts, which were only tried.
     """
     try:
         found = [(path, store.read(path)) for path in files(folder, chapter)]
@@ -43,7 +43,7 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
             "bytes": sum(path.stat().st_size for path, _ in found),
             "date": max(str(ds.attrs["date"]) for _, ds in found),
             "weights": weights(found[0][1]),
-            "tuning_weights": sum(max(weights(ds), 0.0) for _, ds in found[1:]),
+            "selection_weights": sum(max(weights(ds), 0.0) for _, ds in found[1:]),
         }
     except (store.StoreError, KeyError, OSError) as error:
         return {"missing": f"{chapter}: {error}".splitlines()[0][:200]}

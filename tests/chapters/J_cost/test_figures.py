@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.J_cost import cost_chapters, figures
-from chapters.J_cost import tables as words
+from chapters.J_cost import account, figures, tables
 from chapters.J_cost.measure import AXES, TASKS
 
 SEEDS, PLACES = 2, 3
@@ -51,14 +50,14 @@ def results() -> xr.Dataset:
         "seconds": 7200.0,
         "bytes": 2e6,
         "weights": 3e6,
-        "tuning_weights": 0.0,
+        "selection_weights": 0.0,
         "date": "2026",
     }
     most = {"peak": 5e8, "own": 2e8, "checkpoints": 4e3, "finished": 0.0}
     parts = [
-        cost_chapters.account(stored, most),
-        cost_chapters.account({**stored, "weights": -1.0}, {}),
-        cost_chapters.account({"missing": "no results of lost"}, {}),
+        account.account(stored, most),
+        account.account({**stored, "weights": -1.0}, {}),
+        account.account({"missing": "no results of lost"}, {}),
     ]
     return xr.concat(parts, "chapter").assign_coords(chapter=["whole", "part", "lost"])
 
@@ -81,9 +80,7 @@ def measured() -> xr.Dataset:
         "program": 3e8,
     }
     one = {"entries": [entry], "why": "", "program": 3e8}
-    joined = xr.concat(
-        [cost_chapters.table(more), cost_chapters.table(one)], "chapter", join="outer"
-    )
+    joined = xr.concat([account.table(more), account.table(one)], "chapter", join="outer")
     return joined.assign_coords(chapter=["whole", "other"])
 
 
@@ -91,61 +88,53 @@ def test_ratios_are_those_that_were_put_in():
     found = figures.ratio(scaling(), "settle", "forward")
     assert np.allclose(found["operations"].values[np.isfinite(found["operations"].values)], 50)
     assert np.nanmax(abs(found["time"].values - 50)) < 1e-9
-    table = words.ratios(scaling())
-    assert table.loc[("d, numbers per input", "10", "settle / pass"), "operations"] == "50.0"
-    assert table.loc[("layers", "20", "update / backprop"), "time"] == "20.0"
-    assert ("layers", "40", "settle / pass") not in table.index
+    frame = tables.ratios(scaling()).frame
+    settle = frame.loc[("d, numbers per input", "10", "settle / pass")]
+    assert settle["operations", "median"] == 50 and settle["operations", "high"] == 50
+    update = frame.loc[("layers", "20", "update / backprop")]
+    assert update["time", "median"] == pytest.approx(20)
+    assert update["single repeats, most", ""] == pytest.approx(20)
+    assert ("layers", "40", "settle / pass") not in frame.index
 
 
 def test_exponents_show_their_spread_and_what_was_not_counted():
-    table = words.exponents(scaling())
-    label = figures.TASKS["settle"][0]
-    assert table.loc[(label, "time"), "K, atoms per layer"] == "1.50 [1.00, 2.00]"
-    assert table.loc[(label, "operations"), "K, atoms per layer"] == "1.00"
-    assert (figures.TASKS["coordinates"][0], "operations") not in table.index
-
-
-def test_sentences_hold_the_numbers():
-    said = words.summary(results(), scaling())
-    assert "2 chapters took 4.0 h of one core, 10 runs in all, and 4 MB" in said
-    assert (
-        "one of `whole`: 500 MB, of which 300 MB are Python" in said and "No GPU was used" in said
-    )
-    assert "A settle takes 50 times" in said and "A local update takes 20 times" in said
-    assert "from 5 to 20 as d goes from 10 to 40" in words.needed(scaling())
-    assert "from 5 to 10 as layers goes from 10 to 20" in words.needed(scaling())
-    assert "2.0%" in words.weights(scaling())
-
-
-def test_a_gpu_is_told_where_there_was_one():
-    assert words.gpu(results().assign(device_peak=("chapter", [1e9, np.nan, 2e9]))) == (
-        "Tensors held at most 2 GB on a GPU."
+    table, label = tables.exponents(scaling()), figures.TASKS["settle"][0]
+    row = table.frame.loc[(label, "time")]["K, atoms per layer"]
+    assert row[["median", "low", "high"]].tolist() == [1.5, 1, 2]
+    assert (figures.TASKS["coordinates"][0], "operations") not in table.frame.index
+    assert table.shown().loc[(label, "operations"), "d, numbers per input"] in (
+        "1",
+        "1.00",
+        "1.000",
     )
 
 
-def test_what_lacks_is_said():
-    said = words.lacking(results(), measured())
-    assert "No stored results of `lost`" in said
-    assert "Not measured: runs of `part`" in said
-    assert "`whole` (stopped after 40 s)" in said and "other" not in said
-    fine = words.lacking(results().isel(chapter=[0]), measured().isel(chapter=[1]))
-    assert fine.startswith("All chapters have results")
+def test_the_prose_gets_the_numbers():
+    said = tables.numbers(results(), scaling(), 5e7)
+    assert said["appj-chapters"] == "2" and said["appj-time"] == "4.0 h"
+    assert said["appj-runs-count"] == "10" and said["appj-disk"] == "4 MB"
+    assert said["appj-largest"] == "whole" and said["appj-peak"] == "500 MB"
+    assert said["appj-program"] == "300 MB" and said["appj-mnist"] == "50 MB"
+    assert said["appj-settle-time"] == "50 [50, 50]" and said["appj-update-time"] == "20 [20, 20]"
+    assert [said[f"appj-needed-d-{one}"] for one in ("first", "last")] == ["5", "20"]
+    assert said["appj-needed-depth-to"] == "20" and said["appj-off"] == "2.0"
 
 
 def test_the_account_sums_what_is_known():
-    table = words.chapters(results())
-    assert table.loc["whole", "largest process"] == "≥ 500 MB"
-    assert table.loc["part", "weights"] == "" and table.loc["lost", "core time"] == ""
-    assert table.loc["all", "core time"] == "4.0 h" and table.loc["all", "weights"] == "3 MB"
-    assert (
-        table.loc["whole", "of tuning"] == "0 B" and table.loc["all", "largest process"] == "500 MB"
-    )
+    table = tables.chapters(results())
+    shown = table.shown()
+    assert shown.loc["whole", "largest process"] == "500 MB"
+    assert shown.loc["part", "weights"] == "" and shown.loc["lost", "core time"] in ("", "0 s")
+    assert shown.loc["all", "core time"] == "4.0 h" and shown.loc["all", "weights"] == "3 MB"
+    assert shown.loc["whole", "weights of candidates"] == "0 B"
+    assert shown["to its end"].tolist() == ["no", "", "", "no"]
+    assert table.frame.loc["all", "largest process"] == 5e8
 
 
 def test_runs_that_are_only_filled_up_are_not_listed():
-    table = words.runs(measured())
-    assert list(table.index) == [("whole", "a, 0"), ("whole", "b, 0"), ("other", "a, 0")]
-    assert table["to its end"].tolist() == ["yes", "no", "yes"]
+    shown = tables.runs(measured()).shown()
+    assert sorted(shown.index) == [("other", "a, 0"), ("whole", "a, 0"), ("whole", "b, 0")]
+    assert shown["to its end"].loc["whole"].tolist() == ["yes", "no"]
 
 
 def test_models_are_listed_and_what_is_unknown_left_empty():
@@ -158,15 +147,11 @@ def test_models_are_listed_and_what_is_unknown_left_empty():
         },
         {"model": ["a", "b", "lost"], "chapter": ("model", ["whole", "whole", "lost"])},
     )
-    table = words.models(found, measured())
-    assert table["weights"].tolist() == ["", "3000", ""] and table["their size"].tolist() == [
-        "",
-        "12 kB",
-        "",
-    ]
-    assert table.loc[("whole", "b"), "all runs"] == "12 min"
-    # The run of b was stopped.
-    assert table["largest process"].tolist() == ["500 MB", "≥ 500 MB", ""]
+    shown = tables.models(found, measured()).shown()
+    assert shown["weights"].tolist() == ["", "3000", ""]
+    assert shown["their size"].tolist() == ["", "12 kB", ""]
+    assert shown.loc[("whole", "b"), "all runs"] == "12 min"
+    assert shown["largest process"].tolist() == ["500 MB", "500 MB", ""]
 
 
 @pytest.mark.parametrize(
@@ -174,14 +159,14 @@ def test_models_are_listed_and_what_is_unknown_left_empty():
     [(12, "12 s"), (99, "99 s"), (120, "2 min"), (5940, "99 min"), (7200, "2.0 h")],
 )
 def test_durations(seconds, said):
-    assert words.duration(seconds) == said
+    assert tables.duration(seconds) == said
 
 
 @pytest.mark.parametrize(
     ("number", "said"), [(12, "12 B"), (4e3, "4 kB"), (5.5e8, "550 MB"), (1.6e9, "1.6 GB")]
 )
 def test_sizes(number, said):
-    assert words.size(number) == said
+    assert tables.size(number) == said
 
 
 @pytest.mark.parametrize("axes", [list(AXES), ["K"]])

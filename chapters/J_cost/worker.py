@@ -1,6 +1,6 @@
-"""A process that computes a few runs of a chapter and says what they took (see `cost_chapters`).
+"""A process that computes a few runs of a chapter and says what they took (see `account`).
 
-`python -m chapters.J_cost.cost_worker ORDER`: ORDER is JSON. The last line printed is JSON, too:
+`python -m chapters.J_cost.worker ORDER`: ORDER is JSON. The last line printed is JSON, too:
 one entry per run, and why the work ended before all runs were done, if it did.
 """
 
@@ -160,7 +160,7 @@ class Gauge:
 
 
 def work(order: Mapping[str, Any]) -> dict[str, Any]:
-    """Do what an order says, whose entries are the arguments of `cost_chapters.measure` and
+    """Do what an order says, whose entries are the arguments of `account.measure` and
     `scratch`, a new folder.
 
     Raises

@@ -83,7 +83,7 @@ def measure(
             "limit": limit,
             "only": {name: list(values) for name, values in only.items()},
         }
-        command = [sys.executable, "-m", "chapters.J_cost.cost_worker", json.dumps(order)]
+        command = [sys.executable, "-m", "chapters.J_cost.worker", json.dumps(order)]
         env = os.environ | {"OMP_NUM_THREADS": "1"}
         done = subprocess.run(command, capture_output=True, text=True, cwd=paths.SOURCE, env=env)
     if done.returncode:
@@ -134,17 +134,17 @@ def largest(measured: xr.Dataset) -> dict[str, float]:
 
 
 NUMBERS = {
-    "runs": "1",
-    "seconds": "s",
-    "bytes": "B",
-    "weights": "B",
-    "tuning_weights": "B",
-    "peak": "B",
-    "own": "B",
-    "checkpoints": "B",
-    "device_peak": "B",
-    "runs_measured": "1",
-    "finished": "1",
+    "runs": ("stored runs", "1"),
+    "seconds": ("time of all runs on one core", "s"),
+    "bytes": ("size of the result files", "B"),
+    "weights": ("weights of all models of all seeds, in single precision", "B"),
+    "selection_weights": ("weights of the models that were only tried", "B"),
+    "peak": ("most memory that a measured process held, its libraries included", "B"),
+    "own": ("most memory that a measured run held beyond the bare program", "B"),
+    "checkpoints": ("most that the checkpoints of a measured run took on disk", "B"),
+    "device_peak": ("most memory that tensors held on a GPU", "B"),
+    "runs_measured": ("runs that were measured", "1"),
+    "finished": ("whether all measured runs came to their end", "1"),
 }
 
 
@@ -155,7 +155,5 @@ def account(stored: Mapping[str, Any], measured: Mapping[str, float]) -> xr.Data
     known = {**stored, **measured}
     if known.get("weights", -1.0) < 0:
         known.pop("weights", None)
-    ds = xr.Dataset(
-        {name: ((), float(known.get(name, np.nan)), {"units": u}) for name, u in NUMBERS.items()}
-    )
-    return ds.assign(missing=((), str(stored.get("missing", ""))))
+    ds = xr.Dataset({name: float(known.get(name, np.nan)) for name in NUMBERS})
+    return ds.assign(missing=str(stored.get("missing", "")))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.J_cost import cost_chapters, cost_worker, costs
+from chapters.J_cost import account, stored, worker
 from vnlib.book import chapter, store
 
 
@@ -35,26 +35,26 @@ def test_all_parts_of_a_chapter_count_and_other_tasks_do_not(tmp_path):
     kept(tmp_path, "one.tuning", seconds=(5.0, 0.5), weights=(10, 20), date="2026-02-03")
     kept(tmp_path, "one--n=3")
     kept(tmp_path, "one_more")
-    said = costs.stored(tmp_path, "one")
+    said = stored.stored(tmp_path, "one")
     assert said["runs"] == 8 and said["seconds"] == 2 * (1 + 3 + 5 + 0.5)
     assert said["bytes"] == sum(
         (tmp_path / f"{name}.nc").stat().st_size for name in ("one", "one.tuning")
     )
     assert said["date"].startswith("2026-02-03")
-    assert said["weights"] == said["tuning_weights"] == 2 * 4 * (10 + 20)
+    assert said["weights"] == said["selection_weights"] == 2 * 4 * (10 + 20)
     json.dumps(said)
 
 
 def test_runs_that_are_not_there_do_not_count(tmp_path):
     kept(tmp_path, "one", seconds=(1.0, float("nan")), weights=(10, 20))
-    said = costs.stored(tmp_path, "one")
+    said = stored.stored(tmp_path, "one")
     assert (said["runs"], said["seconds"], said["weights"]) == (2, 2.0, 2 * 4 * 10)
 
 
 def test_weights_are_unknown_where_the_file_does_not_say_them(tmp_path):
     kept(tmp_path, "one")
-    assert costs.stored(tmp_path, "one")["weights"] == -1
-    assert np.isnan(cost_chapters.account(costs.stored(tmp_path, "one"), {})["weights"])
+    assert stored.stored(tmp_path, "one")["weights"] == -1
+    assert np.isnan(account.account(stored.stored(tmp_path, "one"), {})["weights"])
 
 
 @pytest.mark.parametrize("damage", ["absent", "damaged", "foreign"])
@@ -63,18 +63,18 @@ def test_what_is_missing_is_named_and_is_no_error(tmp_path, damage):
         (tmp_path / "one.nc").write_bytes(b"not a result")
     elif damage == "foreign":
         store.write(xr.Dataset({"x": ((), 1.0)}), tmp_path / "one.nc")
-    said = costs.stored(tmp_path, "one")
+    said = stored.stored(tmp_path, "one")
     assert list(said) == ["missing"] and "one" in said["missing"]
-    line = cost_chapters.account(said, {"peak": 3.0})
+    line = account.account(said, {"peak": 3.0})
     assert "one" in str(line["missing"].item()) and np.isnan(line["bytes"]) and line["peak"] == 3
-    found, missing = costs.table(tmp_path, ["one"])
+    found, missing = stored.table(tmp_path, ["one"])
     assert found.sizes["model"] == 0 and len(missing) == 1 and missing[0].startswith("one ")
 
 
 def test_models_of_all_chapters_stand_in_one_table(tmp_path):
     kept(tmp_path, "one", weights=(10, 20))
     kept(tmp_path, "two", seconds=(7.0,), models=("c",))
-    found, missing = costs.table(tmp_path, ["one", "absent", "two"])
+    found, missing = stored.table(tmp_path, ["one", "absent", "two"])
     assert found["model"].values.tolist() == ["a", "b", "c"]
     assert found["chapter"].values.tolist() == ["one", "one", "two"]
     assert found["seconds"].values.tolist() == [2, 6, 14] and found["median"].values.tolist() == [
@@ -91,7 +91,7 @@ def test_a_chapter_that_compares_no_models_is_one(tmp_path):
         {"run_wall_time": ("seed", [2.0, 4.0, 9.0])}, {"seed": [0, 1, 2]}, {"date": "2026"}
     )
     store.write(ds, tmp_path / "one.nc")
-    found = costs.models(tmp_path, "one")
+    found = stored.models(tmp_path, "one")
     assert found["model"].values.tolist() == ["one"]
     assert [found[name].item() for name in ("runs", "seconds", "median")] == [3, 15, 4]
 
@@ -119,7 +119,7 @@ def report(**changes):
 
 
 def test_the_largest_run_counts():
-    most = cost_chapters.largest(cost_chapters.table(report(checkpoints=70.0, done=0)))
+    most = account.largest(account.table(report(checkpoints=70.0, done=0)))
     assert most == {
         "peak": 5e8,
         "own": 3e8,
@@ -127,24 +127,21 @@ def test_the_largest_run_counts():
         "runs_measured": 2.0,
         "finished": 0.0,
     }
-    assert cost_chapters.largest(cost_chapters.table(report(device_peak=9.0)))["device_peak"] == 9
+    assert account.largest(account.table(report(device_peak=9.0)))["device_peak"] == 9
 
 
 def test_runs_of_another_chapter_do_not_count():
     """Merged with a chapter of more runs, the shorter one is filled up with NaN."""
     both = xr.concat(
-        [cost_chapters.table(report()), cost_chapters.table(report()).isel(run=[0])],
+        [account.table(report()), account.table(report()).isel(run=[0])],
         "chapter",
         join="outer",
     )
-    assert cost_chapters.largest(both.isel(chapter=1))["runs_measured"] == 1
+    assert account.largest(both.isel(chapter=1))["runs_measured"] == 1
 
 
 def test_nothing_measured_is_nothing():
-    assert (
-        cost_chapters.largest(cost_chapters.table({"entries": [], "why": "no", "program": 1.0}))
-        == {}
-    )
+    assert account.largest(account.table({"entries": [], "why": "no", "program": 1.0})) == {}
 
 
 def test_lengths_come_from_smoke_and_sizes_stay():
@@ -154,25 +151,25 @@ def test_lengths_come_from_smoke_and_sizes_stay():
             "paper": {"scale": 1.0, "n": 9, "net": {"steps": 8, "K": 5}},
         }
     }
-    short = cost_worker.cut(sidecar, "paper", ["scale", "net"])["profiles"]["paper"]
+    short = worker.cut(sidecar, "paper", ["scale", "net"])["profiles"]["paper"]
     assert short == {"scale": 0.1, "n": 9, "net": {"steps": 2, "K": 5}}
     assert sidecar["profiles"]["paper"]["scale"] == 1.0
     with pytest.raises(
         ValueError, match=r"lengths must be settings of the smoke profile, got \['other'\]"
     ):
-        cost_worker.cut(sidecar, "paper", ["other"])
+        worker.cut(sidecar, "paper", ["other"])
 
 
 def test_the_gauge_sees_memory_that_is_freed_again():
-    before = cost_worker.held()[0]
-    cost_worker.forget()
+    before = worker.held()[0]
+    worker.forget()
     block = np.ones(40_000_000)  # 320 MB
     del block
-    assert cost_worker.held()[1] >= before + 250e6
+    assert worker.held()[1] >= before + 250e6
 
 
 def test_the_watch_sees_files_that_are_deleted_again(tmp_path):
-    watch = cost_worker.Watch(tmp_path)
+    watch = worker.Watch(tmp_path)
     (tmp_path / "checkpoint").write_bytes(b"x" * 1000)
     deadline = time.monotonic() + 20
     while watch.most < 1000 and time.monotonic() < deadline:
@@ -215,7 +212,7 @@ def test_only_the_runs_wanted_are_computed_and_the_first_of_other_axes(tmp_path,
     monkeypatch.setattr(
         chapter, "fill", filled({"model": ["b", "a", "c"], "seed": [4, 5], "way": ["u", "v"]}, run)
     )
-    said = cost_worker.work(order(tmp_path, only={"model": ["a", "c"], "way": ["v"]}))
+    said = worker.work(order(tmp_path, only={"model": ["a", "c"], "way": ["v"]}))
     assert done == [("a", 4, "v"), ("c", 4, "v")]
     assert [entry["run"] for entry in said["entries"]] == ["a, 4, v", "c, 4, v"] and said[
         "why"
@@ -228,7 +225,7 @@ def test_where_no_value_wanted_is_on_the_axis_the_first_is_computed(tmp_path, mo
     monkeypatch.setattr(
         chapter, "fill", filled({"model": ["x", "y"]}, lambda *_: xr.Dataset({"x": ((), 1.0)}))
     )
-    assert [entry["run"] for entry in cost_worker.work(order(tmp_path))["entries"]] == ["x"]
+    assert [entry["run"] for entry in worker.work(order(tmp_path))["entries"]] == ["x"]
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer that interrupts")
@@ -240,7 +237,7 @@ def test_a_run_that_takes_too_long_is_stopped_and_says_so(tmp_path, monkeypatch)
                 sum(range(1000))
 
     monkeypatch.setattr(chapter, "fill", filled({"model": ["a"], "seed": [0]}, run))
-    said = cost_worker.work(order(tmp_path, limit=0.2))
+    said = worker.work(order(tmp_path, limit=0.2))
     assert [entry["done"] for entry in said["entries"]] == [0]
     assert said["why"] == "OutOfTime: stopped after 0.2 s"
 
@@ -251,12 +248,12 @@ def test_what_fails_after_the_runs_is_said(tmp_path, monkeypatch):
         raise KeyError("other models")
 
     monkeypatch.setattr(chapter, "fill", fill)
-    said = cost_worker.work(order(tmp_path))
+    said = worker.work(order(tmp_path))
     assert said["entries"][0]["done"] == 1 and said["why"] == "KeyError: 'other models'"
 
 
 def test_a_chapter_is_measured_in_a_process_of_its_own(tmp_path):
-    found = cost_chapters.measure(
+    found = account.measure(
         "fig2_spatial",
         profile="smoke",
         device="cpu",
@@ -280,7 +277,7 @@ def test_a_chapter_is_measured_in_a_process_of_its_own(tmp_path):
 )
 def test_orders_that_no_chapter_can_follow_are_refused(tmp_path, change, message):
     with pytest.raises(ValueError, match=message):
-        cost_worker.work(order(tmp_path, **change))
+        worker.work(order(tmp_path, **change))
 
 
 def test_a_process_that_fails_says_why(tmp_path):
@@ -288,6 +285,6 @@ def test_a_process_that_fails_says_why(tmp_path):
     with pytest.raises(
         RuntimeError, match=r"the process that measures nothing failed: .*chapter must be one of"
     ):
-        cost_chapters.measure("nothing", limit=1, **good)
+        account.measure("nothing", limit=1, **good)
     with pytest.raises(ValueError, match=r"limit must be .*got 0"):
-        cost_chapters.measure("fig2_spatial", limit=0, **good)
+        account.measure("fig2_spatial", limit=0, **good)

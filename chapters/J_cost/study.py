@@ -1,0 +1,119 @@
+"""App. J as a study: costs along one axis at a time, runs of other chapters measured in processes of
+their own, and the account that is made of what all chapters stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import xarray as xr
+
+from chapters.J_cost import account, measure, stored
+from vnlib.book import chapter as chapters
+from vnlib.book import paths
+from vnlib.book.chapter import Chapter
+
+SCALING = {
+    "vary": ("size that is varied: d, K, B or depth", ""),
+    "task": ("what is done", ""),
+    "place": ("number of the size", "1"),
+    "repeat": ("number of the repeat", "1"),
+    "size": ("the size that is varied", "1"),
+    "time": ("time of one call, one batch", "s"),
+    "operations": ("operations in products of matrices, one batch", "1"),
+    "needed": ("sweeps of the settle to the gap, mean over samples", "1"),
+    "weights": ("weights of the Vector Network", "1"),
+    "other_weights": ("weights of the feed-forward network", "1"),
+    "device_peak": ("most memory that tensors held on a GPU", "B"),
+    "time_exponent": ("exponent of the time in the size", "1"),
+    "operations_exponent": ("exponent of the operations in the size", "1"),
+}
+RUNS = {
+    "chapter": ("chapter", ""),
+    "run": ("number of the measured run", "1"),
+    "label": ("which run it was", ""),
+    "why": ("why the work ended early", ""),
+    "program": ("memory held before the chapter began", "B"),
+    **{name: (text, units) for name, (units, text) in account.TEXTS.items()},
+}
+VARIABLES = {
+    "chapter": ("chapter", ""),
+    "paper": ("the paper it belongs to: VN, FR, or none", ""),
+    "missing": ("what of its results is missing", ""),
+    **account.NUMBERS,
+}
+PARTS = {"scaling": SCALING, "runs": RUNS}
+
+
+class Results(NamedTuple):
+    """The account of the chapters, costs by size, and the runs that were measured."""
+
+    account: xr.Dataset
+    scaling: xr.Dataset
+    measured: xr.Dataset
+
+
+def counted(chapter: Chapter) -> list[str]:
+    """The chapters of the book that store results, but this one."""
+    names = (name for name in paths.chapters() if name != chapter.spec.name)
+    return [name for name in names if chapters.spec(name).stores]
+
+
+def run_scaling(
+    axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path, *, device: object
+) -> xr.Dataset:
+    """Costs along one axis with one seed."""
+    options = {name: s[name] for name in ("updates", "sweeps", "repeats")}
+    where = {"seed": axes["seed"], "device": device}
+    return measure.scaling(axes["vary"], s["sizes"], s["base"], **where, **options)
+
+
+def run_chapter(
+    axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path, **where: Any
+) -> xr.Dataset:
+    """The measured runs of one chapter."""
+    return account.measure(axes["chapter"], **where, **s)
+
+
+def run(axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path) -> xr.Dataset:
+    """A chapter's line in the account."""
+    return account.account(s["stored"], s["measured"]).assign(paper=s["paper"])
+
+
+def results(chapter: Chapter) -> Results:
+    """All parts; the account is made anew for a chapter whose files changed."""
+    s, folder = chapter.settings, chapter.file().parent
+    common = {name: s[name] for name in ("updates", "sweeps", "repeats")}
+    scaling = chapter.grid(
+        partial(run_scaling, device=chapter.device),
+        {"vary": list(s["scaling"]), "seed": chapter.seeds},
+        lambda axes: common | s["scaling"][axes["vary"]],
+        variables=SCALING,
+        part="scaling",
+    )
+    wanted = s["chapters"] or list(s["measured"])
+
+    def settings_of_runs(axes: Mapping[str, Any]) -> dict[str, Any]:
+        one = s["measured"][axes["chapter"]]
+        return {"lengths": one["lengths"], "only": one.get("only", {}), "limit": s["limit"]}
+
+    where = {"profile": chapter.profile, "device": str(chapter.device), "results": folder.parent}
+    measured = chapter.grid(
+        partial(run_chapter, **where),
+        {"chapter": wanted},
+        settings_of_runs,
+        variables=RUNS,
+        part="runs",
+    )
+
+    def settings(axes: Mapping[str, Any]) -> dict[str, Any]:
+        name = axes["chapter"]
+        most = account.largest(measured.sel(chapter=name)) if name in wanted else {}
+        paper = chapters.spec(name).sidecar.get("source", "")[:2]
+        return {"stored": stored.stored(folder, name), "measured": most, "paper": paper}
+
+    kept = chapter.grid(run, {"chapter": counted(chapter)}, settings, variables=VARIABLES)
+    return Results(kept, scaling, measured)
