@@ -14,7 +14,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from benchmarks.nbody.figures import BLANK, in_order
+from benchmarks.nbody.figures import MEAN, in_order
 from chapters.H_nbody.figures_rollouts import LOOK
 from vnlib.plots.rows import label
 from vnlib.plots.style import PALETTE
@@ -80,8 +80,8 @@ def body_dropout(shared: xr.Dataset) -> plt.Figure:
     """
     deep = [m for m in DEEP if m in shared["model"].values]
     columns = {
-        "models of the paper": [*deep, *in_order(shared, ("printed",), blank=True)],
-        "Vector Networks and controls": [*in_order(shared, ("vn", "control")), BLANK],
+        "models of the paper": [*deep, *in_order(shared, ("printed",), mean=True)],
+        "Vector Networks and controls": [*in_order(shared, ("vn", "control")), MEAN],
     }
     columns = {
         title: [m for m in models if m in shared["model"].values]

@@ -17,7 +17,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from benchmarks.nbody.figures import BLANK
+from benchmarks.nbody.figures import MEAN
 from vnlib.plots.rows import absent, group, label
 from vnlib.plots.style import PALETTE, bare
 
@@ -34,7 +34,7 @@ MAIN = (
     "mamba",
     "film",
     "mlp",
-    BLANK,
+    MEAN,
 )
 # Models on these pages: one colour each, the Vector Networks one colour in three styles.
 LOOK = {
@@ -47,7 +47,7 @@ LOOK = {
     "transformer": (PALETTE[4], "-"),
     "mamba": (PALETTE[5], "-"),
     "film": (PALETTE[6], "-"),
-    BLANK: ("0.55", "-"),
+    MEAN: ("0.55", "-"),
     "vn_token_1": (PALETTE[9], "-"),
     "vn_gated_1": (PALETTE[9], "--"),
     "vn_literal_1": (PALETTE[9], ":"),
@@ -145,9 +145,9 @@ def final(ds: xr.Dataset, models: Sequence[str] | None = None) -> plt.Figure:
 
     All models by default. Dotted: the mean prediction.
     """
-    everything = [str(m) for m in ds["model"].values if m != BLANK]
+    everything = [str(m) for m in ds["model"].values if m != MEAN]
     shown = drawn(ds, "drift", models if models is not None else everything)
-    shown = [m for g in GROUPS for m in shown if group(ds, m) == g and m != BLANK]
+    shown = [m for g in GROUPS for m in shown if group(ds, m) == g and m != MEAN]
     if not shown:
         return absent("No model that was followed was asked for.")
     panels = [str(p) for p in ds["panel"].values]
@@ -171,9 +171,9 @@ def final(ds: xr.Dataset, models: Sequence[str] | None = None) -> plt.Figure:
             shift = 0.22 * np.linspace(-1, 1, len(one)) if len(one) > 1 else np.zeros(1)
             ax.scatter(one, y + shift, marker=marker, s=13, color=color, lw=0, zorder=3)
             ax.plot([np.median(one)] * 2, [y - 0.32, y + 0.32], color=color, lw=1.6)
-        if BLANK in drawn(ds, "drift", [BLANK]):
+        if MEAN in drawn(ds, "drift", [MEAN]):
             ax.axvline(
-                float(np.median(_clipped(end.sel(model=BLANK, panel=panel)))),
+                float(np.median(_clipped(end.sel(model=MEAN, panel=panel)))),
                 color="0.2",
                 ls=":",
                 lw=1.3,

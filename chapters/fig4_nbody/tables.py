@@ -1,6 +1,4 @@
-"""Force composition in words and tables; everything said is computed from the results, as medians
-over seeds.
-"""
+"""Force composition in tables, and the numbers of the prose; all are medians over seeds."""
 
 from __future__ import annotations
 
@@ -9,273 +7,179 @@ from collections.abc import Sequence
 import pandas as pd
 import xarray as xr
 
-from benchmarks.nbody.figures import BLANK, by_number, error, in_order, inside_and_out
-from vnlib.plots.rows import label
-from vnlib.plots.texts import short
+from benchmarks.nbody.figures import (
+    MEAN,
+    by_number,
+    error,
+    in_order,
+    inside_and_out,
+    mixed,
+)
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, short
+from vnlib.plots.tables import Table
 
-NOTHING = "Not computed in this profile."
-SAME_TOKENS = ("token_mlp", "rbf_tokens")
-# Of the other models of the paper, those that do not add up forces by construction.
-JOINT = ("mlp", "gnn", "transformer", "mamba", "film")
-
-
-def here(results: xr.Dataset, models: Sequence[str]) -> list[str]:
-    return [m for m in models if m in results["model"].values]
-
-
-def cells(results: xr.Dataset, *, relative: bool = False, way: str = "joint") -> xr.DataArray:
-    """Median errors (model, number, bodies) of mixtures."""
-    found = by_number(results, error(results, relative=relative, way=way)).median("seed")
-    return found.sel(number=[2, 3, 4])
+FITS = 0.1  # relative error on single forces of a model that fits them
+EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but for rounding
+MEASURES = {"MSE": False, "relative MSE": True}
+TOKENS = "vn_token_3"
 
 
-def wins(values: xr.DataArray, model: str, others: Sequence[str]) -> int:
-    """In how many cells a model has less error than each of the others."""
-    return int((values.sel(model=model) < values.sel(model=list(others)).min("model")).sum())
+def _table(results: xr.Dataset, columns: dict[tuple[str, str], xr.DataArray], name: str) -> Table:
+    """A row per model."""
+    models = in_order(results, mean=True)
+    names = pd.Index([label(results, m) for m in models], name="model")
+    frame = pd.DataFrame({k: v.sel(model=models).values for k, v in columns.items()}, index=names)
+    return Table(frame, name=name)
 
 
-def vns(results: xr.Dataset, depth: int | None = None) -> list[str]:
-    return [m for m in in_order(results, ("vn",)) if depth is None or m.endswith(f"_{depth}")]
-
-
-def rivals(results: xr.Dataset) -> list[str]:
-    return in_order(results, ("printed",))
-
-
-def summary(results: xr.Dataset) -> str:
-    """What came out, as Markdown."""
-    others = rivals(results)
-    if not others or not vns(results):
-        return NOTHING
-    joint, count = cells(results), cells(results).isel(model=0).size
-    single = (
-        by_number(results, error(results, relative=True)).sel(number=1, bodies=5).median("seed")
-    )
-    worst = {m: float(single.sel(model=m)) for m in [*vns(results), *others]}
-    fits = [m for m in worst if worst[m] <= 0.1]
-    lines = [
-        f"- **Single forces:** {len(fits)} of {len(worst)} trained models have a relative error "
-        f"of at most 0.1; the highest is {short(max(worst.values()))} "
-        f"({label(results, max(worst, key=worst.__getitem__))})."
-    ]
-    said = "; ".join(f"{label(results, m)} in {wins(joint, m, others)}" for m in vns(results))
-    lines.append(
-        f"- **Mixtures, all forces at once:** of the {count} cells (2 to 4 forces by numbers of "
-        f"bodies) these Vector Networks have less error than all {len(others)} other trained "
-        f"models of the paper: {said}."
-    )
-    additive = here(results, ["factorized"])
-    if additive:
-        rest = [m for m in others if m not in additive]
-        said = "; ".join(f"{label(results, m)} in {wins(joint, m, rest)}" for m in vns(results))
-        lines.append(
-            f"- **The same without Factorized,** which adds up forces by construction: {said}."
-        )
-    lines += _controls(results, joint)
-    return "\n".join(lines)
-
-
-def _controls(results: xr.Dataset, joint: xr.DataArray) -> list[str]:
-    lines, tokens = [], [m for m in vns(results) if m.startswith("vn_token")]
-    for model in tokens:
-        said = [
-            f"{label(results, c)} has less error in "
-            f"{int((joint.sel(model=c) < joint.sel(model=model)).sum())}"
-            for c in here(results, [*SAME_TOKENS, "linear_tokens"])
-        ]
-        if said:
-            lines.append(
-                f"- **Same tokens, other learners,** against {label(results, model)}: "
-                f"{'; '.join(said)} cells."
-            )
-    if asked := here(results, JOINT):
-        out = {
-            way: inside_and_out(error(results, way=way))[1].median("seed")
-            for way in ("joint", "passes")
-        }
-        ratio = {m: float(out["passes"].sel(model=m) / out["joint"].sel(model=m)) for m in asked}
-        said = "; ".join(f"{label(results, m)} {short(v)}" for m, v in ratio.items())
-        lines.append(
-            "- **One pass per force, the same weights,** leaves of the error on mixtures "
-            f"these shares: {said}."
-        )
-    return lines
-
-
-def numbers(results: xr.Dataset) -> pd.DataFrame:
-    """Errors per model with five bodies, plain and relative: medians over seeds."""
-    both = {
-        flag: by_number(results, error(results, relative=flag)).median("seed")
-        for flag in (False, True)
-    }
+def errors_table(results: xr.Dataset) -> Table:
+    """Errors with five bodies by number of forces, and mean OOD over mean ID error."""
+    columns = {}
+    for name, relative in MEASURES.items():
+        five = median(by_number(error(results, relative=relative)).sel(bodies=5))
+        for number in five["number"].values.tolist():
+            columns[name, f"{number} force{'s' * (number > 1)}"] = five.sel(number=number)
     inside, outside = inside_and_out(error(results))
-    rows = {}
-    for m in in_order(results, blank=True):
-        plain, relative = (both[flag].sel(model=m, bodies=5) for flag in (False, True))
-        rows[label(results, m)] = (
-            {"1 force": short(float(plain.sel(number=1)))}
-            | {f"{n} forces": short(float(plain.sel(number=n))) for n in (2, 3, 4)}
-            | {f"relative, {n}": short(float(relative.sel(number=n))) for n in (1, 2, 3, 4)}
-            | {"OOD / ID": short(float((outside / inside).sel(model=m).median("seed")))}
-        )
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
-    )
+    columns["OOD / ID", ""] = median(outside / inside)
+    return _table(results, columns, "errors by number of forces")
 
 
-def dropped(results: xr.Dataset) -> pd.DataFrame:
-    """Errors with three bodies over errors with five, of single forces and of mixtures, plain and
-    relative.
-    """
-    rows: dict[str, dict[str, str]] = {}
-    for relative, name in ((False, "MSE"), (True, "relative MSE")):
-        found = by_number(results, error(results, relative=relative)).median("seed")
-        parts = {
-            "single forces": found.sel(number=1),
-            "mixtures": found.sel(number=[2, 3, 4]).mean("number"),
-        }
-        for what, values in parts.items():
-            ratio = values.sel(bodies=3) / values.sel(bodies=5)
-            for m in in_order(results, blank=True):
-                rows.setdefault(label(results, m), {})[f"{what}, {name}"] = short(
-                    float(ratio.sel(model=m))
-                )
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
-    )
+def dropout(results: xr.Dataset, *, relative: bool) -> dict[str, xr.DataArray]:
+    """Errors with three bodies over errors with five, of single forces and of mixtures."""
+    found = median(by_number(error(results, relative=relative)))
+    parts = {"single forces": found.sel(number=1), "mixtures": over_mixtures(found)}
+    return {name: one.sel(bodies=3) / one.sel(bodies=5) for name, one in parts.items()}
 
 
-def dropout_said(results: xr.Dataset) -> str:
-    """For how many models fewer bodies make mixtures harder, in either measure."""
-    models, said = in_order(results), []
-    if not models:
-        return NOTHING
-    for relative, name in ((False, "MSE"), (True, "relative MSE")):
-        found = cells(results, relative=relative).mean("number")
-        worse = [m for m in models if found.sel(model=m, bodies=3) > found.sel(model=m, bodies=5)]
-        which = (
-            f" ({'; '.join(label(results, m) for m in worse)})"
-            if worse and len(worse) < len(models)
-            else ""
-        )
-        said.append(f"in {name} for {len(worse)} of {len(models)} models{which}")
-    power = (
-        by_number(results, results["power"].isel(seed=0, model=0))
-        .sel(number=[2, 3, 4])
-        .mean("number")
-    )
-    ratio = float(power.sel(bodies=3) / power.sel(bodies=5))
-    return (
-        f"On mixtures, three bodies are harder than five {'; '.join(said)}. The accelerations "
-        f"themselves have {ratio:.2f} times the power, since every body has fewer others to act "
-        "on it."
-    )
+def over_mixtures(values: xr.DataArray) -> xr.DataArray:
+    """Mean over two, three and four forces."""
+    return values.sel(number=[2, 3, 4]).mean("number")
 
 
-def rises_said(results: xr.Dataset) -> str:
-    """Which models' errors rise from each number of forces to the next."""
-    models, said = in_order(results), []
-    if not models:
-        return NOTHING
-    for relative, name in ((False, "the MSE"), (True, "the relative MSE")):
-        five = (
-            by_number(results, error(results, relative=relative))
-            .sel(bodies=5)
-            .median("seed")
-            .sortby("number")
-        )
-        rising = [m for m in models if bool((five.sel(model=m).diff("number") > 0).all())]
-        said.append(
-            f"{name} rises from one force to four without exception for {len(rising)} of "
-            f"{len(models)} models"
-        )
-    return f"With five bodies {', '.join(said)}."
+def dropout_table(results: xr.Dataset) -> Table:
+    """Errors with three bodies over errors with five, plain and relative."""
+    columns = {
+        (what, name): ratio
+        for name, relative in MEASURES.items()
+        for what, ratio in dropout(results, relative=relative).items()
+    }
+    return _table(results, columns, "errors with three bodies over errors with five")
 
 
-def diagonal_said(results: xr.Dataset) -> str:
-    """Who is nearest the diagonal, and who has the lowest error out of distribution."""
-    models = in_order(results)
-    if not models:
-        return NOTHING
-    inside, outside = (v.median("seed") for v in inside_and_out(error(results)))
-    ratio = (outside / inside).sel(model=models)
-    order = [str(m) for m in ratio.sortby(ratio)["model"].values[:3]]
-    lowest = [
-        str(m)
-        for m in outside.sel(model=models).sortby(outside.sel(model=models))["model"].values[:3]
-    ]
-
-    def named(names: Sequence[str], values: xr.DataArray) -> str:
-        return "; ".join(f"{label(results, m)} {short(float(values.sel(model=m)))}" for m in names)
-
-    said = [
-        f"Nearest to the diagonal (OOD / ID): {named(order, ratio)}.",
-        f"Lowest OOD error: {named(lowest, outside)}.",
-    ]
-    if BLANK in results["model"].values:
-        blank = short(float(outside.sel(model=BLANK) / inside.sel(model=BLANK)))
-        said.append(
-            f"The mean prediction has a ratio of {blank}: so much the power of accelerations grows."
-        )
-    return " ".join(said)
-
-
-def passes_said(results: xr.Dataset) -> str:
-    """How far from superposition the models are that are free to leave it."""
-    models = in_order(results)
-    if not models:
-        return NOTHING
-    gap = results["gap"].where(results["forces"].str.contains(r"\+")).mean("forces").median("seed")
-    exact = [m for m in models if gap.sel(model=m) < 1e-6]
-    far = sorted((m for m in models if m not in exact), key=lambda m: -float(gap.sel(model=m)))
-    said = f"Of {len(models)} models {len(exact)} superpose forces exactly, as they are built"
-    if far:
-        named = "; ".join(f"{label(results, m)} {short(float(gap.sel(model=m)))}" for m in far)
-        said += f"; the others deviate by, in shares of the power: {named}"
-    return f"{said}."
-
-
-def simulator(results: xr.Dataset) -> pd.DataFrame | str:
+def simulator_table(results: xr.Dataset) -> Table:
     """What was measured of the simulator."""
-    if "sim_order" not in results:
-        return NOTHING
     one = results.isel(model=0, seed=0)
     rows = {
         f"{law}: distance from the closed form, 5 s [box]": one["sim_exact"].sel(law=law)
         for law in one["law"].values
     }
-    rows |= {
-        f"{name}: relative change of energy, median (worst) of 16 trajectories": (
-            f"{short(float(one['sim_energy'].sel(conserved=name)))} "
-            f"({short(float(one['sim_energy_worst'].sel(conserved=name)))})"
-        )
-        for name in one["conserved"].values
-    }
+    for kind, name in (("median", "sim_energy"), ("worst", "sim_energy_worst")):
+        rows |= {
+            f"{laws}: relative change of energy, {kind} of 16": one[name].sel(conserved=laws)
+            for laws in one["conserved"].values
+        }
     rows |= {
         "change of total momentum under gravity and springs [box/s]": one["sim_momentum"],
         "accelerations of mixtures minus sums [box/s²]": one["sim_superposition"],
         "order of convergence": one["sim_order"],
         "first step outside the box, deviation from 0.98 and 0.9 [box]": one["sim_boundary"],
     }
-    shown = {name: v if isinstance(v, str) else short(float(v)) for name, v in rows.items()}
-    return pd.DataFrame({"measured": shown}).rename_axis(None).rename_axis(columns="what")
+    frame = pd.DataFrame({"measured": {name: float(value) for name, value in rows.items()}})
+    return Table(frame, name="the simulator")
 
 
-def levelled(results: xr.Dataset, most: float = 0.3) -> str:
-    """Which models still improved: whose validation error fell by more than `most` after 0.7 of the
-    updates.
+def unconverged(results: xr.Dataset, most: float = 0.3) -> Table:
+    """By what share the validation error of each trained model fell after 0.7 of the steps; at
+    least by `most`: with more steps these would fit better.
     """
-    models = [m for m in in_order(results) if bool(results["curve"].sel(model=m).notnull().any())]
-    if not models:
-        return NOTHING
-    curve = results["curve"].median("seed")
-    late, end = (curve.sel(share=at, method="nearest") for at in (0.7, 1.0))
-    gain = {m: 1 - float(end.sel(model=m) / late.sel(model=m)) for m in models}
-    moving = [f"{label(results, m)} ({100 * gain[m]:.0f} %)" for m in models if gain[m] > most]
-    said = f"by more than {100 * most:.0f} % in the last three tenths of the updates"
-    if not moving:
-        return f"No model's validation error fell {said}."
-    return (
-        f"The validation error still fell {said} of {', '.join(moving)}: with more updates "
-        "these would fit better."
-    )
+    curve = median(results["curve"])
+    gain = 1 - curve.sel(share=1.0, method="nearest") / curve.sel(share=0.7, method="nearest")
+    models = [m for m in in_order(results) if float(gain.sel(model=m)) > most]
+    names = pd.Index([label(results, m) for m in models], name="model")
+    frame = pd.DataFrame({"fell by": gain.sel(model=models).values}, index=names)
+    return Table(frame, formats={"fell by": "{:.0%}"}, name="models that had not converged")
+
+
+# --- Numbers of the prose -------------------------------------------------------------------------
+
+
+def cells(results: xr.Dataset, way: str = "joint") -> xr.DataArray:
+    """Median errors (model, number, bodies) of mixtures."""
+    return median(by_number(error(results, way=way))).sel(number=[2, 3, 4])
+
+
+def won(values: xr.DataArray, model: str, others: Sequence[str]) -> int:
+    """In how many cells a model has less error than each of the others."""
+    return int((values.sel(model=model) < values.sel(model=list(others)).min("model")).sum())
+
+
+def fits(results: xr.Dataset) -> dict[str, float]:
+    """Relative error of each model of the paper that is trained, on single forces of five bodies;
+    models with a low one fit these forces.
+    """
+    single = median(by_number(error(results, relative=True)).sel(number=1, bodies=5))
+    return {m: float(single.sel(model=m)) for m in in_order(results, ("vn", "printed"))}
+
+
+def kept_in_passes(results: xr.Dataset) -> dict[str, float]:
+    """What one pass per force leaves of the error on mixtures, of models that are told all forces
+    by a code.
+    """
+    out = {w: median(inside_and_out(error(results, way=w))[1]) for w in ("joint", "passes")}
+    free = [m for m in in_order(results, ("printed",)) if m != "factorized"]
+    return {m: float(out["passes"].sel(model=m) / out["joint"].sel(model=m)) for m in free}
+
+
+def gaps(results: xr.Dataset) -> dict[str, float]:
+    """How far each model is from superposition on mixtures of five bodies, as a share of power."""
+    found = median(results["gap"].where(mixed(results)).mean("forces"))
+    return {m: float(found.sel(model=m)) for m in in_order(results)}
+
+
+def rising(results: xr.Dataset, *, relative: bool) -> list[str]:
+    """The models whose error with five bodies rises from each number of forces to the next."""
+    five = median(by_number(error(results, relative=relative)).sel(bodies=5)).sortby("number")
+    return [m for m in in_order(results) if bool((five.sel(model=m).diff("number") > 0).all())]
+
+
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """What the prose says of the shipped results; nothing where models lack."""
+    others = in_order(results, ("printed",))
+    wanted = {"vn_literal_3", "vn_gated_3", TOKENS, "factorized", "token_mlp", "rbf_tokens", MEAN}
+    if not wanted <= set(results["model"].values.tolist()):
+        return {}
+    single, joint = fits(results), cells(results)
+    without = [m for m in others if m != "factorized"]
+    kept, gap = kept_in_passes(results), gaps(results)
+    inside, outside = (median(one) for one in inside_and_out(error(results)))
+    power = over_mixtures(by_number(results["power"].isel(model=0, seed=0)))
+    less = joint < joint.sel(model=TOKENS)
+    found: dict[str, int | float] = {
+        "trained": len(single),
+        "fit": sum(value <= FITS for value in single.values()),
+        "worst-fit": max(single.values()),
+        "cells": joint.isel(model=0).size,
+        "models": len(in_order(results)),
+        "rise": len(rising(results, relative=False)),
+        "rise-relative": len(rising(results, relative=True)),
+        "power-three": float(power.sel(bodies=3) / power.sel(bodies=5)),
+        "power-ratio": float(outside.sel(model=MEAN) / inside.sel(model=MEAN)),
+        "passes-least": min(kept.values()),
+        "passes-most": max(kept.values()),
+        "superpose": sum(value < EXACT for value in gap.values()),
+        "gap-most": max(gap.values()),
+        "gap-least": min(value for value in gap.values() if value >= EXACT),
+    }
+    for key, model in (("literal", "vn_literal_3"), ("gated", "vn_gated_3"), ("tokens", TOKENS)):
+        found[f"won-{key}"] = won(joint, model, others)
+        found[f"won-{key}-without"] = won(joint, model, without)
+    for key, model in (("mlp", "token_mlp"), ("rbf", "rbf_tokens"), ("ridge", "linear_tokens")):
+        found[f"less-{key}"] = int(less.sel(model=model).sum())
+    for key, relative in (("harder", False), ("harder-relative", True)):
+        ratio = dropout(results, relative=relative)["mixtures"].sel(model=in_order(results))
+        found[key] = int((ratio > 1).sum())
+    return {
+        f"fig4-{key}": str(value) if isinstance(value, int) else short(value)
+        for key, value in found.items()
+    }
