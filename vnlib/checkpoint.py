@@ -34,7 +34,7 @@ class History:
         """
         if math.isnan(value):
             raise FloatingPointError(
-                f"the validation error became nan at update {step}; lower the learning rate, or "
+                f"the validation error became nan at step {step}; lower the learning rate, or "
                 "check that the validation set is not empty"
             )
         self.validation.append(value)

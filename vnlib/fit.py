@@ -28,7 +28,7 @@ class Learner(Protocol):
     """What `fit` trains."""
 
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
-        """One update with all learning rates multiplied by `scale`; returns the training loss."""
+        """One step with all learning rates multiplied by `scale`; returns the training loss."""
         ...
 
     def state(self) -> dict[str, Tensor]:
@@ -201,7 +201,7 @@ def fit(
             loss = learner.step(batch, scale=config.scale(step), generator=rng)
             if not math.isfinite(loss):
                 raise FloatingPointError(
-                    f"the loss became {loss} at update {step + 1}; lower the learning rate"
+                    f"the loss became {loss} at step {step + 1}; lower the learning rate"
                 )
             history.train.append(loss)
             if validate is not None and config.evaluates_after(step):

@@ -148,10 +148,10 @@ def shown(
         raise ValueError(
             f"observed must be a bool tensor of the shape of x, {tuple(x.shape)}, got {got}"
         )
-    blank = int((~observed.any(1)).sum())
-    if blank:
+    unseen = int((~observed.any(1)).sum())
+    if unseen:
         raise ValueError(
-            f"observed must be True at least once in every signal, got {blank} with "
+            f"observed must be True at least once in every signal, got {unseen} with "
             "nothing observed"
         )
     seen = torch.where(observed, x, torch.zeros_like(x))

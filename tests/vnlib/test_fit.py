@@ -466,7 +466,7 @@ def test_patience_counts_validations_without_improvement():
 @pytest.mark.parametrize("loss", [math.nan, math.inf])
 def test_a_loss_that_is_no_number_stops_training(loss):
     with pytest.raises(
-        FloatingPointError, match=f"the loss became {loss} at update 3; lower the learning rate"
+        FloatingPointError, match=f"the loss became {loss} at step 3; lower the learning rate"
     ):
         count(itertools.repeat(1.0), steps=5, losses=[1.0, 1.0, loss, 1.0, 1.0])
 
@@ -475,7 +475,7 @@ def test_a_validation_that_is_no_number_stops_training():
     """It would otherwise never improve, and the untrained model would be handed back as the
     best.
     """
-    with pytest.raises(FloatingPointError, match="the validation error became nan at update 2"):
+    with pytest.raises(FloatingPointError, match="the validation error became nan at step 2"):
         count([1.0, math.nan], steps=5)
 
 
