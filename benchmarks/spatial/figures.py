@@ -46,9 +46,15 @@ def error_map(
 
 
 def mosaic(count: int, columns: int, size: tuple[float, float]) -> tuple[plt.Figure, list]:
-    """A figure of `count` panels in rows of `columns`, each of the size (width, height) in inches."""
-    columns = min(columns, count)
+    """A figure of `count` panels in even rows of `columns` at most.
+
+    Parameters
+    ----------
+    size
+        Width and height of a panel in inches.
+    """
     rows = math.ceil(count / columns)
+    columns = math.ceil(count / rows)
     fig, axes = plt.subplots(
         rows, columns, figsize=(size[0] * columns, size[1] * rows), squeeze=False
     )

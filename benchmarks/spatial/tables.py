@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,9 @@ def ratio(results: xr.Dataset) -> xr.DataArray:
     return results["mse_ood"] / results["mse_id"]
 
 
-def with_zero_baseline(frame: pd.DataFrame, **values: float) -> pd.DataFrame:
-    """The frame with a last row for a zero image, which has no seeds."""
-    row = [values.get(column[0].replace(" ", "_"), np.nan) for column in frame.columns]
+def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
+    """The frame with a last row for a zero image, which has no seeds; `values` by quantity."""
+    row = [values.get(column[0], np.nan) for column in frame.columns]
     return pd.concat([frame, pd.DataFrame([row], index=[ZERO], columns=frame.columns)])
 
 
@@ -54,7 +54,8 @@ def errors(results: xr.Dataset, *, training: bool = False) -> Table:
         frame[name, ""] = median(results[variable]).values
     zero_id, zero_ood = (float(results[f"zero_baseline_{s}"].median()) for s in ("id", "ood"))
     frame = with_zero_baseline(
-        frame, ID_test_error=zero_id, OOD_error=zero_ood, **{"OOD_/_ID": zero_ood / zero_id}
+        frame,
+        {"ID test error": zero_id, "OOD error": zero_ood, "OOD / ID": zero_ood / zero_id},
     )
     formats = {"atoms in use": "{:.0%}", "parameters": "{:,.0f}"}
     formats |= {name: "{:.0%}" for name in single if "peaks" in name}

@@ -17,16 +17,6 @@ from torch import Tensor, nn
 
 from vnlib import evaluate, seeding
 
-UNIT = {"units": "1"}
-
-
-def pair(data: xr.Dataset, split: str, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Codes (position, code) and images (position, y, x) of one split."""
-    inside = data["split"].values == split
-    return tuple(
-        torch.from_numpy(data[name].values[inside]).to(device) for name in ("code", "image")
-    )
-
 
 def report(
     model: nn.Module, data: xr.Dataset, *, maps: bool = False, shown: int | None = None
@@ -51,10 +41,10 @@ def report(
     found = found.drop_vars(["mse", "sample_image"])
     if maps:
         held_out = (data["split"].values == "ood").astype(np.float32)
-        found = found.assign(mse=errors, held_out=("position", held_out, UNIT))
+        found = found.assign(mse=errors, held_out=("position", held_out))
     if shown is not None:
         found = found.assign(
-            sample_image=image, sample_target=(("y", "x"), data["image"].values[shown], UNIT)
+            sample_image=image, sample_target=(("y", "x"), data["image"].values[shown])
         )
     return found
 
@@ -90,7 +80,7 @@ def streams(
         "stream_similarity_y": along_y,
         "stream_share": energy.amin(1) / energy.amax(1).clamp_min(1e-30),
     }
-    return {name: xr.DataArray(float(v.mean()), attrs=UNIT) for name, v in values.items()}
+    return {name: xr.DataArray(float(v.mean())) for name, v in values.items()}
 
 
 # --- two bumps at once ---
@@ -126,7 +116,7 @@ def two_bumps(model: nn.Module, data: xr.Dataset, pairs: Int[np.ndarray, "pair 2
     `two_mse`: error of that; `two_single_mse`: error of the same bumps drawn one at a time and
     added; `two_additivity`: `|f(c1 + c2) - f(c1) - f(c2)|^2` over `|f(c1) + f(c2)|^2`, which is 0
     for a model that superposes; `two_real` and `two_ghost`: brightness at the two bumps and at the
-    crossings (x1, y2), (x2, y1), medians over pairs; `two_blank`: error of an empty image.
+    crossings (x1, y2), (x2, y1), medians over pairs; `two_zero_baseline`: error of a zero image.
     `two_image` and `two_target` (y, x): the first pair.
     """
     device = next(model.parameters()).device
@@ -151,9 +141,9 @@ def two_bumps(model: nn.Module, data: xr.Dataset, pairs: Int[np.ndarray, "pair 2
         "two_additivity": np.square(both - alone).sum() / np.square(alone).sum(),
         "two_real": np.median(both[row, y, x]),
         "two_ghost": np.median(both[row, y[:, ::-1], x]),
-        "two_blank": np.square(target, dtype=np.float64).mean(),
+        "two_zero_baseline": np.square(target, dtype=np.float64).mean(),
     }
-    found = xr.Dataset({name: ((), float(value), UNIT) for name, value in values.items()})
+    found = xr.Dataset({name: ((), float(value)) for name, value in values.items()})
     for name, one in (("two_image", both), ("two_target", target)):
-        found[name] = (("y", "x"), one[0].astype(np.float32), UNIT)
+        found[name] = (("y", "x"), one[0].astype(np.float32))
     return found

@@ -1,0 +1,120 @@
+"""Spatial decoders with one thing changed at a time, over seeds.
+
+Models that are alike but for what is changed share the choice among the candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import xarray as xr
+
+from benchmarks.spatial import positions
+from benchmarks.spatial.decoders import train_decoder
+from chapters.F_spatial import measure
+from data_gen import bumps
+from vnlib.book.chapter import Chapter
+from vnlib.book.comparison import Comparison, with_candidate
+
+VARIABLES = positions.VARIABLES | {
+    "parts": ("tables that a model is in", ""),
+    "encoding": ("code of a position", ""),
+    "held_out": ("whether a position was held out", "1"),
+    "sample_image": ("image that the model draws of one held-out bump, brightness", "1"),
+    "sample_target": ("image that it should draw, brightness", "1"),
+    "stream_similarity": ("|cosine| between the images of two streams", "1"),
+    "stream_similarity_x": ("|cosine| between the profiles of two streams along x", "1"),
+    "stream_similarity_y": ("|cosine| between the profiles of two streams along y", "1"),
+    "stream_share": ("energy of the weakest stream over that of the strongest", "1"),
+    "two_mse": ("mean squared error per pixel for the sum of two codes", "1"),
+    "two_single_mse": ("mean squared error per pixel of two bumps drawn apart and added", "1"),
+    "two_additivity": ("squared difference of the two ways, over the square of the latter", "1"),
+    "two_real": ("brightness at the two bumps, median over pairs", "1"),
+    "two_ghost": ("brightness at the two crossings, median over pairs", "1"),
+    "two_zero_baseline": ("mean squared error per pixel of a zero image for two bumps", "1"),
+    "two_image": ("image that the model draws for the sum of two codes, brightness", "1"),
+    "two_target": ("sum of the images of two bumps, brightness", "1"),
+}
+FOURIER = {f"fourier{n}": {"encoding": "fourier", "n_frequencies": n} for n in (14, 7)}
+
+
+def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """The reported runs over (model, seed), and the selection behind them."""
+    one_run = partial(run, data_seed=chapter.settings["data_seed"], device=chapter.device)
+    return Comparison(
+        chapter, one_run, partial(settings, chapter), VARIABLES, criterion="mse_val"
+    ).results()
+
+
+def settings(
+    chapter: Chapter, axes: Mapping[str, Any], candidate: int, selecting: bool = False
+) -> dict[str, Any]:
+    """The settings of one run: how it trains, the task, and what is measured besides errors."""
+    s, given, name = chapter.settings, chapter.parameters, axes["model"]
+    model, own = chapter.model(name), chapter.spec.sidecar["models"][name]
+    lr, options = with_candidate(model, candidate)
+    options |= own.get("changed", {})
+    if model["family"] == "vn" and given["sparsity"] is not None:
+        options["sparsity"] = given["sparsity"]
+    task = {"split_seed": s["data_seed"], "sigma": given["sigma"], "hold_out": given["hold_out"]}
+    code = model.get("encoding", s["task"]["encoding"])
+    shown = axes.get("seed") == s["shown"]["seed"]
+    return {
+        "training": {
+            "family": model["family"],
+            "options": options,
+            "lr": own.get("lr", lr),
+            "batch_size": model["batch_size"],
+            "weight_decay": own.get("weight_decay", 0.01),
+            **positions.lengths(model, s["scale"]),
+        },
+        "task": s["task"] | task | FOURIER.get(code, {"encoding": code}) | model.get("task", {}),
+        "maps": "ring" in model["parts"].split(),
+        "shown": s["shown"]["position"] if shown else None,
+        "pairs": s["pairs"] if "two" in model["parts"].split() else None,
+    }
+
+
+def run(
+    axes: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    workdir: Path,
+    *,
+    data_seed: int,
+    device: torch.device,
+) -> xr.Dataset:
+    """One trained decoder: its errors, and what else its tables ask for."""
+    data = task(settings["task"], seed=data_seed)
+    train, val = (positions.pair(data, split, device) for split in ("train", "val"))
+    model = train_decoder(train, val, seed=axes["seed"], workdir=workdir, **settings["training"])
+    report = measure.report(model, data, maps=settings["maps"], shown=settings["shown"])
+    if settings["pairs"]:
+        pairs = measure.distant_pairs(data, **settings["pairs"], seed=data_seed)
+        two = measure.two_bumps(model, data, pairs)
+        images = [] if settings["shown"] is not None else ["two_image", "two_target"]
+        report = report.merge(two.drop_vars(images))
+    return report.assign(positions.zero_baseline(data))
+
+
+def task(settings: Mapping[str, Any], *, seed: int) -> xr.Dataset:
+    """The codes and images of a task, whose codes may be the images themselves.
+
+    Parameters
+    ----------
+    settings
+        Fields of `BumpConfig`; `scattered`, how many positions are drawn from the plane, 0 for
+        those of the grid; and `input`, "code" or "image".
+    seed
+        Of the scattered positions.
+    """
+    fields = {k: v for k, v in settings.items() if k not in ("scattered", "input")}
+    config, n = bumps.BumpConfig(**fields), settings["scattered"]
+    data = bumps.scattered(config, n, seed=seed) if n else bumps.make(config)
+    if settings["input"] == "code":
+        return data
+    flat = data["image"].stack(pixel=("y", "x")).drop_vars(("pixel", "y", "x"))
+    return data.drop_vars("code").assign(code=flat)

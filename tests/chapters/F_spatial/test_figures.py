@@ -1,0 +1,87 @@
+"""Figures and tables of appendix F show the shipped results, and say so where models lack."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from IPython.display import HTML
+
+from chapters.F_spatial import figures, tables
+from vnlib.book import paths, store
+from vnlib.plots.statistics import short
+
+RESULTS = store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+PARTS = ("depth", "sharp", "ring", "ladder", "entangled", "continuous", "two", "care")
+DRAW = {
+    "rank": figures.rank,
+    "depth": figures.depth,
+    "encodings": figures.encodings,
+    "maps": figures.maps,
+    "images": lambda r: figures.images(r, "ladder"),
+    "two": lambda r: figures.images(r, "two", "two"),
+    "scatter": lambda r: figures.scatter(r, "ring"),
+}
+FEW = ["factorised", "factorised_2", "vn_3_mix", "full", "sae", "vn_1_fourier14", "cnn_ring"]
+
+
+@pytest.fixture(autouse=True)
+def closed_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.parametrize("models", [FEW, ["full"], ["linear"]])
+@pytest.mark.parametrize("name", DRAW)
+def test_figures_can_be_drawn_of_some_models(name, models):
+    DRAW[name](RESULTS.sel(model=models)).canvas.draw()
+
+
+def test_ranks_show_medians_of_every_family():
+    left, right = figures.rank(RESULTS).axes
+    alike = RESULTS["stream_similarity"].sel(model=["factorised_2", "factorised_3"]).median("seed")
+    assert any(np.array_equal(line.get_ydata(), alike) for line in left.lines)
+    ood = RESULTS["mse_ood"].sel(model=list(figures.RANKS["VN-1L per axis"])).median("seed")
+    assert any(np.array_equal(line.get_ydata(), ood) for line in right.lines)
+
+
+def test_every_code_of_a_position_has_points_in_the_panel_of_its_model():
+    axes = figures.encodings(RESULTS).axes
+    assert [ax.get_title() for ax in axes] == list(figures.ENCODED.values())
+    points = sum(len(c.get_offsets()) for c in axes[3].collections)
+    assert points == 5 * RESULTS.sizes["seed"]
+
+
+def test_a_part_holds_its_models_in_their_order():
+    assert tables.within(RESULTS, "ring")["model"].values.tolist() == [
+        m for m in RESULTS["model"].values if m.endswith("_ring")
+    ]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_tables_of_errors_have_a_row_per_model_and_one_for_zero(part):
+    frame = tables.errors(RESULTS, part).frame
+    assert len(frame) == tables.within(RESULTS, part).sizes["model"] + 1
+    assert frame.index.is_unique and frame.index[-1] == "Zero baseline"
+
+
+def test_tables_of_streams_and_of_two_bumps():
+    streams = tables.streams(RESULTS).frame
+    assert len(streams) == 6 and "Factorised decoder" not in streams.index
+    two = tables.two(RESULTS)
+    ghost = float(RESULTS["two_ghost"].sel(model="full").median())
+    assert two.frame.loc["Full 2D VN", ("at the crossings", "")] == ghost
+    assert two.shown().loc["CNN", "at the crossings"] == "0.00"
+
+
+@pytest.mark.parametrize("make", [tables.streams, tables.two, lambda r: tables.errors(r, "ring")])
+def test_what_was_not_computed_is_said(make):
+    assert isinstance(make(RESULTS.sel(model=["vn_2_8"])), HTML)
+
+
+def test_numbers_are_those_of_the_models_that_are_there():
+    few, many = tables.numbers(RESULTS.sel(model=FEW)), tables.numbers(RESULTS)
+    middle = float(RESULTS["mse_ood"].sel(model="full").median())
+    assert few["appF-ood-full"] == many["appF-ood-full"] == short(middle)
+    assert "appF-ood-flat" not in few and "appF-care" not in few
+    assert many["appF-widest"].startswith("VN-3L")

@@ -1,0 +1,77 @@
+"""What the page says of the shipped results, between the numbers that it quotes from them."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+from benchmarks.spatial.tables import medians, ratio
+from chapters.F_spatial import tables
+from vnlib.book import paths, store
+
+
+@pytest.fixture(scope="module")
+def results() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+
+
+@pytest.fixture(scope="module")
+def ood(results) -> dict[str, float]:
+    return medians(results, results["model"].values.tolist())
+
+
+def test_rank_does_not_help_and_streams_are_near_copies(results, ood):
+    assert ood["factorised"] < min(ood["factorised_2"], ood["factorised_3"])
+    alike = medians(results, results["model"].values.tolist(), "stream_similarity")
+    assert min(alike["factorised_2"], alike["factorised_3"]) > 0.95 > alike["vn_rank_3"]
+    assert ood["factorised_care"] < ood["factorised"] < ood["full"] < ood["default_1"]
+
+
+def test_depth_helps_at_caps_of_8_and_16_and_bottom_up_is_best(ood):
+    for k in (8, 16):
+        assert ood[f"vn_1_{k}"] > ood[f"vn_2_{k}"] > ood[f"vn_3_{k}"]
+    assert not all(ood[f"vn_{n}_8"] < ood[f"vn_{n}_16"] for n in (1, 2, 3))
+    assert ood["vn_3_8"] < ood["vn_3_mix"] < ood["vn_3_down"]
+
+
+def test_one_number_per_axis_draws_nothing_at_a_ratio_near_one(results, ood):
+    scalar = ["vn_1_scalar", "vn_3_scalar", "full_scalar"]
+    zero = float(results["zero_baseline_ood"].median())
+    assert all(ood[m] > 0.9 * zero for m in scalar)
+    assert all(value < 1.4 for value in medians(results, scalar, "ratio").values())
+
+
+def test_sharp_bumps(results, ood):
+    assert medians(results, ["full_sharp"], "ratio")["full_sharp"] < 3
+    exact = ("vn_2_sharp", "vn_3_sharp", "factorised_sharp")
+    assert max(ood[m] for m in exact) < ood["full_sharp"] < ood["vn_1_sharp"]
+
+
+def test_on_the_ring_the_factorised_decoder_is_as_low_as_the_vector_networks(ood):
+    assert ood["factorised_ring"] < ood["full_ring"] < 0.001 * ood["cnn_ring"]
+
+
+def test_only_the_last_stage_of_the_ladder_fails(ood):
+    assert ood["flat"] > 1000 * max(ood[m] for m in ("axis_loss", "vn_1_8", "full"))
+
+
+def test_only_convolutions_without_a_bottleneck_copy_held_out_images(ood):
+    others = ("image_conv_32", "image_mlp", "image_mlp_32", "image_vn", "image_full")
+    assert ood["image_conv"] < 0.01 * min(ood[m] for m in others)
+
+
+def test_the_factorised_decoder_is_a_little_below_the_vn_with_equal_care(ood):
+    assert 1 < ood["vn_1_8"] / ood["factorised_care"] < 1.5
+    assert ood["factorised"] > 3 * ood["factorised_care"] and ood["vn_1_plain"] > 10 * ood["vn_1_8"]
+
+
+def test_crossings_are_as_bright_as_the_bumps_with_a_product_readout(results):
+    for model in ("vn_1_8", "full"):
+        ghost = medians(results, [model], "two_ghost")[model]
+        assert ghost == pytest.approx(medians(results, [model], "two_real")[model], rel=0.02)
+
+
+def test_the_seeds_of_one_model_differ_by_factors(results):
+    factors = tables.spread_of_seeds(results)
+    assert min(factors.values()) > 2 and max(factors, key=factors.__getitem__) == "vn_3_8"
+    assert float(ratio(results).sel(model="vn_3_8").median()) < 3

@@ -1,0 +1,139 @@
+"""One run of appendix F on a small grid, and the settings that its file keeps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from benchmarks.spatial import registry
+from benchmarks.spatial.decoders import LEARNING, build_vn
+from chapters.F_spatial import study
+from vnlib.book.chapter import Chapter, spec
+from vnlib.book.store.variables import described
+from vnlib.plots.style import GROUPS
+
+PARTS = {"rank", "depth", "encodings", "sharp", "ring", "ladder", "entangled", "continuous"}
+PARTS |= {"two", "care"}
+INPUTS = {"bump": 56, "one_hot": 56, "fourier14": 56, "fourier7": 28, "scalar": 2}
+SMALL = {
+    "grid": 16,
+    "sigma": 1.0,
+    "hold_out": "square",
+    "encoding": "bump",
+    "n_frequencies": 8,
+    "split_seed": 0,
+    "scattered": 0,
+    "input": "code",
+}
+
+
+def chapter(**parameters: object) -> Chapter:
+    one = spec("F_spatial")
+    return Chapter(one, one.check({"profile": "paper", "device": "cpu", **parameters}))
+
+
+def settings(model: str, candidate: int = 0, seed: int = 1, **parameters: object) -> dict:
+    return study.settings(chapter(**parameters), {"model": model, "seed": seed}, candidate)
+
+
+def run(workdir, model: str, **changes: object) -> xr.Dataset:
+    wanted = settings(model) | {"task": SMALL, "shown": 200} | changes
+    wanted["training"] = wanted["training"] | {"steps": 3, "consolidation": 0}
+    if wanted["pairs"]:
+        wanted["pairs"] = {"n": 5, "distance": 6}
+    cpu = torch.device("cpu")
+    found = study.run({"model": model, "seed": 0}, wanted, workdir, data_seed=0, device=cpu)
+    return described(found, study.VARIABLES)
+
+
+def test_a_run_measures_what_its_tables_ask_for(tmp_path):
+    plain = run(tmp_path, "vn_rank_2", shown=None)
+    assert not {"mse", "two_mse", "sample_image"} & set(plain)
+    assert plain["mse_ood"].attrs["units"] == "1" and plain["zero_baseline_ood"] > 0
+    assert 0 <= float(plain["stream_similarity"]) <= 1.0001
+    full = run(tmp_path / "b", "full", maps=True)
+    assert {"mse", "two_mse", "two_image", "sample_image"} <= set(full.data_vars)
+    assert "two_image" not in run(tmp_path / "c", "full", shown=None)
+
+
+def test_a_task_may_be_scattered_or_read_its_images():
+    plain = study.task(SMALL, seed=0)
+    assert plain.sizes == {"position": 256, "code": 32, "y": 16, "x": 16}
+    images = study.task(SMALL | {"input": "image"}, seed=0)
+    assert np.array_equal(images["code"], images["image"].values.reshape(256, 256))
+    between = study.task(SMALL | {"scattered": 30}, seed=4)
+    assert between.sizes["position"] == 30 and (between["position_x"] % 1 > 0).any()
+    assert not between.equals(study.task(SMALL | {"scattered": 30}, seed=5))
+
+
+def test_settings_lay_what_is_changed_over_what_a_model_is_like():
+    found = settings("vn_3_mix", 2)
+    assert found["training"] == {
+        "family": "vn",
+        "options": {
+            "streams": "axes",
+            "n_atoms": 32,
+            "sparsity": 0.01,
+            "top_k": 8,
+            "nonnegative": True,
+            "depth": 3,
+            "feedback": 0.1,
+            "sweeps": 2,
+            "steps": 15,
+            "mix": 0.5,
+        },
+        "lr": 3e-2,
+        "batch_size": 64,
+        "weight_decay": 0.01,
+        "steps": 210,
+        "consolidation": 2000,
+    }
+    assert found["pairs"] is None and not found["maps"] and found["shown"] is None
+    assert settings("vn_1_8", seed=0)["shown"] == 602 and settings("cnn_ring")["maps"]
+    assert settings("cnn")["pairs"] == {"n": 200, "distance": 10}
+
+
+def test_what_a_model_says_of_itself_goes_before_candidates_and_parameters():
+    assert settings("default_2", 2)["training"]["lr"] == 1e-3
+    assert settings("factorised_2", 2)["training"]["lr"] == 3e-2
+    assert settings("factorised_wd0")["training"]["weight_decay"] == 0
+    assert settings("vn_1_plain")["training"]["consolidation"] == 0
+    assert settings("full_sharp", sigma=3.0)["task"]["sigma"] == 1
+    assert settings("full", sigma=3.0, hold_out="ring")["task"]["sigma"] == 3
+    assert settings("full", sparsity=0.5)["training"]["options"]["sparsity"] == 0.5
+    fourier = settings("vn_1_fourier7")["task"]
+    assert (fourier["encoding"], fourier["n_frequencies"]) == ("fourier", 7)
+
+
+@pytest.mark.parametrize("name", chapter().models)
+def test_every_model_can_be_built_with_every_candidate(name):
+    model = chapter().model(name)
+    assert model["label"] and model["group"] in GROUPS and model["parts"]
+    assert len(model["candidates"]) == 3, "all models choose, or take the choice of another"
+    inputs = INPUTS[model.get("encoding", "bump")]
+    inputs = 784 if model.get("task", {}).get("input") == "image" else inputs
+    for candidate in range(3):
+        training = settings(name, candidate)["training"]
+        size = {"n_inputs": inputs, "image_shape": (28, 28), "seed": 0}
+        if training["family"] == "vn":
+            options = {k: v for k, v in training["options"].items() if k not in LEARNING}
+            built = build_vn(**size, **options)
+        else:
+            built = registry.build(training["family"], **size, **training["options"])
+        assert not training["consolidation"] or hasattr(built, "readouts")
+
+
+def test_models_are_like_one_that_chooses_for_itself():
+    models = chapter().spec.sidecar["models"]
+    for name, model in models.items():
+        like = model.get("like")
+        assert like is None or "like" not in models[like], name
+
+
+def test_the_smoke_profile_has_a_model_of_every_part():
+    parts = [set(model["parts"].split()) for model in chapter().models.values()]
+    assert set.union(*parts) == PARTS
+    smoke = [set(model["parts"].split()) for model in chapter(profile="smoke").models.values()]
+    assert set.union(*smoke) == PARTS, "smoke draws every figure"
