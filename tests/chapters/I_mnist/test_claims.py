@@ -81,7 +81,7 @@ FIRST = {"seed": 0}
 
 
 @pytest.mark.parametrize(
-    ("name", "where", "value", "parts", "fair"),
+    ("name", "where", "value", "parts", "controls"),
     [
         ("used", {"model": PRINTED, "layer": 3}, 0.94, [0], [0]),
         ("used", {"model": PRINTED, "layer": 3, **FIRST}, 0.94, [], [0]),
@@ -110,10 +110,10 @@ FIRST = {"seed": 0}
         ("told_shuffled_most", {"model": "vn_3", "layer": 2, "state": "active"}, 0.2, [], [4]),
     ],
 )
-def test_each_part_can_fail(name, where, value, parts, fair):
+def test_each_part_can_fail(name, where, value, parts, controls):
     r = made()
     r[name].loc[where] = value
-    assert failing(r) == (parts, fair)
+    assert failing(r) == (parts, controls)
 
 
 def test_a_solver_must_lock_all_layers():

@@ -1,0 +1,58 @@
+"""What the words between the numbers of the page claim, on the shipped results."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+from chapters.I_mnist import tables
+from vnlib.book import paths
+from vnlib.plots.statistics import median
+
+
+@pytest.fixture(scope="module")
+def shipped() -> xr.Dataset:
+    return xr.load_dataset(paths.RESULTS / "paper" / "I_mnist.nc")
+
+
+@pytest.fixture(scope="module")
+def found(shipped) -> dict[str, str]:
+    return tables.numbers(shipped)
+
+
+def test_every_atom_is_used(found):
+    assert found["appI-used-least"] == "100 %"
+    assert int(found["appI-effective-least"].removesuffix(" %")) > 75, "nearly evenly"
+
+
+def test_only_line_search_locks_within_the_rule_and_not_in_every_seed(shipped, found):
+    assert tables.soonest(shipped, "vn_3")[0] == "line_search"
+    assert 0 < int(found["appI-vn-3-in-time"]) < int(found["appI-seeds"])
+    assert found["appI-plain-locked"] == "0"
+    others = [tables.locked_all(shipped, m).sel(solver="restart") for m in shipped["model"].values]
+    assert min(float(one.min()) for one in others) > 20
+
+
+def test_the_drawing_is_done_long_before(shipped):
+    ratio = shipped["error_locked"].sel(threshold=0.9) / shipped["error_end"]
+    assert float(abs(median(ratio) - 1).max()) < 0.01
+
+
+def test_depth_makes_codes_sparser_only_where_sizes_do(shipped, found):
+    seeds = found["appI-seeds"]
+    assert found["appI-vn-3-falls"] == found["appI-vn-3-double-falls"] == seeds
+    assert found["appI-vn-3-equal-falls"] == "0"
+    share = median(shipped["active_share"].sel(model="vn_3_equal", set="id"))
+    assert bool((share.sel(layer=[2, 3]) > share.sel(layer=1)).all()), "denser than the first"
+
+
+def test_deeper_atoms_are_more_selective_at_most_levels(found):
+    levels = ("vn-3-half", "vn-3", "vn-3-double", "vn-3-top24")
+    rises = [int(found[f"appI-{level}-rises"]) for level in levels]
+    assert sum(one == int(found["appI-seeds"]) for one in rises) == 3
+
+
+def test_with_a_cap_solvers_rest_elsewhere(shipped):
+    end = shipped["end_agreement"].sel(solver=["ista", "restart"])
+    assert float(end.sel(model="vn_3_top24").min()) < 0.99
+    assert float(end.sel(model="vn_3").min()) > 0.9999

@@ -1,0 +1,79 @@
+"""Tables and numbers of App. I, where they are known beforehand."""
+
+from __future__ import annotations
+
+import pytest
+
+from chapters.I_mnist import tables
+from vnlib.plots.tables import Table
+
+MADE = [
+    *(tables.budget_table, tables.locking_table, tables.errors_table, tables.depth_table),
+    *(tables.selectivity_table, tables.rest_table, tables.energies_table, tables.atlas_table),
+]
+
+
+@pytest.mark.parametrize("make", MADE)
+@pytest.mark.parametrize("models", [["vn_3", "vn_3_top24", "vn_1"], ["vn_3_top24"], ["vn_1"]])
+def test_tables_and_numbers_are_found_for_any_networks(appI_results, make, models):
+    some = appI_results.sel(model=models)
+    made = make(some)
+    assert made._repr_mimebundle_() if isinstance(made, Table) else tables.NOTHING in made.data
+    assert all("nan" not in text for text in tables.numbers(some).values())
+
+
+def test_the_sweeps_until_all_layers_have_locked(appI_results):
+    assert tables.soonest(appI_results, "vn_3") == ("line_search", 20)
+    assert tables.soonest(appI_results, "vn_1")[1] == 18
+    table = tables.locking_table(appI_results)
+    shown, frame = table.shown(), table.frame
+    assert shown.loc["DEEP, plain steps", "≥ 0.9, mean"] == "> 100"
+    assert shown.loc["DEEP, plain steps", "MSE then"] == ""
+    assert frame.loc["DEEP, momentum and line search", "≥ 0.99, mean"] == 20
+    assert frame.loc["DEEP, momentum and line search", "≥ 0.9, 9 of 10"] == 18
+    assert frame.loc["FLAT, momentum, restarted", "MSE then"] == pytest.approx(12.5)
+    results = appI_results.copy(deep=True)
+    where = {"model": "vn_3", "solver": "line_search", "seed": 1, "layer": 2}
+    results["locked_mean"].loc[where] = 21
+    found = tables.numbers(results)
+    assert found["appI-vn-3-in-time"] == "1" and found["appI-plain-locked"] == "0"
+
+
+def test_the_direction_of_a_measure_is_counted_over_seeds(appI_results):
+    share = appI_results["active_share"].sel(set="id").copy(deep=True)
+    assert tables.throughout(share, "vn_3", -1) == 2 and tables.throughout(share, "vn_3", 1) == 0
+    assert tables.throughout(1 - share, "vn_3", 1) == 2
+    assert tables.throughout(share, "vn_1", -1) == 0, "one layer only"
+    share.loc[{"seed": 1, "layer": 2}] = 0.6
+    assert tables.throughout(share, "vn_3", -1) == 1
+
+
+def test_numbers_follow_from_the_results(appI_results):
+    found = tables.numbers(appI_results)
+    assert found["appI-used-least"] == "100 %" and found["appI-effective-least"] == "75 %"
+    assert found["appI-vn-3-active"] == "50 %, 25 %, 12 %" and found["appI-vn-3-falls"] == "2"
+    assert found["appI-vn-3-locked"] == "20" and found["appI-vn-3-rises"] == "2"
+    assert found["appI-certain"] == "0.990" and found["appI-gap"] == "1.0e-5"
+    assert found["appI-sum-lowest"] == "90 %"
+
+
+def test_tables_hold_the_numbers(appI_results):
+    frame = tables.budget_table(appI_results).frame
+    assert frame.index.tolist()[-1] == "FLAT, layer 1" and len(frame) == 7
+    assert frame.loc["DEEP, layer 2", ("active [%]", "median")] == 25
+    errors = tables.errors_table(appI_results).frame
+    assert errors.loc["Zero baseline", ("sums of two, top", "low")] == pytest.approx(100)
+    assert errors.loc["DEEP", ("single digits, own", "median")] == pytest.approx(4)
+    depth = tables.depth_table(appI_results).frame
+    assert depth.loc["DEEP", "single digits, falls [seeds]"] == 2 and "FLAT" not in depth.index
+    told = tables.selectivity_table(appI_results).frame
+    # Of three layers the first is at chance.
+    assert told.loc["DEEP", "above all shuffles [%]"] == pytest.approx(200 / 3)
+    rest = tables.rest_table(appI_results).frame
+    assert rest.loc["CAPPED"].tolist()[::2] == [0.99, 0.75]
+    energies = tables.energies_table(appI_results).frame
+    assert energies.loc["plain steps", ("sum rises [sweeps]", "high")] == 7
+
+
+def test_the_atlas_says_how_one_digit_stands_out(appI_atlas):
+    assert tables.atlas_table(appI_atlas).frame.loc["layer 2", "most"] == pytest.approx(4)
