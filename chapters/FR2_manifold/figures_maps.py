@@ -11,8 +11,19 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import PowerNorm
 
-from chapters.FR2_manifold.figures import KINDS, models, nothing, path
+from chapters.FR2_manifold.claims import layers_of
+from chapters.FR2_manifold.figures import KINDS, NONE, kinds, of_kind
+from vnlib.plots.frames import empty, label
 from vnlib.plots.style import PALETTE, bare
+
+
+def _square(values: xr.DataArray | np.ndarray) -> np.ndarray:
+    side = math.isqrt(values.size)
+    return np.asarray(values).reshape(side, side)
+
+
+def _depth(results: xr.Dataset, model: str) -> int:
+    return int(results["depth"].sel(model=model))
 
 
 def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
@@ -21,22 +32,20 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
 
     The colours of a map span its own mean +- 3 standard deviations.
     """
-    here = models(results, group, encoding)
-    if not here:
-        return nothing(KINDS[group, encoding])
-    columns = max(len(path(results, "F", m)[0]) for m in here)
-    fig, axes = plt.subplots(
-        len(here), columns, figsize=(0.78 * columns + 0.6, 1.05 * len(here) + 0.3), squeeze=False
-    )
-    side = math.isqrt(results.sizes["position"])
-    outside = (results["split"] == "ood").values.reshape(side, side).astype(float)
-    for row, model in zip(axes, here, strict=True):
+    models = of_kind(results, group, encoding)
+    if not models:
+        return empty(f"These results hold no {KINDS[group, encoding]}.")
+    columns = max(len(layers_of(results, m)) for m in models)
+    size = (0.78 * columns + 0.6, 1.05 * len(models) + 0.3)
+    fig, axes = plt.subplots(len(models), columns, figsize=size, squeeze=False)
+    outside = _square(results["split"] == "ood").astype(float)
+    for ax in axes.flat:
+        ax.set_visible(False)
+    for row, model in zip(axes, models, strict=True):
         maps = results["log_volume"].sel(model=model, weights="trained").isel(seed=0)
-        for ax in row:
-            ax.set_visible(False)
-        for ax, layer in zip(row, path(results, "F", model)[0], strict=False):
+        for ax, layer in zip(row, layers_of(results, model), strict=False):
             ax.set_visible(True)
-            one = maps.sel(layer=layer).values.reshape(side, side)
+            one = _square(maps.sel(layer=layer))
             if not np.isfinite(one).all():
                 bare(ax, "no map")
                 continue
@@ -45,7 +54,7 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
             ax.contour(outside, levels=[0.5], colors="white", linewidths=0.8, linestyles="--")
             bare(ax, layer.replace("layer", ""), size=8.5)
             ax.set_xlabel(f"{middle:.1f} ± {spread:.2f}", fontsize=7, labelpad=1)
-        row[0].set_ylabel(f"depth {int(results['depth'].sel(model=model))}", fontsize=9)
+        row[0].set_ylabel(f"depth {_depth(results, model)}", fontsize=9)
     return fig
 
 
@@ -56,33 +65,24 @@ def planes(results: xr.Dataset) -> plt.Figure:
     One row per network for which it was kept; lines join neighbours, orange in the hold-out.
     """
     kept = results["plane"].sel(weights="trained").isel(seed=0)
-    here = [m for m in results["model"].values if np.isfinite(kept.sel(model=m)).all()]
-    if not here:
-        return nothing("network whose planes were kept")
-    stages = [str(s) for s in results["stage"].values]
-    fig, axes = plt.subplots(
-        len(here), len(stages), figsize=(2.2 * len(stages), 2.2 * len(here)), squeeze=False
-    )
-    side = math.isqrt(results.sizes["position"])
-    held = (results["split"] == "ood").values.reshape(side, side)
-    for number, (row, model) in enumerate(zip(axes, here, strict=True)):
+    models = [m for m in results["model"].values if np.isfinite(kept.sel(model=m)).all()]
+    if not models:
+        return empty("These results hold no network whose planes were kept.")
+    stages = results["stage"].values.tolist()
+    size = (2.2 * len(stages), 2.2 * len(models))
+    fig, axes = plt.subplots(len(models), len(stages), figsize=size, squeeze=False)
+    held = _square(results["split"] == "ood")
+    for row, model in zip(axes, models, strict=True):
         for ax, stage in zip(row, stages, strict=True):
-            u, v = (
-                kept.sel(model=model, stage=stage).isel(component=c).values.reshape(side, side)
-                for c in (0, 1)
-            )
+            one = kept.sel(model=model, stage=stage)
+            u, v = (_square(one.isel(component=c)) for c in (0, 1))
             for a, b, inside in ((u, v, held), (u.T, v.T, held.T)):
-                for line, other, mask in zip(a, b, inside, strict=True):
-                    ax.plot(line, other, color="0.55", lw=0.5)
-                    ax.plot(
-                        np.where(mask, line, np.nan),
-                        np.where(mask, other, np.nan),
-                        color=PALETTE[3],
-                        lw=0.7,
-                    )
-            bare(ax, "" if number else stage)
+                ax.plot(a.T, b.T, color="0.55", lw=0.5)
+                masked = (np.where(inside, values, np.nan).T for values in (a, b))
+                ax.plot(*masked, color=PALETTE[3], lw=0.7)
+            bare(ax, "" if model != models[0] else stage)
             ax.set_aspect("equal", adjustable="datalim")
-        row[0].set_ylabel(str(results["label"].sel(model=model).item()), fontsize=9)
+        row[0].set_ylabel(label(results, model), fontsize=9)
     return fig
 
 
@@ -90,34 +90,24 @@ def drawn(results: xr.Dataset) -> plt.Figure:
     """Ink, shown bright, that the first seed draws at held-out positions (FR Fig. 10); the targets
     come first.
     """
-    kinds = [kind for kind in KINDS if models(results, *kind)]
-    if not kinds:
-        return nothing("CNN and no MLP")
+    found = kinds(results)
+    if not found:
+        return empty(NONE)
     n = results.sizes["sample"]
-    rows = 1 + max(len(models(results, *kind)) for kind in kinds)
-    fig, axes = plt.subplots(
-        rows,
-        len(kinds) * n,
-        figsize=(0.56 * len(kinds) * n + 0.6, 0.66 * rows + 0.4),
-        squeeze=False,
-    )
+    rows = 1 + max(map(len, found.values()))
+    size = (0.56 * len(found) * n + 0.6, 0.66 * rows + 0.4)
+    fig, axes = plt.subplots(rows, len(found) * n, figsize=size, squeeze=False)
     for ax in axes.flat:
         ax.set_visible(False)
     images = results["sample_image"].sel(weights="trained").isel(seed=0)
-    for block, kind in enumerate(kinds):
-        shown = [("target", results["target_image"])]
-        shown += [
-            (f"{int(results['depth'].sel(model=m))}", images.sel(model=m))
-            for m in models(results, *kind)
-        ]
-        for row, (name, four) in zip(axes, shown, strict=False):
-            for ax, image in zip(
-                row[block * n :], four.transpose("sample", "y", "x").values, strict=False
-            ):
+    for block, (kind, models) in enumerate(found.items()):
+        shown = {"target": results["target_image"]}
+        shown |= {f"depth {_depth(results, m)}": images.sel(model=m) for m in models}
+        columns = slice(block * n, (block + 1) * n)
+        for row, (name, pictures) in zip(axes[:, columns], shown.items(), strict=False):
+            for ax, image in zip(row, pictures.transpose("sample", "y", "x").values, strict=True):
                 ax.set_visible(True)
                 bare(ax).imshow((1 - image).clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
-            row[block * n].set_ylabel(
-                name if block else ("target" if name == "target" else f"depth {name}"), fontsize=8
-            )
-        axes[0, block * n].set_title(KINDS[kind], fontsize=9, loc="left")
+            row[0].set_ylabel(name.removeprefix("depth ") if block else name, fontsize=8)
+        axes[0, block * n].set_title(kind, fontsize=9, loc="left")
     return fig

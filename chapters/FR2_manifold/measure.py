@@ -161,8 +161,6 @@ def report(
     dropped = (() if maps else ("log_volume", "sample_image")) + (() if plane else ("plane",))
     measured = measured.assign({name: measured[name].where(False) for name in dropped})
     measured = measured.reindex(layer=list(LAYERS)).assign(_errors(drawn, data))
-    for variable in measured.data_vars.values():
-        variable.attrs.setdefault("units", "1")
     return measured.assign_coords(
         stage=["input", "first layer", "last layer", "output"], sample=list(samples)
     )

@@ -1,6 +1,4 @@
-"""The geometry of a decoder's layers as a table and in words, from the same dataset as
-`chapters.FR2_manifold.figures`.
-"""
+"""The geometry of a decoder's layers in numbers, from the dataset of `study.results`."""
 
 from __future__ import annotations
 
@@ -8,87 +6,66 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.FR2_manifold.figures import last, median, models, mse, path
+from chapters.FR2_manifold.claims import at, error, have_learned
+from vnlib.plots.frames import in_groups
+from vnlib.plots.statistics import short
+from vnlib.plots.tables import Table
 
 
-def _said(values: np.ndarray, form: str = "{:.2f}") -> str:
-    return form.format(median(values)) if np.isfinite(values).any() else ""
-
-
-def table(results: xr.Dataset) -> pd.DataFrame:
+def models(results: xr.Dataset) -> Table:
     """Errors and measures of every model, medians over seeds."""
-    rows = {}
-    for group in ("reference", "cnn", "mlp", "vn"):
-        for model in models(results, group):
-            terms = path(results, "terms", model)[1]
-            single, F = path(results, "one_factor", model)[1][-1], path(results, "F", model)[1][-1]
-            hidden = group != "reference"
-            errors = {
-                s: "" if model == "table" else _said(mse(results, s, model), "{:.1e}")
-                for s in ("train", "id", "ood")
-            }
-            rows[str(results["label"].sel(model=model).item())] = {
-                "training error": errors["train"],
-                "ID error": errors["id"],
-                "OOD error": errors["ood"],
-                "F, last hidden": _said(last(results, "F", model)) if hidden else "",
-                "F, output": _said(F),
-                "probe in hold-out, last hidden": _said(last(results, "probe_ood", model))
-                if hidden
-                else "",
-                "F_A, output": _said(single),
-                "terms, output": _said(terms[-1], "{:.1f}"),
-            }
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="model")
-    )
+    ordered = in_groups(results, "reference")
+    for group in ("cnn", "mlp", "vn"):
+        ordered += in_groups(results, group)
+    references = np.isin(ordered, in_groups(results, "reference"))
+    decoders = [m for m, one in zip(ordered, references, strict=True) if not one]
+
+    def last(name: str) -> np.ndarray:
+        values = np.full(len(ordered), np.nan)
+        values[~references] = at(results, name, decoders, "last")
+        return values
+
+    errors = {split: error(results, split, ordered) for split in ("train", "id", "ood")}
+    columns = {
+        "training error": errors["train"],
+        "ID error": errors["id"],
+        "OOD error": errors["ood"],
+        "F, last hidden": last("F"),
+        "F, output": at(results, "F", ordered, "output"),
+        "probe in hold-out, last hidden": last("probe_ood"),
+        "F_A, output": at(results, "one_factor", ordered, "output"),
+        "terms, output": at(results, "terms", ordered, "output"),
+    }
+    names = pd.Index(results["label"].sel(model=ordered).values.astype(str), name="model")
+    frame = pd.DataFrame(columns, index=names)
+    # The table of positions draws no bumps.
+    frame.loc[np.isin(ordered, ["table"]), ["training error", "ID error", "OOD error"]] = np.nan
+    return Table(frame, name="errors and measures per model")
 
 
-def summary(results: xr.Dataset) -> str:
-    """The results as Markdown; every number is a median over seeds, then over networks."""
-    blank_in, blank_out = (float(results[f"blank_{s}"].median()) for s in ("id", "ood"))
-    networks = models(results, "cnn") + models(results, "mlp")
-    drawn = [m for m in networks if median(mse(results, "train", m)) <= 0.5 * blank_in]
-    lines = [
-        f"- **{len(drawn)} of {len(networks)}** CNNs and MLPs learned to draw in distribution "
-        f"(training error at most half of the {blank_in:.1e} that a blank image costs). The "
-        "others are in the figures all the same."
-    ]
-
-    def over(chosen: list[str], name: str, weights: str = "trained") -> float:
-        return float(median(np.array([median(last(results, name, m, weights)) for m in chosen])))
-
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """What the prose says: medians over seeds, then over the networks that learned to draw."""
+    networks = in_groups(results, "cnn", "mlp")
+    drawn = have_learned(results, networks)
+    zero = {s: float(results[f"zero_baseline_{s}"].median()) for s in ("id", "ood")}
+    found = {
+        "fr2-networks": f"{len(networks)}",
+        "fr2-learned": f"{len(drawn)}",
+        "fr2-zero": short(zero["id"]),
+    }
     if drawn:
-        ood = float(np.median([median(mse(results, "ood", m)) for m in drawn]))
-        names = ("F", "probe", "probe_ood", "spread_in", "spread_out")
-        at = {name: over(drawn, name) for name in names}
-        random = {name: over(drawn, name, "untrained") for name in names}
-        lines += [
-            f"- Those that did have an OOD error of {ood:.1e}, {ood / blank_out:.1f} times "
-            "a blank image's.",
-            f"- **F** of their last hidden layer is {at['F']:.2f}; with random weights it "
-            f"is {random['F']:.2f}.",
-            f"- **Probes** of that layer reach $R^2$ = {at['probe']:.3f} across the grid. Fitted "
-            f"outside the hold-out and read inside, they reach {at['probe_ood']:.2f} (random "
-            f"weights: {random['probe_ood']:.2f}).",
-            f"- **Volume** of that layer spreads over {at['spread_in']:.2f} decades (sd) in the "
-            f"hold-out and over {at['spread_out']:.2f} around it (random weights: "
-            f"{random['spread_in']:.2f} in the hold-out).",
-        ]
+        ood = float(np.median(error(results, "ood", drawn)))
+        found |= {"fr2-ood": short(ood), "fr2-ood-zero": f"{ood / zero['ood']:.1f}"}
+        for name in ("F", "probe", "probe_ood", "spread_in", "spread_out"):
+            for weights, tag in (("trained", ""), ("untrained", "-random")):
+                value = float(np.median(at(results, name, drawn, "last", weights)))
+                found[f"fr2-{name.replace('_', '-')}{tag}"] = short(value)
     if "perfect" in results["model"].values:
-        at = {
-            name: float(median(path(results, name, "perfect")[1][-1]))
-            for name in ("F", "probe_ood", "one_factor", "terms")
-        }
-        lines.append(
-            f"- **Perfect images** have F = {at['F']:.2f}, {at['terms']:.2f} terms, a share of "
-            f"single factors of {at['one_factor']:.2f}, and a probe in the hold-out at $R^2$ = "
-            f"{at['probe_ood']:.2f}."
-        )
-    for model in models(results, "vn"):
-        ood, F = median(mse(results, "ood", model)), median(last(results, "F", model))
-        lines.append(
-            f"- **{results['label'].sel(model=model).item()}:** F of its last code "
-            f"{F:.2f}, OOD error {ood:.1e}."
-        )
-    return "\n".join(lines)
+        for name in ("F", "probe_ood", "one_factor", "terms"):
+            value = at(results, name, ["perfect"], "output")[0]
+            found[f"fr2-perfect-{name.replace('_', '-')}"] = short(value)
+    for model in in_groups(results, "vn"):
+        key = f"fr2-{model.replace('_', '-')}"
+        found[f"{key}-F"] = short(at(results, "F", [model], "last")[0])
+        found[f"{key}-ood"] = short(error(results, "ood", [model])[0])
+    return found

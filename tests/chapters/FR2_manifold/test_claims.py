@@ -7,173 +7,146 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from judging import failing, judged
 
-from vnlib.book import ledger as claims
-
-BLANK = 0.004
-LAYERS = ["input", "layer1", "layer2", "layer3", "layer4", "factors", "output"]
-# Measures along input, hidden layers (first to last), output.
-GOOD = {
-    "F": (1.0, 0.9, 0.7),
-    "probe": (1.0, 0.95, 0.9),
-    "probe_ood": (1.0, 0.5, 0.5),
-    "spread_in": (0.0, 0.1, 0.5),
-    "spread_out": (0.0, 0.05, 0.1),
-    "volume_in": (0.0, 0.0, 0.5),
-    "volume_out": (0.0, 0.0, 0.2),
-    "one_factor": (1.0, 0.8, 0.1),
-    "terms": (2.0, 3.0, 6.0),
+LAYERS = ["input", "layer1", "layer2", "layer3", "output"]
+# At the input, the first and the last hidden layer, the output: after training, and before.
+TRAINED = {
+    "F": (1.0, 0.9, 0.7, 0.6),
+    "probe": (1.0, 0.95, 0.9, 0.9),
+    "probe_ood": (1.0, 0.5, 0.5, 0.5),
+    "spread_in": (0.0, 0.1, 0.5, 0.5),
+    "spread_out": (0.0, 0.05, 0.1, 0.1),
+    "volume_in": (0.0, 0.0, 0.5, 0.5),
+    "volume_out": (0.0, 0.0, 0.2, 0.2),
+    "one_factor": (1.0, 0.8, 0.1, 0.1),
+    "terms": (2.0, 3.0, 6.0, 5.0),
+    "units": (1.0, 1.0, 1.0, 1.0),
 }
 RANDOM = {
-    "F": (1.0, 0.98, 0.97),
-    "probe": (1.0, 1.0, 1.0),
-    "probe_ood": (1.0, 0.95, 0.95),
-    "spread_in": (0.0, 0.03, 0.03),
-    "spread_out": (0.0, 0.03, 0.03),
-    "volume_in": (0.0, 0.0, 0.0),
-    "volume_out": (0.0, 0.0, 0.0),
-    "one_factor": (1.0, 0.9, 0.9),
-    "terms": (2.0, 2.2, 2.2),
+    "F": (1.0, 0.98, 0.97, 0.97),
+    "probe": (1.0, 1.0, 1.0, 1.0),
+    "probe_ood": (1.0, 0.95, 0.95, 0.95),
+    "spread_in": (0.0, 0.03, 0.03, 0.03),
+    "spread_out": (0.0, 0.03, 0.03, 0.03),
+    "volume_in": (0.0, 0.0, 0.0, 0.0),
+    "volume_out": (0.0, 0.0, 0.0, 0.0),
+    "one_factor": (1.0, 0.9, 0.9, 0.9),
+    "terms": (2.0, 2.2, 2.2, 2.2),
+    "units": (1.0, 1.0, 1.0, 1.0),
+}
+COMPOSES = {"F": (1.0, 0.99, 0.99, 1.0), "terms": (2.0, 2.2, 2.2, 1.0), "ood": 1e-6}
+SQUEEZED = {"F": (1.0, 0.9, 0.4, 0.6), "volume_in": (0.0, 0.0, -0.5, -0.5)}
+# Hidden layers, and what differs from `TRAINED`. Shallow ramp networks drop at once, deep ones
+# slowly.
+MODELS = {
+    "perfect": (0, {"F": (1.0, 0, 0, 1.0), "one_factor": (1.0, 0, 0, 0.2), "terms": (2, 0, 0, 1)}),
+    "table": (0, {"terms": (2.0, 0, 0, 2.0)}),
+    "cnn_bump_2": (2, {"ood": 0.004}),
+    "cnn_bump_3": (3, {"F": (1.0, 0.9, 0.68, 0.6), "terms": (2.0, 3.0, 6.0, 6.0), "ood": 0.005}),
+    "cnn_ramp_2": (2, {"F": (1.0, 0.55, 0.5, 0.6), "terms": (2.0, 3.0, 6.0, 8.0)}),
+    "cnn_ramp_3": (3, {"F": (1.0, 0.95, 0.5, 0.6), "terms": (2.0, 3.0, 6.0, 8.0)}),
+    **{
+        f"mlp_{code}_{depth}": (depth, SQUEEZED | {"terms": (2.0, 3.0, 6.0, 9.0), "ood": 0.009})
+        for code in ("bump", "ramp")
+        for depth in (2, 3)
+    },
+    "vn_full": (1, RANDOM | COMPOSES),
+    "vn_axes_1": (1, RANDOM | COMPOSES),
 }
 
 
-def model(
-    name: str, hidden: int, values: dict[str, tuple], output: dict[str, float], errors: tuple
-) -> xr.Dataset:
-    """One model, two seeds: each measure runs from its first to its last hidden value on a straight
-    line.
+def model(hidden: int, values: dict) -> xr.Dataset:
+    """Two seeds, of which only the first is measured before training; layers in between lie on a
+    straight line from the first to the last.
     """
-    ds = xr.Dataset(coords={"layer": LAYERS, "weights": ["trained", "untrained"], "seed": [0, 1]})
-    sets = {"trained": values, "untrained": RANDOM}
-    for measure in (*GOOD, "units"):
-        table = np.full((7, 2, 2), np.nan)
-        for index, weights in enumerate(sets):
-            first, early, late = (1.0, 1.0, 1.0) if measure == "units" else sets[weights][measure]
-            table[0, index] = first
-            table[1 : hidden + 1, index] = (
-                np.linspace(early, late, hidden)[:, None] if hidden else 0
-            )
-            table[6, index] = output.get(measure, late)
-        table[:, 1, 1] = np.nan  # random weights are measured for the first seed only
+    coords = {"layer": LAYERS, "weights": ["trained", "untrained"], "seed": [0, 1]}
+    ds = xr.Dataset(coords=coords)
+    for measure in TRAINED:
+        table = np.full((len(LAYERS), 2, 2), np.nan)
+        for index, one in enumerate((TRAINED | values, RANDOM)):
+            first, early, late, output = one[measure]
+            between = np.linspace(early, late, hidden)[:, None] if hidden != 1 else late
+            table[0, index], table[1 : hidden + 1, index], table[-1, index] = first, between, output
+        table[:, 1, 1] = np.nan
         ds[measure] = (("layer", "weights", "seed"), table)
-    for split, value in zip(("train", "ood"), errors, strict=True):
-        ds[f"mse_{split}"] = (("weights", "seed"), np.full((2, 2), value))
+    for split, usual in (("train", 1e-4), ("ood", 0.008)):
+        ds[f"mse_{split}"] = (("weights", "seed"), np.full((2, 2), values.get(split, usual)))
     for split in ("id", "ood"):
-        ds[f"blank_{split}"] = ("seed", np.full(2, BLANK))
-    return ds.expand_dims(model=[name])
+        ds[f"zero_baseline_{split}"] = ("seed", np.full(2, 0.004))
+    return ds
 
 
-def results(**changes: dict) -> xr.Dataset:
-    """The pattern that the claims describe; `changes`: model or kind -> changed measures,
-    "output_..." or errors.
+def results(*changes: tuple[str, str, object]) -> xr.Dataset:
+    """The pattern that the claims describe; `changes`: beginning of the models' names, measure, its
+    values, of which None stays as it is.
     """
-
-    def made(name: str, hidden: int, values: dict, output: dict, errors: tuple) -> xr.Dataset:
-        changed = {
-            k: v
-            for key, change in changes.items()
-            if name.startswith(key)
-            for k, v in change.items()
-        }
-        values = values | {k: v for k, v in changed.items() if k in values}
-        output = output | {k[7:]: v for k, v in changed.items() if k.startswith("output_")}
-        return model(name, hidden, values, output, changed.get("errors", errors))
-
-    rows = [
-        made("perfect", 0, GOOD, {"F": 1.0, "one_factor": 0.2, "terms": 1.0}, (0.0, 0.0)),
-        made("table", 0, GOOD, {"terms": 2.0}, (0.0, 0.0)),
-    ]
-    out = {"F": 0.6, "one_factor": 0.1, "terms": 5.0}
-    for index, depth in enumerate((2, 3)):
-        step = 0.02 * index
-        worse = {"F": (1.0, 0.9, 0.7 - step)}
-        # Shallow ramp networks drop at once, deep ones slowly.
-        ramp = {"F": (1.0, 0.55 + 0.4 * index, 0.5)}
-        fails = (1e-4, 0.004 + 0.001 * index)
-        rows += [
-            made(f"cnn_bump_{depth}", depth, GOOD | worse, out | {"terms": 5.0 + index}, fails),
-            made(f"cnn_ramp_{depth}", depth, GOOD | ramp, out | {"terms": 8.0}, (1e-4, 0.008)),
-        ]
-        squeezed = {"volume_in": (0.0, 0.0, -0.5), "F": (1.0, 0.9, 0.4)}
-        rows += [
-            made(f"mlp_{code}_{depth}", depth, GOOD | squeezed, out | {"terms": 9.0}, (1e-4, 0.009))
-            for code in ("bump", "ramp")
-        ]
-    kept = RANDOM | {"F": (1.0, 0.99, 0.99)}
-    rows += [
-        made(n, 1, kept, {"F": 1.0, "one_factor": 0.2, "terms": 1.0}, (1e-7, 1e-6))
-        for n in ("vn_full", "vn_axes_1")
-    ]
-    return xr.concat(rows, "model", join="outer", coords="minimal", compat="override")
+    rows = []
+    for name, (hidden, values) in MODELS.items():
+        own = dict(values)
+        for start, measure, new in changes:
+            if name.startswith(start):
+                old = (TRAINED | own).get(measure)
+                if isinstance(new, tuple):
+                    new = tuple(a if b is None else b for a, b in zip(old, new, strict=True))
+                own[measure] = new
+        rows.append(model(hidden, own).expand_dims(model=[name]))
+    return xr.concat(rows, "model")
 
 
-def parts(claim: str, r: xr.Dataset) -> tuple[list[bool], list[bool]]:
-    decision = claims.all_claims()[claim].decide(r)
-    return [p.holds for p in decision.parts], [p.holds for p in decision.controls]
+def both(measure: str, values: tuple) -> list[tuple]:
+    return [("cnn", measure, values), ("mlp", measure, values)]
 
 
 def test_the_claimed_pattern_is_reproduced():
     for claim in ("FR-2", "FR-A"):
-        row = claims.judge(claims.all_claims()[claim], results())
+        row = judged(claim, results())
         assert (row["verdict"], row["verdict_controls"]) == ("reproduced", "reproduced"), row
 
 
-ALIKE = {"F": (1.0, 0.6, 0.6)}
-
-
 @pytest.mark.parametrize(
-    ("claim", "protocol", "index", "changes"),
+    ("claim", "controls", "part", "changes"),
     [
-        ("FR-2", "paper", 0, {"mlp_ramp": {"F": (1.0, 0.99, 0.97)}}),
-        ("FR-2", "paper", 1, {"cnn_ramp": {"probe": (1.0, 1.0, 0.99)}}),
-        ("FR-2", "paper", 2, {"cnn_bump": {"spread_in": (0.0, 0.4, 0.5)}}),
-        ("FR-2", "paper", 3, {"cnn_ramp_2": {"F": (1.0, 0.95, 0.9)}}),
-        ("FR-2", "paper", 4, {"mlp": {"volume_in": (0.0, 0.0, 0.5)}}),
-        ("FR-2", "paper", 5, {"mlp": {"F": (1.0, 0.9, 0.9)}}),
-        ("FR-2", "fair", 0, {"cnn": {"F": (1.0, 0.96, 0.96)}, "mlp": {"F": (1.0, 0.96, 0.96)}}),
-        (
-            "FR-2",
-            "fair",
-            1,
-            {"cnn": {"probe_ood": (1.0, 1.0, 0.94)}, "mlp": {"probe_ood": (1.0, 1.0, 0.94)}},
-        ),
-        (
-            "FR-2",
-            "fair",
-            2,
-            {"cnn": {"spread_out": (0.0, 0.1, 0.5)}, "mlp": {"spread_out": (0.0, 0.1, 0.5)}},
-        ),
-        ("FR-2", "fair", 3, {"cnn": {"output_F": 0.97}, "mlp": {"output_F": 0.97}}),
-        ("FR-2", "fair", 4, {"cnn": ALIKE, "mlp": ALIKE}),
-        ("FR-2", "fair", 5, {"vn_full": {"F": (1.0, 0.5, 0.5)}}),
-        ("FR-A", "paper", 0, {"cnn_bump_2": {"terms": (2.5, 3.0, 6.0)}}),
-        ("FR-A", "paper", 1, {"mlp_bump": {"terms": (2.0, 3.0, 1.9)}}),
-        ("FR-A", "paper", 2, {"cnn_ramp": {"one_factor": (1.0, 1.0, 0.98)}}),
-        ("FR-A", "fair", 0, {"perfect": {"output_terms": 6.0}}),
-        ("FR-A", "fair", 1, {"perfect": {"output_one_factor": 0.1}}),
-        ("FR-A", "fair", 2, {"table": {"output_terms": 1.0}}),
-        ("FR-A", "fair", 3, {"cnn": {"output_terms": 5.0}, "mlp": {"output_terms": 5.0}}),
+        ("FR-2", False, 0, [("mlp_ramp", "F", (None, 0.99, 0.97, None))]),
+        ("FR-2", False, 1, [("cnn_ramp", "probe", (None, 1.0, 0.99, None))]),
+        ("FR-2", False, 2, [("cnn_bump", "spread_in", (None, 0.4, 0.5, None))]),
+        ("FR-2", False, 3, [("cnn_ramp_2", "F", (None, 0.95, 0.9, None))]),
+        ("FR-2", False, 4, [("mlp", "volume_in", (None, 0.0, 0.5, None))]),
+        ("FR-2", False, 5, [("mlp", "F", (None, 0.9, 0.9, None))]),
+        ("FR-2", True, 0, both("F", (None, 0.96, 0.96, None))),
+        ("FR-2", True, 1, both("probe_ood", (None, 1.0, 0.94, None))),
+        ("FR-2", True, 2, both("spread_out", (None, 0.1, 0.5, None))),
+        ("FR-2", True, 3, both("F", (None, None, None, 0.97))),
+        ("FR-2", True, 4, both("F", (None, 0.6, 0.6, None))),
+        ("FR-2", True, 5, [("vn_full", "F", (None, 0.5, 0.5, None))]),
+        ("FR-A", False, 0, [("cnn_bump_2", "terms", (2.5, None, None, None))]),
+        ("FR-A", False, 1, [("mlp_bump", "terms", (None, None, 1.9, None))]),
+        ("FR-A", False, 2, [("cnn_ramp", "one_factor", (None, 1.0, 0.98, None))]),
+        ("FR-A", True, 0, [("perfect", "terms", (None, None, None, 6.0))]),
+        ("FR-A", True, 1, [("perfect", "one_factor", (None, None, None, 0.1))]),
+        ("FR-A", True, 2, [("table", "terms", (None, None, None, 1.0))]),
+        ("FR-A", True, 3, both("terms", (None, None, None, 5.0))),
     ],
 )
-def test_each_part_can_fail(claim, protocol, index, changes):
-    assert not parts(claim, results(**changes))[protocol == "fair"][index]
+def test_each_part_can_fail(claim, controls, part, changes):
+    assert part in failing(claim, results(*changes))[controls]
 
 
-def test_networks_that_draw_nothing_do_not_count_as_having_learned():
-    r = results(cnn={"errors": (0.003, 0.005)}, mlp={"errors": (0.003, 0.005)})
-    for claim in ("FR-2", "FR-A"):
-        row = claims.judge(claims.all_claims()[claim], r)
-        assert row["verdict"] == "not testable" and "learned to draw" in row["missing"]
+@pytest.mark.parametrize("claim", ["FR-2", "FR-A"])
+def test_networks_that_draw_nothing_do_not_count_as_having_learned(claim):
+    row = judged(claim, results(("cnn", "train", 0.003), ("mlp", "train", 0.003)))
+    assert row["verdict"] == "not testable" and "learned to draw" in row["missing"]
 
 
 @pytest.mark.parametrize(
-    ("claim", "drop"),
-    [("FR-2", "mlp_ramp_2"), ("FR-2", "perfect"), ("FR-2", "vn_full"), ("FR-A", "table")],
+    ("claim", "lacking", "said"),
+    [
+        ("FR-2", "mlp_ramp_2", "mlp_ramp"),
+        ("FR-2", "perfect", "the model perfect"),
+        ("FR-2", "vn_full", "two of the models vn"),
+        ("FR-A", "table", "the model table"),
+    ],
 )
-def test_what_lacks_is_named(claim, drop):
-    r = results()
-    row = claims.judge(
-        claims.all_claims()[claim], r.sel(model=[m for m in r["model"].values if m != drop])
-    )
-    assert row["verdict"] == "not testable"
-    assert drop.rsplit("_", 1)[0] in row["missing"]
+def test_what_lacks_is_named(claim, lacking, said):
+    row = judged(claim, results().drop_sel(model=[lacking]))
+    assert row["verdict"] == "not testable" and said in row["missing"]

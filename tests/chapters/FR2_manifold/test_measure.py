@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from chapters.FR2_manifold import measure as manifold
+from chapters.FR2_manifold import measure
 from data_gen import bumps
 
 OPTIONS = {"margin": 2, "folds": 4, "seed": 0, "samples": [5, 70], "maps": True}
@@ -20,7 +20,7 @@ def data(polarity: str = "dark") -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def perfect() -> xr.Dataset:
-    return manifold.report(manifold.reference("perfect", data()), data(), plane=True, **OPTIONS)
+    return measure.report(measure.reference("perfect", data()), data(), plane=True, **OPTIONS)
 
 
 def at(report: xr.Dataset, name: str, layer: str) -> float:
@@ -38,7 +38,7 @@ def test_a_perfect_decoder_errs_nowhere_and_keeps_F_but_not_its_single_factors(p
 
 
 def test_layers_that_a_decoder_lacks_are_nan_and_the_others_in_order(perfect):
-    assert list(perfect["layer"].values) == list(manifold.LAYERS)
+    assert list(perfect["layer"].values) == list(measure.LAYERS)
     present = [
         str(n)
         for n, u in zip(perfect["layer"].values, perfect["units"].values, strict=True)
@@ -48,21 +48,21 @@ def test_layers_that_a_decoder_lacks_are_nan_and_the_others_in_order(perfect):
 
 
 def test_a_sum_keeps_single_factors_and_a_table_is_one_term():
-    crosses = manifold.report(manifold.reference("crosses", data()), data(), **OPTIONS)
+    crosses = measure.report(measure.reference("crosses", data()), data(), **OPTIONS)
     assert at(crosses, "one_factor", "output") == pytest.approx(1, abs=1e-6)
     # A column and a row cut off at the edge add a small term of both.
     assert at(crosses, "terms", "output") == pytest.approx(2, abs=1e-3)
-    table = manifold.report(manifold.reference("table", data()), data(), **OPTIONS)
+    table = measure.report(measure.reference("table", data()), data(), **OPTIONS)
     assert at(table, "terms", "output") < 1.05
     with pytest.raises(ValueError, match="'perfect', 'crosses', 'table'"):
-        manifold.reference("other", data())
+        measure.reference("other", data())
 
 
 def test_measures_do_not_depend_on_polarity():
     one, other = data(), data("bright")
     code = torch.from_numpy(one["code"].values)
     reports = [
-        manifold.report(
+        measure.report(
             {"input": code, "output": torch.from_numpy(d["image"].values).flatten(1)}, d, **OPTIONS
         )
         for d in (one, other)
@@ -83,13 +83,13 @@ def test_regions_are_the_hold_out_and_what_lies_around_it():
         "input": torch.stack([x, y], 1),
         "output": torch.stack([scale * x, scale * y], 1).repeat(1, 72),
     }
-    report = manifold.report(found, d, **(OPTIONS | {"maps": False}))
+    report = measure.report(found, d, **(OPTIONS | {"maps": False}))
     assert at(report, "spread_in", "input") == pytest.approx(0, abs=1e-6)
     assert at(report, "volume_in", "input") == pytest.approx(0, abs=1e-6)
     assert at(report, "volume_in", "output") - at(report, "volume_out", "output") > 0
     assert report["log_volume"].isnull().all() and report["sample_image"].isnull().all()
     with pytest.raises(ValueError, match="margin must be"):
-        manifold.report(found, d, **(OPTIONS | {"margin": SIDE}))
+        measure.report(found, d, **(OPTIONS | {"margin": SIDE}))
 
 
 def test_planes_show_the_first_components_of_the_stages(perfect):
@@ -118,10 +118,10 @@ def test_planes_show_the_first_components_of_the_stages(perfect):
 )
 def test_the_layers_of_a_vector_network_lead_to_its_image(options):
     x = torch.from_numpy(data("bright")["code"].values)[:30]
-    model = manifold.untrained(
+    model = measure.untrained(
         family="vn", options=options, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE), seed=1
     )
-    found = manifold.layers(model, x)
+    found = measure.layers(model, x)
     depth, streams = options.get("depth", 1), 2 if options["streams"] == "axes" else 1
     factors = [] if "readout" in options else ["factors"]
     assert list(found) == ["input", *[f"layer{n + 1}" for n in range(depth)], *factors, "output"]
@@ -141,16 +141,16 @@ def test_untrained_is_where_training_starts(tmp_path):
     pair = tuple(torch.from_numpy(d[name].values) for name in ("code", "image"))
     chosen = {"family": "mlp", "options": {"hidden": [8]}, "seed": 5}
     trained = train_decoder(pair, pair, lr=1e-12, steps=1, batch_size=8, workdir=tmp_path, **chosen)
-    start = manifold.untrained(**chosen, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE))
+    start = measure.untrained(**chosen, n_inputs=2 * SIDE, image_shape=(SIDE, SIDE))
     for one, other in zip(trained.parameters(), start.parameters(), strict=True):
         torch.testing.assert_close(one, other)
 
 
 def test_reports_stand_side_by_side_and_what_is_missing_is_nan(perfect):
-    both = manifold.with_untrained(perfect, perfect)
+    both = measure.with_untrained(perfect, perfect)
     assert list(both["weights"].values) == ["trained", "untrained"]
     assert at(both.sel(weights="untrained"), "F", "output") == at(perfect, "F", "output")
     assert both["log_volume"].sel(weights="untrained").isnull().all()
-    alone = manifold.with_untrained(perfect, None)
+    alone = measure.with_untrained(perfect, None)
     assert alone["F"].sel(weights="untrained").isnull().all()
     assert both.sizes == alone.sizes

@@ -1,0 +1,113 @@
+"""The figures and tables show what the results hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from chapters.FR2_manifold import figures, figures_maps, measure, tables
+from chapters.FR2_manifold.claims import at, hidden
+from data_gen import bumps
+
+NETWORKS = {"mlp_bump_1": [6], "mlp_bump_2": [6, 6]}
+MODELS = {
+    "perfect": ("Perfect decoder", "reference", 0),
+    "table": ("Table of positions", "reference", 0),
+    "mlp_bump_1": ("MLP, 1 layer, bump code", "mlp", 1),
+    "mlp_bump_2": ("MLP, 2 layers, bump code", "mlp", 2),
+    "vn_full": ("Full 2D VN", "vn", 1),
+}
+GIVEN = {"margin": 1, "folds": 3, "seed": 0, "samples": [44, 55]}
+
+
+@pytest.fixture(scope="module")
+def results() -> xr.Dataset:
+    """Reports of references and untrained networks, two seeds."""
+    data = bumps.make(bumps.BumpConfig(grid=10, sigma=1.0))
+    codes, runs = torch.from_numpy(data["code"].values), []
+    for name in MODELS:
+        seeds = []
+        for seed in (0, 1):
+            if name in ("perfect", "table"):
+                found = measure.reference(name, data)
+            else:
+                own = {"streams": "joint", "n_atoms": 8} if name == "vn_full" else {}
+                family = "vn" if own else "mlp"
+                options = own or {"hidden": NETWORKS[name]}
+                sizes = {"n_inputs": codes.shape[1], "image_shape": (10, 10)}
+                model = measure.untrained(family=family, options=options, seed=seed, **sizes)
+                with torch.no_grad():
+                    found = measure.layers(model, codes)
+            kept = {"maps": seed == 0, "plane": seed == 0 and name == "mlp_bump_1"}
+            one = measure.report(found, data, **kept, **GIVEN)
+            seeds.append(measure.with_untrained(one, one))
+        runs.append(xr.concat(seeds, "seed"))
+    ds = xr.concat(runs, "model", join="outer")
+    labels, groups, depths = zip(*MODELS.values(), strict=True)
+    return ds.assign(zero_baseline_id=1.0, zero_baseline_ood=1.0).assign_coords(
+        model=list(MODELS),
+        seed=[0, 1],
+        label=("model", list(labels)),
+        group=("model", list(groups)),
+        depth=("model", list(depths)),
+        encoding=("model", ["bump"] * len(MODELS)),
+        split=("position", data["split"].values),
+        target_image=(("sample", "y", "x"), data["image"].values[[44, 55]]),
+    )
+
+
+def test_layers_are_counted_from_the_input(results):
+    frame = figures.by_layer(results, "F", ["mlp_bump_1", "mlp_bump_2"])
+    last = frame[frame["layer"] == "output"].set_index("model")["step"]
+    assert set(last["mlp_bump_1"]) == {2} and set(last["mlp_bump_2"]) == {3}
+    assert len(frame) == 2 * (3 + 4)
+
+
+def test_lines_are_medians_over_seeds(results):
+    ax = figures.metrics(results).axes[0]
+    line = next(line for line in ax.lines if len(line.get_xdata()) == 4)
+    values = results["F"].sel(model="mlp_bump_2", weights="trained").median("seed").dropna("layer")
+    np.testing.assert_allclose(line.get_ydata(), values, rtol=1e-6)
+
+
+def test_the_median_of_errors_is_not_that_of_their_logarithms(results):
+    ax = figures.errors(results).axes[0]
+    drawn = np.concatenate([line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 2])
+    one = results.sel(weights="trained", model=["mlp_bump_1", "mlp_bump_2"])
+    for split in figures.SPLITS:
+        assert np.isclose(drawn[:, None], one[f"mse_{split}"].median("seed").values).any(0).all()
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        figures.rank,
+        figures.distortion,
+        figures.against_failure,
+        figures.vector_network,
+        figures_maps.planes,
+        figures_maps.drawn,
+    ],
+)
+def test_the_other_figures_can_be_drawn(draw, results):
+    fig = draw(results)
+    fig.canvas.draw()
+    assert any(ax.has_data() for ax in fig.axes)
+
+
+def test_maps_are_of_the_first_seed_and_missing_kinds_are_said(results):
+    image = figures_maps.volume(results, "mlp", "bump").axes[0].images[0].get_array()
+    one = results["log_volume"].sel(model="mlp_bump_1", weights="trained", layer="input", seed=0)
+    np.testing.assert_array_equal(image, one.values.reshape(10, 10))
+    empty = figures_maps.volume(results, "cnn", "ramp")
+    assert "no CNN, ramp code" in empty.axes[0].texts[0].get_text()
+
+
+def test_the_table_holds_medians_and_no_error_of_the_table(results):
+    frame = tables.models(results).frame
+    assert frame.loc["Full 2D VN", "F, last hidden"] == at(results, "F", ["vn_full"], "last")[0]
+    assert frame.loc["Table of positions", ["training error", "F, last hidden"]].isna().all()
+    assert frame.loc["Perfect decoder", "OOD error"] == 0
+    assert hidden(results, "perfect") == []
