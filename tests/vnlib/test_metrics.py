@@ -15,6 +15,7 @@ from vnlib.metrics import (
     match_atoms,
     operator_rank,
     peak_distance,
+    relative_distance,
     support_recovered,
 )
 
@@ -139,3 +140,14 @@ def test_peak_distance_takes_columns_as_x_and_rows_as_y():
     assert peak_distance(images, x, y).tolist() == [0, 0, 2, 0]
     assert peak_distance(images[:1], y[:1], x[:1]).tolist() == [5]
     assert peak_distance(images[:1], np.array([4]), np.array([4])).tolist() == [3]
+
+
+def test_relative_distance_joins_the_codes_of_all_layers():
+    a = (torch.tensor([[3.0, 0.0], [1.0, 1.0]]), torch.tensor([[4.0], [0.0]]))
+    b = (torch.tensor([[0.0, 0.0], [1.0, 1.0]]), torch.tensor([[2.0], [0.0]]))
+    assert relative_distance(a, b).tolist() == pytest.approx([13**0.5 / 2, 0])
+
+
+def test_jaccard_takes_any_number_of_leading_axes():
+    a = torch.tensor([[[True, True]], [[False, False]]])
+    assert jaccard(a, a[:1].expand_as(a)).tolist() == [[1.0], [0.0]]

@@ -14,7 +14,6 @@ from benchmarks.functions.completion import (
     nearest,
     zero_baseline,
 )
-from vnlib.masked import by_mask
 
 N, LENGTH = 12, 40
 
@@ -240,11 +239,3 @@ def test_scaling_finds_a_signal_of_other_sign_and_size_up_to_the_bound():
 def test_bad_options_of_neighbours_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         nearest(TRAIN, X, SEEN, **options)
-
-
-def test_rows_come_once_and_with_their_mask():
-    rows = torch.cat([rows for _, rows in by_mask(SEEN)])
-    assert rows.sort().values.tolist() == list(range(N))
-    for mask, rows in by_mask(SEEN):
-        assert (SEEN[rows] == mask).all()
-    assert sorted(len(rows) for _, rows in by_mask(SEEN))[-1] == 3

@@ -15,31 +15,12 @@ from chapters.E_theory.gradient import (
     danskin_cases,
     random_stack,
 )
-from vnlib.layer import energy
-from vnlib.settle import joint_energy
-from vnlib.settle.energy import summed_energy
 
 SMALL = {"d": 5, "K": 6, "batch": 4, "feedback": 0.3, "sparsity": 0.3, "directions": 2, "seed": 0}
 
 
 def measure(case: Case, *, sweeps: int = 300):
     return danskin(case, sweeps=sweeps, early=[1, 10, 100], **SMALL)
-
-
-def test_summed_energy_counts_the_coupling_twice():
-    layers = random_stack(4, 5, 2, sparsity=0.1, seed=0)
-    rng = torch.Generator().manual_seed(0)
-    x, a, b = (torch.randn(3, n, generator=rng, dtype=torch.float64) for n in (4, 5, 5))
-    U, V2 = layers[0].U, layers[1].V
-    coupling = 0.5 * (a @ U.T - b @ V2.T).square().sum(1)
-    below = energy(layers[0], a, x)
-    above = layers[1].penalty.value(b)
-    total = below + 0.3 * coupling + coupling + above
-    torch.testing.assert_close(summed_energy(layers, [a, b], x, 0.3), total)
-    torch.testing.assert_close(
-        joint_energy(layers, [a, b], x, 0.3), below + 0.3 * (coupling + above)
-    )
-    torch.testing.assert_close(summed_energy(layers[1:], [b], x, 0.3), energy(layers[1], b, x))
 
 
 def test_stack_is_a_function_of_its_seed():

@@ -22,7 +22,6 @@ from chapters.I_mnist.settling import (
 from vnlib.metrics import jaccard
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
-from vnlib.settle.energy import joint_energy, summed_energy
 
 SIDE = 4
 
@@ -67,29 +66,6 @@ def test_locked_is_where_the_overlap_stays():
     )
     np.testing.assert_array_equal(locked(overlap, 0.9), [4, 1, 3, 5])
     assert int(locked(overlap[:, 1], 0.9)) == 1
-
-
-def test_the_summed_energy_counts_every_coupling_twice():
-    net, x = network(feedback=0.3), images(5)
-    codes = net.settle(x, config=SettleConfig(max_sweeps=3, tol=0)).codes
-    layers = net.layers
-    total, inputs = 0.0, x
-    for k, (layer, a) in enumerate(zip(layers, codes, strict=True)):
-        total = (
-            total
-            + 0.5 * (inputs - a @ layer.V.T).square().sum(1)
-            + layer.penalty.sparsity * a.abs().sum(1)
-        )
-        if k < 2:
-            target = codes[k + 1] @ layers[k + 1].V.T
-            total = total + 0.15 * (target - a @ layer.U.T).square().sum(1)
-            inputs = a @ layer.U.T
-    torch.testing.assert_close(summed_energy(layers, codes, x, 0.3), total)
-    one = orthonormal()
-    code = one.settle(images(4)).codes
-    torch.testing.assert_close(
-        summed_energy(one.layers, code, images(4), 0.3), joint_energy(one.layers, code, images(4))
-    )
 
 
 def test_settling_in_one_step_locks_at_once():
