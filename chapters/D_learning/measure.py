@@ -23,7 +23,7 @@ from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
 # The step on the atoms: what it is called, and how a learner is told.
-WAYS = {
+OPTIMISERS = {
     "masked Adam": {},
     "Adam": {"masked": False},
     "SGD": {"optimizer": "sgd"},
@@ -31,10 +31,8 @@ WAYS = {
 
 
 def dataset(values: Mapping[str, tuple], coords: Mapping[str, Sequence]) -> xr.Dataset:
-    """Pure numbers with their dimensions."""
-    return xr.Dataset(
-        {n: (dims, np.asarray(v), {"units": "1"}) for n, (dims, v) in values.items()}, coords
-    )
+    """Arrays with their dimensions."""
+    return xr.Dataset({name: (dims, np.asarray(v)) for name, (dims, v) in values.items()}, coords)
 
 
 def start(config: VNConfig, x: Tensor, *, seed: int, from_samples: bool = True) -> VectorNetwork:
@@ -81,7 +79,7 @@ def locality(
     settle: SettleConfig,
     seed: int,
 ) -> xr.Dataset:
-    """Idle atoms, and how far they and the others move, for each way to step and each size of the
+    """Idle atoms, and how far they and the others move, for each optimiser and each size of the
     batch.
 
     Every cell starts from the same trained network, with `warm_up` updates on batches of the
@@ -94,12 +92,12 @@ def locality(
     lr
         Learning rate by optimizer.
     """
-    sizes = (len(WAYS), len(batch_sizes), updates)
+    sizes = (len(OPTIMISERS), len(batch_sizes), updates)
     found = {
         n: np.full(sizes, np.nan)
         for n in ("idle", "idle_direction", "idle_change", "active_change", "idle_moved")
     }
-    for i, options in enumerate(WAYS.values()):
+    for i, options in enumerate(OPTIMISERS.values()):
         rate = lr[options.get("optimizer", "adam")]
         for j, size in enumerate(batch_sizes):
             net = deepcopy(network)
@@ -119,10 +117,10 @@ def locality(
                     found["idle_direction"][i, j, update] = told.abs().max()
                     found["idle_change"][i, j, update] = change[idle].mean()
                     found["idle_moved"][i, j, update] = (change[idle] > 0).float().mean()
-    dims = ("way", "batch_size", "update")
+    dims = ("optimiser", "batch_size", "update")
     return dataset(
         {f"local_{name}": (dims, value) for name, value in found.items()},
-        {"way": list(WAYS), "batch_size": list(batch_sizes)},
+        {"optimiser": list(OPTIMISERS), "batch_size": list(batch_sizes)},
     )
 
 

@@ -1,0 +1,74 @@
+"""A whole run of appendix D at a tiny size, and its settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chapters.D_learning import study
+from vnlib.book import chapter, paths, store
+from vnlib.book.store.variables import described
+
+SETTINGS = {
+    "data_seed": 0,
+    "feedback": 0.1,
+    "train_sweeps": 5,
+    "lr": 1e-2,
+    "dense_lr": 3e-3,
+    "interface_lr": 1e-2,
+    "main_sparsity": 0.2,
+    "sparsities": [0.2, 0.8],
+    "upkeep_sparsities": [0.2],
+    "two_layer_sparsity": [0.2, 0.06],
+    "absolute": [0.2, 0.2, 0.2],
+    "relative": [0.02, 0.02, 0.02],
+    "contrasts": [1.0],
+    "fall": 0.02,
+    "local": {"lr": {"adam": 1e-3, "sgd": 0.1}, "batch_sizes": [1, 8], "updates": 1, "warm_up": 1},
+    "variants": {"as it is": {}, "DC removed, centred data": {"remove_dc": True, "centred": True}},
+    "n_train": 60,
+    "n_test": 12,
+    "n_atoms": 16,
+    "interface": 8,
+    "top_k": 4,
+    "steps": 2,
+    "batch_size": 16,
+    "meeting": {"samples": 6, "sources": 3, "dense_steps": 2},
+    "upkeep": {"steps": 2, "batch_size": 8},
+    "stages": [0, 1],
+    "objectives": {"before": 1, "steps": 1},
+    "units_steps": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def one():
+    return study.run({"seed": 0}, SETTINGS, Path(), device="cpu", allow_fallback=True)
+
+
+def test_a_run_holds_all_measurements(one):
+    assert list(one["model"].values) == ["VN 0.2", "VN 0.8", "linear", "whitened", "ReLU"]
+    assert one["upkeep_mse"].shape == (1, 2, 2) and one.sizes["pair"] == 15
+    assert list(one["stage"].values) == [0, 1] and one["units_active"].shape == (2, 1, 3)
+    assert (one["shared_residual"].diff("quantile") > 0).all()
+
+
+def test_all_that_a_run_holds_has_a_name_and_units(one):
+    named = described(one, study.VARIABLES)
+    assert all(v.attrs["long_name"] for v in named.variables.values())
+
+
+def settings(**given: object) -> dict:
+    spec = chapter.spec("D_learning")
+    return study.settings(chapter.Chapter(spec, spec.check({"profile": "paper", **given})))
+
+
+def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
+    shipped = store.read(paths.RESULTS / "paper" / "D_learning.nc")
+    assert set(shipped["run_settings"].values.flat) == {store.netcdf.to_json(settings())}
+
+
+def test_parameters_overrule_settings_and_messages_stay_narrow():
+    changed = settings(n_atoms=64, feedback=0.5)
+    assert (changed["n_atoms"], changed["feedback"], changed["interface"]) == (64, 0.5, 32)
