@@ -19,11 +19,12 @@ from scipy.fft import idctn
 from torch import Tensor
 
 from benchmarks.images.pictures import Draw, Images, Trained
-from benchmarks.images.vector_networks import exact, of_network, vector_network
+from benchmarks.images.vector_networks import of_network, vector_network
 from vnlib import checks, seeding
 from vnlib.dictionaries import fixed_network
 from vnlib.fit import Training
 from vnlib.learning.rules import unit_columns
+from vnlib.settle import SettleConfig
 
 PASSES = 100  # of coordinate descent over the atoms, at most, while a dictionary is learned
 HALVINGS = 40  # of the interval that holds the threshold
@@ -84,7 +85,8 @@ def dictionary_learning(
             # of single images that take more passes
             warnings.simplefilter("ignore", ConvergenceWarning)
             V = torch.from_numpy(model.fit(_numpy(train[seen])).components_).to(train)
-    return of_network(fixed_network(V.T, train, sparsity=sparsity, settle=exact(train)), validation)
+    settle = SettleConfig.exact(device=train.device)
+    return of_network(fixed_network(V.T, train, sparsity=sparsity, settle=settle), validation)
 
 
 def untrained(train: Images, validation: Images, training: Training, **options: Any) -> Trained:
