@@ -105,18 +105,23 @@ def least(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataA
     """The lowest median error on hidden samples among some models, over (mask, set); NaN where none
     has one.
     """
-    models = present(results, models)
-    cells = median(results["hidden"].sel(model=models, protocol=protocol, set=list(SETS)))
-    return cells.min("model").transpose("mask", "set")
+    cells = _cells(results, models, protocol)
+    return cells.min("model") if cells.sizes["model"] else cells.sum("model") * np.nan
 
 
 def winner(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
     """The model with that error, over (mask, set); "" where none has one."""
-    models = present(results, models)
-    cells = median(results["hidden"].sel(model=models, protocol=protocol, set=list(SETS)))
+    cells = _cells(results, models, protocol)
     known = cells.notnull().any("model")
-    first = cells.fillna(np.inf).idxmin("model").where(known, "")
-    return first.transpose("mask", "set").astype(str)
+    if not cells.sizes["model"]:
+        return known.where(known, "").astype(str)
+    return cells.fillna(np.inf).idxmin("model").where(known, "").astype(str)
+
+
+def _cells(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
+    """Median errors on hidden samples of those models that there are, (model, mask, set)."""
+    asked = {"model": present(results, models), "protocol": protocol, "set": list(SETS)}
+    return median(results["hidden"].sel(asked)).transpose("model", "mask", "set")
 
 
 def winners(results: xr.Dataset) -> Table:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from dataclasses import replace
 
 import xarray as xr
 
@@ -13,7 +15,9 @@ DEEP = ("vn_3", "vn_5")
 VN = ("vn_1", *DEEP)
 AUTOENCODERS = ("deep_ae", "sparse_ae")
 DYNAMICS = ("neural_ode", "rslds")
-MAMBA = ("mamba", "mamba_bottleneck")
+BOTTLENECK = ("mamba_bottleneck",)
+MAMBA = ("mamba", *BOTTLENECK)
+RULES = ("zero_baseline", "hold_last", "linear")
 LOW = ("0", "0-2", "2-5")
 HIGH = "10-20"
 ROUNDS = 5
@@ -21,42 +25,60 @@ MASKS = ("forecast_25", "forecast_50", "random_30", "block_128")
 SETS = ("id", "easy", "hard")
 
 
-def _hard(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
-    """A number of these models on Hard signals, over seed. KeyError names the models that lack."""
+def hard(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
+    """A number of these models on Hard signals as printed, over seed."""
     one = of(r[name].sel(set="hard"), model=models)
     return one.sel(protocol="zero_filled") if "protocol" in one.dims else one
 
 
-def _low_missed(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
+def low_missed(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
     """Share of the power up to 5 cycles per signal that is missed."""
-    missed, power = (
-        _hard(r, name, models).sel(band=list(LOW)) for name in ("band_missed", "band_power")
-    )
+    missed, power = (hard(r, n, models).sel(band=list(LOW)) for n in ("band_missed", "band_power"))
     return (missed * power).sum("band", skipna=False) / power.sum("band")
 
 
-def _tail(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
-    """Error over the signal's power, on the hidden quarter."""
+def high(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
+    """A number of the band of detail."""
+    return hard(r, name, models).sel(band=HIGH)
+
+
+def tail(r: xr.Dataset, models: Sequence[str], place: slice = slice(None)) -> xr.DataArray:
+    """Error over the signal's power on the hidden quarter, or on some of its eighths."""
     error, power = (
-        _hard(r, name, models).sum("place", skipna=False) for name in ("tail_error", "tail_truth")
+        hard(r, n, models).isel(place=place).sum("place", skipna=False)
+        for n in ("tail_error", "tail_truth")
     )
     return error / power
 
 
-def _last(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
-    """The same on its last eighth."""
-    error, power = (_hard(r, name, models).isel(place=-1) for name in ("tail_error", "tail_truth"))
-    return error / power
+def relative(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
+    """An error on Hard signals over that of the zero baseline."""
+    return hard(r, name, models) / hard(r, "zero_baseline", models)
 
 
-def _vs_blank(r: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
-    """An error on Hard signals over that of the zero prediction."""
-    return _hard(r, name, models) / _hard(r, "zero_baseline", models)
+def middle(values: xr.DataArray) -> xr.DataArray:
+    """The median over seeds, which exists where all seeds do."""
+    return values.median("seed", skipna=False)
 
 
-def _by_model(values: xr.DataArray, tag: str) -> dict[str, float]:
-    """The median over seeds of every model, by name."""
-    return tagged(medians(values, values["model"].values.astype(str)), tag)
+def worst(values: xr.DataArray) -> float:
+    """The largest of all models and seeds."""
+    return float(values.max(["model", "seed"], skipna=False))
+
+
+def least(values: xr.DataArray) -> float:
+    """The lowest of all models and seeds."""
+    return float(values.min(["model", "seed"], skipna=False))
+
+
+def said(says: str, *tests: tuple[xr.DataArray, str, str, float]) -> Part:
+    """A part that holds where every median of each number passes its test: (values, tag, how,
+    bound), with the medians by model as its numbers.
+    """
+    how = {"<=": operator.le, ">=": operator.ge, ">": operator.gt}
+    holds = all(bool(how[sign](middle(v), bound).all()) for v, _, sign, bound in tests)
+    numbers = [tagged(medians(v, v["model"].values.astype(str)), tag) for v, tag, *_ in tests]
+    return known(Part(says, holds, {name: x for one in numbers for name, x in one.items()}))
 
 
 @claim(
@@ -79,7 +101,7 @@ def _by_model(values: xr.DataArray, tag: str) -> dict[str, float]:
     "NeuralODE and rSLDS: the error over the signal's power grows along the quarter and is above "
     "1 in its last eighth. (g) Both Mambas have at most 0.1 of the zero prediction's error where "
     "the signal is seen, and at least that of zero on the hidden quarter. (h) VN-3L and VN-5L "
-    "have an error of at most 0.1 of the signal's power there. Fair: a signature must tell the "
+    "have an error of at most 0.1 of the signal's power there. With controls: a signature must tell the "
     "model from the VN, in every seed (its worst against the best of VN-1L, 3L, 5L): (a) as "
     "above, while each VN keeps at least 0.75; (b) the RNN's gain at 10 to 20 cycles is below "
     "the VN's, and it misses at most 0.1 up to 5 cycles; (c) the bottleneck misses more than the "
@@ -89,153 +111,117 @@ def _by_model(values: xr.DataArray, tag: str) -> dict[str, float]:
     "(h) every VN is below zero, the last value held and linear interpolation on the hidden "
     "quarter.",
 )
-def _signatures(r: xr.Dataset) -> Decision:
-    bend = _hard(r, "bend", ("deep_ae",))
-    gain = _hard(r, "band_gain", ("rnn",)).median("seed").sel(model="rnn")
-    low, high = (
-        _low_missed(r, ("mamba_bottleneck",)),
-        _hard(r, "band_missed", ("mamba_bottleneck",)).sel(band=HIGH),
-    )
-    whole = _vs_blank(r, "mse", DEEP)
-    power = _hard(r, "tail_power", AUTOENCODERS)
-    growth, last = _hard(r, "tail_growth", DYNAMICS), _last(r, DYNAMICS)
-    seen, tail = _vs_blank(r, "seen_error", MAMBA), _tail(r, MAMBA)
-    tracked = _tail(r, DEEP)
+def decide_signatures(r: xr.Dataset) -> Decision:
+    """How each baseline fails on Hard signals, by medians and beside the VN in every seed."""
+    gain = middle(hard(r, "band_gain", ("rnn",))).squeeze("model")
     envelope = {f"rnn.gain_{b}": float(gain.sel(band=b)) for b in ("0-2", "2-5", HIGH)}
-
-    def middle(values: xr.DataArray) -> xr.DataArray:
-        return values.median("seed", skipna=False)
-
+    low, flat = (
+        min(envelope["rnn.gain_0-2"], envelope["rnn.gain_2-5"]),
+        envelope[f"rnn.gain_{HIGH}"],
+    )
+    missed = [f(r, *a, BOTTLENECK) for f, a in ((low_missed, ()), (high, ("band_missed",)))]
+    last = tail(r, DYNAMICS, slice(-1, None))
     parts = [
-        Part(
+        said(
             "DeepAE3 collapses to a mean or a line",
-            bool((middle(bend) <= 0.25).all()),
-            _by_model(bend, "bend"),
+            (hard(r, "bend", ("deep_ae",)), "bend", "<=", 0.25),
         ),
-        Part(
-            "the RNN keeps a low-frequency envelope",
-            min(envelope["rnn.gain_0-2"], envelope["rnn.gain_2-5"]) >= 0.7
-            and envelope[f"rnn.gain_{HIGH}"] <= 0.3,
-            envelope,
-        ),
-        Part(
+        Part("the RNN keeps a low-frequency envelope", low >= 0.7 and flat <= 0.3, envelope),
+        said(
             "Mamba-bottleneck keeps the shape without detail",
-            bool((middle(low) <= 0.2).all() and (middle(high) >= 0.5).all()),
-            _by_model(low, "missed_low") | _by_model(high, "missed_high"),
+            (missed[0], "missed_low", "<=", 0.2),
+            (missed[1], "missed_high", ">=", 0.5),
         ),
-        Part(
+        said(
             "VN-3L and VN-5L reconstruct within a line's width",
-            bool((middle(whole) <= 0.01).all()),
-            _by_model(whole, "vs_zero"),
+            (relative(r, "mse", DEEP), "vs_zero", "<=", 0.01),
         ),
-        Part(
+        said(
             "autoencoders collapse on the hidden quarter",
-            bool((middle(power) <= 0.25).all()),
-            _by_model(power, "tail_power"),
+            (hard(r, "tail_power", AUTOENCODERS), "tail_power", "<=", 0.25),
         ),
-        Part(
+        said(
             "latent dynamics drift",
-            bool((middle(growth) > 0).all() and (middle(last) > 1).all()),
-            _by_model(growth, "growth") | _by_model(last, "last_eighth"),
+            (hard(r, "tail_growth", DYNAMICS), "growth", ">", 0),
+            (last, "last_eighth", ">", 1),
         ),
-        Part(
+        said(
             "both Mambas follow what they see and diverge after it",
-            bool((middle(seen) <= 0.1).all() and (middle(tail) >= 1).all()),
-            _by_model(seen, "seen_vs_zero") | _by_model(tail, "tail_vs_power"),
+            (relative(r, "seen_error", MAMBA), "seen_vs_zero", "<=", 0.1),
+            (tail(r, MAMBA), "tail_vs_power", ">=", 1),
         ),
-        Part(
+        said(
             "VN-3L and VN-5L track the hidden quarter",
-            bool((middle(tracked) <= 0.1).all()),
-            _by_model(tracked, "tail_vs_power"),
+            (tail(r, DEEP), "tail_vs_power", "<=", 0.1),
         ),
     ]
-    return Decision([*map(known, parts)], [*map(known, _against_vn(r))])
+    return Decision([*map(known, parts)], [*map(known, beside_vn(r))])
 
 
-def _against_vn(r: xr.Dataset) -> list[Part]:
-    each = ["model", "seed"]
-
-    def worst(values: xr.DataArray) -> float:
-        return float(values.max(each, skipna=False))
-
-    def least(values: xr.DataArray) -> float:
-        return float(values.min(each, skipna=False))
-
-    def high(name: str, models: Sequence[str]) -> xr.DataArray:
-        return _hard(r, name, models).sel(band=HIGH)
-
-    bend, kept = worst(_hard(r, "bend", ("deep_ae",))), least(_hard(r, "bend", VN))
-    gain, own_gain = worst(high("band_gain", ("rnn",))), least(high("band_gain", VN))
-    envelope = worst(_low_missed(r, ("rnn",)))
-    missed, own_missed = (
-        least(high("band_missed", ("mamba_bottleneck",))),
-        worst(high("band_missed", VN)),
-    )
-    low, own_low = worst(_low_missed(r, ("mamba_bottleneck",))), least(_low_missed(r, VN))
-    whole = worst(_vs_blank(r, "mse", VN))
-    power, own_power = (
-        worst(_hard(r, "tail_power", AUTOENCODERS)),
-        least(_hard(r, "tail_power", VN)),
-    )
-    growth, own_growth = (
-        least(_hard(r, "tail_growth", DYNAMICS)),
-        worst(_hard(r, "tail_growth", VN)),
-    )
-    seen, own_seen = worst(_hard(r, "seen_error", MAMBA)), least(_hard(r, "seen_error", VN))
-    tail, own_tail = least(_tail(r, MAMBA)), worst(_tail(r, VN))
+def beside_vn(r: xr.Dataset) -> list[Part]:
+    """Whether a signature tells the model from the VN: its worst seed against the best of them."""
+    x = {
+        "deep_ae.bend_worst": worst(hard(r, "bend", ("deep_ae",))),
+        "vn.bend_least": least(hard(r, "bend", VN)),
+        "rnn.gain_high": worst(high(r, "band_gain", ("rnn",))),
+        "vn.gain_high": least(high(r, "band_gain", VN)),
+        "rnn.missed_low": worst(low_missed(r, ("rnn",))),
+        "bottleneck.missed_high": least(high(r, "band_missed", BOTTLENECK)),
+        "vn.missed_high": worst(high(r, "band_missed", VN)),
+        "bottleneck.missed_low": worst(low_missed(r, BOTTLENECK)),
+        "vn.missed_low": least(low_missed(r, VN)),
+        "vn.vs_zero_worst": worst(relative(r, "mse", VN)),
+        "vn.missed_high_worst": worst(high(r, "band_missed", VN)),
+        "coders.tail_power": worst(hard(r, "tail_power", AUTOENCODERS)),
+        "vn.tail_power": least(hard(r, "tail_power", VN)),
+        "dynamics.growth": least(hard(r, "tail_growth", DYNAMICS)),
+        "vn.growth": worst(hard(r, "tail_growth", VN)),
+        "mamba.seen": worst(hard(r, "seen_error", MAMBA)),
+        "vn.seen": least(hard(r, "seen_error", VN)),
+        "mamba.tail": least(tail(r, MAMBA)),
+        "vn.tail": worst(tail(r, VN)),
+    }
     hidden = r["hidden"].sel(mask="forecast_25", set="hard")
-    ours = of(hidden.sel(protocol="zero_filled"), model=VN).max(each, skipna=False)
-    plain = float(
-        of(hidden.sel(protocol="mask_aware"), model=("zero_baseline", "hold_last", "linear")).min(
-            each
-        )
-    )
+    x["vn.hidden_worst"] = worst(of(hidden.sel(protocol="zero_filled"), model=VN))
+    x["plain.hidden_best"] = float(of(hidden.sel(protocol="mask_aware"), model=RULES).min())
+    statements = {
+        "DeepAE3 collapses, the VN does not": (
+            x["deep_ae.bend_worst"] <= 0.25 and x["vn.bend_least"] >= 0.75,
+            ("deep_ae.bend_worst", "vn.bend_least"),
+        ),
+        "the RNN is an envelope beside the VN": (
+            x["rnn.gain_high"] < x["vn.gain_high"] and x["rnn.missed_low"] <= 0.1,
+            ("rnn.gain_high", "vn.gain_high", "rnn.missed_low"),
+        ),
+        "the bottleneck loses detail, and only that, beside the VN": (
+            x["bottleneck.missed_high"] > x["vn.missed_high"]
+            and x["bottleneck.missed_low"] <= x["vn.missed_low"],
+            ("bottleneck.missed_high", "vn.missed_high", "bottleneck.missed_low", "vn.missed_low"),
+        ),
+        "every VN reconstructs within a line's width, detail too": (
+            x["vn.vs_zero_worst"] <= 0.01 and x["vn.missed_high_worst"] <= 0.1,
+            ("vn.vs_zero_worst", "vn.missed_high_worst"),
+        ),
+        "autoencoders' quarters are silent beside the VN's": (
+            x["coders.tail_power"] <= 0.5 * x["vn.tail_power"],
+            ("coders.tail_power", "vn.tail_power"),
+        ),
+        "latent dynamics drift more than the VN": (
+            x["dynamics.growth"] > x["vn.growth"],
+            ("dynamics.growth", "vn.growth"),
+        ),
+        "the Mambas beat the VN where seen and lose where hidden": (
+            x["mamba.seen"] < x["vn.seen"] and x["mamba.tail"] > x["vn.tail"],
+            ("mamba.seen", "vn.seen", "mamba.tail", "vn.tail"),
+        ),
+        "every VN forecasts better than zero, the last value and the line": (
+            x["vn.hidden_worst"] < x["plain.hidden_best"],
+            ("vn.hidden_worst", "plain.hidden_best"),
+        ),
+    }
     return [
-        Part(
-            "DeepAE3 collapses, the VN does not",
-            bend <= 0.25 and kept >= 0.75,
-            {"deep_ae.bend_worst": bend, "vn.bend_least": kept},
-        ),
-        Part(
-            "the RNN is an envelope beside the VN",
-            gain < own_gain and envelope <= 0.1,
-            {"rnn.gain_high": gain, "vn.gain_high": own_gain, "rnn.missed_low": envelope},
-        ),
-        Part(
-            "the bottleneck loses detail, and only that, beside the VN",
-            missed > own_missed and low <= own_low,
-            {
-                "bottleneck.missed_high": missed,
-                "vn.missed_high": own_missed,
-                "bottleneck.missed_low": low,
-                "vn.missed_low": own_low,
-            },
-        ),
-        Part(
-            "every VN reconstructs within a line's width, detail too",
-            whole <= 0.01 and own_missed <= 0.1,
-            {"vn.vs_zero_worst": whole, "vn.missed_high_worst": own_missed},
-        ),
-        Part(
-            "autoencoders' quarters are silent beside the VN's",
-            power <= 0.5 * own_power,
-            {"coders.tail_power": power, "vn.tail_power": own_power},
-        ),
-        Part(
-            "latent dynamics drift more than the VN",
-            growth > own_growth,
-            {"dynamics.growth": growth, "vn.growth": own_growth},
-        ),
-        Part(
-            "the Mambas beat the VN where seen and lose where hidden",
-            seen < own_seen and tail > own_tail,
-            {"mamba.seen": seen, "vn.seen": own_seen, "mamba.tail": tail, "vn.tail": own_tail},
-        ),
-        Part(
-            "every VN forecasts better than zero, the last value and the line",
-            float(ours) < plain,
-            {"vn.hidden_worst": float(ours), "plain.hidden_best": plain},
-        ),
+        Part(says, holds, {name: x[name] for name in names})
+        for says, (holds, names) in statements.items()
     ]
 
 
@@ -252,81 +238,69 @@ def _against_vn(r: xr.Dataset) -> list[Part]:
     "and the fifth round won at most 0.001 of it (masks forecast_25 and block_128). (b) The "
     "residual on observed samples is then at most 0.001 (r.m.s., signals have 1). (c) The rounds "
     "lead to the minimum: after 80 of them, or as many as there are, the objective is at most "
-    "0.001 above it. (d) No weight changed, to the bit. Fair: (a) five rounds suffice for what "
+    "0.001 above it. (d) No weight changed, to the bit. With controls: (a) five rounds suffice for what "
     "the rounds are for: in all four masks and three sets the error on hidden samples is at most "
     "1.05 times that at the minimum; (b) the residual is at most 0.001 at the minimum itself; "
     "(c) and (d) in every seed; (e) the rounds beat the zero prediction in all four masks and "
     "three sets at every depth; (f) it is the learned atoms: the error of VN-1L after the rounds "
     "is at most 0.9 of that of atoms that are training signals, median over the twelve cells.",
 )
-def _rounds(r: xr.Dataset) -> Decision:
-    lacking = [m for m in (*VN, "vn_untrained") if m not in r["model"].values]
-    if lacking:
-        raise KeyError(f"the model(s) {', '.join(lacking)}")
+def decide_rounds(r: xr.Dataset) -> Decision:
+    """What five rounds of imputation leave, and where more of them lead."""
+    of(r["unchanged"], model=(*VN, "vn_untrained"))
     if ROUNDS not in r["round"].values or list(r["early"].values)[-1] != ROUNDS:
         raise KeyError("runs with five rounds")
     one = r.sel(model=list(VN), set=list(SETS))
-    at = one.sel(round=ROUNDS)
-
-    def most(values: xr.DataArray, *, each: bool = False) -> float:
-        """The largest over models, masks and sets of the median over seeds, or of all seeds."""
-        return float(values.max() if each else values.median("seed").max())
-
-    gap, won, rms = most(at["curve_gap"]), most(at["curve_gain"]), most(at["curve_rms"])
-    final = one["curve_gap"].isel(round=-1)
-    end, end_each, limit = most(final), most(final, each=True), most(one["limit_rms"])
-    same = float(r["unchanged"].min())
-    first = r["hidden"].sel(reading="first", mask=list(MASKS), set=list(SETS))
-    middle = first.median("seed")
-    cells = middle.sel(model=list(VN))
+    at, final = one.sel(round=ROUNDS), one["curve_gap"].isel(round=-1)
+    first = r["hidden"].sel(reading="first", mask=list(MASKS), set=list(SETS)).median("seed")
+    cells, atoms = first.sel(model=list(VN)), first.sel(solver="rounds")
     excess = cells.sel(solver="rounds") / cells.sel(solver="limit")
-    zero = (
-        r["hidden_rule"].sel(rule="zeros", mask=list(MASKS), set=list(SETS)).isel(model=0, seed=0)
-    )
-    over = cells.sel(solver="rounds") / zero
-    atoms = middle.sel(solver="rounds")
-    gained = float((atoms.sel(model="vn_1") / atoms.sel(model="vn_untrained")).median())
-    kept = Part("no weight changes", same == 1, {"unchanged": same})
+    zero = r["hidden_rule"].sel(rule="zero_baseline").isel(model=0, seed=0)
+    learned = atoms.sel(model="vn_1") / atoms.sel(model="vn_untrained")
+    x = {
+        "gap_5": float(at["curve_gap"].median("seed").max()),
+        "won_by_round_5": float(at["curve_gain"].median("seed").max()),
+        "observed_rms_5": float(at["curve_rms"].median("seed").max()),
+        "gap_last": float(final.median("seed").max()),
+        "gap_last_worst": float(final.max()),
+        "observed_rms_limit": float(one["limit_rms"].median("seed").max()),
+        "hidden_vs_limit_most": float(excess.max()),
+        "hidden_vs_limit_median": float(excess.median()),
+        "unchanged": float(r["unchanged"].min()),
+        "vs_zero_most": float((cells.sel(solver="rounds") / zero).max()),
+        "trained_vs_untrained": float(learned.median()),
+    }
+
+    def at_most(says: str, **bounds: float) -> Part:
+        numbers = {name: x[name] for name in bounds}
+        return Part(says, all(x[name] <= bound for name, bound in bounds.items()), numbers)
+
+    suffice = at_most("five rounds suffice for the hidden samples", hidden_vs_limit_most=1.05)
+    middle_too = {"hidden_vs_limit_median": x["hidden_vs_limit_median"]}
+    kept = Part("no weight changes", x["unchanged"] == 1, {"unchanged": x["unchanged"]})
+    zero_beaten = {"vs_zero_most": x["vs_zero_most"]}
+    lead = "the rounds lead to the minimum"
     return Decision(
         [
-            Part(
-                "five rounds bring the objective to its minimum",
-                gap <= 0.01 and won <= 0.001,
-                {"gap_5": gap, "won_by_round_5": won},
+            at_most(
+                "five rounds bring the objective to its minimum", gap_5=0.01, won_by_round_5=0.001
             ),
-            Part("observed samples are fitted to tolerance", rms <= 0.001, {"observed_rms_5": rms}),
-            Part(
-                "the rounds lead to the minimum of the masked problem",
-                end <= 0.001,
-                {"gap_last": end},
-            ),
+            at_most("observed samples are fitted to tolerance", observed_rms_5=0.001),
+            at_most(f"{lead} of the masked problem", gap_last=0.001),
             kept,
         ],
         [
-            Part(
-                "five rounds suffice for the hidden samples",
-                float(excess.max()) <= 1.05,
-                {
-                    "hidden_vs_limit_most": float(excess.max()),
-                    "hidden_vs_limit_median": float(excess.median()),
-                },
+            replace(suffice, numbers=suffice.numbers | middle_too),
+            at_most(
+                "the minimum itself fits observed samples to tolerance", observed_rms_limit=0.001
             ),
-            Part(
-                "the minimum itself fits observed samples to tolerance",
-                limit <= 0.001,
-                {"observed_rms_limit": limit},
-            ),
-            Part(
-                "the rounds lead to the minimum in every seed",
-                end_each <= 0.001,
-                {"gap_last_worst": end_each},
-            ),
+            at_most(f"{lead} in every seed", gap_last_worst=0.001),
             kept,
             Part(
                 "five rounds beat the zero prediction in all cells",
-                float(over.max()) < 1,
-                {"vs_zero_most": float(over.max())},
+                x["vs_zero_most"] < 1,
+                zero_beaten,
             ),
-            Part("learned atoms matter", gained <= 0.9, {"trained_vs_untrained": gained}),
+            at_most("learned atoms matter", trained_vs_untrained=0.9),
         ],
     )

@@ -1,8 +1,8 @@
 """Galleries of Hard signals as models draw them (VN Figs. 6-8), from the results of chapter
 fig3_functions.
 
-Dims as in `function_tables`, and example, time [s]: `truth`, `drawn` (whole signals) and `filled`
-(way; the last quarter hidden), all of the first seed. Cases are chosen by a rule, never by eye:
+`truth` (example, time), `drawn` (whole signals) and `filled` (protocol; the last quarter hidden), are
+of the first seed. Cases are chosen by a rule, never by eye:
 "largest" takes those with the largest gap between the Vector Networks and the paper's three
 baselines, as the paper does; "neutral" takes the middle of every n-th part of all gaps, the median
 case for n = 1.
@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from chapters.G_functions.figures import FAMILY, OTHERS, VN, has
-from vnlib.plots.rows import absent, group, label
+from benchmarks.functions.tables import ELEVEN, GROUPS, VN, present
+from vnlib.plots.frames import empty, group, label
 from vnlib.plots.style import PALETTE
 
 BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
@@ -35,7 +35,7 @@ LINES = {
 }
 
 
-def shown(r: xr.Dataset) -> xr.Dataset:
+def drawn_seed(r: xr.Dataset) -> xr.Dataset:
     """The seed whose drawings are kept, and the cases that it has."""
     kept = np.isfinite(r["truth"]).any([d for d in r["truth"].dims if d != "seed"])
     return r.isel(seed=int(np.argmax(kept.values)))
@@ -46,30 +46,34 @@ def truth_of(one: xr.Dataset) -> xr.DataArray:
     return one["truth"].max("model")
 
 
-def errors(r: xr.Dataset, way: str | None = None) -> xr.DataArray:
+def errors(r: xr.Dataset, protocol: str | None = None) -> xr.DataArray:
     """Mean squared error (model, example) of the kept drawings: of whole signals, or on the hidden
     quarter.
     """
-    one = shown(r)
+    one = drawn_seed(r)
     truth = truth_of(one)
-    if way is None:
+    if protocol is None:
         return ((one["drawn"] - truth) ** 2).mean("time")
-    return ((one["filled"].sel(protocol=way) - truth) ** 2).where(one["time"] > HIDDEN).mean("time")
+    return (
+        ((one["filled"].sel(protocol=protocol) - truth) ** 2)
+        .where(one["time"] > HIDDEN)
+        .mean("time")
+    )
 
 
-def gaps(r: xr.Dataset, way: str | None = None) -> xr.DataArray | None:
+def gaps(r: xr.Dataset, protocol: str | None = None) -> xr.DataArray | None:
     """Per example: mean error of the three baselines minus that of the Vector Networks; None
     without both.
     """
-    others, vn = ([m for m in names if has(r, m)] for names in (BASELINES, VN))
+    others, vn = (present(r, names) for names in (BASELINES, VN))
     if not others or not vn:
         return None
-    error = errors(r, way)
+    error = errors(r, protocol)
     gap = (error.sel(model=others).mean("model") - error.sel(model=vn).mean("model")).dropna(
         "example"
     )
-    if way is not None:
-        power = (truth_of(shown(r)) ** 2).mean("time")
+    if protocol is not None:
+        power = (truth_of(drawn_seed(r)) ** 2).mean("time")
         typical = float(r["zero_baseline"].isel(model=0, seed=0).sel(set="id"))
         gap = gap.where(power <= OUTLIER * typical, drop=True)
     return gap if gap.sizes["example"] else None
@@ -90,9 +94,10 @@ def one_case(r: xr.Dataset) -> plt.Figure:
     """
     gap = gaps(r)
     if gap is None:
-        return absent("The models of this figure were not asked for.")
-    one = shown(r)
-    names = [m for m in ("vn_3" if has(r, "vn_3") else "vn_1", *BASELINES) if has(r, m)]
+        return empty("The models of this figure were not asked for.")
+    one = drawn_seed(r)
+    deepest = "vn_3" if present(r, ["vn_3"]) else "vn_1"
+    names = present(r, [deepest, *BASELINES])
     fig, axes = plt.subplots(
         2, 2, figsize=(10, 4.6), sharex=True, sharey="col", height_ratios=(3, 2)
     )
@@ -120,28 +125,27 @@ def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
     errors.
     """
     gap = gaps(r)
-    names = [m for m in (*VN, *OTHERS) if has(r, m)]
+    names = present(r, ELEVEN)
     if gap is None:
-        return absent("The models of this figure were not asked for.")
-    one, error = shown(r), errors(r)
+        return empty("The models of this figure were not asked for.")
+    one, error = drawn_seed(r), errors(r)
     cases = pick(gap, rule, n)
     drawn = {m: one["drawn"].sel(model=m) for m in names}
     return _grid(r, one, cases, drawn, {m: error.sel(model=m) for m in names}, None)
 
 
-def forecasts(r: xr.Dataset, rule: str, n: int = 3, way: str = "zero_filled") -> plt.Figure:
+def forecasts(r: xr.Dataset, rule: str, n: int = 3, protocol: str = "zero_filled") -> plt.Figure:
     """Fig. 8: Hard signals by a rule (columns), the last quarter hidden, as every model fills them
     in (rows).
     """
     gap = gaps(r, "zero_filled")
     if gap is None:
-        return absent("The models of this figure were not asked for.")
-    one = shown(r)
-    ways = {m: way for m in (*VN, *OTHERS) if has(r, m)} | {
-        m: "mask_aware" for m in EXTRA if has(r, m)
-    }
-    drawn = {m: one["filled"].sel(model=m, protocol=w) for m, w in ways.items()}
-    error = {m: errors(r, w).sel(model=m) for m, w in ways.items()}
+        return empty("The models of this figure were not asked for.")
+    one = drawn_seed(r)
+    protocols = dict.fromkeys(present(r, ELEVEN), protocol)
+    protocols |= dict.fromkeys(present(r, EXTRA), "mask_aware")
+    drawn = {m: one["filled"].sel(model=m, protocol=p) for m, p in protocols.items()}
+    error = {m: errors(r, p).sel(model=m) for m, p in protocols.items()}
     kept = {m: v for m, v in drawn.items() if bool(np.isfinite(v).any())}
     return _grid(r, one, pick(gap, rule, n), kept, error, HIDDEN)
 
@@ -168,7 +172,7 @@ def _grid(
         half = 0.42 / (1.25 * np.abs(truth).max())
         ax.text(0.5 + j * wide, 0.85, case.rsplit(" ", 1)[0], ha="center", va="bottom", fontsize=9)
         for i, (m, values) in enumerate(drawn.items()):
-            color = "0.15" if group(r, m) == "control" else FAMILY[group(r, m)][1]
+            color = "0.15" if group(r, m) == "control" else GROUPS[group(r, m)][1]
             x, y = time + j * wide, -i * high
             if hidden is not None:
                 ax.fill_between([hidden + j * wide, x[-1]], y - 0.48, y + 0.48, color="0.92", lw=0)
@@ -193,26 +197,3 @@ def _grid(
     ax.set(xlim=(-0.1, len(cases) * wide), ylim=(-(len(drawn) - 1) * high - 0.55, 1.2))
     ax.set_axis_off()
     return fig
-
-
-def chosen(r: xr.Dataset) -> str:
-    """Which cases the rules chose from how many, as Markdown."""
-    whole, tail = gaps(r), gaps(r, "zero_filled")
-    if whole is None or tail is None:
-        return "The models of these figures were not asked for in this profile."
-    lines = []
-    for said, gap, n in (("Reconstruction", whole, 4), ("Last quarter hidden", tail, 3)):
-        positive = 100 * float((gap > 0).mean())
-        # Names of signals have stars, which Markdown would take for emphasis.
-        picked = {
-            title: ", ".join(f"`{case}`" for case in pick(gap, rule, n))
-            for rule, title in RULES.items()
-        }
-        cases = "; ".join(f"{title}: {names}" for title, names in picked.items())
-        lines.append(
-            f"- **{said}:** {gap.sizes['example']} stored cases; the mean of the three baselines "
-            f"is worse than the mean of the Vector Networks in {positive:.0f} % of them, by "
-            f"{float(gap.median()):.2g} in the median and {float(gap.max()):.2g} at most. Drawn "
-            f"are, by {cases}."
-        )
-    return "\n".join(lines)

@@ -1,263 +1,277 @@
-"""Figures of Vector Networks of signals: readings, rounds, the limit, sparsity (VN App. G.4), of
-`studies.readings`.
+"""Vector Networks of signals: readings, rounds, the limit, sparsity (VN App. G.4).
 
-Dims: model, seed, set, mask, reading (first, top), solver (rounds, limit), layer, round, factor,
-rule; coordinates label(model), depth(model). Errors are mean squares in units of the mean power of
-training signals.
+Results are those of this chapter, with the coordinates `label` and `depth` of the model. Points are
+seeds, bars and thick lines medians; lines without points are errors without any model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
-import numpy as np
+import seaborn as sns
 import xarray as xr
 
-from chapters.G_functions.figures import MASKS, SETS, log_axis
-from vnlib.plots.rows import absent, label
+from benchmarks.functions.figures import log_axis
+from benchmarks.functions.tables import MASKS, SETS, UNIT, present
+from vnlib.plots import frames
+from vnlib.plots.statistics import median
 from vnlib.plots.style import PALETTE
 
-DEPTHS = {1: PALETTE[9], 3: PALETTE[0], 5: PALETTE[4]}
-UNTRAINED = PALETTE[7]
+GROUPS = {
+    "vn_untrained": ("atoms not learned", PALETTE[7], "o"),
+    "1": ("one layer", PALETTE[9], "o"),
+    "3": ("three layers", PALETTE[0], "o"),
+    "5": ("five layers", PALETTE[4], "o"),
+}
 FOLLOWED = ("vn_untrained", "vn_1", "vn_3", "vn_5")
 TOLERANCE = 1e-3  # what the rule of VN-G4 takes for a fit
 ROUNDS = (1, 2, 5, 10, 20, 40, 80)
+LINES = {
+    "zero_baseline": ("Zero baseline", ":"),
+    "hold_last": ("Last value held", "--"),
+    "interpolate": ("Linear interpolation", "-."),
+}
+READINGS = {"first": "first code, V₁a₁", "top": "strictly from the top code"}
+# The line of an interface rule.
+INTERFACES = {"subspace": "", "frozen": (4, 1.5), "literal": (1, 1), "isometry": (3, 1, 1, 1)}
+SOLVERS = {"rounds": "J rounds", "limit": "limit (Eq. 39)"}
+
+
+class Panel(NamedTuple):
+    """One panel of rows: its title, the numbers drawn filled and hollow, and the lines across."""
+
+    title: str
+    filled: xr.DataArray
+    hollow: xr.DataArray
+    lines: Mapping[str, float]
+
+
+def group(r: xr.Dataset, model: str) -> str:
+    """What colours a network: its depth, or that it never learned."""
+    return model if model in GROUPS else str(int(r["depth"].sel(model=model)))
 
 
 def color(r: xr.Dataset, model: str) -> str:
-    return UNTRAINED if model == "vn_untrained" else DEPTHS[int(r["depth"].sel(model=model))]
+    """The colour of a network."""
+    return GROUPS[group(r, model)][1]
 
 
-def names(r: xr.Dataset, wanted: Sequence[str] | None = None) -> list[str]:
-    """The models of the results, in the chapter's order or in that of `wanted`."""
-    there = list(r["model"].values.astype(str))
-    return there if wanted is None else [m for m in wanted if m in there]
+def deep(r: xr.Dataset) -> list[str]:
+    """The networks of more than one layer."""
+    return r["model"].values[r["depth"].values > 1].tolist()
 
 
-def _points(
-    ax: plt.Axes, values: xr.DataArray, y: float, shade: str, *, filled: bool = True
-) -> None:
-    values = values.values[np.isfinite(values.values)]
-    if len(values):
-        ax.scatter(values, np.full(len(values), y), s=9, color=shade, alpha=0.4, lw=0)
-        ax.scatter(values.mean(), y, s=34, color=shade if filled else "white", edgecolor=shade)
-
-
-def _label_rows(ax: plt.Axes, r: xr.Dataset, models: Sequence[str]) -> None:
-    ax.set(yticks=range(len(models)), ylim=(len(models) - 0.5, -0.5))
-    ax.set_yticklabels([label(r, m) for m in models], fontsize=8.5)
+def rules(r: xr.Dataset, mask: str, name: str) -> dict[str, float]:
+    """Errors without a model; linear interpolation only where it is not the last value held."""
+    lines = [one for one in LINES if one != "interpolate" or not mask.startswith("forecast")]
+    first = r["hidden_rule"].isel(model=0, seed=0).sel(mask=mask, set=name)
+    return {rule: float(first.sel(rule=rule)) for rule in lines}
 
 
 def both_readings(r: xr.Dataset) -> plt.Figure:
-    """Reconstruction error of every network, read from the first code (filled) and strictly from
-    the top (hollow).
-    """
-    models = names(r)
-    fig, axes = plt.subplots(1, 3, figsize=(10, 1.2 + 0.3 * len(models)), sharey=True)
-    for ax, (s, title) in zip(axes, SETS.items(), strict=True):
-        for y, m in enumerate(models):
-            for reading, filled in (("first", True), ("top", False)):
-                values = r["mse"].sel(model=m, set=s, reading=reading)
-                _points(ax, values, y, color(r, m), filled=filled)
-        ax.axvline(
-            float(r["blank"].isel(model=0, seed=0).sel(set=s)),
-            color="k",
-            ls=":",
-            lw=1.2,
-            label="zero prediction",
+    """Reconstruction error of every network, from the first code and strictly from the top."""
+    zero = r["zero_baseline"].isel(model=0, seed=0)
+    panels = [
+        Panel(
+            title,
+            *(r["mse"].sel(set=name, reading=one) for one in READINGS),
+            {"zero_baseline": float(zero.sel(set=name))},
         )
-        ax.set(xscale="log", title=title)
+        for name, title in SETS.items()
+    ]
+    said = f"mean squared error of whole signals [{UNIT}]"
+    return _rows(r, r["model"].values.tolist(), panels, list(READINGS.values()), said)
+
+
+def masked_readings(r: xr.Dataset, name: str = "hard") -> plt.Figure:
+    """The same on hidden samples, at the minimum of the masked problem."""
+    cells = r["hidden"].sel(set=name, solver="limit")
+    panels = [
+        Panel(
+            title,
+            *(cells.sel(mask=mask, reading=one) for one in READINGS),
+            rules(r, mask, name),
+        )
+        for mask, title in MASKS.items()
+    ]
+    said = f"mean squared error on hidden samples ({SETS[name]}) [{UNIT}]"
+    return _rows(r, r["model"].values.tolist(), panels, list(READINGS.values()), said)
+
+
+def learned(r: xr.Dataset, name: str = "hard") -> plt.Figure:
+    """Inference or learning: errors of learned and other atoms, after the rounds and at the
+    limit.
+    """
+    cells = r["hidden"].sel(set=name, reading="first")
+    panels = [
+        Panel(
+            title,
+            *(cells.sel(mask=mask, solver=one) for one in SOLVERS),
+            rules(r, mask, name),
+        )
+        for mask, title in MASKS.items()
+    ]
+    said = f"mean squared error on hidden samples ({SETS[name]}) [{UNIT}]"
+    return _rows(r, present(r, FOLLOWED), panels, list(SOLVERS.values()), said)
+
+
+def _rows(
+    r: xr.Dataset,
+    models: Sequence[str],
+    panels: Sequence[Panel],
+    marks: Sequence[str],
+    said: str,
+) -> plt.Figure:
+    """Networks as rows, two conditions in each; marks: what filled and hollow points are."""
+    if not models:
+        return frames.empty("None of these networks was asked for.")
+    order = [frames.label(r, m) for m in models]
+    kinds = [group(r, m) for m in models]
+    size = (11, 1.5 + 0.3 * len(models))
+    fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True)
+    for ax, panel in zip(axes, panels, strict=True):
+        for values, hollow, shift in ((panel.filled, False, -0.16), (panel.hollow, True, 0.16)):
+            frame = frames.long_frame(values.sel(model=models), "error")
+            frame["kind"] = frame["model"].map(dict(zip(models, kinds, strict=True)))
+            frames.seeds_and_medians(
+                ax,
+                frame,
+                value="error",
+                by="label",
+                hue="kind",
+                groups=GROUPS,
+                order=order,
+                hollow=hollow,
+                shift=shift,
+            )
+        for rule, at in panel.lines.items():
+            ax.axvline(at, color="k", ls=LINES[rule][1], lw=1.1, zorder=1)
+        frames.between_groups(ax, kinds, margin=0.5)
+        ax.set(xscale="log", xlabel="")
+        ax.set_title(panel.title, fontsize=9.5)
+        ax.tick_params(axis="y", labelsize=8.5)
         log_axis(ax.xaxis)
-        ax.grid(axis="y", lw=0.4, alpha=0.5)
-    _label_rows(axes[0], r, models)
-    fig.supxlabel("mean squared error [ID power]", fontsize=10)
-    _reading_legend(fig, axes[0])
+    fig.supxlabel(said, fontsize=10)
+    _legend(fig, marks, dict.fromkeys(rule for panel in panels for rule in panel.lines))
     return fig
 
 
-def _reading_legend(fig: plt.Figure, ax: plt.Axes) -> None:
-    marks = [
-        plt.Line2D([], [], ls="", marker="o", mec="0.3", mfc=fill, label=said)
-        for said, fill in (("first code, V₁a₁", "0.3"), ("strictly from the top code", "white"))
+def _legend(fig: plt.Figure, marks: Sequence[str], lines: Sequence[str]) -> None:
+    handles = [
+        plt.Line2D([], [], ls="", marker="o", mec="0.3", mfc=face, label=said)
+        for said, face in zip(marks, ("0.3", "white"), strict=False)
     ]
-    lines = [line for line in ax.get_lines() if not line.get_label().startswith("_")]
-    fig.legend(handles=[*marks, *lines], loc="outside upper center", ncols=4, fontsize=8.5)
+    handles += [plt.Line2D([], [], color="k", ls=LINES[x][1], label=LINES[x][0]) for x in lines]
+    fig.legend(handles=handles, loc="outside upper center", ncols=5, fontsize=8.5)
 
 
-# the line of an interface rule; the subspace rule is solid
-RULES = {"frozen": "--", "literal": ":", "isometry": "-."}
-
-
-def layers(r: xr.Dataset, s: str = "id") -> plt.Figure:
-    """What each layer does: atoms in use, share of its input explained, r.m.s. norm of what it
-    reads.
-    """
-    models = [m for m in names(r) if int(r["depth"].sel(model=m)) > 1]
+def layers(r: xr.Dataset, name: str = "id") -> plt.Figure:
+    """What each layer does: atoms in use, share of its input explained, norm of what it reads."""
+    models = deep(r)
     if not models:
-        return absent("No deep network was asked for.")
+        return frames.empty("No deep network was asked for.")
     titles = {
         "active": "atoms in use per signal",
         "explained": "share of the input explained",
         "message": "norm of the input",
     }
-    fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.1))
-    for ax, (name, title) in zip(axes, titles.items(), strict=True):
-        for m in models:
-            values = r[name].sel(model=m, set=s).transpose("layer", "seed")
-            ax.plot(
-                r["layer"],
-                values.mean("seed"),
-                color=color(r, m),
-                ls=RULES.get(m.rpartition("_")[2], "-"),
-                marker="o",
-                ms=4,
-                label=label(r, m),
-            )
-            ax.scatter(
-                np.repeat(r["layer"].values, values.sizes["seed"]),
-                values.values.ravel(),
-                s=8,
-                alpha=0.4,
-                color=color(r, m),
-                lw=0,
-            )
-        ax.set(title=title, xlabel="layer", xticks=r["layer"].values)
+    palette = {frames.label(r, m): color(r, m) for m in models}
+    fig, axes = plt.subplots(1, 3, figsize=(10.5, 3.4))
+    for ax, (variable, title) in zip(axes, titles.items(), strict=True):
+        frame = frames.long_frame(r[variable].sel(model=models, set=name), "value")
+        frame["rule"] = frame["label"].str.rpartition(", ")[2]
+        look = {"x": "layer", "y": "value", "hue": "label", "palette": palette, "ax": ax}
+        look |= {"legend": False}
+        median_only = {"estimator": "median", "errorbar": None}
+        sns.lineplot(frame, **look, style="rule", dashes=INTERFACES, **median_only)
+        sns.scatterplot(frame, **look, s=12, alpha=0.5)
+        ax.set(title=title, xlabel="layer", ylabel="", xticks=r["layer"].values)
     axes[0].set(yscale="log")
     log_axis(axes[0].yaxis)
     axes[1].set_ylim(top=1.02)
-    fig.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8.5
-    )
+    handles = [
+        plt.Line2D([], [], color=GROUPS[g][1], label=GROUPS[g][0])
+        for g in dict.fromkeys(group(r, m) for m in models)
+    ]
+    for rule, dash in INTERFACES.items():
+        style = (0, dash) if dash else "-"
+        handles.append(plt.Line2D([], [], color="0.3", ls=style, label=rule))
+    fig.legend(handles=handles, loc="outside upper center", ncols=6, fontsize=8.5)
     return fig
 
 
-def masked_readings(r: xr.Dataset, s: str = "hard", solver: str = "limit") -> plt.Figure:
-    """Error on hidden samples by mask, read from the first code and strictly from the top; lines:
-    no model at all.
-    """
-    models = names(r)
-    fig, axes = plt.subplots(1, 4, figsize=(11.5, 1.3 + 0.3 * len(models)), sharey=True)
-    for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
-        for y, m in enumerate(models):
-            for reading, filled in (("first", True), ("top", False)):
-                values = r["hidden"].sel(model=m, set=s, mask=mask, solver=solver, reading=reading)
-                _points(ax, values, y, color(r, m), filled=filled)
-        _rule_lines(ax, r, mask, s, vertical=True)
-        ax.set(xscale="log")
-        log_axis(ax.xaxis)
-        ax.set_title(title, fontsize=9.5)
-        ax.grid(axis="y", lw=0.4, alpha=0.5)
-    _label_rows(axes[0], r, models)
-    fig.supxlabel("mean squared error on hidden samples [ID power]", fontsize=10)
-    _reading_legend(fig, axes[-1])
-    return fig
-
-
-def _rule_lines(ax: plt.Axes, r: xr.Dataset, mask: str, s: str, *, vertical: bool = False) -> None:
-    """The zero prediction dotted, last value held dashed, linear interpolation (where it differs)
-    dash-dotted.
-    """
-    rules = {"zeros": ("zero prediction", ":", 1.2), "hold_last": ("last value held", "--", 0.9)}
-    if not mask.startswith("forecast"):
-        rules["interpolate"] = ("linear interpolation", "-.", 0.9)
-    for rule, (said, style, width) in rules.items():
-        at = float(r["hidden_rule"].isel(model=0, seed=0).sel(rule=rule, mask=mask, set=s))
-        (ax.axvline if vertical else ax.axhline)(at, color="k", ls=style, lw=width, label=said)
+def followed(r: xr.Dataset) -> tuple[list[str], list[str]]:
+    """The networks and the masks that were followed round by round."""
+    if "curve_hidden" not in r:
+        return [], []
+    known = r["curve_hidden"].notnull()
+    return present(r, FOLLOWED), [m for m in MASKS if bool(known.sel(mask=m).any())]
 
 
 def rounds(r: xr.Dataset) -> plt.Figure:
-    """Error on hidden samples against the number of rounds J, and at the limit; rows masks, columns
-    sets.
-    """
-    models = names(r, FOLLOWED)
-    masks = (
-        [m for m in MASKS if bool(np.isfinite(r["curve_hidden"].sel(mask=m)).any())]
-        if "curve_hidden" in r
-        else []
-    )
+    """Error on hidden samples against the rounds J, and at the limit; rows masks, columns sets."""
+    models, masks = followed(r)
     if not models or not masks:
-        return absent("No network whose rounds are followed was asked for.")
-    fig, axes = plt.subplots(
-        len(masks), 3, figsize=(10.5, 0.6 + 2.6 * len(masks)), sharex=True, squeeze=False
-    )
+        return frames.empty("No network whose rounds are followed was asked for.")
+    palette = {frames.label(r, m): color(r, m) for m in models}
+    last = int(r["round"].max())
+    steps = [j for j in ROUNDS if j <= last]
+    size = (10.5, 0.6 + 2.6 * len(masks))
+    fig, axes = plt.subplots(len(masks), 3, figsize=size, sharex=True, squeeze=False)
     for row, mask in zip(axes, masks, strict=True):
-        for ax, (s, title) in zip(row, SETS.items(), strict=True):
-            for m in models:
-                one = r.sel(model=m, mask=mask, set=s)
-                values = one["curve_hidden"].transpose("seed", "round")
-                end = 2.0 * float(r["round"].max())
-                for seed in values.values:
-                    ax.plot(r["round"], seed, color=color(r, m), lw=0.5, alpha=0.4)
-                ax.plot(
-                    r["round"], values.mean("seed"), color=color(r, m), lw=1.8, label=label(r, m)
-                )
-                ax.scatter(
-                    np.full(one.sizes["seed"], end),
-                    one["limit_hidden"],
-                    s=9,
-                    color=color(r, m),
-                    alpha=0.4,
-                    lw=0,
-                )
-                ax.scatter(end, one["limit_hidden"].mean(), s=40, marker="D", color=color(r, m))
-            _rule_lines(ax, r, mask, s)
-            steps = [j for j in ROUNDS if j <= int(r["round"].max())]
-            ax.set(xscale="log", title=f"{title}, {MASKS[mask]}")
-            ax.set_xticks([*steps, end], [*map(str, steps), "limit"], fontsize=8)
+        for ax, (name, title) in zip(row, SETS.items(), strict=True):
+            one = r.sel(model=models, mask=mask, set=name)
+            look = {"hue": "label", "palette": palette, "ax": ax, "legend": False}
+            curve = frames.long_frame(one["curve_hidden"], "error")
+            _seeds_and_median(curve, "round", "error", look)
+            limit = frames.long_frame(one["limit_hidden"], "error").assign(at=2.0 * last)
+            sns.scatterplot(limit, x="at", y="error", s=12, alpha=0.5, **look)
+            middle = limit.groupby(["label", "at"], as_index=False)["error"].median()
+            sns.scatterplot(middle, x="at", y="error", s=45, marker="D", **look)
+            for rule, at in rules(r, mask, name).items():
+                ax.axhline(at, color="k", ls=LINES[rule][1], lw=1.1)
+            ax.set(xscale="log", title=f"{title}, {MASKS[mask]}", xlabel="", ylabel="")
+            ax.set_xticks([*steps, 2.0 * last], [*map(str, steps), "limit"], fontsize=8)
             ax.minorticks_off()
-        row[0].set_ylabel("error on hidden samples\n[ID power]", fontsize=9)
+        row[0].set_ylabel(f"error on hidden samples\n[{UNIT}]", fontsize=9)
     for ax in axes[-1]:
         ax.set_xlabel("rounds J")
-    fig.legend(
-        *axes[-1, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8.5
-    )
+    entries = [plt.Line2D([], [], color=c, label=text) for text, c in palette.items()]
+    entries += [plt.Line2D([], [], color="k", ls=s, label=text) for text, s in LINES.values()]
+    fig.legend(handles=entries, loc="outside upper center", ncols=4, fontsize=8.5)
     return fig
 
 
-def convergence(r: xr.Dataset, s: str = "id") -> plt.Figure:
+def _seeds_and_median(frame: object, x: str, y: str, look: Mapping[str, object]) -> None:
+    """Thin lines for seeds, a thick one for their median."""
+    sns.lineplot(frame, x=x, y=y, units="seed", estimator=None, lw=0.5, alpha=0.4, **look)
+    sns.lineplot(frame, x=x, y=y, estimator="median", errorbar=None, lw=1.8, **look)
+
+
+def convergence(r: xr.Dataset, name: str = "id") -> plt.Figure:
     """Round by round: the objective's distance to its minimum, change of the signal, residual where
     observed.
     """
-    models = names(r, FOLLOWED)
-    masks = (
-        [m for m in MASKS if bool(np.isfinite(r["curve_gap"].sel(mask=m)).any())]
-        if "curve_gap" in r
-        else []
-    )
+    models, masks = followed(r)
     if not models or not masks:
-        return absent("No network whose rounds are followed was asked for.")
+        return frames.empty("No network whose rounds are followed was asked for.")
     titles = {
         "gap": "objective: (F − F*) / F*",
         "step": "change of the signal in a round, r.m.s.",
         "rms": "residual on observed samples, r.m.s.",
         "largest": "residual on observed samples, largest",
     }
+    palette = {frames.label(r, m): color(r, m) for m in models}
+    dashes = dict(zip(masks, ("", (4, 1.5), (1, 1)), strict=False))
     fig, axes = plt.subplots(1, 4, figsize=(12.5, 3.4))
-    for ax, (name, title) in zip(axes, titles.items(), strict=True):
-        for m in models:
-            for mask, style in zip(masks, ("-", "--"), strict=False):
-                values = (
-                    r[f"curve_{name}"].sel(model=m, mask=mask, set=s).transpose("seed", "round")
-                )
-                ax.plot(
-                    r["round"],
-                    values.mean("seed").clip(1e-8),
-                    color=color(r, m),
-                    ls=style,
-                    lw=1.6,
-                    label=f"{label(r, m)}, {MASKS[mask]}",
-                )
-                for seed in values.values:
-                    ax.plot(
-                        r["round"],
-                        np.maximum(seed, 1e-8),
-                        color=color(r, m),
-                        ls=style,
-                        lw=0.4,
-                        alpha=0.4,
-                    )
-        ax.set(xscale="log", yscale="log", xlabel="rounds J")
+    for ax, (variable, title) in zip(axes, titles.items(), strict=True):
+        values = r[f"curve_{variable}"].sel(model=models, mask=masks, set=name).clip(1e-8)
+        frame = frames.long_frame(values, "value")
+        look = {"hue": "label", "palette": palette, "style": "mask", "dashes": dashes}
+        _seeds_and_median(frame, "round", "value", look | {"ax": ax, "legend": False})
+        ax.set(xscale="log", yscale="log", xlabel="rounds J", ylabel="")
         ax.set_title(title, fontsize=9)
         steps = [j for j in ROUNDS if j <= int(r["round"].max())]
         ax.set_xticks(steps, [str(j) for j in steps], fontsize=8)
@@ -266,89 +280,45 @@ def convergence(r: xr.Dataset, s: str = "id") -> plt.Figure:
         ax.set_ylim(1e-4, 10)
         ax.axhline(1, color="k", ls=":", lw=1)
         ax.axhline(TOLERANCE, color="k", ls="--", lw=0.9)
-    fig.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=7.5
-    )
+    entries = [plt.Line2D([], [], color=c, label=text) for text, c in palette.items()]
+    styles = zip(masks, ("-", "--", ":"), strict=False)
+    entries += [plt.Line2D([], [], color="0.3", ls=s, label=MASKS[m]) for m, s in styles]
+    fig.legend(handles=entries, loc="outside upper center", ncols=6, fontsize=8)
     return fig
 
 
-def trade_off(r: xr.Dataset, s: str = "hard") -> plt.Figure:
+def trade_off(r: xr.Dataset, name: str = "hard") -> plt.Figure:
     """Reconstruction error against error on hidden samples as lambda changes in inference; one
     panel per mask.
     """
-    models = names(r, ("vn_1", "vn_untrained"))
+    models = present(r, ("vn_1", "vn_untrained"))
     if not models or "sweep_mse" not in r:
-        return absent("No network whose sparsity is varied was asked for.")
-    fig, axes = plt.subplots(1, 4, figsize=(12, 3.5), sharey=False)
+        return frames.empty("No network whose sparsity is varied was asked for.")
+    fig, axes = plt.subplots(1, 4, figsize=(12, 3.5))
     for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
-        for m in models:
-            for solver, style, fill in (("rounds", "-", True), ("limit", "--", False)):
-                one = r.sel(model=m, set=s)
-                x, y = one["sweep_mse"], one["sweep_hidden"].sel(mask=mask, solver=solver)
-                said = f"{label(r, m)}, {'J rounds' if fill else 'limit'}"
-                ax.plot(
-                    x.mean("seed"),
-                    y.mean("seed"),
-                    color=color(r, m),
-                    ls=style,
-                    marker="o",
-                    ms=5,
-                    mfc=color(r, m) if fill else "white",
-                    label=said,
-                )
-                ax.scatter(
-                    x.values.ravel(),
-                    y.transpose(*x.dims).values.ravel(),
-                    s=7,
-                    color=color(r, m),
-                    alpha=0.35,
-                    lw=0,
-                )
-        for factor in r["factor"].values:
-            one = r.sel(model=models[0], set=s, factor=factor)
-            at = (
-                float(one["sweep_mse"].mean()),
-                float(one["sweep_hidden"].sel(mask=mask, solver="rounds").mean()),
-            )
+        for model in models:
+            one = r.sel(model=model, set=name)
+            shade, text = color(r, model), frames.label(r, model)
+            for solver, style in (("rounds", "-"), ("limit", "--")):
+                pair = one["sweep_mse"], one["sweep_hidden"].sel(mask=mask, solver=solver)
+                x, y = (median(values) for values in pair)
+                face = shade if solver == "rounds" else "white"
+                said = f"{text}, {SOLVERS[solver]}"
+                ax.plot(x, y, color=shade, ls=style, marker="o", ms=5, mfc=face, label=said)
+                seeds = [values.transpose("seed", "factor").values.ravel() for values in pair]
+                ax.scatter(*seeds, s=7, color=shade, alpha=0.35, lw=0)
+        first = r.sel(model=models[0], set=name)
+        x, y = first["sweep_mse"], first["sweep_hidden"].sel(mask=mask, solver="rounds")
+        for factor, *at in zip(r["factor"].values, median(x), median(y), strict=True):
+            at = [float(one) for one in at]
             ax.annotate(f"×{factor:g}", at, xytext=(3, 4), textcoords="offset points", fontsize=7)
-        _rule_lines(ax, r, mask, s)
-        ax.set(xscale="log")
-        log_axis(ax.xaxis)
-        if mask == "random_30":
-            ax.set(yscale="log")
-        ax.set_title(title, fontsize=9.5)
-    axes[0].set_ylabel("error on hidden samples [ID power]", fontsize=9)
-    fig.supxlabel("reconstruction error of whole signals [ID power]", fontsize=10)
-    fig.legend(
-        *axes[-1].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize=8
-    )
-    return fig
-
-
-def learned(r: xr.Dataset, s: str = "hard") -> plt.Figure:
-    """Inference or learning: error of trained and untrained atoms, J rounds (filled) and limit
-    (hollow).
-    """
-    models = names(r, FOLLOWED)
-    if not models:
-        return absent("None of these networks was asked for.")
-    fig, axes = plt.subplots(1, 4, figsize=(11.5, 2.6), sharey=True)
-    for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
-        for y, m in enumerate(models):
-            for solver, filled in (("rounds", True), ("limit", False)):
-                values = r["hidden"].sel(model=m, set=s, mask=mask, reading="first", solver=solver)
-                _points(ax, values, y, color(r, m), filled=filled)
-        _rule_lines(ax, r, mask, s, vertical=True)
-        ax.set(xscale="log")
+        for rule, at in rules(r, mask, name).items():
+            ax.axhline(at, color="k", ls=LINES[rule][1], lw=1.1, label=LINES[rule][0])
+        ax.set(xscale="log", yscale="log" if mask == "random_30" else "linear")
         log_axis(ax.xaxis)
         ax.set_title(title, fontsize=9.5)
-        ax.grid(axis="y", lw=0.4, alpha=0.5)
-    _label_rows(axes[0], r, models)
-    fig.supxlabel("mean squared error on hidden samples [ID power]", fontsize=10)
-    marks = [
-        plt.Line2D([], [], ls="", marker="o", mec="0.3", mfc=fill, label=said)
-        for said, fill in (("J rounds", "0.3"), ("limit (Eq. 39)", "white"))
-    ]
-    lines = [line for line in axes[-1].get_lines() if not line.get_label().startswith("_")]
-    fig.legend(handles=[*marks, *lines], loc="outside upper center", ncols=5, fontsize=8.5)
+    axes[0].set_ylabel(f"error on hidden samples [{UNIT}]", fontsize=9)
+    fig.supxlabel(f"reconstruction error of whole signals [{UNIT}]", fontsize=10)
+    entries = axes[-1].get_legend_handles_labels()
+    fig.legend(*entries, loc="outside upper center", ncols=4, fontsize=8)
     return fig

@@ -5,16 +5,23 @@ Signals x are (signal, time), `seen` is bool of the same shape, True where a sig
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Bool, Float
+import xarray as xr
+from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from vnlib import checks, dictionaries, masked
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled, joint_energy
+
+SETS = ("val", "id", "easy", "hard")
+
+Signals = Mapping[str, Float[Tensor, "signal time"]]
+Seen = Mapping[str, Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ def walk(
     warm: bool = True,
     factors: Sequence[float] = (),
 ) -> Walk:
-    """`rounds` rounds of Alg. 1, with a look at each: z = m x + (1 - m) V a, a = settle(z), from
+    """`rounds` rounds of Alg. 1, evaluated one by one: z = m x + (1 - m) V a, a = settle(z), from
     z = m x.
 
     Parameters
@@ -83,7 +90,7 @@ def walk(
         settled = settler(z, settled.codes if warm and settled else None)
         drawn = network.reconstruct(settled)
         filled = torch.where(seen, z, drawn)
-        now = look(network, settled, x, mask)
+        now = evaluated(network, settled, x, mask)
         now |= {"step": (filled - z).square().mean(1).sqrt(), "sweeps": settled.sweeps.to(x.dtype)}
         for name, value in now.items():
             notes.setdefault(name, []).append(value)
@@ -91,7 +98,7 @@ def walk(
     return Walk(settled, z, **{name: torch.stack(values) for name, values in notes.items()})
 
 
-def look(
+def evaluated(
     network: VectorNetwork,
     settled: Settled,
     x: Float[Tensor, "signal time"],
@@ -144,3 +151,86 @@ def same_weights(network: VectorNetwork, before: dict[str, Tensor]) -> bool:
     """
     now = network.state_dict()
     return now.keys() == before.keys() and all(torch.equal(now[name], before[name]) for name in now)
+
+
+def together(values: Mapping[str, Shaped[Tensor, "signal time"]]) -> Shaped[Tensor, "signals time"]:
+    """Equally many signals of each set, one set after the other: one large settle is faster than
+    four.
+    """
+    return torch.cat([values[name] for name in SETS])
+
+
+def by_set(values: Shaped[Tensor, "*first signals"]) -> np.ndarray:
+    """Means over the signals of each set, of values in the order of `together`."""
+    return values.double().unflatten(-1, (len(SETS), -1)).mean(-1).cpu().numpy()
+
+
+@torch.no_grad()
+def followed(
+    network: VectorNetwork,
+    x: Signals,
+    seen: Seen,
+    curve: int,
+    rounds: int,
+    masks: Sequence[str],
+    continuation: Sequence[float],
+    config: SettleConfig,
+) -> xr.Dataset:
+    """Imputation round by round, over mask, round and set, and where it leads.
+
+    All are means over signals.
+
+    curve_hidden: error on hidden samples. curve_gap: (F - F*) / F* of the masked objective, F* its
+    minimum. curve_gain: share of F that the round won; NaN in the first. curve_rms, curve_largest:
+    residual on observed samples, r.m.s. and largest over time. curve_step: r.m.s. change of the
+    completed signal. curve_sweeps: inner sweeps so far. `limit_`...: the same at the minimum. For
+    "val" alone, over mask: cold_hidden (early, the first J rounds), with codes from zero in every
+    round, and falling_hidden, after J rounds of which the first have larger lambdas.
+
+    Raises
+    ------
+    KeyError
+        For a mask that is not in `seen`.
+    """
+    every, found = together(x), []
+    for mask in masks:
+        shown = together(seen[mask])
+        walked = walk(network, every, shown, curve, config=config)
+        settled = masked.masked_settle(network, every, shown, config=config)
+        end = evaluated(network, settled, every, shown.to(every.dtype))
+        least = torch.minimum(end["objective"], walked.objective.amin(0))
+        lost = torch.full_like(walked.objective[:1], torch.nan)
+        curves = {
+            "hidden": walked.hidden,
+            "rms": walked.rms,
+            "largest": walked.largest,
+            "step": walked.step,
+            "sweeps": walked.sweeps.cumsum(0),
+            "gap": relative_gap(walked.objective, least),
+            "gain": torch.cat([lost, -walked.objective.diff(dim=0)]) / walked.objective,
+        }
+        limits = {
+            "hidden": end["hidden"],
+            "rms": end["rms"],
+            "largest": end["largest"],
+            "sweeps": settled.sweeps,
+            "gap": relative_gap(end["objective"], least),
+        }
+        val = (network, x["val"], seen[mask]["val"], rounds)
+        cold = walk(*val, config=config, warm=False)
+        falling = walk(*val, config=config, factors=continuation)
+        values = {
+            f"curve_{name}": (("round", "set"), by_set(value)) for name, value in curves.items()
+        }
+        values |= {f"limit_{name}": ("set", by_set(value)) for name, value in limits.items()}
+        values |= {
+            "cold_hidden": ("early", cold.hidden.double().mean(1).cpu().numpy()),
+            "falling_hidden": float(falling.hidden[-1].mean()),
+        }
+        found.append(
+            xr.Dataset(
+                values, {"round": np.arange(1, curve + 1), "early": np.arange(1, rounds + 1)}
+            )
+        )
+    whole = xr.concat(found, xr.DataArray(list(masks), dims="mask", name="mask"))
+    return whole.assign_coords(set=list(SETS))

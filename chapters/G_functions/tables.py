@@ -1,344 +1,313 @@
-"""What appendix G found, in words and numbers: sentences that are computed from the results, as
-Markdown.
+"""Tables and numbers of App. G beside those of the kit (see `benchmarks.functions.tables`).
 
-`shared` are the results of chapter fig3_functions (see `function_tables`), `r` those of
-`studies.readings`.
+`shared` are the results of chapter fig3_functions, `r` those of this chapter; medians over seeds.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.G_functions.figures import MASKS, OTHERS, ROSTER, SETS, VN, best, blank, has, order
-from chapters.G_functions.figures_readings import FOLLOWED, names
-from vnlib.plots.rows import label
+from benchmarks.functions.tables import (
+    ELEVEN,
+    MASKS,
+    OTHERS,
+    RULES,
+    SETS,
+    TRAINED_WITH_MASKS,
+    UNLEARNED,
+    VN,
+    counts,
+    least,
+    named,
+    present,
+    winner,
+    won,
+)
+from chapters.G_functions.figures_gallery import gaps
+from chapters.G_functions.figures_readings import FOLLOWED, READINGS, SOLVERS, deep, followed
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, short
+from vnlib.plots.tables import Table
 
-TRAINED_WITH_MASKS = ("deep_ae_masked", "rnn_masked", "transformer_masked")
-UNLEARNED = ("vn_untrained", "fourier")
-CELLS = [(mask, s) for mask in MASKS for s in SETS]
-
-
-def _hidden(shared: xr.Dataset, model: str, way: str) -> np.ndarray:
-    """Mean error over seeds in every cell, in the order of `CELLS`."""
-    cells = shared["hidden"].sel(model=model, protocol=way).mean("seed")
-    return np.array([float(cells.sel(mask=mask, set=s)) for mask, s in CELLS])
-
-
-def _least(shared: xr.Dataset, models: tuple[str, ...] | list[str], way: str) -> np.ndarray:
-    """Error of the best of some models in every cell."""
-    return np.array(
-        [best(shared, way, [m for m in models if has(shared, m)], *cell)[1] for cell in CELLS]
-    )
-
-
-def summary(shared: xr.Dataset, r: xr.Dataset) -> str:
-    """The page in one minute."""
-    return (
-        "\n".join([*_tables(shared), *_rounds(r), *_readings(r)])
-        or "Nothing was asked for that this page reports."
-    )
-
-
-def _tables(shared: xr.Dataset) -> list[str]:
-    vn, others = ([m for m in group if has(shared, m)] for group in (VN, OTHERS))
-    lines = []
-    if not vn:
-        return lines
-    if others:
-        whole = shared["mse"].mean("seed")
-        ahead = [
-            s
-            for s in SETS
-            if float(whole.sel(model=vn, set=s).min()) < float(whole.sel(model=others, set=s).min())
-        ]
-        first = {
-            s: whole.sel(set=s, model=[*vn, *others]).dropna("model").idxmin("model").item()
-            for s in SETS
-        }
-        won = int((_least(shared, vn, "zero_filled") < _least(shared, others, "zero_filled")).sum())
-        lines += [
-            "- **Reconstruction:** the least error is that of "
-            + ", ".join(f"{label(shared, m)} on {SETS[s]}" for s, m in first.items())
-            + f"; a VN is ahead of all the paper's other models here on {len(ahead)} of 3 sets.",
-            f"- **Masked, the paper's protocol:** a VN is best of the {len(vn) + len(others)} "
-            f"models in {won} of 12 cells.",
-        ]
-    rivals = [
-        m
-        for m in order(shared)
-        if m not in ROSTER and np.isfinite(_hidden(shared, m, "mask_aware")).any()
-    ]
-    if rivals:
-        ours, theirs = _least(shared, vn, "mask_aware"), _least(shared, rivals, "mask_aware")
-        lines.append(
-            "- **Masked, everyone told the mask:** with the masked problem solved, a VN is ahead "
-            f"of all controls in {int((ours < theirs).sum())} of 12 cells."
-        )
-    return lines
+# What the text of the paper still has of Table 6: its columns and the units are lost.
+SURVIVORS = {
+    ("vn_3", "forecast_25"): 0.391,
+    ("vn_5", "forecast_25"): 0.392,
+    ("vn_3", "forecast_50"): 0.622,
+    ("vn_5", "forecast_50"): 0.622,
+    ("vn_5", "random_30"): 0.0120,
+    ("vn_3", "block_128"): 0.297,
+}
+LOW, DETAIL = ["0", "0-2", "2-5"], "10-20"  # bands, in cycles per signal
 
 
-def _rounds(r: xr.Dataset) -> list[str]:
-    models = names(r, FOLLOWED[1:])
-    if not models:
-        return []
-    first = r["hidden"].sel(reading="first", model=models, set=list(SETS)).mean("seed")
-    ratio = first.sel(solver="rounds") / first.sel(solver="limit")
-    lines = [
-        "- **Five rounds and the limit:** over depths, masks and sets the error after the rounds "
-        f"is {float(ratio.median()):.2f} times that at the minimum of the masked problem in the "
-        f"median, between {float(ratio.min()):.2f} and {float(ratio.max()):.2f} times."
-    ]
-    if has(r, "vn_untrained"):
-        # One lambda, one inference: only the atoms differ.
-        cells = r["hidden"].sel(reading="first", set=list(SETS)).mean("seed")
-        gain = (
-            (cells.sel(model="vn_1") / cells.sel(model="vn_untrained")) if has(r, "vn_1") else None
-        )
-        if gain is not None:
-            lines.append(
-                "- **Learning:** trained atoms have "
-                f"{float(gain.sel(solver='rounds').median()):.2f} times the masked error of "
-                "atoms that are training signals after the rounds, and "
-                f"{float(gain.sel(solver='limit').median()):.2f} times at the limit (medians "
-                "over cells)."
-            )
-    return lines
-
-
-def _readings(r: xr.Dataset) -> list[str]:
-    lines = []
-    for m in names(r):
-        if int(r["depth"].sel(model=m)) == 1:
-            continue
-        mse = r["mse"].sel(model=m, set="id").mean("seed")
-        zero = float(r["blank"].isel(model=0, seed=0).sel(set="id"))
-        first, top = (float(mse.sel(reading=k)) / zero for k in ("first", "top"))
-        lines.append(
-            f"{label(r, m)}: {100 * first:.1f} % of ID power from its first code, "
-            f"{100 * top:.0f} % strictly from the top"
-        )
-    return [f"- **The two readings:** {'; '.join(lines)}."] if lines else []
-
-
-def owes(shared: xr.Dataset) -> str:
-    """Who wins under which protocol, and what the Vector Network owes to inference and what to
-    learning: Markdown.
+def survivors(shared: xr.Dataset) -> Table:
+    """The six numbers that the text of Table 6 still has, beside ours on each set, the set that is
+    nearest, and the columns in which the model is the best of the eleven.
     """
-    vn = [m for m in VN if has(shared, m)]
-    if not vn:
-        return "The Vector Networks were not asked for in this profile."
-    rounds, solved = (_least(shared, vn, way) for way in ("zero_filled", "mask_aware"))
-    masked = _least(shared, TRAINED_WITH_MASKS, "mask_aware")
-    pairs = [
-        (
-            "best VN, rounds",
-            rounds,
-            "the paper's others, zeros where hidden",
-            _least(shared, OTHERS, "zero_filled"),
-        )
-    ]
-    for rule, title in (
-        ("zero_baseline", "the zero prediction"),
-        ("hold_last", "the last value held"),
-        ("linear", "linear interpolation"),
-    ):
-        if has(shared, rule):
-            pairs.append(("best VN, rounds", rounds, title, _hidden(shared, rule, "mask_aware")))
-    pairs.append(("best VN, rounds", rounds, "networks trained with masks", masked))
-    pairs.append(("best VN, solved", solved, "networks trained with masks", masked))
-    for m in ("exemplars", "nearest", "gaussian"):
-        if has(shared, m):
-            pairs.append(
-                (
-                    "best VN, solved",
-                    solved,
-                    f"{label(shared, m)}, mask-aware",
-                    _hidden(shared, m, "mask_aware"),
-                )
-            )
-    if has(shared, "vn_1"):
-        own = {way: _hidden(shared, "vn_1", way) for way in ("zero_filled", "mask_aware")}
-        pairs.append(
-            (
-                "VN-1L, solved: owed to inference",
-                own["mask_aware"],
-                "VN-1L, rounds",
-                own["zero_filled"],
-            )
-        )
-        for m in (m for m in UNLEARNED if has(shared, m)):
-            for way, how in (("zero_filled", "rounds"), ("mask_aware", "solved")):
-                theirs = _hidden(shared, m, way)
-                pairs.append(
-                    (
-                        f"VN-1L, {how}: owed to learning",
-                        own[way],
-                        f"{label(shared, m)}, {how}",
-                        theirs,
-                    )
-                )
-    lines = [
-        "| ours | against | cells in which ours is lower | our error over theirs, median |",
-        "|---|---|---:|---:|",
-    ]
-    for ours, mine, against, theirs in pairs:
-        ratio = mine / theirs
-        known = ratio[np.isfinite(ratio)]
-        if len(known):
-            won = f"{int((known < 1).sum())} of {len(known)}"
-            lines.append(f"| {ours} | {against} | {won} | {np.median(known):.2f} |")
-    return "\n".join(lines)
+    rows = {}
+    best = winner(shared, ELEVEN, "zero_filled")
+    for (model, mask), number in SURVIVORS.items():
+        if present(shared, [model]):
+            ours = least(shared, [model], "zero_filled").sel(mask=mask)
+            nearest = abs(np.log(ours / number)).idxmin("set").item()
+            first = [SETS[s] for s in SETS if best.sel(mask=mask, set=s) == model]
+            rows[label(shared, model), MASKS[mask]] = {
+                "paper": number,
+                **{f"ours, {title}": float(ours.sel(set=s)) for s, title in SETS.items()},
+                "nearest": SETS[nearest],
+                "column minimum here": ", ".join(first) or "none",
+            }
+    return Table(_frame(rows, ["model", "mask"]), name="the numbers left of Table 6")
 
 
-def reading_table(r: xr.Dataset) -> pd.DataFrame:
-    """Every network in numbers, means over seeds: both readings, and what its layers do on ID
+def _frame(rows: Mapping, names: list[str]) -> pd.DataFrame:
+    """Rows by their keys, which may be tuples."""
+    index = pd.MultiIndex.from_tuples(rows, names=names) if len(names) > 1 and rows else None
+    frame = pd.DataFrame(list(rows.values()), index=index if len(names) > 1 else list(rows))
+    return frame if index is not None else frame.rename_axis(names[0])
+
+
+def low_missed(one: xr.Dataset) -> xr.DataArray:
+    """Share of the power up to 5 cycles per signal that a drawing misses."""
+    missed, power = one["band_missed"].sel(band=LOW), one["band_power"].sel(band=LOW)
+    return (missed * power).sum("band", skipna=False) / power.sum("band")
+
+
+def tail_error(one: xr.Dataset) -> xr.DataArray:
+    """Error on the hidden quarter over the signal's power there."""
+    error, power = (one[name].sum("place", skipna=False) for name in ("tail_error", "tail_truth"))
+    return error / power
+
+
+def signatures(shared: xr.Dataset, name: str = "hard") -> xr.Dataset:
+    """All signatures of the paper's eleven, medians over seeds; tails as printed."""
+    one = shared.sel(model=present(shared, ELEVEN), set=name)
+    tail = one.sel(protocol="zero_filled")
+    along = tail["tail_error"] / tail["tail_truth"]
+    values = {
+        "bend": one["bend"],
+        "variety": one["variety"],
+        "correlation": one["correlation"],
+        "missed to 5 cycles": low_missed(one),
+        "missed 10-20": one["band_missed"].sel(band=DETAIL, drop=True),
+        "gain 10-20": one["band_gain"].sel(band=DETAIL, drop=True),
+        "tail: power": tail["tail_power"],
+        "tail: error / power": tail_error(tail),
+        "tail: first eighth": along.isel(place=0, drop=True),
+        "tail: last eighth": along.isel(place=-1, drop=True),
+        "tail: growth": tail["tail_growth"],
+        "error where seen": tail["seen_error"],
+    }
+    return xr.Dataset({title: median(value) for title, value in values.items()})
+
+
+def signature_table(shared: xr.Dataset) -> Table:
+    """The same as a table, a row for each model."""
+    found = signatures(shared)
+    index = pd.Index(found["label"].values.astype(str), name="model")
+    columns = {str(title): value.values for title, value in found.data_vars.items()}
+    return Table(pd.DataFrame(columns, index=index), name="signatures of failure")
+
+
+def reading_table(r: xr.Dataset) -> Table:
+    """Errors of every network by both readings, and what its layers do on ID signals."""
+    rows = {}
+    middle = r[["mse", "active", "explained", "unused", "coherence"]].map(median)
+    for model in r["model"].values.tolist():
+        one = middle.sel(model=model)
+        row = {
+            (title, reading): float(one["mse"].sel(set=s, reading=reading))
+            for s, title in SETS.items()
+            for reading in READINGS
+        }
+        for layer in range(1, int(r["depth"].sel(model=model)) + 1):
+            at = one.sel(layer=layer)
+            row |= {
+                (f"layer {layer}", "in use"): float(at["active"].sel(set="id")),
+                (f"layer {layer}", "explained"): float(at["explained"].sel(set="id")),
+                (f"layer {layer}", "unused"): float(at["unused"]),
+                (f"layer {layer}", "coherence"): float(at["coherence"]),
+            }
+        rows[label(r, model)] = row
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("network")
+    whole = {column: "{:.0f}" for column in frame if column[1] in ("in use", "unused")}
+    return Table(frame, formats=whole, name="networks of this page")
+
+
+def strict_table(r: xr.Dataset) -> Table:
+    """Masked errors at the limit from the top code over those from the first, over the cells."""
+    rows = {}
+    for model in deep(r):
+        cells = median(r["hidden"].sel(model=model, set=list(SETS), solver="limit"))
+        ratio = cells.sel(reading="top") / cells.sel(reading="first")
+        rows[label(r, model)] = {
+            "median over cells": float(ratio.median()),
+            "most": float(ratio.max()),
+        }
+    return Table(_frame(rows, ["network"]), name="masked error, top code over first code")
+
+
+def rounds_table(r: xr.Dataset) -> Table:
+    """Rounds in numbers on ID signals; last, warm and cold codes and falling lambdas on validation
     signals.
     """
     rows = {}
-    for m in names(r):
-        one = r.sel(model=m).mean("seed")
-        depth = int(r["depth"].sel(model=m))
-        layers = one.sel(layer=slice(1, depth))
-        unused, coherence = layers["unused"].values, layers["coherence"].values
-        active = layers["active"].sel(set="id").values
-        rows[label(r, m)] = {
-            **{f"{t}: first / top": _pair(one["mse"].sel(set=s)) for s, t in SETS.items()},
-            "atoms in use": ", ".join(f"{v:.0f}" for v in active),
-            "explained": ", ".join(f"{v:.2f}" for v in layers["explained"].sel(set="id").values),
-            "atoms nobody uses": ", ".join(f"{v:.0f}" for v in unused),
-            "coherence": ", ".join(f"{v:.3f}" for v in coherence),
-        }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(columns="network")
-
-
-def _pair(by_reading: xr.DataArray) -> str:
-    return " / ".join(f"{float(by_reading.sel(reading=k)):.3g}" for k in ("first", "top"))
-
-
-def bound(r: xr.Dataset) -> str:
-    """What coherence says about the recovery of supports, as Markdown."""
-    if not has(r, "vn_1"):
-        return "VN-1L was not asked for in this profile."
-    one = r.sel(model="vn_1", layer=1).mean("seed")
-    mu, active = float(one["coherence"]), float(one["active"].sel(set="id"))
-    return (
-        f"VN-1L has atoms with a coherence of $\\mu$ = {mu:.4f}. A support is sure to be found "
-        f"if it has fewer than $(1 + 1/\\mu)/2$ = {(1 + 1 / mu) / 2:.2f} atoms; ID signals use "
-        f"{active:.1f} on average. Which atoms are in use is therefore "
-        f"{'not ' if active >= (1 + 1 / mu) / 2 else ''}settled by the theorem, "
-        "and no sentence here reads meaning into single atoms."
-    )
-
-
-def curve_table(r: xr.Dataset) -> pd.DataFrame | str:
-    """Rounds in numbers, means over seeds and ID signals; warm and cold codes, falling lambdas
-    (validation signals).
-    """
-    rows = []
-    for m in names(r, FOLLOWED) if "curve_gap" in r else []:
-        for mask in MASKS:
-            one = r.sel(model=m, mask=mask).mean("seed")
-            if not np.isfinite(one["curve_gap"]).any():
-                continue
+    models, masks = followed(r)
+    for model in models:
+        for mask in masks:
+            one = r.sel(model=model, mask=mask)
             last, final = int(r["early"].max()), int(r["round"].max())
             at = one.sel(round=last, set="id")
-            rows.append(
-                {
-                    "network": label(r, m),
-                    "mask": MASKS[mask],
-                    f"gap at {last}": f"{float(at['curve_gap']):.1e}",
-                    f"gap at {final}": f"{float(one['curve_gap'].sel(round=final, set='id')):.1e}",
-                    "residual where seen": f"{float(at['curve_rms']):.2g}",
-                    "the same, limit": f"{float(one['limit_rms'].sel(set='id')):.2g}",
-                    f"sweeps to {last}": f"{float(at['curve_sweeps']):.0f}",
-                    "sweeps to the limit": f"{float(one['limit_sweeps'].sel(set='id')):.0f}",
-                    "hidden, warm / cold / falling λ": " / ".join(
-                        f"{v:.3g}"
-                        for v in (
-                            float(one["curve_hidden"].sel(round=last, set="val")),
-                            float(one["cold_hidden"].sel(early=last)),
-                            float(one["falling_hidden"]),
-                        )
-                    ),
-                }
-            )
-    return (
-        pd.DataFrame(rows).set_index(["network", "mask"])
-        if rows
-        else "No network was followed in this profile."
-    )
+            rows[label(r, model), MASKS[mask]] = {
+                f"gap at {last}": at["curve_gap"],
+                f"gap at {final}": one["curve_gap"].sel(round=final, set="id"),
+                "residual where seen": at["curve_rms"],
+                "the same, limit": one["limit_rms"].sel(set="id"),
+                f"sweeps to {last}": at["curve_sweeps"],
+                "sweeps to the limit": one["limit_sweeps"].sel(set="id"),
+                "hidden: warm": one["curve_hidden"].sel(round=last, set="val"),
+                "hidden: cold": one["cold_hidden"].sel(early=last),
+                "hidden: falling λ": one["falling_hidden"],
+            }
+    rows = {key: {k: float(median(v)) for k, v in row.items()} for key, row in rows.items()}
+    return Table(_frame(rows, ["network", "mask"]), name="rounds of imputation")
 
 
-def limits(r: xr.Dataset) -> str:
-    """What more rounds bring, and what the minimum is, as Markdown."""
-    models = [m for m in names(r, FOLLOWED) if m != "vn_untrained"] if "curve_gap" in r else []
-    if not models:
-        return "No trained network was followed in this profile."
-    last = int(r["early"].max())
-    one = r.sel(model=models).mean("seed")
-    gap, gain = (
-        one["curve_gap"].sel(round=last, set=list(SETS)),
-        one["curve_gain"].sel(round=last, set=list(SETS)),
-    )
-    rms, end = (
-        one["curve_rms"].sel(round=last, set=list(SETS)),
-        one["limit_rms"].sel(set=list(SETS)),
-    )
-    same = int(r["unchanged"].min())
-    return (
-        f"After {last} rounds the masked objective is {100 * float(gap.max()):.2g} % above its "
-        "minimum at most (over depths, masks and sets), and the last round won "
-        f"{100 * float(gain.max()):.2g} % of it. The residual on observed samples is "
-        f"{float(rms.min()):.2g} to {float(rms.max()):.2g} (r.m.s., in units of the signals'), "
-        f"and {float(end.min()):.2g} to {float(end.max()):.2g} at the minimum: more rounds do "
-        "not remove it. "
-        f"{'No weight of any network changed, to the bit.' if same else 'Some weight changed.'}"
-    )
+def ablation_table(shared: xr.Dataset) -> Table:
+    """In how many cells our error is the lower one, against every control, and the median ratio."""
+    vn = {"rounds": "zero_filled", "solved": "mask_aware"}
+    best = {how: least(shared, VN, protocol) for how, protocol in vn.items()}
+    own = {how: least(shared, ["vn_1"], protocol) for how, protocol in vn.items()}
+    others = least(shared, OTHERS, "zero_filled")
+    pairs = [("best VN, rounds", best["rounds"], "the paper's others, as printed", others)]
+    for rule in present(shared, list(RULES)):
+        theirs = least(shared, [rule], "mask_aware")
+        pairs.append(("best VN, rounds", best["rounds"], label(shared, rule), theirs))
+    masked = least(shared, TRAINED_WITH_MASKS, "mask_aware")
+    pairs += [(f"best VN, {how}", best[how], "networks trained with masks", masked) for how in vn]
+    for model in present(shared, ["exemplars", "nearest", "gaussian"]):
+        theirs = least(shared, [model], "mask_aware")
+        pairs.append(("best VN, solved", best["solved"], label(shared, model), theirs))
+    pairs.append(("VN-1L, solved: inference", own["solved"], "VN-1L, rounds", own["rounds"]))
+    for model in present(shared, UNLEARNED):
+        for how, protocol in vn.items():
+            theirs = least(shared, [model], protocol)
+            said = f"{label(shared, model)}, {how}"
+            pairs.append((f"VN-1L, {how}: learning", own[how], said, theirs))
+    rows = {}
+    for ours, mine, against, theirs in pairs:
+        ratio = mine / theirs
+        if bool(ratio.notnull().any()):
+            rows[ours, against] = {
+                "cells won": won(mine, theirs),
+                "of": int(ratio.notnull().sum()),
+                "our error over theirs": float(ratio.median()),
+            }
+    whole = {"cells won": "{:.0f}", "of": "{:.0f}", "our error over theirs": "{:.2f}"}
+    return Table(_frame(rows, ["ours", "against"]), formats=whole, name="inference and learning")
 
 
-def sparsity(r: xr.Dataset) -> str:
-    """What a smaller lambda in inference costs and brings, as Markdown."""
-    if not has(r, "vn_1") or "sweep_mse" not in r:
-        return "VN-1L was not asked for in this profile."
-    one = r.sel(model="vn_1", set="hard").mean("seed")
-    low, own = float(r["factor"].min()), 1.0
-    words = []
-    for mask in ("forecast_25", "block_128", "random_30"):
-        cell = one["sweep_hidden"].sel(mask=mask)
-        at = {
-            (f, k): float(cell.sel(factor=f, solver=k))
-            for f in (low, own)
-            for k in ("rounds", "limit")
+def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
+    """The numbers of the prose on the shipped results, by their keys."""
+    if not (found := counts(shared)) or set(FOLLOWED) - set(r["model"].values.tolist()):
+        return {}
+    found |= _signature_numbers(shared) | _gap_numbers(shared)
+    return named(found | _reading_numbers(r) | _round_numbers(r), "appG")
+
+
+def _signature_numbers(shared: xr.Dataset) -> dict[str, str]:
+    found = signatures(shared)
+    zero = shared["zero_baseline"].isel(model=0, seed=0).sel(set="hard")
+    whole = median(shared["mse"].sel(model=list(VN), set="hard")) / zero
+    gains = median(shared["band_gain"].sel(model="rnn", set="hard"))
+    vn = found.sel(model=list(VN))
+    texts = {
+        "bend": f"{100 * float(found['bend'].sel(model='deep_ae')):.0f}",
+        "correlation": f"{float(found['correlation'].sel(model='deep_ae')):.2f}",
+        "vn-whole-least": f"{100 * float(whole.min()):.1f}",
+        "vn-whole-most": f"{100 * float(whole.max()):.1f}",
+        "vn-low-most": f"{100 * float(vn['missed to 5 cycles'].max()):.0f}",
+        "vn-detail-least": f"{100 * float(vn['missed 10-20'].min()):.0f}",
+        "vn-tail-power": f"{100 * float(vn['tail: power'].max()):.0f}",
+        "vn-tail-error": f"{float(vn['tail: error / power'].max()):.2f}",
+    }
+    texts |= {f"rnn-gain-{band}": f"{float(gains.sel(band=band)):.2f}" for band in ("0-2", DETAIL)}
+    for model, short_name in (("rnn", "rnn"), ("mamba_bottleneck", "bottleneck")):
+        one = found.sel(model=model)
+        texts[f"{short_name}-low"] = f"{100 * float(one['missed to 5 cycles']):.0f}"
+        texts[f"{short_name}-detail"] = f"{100 * float(one['missed 10-20']):.0f}"
+    return texts
+
+
+def _gap_numbers(shared: xr.Dataset) -> dict[str, str]:
+    texts = {}
+    for name, protocol in (("whole", None), ("tail", "zero_filled")):
+        gap = gaps(shared, protocol)
+        texts |= {
+            f"gap-{name}-cases": f"{gap.sizes['example']}",
+            f"gap-{name}-share": f"{100 * float((gap > 0).mean()):.0f}",
+            f"gap-{name}-median": short(float(gap.median())),
+            f"gap-{name}-most": short(float(gap.max())),
         }
-        words.append(
-            f"{MASKS[mask]}, {at[own, 'rounds']:.3g} to {at[low, 'rounds']:.3g} after the rounds "
-            f"and {at[own, 'limit']:.3g} to {at[low, 'limit']:.3g} at the limit"
-        )
-    whole = one["sweep_mse"]
-    return (
-        f"With {low:g} times its λ, VN-1L reconstructs Hard signals with an error of "
-        f"{float(whole.sel(factor=low)):.2g} "
-        f"instead of {float(whole.sel(factor=own)):.2g}. The error on hidden samples goes from "
-        f"its own λ to the smaller one: {'; '.join(words)} (Hard signals)."
-    )
+    return texts
 
 
-def strict(r: xr.Dataset) -> str:
-    """What reading the completed signal strictly from the top changes, as a Markdown table."""
-    lines = []
-    for m in (m for m in names(r) if int(r["depth"].sel(model=m)) > 1):
-        cells = r["hidden"].sel(model=m, set=list(SETS), solver="limit").mean("seed")
-        ratio = cells.sel(reading="top") / cells.sel(reading="first")
-        lines.append(f"| {label(r, m)} | {float(ratio.median()):.2f} | {float(ratio.max()):.2f} |")
-    if not lines:
-        return "No deep network was asked for in this profile."
-    head = "| masked error at the limit, top code over first code | median over cells | most |"
-    return "\n".join([head, "|---|---:|---:|", *lines])
+def _reading_numbers(r: xr.Dataset) -> dict[str, str]:
+    zero = r["zero_baseline"].isel(model=0, seed=0).sel(set="id")
+    share = 100 * median(r["mse"].sel(set="id")) / zero
+    texts = {}
+    for model in deep(r):
+        for reading in READINGS:
+            value = float(share.sel(model=model, reading=reading))
+            texts[f"{model.replace('_', '-')}-{reading}"] = f"{value:.0f}"
+    one = r.sel(model="vn_1", layer=1)
+    mu, active = float(median(one["coherence"])), float(median(one["active"].sel(set="id")))
+    texts |= {
+        "coherence": f"{mu:.4f}",
+        "bound": f"{(1 + 1 / mu) / 2:.2f}",
+        "active": f"{active:.1f}",
+    }
+    return texts
 
 
-def zero_line(shared: xr.Dataset) -> str:
-    """The zero prediction's errors, which all others must be read against."""
-    whole = ", ".join(f"{float(blank(shared).sel(set=s)):.2f} on {t}" for s, t in SETS.items())
-    return f"Predicting zero has an error of {whole}: sums have more power than single families."
+def _round_numbers(r: xr.Dataset) -> dict[str, str]:
+    trained = list(VN)
+    first = median(r["hidden"].sel(reading="first", set=list(SETS)))
+    ratio = first.sel(solver="rounds") / first.sel(solver="limit")
+    ratio = ratio.sel(model=trained)
+    gain = first.sel(model="vn_1") / first.sel(model="vn_untrained")
+    last = int(r["early"].max())
+    one = r.sel(model=trained, set=list(SETS))
+    at, limit = one.sel(round=last), median(one["limit_rms"])
+    rms = median(at["curve_rms"])
+    factor = float(r["factor"].min())
+    hard = r.sel(model="vn_1", set="hard")
+    whole, hidden = median(hard["sweep_mse"]), median(hard["sweep_hidden"])
+    texts = {
+        "limit-ratio": f"{float(ratio.median()):.2f}",
+        "limit-ratio-least": f"{float(ratio.min()):.2f}",
+        "limit-ratio-most": f"{float(ratio.max()):.2f}",
+        "learned-rounds": f"{float(gain.sel(solver='rounds').median()):.2f}",
+        "learned-limit": f"{float(gain.sel(solver='limit').median()):.2f}",
+        "rounds": f"{last}",
+        "objective-above": f"{100 * float(median(at['curve_gap']).max()):.2g}",
+        "last-won": f"{100 * float(median(at['curve_gain']).max()):.2g}",
+        "rms-least": f"{float(rms.min()):.2f}",
+        "rms-most": f"{float(rms.max()):.2f}",
+        "limit-rms-least": f"{float(limit.min()):.2f}",
+        "limit-rms-most": f"{float(limit.max()):.2f}",
+        "factor": f"{factor:g}",
+        "sparse-whole": short(float(whole.sel(factor=factor))),
+        "own-whole": short(float(whole.sel(factor=1.0))),
+    }
+    for mask, name in (("forecast_25", "tail"), ("block_128", "block"), ("random_30", "random")):
+        for solver in SOLVERS:
+            for which, times in (("own", 1.0), ("sparse", factor)):
+                value = float(hidden.sel(mask=mask, solver=solver, factor=times))
+                texts[f"{which}-{name}-{solver}"] = short(value)
+    return texts

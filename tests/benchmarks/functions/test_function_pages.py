@@ -10,7 +10,9 @@ import xarray as xr
 from benchmarks.functions import figures, tables
 from benchmarks.functions.tables import ELEVEN, MASKS, SETS
 from chapters.fig3_functions import tables as fig3
+from chapters.G_functions import tables as app_g
 from vnlib.book import paths, store
+from vnlib.book.store import source_hash
 
 CONTROLS = {
     "deep_ae_masked": "masked",
@@ -84,6 +86,27 @@ def test_figures_name_every_model_and_say_so_where_there_is_none(results, draw):
 
 
 def test_pages_that_state_the_same_quantity_say_the_same():
-    shared = store.read(paths.ROOT / "results" / "paper" / "fig3_functions.nc")
-    one = fig3.numbers(shared)
-    assert one["fig3-won"] == tables.counts(shared)["won"]
+    """Fig. 3 and App. G glue the same counts under their own keys, and call the same functions for
+    what both of them show.
+    """
+    folder = paths.ROOT / "results" / "paper"
+    shared, own = (store.read(folder / f"{name}.nc") for name in ("fig3_functions", "G_functions"))
+    pages = {"fig3": fig3.numbers(shared), "appG": app_g.numbers(shared, own)}
+    for name, text in tables.counts(shared).items():
+        assert {pages[page][f"{page}-{name}"] for page in pages} == {text}, name
+    # The learning and inference that both pages tell, each in its own table.
+    cells = fig3.ablation_table(shared).frame
+    told = app_g.ablation_table(shared).frame["our error over theirs"]
+    ours, theirs = cells["VN-1L", "imputation"], cells["VN-1L, atoms not learned", "imputation"]
+    ratio = told["VN-1L, rounds: learning", "VN-1L, atoms not learned, rounds"]
+    assert (ours / theirs).median() == pytest.approx(ratio)
+    assert pages["fig3"]["fig3-learned"] == f"{ratio:.2f}"
+
+
+@pytest.mark.parametrize("call", ["shared_tables.reconstruction", "shared_tables.winners"])
+def test_both_pages_show_tables_of_the_kit(call):
+    kit = "\nfrom benchmarks.functions import tables as shared_tables\n"
+    for name in ("fig3_functions", "G_functions"):
+        cells = list(source_hash.code_cells(paths.notebook(name)))
+        assert any(f"{call}(" in text for text in cells), name
+        assert any(kit in f"\n{text}" for text in cells), name

@@ -9,7 +9,7 @@ import pytest
 import torch
 import xarray as xr
 
-from chapters.G_functions import readings, rounds
+from chapters.G_functions import readings, rounds, study
 from data_gen import signals
 from vnlib import masked
 from vnlib.network import VectorNetwork, VNConfig
@@ -30,7 +30,7 @@ TRAINING = {
 @pytest.fixture(scope="module")
 def x() -> dict:
     data = signals.make(signals.SignalConfig(length=32, n_train=64, n_val=12, n_test=12))
-    return readings.signals(data, n=12)
+    return study.subsets(data, n=12)
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def seen() -> dict:
     return {
         mask: {
             name: torch.from_numpy(signals.observed(mask, 12, 32, seed=i))
-            for i, name in enumerate(readings.SETS)
+            for i, name in enumerate(rounds.SETS)
         }
         for mask in ("forecast_25", "block_128")
     }
@@ -48,7 +48,7 @@ def network(
     x: dict, depth: int = 1, rule: str = "subspace", steps: int = 0, seed: int = 0
 ) -> VectorNetwork:
     sparsity = (0.13, 0.02, 0.03)[:depth]
-    return readings.trained(
+    return study.trained(
         x, n_atoms=16, sparsity=sparsity, rule=rule, steps=steps, seed=seed, **TRAINING
     )
 
@@ -75,7 +75,7 @@ def test_rounds_lower_the_objective_and_lead_to_the_masked_problem(x, seen):
     way = rounds.walk(one, x["id"], shown, 150, config=EXACT)
     assert float(way.objective.diff(dim=0).max()) <= 1e-4
     settled = masked.masked_settle(one, x["id"], shown, config=EXACT)
-    end = rounds.look(one, settled, x["id"], shown.float())
+    end = rounds.evaluated(one, settled, x["id"], shown.float())
     gap = rounds.relative_gap(way.objective, end["objective"])
     assert float(gap[0].max()) > 0.01
     assert float(gap[-1].max()) < 1e-3
@@ -87,7 +87,7 @@ def test_an_observed_sample_stays_lambda_away():
     """
     one, x = identity(0.5), torch.tensor([[3.0, -2, 1, 0.2, 4, 4, 4, 4]])
     shown = (torch.arange(8) < 4)[None]
-    end = rounds.look(one, masked.masked_settle(one, x, shown, config=EXACT), x, shown.float())
+    end = rounds.evaluated(one, masked.masked_settle(one, x, shown, config=EXACT), x, shown.float())
     assert float(end["largest"]) == pytest.approx(0.5, abs=1e-4)
     assert float(end["hidden"]) == pytest.approx(16, abs=1e-3)
     assert float(end["rms"]) == pytest.approx(((3 * 0.25 + 0.04) / 4) ** 0.5, abs=1e-4)
@@ -139,28 +139,28 @@ def test_the_readings_of_one_layer_are_one_and_of_an_isometry_close(x):
     lost = readings.whole(silent, x, ROUGH)
     assert (found["mse"].sel(reading="top") < lost["mse"].sel(reading="top")).all()
     # A top layer that says nothing leaves the zero prediction.
-    blank = [float(x[name].square().mean()) for name in readings.SETS]
+    blank = [float(x[name].square().mean()) for name in rounds.SETS]
     np.testing.assert_allclose(lost["mse"].sel(reading="top"), blank, rtol=1e-5)
     np.testing.assert_allclose(lost["explained"].sel(layer=3), 0, atol=1e-6)
 
 
 def test_means_are_taken_by_set():
     values = torch.arange(8.0)
-    np.testing.assert_allclose(readings.by_set(values), [0.5, 2.5, 4.5, 6.5])
-    np.testing.assert_allclose(readings.by_set(values.expand(3, 8)), [[0.5, 2.5, 4.5, 6.5]] * 3)
+    np.testing.assert_allclose(rounds.by_set(values), [0.5, 2.5, 4.5, 6.5])
+    np.testing.assert_allclose(rounds.by_set(values.expand(3, 8)), [[0.5, 2.5, 4.5, 6.5]] * 3)
 
 
-def test_controls_hold_the_zero_prediction(x, seen):
+def test_controls_hold_the_zero_baseline(x, seen):
     found = readings.controls(x, seen)
     hidden = x["easy"][~seen["block_128"]["easy"]].square().mean()
     assert float(
-        found["hidden_rule"].sel(rule="zeros", mask="block_128", set="easy")
+        found["hidden_rule"].sel(rule="zero_baseline", mask="block_128", set="easy")
     ) == pytest.approx(float(hidden))
 
 
 def test_a_study_has_all_dimensions_and_changes_no_weight(x, seen):
     one = network(x, 3, steps=2)
-    found = readings.study(
+    found = readings.measured(
         x,
         seen,
         one,
@@ -208,4 +208,4 @@ def test_bad_input(x, seen):
         rounds.with_sparsity(one, 0.0)
     data = signals.make(signals.SignalConfig(length=32, n_train=4, n_val=3, n_test=12))
     with pytest.raises(ValueError, match="n must be"):
-        readings.signals(data, n=12)
+        study.subsets(data, n=12)

@@ -1,0 +1,216 @@
+"""The runs of App. G: a Vector Network is trained on whole signals and read in all ways.
+
+Its recipe is another than that of Fig. 3's networks: fixed sparsity, other updates, and the best of
+them on validation signals is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+
+from chapters.G_functions import readings
+from chapters.G_functions.rounds import SETS, Seen, Signals
+from data_gen import signals
+from vnlib import checks
+from vnlib.book.chapter import Chapter
+from vnlib.fit import FitConfig, fit
+from vnlib.learning.learner import LocalLearner
+from vnlib.network import VectorNetwork
+from vnlib.settle import SettleConfig
+
+Axes = dict[str, Any]
+
+POWER = "ID power"  # the mean power of training signals, which the task makes 1
+RMS = "r.m.s. of training signals"
+VARIABLES = {
+    "depth": ("layers of the network", "1"),
+    "set": ("set of signals", ""),
+    "mask": ("which samples are hidden", ""),
+    "layer": ("layer", "1"),
+    "reading": ("whether the first or the top code is read", ""),
+    "solver": ("rounds of imputation, or the masked problem's minimum", ""),
+    "rule": ("rule of thumb", ""),
+    "round": ("rounds of imputation", "1"),
+    "early": ("rounds of imputation", "1"),
+    "factor": ("multiple of lambda in inference", "1"),
+    "mse": ("mean squared error of whole signals", POWER),
+    "active": ("atoms in use per signal", "1"),
+    "explained": ("share of a layer's input that its code explains", "1"),
+    "message": ("r.m.s. norm of a layer's input", "1"),
+    "unused": ("atoms that no signal uses", "1"),
+    "coherence": ("largest inner product of two atoms", "1"),
+    "hidden": ("mean squared error on hidden samples", POWER),
+    "zero_baseline": ("error of the zero baseline on whole signals", POWER),
+    "hidden_rule": ("mean squared error on hidden samples of a rule of thumb", POWER),
+    "curve_hidden": ("mean squared error on hidden samples after a round", POWER),
+    "curve_rms": ("r.m.s. residual on observed samples after a round", RMS),
+    "curve_largest": ("largest residual on observed samples after a round", RMS),
+    "curve_step": ("r.m.s. change of the completed signal in a round", RMS),
+    "curve_sweeps": ("sweeps to the end of a round", "1"),
+    "curve_gap": ("masked objective above its minimum after a round, relative", "1"),
+    "curve_gain": ("share of the masked objective that a round won", "1"),
+    "limit_hidden": ("mean squared error on hidden samples at the minimum", POWER),
+    "limit_rms": ("r.m.s. residual on observed samples at the minimum", RMS),
+    "limit_largest": ("largest residual on observed samples at the minimum", RMS),
+    "limit_sweeps": ("sweeps to the minimum", "1"),
+    "limit_gap": ("masked objective above the lowest met, relative", "1"),
+    "cold_hidden": ("error on hidden validation samples, codes from zero each round", POWER),
+    "falling_hidden": ("error on hidden validation samples after falling lambdas", POWER),
+    "sweep_mse": ("mean squared error of whole signals at a multiple of lambda", POWER),
+    "sweep_hidden": ("error on hidden samples at a multiple of lambda", POWER),
+    "sweep_active": ("atoms in use at a multiple of lambda", "1"),
+    "unchanged": ("whether no weight changed in inference", "1"),
+}
+RULES = {
+    "subspace": "subspace",
+    "frozen": "frozen",
+    "literal": "atomic_hebb",
+    "isometry": "subspace",
+}
+
+
+def trained(
+    x: Signals,
+    *,
+    n_atoms: int,
+    sparsity: Sequence[float],
+    rule: str,
+    interface: int,
+    feedback: float,
+    lr: float,
+    interface_lr: float,
+    steps: int,
+    batch_size: int,
+    sweeps: int,
+    seed: int,
+    checkpoint: Path | None = None,
+) -> VectorNetwork:
+    """A network whose atoms start as training signals and learn for `steps` updates (0: they stay
+    what they are).
+
+    The updates with the least reconstruction error on "val" are kept.
+
+    Parameters
+    ----------
+    sparsity
+        Relative lambda per layer.
+    rule
+        How U learns, one of `RULES`; "isometry" has messages as wide as the code, which need not be
+        learned, the others `interface` numbers.
+    sweeps
+        Of each settle in training.
+
+    Raises
+    ------
+    ValueError
+        For an unknown rule.
+    """
+    checks.choice("rule", rule, RULES)
+    depth = len(sparsity)
+    width = n_atoms if rule == "isometry" else interface
+    network = VectorNetwork.for_data(
+        x["train"],
+        atoms=(n_atoms,) * depth,
+        interface=(width,) * (depth - 1),
+        sparsity=tuple(sparsity),
+        feedback=feedback,
+        interface_rule=RULES[rule],
+        seed=seed,
+    )
+    if not steps:
+        return network
+    quick = SettleConfig.training(max_sweeps=sweeps)
+    epoch = -(-len(x["train"]) // batch_size)
+    learner = LocalLearner(
+        network, lr=lr, interface_lr=interface_lr, settle=quick, revive_after=epoch
+    )
+
+    def error() -> float:
+        drawn = network.reconstruct(network.settle(x["val"], config=SettleConfig(max_sweeps=60)))
+        return float((drawn - x["val"]).square().mean())
+
+    config = FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, steps // 5))
+    fit(learner, (x["train"],), config, seed=seed, validate=error, checkpoint=checkpoint)
+    return network
+
+
+def subsets(
+    data: xr.Dataset, *, n: int, device: torch.device | str = "cpu"
+) -> dict[str, torch.Tensor]:
+    """Signals by set: all of "train", the first n of the others.
+
+    Raises
+    ------
+    ValueError
+        Where a set has fewer.
+    """
+    found = {}
+    for name in ("train", *SETS):
+        rows = np.flatnonzero(data["set"].values == name)
+        if name != "train":
+            checks.number("n", n, low=1, high=len(rows), integer=True)
+            rows = rows[:n]
+        found[name] = torch.from_numpy(data["value"].values[rows]).to(device)
+    return found
+
+
+@cache
+def dataset(device: torch.device | str, n: int, **config: int) -> tuple[Signals, Seen]:
+    """Signals by set, and what of them is observed, by mask and set."""
+    x = subsets(signals.make(signals.SignalConfig(**config)), n=n, device=device)
+    seen = {
+        mask: {
+            name: torch.from_numpy(
+                signals.observed(mask, len(x[name]), config["length"], seed=index)
+            ).to(device)
+            for index, name in enumerate(SETS)
+        }
+        for mask in signals.MASKS
+    }
+    return x, seen
+
+
+def run(
+    axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str
+) -> xr.Dataset:
+    """Train one network and read it, whole and masked."""
+    x, seen = dataset(device, **settings["data"])
+    checkpoint = workdir / "fit.safetensors"
+    network = trained(x, seed=axes["seed"], checkpoint=checkpoint, **settings["training"])
+    config = SettleConfig(**settings["settle"])
+    return readings.measured(x, seen, network, config=config, **settings["study"])
+
+
+def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
+    """The settings of one run; only some networks are followed round by round, and at other
+    lambdas.
+    """
+    s, model = chapter.settings, chapter.model(axes["model"])
+    own = {name: model[name] for name in ("sparsity", "rule", "interface", "sweeps")}
+    updates = {"n_atoms": s["n_atoms"], "steps": round(s["scale"] * model["steps"])}
+    return {
+        "data": {"n": s["n_signals"], **s["data"]},
+        "training": s["training"] | updates | own,
+        "study": {
+            "rounds": s["rounds"],
+            "curve": max(s["curve"], s["rounds"]) if model.get("curve") else 0,
+            "curve_masks": s["curve_masks"],
+            "continuation": s["continuation"],
+            "factors": s["factors"] if model.get("sweep") else [],
+        },
+        "settle": s["settle"],
+    }
+
+
+def results(chapter: Chapter) -> xr.Dataset:
+    """All runs of the chapter."""
+    axes = {"model": list(chapter.models), "seed": chapter.seeds}
+    one_run = partial(run, device=chapter.device)
+    return chapter.grid(one_run, axes, partial(settings, chapter), variables=VARIABLES)
