@@ -10,9 +10,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from benchmarks.nbody.bodies import LAWS, N_BODIES, Bodies, Scales, gated, literal, pairs, tokens
+from benchmarks.nbody.homotopy import Followed, Lasso, single, stacked
 from vnlib import checks
 from vnlib.network import VectorNetwork
-from vnlib.settle.homotopy import Followed, Lasso, single, stacked
 
 READINGS = ("literal", "gated", "token")
 WIDTH = 7  # numbers per token, the first 2 of which are the body's own
@@ -107,7 +107,7 @@ class Stage(NamedTuple):
 
 class Coder:
     """The codes of bodies under a network as it is now, at the minimum of its energy, by
-    `vnlib.settle.homotopy`.
+    `benchmarks.nbody.homotopy`.
 
     Each kind of input passes through stages: the whole stack at once where feedback couples its
     layers, else layer by layer. The first stage looks only at the numbers that the kind fills; and,

@@ -18,6 +18,7 @@ from torch import Tensor
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples, check, scales_of
 from benchmarks.nbody.codes import Coder, Inputs, Reading
 from benchmarks.nbody.forces import Predict, Trained, relative_errors
+from benchmarks.nbody.homotopy import single
 from benchmarks.nbody.readout import ReadoutLearner, per_readout, read_out
 from vnlib import checks, seeding
 from vnlib.fit import FitConfig, Training, fit
@@ -25,7 +26,6 @@ from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
-from vnlib.settle.homotopy import single
 
 CHUNK = 100  # states whose codes are inferred at once
 BATCH = 256  # inputs per local update

@@ -11,6 +11,7 @@ import torch
 from benchmarks.nbody.bodies import Bodies, Samples, gated, in_passes, literal, scales_of, tokens
 from benchmarks.nbody.codes import Coder, Reading
 from benchmarks.nbody.forces import relative_errors
+from benchmarks.nbody.homotopy import single, stacked
 from benchmarks.nbody.readout import ReadoutLearner, read_out
 from benchmarks.nbody.vector_networks import BodyNetwork, start, vector_network
 from vnlib.fit import Training
@@ -19,7 +20,6 @@ from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import make_penalty
 from vnlib.settle import SettleConfig, duality_gap
-from vnlib.settle.homotopy import single, stacked
 
 TINY = {
     "literal": {"reading": "literal", "atoms": (16,), "sparsity": (0.1,)},
