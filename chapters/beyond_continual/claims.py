@@ -4,12 +4,12 @@ images.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import known, medians, of
+from vnlib.book.evidence import known, medians, of, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 VN, AE = "vn_1", "ae"
@@ -19,62 +19,7 @@ TOKENS, MLP, TOKEN_NET = FORCES = "b_vn_token", "b_mlp", "b_token_mlp"
 SLOW, SHORTER, LESS = 10, 0.25, 0.1  # times a forward pass; shares of sweeps
 LEVEL = 1e-3
 LEARNED, FREE = ("lista", "linear"), ("cold", "untrained")
-
-
-def _errors(r: xr.Dataset, stream: str, models: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray]:
-    """Errors of models in a stream (model, seed, after, task), and those after the last turn
-    (model, seed, task).
-    """
-    errors = of(r["error"], model=models, stream=(stream,)).squeeze("stream", drop=True)
-    turns = of(r["power"], model=models).notnull().sum("task")
-    return errors, errors.where(errors["after"] == turns).max("after")
-
-
-def _forgotten(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
-    """Error at the end over that right after the task, mean over all tasks but the last (model,
-    seed).
-    """
-    errors, end = _errors(r, "sequence", models)
-    own = errors.where(errors["after"] == errors["task"] + 1).max("after")
-    return (end / own).where(own["task"] < own.notnull().sum("task") - 1).mean("task")
-
-
-def _final(r: xr.Dataset, models: Sequence[str], stream: str) -> xr.DataArray:
-    """Mean error over tasks, each in units of its mean square (model, seed).
-
-    Those of forces are relative already.
-    """
-    unit = of(r["power"], model=models)
-    return (_errors(r, stream, models)[1] / unit.where(~unit["model"].isin(FORCES), 1.0)).mean(
-        "task"
-    )
-
-
-def _lost(r: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
-    """Mean error after tasks in turn over that of joint training (model, seed)."""
-    return _final(r, models, "sequence") / _final(r, models, "joint")
-
-
-def _sweeps(r: xr.Dataset, starts: Sequence[str], kind: str) -> float:
-    """The fewest sweeps by any of these starts and any solver, cost of the start included; medians
-    over seeds.
-    """
-    one = of(
-        r[["inference_sweeps", "inference_cost"]].to_array(), model=(VN,), start=starts, set=(kind,)
-    )
-    total = one.sel(level=LEVEL, method="nearest").sum("variable", skipna=False)
-    return float(total.median("seed").min())
-
-
-def _below(values: dict[str, float], name: str) -> bool:
-    """Whether that of `name` is lower than all others."""
-    return all(values[name] < value for other, value in values.items() if other != name)
-
-
-def _part(says: str, values: dict[str, float], name: str, tag: str) -> Part:
-    return Part(
-        says, _below(values, name), {f"{model}.{tag}": value for model, value in values.items()}
-    )
+SETS = ("id", "add2")
 
 
 @claim(
@@ -92,7 +37,7 @@ def _part(says: str, values: dict[str, float], name: str, tag: str) -> Part:
     "at most three quarters of the sweeps. (c) Digits: VN-1L forgets less than the autoencoder "
     "(error at the end over that right after the task). (d) Forces: so do tokens in a VN against "
     "the MLP. (e) After training on every number of images its error on single digits is below "
-    "the autoencoder's, with as many updates. Fair: (a) as above, in every seed; (b) the "
+    "the autoencoder's, with as many updates. With controls: (a) as above, in every seed; (b) the "
     "cheapest learned start and solver, cost of the start included, takes at least a tenth fewer "
     "sweeps than the cheapest pair without learning, on single digits and on sums of two; (c) in "
     "turn instead of jointly costs VN-1L less of its error than it costs the autoencoder and the "
@@ -101,44 +46,50 @@ def _part(says: str, values: dict[str, float], name: str, tag: str) -> Part:
     "has the higher error with replay; (g) from the fewest images VN-1L has a lower error, on "
     "single digits and on sums, than both with five times the updates and than PCA.",
 )
-def _discussion(r: xr.Dataset) -> Decision:
-    ratio = of(r["inference_ratio"], model=(VN,))
-    slow = float(ratio.median())
+def decide_discussion(r: xr.Dataset) -> Decision:
+    """VN-disc."""
+    return Decision([known(part) for part in _printed(r)], [known(part) for part in _controls(r)])
+
+
+def _printed(r: xr.Dataset) -> list[Part]:
+    slow = float(of(r["inference_ratio"], model=(VN,)).median())
     saved = of(r["inference_saved"], model=(VN,), start=LEARNED, set=("id",), solver=("ista",))
     shorter = float(saved.sel(level=LEVEL, method="nearest").median("seed").max())
-    digits = medians(_forgotten(r, (VN, AE)), (VN, AE))
-    forces = medians(_forgotten(r, (TOKENS, MLP)), (TOKENS, MLP))
     few = of(r["data_error"], model=(VN, AE), set=("id",)).squeeze("set", drop=True).median("seed")
     worst = float((few.sel(model=VN) / few.sel(model=AE)).max("images", skipna=False))
-    parts = [
+    digits, forces = (_forgotten(r, models) for models in ((VN, AE), (TOKENS, MLP)))
+    return [
         Part("inference is much slower", slow >= SLOW, {"vn_1.settle_over_forward": slow}),
         Part(
             "a learned start shortens the settle by plain steps",
             shorter >= SHORTER,
             {"vn_1.sweeps_saved": shorter},
         ),
-        _part("VN-1L forgets less of digits than the autoencoder", digits, VN, "forgotten"),
-        _part("tokens in a VN forget less of forces than the MLP", forces, TOKENS, "forgotten"),
+        _lowest("VN-1L forgets less of digits than the autoencoder", digits, VN, "forgotten"),
+        _lowest("tokens in a VN forget less of forces than the MLP", forces, TOKENS, "forgotten"),
         Part(
             "lower error from as few images, same updates",
             worst < 1,
             {"vn_1.over_ae_at_worst": worst},
         ),
     ]
-    return Decision([known(part) for part in parts], [known(part) for part in _fair(r)])
 
 
-def _fair(r: xr.Dataset) -> list[Part]:
+def _controls(r: xr.Dataset) -> list[Part]:
     least = float(of(r["inference_ratio"], model=(VN,)).min(skipna=False))
-    both = {kind: (_sweeps(r, LEARNED, kind), _sweeps(r, FREE, kind)) for kind in ("id", "add2")}
+    sweeps = {
+        kind: {"learned": _sweeps(r, LEARNED, kind), "free": _sweeps(r, FREE, kind)}
+        for kind in SETS
+    }
+    saves = [
+        np.isfinite(n["learned"]) and n["learned"] <= (1 - LESS) * n["free"]
+        for n in sweeps.values()
+    ]
     models, tokens = (VN, *LONG), (TOKENS, TOKEN_NET)
-    lost, replay = medians(_lost(r, models), models), medians(_final(r, models, "replay"), models)
-    forgotten, after = (
-        medians(_forgotten(r, tokens), tokens),
-        medians(_final(r, tokens, "replay"), tokens),
-    )
-    few = of(r["data_error"], model=(*models, PCA), set=("id", "add2")).isel(images=0)
-    errors = {kind: medians(few.sel(set=kind), (*models, PCA)) for kind in ("id", "add2")}
+    lost = medians(_final(r, models, "sequence") / _final(r, models, "joint"), models)
+    replay, after = (medians(_final(r, m, "replay"), m) for m in (models, tokens))
+    few = of(r["data_error"], model=(*models, PCA), set=SETS).isel(images=0)
+    errors = {kind: medians(few.sel(set=kind), (*models, PCA)) for kind in SETS}
     return [
         Part(
             "inference is much slower in every seed",
@@ -147,20 +98,73 @@ def _fair(r: xr.Dataset) -> list[Part]:
         ),
         Part(
             "a learned start beats what is free, on single digits and sums",
-            all(np.isfinite(a) and a <= (1 - LESS) * b for a, b in both.values()),
+            all(saves),
             {
-                f"vn_1.sweeps_{way}_{k}": v
-                for k, two in both.items()
-                for way, v in zip(("learned", "free"), two, strict=True)
+                f"vn_1.sweeps_{way}_{kind}": n
+                for kind, both in sweeps.items()
+                for way, n in both.items()
             },
         ),
-        _part("VN-1L loses least by learning in turn", lost, VN, "in_turn_over_joint"),
-        _part("VN-1L has the lowest error with replay", replay, VN, "error_replay"),
-        _part("tokens in a VN forget less than in a network", forgotten, TOKENS, "forgotten"),
-        _part("they have the lower error with replay", after, TOKENS, "error_replay"),
+        _lowest("VN-1L loses least by learning in turn", lost, VN, "in_turn_over_joint"),
+        _lowest("VN-1L has the lowest error with replay", replay, VN, "error_replay"),
+        _lowest(
+            "tokens in a VN forget less than in a network",
+            _forgotten(r, tokens),
+            TOKENS,
+            "forgotten",
+        ),
+        _lowest("they have the lower error with replay", after, TOKENS, "error_replay"),
         Part(
             "lowest error from the fewest images",
             all(_below(e, VN) for e in errors.values()),
             {f"{m}.error_fewest_{kind}": v for kind, e in errors.items() for m, v in e.items()},
         ),
     ]
+
+
+def _errors(r: xr.Dataset, stream: str, models: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray]:
+    """Errors of models in a stream (model, seed, after, task), and those after the last turn (model,
+    seed, task).
+    """
+    errors = of(r["error"], model=models, stream=(stream,)).squeeze("stream", drop=True)
+    turns = of(r["power"], model=models).notnull().sum("task")
+    return errors, errors.where(errors["after"] == turns).max("after")
+
+
+def _forgotten(r: xr.Dataset, models: Sequence[str]) -> dict[str, float]:
+    """Error at the end over that right after the task, mean over all tasks but the last; medians
+    over seeds.
+    """
+    errors, end = _errors(r, "sequence", models)
+    own = errors.where(errors["after"] == errors["task"] + 1).max("after")
+    last = own["task"] >= own.notnull().sum("task") - 1
+    return medians((end / own).where(~last).mean("task"), models)
+
+
+def _final(r: xr.Dataset, models: Sequence[str], stream: str) -> xr.DataArray:
+    """Mean error over tasks, each in units of its mean square (model, seed).
+
+    Those of forces are relative already.
+    """
+    unit = of(r["power"], model=models)
+    unit = unit.where(~unit["model"].isin(FORCES), 1.0)
+    return (_errors(r, stream, models)[1] / unit).mean("task")
+
+
+def _sweeps(r: xr.Dataset, starts: Sequence[str], kind: str) -> float:
+    """The fewest sweeps by any of these starts and any solver, cost of the start included; medians
+    over seeds.
+    """
+    both = r[["inference_sweeps", "inference_cost"]].to_array()
+    one = of(both, model=(VN,), start=starts, set=(kind,))
+    total = one.sel(level=LEVEL, method="nearest").sum("variable", skipna=False)
+    return float(total.median("seed").min())
+
+
+def _below(values: Mapping[str, float], name: str) -> bool:
+    """Whether that of `name` is lower than all others."""
+    return all(values[name] < value for other, value in values.items() if other != name)
+
+
+def _lowest(says: str, values: Mapping[str, float], name: str, tag: str) -> Part:
+    return Part(says, _below(values, name), tagged(values, tag))

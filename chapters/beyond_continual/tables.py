@@ -1,15 +1,16 @@
-"""Tasks one after the other in words and tables; everything said is computed from the results.
+"""Tasks one after the other: tables of numbers, and the numbers of the prose.
 
-`results` as in `figures.continual`.
+Results as in `chapters.beyond_continual.figures`; medians over seeds with their range.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import xarray as xr
+from IPython.display import HTML
 
 from chapters.beyond_continual.figures import (
     KINDS,
@@ -17,192 +18,186 @@ from chapters.beyond_continual.figures import (
     STREAMS,
     final,
     forgotten,
-    models,
+    models_of,
     transfer,
 )
-from vnlib.plots.rows import label
-from vnlib.plots.texts import ranged
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, short
+from vnlib.plots.tables import Table, caption, spread
 
-LEARNED = {
+NOTHING = "Not computed in this profile."
+STARTS = {
+    "cold": "cold",
+    "untrained": "three steps of ISTA, untrained",
     "lista": "LISTA",
     "linear": "a linear guess",
-    "untrained": "three steps of ISTA, untrained",
 }
-SOLVERS = {"ista": "plain steps", "restart": "momentum", "line_search": "momentum and line search"}
+SOLVERS = {
+    "ista": "plain steps",
+    "restart": "momentum",
+    "line_search": "momentum and line search",
+}
 LEVEL = 1e-3
+MILLI = 1e3
+SHARED = {
+    "shared_code": "codes",
+    "shared_units": "updates, by units",
+    "shared_weights": "by weights",
+    "cosine": "cosine",
+}
 
 
-def summary(results: xr.Dataset) -> str:
-    """What came out, in a few lines of Markdown."""
-    return "\n".join([*_of_tasks(results), *_of_data(results), *_of_inference(results)])
+def over_pairs(results: xr.Dataset, name: str) -> xr.DataArray:
+    """What the updates or codes of two tasks share in turn, mean over pairs (model, seed)."""
+    return results[name].sel(stream="sequence").mean(("task", "other"))
 
 
-def _of_tasks(results: xr.Dataset) -> list[str]:
-    """A table per kind of task: what is forgotten, errors at the end, shared updates, units at the
-    start and end.
+def code_units(results: xr.Dataset) -> xr.DataArray:
+    """Units of the code after every turn (model, after), in turn."""
+    return median(results["fact_units"].sel(stream="sequence"))
+
+
+def correlation(results: xr.Dataset, model: str) -> float:
+    """Over pairs of tasks and seeds, between what codes and what updates share; NaN where either is
+    always the same.
     """
-    ratio, errors, lines = forgotten(results), final(results).median("seed"), []
-    turns = results.sel(stream="sequence")
-    for kind, title in KINDS.items():
-        rows = []
-        for name in models(results, kind):
-            grown = ratio.sel(model=name, stream="sequence")
-            if not bool(grown.notnull().any()):
-                continue
-            factor = float(grown.median())
-            alone, mixed = (
-                float(errors.sel(model=name, stream=stream)) for stream in ("sequence", "joint")
-            )
-            shared = float(turns["shared_units"].sel(model=name).mean(("task", "other")).median())
-            units = (
-                turns["fact_units"]
-                .sel(model=name)
-                .median("seed")
-                .sel(after=slice(1, None))
-                .dropna("after")
-                .values
-            )
-            counts = (
-                f"{units[0]:.0f} to {units[-1]:.0f}" if units[0] != units[-1] else f"{units[0]:.0f}"
-            )
-            cells = (
-                f"{factor:,.0f}" if factor >= 1000 else f"{factor:.3g}",
-                f"{alone:.3g}",
-                f"{mixed:.3g}" if np.isfinite(mixed) else "",
-            )
-            rows.append(
-                f"| {label(results, name)} | {' | '.join(cells)} | {shared:.2f} | {counts} |"
-            )
-        if rows:
-            head = (
-                f"**{title}**, in turn",
-                "error grows by (×)",
-                "error at the end",
-                "all mixed",
-                "updates share",
-                "units of the code",
-            )
-            lines += [f"| {' | '.join(head)} |", "|---" + "|---:" * 5 + "|", *rows, ""]
-    return lines
+    one = results.sel(stream="sequence", model=model)
+    code, units = (one[name].values.ravel() for name in ("shared_code", "shared_units"))
+    there = np.isfinite(code) & np.isfinite(units)
+    if there.sum() < 3 or min(code[there].std(), units[there].std()) < 1e-6:
+        return float("nan")
+    return float(np.corrcoef(code[there], units[there])[0, 1])
 
 
-def _of_data(results: xr.Dataset) -> list[str]:
-    if "data_error" not in results:
-        return []
-    one = results["data_error"].median("seed")
-    lines = []
-    for kind, title in SETS.items():
-        best = {}
-        for n in one["images"].values.tolist():
-            at = one.sel(set=kind, images=n)
-            at = at.isel(model=np.flatnonzero(at.notnull().values))
-            best[n] = label(results, str(at["model"].values[int(at.values.argmin())]))
-        lines.append(
-            f"- **Few images, {title}.** Lowest error, by training images: "
-            f"{'; '.join(f'{n}: {name}' for n, name in best.items())}."
-        )
-    return lines
+def fewest(results: xr.Dataset, kind: str) -> xr.DataArray:
+    """Median errors after training on the fewest images (model)."""
+    return median(results["data_error"].sel(set=kind).isel(images=0)).dropna("model")
 
 
-def _of_inference(results: xr.Dataset) -> list[str]:
+def measured(results: xr.Dataset) -> list[str]:
+    """The models whose inference was measured."""
     if "inference_ratio" not in results:
         return []
-    lines = []
-    for name, one in _measured(results):
-        ratio = ranged(one["inference_ratio"], "{:.0f}")
-        lines.append(
-            f"- **Inference.** {name} takes {ratio} times the operations of a pass through the "
-            "autoencoder, in products of matrices."
-        )
-    return lines
+    there = results["inference_ratio"].notnull().any("seed")
+    return results["model"].values[there.values].tolist()
 
 
-def _measured(results: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """The models whose inference was measured, by the name that readers call them, and the results
-    of each.
+def _by_kind(results: xr.Dataset, frame: Callable[[xr.Dataset], pd.DataFrame]) -> pd.DataFrame:
+    """Rows of digits, then rows of forces."""
+    kinds = [kind for kind in KINDS if models_of(results, kind)]
+    parts = {KINDS[kind]: frame(results.sel(model=models_of(results, kind))) for kind in kinds}
+    return pd.concat(parts)
+
+
+def tasks_table(results: xr.Dataset) -> Table:
+    """Forgetting and transfer in turn, errors at the end by stream."""
+
+    def frame(one: xr.Dataset) -> pd.DataFrame:
+        ratio, errors = forgotten(one), final(one)
+        parts = [
+            spread(ratio.sel(stream="sequence"), "model", title="forgotten (×)"),
+            spread(ratio.sel(stream="replay"), "model", title="forgotten with replay (×)"),
+            spread(transfer(one).sel(stream="sequence"), "model", title="before its turn / start"),
+        ]
+        for stream, (title, _) in STREAMS.items():
+            parts.append(spread(errors.sel(stream=stream), "model", title=f"error, {title}"))
+        return pd.concat(parts, axis=1)
+
+    return Table(_by_kind(results, frame), name="what is forgotten, and errors at the end")
+
+
+def overlaps_table(results: xr.Dataset) -> Table:
+    """What updates and codes of two tasks share, mean over pairs, and how they go together; units
+    of the code.
     """
-    for name in results["model"].values.tolist():
-        one = results.sel(model=name)
-        if bool(one["inference_ratio"].notnull().any()):
-            yield label(results, name), one
+
+    def frame(one: xr.Dataset) -> pd.DataFrame:
+        parts = [
+            spread(over_pairs(one, name), "model", title=title) for name, title in SHARED.items()
+        ]
+        found = pd.concat(parts, axis=1)
+        names = one["model"].values.tolist()
+        found["correlation of codes and updates", ""] = [correlation(one, m) for m in names]
+        units = code_units(one)
+        found["units at the start", ""] = units.sel(after=1).values
+        found["units at the end", ""] = units.max("after").values
+        drawn = median(one["fact_revived"].sel(stream="sequence")).max("after")
+        found["drawn anew", ""] = drawn.values
+        return found
+
+    return Table(_by_kind(results, frame), name="what updates and codes of two tasks share")
 
 
-def table(results: xr.Dataset) -> pd.DataFrame:
-    """Medians [lowest, highest] over seeds: forgetting and transfer in turn, errors at the end by
-    stream.
-    """
-    ratio, moved, errors, rows = forgotten(results), transfer(results), final(results), {}
-    for kind in KINDS:
-        for name in models(results, kind):
-            row = {
-                "forgotten (×)": ranged(ratio.sel(model=name, stream="sequence")),
-                "forgotten with replay (×)": ranged(ratio.sel(model=name, stream="replay")),
-                "before its turn / start": ranged(moved.sel(model=name, stream="sequence")),
-            }
-            for stream, (title, _) in STREAMS.items():
-                row[f"error, {title}"] = ranged(errors.sel(model=name, stream=stream))
-            rows[KINDS[kind], label(results, name)] = row
-    return pd.DataFrame(rows).T
-
-
-def overlaps_table(results: xr.Dataset) -> pd.DataFrame:
-    """What updates of two tasks share, mean over pairs, medians [lowest, highest] over seeds; units
-    of the model.
-    """
-    one, rows = results.sel(stream="sequence"), {}
-    titles = {
-        "shared_code": "codes",
-        "shared_units": "updates, by units",
-        "shared_weights": "by weights",
-        "cosine": "cosine",
+def data_table(results: xr.Dataset) -> Table | HTML:
+    """Errors by number of training images, in 10⁻³ ink²; the least of each column stands out."""
+    if "data_error" not in results:
+        return caption(NOTHING)
+    middle = MILLI * median(results["data_error"]).dropna("model", how="all")
+    columns = {
+        f"{title}, {n}": middle.sel(set=kind, images=n).values
+        for kind, title in SETS.items()
+        for n in results["images"].values.tolist()
     }
-    for kind in KINDS:
-        for name in models(results, kind):
-            row = {
-                t: ranged(one[m].sel(model=name).mean(("task", "other")), "{:.2f}")
-                for m, t in titles.items()
-            }
-            units = one["fact_units"].sel(model=name).max("after")
-            row |= {"units of the code at the end": ranged(units, "{:.0f}")}
-            row["drawn anew"] = ranged(one["fact_revived"].sel(model=name).max("after"), "{:.0f}")
-            rows[KINDS[kind], label(results, name)] = row
-    return pd.DataFrame(rows).T
+    index = pd.Index(middle["label"].values.astype(str), name="model")
+    frame = pd.DataFrame(columns, index=index)
+    return Table(frame, best=list(columns), name="errors by number of training images")
 
 
-def related(results: xr.Dataset) -> str:
-    """How shared codes and shared updates of pairs of tasks go together, per model, as Markdown."""
-    one, parts = results.sel(stream="sequence"), []
-    for kind in KINDS:
-        for name in models(results, kind):
-            code, units = (
-                one[m].sel(model=name).values.ravel() for m in ("shared_code", "shared_units")
-            )
-            known = np.isfinite(code) & np.isfinite(units)
-            if known.sum() > 2 and min(code[known].std(), units[known].std()) > 1e-6:
-                parts.append(
-                    f"{label(results, name)} {np.corrcoef(code[known], units[known])[0, 1]:.2f}"
-                )
-    said = "; ".join(parts) if parts else "nothing to correlate"
-    return (
-        "Correlation over pairs of tasks and seeds between what codes and what updates share: "
-        f"{said}."
-    )
-
-
-def inference_table(results: xr.Dataset) -> pd.DataFrame:
+def inference_table(results: xr.Dataset) -> Table | HTML:
     """Sweeps to within a thousandth of the lowest energy, by start, set and solver, cost of the
     start apart.
     """
-    if "inference_sweeps" not in results:
-        return pd.DataFrame()
     rows = {}
-    for name, one in _measured(results):
-        sweeps = one["inference_sweeps"].sel(level=LEVEL, method="nearest").median("seed")
+    for model in measured(results):
+        one = results.sel(model=model)
+        sweeps = one["inference_sweeps"].sel(level=LEVEL, method="nearest")
         for start in one["start"].values.tolist():
-            row = {"cost": f"{float(one['inference_cost'].sel(start=start).median()):.1f}"}
+            row = {"cost": float(median(one["inference_cost"].sel(start=start)))}
             for kind, title in SETS.items():
                 for solver, how in SOLVERS.items():
-                    value = float(sweeps.sel(start=start, set=kind, solver=solver))
-                    row[f"{title}, {how}"] = f"{value:.0f}" if np.isfinite(value) else "not reached"
-            rows[name, LEARNED.get(start, "cold")] = row
-    return pd.DataFrame(rows).T
+                    value = sweeps.sel(start=start, set=kind, solver=solver)
+                    row[f"{title}, {how}"] = float(value.median("seed"))
+            rows[label(results, model), STARTS[start]] = row
+    if not rows:
+        return caption(NOTHING)
+    frame = pd.DataFrame.from_dict(rows, orient="index")
+    return Table(
+        frame,
+        dict.fromkeys(frame.columns[1:], _sweeps) | {"cost": "{:.1f}"},
+        name="sweeps of a settle by start and solver",
+    )
+
+
+def _sweeps(value: float) -> str:
+    return f"{value:.0f}" if np.isfinite(value) else "not reached"
+
+
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """The numbers of the prose; as many as the models that were asked for allow."""
+    ratio, errors = (median(values) for values in (forgotten(results), final(results)))
+    shared, found = median(over_pairs(results, "shared_units")), {}
+    for model in results["model"].values.tolist():
+        values = {
+            "forgotten": ratio.sel(stream="sequence"),
+            "end": errors.sel(stream="sequence"),
+            "joint": errors.sel(stream="joint"),
+            "replay": errors.sel(stream="replay"),
+            "shared": shared,
+        }
+        key = f"beyond-cont-{model.replace('_', '-')}"
+        found |= {f"{key}-{name}": short(float(v.sel(model=model))) for name, v in values.items()}
+    for model in measured(results):
+        one = results.sel(model=model)
+        found["beyond-cont-ratio"] = short(float(median(one["inference_ratio"])))
+        sweeps = one["inference_sweeps"].sel(level=LEVEL, method="nearest")
+        sweeps = sweeps.sel(set="id", solver="ista")
+        for start in one["start"].values.tolist():
+            found[f"beyond-cont-sweeps-{start}"] = _sweeps(
+                float(sweeps.sel(start=start).median("seed"))
+            )
+    if "data_error" in results:
+        found["beyond-cont-fewest"] = str(int(results["images"].min()))
+        for kind in SETS:
+            best = str(fewest(results, kind).idxmin("model").item())
+            found[f"beyond-cont-fewest-{kind}"] = label(results, best)
+    return found

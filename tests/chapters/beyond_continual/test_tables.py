@@ -1,0 +1,67 @@
+"""Tables and numbers about tasks in turn, where they are known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chapters.beyond_continual import tables
+from vnlib.plots.tables import Table
+
+DIGITS, FORCES = "pairs of digits", "force laws"
+MADE = [tables.tasks_table, tables.overlaps_table, tables.data_table, tables.inference_table]
+
+
+@pytest.mark.parametrize("model", ["vn_1", "ae", "b_vn"])
+@pytest.mark.parametrize("make", MADE)
+def test_tables_and_numbers_of_one_model_and_one_seed(continual_results, make, model):
+    one = continual_results.sel(model=[model], seed=[0], stream=["sequence"])
+    if model != "vn_1":
+        one = one.drop_vars([name for name in one.data_vars if name.startswith("inference")])
+    if model == "b_vn":
+        one = one.drop_vars("data_error")
+    made = make(one)
+    assert made._repr_mimebundle_() if isinstance(made, Table) else tables.NOTHING in made.data
+    assert f"beyond-cont-{model.replace('_', '-')}-end" in tables.numbers(one)
+
+
+def test_forgetting_and_errors(continual_results):
+    table = tables.tasks_table(continual_results)
+    assert table.frame.loc[(DIGITS, "AE"), ("forgotten (×)", "median")] == pytest.approx(3)
+    assert table.frame.loc[(FORCES, "TOKENS"), ("error, in turn", "high")] == 1
+    assert table.shown().loc[(DIGITS, "PCA"), "error, the last alone"] == ""
+
+
+def test_overlaps_and_their_correlation(continual_results):
+    frame = tables.overlaps_table(continual_results).frame
+    assert frame.loc[(FORCES, "TOKENS"), ("cosine", "median")] == pytest.approx(-0.1)
+    # 0.5 less a hundredth of the sum of both tasks, which is 4 on average.
+    assert frame.loc[(DIGITS, "VN"), ("updates, by units", "low")] == pytest.approx(0.46)
+    assert frame.loc[(DIGITS, "VN"), "correlation of codes and updates"].item() == -1
+    continual_results["fact_units"].loc[{"model": "ae", "after": 1}] = 3.0
+    frame = tables.overlaps_table(continual_results).frame
+    assert frame.loc[(DIGITS, "AE"), "units at the start"].item() == 3
+    assert frame.loc[(DIGITS, "AE"), "units at the end"].item() == 7
+
+
+def test_few_images(continual_results):
+    table = tables.data_table(continual_results)
+    assert "TOKENS" not in table.frame.index
+    assert table.frame.loc["VN", "single digits, 64"] == pytest.approx(1500 / 64)
+    assert table._repr_mimebundle_()["text/html"].count("font-weight: bold") >= 1
+
+
+def test_sweeps(continual_results):
+    table = tables.inference_table(continual_results)
+    assert table.frame.loc[("VN", "LISTA"), "sums of two, momentum"] == 40
+    continual_results["inference_sweeps"][:] = np.inf
+    shown = tables.inference_table(continual_results).shown()
+    assert "not reached" in shown.loc[("VN", "cold")].tolist()
+
+
+def test_numbers_follow_from_the_results(continual_results):
+    found = tables.numbers(continual_results)
+    assert found["beyond-cont-ae-forgotten"] == "3.00" and found["beyond-cont-ae-end"] == "0.260"
+    assert found["beyond-cont-vn-1-shared"] == "0.460" and found["beyond-cont-ratio"] == "30"
+    assert found["beyond-cont-fewest"] == "64" and found["beyond-cont-fewest-id"] == "VN"
+    assert found["beyond-cont-sweeps-lista"] == "40"
