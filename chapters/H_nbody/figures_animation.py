@@ -13,8 +13,9 @@ from string import Template
 import numpy as np
 import xarray as xr
 
-from chapters.H_nbody.figures_rollouts import CAP, DT, EDGE, choose, drawn, seen_seed, title, told
-from vnlib.plots.rows import group, label
+from chapters.H_nbody.figures_paths import choose, seen_seed, told
+from chapters.H_nbody.looks import CAP, DT, EDGE, drawn, title
+from vnlib.plots.frames import group, label
 from vnlib.plots.style import PALETTE
 
 SIDE = 200  # of a panel, in units of the drawing
@@ -152,8 +153,8 @@ def leading(ds: xr.Dataset, scene: str) -> list[str]:
         .clip(max=CAP)
         .median([d for d in ("seed", "start") if d in ds.dims])
     )
-    there = drawn(ds, "path", [str(m) for m in ds["model"].values])
-    kinds = [[m for m in there if group(ds, m) == kind] for kind in ("vn", "printed")]
+    followed = drawn(ds, "path", [str(m) for m in ds["model"].values])
+    kinds = [[m for m in followed if group(ds, m) == kind] for kind in ("vn", "printed")]
     return [min(kind, key=lambda m: float(ends.sel(model=m))) for kind in kinds if kind]
 
 

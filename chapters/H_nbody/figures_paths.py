@@ -1,0 +1,173 @@
+"""Paths of bodies that follow a model, beside true ones, and which start is drawn (VN Fig. 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from chapters.H_nbody.looks import CAP, EDGE, drawn, title
+from vnlib.plots.frames import empty, group, label
+from vnlib.plots.style import PALETTE, bare
+
+
+class Pick(NamedTuple):
+    """The start that is drawn of a scene, how many passed the filter, of how many, and the model
+    that it favours.
+    """
+
+    start: int
+    passed: int
+    starts: int
+    favours: str
+
+
+def seen_seed(ds: xr.Dataset) -> object:
+    """The seed whose paths were kept.
+
+    Raises
+    ------
+    ValueError
+        Where there are none.
+    """
+    if "path" in ds:
+        kept = ds["path"].notnull().any([d for d in ds["path"].dims if d != "seed"])
+        if bool(kept.any()):
+            return ds["seed"].values[int(np.argmax(kept.values))]
+    raise ValueError("ds must hold a path, which rollouts with details have")
+
+
+def choose(
+    ds: xr.Dataset,
+    truth: xr.Dataset,
+    scene: str,
+    pick: str = "median",
+    *,
+    reach: float = 2.45,
+    length: float = 1.0,
+) -> Pick:
+    """Which start of a scene is drawn, of the seed whose paths were kept.
+
+    "printed": of the starts whose true bodies stay below `reach` `(|coordinate|, box)` and travel at
+    least `length` on average (box), the one where the Vector Network drifts least at the end: the
+    one with the least median of final drifts over scenes and starts. Where none passes, all do.
+    "median": the start in the middle when starts are ordered by the median of final drifts over all
+    models.
+
+    Raises
+    ------
+    ValueError
+        For another pick.
+    """
+    if pick not in ("printed", "median"):
+        raise ValueError(f"pick must be one of 'printed', 'median', got {pick!r}")
+    ends = ds["drift"].sel(seed=seen_seed(ds)).isel(step=-1).clip(max=CAP)
+    shown = ends.sel(panel=scene)
+    one = truth.sel(panel=scene)
+    if pick == "median":
+        order = np.argsort(shown.median("model").values, kind="stable")
+        return Pick(int(order[(len(order) - 1) // 2]), len(order), len(order), "")
+    passes = ((one["reach"] < reach) & (one["length"] >= length)).values
+    networks = [
+        m for m in drawn(ds, "drift", [str(m) for m in ds["model"].values]) if group(ds, m) == "vn"
+    ]
+    if not networks:
+        raise ValueError("ds must hold a model of the group vn, which the paper's pick favours")
+    best = min(networks, key=lambda m: float(ends.sel(model=m, panel=ds["scene"].values).median()))
+    score = shown.sel(model=best).values
+    start = int(np.argmin(np.where(passes, score, np.inf) if passes.any() else score))
+    return Pick(start, int(passes.sum()), len(passes), best)
+
+
+def paths(
+    ds: xr.Dataset,
+    truth: xr.Dataset,
+    pick: str = "median",
+    models: Sequence[str] | None = None,
+    *,
+    reach: float = 2.45,
+    length: float = 1.0,
+) -> Figure:
+    """True paths on top and those of models below, a scene per column; the numbers are drifts at
+    the end.
+
+    Parameters
+    ----------
+    truth
+        Position (panel, start, step, body, axis), reach and length (panel, start).
+    pick, reach, length
+        As for `choose`.
+    """
+    shown = drawn(ds, "path", models)
+    if not shown:
+        return empty("No model whose paths were kept was asked for.")
+    seed, scenes = seen_seed(ds), [str(s) for s in ds["scene"].values]
+    fig, axes = plt.subplots(
+        len(shown) + 1,
+        len(scenes),
+        figsize=(2.25 * len(scenes) + 1.2, 2.1 * (len(shown) + 1)),
+        sharex=True,
+        sharey=True,
+        squeeze=False,
+    )
+    for column, scene in zip(axes.T, scenes, strict=True):
+        found = choose(ds, truth, scene, pick, reach=reach, length=length)
+        true = (
+            truth["position"]
+            .sel(panel=scene)
+            .isel(start=found.start)
+            .transpose("step", "body", "axis")
+            .values
+        )
+        _path(column[0], true)
+        column[0].set_title(f"{title(scene)}\n{told(found)}", fontsize=8.5)
+        for ax, model in zip(column[1:], shown, strict=True):
+            one = ds.sel(model=model, seed=seed).isel(start=found.start)
+            for body in range(true.shape[1]):
+                ax.plot(*true[:, body].T, color="0.7", lw=1.1, zorder=1)
+            _path(ax, one["path"].sel(scene=scene).transpose("step", "body", "axis").values)
+            end = float(one["drift"].sel(panel=scene).isel(step=-1))
+            ax.text(
+                0.97,
+                0.03,
+                f"{end:.2g}" if np.isfinite(end) else "lost",
+                transform=ax.transAxes,
+                fontsize=7.5,
+                ha="right",
+                bbox={"fc": "w", "ec": "none", "pad": 1, "alpha": 0.8},
+                zorder=5,
+            )
+    for ax, name in zip(axes[:, 0], ["truth", *(label(ds, m) for m in shown)], strict=True):
+        ax.set_ylabel(name, fontsize=8.5)
+    return fig
+
+
+def told(found: Pick) -> str:
+    """Which start it is and why, for a title."""
+    if not found.favours:
+        return f"start {found.start}: the median of {found.starts}"
+    return (
+        f"start {found.start}: {found.passed or 'none'} of {found.starts} "
+        f"pass{'' if found.passed else 'es'}"
+    )
+
+
+def _path(ax: Axes, p: np.ndarray) -> None:
+    for body in range(p.shape[1]):
+        color = PALETTE[body]
+        ax.plot(*p[:, body].T, color=color, lw=1.5, zorder=2)
+        ax.plot(*p[0, body], marker="o", mfc="w", mec=color, ms=4, zorder=3)
+        kept = np.flatnonzero(np.isfinite(p[:, body]).all(-1))
+        ax.plot(*p[kept[-1], body], marker="o", color=color, ms=5, zorder=4)
+    ax.add_patch(
+        plt.Rectangle(
+            (-EDGE, -EDGE), 2 * EDGE, 2 * EDGE, fill=False, ec="0.7", ls="--", lw=0.8, zorder=0
+        )
+    )
+    bare(ax)
+    ax.set(xlim=(-2.7, 2.7), ylim=(-2.7, 2.7), aspect="equal")

@@ -1,0 +1,73 @@
+"""What the page says of the shipped results, between the numbers that it quotes from them."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+from benchmarks.nbody.figures import in_order
+from chapters.H_nbody import effects, study, tables
+from vnlib.book import chapter, paths, store
+from vnlib.plots.statistics import median
+
+
+@pytest.fixture(scope="module")
+def shipped() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "fig4_nbody"))
+
+
+@pytest.fixture(scope="module")
+def ablation() -> xr.Dataset:
+    one = chapter.spec("H_nbody")
+    return study.results(chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"})))
+
+
+def going(shipped: xr.Dataset, way: str, *, relative: bool = False) -> set[str]:
+    """The models of the paper that move this way as bodies drop out."""
+    ways = effects.directions(shipped, relative=relative)
+    return {m for m in in_order(shipped, ("vn", "printed"), mean=True) if ways[m] == way}
+
+
+def test_which_errors_fall_and_which_grow_as_bodies_drop_out(shipped):
+    networks = {f"vn_{kind}_{n}" for kind in ("literal", "gated", "token") for n in (1, 3)}
+    assert going(shipped, "both down") == networks - {"vn_literal_1"} | {"random"}
+    assert going(shipped, "ID down") == {"vn_literal_1"}
+    assert going(shipped, "ID up") == {"gnn", "transformer", "mamba", "factorized"}
+    assert going(shipped, "ID up, OOD down") == {"mlp", "film"}
+
+
+def test_relative_errors(shipped):
+    still = {"vn_literal_1", "vn_literal_3", "vn_gated_3", "random"}
+    assert going(shipped, "hardly", relative=True) == still
+    assert going(shipped, "ID up, OOD down", relative=True) == {"vn_token_1", "vn_token_3"}
+    assert going(shipped, "ID up", relative=True) == {*tables.OTHERS}
+
+
+def test_no_model_lies_below_the_diagonal(shipped):
+    middle = effects.plane(shipped).median("seed")
+    assert not (middle["pool"] < middle["id"]).any() and not (middle["ood"] < middle["id"]).any()
+
+
+def test_in_no_reading_has_the_vector_network_the_lowest_error_on_mixtures(shipped):
+    ood = effects.plane(shipped).median("seed")["ood"]
+    best = ood.sel(model=list(tables.OTHERS)).min("model")
+    assert (ood.sel(model=list(tables.READINGS.values())) > best).all()
+
+
+def test_what_feedback_is_worth(ablation):
+    gain = median(effects.interaction(ablation)["off"])
+    assert gain.sel(model="token") < gain.sel(model="literal") < gain.sel(model="gated") < 0
+    split = median(effects.changed(ablation, "split"))
+    assert split.sel(model="token") < 0 < split.sel(model="gated") < split.sel(model="literal")
+    assert (median(effects.changed(ablation, "inverted")) > 0).all()
+
+
+def test_who_drifts_least(shipped):
+    last = median(effects.final_drift(shipped))
+    best = {last["model"].values[i] for i in last.argmin("model").values}
+    assert best == {"factorized", "token_mlp", "rbf_tokens"}
+
+
+def test_factorized_falls_behind_a_little_and_stays_far_ahead(shipped):
+    early, late = (float(tables.behind(shipped, share).median()) for share in (0.1, 1.0))
+    assert early < late < 1e-3
