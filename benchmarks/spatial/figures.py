@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import seaborn as sns
 import xarray as xr
 from matplotlib.colors import Normalize
@@ -18,6 +19,8 @@ from vnlib.plots.style import PALETTE, bare
 FLOOR = 1e-17  # below this an error is rounding
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "d", "p", "h", "8", "H")
 COLORS = [PALETTE[i] for i in (0, 3, 2, 1, 4, 7, 5, 8, 9, 6)]
+# Colours and markers of things that belong to no group of models.
+LOOKS = list(zip(COLORS * 2, MARKERS, strict=False))
 ERROR = "mean squared error"
 ZERO = {"color": "0.3", "ls": ":", "lw": 1.2}
 EQUAL = {"color": "0.6", "lw": 1}
@@ -113,9 +116,7 @@ def id_against_ood(
     fig, ax = plt.subplots(figsize=size)
     models = results["model"].values.tolist()
     if looks is None:
-        looks = {
-            m: (COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]) for i, m in enumerate(models)
-        }
+        looks = {m: LOOKS[i % len(LOOKS)] for i, m in enumerate(models)}
     frame = results[["mse_id", "mse_ood"]].clip(FLOOR).to_dataframe().reset_index()
     medians = frame.groupby("label", sort=False)[["mse_id", "mse_ood"]].median().reset_index()
     names = [str(results["label"].sel(model=m).item()) for m in models]
@@ -128,3 +129,54 @@ def id_against_ood(
     error_axes(ax, results)
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
+
+
+def seeds_and_medians(
+    ax: plt.Axes,
+    frame: pd.DataFrame,
+    *,
+    x: str,
+    hue: str,
+    looks: Mapping[str, tuple[str, str]],
+    joined: bool = False,
+) -> None:
+    """Every seed as a small point and medians as large ones, side by side where hues differ.
+
+    Parameters
+    ----------
+    frame
+        Long, with a column `value`; nothing is drawn of an empty one.
+    looks
+        Value of `hue` -> colour and marker, in this order.
+    joined
+        Whether a line joins the medians of each hue.
+    """
+    if not len(frame):
+        return
+    aside = hue != x and len(looks) > 1
+    style = {"x": x, "y": "value", "hue": hue, "hue_order": list(looks), "ax": ax}
+    style["palette"] = {name: color for name, (color, _) in looks.items()}
+    sns.stripplot(
+        frame,
+        dodge=aside,
+        jitter=0.08,
+        size=3.5,
+        alpha=0.55,
+        legend=False,
+        zorder=2,
+        **style,
+    )
+    sns.pointplot(
+        frame,
+        estimator="median",
+        errorbar=None,
+        # As far apart as `stripplot` puts the outermost hues.
+        dodge=0.8 * (1 - 1 / len(looks)) if aside else False,
+        markers=[marker for _, marker in looks.values()],
+        markersize=7,
+        linewidth=1.4,
+        linestyles="-" if joined else "none",
+        legend=aside,
+        zorder=3,
+        **style,
+    )

@@ -1,40 +1,27 @@
-"""Figures of FR Figs. 1 and 8, from the datasets of `studies.superposition` and
-`studies.similarity`.
+"""Figures of FR Fig. 1: where decoders err, what they draw, and what that resembles.
 
-Dims model, hold_out, seed, position (x runs fastest), sample, where ("train", "id", "ood"), test,
-of, source, metric, kernel, width; coordinates label(model), group(model), position_x, position_y.
+Results are over (model, hold_out, seed); `position` runs with x fastest.
 """
 
 from __future__ import annotations
 
-import math
-import textwrap
+from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
-import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.colors import LogNorm, PowerNorm
 
-from vnlib.plots.style import GROUPS, PALETTE, bare
+from benchmarks.spatial import figures as spatial
+from vnlib.plots.frames import label, long_frame
+from vnlib.plots.style import PALETTE, bare
 
 TESTS = {"averaged": "averaged inputs", "memorised": "outputs at training positions"}
-SOURCES = {"bumps": "true bumps", "superposed bumps": "superposed bumps"}
-
-
-def label_of(results: xr.Dataset, model: str, width: int = 12) -> str:
-    label = str(results["label"].sel(model=model).item())
-    return "\n".join(textwrap.wrap(label, width, break_long_words=False))
-
-
-def look_of(results: xr.Dataset, model: str) -> tuple[str, str]:
-    _, color, marker = GROUPS[str(results["group"].sel(model=model).item())]
-    return color, marker
-
-
-def _plane(values: xr.DataArray) -> np.ndarray:
-    """Values per position as a square (y, x)."""
-    side = math.isqrt(values.sizes["position"])
-    return values.values.reshape(side, side)
+SETS = {
+    "training": ("train", PALETTE[7], "o"),
+    "ID test": ("id", PALETTE[0], "D"),
+    "OOD": ("ood", PALETTE[3], "s"),
+}
 
 
 def with_images(results: xr.Dataset) -> xr.Dataset:
@@ -43,105 +30,74 @@ def with_images(results: xr.Dataset) -> xr.Dataset:
     return results.isel(seed=int(images.notnull().any(set(images.dims) - {"seed"}).argmax("seed")))
 
 
-def _outline(ax: plt.Axes, results: xr.Dataset, hold_out: str) -> None:
-    held = results["held_out"].sel(hold_out=hold_out).isel(model=0, seed=0)
-    ax.contour(_plane(held), levels=[0.5], colors="white", linewidths=1.2, linestyles="--")
-
-
-def model_axis(results: xr.Dataset, ax: plt.Axes) -> None:
-    models = results["model"].values
-    ax.set_xticks(range(len(models)), [label_of(results, m, 8) for m in models], fontsize=8)
-    ax.set_xlim(-0.5, len(models) - 0.5)
-
-
 def dots(
-    ax: plt.Axes,
-    values: xr.DataArray,
-    shift: float,
-    *,
-    color: str,
-    marker: str = "o",
-    label: str = "",
-    hollow: bool = False,
+    ax: plt.Axes, values: Mapping[str, xr.DataArray], looks: Mapping[str, tuple[str, str]]
 ) -> None:
-    """One point per seed and a bar at the median, for each model (model, seed)."""
-    for number, model in enumerate(values["model"].values):
-        y = values.sel(model=model).values
-        x = number + shift + np.linspace(-0.05, 0.05, len(y)) * (len(y) > 1)
-        ax.scatter(
-            x,
-            y,
-            s=18,
-            marker=marker,
-            facecolor="none" if hollow else color,
-            edgecolor=color,
-            alpha=0.7,
-            lw=0.9,
-            label=label if number == 0 else None,
-        )
-        ax.plot(
-            [number + shift - 0.1, number + shift + 0.1], [np.nanmedian(y)] * 2, color=color, lw=1.6
-        )
+    """Seeds and medians of each model, side by side for each of the named values (model, seed)."""
+    frames = []
+    for name, one in values.items():
+        frame = long_frame(one.reset_coords(drop=True).assign_coords(model=one["label"].values))
+        frames.append(frame.assign(what=name))
+    frame = pd.concat(frames)
+    frame["label"] = [spatial.wrapped(str(name), 8) for name in frame["model"]]
+    spatial.seeds_and_medians(ax, frame, x="label", hue="what", looks=looks)
+    ax.set_xlabel("")
+    ax.tick_params(axis="x", labelsize=7.5)
+
+
+def panels(results: xr.Dataset, width: float, height: float) -> tuple[plt.Figure, dict]:
+    """A panel for each hold-out, which share their vertical axis."""
+    names = results["hold_out"].values.tolist()
+    fig, axes = plt.subplots(
+        1, len(names), figsize=(width * len(names), height), sharey=True, squeeze=False
+    )
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(f"{name} held out")
+    return fig, dict(zip(names, axes[0], strict=True))
+
+
+def legend_below(fig: plt.Figure, axes: list[plt.Axes]) -> None:
+    """One legend for panels that show the same."""
+    handles = axes[-1].get_legend_handles_labels()
+    for ax in axes:
+        if legend := ax.get_legend():
+            legend.remove()
+    fig.legend(*handles, fontsize=9, loc="outside lower center", ncols=4)
 
 
 # --- errors ---
 
 
 def error_maps(results: xr.Dataset) -> plt.Figure:
-    """Error at every position over that of a blank image there, median over seeds; rows:
-    hold-outs.
-    """
+    """Error at every position over that of a zero image, median over seeds; rows: hold-outs."""
     models, hold_outs = results["model"].values, results["hold_out"].values
-    fig, axes = plt.subplots(
-        len(hold_outs),
-        len(models),
-        squeeze=False,
-        figsize=(1.2 + 1.15 * len(models), 0.4 + 1.35 * len(hold_outs)),
-    )
-    blank = results["blank"].sel(where="ood")
+    size = (1.2 + 1.15 * len(models), 0.4 + 1.35 * len(hold_outs))
+    fig, axes = plt.subplots(len(hold_outs), len(models), squeeze=False, figsize=size)
+    relative = results["mse"] / results["zero_baseline"].sel(where="ood")
+    held_out = results["held_out"].isel(model=0, seed=0)
     for row, hold_out in zip(axes, hold_outs, strict=True):
         for ax, model in zip(row, models, strict=True):
-            one = (results["mse"] / blank).sel(model=model, hold_out=hold_out).median("seed")
-            picture = ax.imshow(_plane(one).clip(1e-4), origin="lower", norm=LogNorm(1e-3, 3))
-            _outline(ax, results, hold_out)
-            bare(ax, label_of(results, model) if ax in axes[0] else "")
+            one = relative.sel(model=model, hold_out=hold_out).median("seed")
+            title = spatial.wrapped(label(results, model), 12) if ax in axes[0] else ""
+            own = held_out.sel(hold_out=hold_out)
+            picture = spatial.error_map(ax, one, own, LogNorm(1e-3, 3), title)
         row[0].set_ylabel(hold_out, fontsize=8.5)
-    bar = fig.colorbar(picture, ax=axes, label="error / blank image", extend="both", shrink=0.9)
+    bar = fig.colorbar(picture, ax=axes, label="error / zero image", extend="both", shrink=0.9)
     bar.ax.axhline(1, color="white", lw=2)
     return fig
 
 
 def errors(results: xr.Dataset) -> plt.Figure:
-    """Error on training, held-out ID and OOD positions, every seed a point, over a blank image's
-    (the line at 1).
-    """
-    hold_outs = results["hold_out"].values
-    fig, axes = plt.subplots(
-        1, len(hold_outs), figsize=(4.8 * len(hold_outs), 3.5), sharey=True, squeeze=False
-    )
-    relative = results["error"] / results["blank"]
-    kinds = {
-        "train": ("training", PALETTE[7], "o"),
-        "id": ("ID test", PALETTE[0], "D"),
-        "ood": ("OOD", PALETTE[3], "s"),
-    }
-    for ax, hold_out in zip(axes[0], hold_outs, strict=True):
-        for shift, (where, (said, color, marker)) in zip(
-            (-0.25, 0, 0.25), kinds.items(), strict=True
-        ):
-            dots(
-                ax,
-                relative.sel(where=where, hold_out=hold_out),
-                shift,
-                color=color,
-                marker=marker,
-                label=said,
-            )
-        ax.axhline(1, color="0.3", ls=":", lw=1.2, label="blank image")
-        ax.set(yscale="log", title=f"{hold_out} held out")
-        model_axis(results, ax)
-    axes[0, 0].set_ylabel("error / blank image")
-    axes[0, 0].legend(fontsize=8)
+    """Error on training, ID test and OOD positions, every seed a point, over a zero image's."""
+    fig, axes = panels(results, 4.8, 3.9)
+    relative = results["error"] / results["zero_baseline"]
+    looks = {name: (color, marker) for name, (_, color, marker) in SETS.items()}
+    for hold_out, ax in axes.items():
+        own = relative.sel(hold_out=hold_out)
+        dots(ax, {name: own.sel(where=where) for name, (where, *_) in SETS.items()}, looks)
+        ax.axhline(1, label="zero image", **spatial.ZERO)
+        ax.set(yscale="log", ylabel="error / zero image")
+    legend_below(fig, list(axes.values()))
     return fig
 
 
@@ -149,52 +105,46 @@ def errors(results: xr.Dataset) -> plt.Figure:
 
 
 def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """The ink that each model draws at the sample positions, after the targets.
-
-    Columns: models, rows: positions.
-    """
-    shown = with_images(results).sel(hold_out=hold_out)
-    images, models = shown["shown_image"], results["model"].values
-    places, n = shown["sample"].values, results.sizes["sample"]
-    fig, axes = plt.subplots(
-        n, 1 + len(models), figsize=(1.15 * (1 + len(models)), 1.15 * n + 0.4), squeeze=False
-    )
-    for row, sample in zip(axes, places, strict=True):
-        at = shown.sel(sample=sample)
-        held = "OOD" if bool(at["held_out"].isel(model=0, position=int(sample))) else "ID"
-        place = [int(results[f"position_{axis}"].isel(position=int(sample))) for axis in "xy"]
-        tiles = [at["shown_image"].sel(panel="target").isel(model=0)]
-        tiles += [images.sel(sample=sample, panel="output", model=m) for m in models]
+    """The ink that each model draws at the sample positions, after the targets."""
+    kept = with_images(results).sel(hold_out=hold_out)
+    models, places = kept["model"].values, kept["sample"].values
+    size = (1.15 * (1 + len(models)), 1.15 * len(places) + 0.4)
+    fig, axes = plt.subplots(len(places), 1 + len(models), figsize=size, squeeze=False)
+    for row, place in zip(axes, places, strict=True):
+        ink = kept["shown_image"].sel(sample=place)
+        tiles = [ink.sel(panel="target").isel(model=0)]
+        tiles += [ink.sel(panel="output", model=m) for m in models]
         for ax, tile in zip(row, tiles, strict=True):
             bare(ax).imshow(tile.clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
-        row[0].set_ylabel(f"({place[0]}, {place[1]})\n{held}", fontsize=8)
-    for ax, title in zip(axes[0], ["target", *[label_of(results, m) for m in models]], strict=True):
+        at = kept.isel(position=int(place), model=0)
+        held = "OOD" if bool(at["held_out"]) else "ID"
+        row[0].set_ylabel(f"({int(at['position_x'])}, {int(at['position_y'])})\n{held}", fontsize=8)
+    titles = ["target", *(spatial.wrapped(label(kept, m), 12) for m in models)]
+    for ax, title in zip(axes[0], titles, strict=True):
         ax.set_title(title, fontsize=8)
     return fig
 
 
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """OOD: how many images hold several bumps, and where the ink is; grey: where it is relative to
-    another position.
-    """
-    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8))
+    """OOD images: how many hold several bumps, and where the ink is."""
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.9))
     ood = results.sel(where="ood", hold_out=hold_out)
-    dots(axes[0], ood["several"], 0, color=PALETTE[3], marker="s")
-    axes[0].set(ylabel="share with several bumps", ylim=(-0.05, 1.05))
+    dots(axes[0], {"several": ood["several"]}, {"several": (PALETTE[3], "s")})
     kinds = {
-        "share_cross": ("right row or column", PALETTE[0], "D"),
-        "share_place": ("right row and column", PALETTE[2], "o"),
-        "chance_cross": ("another position's row or column", "0.55", "^"),
+        "right row or column": (ood["share_cross"], PALETTE[0], "D"),
+        "right row and column": (ood["share_place"], PALETTE[2], "o"),
+        "another position's row or column": (ood["chance_cross"], "0.55", "^"),
     }
-    for shift, (name, (said, color, marker)) in zip((-0.25, 0, 0.25), kinds.items(), strict=True):
-        dots(axes[1], ood[name], shift, color=color, marker=marker, label=said)
-    axes[1].set(ylabel="share of the ink", ylim=(-0.05, 1.05))
-    fig.legend(
-        *axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3
-    )
-    for ax in axes:
-        model_axis(results, ax)
+    _side_by_side(axes[1], kinds)
+    for ax, name in zip(axes, ("share with several bumps", "share of the ink"), strict=True):
+        ax.set(ylabel=name, ylim=(-0.05, 1.05))
+    legend_below(fig, [axes[1]])
     return fig
+
+
+def _side_by_side(ax: plt.Axes, kinds: Mapping[str, tuple[xr.DataArray, str, str]]) -> None:
+    looks = {name: (color, marker) for name, (_, color, marker) in kinds.items()}
+    dots(ax, {name: values for name, (values, *_) in kinds.items()}, looks)
 
 
 # --- superposition ---
@@ -206,30 +156,28 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
 
     Every picture has its own scale, as in FR. Rows: models.
     """
-    shown = with_images(results).sel(hold_out=hold_out).isel(sample=sample)["shown_image"]
-    models = results["model"].values
-    titles = [
-        "$f(x, \\bar{y})$",
-        "$f(\\bar{x}, y)$",
-        "their sum",
-        "sum of seen\noutputs",
-        "output $f(x, y)$",
-        "target",
-    ]
-    fig, axes = plt.subplots(len(models), 6, figsize=(7.6, 1.2 * len(models) + 0.3), squeeze=False)
+    kept = with_images(results).sel(hold_out=hold_out).isel(sample=sample)
+    panel = {
+        "$f(x, \\bar{y})$": "x alone",
+        "$f(\\bar{x}, y)$": "y alone",
+        "their sum": "",
+        "sum of seen\noutputs": "memorised",
+        "output $f(x, y)$": "output",
+        "target": "target",
+    }
+    models = kept["model"].values
+    size = (7.6, 1.2 * len(models) + 0.3)
+    fig, axes = plt.subplots(len(models), 6, figsize=size, squeeze=False)
     for row, model in zip(axes, models, strict=True):
-        one = shown.sel(model=model)
-        alone = [one.sel(panel=f"{axis} alone").values for axis in "xy"]
-        tiles = [
-            *alone,
-            sum(alone),
-            *(one.sel(panel=p).values for p in ("memorised", "output", "target")),
-        ]
-        for ax, tile in zip(row, tiles, strict=True):
-            bare(ax).imshow(tile, origin="lower", vmin=0, vmax=max(0.05, tile.max()))
-        row[0].set_ylabel(label_of(results, model), fontsize=7.5)
-    for ax, title in zip(axes[0], titles, strict=True):
-        ax.set_title(title, fontsize=8)
+        one = kept["shown_image"].sel(model=model)
+        ink = {name: one.sel(panel=name).values for name in one["panel"].values.tolist()}
+        ink[""] = ink["x alone"] + ink["y alone"]
+        for ax, (title, name) in zip(row, panel.items(), strict=True):
+            top = max(0.05, ink[name].max())
+            bare(ax, title if ax in axes[0] else "", 8).imshow(
+                ink[name], origin="lower", vmin=0, vmax=top
+            )
+        row[0].set_ylabel(spatial.wrapped(label(kept, model), 12), fontsize=7.5)
     return fig
 
 
@@ -237,65 +185,19 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """How the OOD output correlates with the sum of seen parts, that for another position, and the
     true bump.
     """
-    here = results.sel(hold_out=hold_out)
-    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.8), sharey=True)
+    own = results.sel(hold_out=hold_out)
+    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.9), sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
-        one = here.sel(test=test)
-        dots(ax, one["resembles"], -0.22, color=PALETTE[0], marker="D", label="sum of seen parts")
-        dots(
-            ax,
-            one["resembles_shuffled"],
-            0,
-            color="0.55",
-            marker="^",
-            label="that for another position",
+        one = own.sel(test=test)
+        kinds = {
+            "sum of seen parts": (one["resembles"], PALETTE[0], "D"),
+            "that for another position": (one["resembles_shuffled"], "0.55", "^"),
+            "true bump": (one["resembles_bump"], PALETTE[1], "o"),
+        }
+        _side_by_side(ax, kinds)
+        ax.set(
+            title=f"sum over {said}", ylim=(-0.4, 1.05), ylabel="correlation with the OOD output"
         )
-        dots(ax, one["resembles_bump"], 0.22, color=PALETTE[1], marker="o", label="true bump")
-        ax.set(title=f"sum over {said}", ylim=(-0.4, 1.05))
-        ax.axhline(0, color="0.8", lw=0.8)
-        model_axis(results, ax)
-    axes[0].set_ylabel("correlation with the OOD output")
-    fig.legend(
-        *axes[1].get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncols=3
-    )
+        ax.axhline(0, color="0.8", lw=0.8, zorder=0)
+    legend_below(fig, list(axes))
     return fig
-
-
-def summary(results: xr.Dataset) -> str:
-    """What happened inside the hold-outs, as Markdown; every number is a median over seeds."""
-    models = {m: str(results["label"].sel(model=m).item()) for m in results["model"].values}
-    relative = (results["error"] / results["blank"]).median("seed")
-    several = 100 * results["several"].sel(where="ood").median("seed")
-    true_bump = results["resembles_bump"].median("seed")
-
-    def over(values: xr.DataArray, model: str, form: str = "{:.2f}") -> str:
-        return ", ".join(
-            form.format(float(values.sel(model=model, hold_out=h)))
-            for h in results["hold_out"].values
-        )
-
-    lines = [
-        "Medians over seeds, for the hold-outs "
-        f"{', '.join(str(h) for h in results['hold_out'].values)}. Errors are over that of a "
-        "blank image. The last columns say how OOD images correlate with the sum of two seen "
-        "parts, and with the true bump.",
-        "",
-        "| model | ID error | OOD error | OOD images with several bumps | like the sum | "
-        "like the true bump |",
-        "|---|---|---|---|---|---|",
-    ]
-    for model, label in models.items():
-        parts = (
-            results["resembles"]
-            .sel(test="memorised" if model.endswith("ramp") else "averaged")
-            .median("seed")
-        )
-        cells = [
-            over(relative.sel(where="id"), model, "{:.2g}"),
-            over(relative.sel(where="ood"), model, "{:.2g}"),
-            over(several, model, "{:.0f} %"),
-            over(parts, model),
-            over(true_bump, model),
-        ]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    return "\n".join(lines)

@@ -122,12 +122,12 @@ def similarity_report(
     show: bool,
 ) -> xr.Dataset:
     """Which kernel the similarities of drawn images follow, over pairs of ID and of OOD positions
-    (`of`).
+    (`pairs`).
 
-    `kernel_r2` (source, of, metric, kernel, width) for three sources: the model, the true bumps,
+    `kernel_r2` (source, pairs, metric, kernel, width) for three sources: the model, the true bumps,
     and the sum of true bumps at training positions of the same row or column, which is what a pure
-    superposition would draw. `kernel_weight` (source, of, part) for the cosine; `displacement`
-    (source, of, dy, dx), its mean by displacement; `white_cosine`, the smallest cosine of the
+    superposition would draw. `kernel_weight` (source, pairs, part) for the cosine; `displacement`
+    (source, pairs, dy, dx), its mean by displacement; `white_cosine`, the smallest cosine of the
     model's raw images on a white ground, ink not taken. With `show` the cosine and overlap of every
     `every`-th row and column as `matrix` (shown_metric, one, other), ID positions first; else NaN.
 
@@ -161,36 +161,23 @@ def similarity_report(
         .round(2)
         .astype(np.float32)
     )
-    dims = ("source", "of", "metric", "kernel", "width")
+    dims = ("source", "pairs", "metric", "kernel", "width")
     return xr.Dataset(
         {
-            "kernel_r2": (
-                dims,
-                r2,
-                {"units": "1", "long_name": "R^2 over pairs of different positions"},
-            ),
-            "kernel_weight": (("source", "of", "part"), weight, {"units": "1"}),
-            "displacement": (
-                ("source", "of", "dy", "dx"),
-                apart.round(3),
-                {"units": "1", "long_name": "mean cosine"},
-            ),
-            "white_cosine": (
-                (),
-                pairs(similarity(1 - drawn, metric="cosine")).min(),
-                {"units": "1"},
-            ),
-            "ink_pixels": ((), (drawn[ood].max((1, 2)) > 0.7).mean(), {"units": "1"}),
-            "matrix_position": ("one", lattice, {"units": "1"}),
+            "kernel_r2": (dims, r2),
+            "kernel_weight": (("source", "pairs", "part"), weight),
+            "displacement": (("source", "pairs", "dy", "dx"), apart.round(3)),
+            "white_cosine": ((), pairs(similarity(1 - drawn, metric="cosine")).min()),
+            "ink_pixels": ((), (drawn[ood].max((1, 2)) > 0.7).mean()),
+            "matrix_position": ("one", lattice),
             "matrix": (
                 ("shown_metric", "one", "other"),
                 few if show else np.full_like(few, np.nan),
-                {"units": "1"},
             ),
         },
         {
             "source": list(sources),
-            "of": list(groups),
+            "pairs": list(groups),
             "metric": list(METRICS),
             "kernel": list(KERNELS),
             "width": list(widths),

@@ -84,7 +84,7 @@ def drawn_report(
 ) -> xr.Dataset:
     """How good and how many the bumps are, over training, held-out ID and OOD positions (`where`).
 
-    `mse` (position); `error` and `blank` (where), the mean squared error of the model and of an
+    `mse` (position); `error` and `zero_baseline` (where), the mean squared error of the model and of an
     empty image; medians of `mass_shares` as `share_row` ...; `chance_row`, `chance_column` for rows
     and columns of other positions of the same set; `maxima` (mean count), `several` (share of
     images with two or more), `height` (median of the largest ink), `hit` (share of largest ink
@@ -107,7 +107,7 @@ def drawn_report(
         rows.append(
             {
                 "error": error[inside].mean(),
-                "blank": (true[inside] ** 2).mean(),
+                "zero_baseline": (true[inside] ** 2).mean(),
                 "maxima": count[inside].mean(),
                 "several": (count[inside] >= 2).mean(),
                 "height": np.median(some.max((1, 2))),
@@ -119,12 +119,8 @@ def drawn_report(
                 },
             }
         )
-    report = xr.Dataset({n: ("where", [row[n] for row in rows], {"units": "1"}) for n in rows[0]})
-    report["mse"] = (
-        "position",
-        error.astype(np.float32),
-        {"units": "1", "long_name": "mean squared error per pixel"},
-    )
+    report = xr.Dataset({n: ("where", [row[n] for row in rows]) for n in rows[0]})
+    report["mse"] = ("position", error.astype(np.float32))
     return report.assign_coords(where=list(WHERE))
 
 
@@ -227,18 +223,12 @@ def superposition_report(
                 "bump_adds": np.nanmedian(both - explained(seen, prediction[ood])),
             }
         )
-    report = xr.Dataset(
-        {n: ("test", [score[n] for score in scores], {"units": "1"}) for n in scores[0]}
-    )
-    report["resembles_bump"] = ((), np.nanmedian(with_bump), {"units": "1"})
+    report = xr.Dataset({n: ("test", [score[n] for score in scores]) for n in scores[0]})
+    report["resembles_bump"] = ((), np.nanmedian(with_bump))
     maps = (
         np.stack([correlation(drawn, p) for p in predictions.values()]).round(2).astype(np.float32)
     )
-    report["resembles_map"] = (
-        ("test", "position"),
-        maps,
-        {"units": "1", "long_name": "correlation with the output"},
-    )
+    report["resembles_map"] = (("test", "position"), maps)
     panels = {
         "target": bump,
         "output": drawn,
@@ -252,6 +242,5 @@ def superposition_report(
     report["shown_image"] = (
         ("panel", "sample", "y", "x"),
         images if show else np.full_like(images, np.nan),
-        {"units": "1", "long_name": "ink"},
     )
     return report.assign_coords(test=list(TESTS), panel=list(panels), sample=samples)

@@ -59,14 +59,14 @@ def encodings(results: xr.Dataset) -> plt.Figure:
     present = [name for name in ENCODED.values() if name in set(errors["family"])]
     if not present:
         return empty(NOTHING)
-    looks = list(zip(ENCODINGS.values(), spatial.COLORS, spatial.MARKERS, strict=False))
+    looks = dict(zip(ENCODINGS.values(), spatial.LOOKS, strict=False))
     style = {
         "x": "mse_id",
         "y": "mse_ood",
         "hue": "code",
         "style": "code",
-        "palette": {name: color for name, color, _ in looks},
-        "markers": {name: marker for name, _, marker in looks},
+        "palette": {name: color for name, (color, _) in looks.items()},
+        "markers": {name: marker for name, (_, marker) in looks.items()},
         "hue_order": list(ENCODINGS.values()),
         "style_order": list(ENCODINGS.values()),
     }
@@ -96,10 +96,12 @@ def depth(results: xr.Dataset) -> plt.Figure:
     caps = {f"vn_{n}_{k}": (k, f"{n} layer{'s' * (n > 1)}") for n in (1, 2, 3) for k in (4, 8, 16)}
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, width_ratios=[1.3, 1])
     capped = _named(one["mse_ood"], caps, ("cap", "depth"))
-    _seeds_and_medians(axes[0], capped, x="cap", hue="depth", joined=True)
+    looks = dict(zip(dict.fromkeys(capped["depth"]), spatial.LOOKS, strict=False))
+    spatial.seeds_and_medians(axes[0], capped, x="cap", hue="depth", looks=looks, joined=True)
     axes[0].set(xlabel="atoms per top code at most, K", ylabel=f"OOD error ({spatial.ERROR})")
     deep = _named(one["mse_ood"], {m: (name, name) for m, name in DEEP.items()}, ("inference", "_"))
-    _seeds_and_medians(axes[1], deep, x="inference", hue="inference")
+    looks = dict(zip(DEEP.values(), spatial.LOOKS, strict=False))
+    spatial.seeds_and_medians(axes[1], deep, x="inference", hue="inference", looks=looks)
     axes[1].set_title("3 layers, K 8", fontsize=9)
     axes[1].set_xlabel("")
     for ax in axes:
@@ -115,12 +117,15 @@ def rank(results: xr.Dataset) -> plt.Figure:
     """How alike the streams of rank-R readouts are (left), and the OOD error of every rank (right)."""
     one = within(results, "rank")
     ranks = {m: (r, name) for name, models in RANKS.items() for r, m in enumerate(models, 1)}
-    colors = [spatial.COLORS[i] for i in (1, 3, 0)]
+    looks = {
+        name: (spatial.COLORS[color], marker)
+        for name, color, marker in zip(RANKS, (1, 3, 0), spatial.MARKERS, strict=False)
+    }
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.5))
     for ax, name in zip(axes, ("stream_similarity", "mse_ood"), strict=True):
         values = one[name] if name in one else xr.full_like(one["mse_ood"], np.nan)
         frame = _named(values, ranks, ("rank", "family"))
-        _seeds_and_medians(ax, frame, x="rank", hue="family", palette=colors, order=list(RANKS))
+        spatial.seeds_and_medians(ax, frame, x="rank", hue="family", looks=looks)
         if legend := ax.get_legend():
             legend.remove()
     if "full" in one["model"].values:
@@ -176,41 +181,6 @@ def _named(
     for number, column in enumerate(columns):
         frame[column] = [models[m][number] for m in frame["model"]]
     return frame
-
-
-def _seeds_and_medians(
-    ax: plt.Axes,
-    frame: pd.DataFrame,
-    *,
-    x: str,
-    hue: str,
-    joined: bool = False,
-    palette: list | None = None,
-    order: list[str] | None = None,
-) -> None:
-    """Every seed as a small point and medians as large ones, side by side where hues differ."""
-    if not len(frame):
-        return
-    order = order or list(dict.fromkeys(frame[hue]))
-    many = len(order) > 1 and hue != x
-    style = {"x": x, "y": "value", "hue": hue, "hue_order": order, "ax": ax}
-    style["palette"] = palette or spatial.COLORS[: len(order)]
-    sns.stripplot(
-        frame, dodge=many, jitter=0.08, size=3.5, alpha=0.55, legend=False, zorder=2, **style
-    )
-    sns.pointplot(
-        frame,
-        estimator="median",
-        errorbar=None,
-        dodge=0.54 if many else False,
-        markers=list(spatial.MARKERS[: len(order)]),
-        markersize=7,
-        linewidth=1.4,
-        linestyles="-" if joined else "none",
-        legend=many,
-        zorder=3,
-        **style,
-    )
 
 
 def _zero(ax: plt.Axes, results: xr.Dataset) -> None:

@@ -94,11 +94,11 @@ def test_the_score_falls_either_way():
     true = bumps(x, y)
     for drawn, better, worse in ((true, "product", "sum"), (crosses(x, y), "sum", "product")):
         report = si.similarity_report(drawn, true, x, y, ~ood, ood, **options)
-        r2 = report["kernel_r2"].sel(source="model", of="ood", metric="cosine", width=1)
+        r2 = report["kernel_r2"].sel(source="model", pairs="ood", metric="cosine", width=1)
         assert r2.sel(kernel=better) > 0.99 and r2.sel(kernel=worse) < 0.6
-        weight = report["kernel_weight"].sel(source="model", of="ood")
+        weight = report["kernel_weight"].sel(source="model", pairs="ood")
         assert weight.sel(part=better) > 10 * abs(weight.sel(part=worse))
-    references = report["kernel_r2"].sel(of="ood", metric="cosine", width=1)
+    references = report["kernel_r2"].sel(pairs="ood", metric="cosine", width=1)
     assert references.sel(source="bumps", kernel="product") > 0.99
     sums = references.sel(source="superposed bumps")
     assert sums.sel(kernel="sum") > 0.9 > 0.6 > sums.sel(kernel="product")

@@ -102,8 +102,8 @@ def test_elsewhere_is_a_permutation_without_fixed_points(n):
     assert (sp.elsewhere(n, seed=3) == other).all()
 
 
-@pytest.mark.filterwarnings("ignore:All-NaN slice")  # a blank image has no shares
-def test_perfect_and_blank_outputs_have_the_errors_they_must():
+@pytest.mark.filterwarnings("ignore:All-NaN slice")  # a zero image has no shares
+def test_perfect_and_zero_outputs_have_the_errors_they_must():
     task = data("dark")
     true = sp.ink(task["image"].values, polarity="dark")
     perfect = sp.drawn_report(true, task, polarity="dark", reach=2, seed=0)
@@ -112,10 +112,10 @@ def test_perfect_and_blank_outputs_have_the_errors_they_must():
         and (perfect["several"] == 0).all()
         and (perfect["hit"] == 1).all()
     )
-    blank = sp.drawn_report(np.zeros_like(true), task, polarity="dark", reach=2, seed=0)
-    np.testing.assert_allclose(blank["error"], blank["blank"])
+    zero = sp.drawn_report(np.zeros_like(true), task, polarity="dark", reach=2, seed=0)
+    np.testing.assert_allclose(zero["error"], zero["zero_baseline"])
     # pi sigma^2 / N^2
-    np.testing.assert_allclose(blank["blank"].sel(where="ood"), np.pi / N**2, rtol=1e-3)
+    np.testing.assert_allclose(zero["zero_baseline"].sel(where="ood"), np.pi / N**2, rtol=1e-3)
 
 
 def test_memorised_adds_training_images_of_the_same_row_or_column():
