@@ -1,12 +1,9 @@
-"""Figures of capacity and failure (VN Prop. 2, Remarks 6 and 7), the table and the summary of VN
-App. E.
-"""
+"""Figures of appendix E on learning, capacity and failure (VN Prop. 2, Remarks 1, 6 and 7)."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from chapters.E_theory.figures_recovery import band, note
@@ -27,9 +24,7 @@ def learning(r: xr.Dataset) -> plt.Figure:
 
 
 def rank(r: xr.Dataset) -> plt.Figure:
-    """Rank of W(x) against active atoms, and parameters in use against those of a dense layer and
-    of the library.
-    """
+    """Rank of W(x) against active atoms; parameters in use, of a dense layer, of the library."""
     fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.4))
     layers, limit = r["layer"].values, 1.08 * float(r["active_atoms"].max())
     axes[0].plot([0, limit], [0, limit], color="0.4", ls="--", lw=1, label="rank = active atoms")
@@ -149,88 +144,3 @@ def collapse(r: xr.Dataset) -> plt.Figure:
         ax.set_title(f"{size} atoms learn {int(r['planted_atoms'].isel(seed=0))}", fontsize=9)
     axes[2].legend(fontsize=7.5, loc="lower left")
     return fig
-
-
-def table(r: xr.Dataset) -> pd.DataFrame:
-    """The numbers that the text rests on: median, lowest and highest seed."""
-    exact, cells = r["recovered"].sel(rule="exact"), ("family", "coherence", "active")
-    below, above = exact.where(r["active"] < r["bound"]), exact.where(r["active"] >= r["bound"])
-    stopped = r[["stopped_active", "stopped_update"]].sel(data="digits", solver="ista", sweep=20)
-    rows = {
-        "V(a+b) - Va - Vb, float32 (eps)": r["rounding"].sel(dtype="float32"),
-        "V(a+b) - Va - Vb, float64 (eps)": r["rounding"].sel(dtype="float64"),
-        "the same for relu(V a), relative": r["relu_error"],
-        "recovered below the bound, worst cell": below.min(cells),
-        "recovered at or above it, mean of the diagram": above.mean(cells),
-        "largest duality gap of the diagram / energy": r["largest_gap"].max(
-            ("family", "coherence")
-        ),
-        "mu of the dictionary learned on digits": r["learned_mu"],
-        "overlap of sum and union, digits": r["digits_sum_overlap"].median("digits_pair"),
-        "active / settled atoms after 20 ISTA sweeps, digits": stopped["stopped_active"]
-        / r["settled_active"].sel(data="digits"),
-        "error of the update after 20 ISTA sweeps, digits": stopped["stopped_update"],
-    }
-    for layer in r["layer"].values:
-        one = r.sel(layer=layer)
-        rows |= {
-            f"layer {layer}: samples with rank = active atoms": (
-                one["rank"] == one["active_atoms"]
-            ).mean("sample"),
-            f"layer {layer}: parameters in use / d m": one["active_atoms"].mean("sample")
-            * one["per_atom"]
-            / one["dense"],
-            f"layer {layer}: library / d m": one["library"] / one["dense"],
-        }
-    columns = {"median": "median", "lowest": "min", "highest": "max"}
-    numbers = {
-        row: {c: f"{float(getattr(v, f)()):.3g}" for c, f in columns.items()}
-        for row, v in rows.items()
-    }
-    return pd.DataFrame.from_dict(numbers, orient="index").rename_axis(columns="over seeds")
-
-
-def summary(r: xr.Dataset) -> str:
-    """The results in a few sentences, as Markdown; medians over seeds unless they say otherwise."""
-    exact = r["recovered"].sel(rule="exact")
-    below, above = (
-        exact.where(r["active"] < r["bound"]).min(),
-        exact.where(r["active"] >= r["bound"]).mean(),
-    )
-    error = {case: float(r["gradient_error"].sel(case=case).max()) for case in r["case"].values}
-    joint, summed = (r["sweep_rises"].sel(counted=c).mean() for c in ("joint", "summed"))
-    grown = r[["grown_named", "grown_found"]].median("seed")
-    surplus, fitting = grown.isel(atoms=-1, drop=True), grown.isel(atoms=0, drop=True)
-    best = surplus["grown_named"].where(surplus["strength"] > 0).idxmax("strength")
-    mended, harmed = (
-        surplus["grown_named"].sel(strength=[0, best]),
-        fitting["grown_found"].sel(strength=[0, best]),
-    )
-
-    def percent(value: xr.DataArray) -> str:
-        return f"{100 * float(value):.0f} %"
-
-    mu, bound, overlap = (
-        r[n].median() for n in ("learned_mu", "learned_bound", "digits_sum_overlap")
-    )
-    return "\n".join(
-        [
-            f"- **Recovery.** Below the bound {percent(below)} of the planted supports come back "
-            "in the worst cell of the diagram. The bound is cautious: at or above it "
-            f"{percent(above)} of all supports still do.",
-            f"- **On digits** the learned dictionary has a coherence of {float(mu):.2f}, for "
-            f"which the bound is {float(bound):.2f} atoms. The support of the sum of two digits "
-            f"has {percent(overlap)} in common with the union of their supports (median of "
-            "pairs).",
-            "- **Gradient.** The relative error of residual times code is at most "
-            f"{error['one layer']:.0e} for one layer and {error['three layers']:.0e} for three "
-            f"layers and F, {error['summed']:.2g} for the layer energies added up, "
-            f"{error['ReLU']:.2g} with ReLU messages.",
-            f"- **Descent.** F rises in {percent(joint)} of the sweeps of three layers, the "
-            f"layer energies added up in {percent(summed)}.",
-            f"- **Decorrelation** of strength {float(best):g} changes the supports that are "
-            f"named right from {percent(mended[0])} to {percent(mended[1])} where atoms are "
-            "surplus; where none is, it changes the planted atoms that are found from "
-            f"{percent(harmed[0])} to {percent(harmed[1])}.",
-        ]
-    )

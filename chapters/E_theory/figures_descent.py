@@ -1,6 +1,4 @@
-"""Figures of the gradient and of descent (VN Thms. 2 and 3), from `theory_gradient` and
-`theory_descent`.
-"""
+"""Figures of appendix E on the gradient and on descent (VN Thms. 2 and 3)."""
 
 from __future__ import annotations
 
@@ -11,8 +9,8 @@ import xarray as xr
 from chapters.E_theory.figures_recovery import band, note
 from vnlib.plots.style import PALETTE
 
-SIGNS = {"planted": ("planted", PALETTE[0], "o"), "digits": ("digits", PALETTE[1], "s")}
-_CASES = {
+DATA = {"planted": ("planted", PALETTE[0], "o"), "digits": ("digits", PALETTE[1], "s")}
+CASES = {
     "one layer": "one layer",
     "three layers": "three layers,\nF",
     "top-k": "three layers,\nF, top-k",
@@ -22,9 +20,7 @@ _CASES = {
 
 
 def danskin(r: xr.Dataset) -> plt.Figure:
-    """Residual times code against differences of the settled energy; the error of stopped settles
-    by their gap.
-    """
+    """Residual times code against differences of the settled energy, also of stopped settles."""
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 3.5), width_ratios=[1.25, 1])
     cases = r["case"].values
     for offset, (kind, color, marker) in zip(
@@ -37,7 +33,7 @@ def danskin(r: xr.Dataset) -> plt.Figure:
             )
         axes[0].plot([], [], marker, color=color, lw=0, label=kind)
     axes[0].set(yscale="log", ylabel="relative error of the gradient", xticks=np.arange(len(cases)))
-    axes[0].set_xticklabels([_CASES[c] for c in cases], fontsize=8)
+    axes[0].set_xticklabels([CASES[c] for c in cases], fontsize=8)
     axes[0].axhline(1, color="0.6", lw=0.8, ls=":")
     axes[0].legend(title="dictionary", fontsize=8)
     for case, color, marker in (("one layer", PALETTE[0], "o"), ("three layers", PALETTE[2], "^")):
@@ -70,7 +66,7 @@ def steps(r: xr.Dataset) -> plt.Figure:
     for ax, penalty, title in zip(
         axes, ("soft", "hard"), (r"$\ell_1$", r"$\ell_1$ and hard top-k"), strict=True
     ):
-        for data, (label, color, marker) in SIGNS.items():
+        for data, (label, color, marker) in DATA.items():
             for row in (
                 r["smallest_gain"]
                 .sel(penalty=penalty, data=data)
@@ -117,7 +113,7 @@ def rates(r: xr.Dataset) -> plt.Figure:
         )
     axes[0].set_ylabel(r"$(E_n - E^*)\ /\ \frac{1}{2} L \|a^*\|^2$")
     axes[0].legend(fontsize=7.5, loc="lower left")
-    for data, (label, color, marker) in SIGNS.items():
+    for data, (label, color, marker) in DATA.items():
         measured, predicted = (
             1 - r[name].sel(data=data).values.ravel() for name in ("tail_rate", "tail_predicted")
         )
@@ -179,15 +175,13 @@ def sweeps(r: xr.Dataset) -> plt.Figure:
 
 
 def reject(r: xr.Dataset) -> plt.Figure:
-    """Where the energy ends by step size, with and without accept/reject, and the rises of
-    FISTA.
-    """
+    """Where the energy ends by step size, and how often it rises, with and without reject."""
     fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.3))
     for safeguard, label, color, ls in (
         ("none", "ISTA", PALETTE[0], "-"),
         ("reject", "with accept/reject", PALETTE[1], "--"),
     ):
-        for data, (name, _, marker) in SIGNS.items():
+        for data, (name, _, marker) in DATA.items():
             height = r["end_gap"].sel(safeguard=safeguard, data=data).clip(min=1e-12, max=1e4)
             band(axes[0], height, "factor", color, f"{label}, {name}", marker, ls)
     axes[0].set(
@@ -199,7 +193,7 @@ def reject(r: xr.Dataset) -> plt.Figure:
     note(axes[0], "2/L", 2.0, y=0.42)
     axes[0].legend(fontsize=7.5, handlelength=3)
     methods = {"ista": "ISTA", "fista": "FISTA", "fista, reject": "FISTA with\naccept/reject"}
-    for data, (name, color, marker) in SIGNS.items():
+    for data, (name, color, marker) in DATA.items():
         offset = -0.1 if data == "planted" else 0.1
         for column, method in enumerate(methods):
             values = 100 * r["rising_steps"].sel(data=data, algorithm=method).values

@@ -1,14 +1,16 @@
-"""Figures of superposition and recovery (VN Prop. 1, Thm. 1), from `chapters.E_theory.recovery`."""
+"""Figures of appendix E on superposition and recovery (VN Prop. 1, Thm. 1)."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import seaborn as sns
 import xarray as xr
 
+from vnlib.plots.frames import long_frame
 from vnlib.plots.style import PALETTE, SEQUENTIAL
 
-_SOLVERS = {"ista": "ISTA", "restart": "FISTA, restarted"}
+SOLVERS = {"ista": "ISTA", "restart": "FISTA, restarted"}
 
 
 def band(
@@ -21,9 +23,23 @@ def band(
     ls: str = "-",
 ) -> None:
     """The median over seeds as a line, and from the lowest to the highest seed as a band."""
-    x = values[along].values
-    ax.plot(x, values.median("seed"), color=color, label=label, marker=marker, ms=3.5, ls=ls)
-    ax.fill_between(x, values.min("seed"), values.max("seed"), color=color, alpha=0.2, lw=0)
+    sns.lineplot(
+        long_frame(values),
+        x=along,
+        y="value",
+        estimator="median",
+        errorbar=("pi", 100),
+        err_kws={"lw": 0},
+        color=color,
+        marker=marker or None,
+        ms=3.5,
+        mec=color,
+        ls=ls,
+        legend=False,
+        ax=ax,
+    )
+    ax.set_ylabel("")
+    ax.plot([], [], color=color, marker=marker, ms=3.5, ls=ls, label=label)
 
 
 def note(ax: plt.Axes, text: str, x: float, *, y: float = 0.5, color: str = "0.35") -> None:
@@ -59,9 +75,7 @@ def superposition(r: xr.Dataset) -> plt.Figure:
 
 
 def diagram(r: xr.Dataset) -> plt.Figure:
-    """Phase diagrams: share of supports recovered, by coherence and number of active atoms, with
-    the bound.
-    """
+    """Phase diagrams of the share of supports recovered, with the bound."""
     families = {"pairs": "close in pairs", "common": "a common part"}
     rules = {
         "exact": "lasso: nonzero",
@@ -106,9 +120,7 @@ def diagram(r: xr.Dataset) -> plt.Figure:
 
 
 def beyond(r: xr.Dataset) -> plt.Figure:
-    """Where the bound is tight, what it says of a learned dictionary, and what lambda must do with
-    noise.
-    """
+    """Where the bound is tight, recovery on a learned dictionary, and recovery with noise."""
     fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.9))
     for prefix, label, color, marker in (
         ("mixed_signs", "random signs", PALETTE[0], "o"),
@@ -165,7 +177,7 @@ def early(r: xr.Dataset) -> plt.Figure:
                 r["stopped_active"].sel(data=data, solver=solver),
                 "sweep",
                 color,
-                _SOLVERS[solver],
+                SOLVERS[solver],
                 marker,
             )
         ax.axhline(
@@ -176,7 +188,7 @@ def early(r: xr.Dataset) -> plt.Figure:
     for data, ls in (("planted", "-"), ("digits", "--")):
         for solver, color, marker in (("ista", PALETTE[0], "o"), ("restart", PALETTE[1], "s")):
             error = r["stopped_update"].sel(data=data, solver=solver).clip(min=1e-9)
-            band(axes[2], error, "sweep", color, f"{_SOLVERS[solver]}, {data}", marker, ls)
+            band(axes[2], error, "sweep", color, f"{SOLVERS[solver]}, {data}", marker, ls)
     axes[2].set(
         xscale="log", yscale="log", xlabel="sweeps", ylabel="relative error", ylim=(1e-6, 300)
     )

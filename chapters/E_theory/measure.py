@@ -1,8 +1,7 @@
 """Capacity of the synthesised operator, what fails beyond it, and whether learning finds planted
 atoms (VN Prop. 2, Remarks 1, 6 and 7).
 
-Part of the measurements of VN App. E: `theory_recovery` has Prop. 1 and Thm. 1, `theory_gradient`
-Thm. 2, `theory_descent` Thm. 3.
+`recovery` has Prop. 1 and Thm. 1, `gradient` Thm. 2, `descent` Thm. 3.
 """
 
 from __future__ import annotations
