@@ -1,8 +1,5 @@
-"""Figures of the layers of a decoder over the plane of positions (FR Figs. 4d-f and 15): volume,
-tuning, units.
-
-From `log_volume`, `unit` and the numbers of `studies.tuning.layer_report`, with dims model, seed,
-diet, layer.
+"""Figures of the layers of the CNN over the plane of positions (FR Figs. 4d-f and 15): volume,
+tuning, units; from the dataset of `study.results`.
 """
 
 from __future__ import annotations
@@ -10,80 +7,58 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
+import seaborn as sns
 import xarray as xr
 
+from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, hidden
 from chapters.FR4_stripes.figures import of_cnn
+from vnlib.plots.frames import long_frame
 from vnlib.plots.style import PALETTE, bare
 
 DIETS = {
-    "stripes+0": ("stripes only", PALETTE[2], "^"),
-    "stripes+100": ("stripes and 100 bumps", PALETTE[0], "o"),
-    "bumps+100": ("100 bumps only", PALETTE[1], "D"),
-    "bumps+all": ("all bumps, no stripes", PALETTE[3], "s"),
+    STRIPES: ("stripes only", PALETTE[2], "^"),
+    FEW: ("stripes and 100 bumps", PALETTE[0], "o"),
+    ALONE: ("100 bumps only", PALETTE[1], "D"),
+    MOST: ("all bumps, no stripes", PALETTE[3], "s"),
 }
-
-
-def hidden(results: xr.Dataset) -> list[str]:
-    """The ReLU layers, first to last."""
-    names = [str(n) for n in results["layer"].values if str(n).startswith("layer")]
-    return sorted(names, key=lambda n: int(n[5:]))
+EDGE = 13.5  # of the corner that is held out, on 28 px
 
 
 @of_cnn
-def volumes(
-    results: xr.Dataset,
-    diets: Sequence[str] = ("stripes+100", "bumps+100", "bumps+all"),
-    start: int = 14,
-) -> plt.Figure:
+def volumes(results: xr.Dataset, diets: Sequence[str] = (FEW, ALONE, MOST)) -> plt.Figure:
     """log10 volume at every position by layer (first seed), its colour range mean +- 3 sd of each
     map.
     """
     layers = hidden(results)
-    fig, axes = plt.subplots(
-        len(diets), len(layers), figsize=(1.6 * len(layers) + 1.6, 1.75 * len(diets))
-    )
-    for number, (row, diet) in enumerate(zip(axes, diets, strict=True)):
+    size = (1.6 * len(layers) + 1.6, 1.75 * len(diets))
+    fig, axes = plt.subplots(len(diets), len(layers), figsize=size)
+    for row, diet in zip(axes, diets, strict=True):
+        maps = results["log_volume"].sel(model="cnn", diet=diet).isel(seed=0)
         for ax, layer in zip(row, layers, strict=True):
-            one = results["log_volume"].sel(model="cnn", diet=diet, layer=layer).isel(seed=0).values
+            one = maps.sel(layer=layer).values
             middle, sd = float(one.mean()), max(float(one.std()), 1e-6)
-            bare(ax, layer.replace("layer", "layer ") if number == 0 else "")
+            bare(ax, layer.replace("layer", "layer ") if diet == diets[0] else "")
             ax.imshow(one, origin="lower", vmin=middle - 3 * sd, vmax=middle + 3 * sd)
-            ax.plot(
-                [start - 0.5, start - 0.5, 27.5],
-                [27.5, start - 0.5, start - 0.5],
-                color="white",
-                lw=1,
-                ls="--",
-            )
-        row[0].set_ylabel(
-            DIETS[diet][0].replace(" and ", "\nand ").replace(", ", ",\n"),
-            rotation=0,
-            ha="right",
-            va="center",
-            fontsize=8,
-        )
+            ax.plot([EDGE, EDGE, 27.5], [27.5, EDGE, EDGE], color="white", lw=1, ls="--")
+        name = DIETS[diet][0].replace(" and ", "\nand ").replace(", ", ",\n")
+        row[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8)
     return fig
 
 
-def _by_layer(ax: plt.Axes, values: xr.DataArray, layers: Sequence[str], label: str) -> None:
-    """A number by layer, one line per diet; every seed a point, medians joined."""
-    for diet, (said, color, marker) in DIETS.items():
-        if diet not in values["diet"].values:
-            continue
-        one = values.sel(model="cnn", diet=diet, layer=list(layers)).transpose("layer", "seed")
-        x = np.arange(1, len(layers) + 1)
-        ax.scatter(
-            np.repeat(x[:, None], one.sizes["seed"], 1),
-            one,
-            color=color,
-            marker=marker,
-            s=14,
-            alpha=0.55,
-            lw=0,
-        )
-        ax.plot(x, one.median("seed"), color=color, marker=marker, ms=5, lw=1.6, label=said)
-    ax.set(xlabel="ReLU layer", ylabel=label, xticks=range(1, len(layers) + 1))
+def _by_layer(ax: plt.Axes, values: xr.DataArray) -> None:
+    """A number by ReLU layer, one line per diet; every seed a point, medians joined."""
+    diets = {d: look for d, look in DIETS.items() if d in values["diet"].values}
+    layers = hidden(values)
+    frame = long_frame(values.sel(model="cnn", diet=list(diets), layer=layers))
+    frame["ReLU layer"] = frame["layer"].map(lambda name: int(name.removeprefix("layer")))
+    frame["training"] = frame["diet"].map(lambda diet: diets[diet][0])
+    given = {"x": "ReLU layer", "y": "value", "hue": "training", "style": "training", "ax": ax}
+    given |= {"palette": {text: color for text, color, _ in diets.values()}}
+    given |= {"markers": {text: marker for text, _, marker in diets.values()}}
+    sns.scatterplot(frame, **given, s=14, alpha=0.55, lw=0, legend=False)
+    sns.lineplot(frame, **given, estimator="median", errorbar=None, dashes=False, lw=1.6)
+    ax.get_legend().remove()
+    ax.set(ylabel="", xticks=range(1, len(layers) + 1))
 
 
 @of_cnn
@@ -91,12 +66,13 @@ def smoothness(results: xr.Dataset) -> plt.Figure:
     """Roughness of log10 volume inside the hold-out, and how much more volume there is inside than
     outside.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(9, 3.3))
-    layers = hidden(results)
-    _by_layer(axes[0], results["volume_rough"], layers, "roughness of log10 volume [1/px]")
-    _by_layer(axes[1], results["volume_gap"], layers, "log10 volume, OOD minus ID")
-    axes[1].axhline(0, color="0.6", lw=1)
-    axes[0].legend(fontsize=8)
+    fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.3))
+    _by_layer(left, results["volume_rough"])
+    _by_layer(right, results["volume_gap"])
+    left.set_ylabel("roughness of log10 volume [1/px]")
+    right.set_ylabel("log10 volume, OOD minus ID")
+    right.axhline(0, color="0.6", lw=1)
+    left.legend(fontsize=8)
     return fig
 
 
@@ -105,52 +81,41 @@ def tuning(results: xr.Dataset) -> plt.Figure:
     """Share of the maps that no sum of stripes gives: median unit, whole layer; and the share of
     the better axis.
     """
+    panels = {
+        "neither stripe nor sum of stripes,\nmedian unit": results["tuning_quantile"].sel(
+            quantile=0.5
+        ),
+        "the same, whole layer": results["tuning_rest"],
+        "one axis, median unit": results["tuning_axis"],
+    }
     fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.4), sharey=True)
-    layers = hidden(results)
-    _by_layer(axes[0], results["tuning_quantile"].sel(quantile=0.5), layers, "share of variance")
-    _by_layer(axes[1], results["tuning_rest"], layers, "")
-    _by_layer(axes[2], results["tuning_axis"], layers, "")
-    titles = (
-        "neither stripe nor sum of stripes,\nmedian unit",
-        "the same, whole layer",
-        "one axis, median unit",
-    )
-    for ax, title in zip(axes, titles, strict=True):
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
+        _by_layer(ax, values)
         ax.set_title(title, fontsize=9)
+    axes[0].set_ylabel("share of variance")
     axes[2].legend(fontsize=8)
     return fig
 
 
 @of_cnn
-def units(results: xr.Dataset, diets: Sequence[str] = ("stripes+0", "stripes+100")) -> plt.Figure:
+def units(results: xr.Dataset, diets: Sequence[str] = (STRIPES, FEW)) -> plt.Figure:
     """Maps of some units of every ReLU layer over the plane of positions, each scaled by its
     largest value.
     """
-    layers = hidden(results)
-    n = results.sizes["neuron"]
+    layers, n = hidden(results), results.sizes["neuron"]
     widths = ([1.0] * n + [0.3]) * len(diets)  # a gap after each diet
-    fig, axes = plt.subplots(
-        len(layers),
-        len(widths),
-        figsize=(0.7 * sum(widths) + 0.8, 0.76 * len(layers)),
-        width_ratios=widths,
-    )
-    for depth, (row, layer) in enumerate(zip(axes, layers, strict=True)):
+    size = (0.7 * sum(widths) + 0.8, 0.76 * len(layers))
+    fig, axes = plt.subplots(len(layers), len(widths), figsize=size, width_ratios=widths)
+    for row, layer in zip(axes, layers, strict=True):
         for column, ax in enumerate(row):
             group, neuron = divmod(column, n + 1)
             if neuron == n:
                 ax.set_visible(False)
                 continue
-            diet = diets[group]
-            one = (
-                results["unit"]
-                .sel(model="cnn", diet=diet, layer=layer)
-                .isel(seed=0, neuron=neuron)
-                .values
-            )
-            said = DIETS[diet][0] if depth == 0 and neuron == n // 2 else ""
-            bare(ax, said).imshow(one, origin="lower", vmin=0, vmax=1)
-        row[0].set_ylabel(
-            layer.replace("layer", "layer "), rotation=0, ha="right", va="center", fontsize=9
-        )
+            maps = results["unit"].sel(model="cnn", diet=diets[group], layer=layer)
+            title = DIETS[diets[group]][0] if layer == layers[0] and neuron == n // 2 else ""
+            picture = maps.isel(seed=0, neuron=neuron).values
+            bare(ax, title).imshow(picture, origin="lower", vmin=0, vmax=1)
+        name = layer.replace("layer", "layer ")
+        row[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=9)
     return fig

@@ -9,83 +9,18 @@ measures serve both.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Float, Real
-from torch import Tensor, nn
+from torch import nn
 
-from benchmarks.spatial.decoders import train_decoder
-from chapters.FR4_stripes.scaling import needs
-from chapters.FR4_stripes.tuning import layer_report
-from vnlib import checks, evaluate, metrics, seeding
+from chapters.FR4_stripes.diets import with_constant
+from vnlib import evaluate, metrics
 
 SETS = (("train", "train"), ("val", "val"), ("id", "id_test"), ("ood", "ood"))
-
-
-@dataclass(frozen=True)
-class Diet:
-    """What a decoder is trained on: all stripes or none, and how many bumps of the ID region."""
-
-    stripes: bool
-    bumps: int
-
-
-def diet(name: str, *, side: int, available: int) -> Diet:
-    """The diet of a name such as "stripes+50", "bumps+all" or "stripes+2N", where N is the image
-    side.
-
-    At most `available` bumps.
-
-    Raises
-    ------
-    ValueError
-        For another form, and for a diet of nothing.
-    """
-    found = re.fullmatch(r"(stripes|bumps)\+(?:(all)|(\d+(?:\.\d+)?)(N?))", name)
-    if not found:
-        raise ValueError(
-            f"diet must be 'stripes+n' or 'bumps+n' with n a number, xN or 'all', got {name!r}"
-        )
-    kind, everything, number, times = found.groups()
-    count = available if everything else round(float(number) * (side if times else 1))
-    if kind == "bumps" and not count:
-        raise ValueError(f"diet must hold something to train on, got {name!r}")
-    return Diet(kind == "stripes", min(count, available))
-
-
-def training_set(
-    data: xr.Dataset, lines: xr.Dataset, eaten: Diet, *, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and images of a diet: bumps drawn by chance from the split "train", then the stripes.
-
-    With one seed, a smaller number of bumps is part of every larger one.
-    """
-    train = np.flatnonzero(data["split"].values == "train")
-    order = torch.randperm(len(train), generator=seeding.generator(seed, "bumps")).numpy()
-    rows = train[order[: eaten.bumps]]
-    parts = [(data["code"].values[rows], data["image"].values[rows])]
-    if eaten.stripes:
-        parts.append((lines["code"].values, lines["image"].values))
-    codes, images = zip(*parts, strict=True)
-    return np.concatenate(codes), np.concatenate(images)
-
-
-def with_constant(codes: Real[np.ndarray, "n code"], value: float) -> Real[np.ndarray, "n code+2"]:
-    """Codes with a constant entry at the end of each half, so that no half is ever empty; 0 leaves
-    them alone.
-    """
-    if not value:
-        return codes
-    x, y = np.split(codes, 2, axis=1)
-    constant = np.full((len(codes), 1), value, codes.dtype)
-    return np.concatenate([x, constant, y, constant], axis=1)
 
 
 def ink(images: Real[np.ndarray, "n y x"], data: xr.Dataset) -> Real[np.ndarray, "n y x"]:
@@ -181,16 +116,11 @@ def drawing_report(
         "hit_x_ood": (abs(column - x) <= 1)[ood].mean(),
         "hit_y_ood": (abs(row - y) <= 1)[ood].mean(),
     }
-    return xr.Dataset({name: ((), float(value), {"units": "1"}) for name, value in values.items()})
+    return xr.Dataset({name: ((), float(value)) for name, value in values.items()})
 
 
 def pictures(
-    model: nn.Module,
-    data: xr.Dataset,
-    lines: xr.Dataset,
-    *,
-    constant: float,
-    samples: Sequence[Sequence[int]],
+    model: nn.Module, data: xr.Dataset, *, constant: float, samples: Sequence[Sequence[int]]
 ) -> xr.Dataset:
     """What a decoder draws at the bump positions `samples` (x, y) [px], as `picture` (sample, v,
     u).
@@ -201,79 +131,9 @@ def pictures(
     codes = torch.from_numpy(with_constant(data["code"].values[rows], constant)).to(device)
     drawn = evaluate.predict(model, codes).cpu().numpy()
     names = [f"{a}, {b}" for a, b in samples]
-    return xr.Dataset(
-        {"picture": (("sample", "v", "u"), coarse(drawn), {"units": "1"})}, {"sample": names}
-    )
+    return xr.Dataset({"picture": (("sample", "v", "u"), coarse(drawn))}, {"sample": names})
 
 
 def coarse(values: np.ndarray, step: float = 1 / 256) -> np.ndarray:
     """Values on a grid of `step`, which files keep in a third of the space; for pictures only."""
     return (np.round(values / step) * step).astype(np.float32)
-
-
-def study(
-    data: xr.Dataset,
-    lines: xr.Dataset,
-    *,
-    diets: Sequence[str],
-    training: Mapping[str, Any],
-    constant: float,
-    samples: Sequence[Sequence[int]],
-    layers_of: Sequence[str],
-    units_shown: int,
-    targets: Sequence[float],
-    seed: int,
-    workdir: Path,
-    device: torch.device | str = "cpu",
-) -> xr.Dataset:
-    """One decoder per diet, with all that is measured of it: `drawing_report` (diet), and how much
-    data it needs.
-
-    The validation set are the held-out bumps of the ID region; without any bump in the diet there
-    are only the stripes themselves.
-
-    Parameters
-    ----------
-    training
-        Family, options, lr, steps, batch_size, consolidation of `train_decoder`.
-    samples
-        Positions whose pictures are kept, may be empty.
-    layers_of
-        Diets for which `layer_report` looks into the network (one with ReLU layers).
-    units_shown
-        Neurons per layer whose maps are kept.
-    targets
-        Accuracies that `needs` asks for.
-    """
-    checks.number("constant", constant, low=0)
-    side = data.sizes["y"]
-    available = int((data["split"] == "train").sum())
-    found = []
-    for name in diets:
-        eaten = diet(name, side=side, available=available)
-        codes, images = training_set(data, lines, eaten, seed=seed)
-        train = _tensors(with_constant(codes, constant), images, device)
-        held = data.isel(position=np.flatnonzero(data["split"].values == "val"))
-        held = _tensors(with_constant(held["code"].values, constant), held["image"].values, device)
-        model = train_decoder(
-            train, held if eaten.bumps else train, seed=seed, workdir=workdir / name, **training
-        )
-        parts = [drawing_report(model, data, lines, constant=constant)]
-        parts.append(
-            xr.Dataset({"bumps": eaten.bumps, "items": len(codes), "stripes": int(eaten.stripes)})
-        )
-        if samples:
-            parts.append(pictures(model, data, lines, constant=constant, samples=samples))
-        if name in layers_of:
-            grid = torch.from_numpy(with_constant(data["code"].values, constant)).to(device)
-            ood = (data["split"].values == "ood").reshape(side, side)
-            parts.append(layer_report(model, grid, ood, units_shown=units_shown))
-        found.append(xr.merge(parts).expand_dims(diet=[name]))
-    whole = xr.merge(found, join="outer", compat="no_conflicts").reindex(diet=list(diets))
-    return xr.merge([whole, needs(whole, targets=targets)])
-
-
-def _tensors(
-    codes: np.ndarray, images: np.ndarray, device: torch.device | str
-) -> tuple[Tensor, Tensor]:
-    return torch.from_numpy(codes).to(device), torch.from_numpy(images).to(device)

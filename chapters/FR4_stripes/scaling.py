@@ -45,8 +45,8 @@ def needs(report: xr.Dataset, *, targets: Sequence[float]) -> xr.Dataset:
                 need[k, m, t] = items[of_kind][accuracy >= target].min(initial=np.inf)
     return xr.Dataset(
         {
-            "need": (("kind", "measure", "target"), need, {"units": "1"}),
-            "most": (("kind",), most, {"units": "1"}),
+            "need": (("kind", "measure", "target"), need),
+            "most": (("kind",), most),
         },
         {"kind": list(KINDS), "measure": list(MEASURES), "target": list(targets)},
     )
@@ -117,6 +117,4 @@ def laws(
         for name, value in law(sides, table[at], seed=seed).items():
             found[name][at] = value
     coords = {d: results[d].values for d in ("kind", "measure", "target")}
-    return xr.Dataset(
-        {n: (("kind", "measure", "target"), v, {"units": "1"}) for n, v in found.items()}, coords
-    )
+    return xr.Dataset({n: (("kind", "measure", "target"), v) for n, v in found.items()}, coords)

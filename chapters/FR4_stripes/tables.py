@@ -1,4 +1,4 @@
-"""The results on stripes in words and tables; everything said is computed from the results."""
+"""What decoders learn from stripes in numbers, from the dataset of `study.results`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
+from IPython.display import HTML
 
-from chapters.FR4_stripes.figures import KINDS, MEASURES, amounts, exponent_said
-from vnlib.plots import texts
+from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET, middle, zero_baseline
+from vnlib.plots.candidates import candidates
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import short
+from vnlib.plots.tables import Table, caption, spread
 
+KINDS = {"stripes": "stripes and bumps", "bumps": "bumps only"}
+MEASURES = {"hit": "place: joint accuracy", "bump_hit": "place and form: a bump there"}
 COLUMNS = {
     "hit_ood": "joint accuracy",
     "bump_hit_ood": "of bumps",
@@ -21,134 +27,95 @@ COLUMNS = {
 }
 
 
-def _median(results: xr.Dataset, name: str, model: str, diet: str) -> float:
-    """Median over seeds; NaN for what was not computed in this profile."""
-    if model not in results["model"].values or diet not in results["diet"].values:
-        return float("nan")
-    return float(results[name].sel(model=model, diet=diet).median("seed"))
+def amounts(results: xr.Dataset, kind: str, model: str) -> list[str]:
+    """The diets of a kind that a model was trained on, fewest bumps first."""
+    bumps = results["bumps"].sel(model=model).max("seed").dropna("diet")
+    names = [name for name in bumps["diet"].values.tolist() if name.startswith(f"{kind}+")]
+    return sorted(names, key=lambda name: float(bumps.sel(diet=name)))
 
 
-def summary(results: xr.Dataset, laws: xr.Dataset | None) -> str:
-    """What came out, as Markdown; medians over seeds."""
-
-    def share(name: str, model: str, diet: str) -> str:
-        value = _median(results, name, model, diet)
-        return "(not computed in this profile)" if np.isnan(value) else f"{100 * value:.0f} %"
-
-    def over_blank(model: str, diet: str) -> str:
-        value = _median(results, "mse_ood", model, diet) / float(
-            results["blank_ood"].sel(model=model).median()
-        )
-        return f"{value:.2g} times"
-
-    lines = []
-    if "cnn" in results["model"].values:
-        place, form = (
-            {
-                d: share(name, "cnn", d)
-                for d in ("stripes+0", "stripes+100", "bumps+100", "bumps+all")
-            }
-            for name in ("hit_ood", "bump_hit_ood")
-        )
-        lines += [
-            "- **Stripes alone:** the CNN's strongest pixel is within 1 px of the right place at "
-            f"{place['stripes+0']} of the held-out positions; "
-            f"{share('cross_share_ood', 'cnn', 'stripes+0')} of its images are more like a cross "
-            "than like a bump.",
-            f"- **Stripes and 100 bumps:** {place['stripes+100']} in the right place, "
-            f"{form['stripes+100']} there and more like a bump; the OOD error is "
-            f"{over_blank('cnn', 'stripes+100')} that of a blank image.",
-            f"- **100 bumps alone:** {place['bumps+100']} in the right place; all bumps of the "
-            f"training region: {place['bumps+all']}, with an OOD error of "
-            f"{over_blank('cnn', 'bumps+all')} a blank's.",
-        ]
-    said = {
-        "vn_axes": "VN per axis",
-        "vn_axes_const": "VN per axis with a constant entry",
-        "vn_joint": "full 2D VN",
-        "vn_joint_const": "full 2D VN with a constant entry",
-        "vn_flat": "VN with a flat readout",
-        "factorised": "hand-factorised decoder",
-    }
-    if here := [model for model in said if model in results["model"].values]:
-        lines.append(
-            "- **Other decoders:** held-out positions with a bump in the right place, from "
-            "stripes alone, with 100 bumps more, and from 100 bumps alone:"
-        )
-        for model in here:
-            numbers = (
-                share("bump_hit_ood", model, diet)
-                for diet in ("stripes+0", "stripes+100", "bumps+100")
-            )
-            lines.append(f"  - {said[model]}: {', '.join(numbers)}")
-    if laws is not None:
-        for kind in KINDS:
-            one = laws.sel(kind=kind, measure="hit", target=0.8)
-            lines.append(
-                f"- **Data for 80 % in the right place, {KINDS[kind][0]}:** {exponent_said(one)}."
-            )
-    return "\n".join(lines)
+def diets_of(results: xr.Dataset, model: str) -> list[str]:
+    """All diets of a model, those with stripes first."""
+    return [diet for kind in KINDS for diet in amounts(results, kind, model)]
 
 
-def table(results: xr.Dataset, model: str) -> pd.DataFrame | str:
-    """One row per diet of a model: medians over seeds, and [lowest, highest]."""
+def by_diet(results: xr.Dataset, model: str) -> Table | HTML:
+    """One row per diet of a model: median and range over seeds."""
     if model not in results["model"].values:
-        return f"The model {model} was not asked for."
+        return caption(f"The model {model} was not asked for.")
+    one = results.sel(model=model, diet=diets_of(results, model)).drop_vars("label")
+    parts = [spread(one[name], "diet", title=title) for name, title in COLUMNS.items()]
+    frame = pd.concat(parts, axis=1)
+    frame.insert(0, ("items", ""), one["items"].max("seed").values)
+    return Table(_spaced(frame), formats={"items": "{:.0f}"}, name=f"the model {model} by diet")
+
+
+def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
+    """Joint accuracy of bumps and OOD error of models (rows) by diet, medians over seeds."""
     rows = {}
-    for kind in KINDS:
-        for diet in amounts(results, kind, model):
-            one = results.sel(model=model, diet=diet)
-            row = {"items": f"{int(one['items'].max())}"}
-            for name, title in COLUMNS.items():
-                form = "{:.2f}" if name.endswith(("hit_ood", "share_ood")) else "{:.1e}"
-                low, middle, high = (
-                    form.format(float(v))
-                    for v in (one[name].min(), one[name].median(), one[name].max())
-                )
-                row[title] = f"{middle} [{low}, {high}]"
-            rows[diet.replace("+", " + ")] = row
-    return (
-        pd.DataFrame.from_dict(rows, orient="index").rename_axis(None).rename_axis(columns="diet")
+    for model in (m for m in models if m in results["model"].values):
+        for name, title in (("bump_hit_ood", "accuracy of bumps"), ("mse_ood", "OOD error")):
+            diets = diets_of(results, model)
+            rows[label(results, model), title] = {d: middle(results, name, model, d) for d in diets}
+        rows[label(results, model), "OOD error"]["zero image"] = zero_baseline(results, model)
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["model", ""])
+    last = [c for c in frame.columns if c == "zero image"]
+    frame = frame[[c for c in frame.columns if c not in last] + last]
+    return Table(_spaced(frame.T).T, name="accuracies and errors by model and diet")
+
+
+def _spaced(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.rename(index=lambda name: str(name).replace("+", " + "))
+
+
+def exponents(laws: xr.Dataset | None) -> Table | HTML:
+    """Fitted exponents with 95 % intervals, and how often the target is reached."""
+    if laws is None:
+        return caption("No model of another image side was asked for.")
+    rows = {}
+    for measure, title in MEASURES.items():
+        for kind, diet in KINDS.items():
+            for target in laws["target"].values:
+                one = laws.sel(kind=kind, measure=measure, target=target)
+                rows[f"{title}, {target:g}", diet] = {
+                    ("exponent [95 %]", "median"): float(one["exponent"]),
+                    ("exponent [95 %]", "low"): float(one["low"]),
+                    ("exponent [95 %]", "high"): float(one["high"]),
+                    ("sides", ""): float(one["sides"]),
+                    ("runs that reach it", ""): float(one["reached"]),
+                }
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis(["accuracy", "diet"])
+    formats = {"sides": "{:.0f}", "runs that reach it": lambda share: f"{100 * share:.0f} %"}
+    return Table(frame, formats=formats, name="fitted exponents")
+
+
+def tried(selection: xr.Dataset | None) -> Table | HTML:
+    """The candidates of all models, by what they were compared by: the error on ID validation bumps
+    of the one diet that selects.
+    """
+    return candidates(
+        selection, lambda runs: runs["mse_val"].isel(diet=0), title="ID validation error"
     )
 
 
-def side_by_side(results: xr.Dataset, models: Sequence[str]) -> pd.DataFrame:
-    """Models as rows: joint accuracy of bumps and OOD error per diet, medians over seeds."""
-    rows = {}
-    for model in (m for m in models if m in results["model"].values):
-        row = {}
-        for kind in KINDS:
-            for diet in amounts(results, kind, model):
-                hit, error = (
-                    _median(results, name, model, diet) for name in ("bump_hit_ood", "mse_ood")
-                )
-                row[diet.replace("+", " + ")] = f"{hit:.2f} / {error:.1e}"
-        row["blank image"] = f"{float(results['blank_ood'].sel(model=model).median()):.1e}"
-        rows[str(results["label"].sel(model=model).item())] = row
-    table = pd.DataFrame.from_dict(rows, orient="index").fillna("")
-    return table.rename_axis(None).rename_axis(columns="accuracy of bumps / OOD error")
-
-
-def law_table(laws: xr.Dataset | None) -> pd.DataFrame | str:
-    """Fitted exponents with 95 % intervals, and how often the target is reached."""
-    if laws is None:
-        return "No model of another image side was asked for."
-    rows = []
-    for measure, title in MEASURES.items():
-        for kind, (label, _, _) in KINDS.items():
-            for target in laws["target"].values:
-                one = laws.sel(kind=kind, measure=measure, target=target)
-                rows.append(
-                    {
-                        "accuracy": f"{title}, {target:g}",
-                        "diet": label,
-                        "exponent [95 %]": exponent_said(one),
-                        "runs that reach it": f"{100 * float(one['reached']):.0f} %",
-                    }
-                )
-    return pd.DataFrame(rows).set_index("accuracy")
-
-
-def trials(tuning: xr.Dataset | None) -> pd.DataFrame | str:
-    """ID validation error of every setting that was tried; the chosen one is marked with `*`."""
-    return texts.trials(None if tuning is None else tuning.isel(diet=0), "mse_val", "{:.1e}".format)
+def numbers(results: xr.Dataset, laws: xr.Dataset | None) -> dict[str, str]:
+    """What the prose says: medians over seeds, of what this profile has."""
+    found = {}
+    tags = {STRIPES: "stripes", FEW: "few", ALONE: "alone", MOST: "all"}
+    shares = {"hit_ood": "hits", "bump_hit_ood": "bumps", "cross_share_ood": "crosses"}
+    for model in results["model"].values.tolist():
+        for diet in set(tags) & set(diets_of(results, model)):
+            key = f"fr4-{model.replace('_', '-')}-{tags[diet]}"
+            for name, tag in shares.items():
+                found[f"{key}-{tag}"] = f"{100 * middle(results, name, model, diet):.0f} %"
+            error = middle(results, "mse_ood", model, diet) / zero_baseline(results, model)
+            found[f"{key}-error"] = short(error)
+    if laws is not None:
+        for measure in MEASURES:
+            one = laws.sel(kind="stripes", measure=measure, target=TARGET)
+            key = f"fr4-law-{measure.replace('_', '-')}"
+            for name in ("exponent", "low", "high"):
+                found[f"{key}-{name}"] = short(float(one[name]))
+        bumps = laws["reached"].sel(kind="bumps", target=TARGET)
+        found["fr4-law-bumps-reached"] = f"{100 * float(np.max(bumps)):.0f} %"
+    return found

@@ -100,13 +100,10 @@ def layer_report(
         }
         for name, value in values.items():
             found[name].append(value)
-    data = {
-        name: (("layer", *dims), np.stack(found[name]), {"units": "1"})
-        for name, dims in _REPORTED.items()
-    }
+    data = {n: (("layer", *dims), np.stack(found[n])) for n, dims in _REPORTED.items()}
     for name in ("log_volume", "unit"):
-        dims, values, attrs = data[name]
-        data[name] = (dims, (np.round(values * 256) / 256).astype(np.float32), attrs)
+        dims, values = data[name]
+        data[name] = (dims, (np.round(values * 256) / 256).astype(np.float32))
     return xr.Dataset(data, {"layer": list(layers), "quantile": [0.25, 0.5, 0.75]})
 
 

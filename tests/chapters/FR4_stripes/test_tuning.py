@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from benchmarks.spatial import geometry
-from chapters.FR4_stripes import tuning as study
+from chapters.FR4_stripes import tuning
 
 
 def profiles(n: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
@@ -20,19 +20,19 @@ def profiles(n: int = 6) -> tuple[torch.Tensor, torch.Tensor]:
 def test_shares_of_stripe_cross_product_and_nothing():
     x, y = profiles()
     z = torch.stack([3 * x + 5, x + y, x * y, torch.full_like(x, 2.0), x + 2 * y], -1)
-    found = study.tuning(z)
+    found = tuning.tuning(z)
     assert found["axis"][:3].tolist() == pytest.approx([1, 0.5, 0]) and found["axis"][
         4
     ] == pytest.approx(0.8)
     assert found["rest"][:3].tolist() == pytest.approx([0, 0, 1], abs=1e-12)
     assert (
-        found["rest"][3].isnan() and found["axis"][3].isnan() and found["variance"][3] < study.DEAD
+        found["rest"][3].isnan() and found["axis"][3].isnan() and found["variance"][3] < tuning.DEAD
     )
 
 
 def test_shares_agree_with_the_analysis_of_the_whole_layer():
     z = torch.randn(7, 7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    found, whole = study.tuning(z), geometry.anova(z)
+    found, whole = tuning.tuning(z), geometry.anova(z)
     pooled = (found["rest"] * found["variance"]).sum() / found["variance"].sum()
     assert float(pooled) == pytest.approx(whole["both"])
 
@@ -41,8 +41,8 @@ def test_roughness_counts_pairs_inside_only():
     values = torch.tensor([[0.0, 9.0, 9.0], [0.0, 1.0, 3.0], [0.0, 2.0, 6.0]])
     inside = torch.zeros(3, 3, dtype=torch.bool)
     inside[1:, 1:] = True
-    assert study.roughness(values, inside) == pytest.approx((2 + 4 + 1 + 3) / 4)
-    assert np.isnan(study.roughness(values, torch.zeros(3, 3, dtype=torch.bool)))
+    assert tuning.roughness(values, inside) == pytest.approx((2 + 4 + 1 + 3) / 4)
+    assert np.isnan(tuning.roughness(values, torch.zeros(3, 3, dtype=torch.bool)))
 
 
 class Layers(nn.Module):
@@ -64,7 +64,7 @@ def report():
     codes = torch.stack([x.ravel(), y.ravel()], 1)
     ood = np.zeros((8, 8), dtype=bool)
     ood[4:, 4:] = True
-    return study.layer_report(Layers(), codes, ood, units_shown=3)
+    return tuning.layer_report(Layers(), codes, ood, units_shown=3)
 
 
 def test_layers_in_order_with_their_tuning(report):

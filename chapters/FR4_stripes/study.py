@@ -1,0 +1,198 @@
+"""One decoder per diet of stripes and bumps, with all that is measured of it (FR Sec. 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import xarray as xr
+
+from benchmarks.spatial.decoders import Pair, train_decoder
+from chapters.FR4_stripes.diets import diet, training_set, with_constant
+from chapters.FR4_stripes.measure import drawing_report, pictures
+from chapters.FR4_stripes.scaling import laws, needs
+from chapters.FR4_stripes.tuning import layer_report
+from data_gen import bumps
+from vnlib.book.chapter import Chapter
+from vnlib.book.comparison import Comparison, with_candidate
+
+DATA = ("grid", "hold_out", "encoding", "polarity")
+
+VARIABLES = {
+    "mse_train": ("mean squared error, bumps of the training split", "1"),
+    "mse_val": ("mean squared error, ID validation bumps", "1"),
+    "mse_id": ("mean squared error, ID test bumps", "1"),
+    "mse_ood": ("mean squared error, held-out bumps", "1"),
+    "stripe_mse": ("mean squared error of stripes", "1"),
+    "cross_mse_ood": ("mean squared error against the additive cross, held-out bumps", "1"),
+    "hit_*": ("share of images whose strongest pixel is in the right place, {}", "1"),
+    "bump_hit_*": ("share of such images that are more like a bump than a cross, {}", "1"),
+    "line_ood": ("weight of the two stripes in held-out images", "1"),
+    "product_ood": ("weight of the stripes' product in held-out images", "1"),
+    "like_cross_ood": ("correlation of held-out images with the additive cross", "1"),
+    "like_bump_ood": ("correlation of held-out images with the bump", "1"),
+    "cross_share_ood": ("share of held-out images that are more like a cross than a bump", "1"),
+    "bumps": ("number of bumps in training", "1"),
+    "items": ("number of bumps and stripes in training", "1"),
+    "stripes": ("whether stripes were in training", "1"),
+    "picture": ("drawn image", "1"),
+    "tuning_rest": ("share of a layer's variance that no sum of stripes gives", "1"),
+    "tuning_quantile": ("share of a unit's variance that no sum of stripes gives", "1"),
+    "tuning_axis": ("share of a unit's variance in its better axis, median", "1"),
+    "responding": ("share of units that respond", "1"),
+    "volume_rough": ("mean difference of log10 volume between held-out neighbours", "1/px"),
+    "volume_sd": ("standard deviation of log10 volume", "1"),
+    "volume_gap": ("median log10 volume, held out less ID", "1"),
+    "log_volume": ("log10 of the volume element", "1"),
+    "unit": ("map of a unit over its largest magnitude", "1"),
+    "need": ("fewest training items that reach a target", "1"),
+    "most": ("largest number of training items tried", "1"),
+    "zero_baseline_id": ("mean squared error of a zero image (no ink), ID test bumps", "1"),
+    "zero_baseline_ood": ("mean squared error of a zero image (no ink), held-out bumps", "1"),
+    "diet": ("what a decoder is trained on", ""),
+    "sample": ("position of a drawn bump, x and y in px", ""),
+    "layer": ("layer", ""),
+    "quantile": ("quantile over units", "1"),
+    "kind": ("with stripes, or bumps only", ""),
+    "measure": ("accuracy that is asked for", ""),
+    "target": ("accuracy to be reached", "1"),
+    "grid": ("side of the images", "px"),
+    "polarity": ("bright bumps on 0, or dark ones on 1", ""),
+}
+
+
+class Results(NamedTuple):
+    """The reported runs over (model, seed), how their need of data grows with the image (None
+    without models of other sizes), and the runs behind the selection (None where there are none).
+    """
+
+    runs: xr.Dataset
+    laws: xr.Dataset | None
+    selection: xr.Dataset | None
+
+
+def results(chapter: Chapter) -> Results:
+    """All runs of the chapter. Models choose by their error on ID validation bumps, on one diet."""
+    task = {"sigma": chapter.parameters["sigma"], "split_seed": chapter.settings["split_seed"]}
+    runs, selection = Comparison(
+        chapter,
+        partial(run, task=task, device=chapter.device),
+        partial(settings, chapter),
+        VARIABLES,
+        criterion=partial(criterion, chapter.settings["selection_diet"]),
+    ).results()
+    sized = [name for name in chapter.models if name.startswith("side_")]
+    sides = [chapter.models[name]["grid"] for name in sized]
+    return Results(runs, laws(runs, models=sized, sides=sides) if sized else None, selection)
+
+
+def criterion(diet: str, selection: xr.Dataset) -> xr.DataArray:
+    """What models choose by."""
+    return selection["mse_val"].sel(diet=diet)
+
+
+def settings(
+    chapter: Chapter, axes: Mapping[str, Any], candidate: int, selecting: bool
+) -> dict[str, Any]:
+    """What a run depends on besides its axes and the task."""
+    every, model = chapter.settings, chapter.models.get(axes["model"])
+    model = model or chapter.model(axes["model"])  # one that others are like
+    scale = every["scale"].get(model["family"], every["scale"]["other"])
+    lr, options = with_candidate(model, candidate)
+    if model["family"] == "cnn":
+        options = {"width": every["width"]} | options
+    main = not selecting and model["diets"] != "scaling"
+    pictured = main and axes["seed"] == chapter.seeds[0]
+    return {
+        "data": {name: model[name] for name in DATA},
+        "constant": model["constant"],
+        "training": {
+            "family": model["family"],
+            "options": options,
+            "lr": lr,
+            "steps": max(1, round(scale * model["steps"])),
+            "batch_size": model["batch_size"],
+            "consolidation": round(scale * model["consolidation"]),
+        },
+        "diets": [every["selection_diet"]] if selecting else every["diets"][model["diets"]],
+        "targets": every["targets"],
+        "units_shown": every["units_shown"],
+        "samples": every["samples"] if pictured else [],
+        "layers_of": every["layers_of"] if main and axes["model"] == "cnn" else [],
+    }
+
+
+def run(
+    axes: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    workdir: Path,
+    *,
+    task: Mapping[str, Any],
+    device: torch.device | str = "cpu",
+) -> xr.Dataset:
+    """One decoder per diet, trained with one seed: what it draws, and how much data it needs.
+
+    It is kept at its best step on held-out bumps of the ID region; without any bump in the diet
+    there are only the stripes themselves.
+
+    Parameters
+    ----------
+    axes
+        model and seed.
+    settings
+        As `settings` gives them.
+    workdir
+        Where checkpoints are kept.
+    task
+        sigma and split_seed.
+    device
+        Where to compute.
+    """
+    data, lines = datasets(**settings["data"], **task)
+    side, available = data.sizes["y"], int((data["split"] == "train").sum())
+    constant, parts = settings["constant"], []
+    held = bumps.subset(data, "val")
+    for name in settings["diets"]:
+        eaten = diet(name, side=side, available=available)
+        codes, images = training_set(data, lines, eaten, seed=axes["seed"])
+        train = _pair(codes, images, constant, device)
+        validation = _pair(held["code"].values, held["image"].values, constant, device)
+        model = train_decoder(
+            train,
+            validation if eaten.bumps else train,
+            seed=axes["seed"],
+            workdir=workdir / name,
+            **settings["training"],
+        )
+        found = drawing_report(model, data, lines, constant=constant)
+        found = found.assign(bumps=eaten.bumps, items=len(codes), stripes=int(eaten.stripes))
+        if shown := settings["samples"]:
+            found = found.merge(pictures(model, data, constant=constant, samples=shown))
+        if name in settings["layers_of"]:
+            plane = torch.from_numpy(with_constant(data["code"].values, constant)).to(device)
+            ood = (data["split"].values == "ood").reshape(side, side)
+            shown = settings["units_shown"]
+            found = found.merge(layer_report(model, plane, ood, units_shown=shown))
+        parts.append(found.expand_dims(diet=[name]))
+    whole = xr.merge(parts, join="outer", compat="no_conflicts").reindex(diet=settings["diets"])
+    for name, split in (("id", "id_test"), ("ood", "ood")):
+        whole[f"zero_baseline_{name}"] = bumps.blank_mse(data, split)
+    return xr.merge([whole, needs(whole, targets=settings["targets"])])
+
+
+@cache
+def datasets(**config: Any) -> tuple[xr.Dataset, xr.Dataset]:
+    """All bumps of a square grid, and all stripes (see `bumps.BumpConfig`)."""
+    made = bumps.BumpConfig(**config)
+    return bumps.make(made), bumps.stripes(made)
+
+
+def _pair(
+    codes: np.ndarray, images: np.ndarray, constant: float, device: torch.device | str
+) -> Pair:
+    codes = with_constant(codes, constant)
+    return torch.from_numpy(codes).to(device), torch.from_numpy(images).to(device)

@@ -1,0 +1,124 @@
+"""One run of the chapter, at a tiny size, and the settings that are stored with it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+from torch import nn
+
+from chapters.FR4_stripes import study
+from data_gen import bumps
+from vnlib.book import chapter
+from vnlib.book.store.variables import described
+
+TASK = {"sigma": 1.0, "split_seed": 0}
+DATA = {"grid": 12, "hold_out": "corner", "encoding": "bump", "polarity": "dark"}
+TRAINING = {
+    "family": "factorised",
+    "options": {"hidden": 8},
+    "lr": 1e-2,
+    "steps": 4,
+    "batch_size": 16,
+    "consolidation": 0,
+}
+GIVEN = {
+    "data": DATA,
+    "constant": 1.0,
+    "training": TRAINING,
+    "diets": ["stripes+0", "bumps+20", "stripes+1N"],
+    "targets": [0.5],
+    "units_shown": 2,
+    "samples": [[9, 9]],
+    "layers_of": ["bumps+20"],
+}
+AXES = {"model": "any", "seed": 0}
+
+
+def opened(**given) -> chapter.Chapter:
+    one = chapter.spec("FR4_stripes")
+    return chapter.Chapter(one, one.check({"device": "cpu", **given}))
+
+
+def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(tmp_path):
+    one, two = (study.run(AXES, GIVEN, tmp_path / name, task=TASK) for name in "ab")
+    assert one.identical(two)
+    assert one["diet"].values.tolist() == GIVEN["diets"]
+    assert one["items"].values.tolist() == [24, 20, 36]
+    assert one["bumps"].values.tolist() == [0, 20, 12] and one["most"].values.tolist() == [20, 36]
+    assert one["picture"].dims == ("diet", "sample", "v", "u")
+    only = one["tuning_rest"].sel(diet="stripes+0")
+    assert np.isnan(only).all(), "only the diets asked for are looked into"
+    input_units = one["responding"].sel(diet="bumps+20", layer="input")
+    assert input_units == pytest.approx(24 / 26), "the two constants do not respond"
+    named = described(one, study.VARIABLES)
+    assert named["volume_rough"].attrs["units"] == "1/px"
+    assert named["bump_hit_id"].attrs["long_name"].endswith("bump than a cross, id")
+
+
+def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
+    seen = []
+
+    class Still(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.unused = nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            return torch.zeros(len(x), 12, 12)
+
+    def caught(train, held, **options):
+        seen.append((train, held))
+        return Still()
+
+    monkeypatch.setattr(study, "train_decoder", caught)
+    own = {"diets": ["stripes+0", "stripes+5"], "constant": 0.0, "samples": [], "layers_of": []}
+    study.run(AXES, GIVEN | own, tmp_path, task=TASK)
+    (train, held), (_, validation) = seen
+    assert held is train
+    kept = bumps.subset(study.datasets(**DATA, **TASK)[0], "val")
+    assert np.array_equal(validation[0].numpy(), kept["code"].values), "held-out bumps"
+
+
+@pytest.mark.parametrize(
+    ("model", "seed", "wanted"),
+    [
+        ("cnn", 0, {"samples": [[5, 4], [20, 18], [16, 21]], "constant": 0.0}),
+        ("cnn", 1, {"samples": []}),
+        ("cnn_square", 0, {"layers_of": []}),
+        ("vn_axes_const", 0, {"constant": 1.0}),
+        ("side_12", 0, {"samples": [], "layers_of": [], "units_shown": 6}),
+    ],
+)
+def test_settings_are_those_that_are_stored(model, seed, wanted):
+    found = study.settings(opened(profile="paper"), {"model": model, "seed": seed}, 0, False)
+    assert {name: found[name] for name in wanted} == wanted
+
+
+def test_a_candidate_is_laid_over_the_options_and_a_profile_scales_the_updates():
+    paper = opened(profile="paper")
+    joint = study.settings(paper, {"model": "vn_joint", "seed": 0}, 2, False)["training"]
+    assert joint["options"]["sparsity"] == 0.02 and joint["options"]["n_atoms"] == 64
+    ramp = study.settings(paper, {"model": "cnn_ramp", "seed": 0}, 1, False)
+    assert ramp["training"]["lr"] == 1e-3 and ramp["training"]["steps"] == 2000
+    assert ramp["data"] == {
+        "grid": 28,
+        "hold_out": "corner",
+        "encoding": "ramp",
+        "polarity": "dark",
+    }
+    smoke = study.settings(opened(), {"model": "vn_axes", "seed": 0}, 0, False)["training"]
+    assert smoke["steps"] == round(0.03 * 210) and smoke["consolidation"] == round(0.03 * 1500)
+
+
+def test_a_selecting_run_is_of_one_diet_and_keeps_no_pictures():
+    found = study.settings(opened(profile="paper"), {"model": "cnn", "candidate": 1}, 1, True)
+    assert found["diets"] == ["stripes+100"]
+    assert found["samples"] == found["layers_of"] == []
+
+
+def test_models_choose_by_validation_bumps_of_one_diet():
+    errors = xr.DataArray([[1.0, 2.0], [3.0, 0.0]], dims=("candidate", "diet"))
+    selection = xr.Dataset({"mse_val": errors.assign_coords(diet=["a", "b"])})
+    assert study.criterion("a", selection).values.tolist() == [1.0, 3.0]
