@@ -76,7 +76,7 @@ def study(
 
     Per (set, start, solver, level): `needed` (image), sweeps until F is that near to its lowest
     value, inf if they do not suffice; `sweeps`, their median; and what `savings` makes of them.
-    `height` (set, start, solver, look): that distance, relative, median over images, NaN after all
+    `height` (set, start, solver, sweep): that distance, relative, median over images, NaN after all
     images have reached the last level. Per (set, start): `start_height` and `start_distance`, of F
     and of codes before any sweep, medians; `overlap` (layer), the Jaccard overlap of supports with
     those at the end, mean, `recall` and `precision` of the start's support; and about the end
@@ -150,8 +150,6 @@ def study(
     )
     found = xr.merge([per_set, times, facts]).assign(codes_time=((), codes_time, {"units": "s"}))
     found = found.assign(savings(found))
-    for variable in found.data_vars.values():
-        variable.attrs.setdefault("units", "1")
     return found
 
 

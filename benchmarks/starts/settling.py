@@ -25,8 +25,8 @@ from vnlib.settle import SettleConfig, Settler, duality_gap
 LEVELS = (1e-2, 1e-3, 1e-4)  # heights above the lowest energy, relative to it
 SOLVERS = ("ista", "restart", "line_search")
 # sweeps that curves show
-LOOKS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 36, 48, 64, 80, 100, 140, 200, 280, 400)
-FINE, STRIDE = 20, 4  # every one of the first sweeps is looked at, then every fourth
+SHOWN_SWEEPS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 36, 48, 64, 80, 100, 140, 200, 280, 400)
+FINE, STRIDE = 20, 4  # every one of the first sweeps is evaluated, then every fourth
 # a coefficient below this share of the largest of its layer and sample is not in the support
 ZERO = 1e-6
 
@@ -91,11 +91,11 @@ def heights(
     *,
     solver: str,
     sweeps: int,
-) -> tuple[list[int], Float[Tensor, "looks batch"]]:
+) -> tuple[list[int], Float[Tensor, "evaluations batch"]]:
     """(F - lowest) / lowest before any sweep and after some of them, until all are below the last
     of `LEVELS`.
 
-    Of the first `FINE` sweeps every one is looked at, then every `STRIDE`-th.
+    Of the first `FINE` sweeps every one is evaluated, then every `STRIDE`-th.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def heights(
 
 
 def first_below(
-    seen: Sequence[int], rows: Float[Tensor, "looks batch"], level: float
+    seen: Sequence[int], rows: Float[Tensor, "evaluations batch"], level: float
 ) -> Float[Tensor, " batch"]:
-    """The first look at which a sample's height is at or below `level`; inf if there is none."""
+    """The first evaluation at which a sample's height is at or below `level`; inf if there is none."""
     below = rows <= level
     at = torch.tensor(seen, dtype=rows.dtype)[below.int().argmax(0)]
     return torch.where(below.any(0), at, torch.inf)
@@ -181,17 +181,17 @@ def _paths(
         )
         middle = rows.unflatten(1, (len(sets), -1)).median(2).values
         curve = [
-            middle[seen.index(look)] if look in seen else torch.full_like(middle[0], torch.nan)
-            for look in LOOKS
+            middle[seen.index(sweep)] if sweep in seen else torch.full_like(middle[0], torch.nan)
+            for sweep in SHOWN_SWEEPS
         ]
         parts.append(
             xr.Dataset(
                 {
                     "needed": (("level", "set", "image"), needed.float().numpy()),
                     "sweeps": (("level", "set"), needed.median(2).values.numpy()),
-                    "height": (("look", "set"), torch.stack(curve).numpy()),
+                    "height": (("sweep", "set"), torch.stack(curve).numpy()),
                 },
-                {"level": list(LEVELS), "look": list(LOOKS)},
+                {"level": list(LEVELS), "sweep": list(SHOWN_SWEEPS)},
             )
         )
     return xr.concat(parts, "solver").assign_coords(solver=list(SOLVERS))

@@ -1,17 +1,18 @@
 """Figures of learned starts: what they save of a settle, and what they know before it (VN Sec. 5).
 
-`results` is what `studies.initialiser.study` returns over model and seed, with the coordinate label
-(model).
+Results are those of this chapter, with the coordinate `label` of the network.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
-import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
-from vnlib.plots.rows import absent, label, points
+from vnlib.plots import frames
+from vnlib.plots.statistics import median
 from vnlib.plots.style import PALETTE
 
 # name -> (what readers call it, colour, line, marker)
@@ -30,27 +31,25 @@ SOLVERS = {
     "restart": ("momentum, restarted", PALETTE[0], "s"),
     "line_search": ("momentum and line search", PALETTE[2], "o"),
 }
-SETS = {"id": "in distribution", "sum": "sums of two", "other": "damaged, or composed otherwise"}
+SETS = {
+    "id": "in distribution",
+    "sum": "sums of two",
+    "other": "damaged, or composed otherwise",
+}
 LEVEL = 1e-3  # the height that single numbers are of
 
 
 def starts(results: xr.Dataset, model: str | None = None) -> list[str]:
     """The starts that there are, for one network or for any."""
     cost = results["cost"] if model is None else results["cost"].sel(model=model)
-    return [
-        name
-        for name in STARTS
-        if name in cost["start"].values and bool(cost.sel(start=name).notnull().any())
-    ]
+    known = cost.notnull().any([d for d in cost.dims if d != "start"])
+    return [name for name in STARTS if name in cost["start"].values and known.sel(start=name)]
 
 
 def free(results: xr.Dataset) -> list[str]:
     """The networks without a cap, which have a single lowest energy."""
-    return [
-        m
-        for m in results["model"].values.tolist()
-        if bool(results["end_gap"].sel(model=m).notnull().any())
-    ]
+    known = results["end_gap"].notnull().any(["seed", "set"])
+    return results["model"].values[known.values].tolist()
 
 
 def descent(results: xr.Dataset) -> plt.Figure:
@@ -58,34 +57,24 @@ def descent(results: xr.Dataset) -> plt.Figure:
     distribution.
     """
     if not (models := free(results)):
-        return absent("Shown of networks without a cap only.")
-    fig, axes = plt.subplots(
-        len(models),
-        len(SOLVERS),
-        figsize=(10.5, 2.7 * len(models) + 0.7),
-        squeeze=False,
-        sharex="col",
-        sharey="row",
-    )
+        return frames.empty("Shown of networks without a cap only.")
+    size = (10.5, 2.7 * len(models) + 0.7)
+    shape = (len(models), len(SOLVERS))
+    fig, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharex="col", sharey="row")
     for row, model in zip(axes, models, strict=True):
-        for ax, (solver, (title, _, _)) in zip(row, SOLVERS.items(), strict=True):
+        for ax, (solver, (title, *_)) in zip(row, SOLVERS.items(), strict=True):
             for name in starts(results, model):
                 one = results.sel(model=model, start=name)
-                height = one["height"].sel(solver=solver, set="id").median("seed").dropna("look")
+                height = median(one["height"].sel(solver=solver, set="id")).dropna("sweep")
                 cost = float(one["cost"].median())
-                ax.plot(
-                    height["look"] + cost,
-                    height.clip(1e-6),
-                    color=STARTS[name][1],
-                    ls=STARTS[name][2],
-                    lw=1.4,
-                )
-                ax.plot(cost, height[0], STARTS[name][3], color=STARTS[name][1], ms=5)
-            ax.set(yscale="log", title=f"{label(results, model)}: {title}")
+                _, color, line, marker = STARTS[name]
+                ax.plot(height["sweep"] + cost, height.clip(1e-6), color=color, ls=line, lw=1.4)
+                ax.plot(cost, height[0], marker, color=color, ms=5)
+            ax.set_title(f"{frames.label(results, model)}: {title}", fontsize=9)
+            ax.set(yscale="log")
             ax.set_xscale("symlog", linthresh=10, linscale=0.6)
             ax.set_xlim(0, None)
             ax.set_ylim(5e-5, None)
-            ax.title.set_fontsize(9)
         row[0].set_ylabel("F above its minimum, relative")
     for ax in axes[-1]:
         ax.set_xlabel("sweeps, with the cost of the start")
@@ -93,65 +82,64 @@ def descent(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+def _rows(
+    ax: plt.Axes,
+    values: xr.DataArray,
+    groups: frames.Groups,
+    hue: str,
+    order: Sequence[str],
+    *,
+    hollow: bool = False,
+) -> None:
+    """Starts as rows, with the groups of `hue` one below the other in each."""
+    frame = frames.long_frame(values, "value")
+    frame["row"] = frame["start"].map({name: look[0] for name, look in STARTS.items()})
+    for number, group in enumerate(groups):
+        one = frame[frame[hue] == group]
+        if len(one):
+            shift = 0.58 * (number / (len(groups) - 1) - 0.5) if len(groups) > 1 else 0.0
+            frames.seeds_and_medians(
+                ax,
+                one,
+                value="value",
+                by="row",
+                hue=hue,
+                groups={group: groups[group]},
+                order=[STARTS[name][0] for name in order],
+                hollow=hollow,
+                shift=shift,
+            )
+    frames.between_groups(ax, order, margin=0.5)
+    ax.set(xlabel="")
+    ax.tick_params(axis="y", labelsize=8)
+
+
 def saved(results: xr.Dataset) -> plt.Figure:
     """The share of sweeps saved to a height of 1e-3, by set and solver; every seed a point."""
-    models, there = results["model"].values.tolist(), [s for s in starts(results) if s != "cold"]
-    shares = 100 * np.stack(
-        [
-            results[name].sel(level=LEVEL, method="nearest").values
-            for name in ("saved", "saved_paid")
-        ]
-    )
-    shares = shares[np.isfinite(shares)].clip(-100)
-    ends = shares.min(initial=-20) - 6, shares.max(initial=20) + 6
-    fig, axes = plt.subplots(
-        len(SETS),
-        len(models),
-        figsize=(2.4 + 2.5 * len(models), 2.6 * len(SETS) + 0.8),
-        squeeze=False,
-        sharey=True,
-        sharex=True,
-    )
+    models = results["model"].values.tolist()
+    order = [name for name in starts(results) if name != "cold"]
+    groups = {name: (title, color, marker) for name, (title, color, marker) in SOLVERS.items()}
+    shares = results[["saved", "saved_paid"]].sel(level=LEVEL, method="nearest").sel(start=order)
+    # Far below zero a point only says "longer".
+    shares = 100 * shares.clip(-1, 1)
+    both = shares.to_dataarray()
+    ends = min(float(both.min()), -20) - 6, max(float(both.max()), 20) + 6
+    size = (2.4 + 2.5 * len(models), 3.0 * len(SETS) + 0.8)
+    shape = (len(SETS), len(models))
+    fig, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=True, sharex=True)
     for kind, row in zip(SETS, axes, strict=True):
         for ax, model in zip(row, models, strict=True):
-            one = results.sel(model=model, set=kind).sel(level=LEVEL, method="nearest")
-            for y, name in enumerate(there):
-                for j, (solver, (_, color, marker)) in enumerate(SOLVERS.items()):
-                    for values, hollow in (("saved", False), ("saved_paid", True)):
-                        # Far below zero a point only says "longer".
-                        share = one[values].sel(start=name, solver=solver).clip(-1, 1)
-                        points(
-                            ax,
-                            100 * share,
-                            y + 0.27 * (j - 1),
-                            color,
-                            marker,
-                            hollow=hollow,
-                            height=0.1,
-                        )
+            one = shares.sel(model=model, set=kind)
+            _rows(ax, one["saved"], groups, "solver", order)
+            _rows(ax, one["saved_paid"], groups, "solver", order, hollow=True)
             ax.axvline(0, color="0.6", lw=0.8, zorder=0)
-            ax.set(yticks=range(len(there)), xlim=ends, title=label(results, model))
-            ax.set_yticklabels([STARTS[name][0] for name in there], fontsize=8)
-            ax.title.set_fontsize(9)
+            ax.set(xlim=ends)
+            ax.set_title(frames.label(results, model), fontsize=9)
         row[0].set_ylabel(SETS[kind])
-        row[0].invert_yaxis() if kind == "id" else None
     for ax in axes[-1]:
         ax.set_xlabel("sweeps saved [%]")
-    handles = [
-        Line2D([], [], color=color, marker=marker, ls="none", label=title)
-        for title, color, marker in SOLVERS.values()
-    ]
-    handles += [
-        Line2D(
-            [],
-            [],
-            color="0.3",
-            marker="o",
-            mfc="none",
-            ls="none",
-            label="with the cost of the start",
-        )
-    ]
+    paid = Line2D([], [], color="0.3", marker="o", mfc="none", ls="", label="with the start's cost")
+    handles = [*frames.entries(groups, list(groups)), paid]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
     return fig
 
@@ -161,35 +149,20 @@ def supports(results: xr.Dataset) -> plt.Figure:
     before any sweep.
     """
     models = results["model"].values.tolist()
-    fig, axes = plt.subplots(
-        1, len(models), figsize=(max(8, 2.7 * len(models) + 0.8), 3.6), squeeze=False, sharey=True
-    )
+    size = (max(8, 2.7 * len(models) + 0.8), 3.6)
+    fig, axes = plt.subplots(1, len(models), figsize=size, squeeze=False, sharey=True)
+    shown = [name for name in starts(results) if name != "cold"]
     for ax, model in zip(axes[0], models, strict=True):
-        for name in starts(results, model):
-            if name == "cold":
-                continue
-            one = results.sel(model=model, start=name).mean("layer")
-            for kind in ("id", "sum"):
-                recall, precision = (one[share].sel(set=kind) for share in ("recall", "precision"))
-                face = STARTS[name][1] if kind == "id" else "none"
-                ax.scatter(
-                    100 * recall,
-                    100 * precision,
-                    marker=STARTS[name][3],
-                    s=26,
-                    facecolors=face,
-                    edgecolors=STARTS[name][1],
-                    lw=0.9,
-                )
-        ax.set(
-            title=label(results, model),
-            xlabel="found of the final support [%]",
-            xlim=(0, 103),
-            ylim=(0, 103),
-        )
-        ax.title.set_fontsize(9)
+        for name in (s for s in starts(results, model) if s in shown):
+            _, color, _, marker = STARTS[name]
+            one = 100 * results[["recall", "precision"]].sel(model=model, start=name).mean("layer")
+            for kind, face in (("id", color), ("sum", "none")):
+                pair = one["recall"].sel(set=kind), one["precision"].sel(set=kind)
+                ax.scatter(*pair, marker=marker, s=26, facecolors=face, edgecolors=color, lw=0.9)
+        ax.set(xlabel="found of the final support [%]", xlim=(0, 103), ylim=(0, 103))
+        ax.set_title(frames.label(results, model), fontsize=9)
     axes[0, 0].set_ylabel("of the guess in the final support [%]")
-    _legend(fig, [name for name in starts(results) if name != "cold"])
+    _legend(fig, shown)
     return fig
 
 
@@ -197,43 +170,21 @@ def ends(results: xr.Dataset) -> plt.Figure:
     """How far from the end of the cold settle that of every start is, in codes; all sets, every
     seed a point.
     """
-    models, there = results["model"].values.tolist(), [s for s in starts(results) if s != "cold"]
-    fig, ax = plt.subplots(figsize=(8.5, 0.5 + 0.42 * len(there) * 1.3))
-    for y, name in enumerate(there):
-        for j, model in enumerate(models):
-            if name in starts(results, model):
-                worst = (
-                    results["end_distance"].sel(model=model, start=name).max("set").clip(1.5e-10)
-                )
-                shift = 0.18 * (j - (len(models) - 1) / 2)
-                points(ax, worst, y + shift, PALETTE[j], "osDv"[j % 4], height=0.07)
-    ax.set(
-        xscale="log",
-        xlim=(1e-10, 3),
-        yticks=np.arange(len(there)),
-        xlabel="largest distance of codes at rest, relative",
-    )
-    ax.set_yticklabels([STARTS[name][0] for name in there])
-    ax.invert_yaxis()
-    handles = [
-        Line2D([], [], color=PALETTE[j], marker="osDv"[j % 4], ls="none", label=label(results, m))
-        for j, m in enumerate(models)
-    ]
+    order = [name for name in starts(results) if name != "cold"]
+    looks = zip(results["model"].values.tolist(), PALETTE, "osDv", strict=False)
+    groups = {m: (frames.label(results, m), color, marker) for m, color, marker in looks}
+    worst = results["end_distance"].sel(start=order).max("set", skipna=True).clip(1.5e-10)
+    fig, ax = plt.subplots(figsize=(8.5, 0.8 + 0.55 * len(order)))
+    _rows(ax, worst, groups, "model", order)
+    ax.set(xscale="log", xlim=(1e-10, 3), xlabel="largest distance of codes at rest, relative")
+    handles = frames.entries(groups, list(groups))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
     return fig
 
 
-def _legend(fig: plt.Figure, names: list[str]) -> None:
+def _legend(fig: plt.Figure, names: Sequence[str]) -> None:
     handles = [
-        Line2D(
-            [],
-            [],
-            color=STARTS[n][1],
-            ls=STARTS[n][2],
-            marker=STARTS[n][3],
-            ms=5,
-            label=STARTS[n][0],
-        )
-        for n in names
+        Line2D([], [], color=color, ls=line, marker=marker, ms=5, label=text)
+        for text, color, line, marker in (STARTS[name] for name in names)
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)

@@ -1,24 +1,29 @@
-"""Learned starts in words and tables; everything said is computed from the results.
-
-`results` as in `figures.initialiser`.
-"""
+"""Tables and numbers of learned starts; medians over seeds."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, free, starts
-from vnlib.plots.rows import label
-from vnlib.plots.texts import listed, ranged
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, over_seeds
+from vnlib.plots.tables import SHOWN, Table
 
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 
 
-def shown(value: float, text: str = "{:.0f}", never: str = "more than were tried") -> str:
-    """A number of sweeps, or what is said where it is infinite."""
-    return text.format(value) if np.isfinite(value) else never
+def reached(sweeps: float) -> str:
+    """A number of sweeps, or that the level was not reached."""
+    return f"{sweeps:.0f}" if np.isfinite(sweeps) else "not reached"
+
+
+def percent(share: float) -> str:
+    """A whole number; none is -0."""
+    return f"{round(share)}"
 
 
 def at_level(results: xr.Dataset, model: str, kind: str = "id", level: float = LEVEL) -> xr.Dataset:
@@ -40,9 +45,9 @@ def cheapest(
     one = at_level(results, model, kind)
     total = one["sweeps"] + one["cost"]
     names = [name for name in starts(results, model) if (name in LEARNED) == learned]
-    pairs = [(name, solver) for name in names for solver in SOLVERS]
-    name, solver = min(pairs, key=lambda pair: float(total.sel(start=pair[0], solver=pair[1])))
-    return name, solver, float(total.sel(start=name, solver=solver))
+    pairs = {(n, s): float(total.sel(start=n, solver=s)) for n in names for s in SOLVERS}
+    best = min(pairs, key=pairs.__getitem__)
+    return *best, pairs[best]
 
 
 def learners(results: xr.Dataset, model: str) -> list[str]:
@@ -51,236 +56,191 @@ def learners(results: xr.Dataset, model: str) -> list[str]:
 
 
 def worth(results: xr.Dataset, model: str, name: str, solver: str) -> float:
-    """After how many sweeps the cold settle is as low as a start is before any, in distribution;
-    medians.
-    """
+    """After how many sweeps the cold settle is as low as a start is before any, in distribution."""
     one = results.sel(model=model, set="id")
-    curve = one["height"].sel(start="cold", solver=solver).median("seed").dropna("look")
+    curve = median(one["height"].sel(start="cold", solver=solver)).dropna("sweep")
     height = float(one["start_height"].sel(start=name).median())
-    # Between two looks the height falls exponentially.
-    return float(np.interp(-np.log(height), -np.log(curve.clip(1e-16)), curve["look"]))
+    # Between two evaluations the height falls exponentially.
+    return float(np.interp(-np.log(height), -np.log(curve.clip(1e-16)), curve["sweep"]))
 
 
-def summary(results: xr.Dataset) -> str:
-    """What came out, in a few lines of Markdown."""
-    lines = []
-    for model in results["model"].values.tolist():
-        if not (learned := learners(results, model)):
-            continue
-        one = at_level(results, model)
-        total = one["sweeps"] + one["cost"]
-        cold = float(one["sweeps"].sel(start="cold", solver="ista"))
-        plain = min(learned, key=lambda n, total=total: float(total.sel(start=n, solver="ista")))
-        after = float(total.sel(start=plain, solver="ista"))
-        if np.isinf([cold, after]).all():
-            steps = f"{shown(np.inf)}, from any start"
-        else:
-            steps = (
-                f"{shown(cold)} from a cold start, {shown(after)} after the best guess "
-                f"({STARTS[plain][0]})"
-            )
-        (name, solver, least), (other, how, plainly) = (
-            cheapest(results, model, learned=k) for k in (True, False)
-        )
-        gain = f": {abs(1 - least / plainly):.0%} {'fewer' if least < plainly else 'more'}".replace(
-            "%", " %"
-        )
-        lines.append(
-            f"- *{label(results, model)}*, in distribution. Sweeps of plain steps: {steps}. By "
-            f"the best solver: {shown(least, '{:.1f}')} with something learned "
-            f"({STARTS[name][0]}, then {SOLVERS[solver][0]}), {shown(plainly, '{:.1f}')} with "
-            f"nothing learned ({STARTS[other][0]}, then {SOLVERS[how][0]})"
-            f"{gain if np.isfinite([least, plainly]).all() else ''}."
-        )
-    return "\n".join([*lines, _same_end(results)])
+def _rows(results: xr.Dataset, *, cold: bool = True) -> list[tuple[str, str]]:
+    """Every network with its starts."""
+    models = results["model"].values.tolist()
+    return [(m, s) for m in models for s in starts(results, m) if cold or s != "cold"]
 
 
-def _same_end(results: xr.Dataset) -> str:
-    parts = []
-    if models := free(results):
-        one = results.sel(model=models)
-        parts.append(
-            f"Without a cap all starts end in one point: relative distances of codes are at most "
-            f"{float(one['end_distance'].max()):.1g}, of energies "
-            f"{float(one['end_height'].max()):.1g}, at relative duality gaps of at most "
-            f"{float(one['end_gap'].max()):.1g}."
-        )
-    for model in [m for m in results["model"].values.tolist() if m not in models]:
-        one = results.sel(model=model)
-        others = [name for name in starts(results, model) if name != "cold"]
-        differs = 100 * one["end_differs"].sel(start=others)
-        parts.append(
-            f"With a cap ({label(results, model)}) another start ends in another support for "
-            f"{ranged(differs, '{:.0f}')} % of inputs (starts, sets and seeds)."
-        )
-    return f"- **The end.** {' '.join(parts)}"
+def _index(results: xr.Dataset, rows: list[tuple[str, str]]) -> pd.MultiIndex:
+    named = [(label(results, model), STARTS[name][0]) for model, name in rows]
+    return pd.MultiIndex.from_tuples(named, names=["network", "start"])
 
 
-def outside(results: xr.Dataset) -> str:
-    """Sweeps saved by set, cost included, for the start that saves most in distribution, as a
-    Markdown table.
-    """
-    lines = [
-        f"| | solver | start | {' | '.join(SETS.values())} |",
-        "|---" * 3 + "|---:" * len(SETS) + "|",
-    ]
-    for model in results["model"].values.tolist():
-        for solver, (title, _, _) in SOLVERS.items():
-            share = {
-                kind: at_level(results, model, kind)["saved_paid"].sel(solver=solver)
-                for kind in SETS
-            }
-            known = [
-                n for n in learners(results, model) if np.isfinite(float(share["id"].sel(start=n)))
-            ]
-            if known:
-                best = max(known, key=lambda n, share=share: float(share["id"].sel(start=n)))
-                there = " | ".join(_percent(float(share[kind].sel(start=best))) for kind in SETS)
-                lines.append(f"| {label(results, model)} | {title} | {STARTS[best][0]} | {there} |")
-    return "\n".join(lines)
+def _spread(
+    results: xr.Dataset, values: Mapping[tuple[str, ...], xr.DataArray], *, cold: bool = True
+) -> pd.DataFrame:
+    """Quantities (model, start, seed) as columns of median, lowest and highest."""
+    rows, columns = _rows(results, cold=cold), {}
+    for title, one in values.items():
+        found = over_seeds(one)
+        for statistic in SHOWN:
+            cells = [float(found[statistic].sel(model=m, start=s)) for m, s in rows]
+            columns[*title, statistic] = cells
+    return pd.DataFrame(columns, index=_index(results, rows))
 
 
-def tail(results: xr.Dataset) -> str:
-    """Why low guesses save little: how many sweeps they are worth, against those that follow, as
-    Markdown.
-    """
-    lines = []
-    for model in results["model"].values.tolist():
-        if not (learned := learners(results, model)):
-            continue
-        lowest = results["start_height"].sel(model=model, set="id").median("seed")
-        best = min(learned, key=lambda n, lowest=lowest: float(lowest.sel(start=n)))
-        cold = at_level(results, model)["sweeps"].sel(start="cold")
-        counts = [
-            f"{worth(results, model, best, s):.1f} of {shown(float(cold.sel(solver=s)))} "
-            f"({SOLVERS[s][0]})"
-            for s in SOLVERS
-        ]
-        lines.append(
-            f"- *{label(results, model)}*. The lowest guess ({STARTS[best][0]}) is "
-            f"{float(lowest.sel(start=best)):.2g} above the minimum, relatively, zero codes are "
-            f"{float(lowest.sel(start='cold')):.2g}. Sweeps until a cold settle is as low: "
-            f"{listed(counts)}."
-        )
-    return "\n".join(lines)
+def sweeps_table(results: xr.Dataset, level: float = LEVEL) -> Table:
+    """Sweeps to a height by set and solver, without what the start costs, which stands apart."""
+    rows = _rows(results)
+    cost = median(results["cost"])
+    columns = {("cost", ""): [float(cost.sel(model=m, start=s)) for m, s in rows]}
+    for kind, title in SETS.items():
+        found = {m: at_level(results, m, kind, level)["sweeps"] for m, _ in rows}
+        for solver, (said, *_) in SOLVERS.items():
+            cells = [float(found[m].sel(start=s, solver=solver)) for m, s in rows]
+            columns[title, said] = cells
+    frame = pd.DataFrame(columns, index=_index(results, rows))
+    formats = dict.fromkeys(columns, reached) | {"cost": "{:.1f}"}
+    return Table(frame, formats=formats, name="sweeps after every start")
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %".replace("-0 %", "0 %") if np.isfinite(share) else "–"
-
-
-def against(results: xr.Dataset) -> str:
-    """Whether momentum, which is free, gives as much as learning does, as a Markdown table."""
-    lines = [
-        "| | inputs | something learned | nothing learned | change |",
-        "|---|---|---|---|---:|",
-    ]
-    for model in [m for m in results["model"].values.tolist() if learners(results, m)]:
-        for kind, title in SETS.items():
-            pairs = [cheapest(results, model, kind, learned=learned) for learned in (True, False)]
-            said = [
-                f"{shown(n, '{:.1f}')} ({STARTS[start][0]}, {SOLVERS[solver][0]})"
-                for start, solver, n in pairs
-            ]
-            change = (
-                pairs[0][2] / pairs[1][2] - 1
-                if np.isfinite([pairs[0][2], pairs[1][2]]).all()
-                else np.nan
-            )
-            lines.append(
-                f"| {label(results, model)} | {title} | {' | '.join(said)} | {_percent(change)} |"
-            )
-    return "\n".join(lines)
-
-
-# --- tables ---------------------------------------------------------------------------------------
-
-
-def sweeps_table(results: xr.Dataset, level: float = LEVEL) -> pd.DataFrame:
-    """Sweeps to a height by set and solver, without what the start costs; medians over inputs and
-    seeds.
-    """
-    rows = {}
-    for model in results["model"].values.tolist():
-        for name in starts(results, model):
-            row = {
-                ("", "cost"): shown(
-                    float(results["cost"].sel(model=model, start=name).median()), "{:.1f}"
-                )
-            }
-            for kind, title in SETS.items():
-                one = at_level(results, model, kind, level)["sweeps"].sel(start=name)
-                row |= {
-                    (title, SOLVERS[s][0]): shown(float(one.sel(solver=s)), never="not reached")
-                    for s in SOLVERS
-                }
-            rows[label(results, model), STARTS[name][0]] = row
-    table = pd.DataFrame(rows).T
-    table.columns = pd.MultiIndex.from_tuples(table.columns)
-    return table
-
-
-def training_table(results: xr.Dataset) -> pd.DataFrame:
+def training_table(results: xr.Dataset) -> Table:
     """What starts cost and know: multiply-adds in sweeps, training, F before any sweep, time with
     the settle.
     """
-    rows = {}
-    for model in results["model"].values.tolist():
-        for name in starts(results, model):
-            one = results.sel(model=model, start=name)
-            learned = name in LEARNED
-            row = {
-                "cost [sweeps]": ranged(one["cost"], "{:.1f}"),
-                "training [s]": ranged(one["train_time"], "{:.0f}") if learned else "",
-                "rate": ranged(one["rate"], "{:g}"),
-                "F above minimum, validation": ranged(one["excess"]),
-                "untrained": ranged(one["excess_untrained"]) if learned else "",
-            }
-            if "time_ratio" in one:
-                row |= {
-                    f"time, {SOLVERS[s][0]}": ranged(
-                        one["time_ratio"].sel(timed_solver=s), "{:.2f}"
-                    )
-                    for s in one["timed_solver"].values.tolist()
-                }
-            rows[label(results, model), STARTS[name][0]] = row
-    return pd.DataFrame(rows).T
+    learned = results["start"].isin(LEARNED)
+    values = {
+        ("cost [sweeps]",): results["cost"],
+        ("training [s]",): results["train_time"].where(learned),
+        ("rate",): results["rate"],
+        ("F above minimum, validation",): results["excess"],
+        ("untrained",): results["excess_untrained"].where(learned),
+    }
+    if "time_ratio" in results:
+        for solver in results["timed_solver"].values.tolist():
+            values[f"time, {SOLVERS[solver][0]}",] = results["time_ratio"].sel(timed_solver=solver)
+    return Table(_spread(results, values), name="cost and training of starts")
 
 
-def ends_table(results: xr.Dataset) -> pd.DataFrame:
-    """Where starts end, against the end of the cold one; the largest over sets and inputs, medians
-    over seeds.
-    """
-    rows = {}
-    for model in results["model"].values.tolist():
-        for name in [n for n in starts(results, model) if n != "cold"]:
-            one = results.sel(model=model, start=name)
-            rows[label(results, model), STARTS[name][0]] = {
-                "distance of codes": ranged(one["end_distance"].max("set"), "{:.1g}"),
-                "of energies": ranged(one["end_height"].max("set"), "{:.1g}"),
-                "other support [%]": ranged(100 * one["end_differs"].mean("set"), "{:.0f}"),
-                "lower energy [%]": ranged(100 * one["end_lower"].mean("set"), "{:.0f}"),
-            }
-    return pd.DataFrame(rows).T
-
-
-def starts_table(results: xr.Dataset) -> pd.DataFrame:
+def guesses_table(results: xr.Dataset) -> Table:
     """What starts know before any sweep, by set: height of F, distance of codes, overlap of
-    supports (by layer).
+    supports by layer.
+    """
+    values = {}
+    for kind, title in SETS.items():
+        one = results.sel(set=kind)
+        values[title, "F above minimum"] = one["start_height"]
+        values[title, "distance"] = one["start_distance"]
+        for layer in results["layer"].values.tolist():
+            values[title, f"overlap, layer {layer}"] = one["overlap"].sel(layer=layer)
+    return Table(_spread(results, values), name="starts before any sweep")
+
+
+def ends_table(results: xr.Dataset) -> Table:
+    """Where starts end, against the end of the cold one; the largest over sets and inputs."""
+    values = {
+        ("distance of codes",): results["end_distance"].max("set"),
+        ("of energies",): results["end_height"].max("set"),
+        ("other support [%]",): 100 * results["end_differs"].mean("set"),
+        ("lower energy [%]",): 100 * results["end_lower"].mean("set"),
+    }
+    return Table(_spread(results, values, cold=False), name="ends of the settle")
+
+
+def tail_table(results: xr.Dataset) -> Table:
+    """Why low guesses save little: how many sweeps the lowest one is worth, of how many."""
+    rows = {}
+    for model in results["model"].values.tolist():
+        if not (learned := learners(results, model)):
+            continue
+        lowest = median(results["start_height"].sel(model=model, set="id"))
+        best = lowest.sel(start=learned).idxmin("start").item()
+        cold = at_level(results, model)["sweeps"].sel(start="cold")
+        row = {
+            ("lowest guess", "start"): STARTS[best][0],
+            ("lowest guess", "F above minimum"): float(lowest.sel(start=best)),
+            ("zero codes", "F above minimum"): float(lowest.sel(start="cold")),
+        }
+        for solver, (said, *_) in SOLVERS.items():
+            row[said, "sweeps it is worth"] = worth(results, model, best, solver)
+            row[said, "of"] = float(cold.sel(solver=solver))
+        rows[label(results, model)] = row
+    frame = pd.DataFrame.from_dict(rows, orient="index").rename_axis("network")
+    formats = {(said, "of"): reached for said, *_ in SOLVERS.values()}
+    formats |= {(said, "sweeps it is worth"): "{:.1f}" for said, *_ in SOLVERS.values()}
+    return Table(frame, formats=formats, name="what the lowest guess is worth")
+
+
+def against_table(results: xr.Dataset) -> Table:
+    """Whether momentum, which is free, gives as much as learning does: the cheapest pairs."""
+    rows = {}
+    for model in [m for m in results["model"].values.tolist() if learners(results, m)]:
+        for kind, title in SETS.items():
+            row = {}
+            for said, learned in (("something learned", True), ("nothing learned", False)):
+                start, solver, sweeps = cheapest(results, model, kind, learned=learned)
+                row |= {
+                    (said, "sweeps"): sweeps,
+                    (said, "start"): STARTS[start][0],
+                    (said, "solver"): SOLVERS[solver][0],
+                }
+            ratio = row["something learned", "sweeps"] / row["nothing learned", "sweeps"]
+            rows[label(results, model), title] = row | {("change [%]", ""): 100 * (ratio - 1)}
+    frame = pd.DataFrame(list(rows.values()), index=pd.MultiIndex.from_tuples(rows))
+    frame.columns = pd.MultiIndex.from_tuples(frame.columns)
+    sweeps = [column for column in frame if column[1] == "sweeps"]
+    formats = dict.fromkeys(sweeps, "{:.1f}") | {"change [%]": percent}
+    return Table(frame.rename_axis(["network", "inputs"]), formats=formats, name="against momentum")
+
+
+def outside_table(results: xr.Dataset) -> Table:
+    """Shares of sweeps saved by set [%], cost included, for the start that saves most in
+    distribution.
     """
     rows = {}
     for model in results["model"].values.tolist():
-        for name in starts(results, model):
-            row = {}
-            for kind, title in SETS.items():
-                one = results.sel(model=model, start=name, set=kind)
-                overlaps = one["overlap"].median("seed").dropna("layer").values
-                row |= {
-                    (title, "F above minimum"): ranged(one["start_height"], "{:.2g}"),
-                    (title, "distance"): ranged(one["start_distance"], "{:.2f}"),
-                    (title, "overlap by layer"): " / ".join(f"{v:.2f}" for v in overlaps),
-                }
-            rows[label(results, model), STARTS[name][0]] = row
-    table = pd.DataFrame(rows).T
-    table.columns = pd.MultiIndex.from_tuples(table.columns)
-    return table
+        for solver, (said, *_) in SOLVERS.items():
+            share = {
+                kind: 100 * at_level(results, model, kind)["saved_paid"].sel(solver=solver)
+                for kind in SETS
+            }
+            known = share["id"].sel(start=learners(results, model)).dropna("start")
+            if known.sizes["start"]:
+                best = known.idxmax("start").item()
+                numbers = {title: float(share[k].sel(start=best)) for k, title in SETS.items()}
+                rows[label(results, model), said] = {"start": STARTS[best][0], **numbers}
+    index = pd.MultiIndex.from_tuples(rows, names=["network", "solver"]) if rows else None
+    frame = pd.DataFrame(list(rows.values()), index=index)
+    formats = dict.fromkeys(SETS.values(), percent)
+    return Table(frame, formats=formats, name="sweeps saved out of distribution, in %")
+
+
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """The numbers of the prose on the shipped results, by their keys."""
+    capped = [m for m in results["model"].values.tolist() if m not in free(results)]
+    if not capped or len(free(results)) < 3:
+        return {}
+    texts = {}
+    for model in results["model"].values.tolist():
+        (_, _, least), (_, _, plain) = (cheapest(results, model, learned=k) for k in (True, False))
+        texts |= {
+            f"{model}-learned": f"{least:.1f}",
+            f"{model}-free": f"{plain:.1f}",
+            f"{model}-fewer": f"{100 * (1 - least / plain):.0f}",
+            f"{model}-more": f"{100 * (least / plain - 1):.0f}",
+        }
+    one = at_level(results, "digits_3").sel(solver="ista")
+    total = (one["sweeps"] + one["cost"]).sel(start=learners(results, "digits_3"))
+    ends = results.sel(model=free(results))
+    other = 100 * results["end_differs"].sel(model=capped).drop_sel(start="cold")
+    texts |= {
+        "plain-cold": f"{float(one['sweeps'].sel(start='cold')):.0f}",
+        "plain-guess": f"{float(total.min()):.0f}",
+        "plain-start": STARTS[total.idxmin("start").item()][0],
+        "distance": f"{float(ends['end_distance'].max()):.0g}",
+        "energy": f"{float(ends['end_height'].max()):.0g}",
+        "gap": f"{float(ends['end_gap'].max()):.0g}",
+        "other-support": f"{float(other.median()):.0f}",
+        "other-least": f"{float(other.min()):.0f}",
+        "other-most": f"{float(other.max()):.0f}",
+    }
+    return {f"beyondinit-{name.replace('_', '-')}": text for name, text in texts.items()}

@@ -1,0 +1,36 @@
+"""Figures of learned starts, drawn from results that are known beforehand."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+
+from chapters.beyond_initialiser import figures
+
+
+@pytest.mark.parametrize("name", ("descent", "saved", "supports", "ends"))
+def test_figures_draw_all_there_is(results, name):
+    figure = getattr(figures, name)(results)
+    figure.canvas.draw()
+    texts = " ".join(
+        t.get_text()
+        for ax in figure.axes
+        for t in (ax.title, ax.xaxis.label, *ax.get_yticklabels())
+    )
+    texts += " ".join(t.get_text() for legend in figure.legends for t in legend.get_texts())
+    assert "LISTA, from codes" in texts and "FREE" in texts
+    plt.close(figure)
+
+
+@pytest.mark.parametrize("name", ("descent", "saved", "supports", "ends"))
+def test_figures_of_one_network_and_one_seed(results, name):
+    for model in ("free", "capped"):
+        figure = getattr(figures, name)(results.sel(model=[model], seed=[0]))
+        figure.canvas.draw()
+        plt.close(figure)
+
+
+def test_starts_and_networks_that_there_are(results):
+    assert figures.starts(results, "capped") == ["cold", "nearest", "untrained", "lista"]
+    assert figures.starts(results) == ["cold", "nearest", "untrained", "lista", "mlp"]
+    assert figures.free(results) == ["free"]

@@ -1,0 +1,74 @@
+"""Tables of learned starts, from results that are known beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chapters.beyond_initialiser import tables
+
+PLAIN, BEST = "plain steps", "momentum and line search"
+
+
+def test_the_cheapest_pair_counts_the_cost(results):
+    # Line search: LISTA needs 40/10 + 4 = 8, the perceptron 80/10 + 1 = 9, the cold start 10.
+    assert tables.cheapest(results, "free", learned=True) == ("lista", "line_search", 8)
+    assert tables.cheapest(results, "free", learned=False) == ("cold", "line_search", 10)
+    assert tables.cheapest(results, "free", "sum", learned=True)[2] == pytest.approx(11)
+    frame = tables.against_table(results).frame
+    row = frame.loc[("FREE", "in distribution")]
+    assert row["something learned"].tolist() == [8, "LISTA, from codes", BEST]
+    assert row["change [%]", ""] == pytest.approx(-20)
+    assert frame.loc[("FREE", "sums of two"), ("change [%]", "")] == pytest.approx(10)
+
+
+def test_what_is_left_out_of_distribution(results):
+    # In distribution (100 - 44)/100, (20 - 12)/20, (10 - 8)/10; sums: 4, 20 and 40 % longer.
+    frame = tables.outside_table(results).frame.loc["FREE"]
+    assert frame["start"].tolist() == ["LISTA, from codes"] * 3
+    np.testing.assert_allclose(frame["in distribution"], [56, 40, 20])
+    np.testing.assert_allclose(frame["sums of two"], [-4, -20, -40])
+
+
+def test_what_a_guess_is_worth(results):
+    # The cold settle falls as 1 / (1 + sweep), read off at 0, 1, 10 and 100.
+    start = {"model": "free", "start": "lista"}
+    for height, sweeps in ((0.5, 1), (1 / 11, 10), (1 / np.sqrt(2), 0.5)):
+        results["start_height"].loc[start] = height
+        assert tables.worth(results, "free", "lista", "ista") == pytest.approx(sweeps)
+    results["start_height"].loc[start] = 0.5
+    results["start_height"].loc[{"model": "free", "start": "mlp"}] = 0.7
+    results["start_height"].loc[{"model": "free", "start": "cold"}] = 2.0
+    row = tables.tail_table(results).frame.loc["FREE"]
+    assert row["lowest guess"].tolist() == ["LISTA, from codes", 0.5]
+    assert row["zero codes", "F above minimum"] == 2
+    assert row[PLAIN].tolist() == pytest.approx([1, 100]) and row[BEST, "of"] == 10
+
+
+def test_what_is_not_reached_is_said(results):
+    results["sweeps"].loc[{"start": "cold", "solver": "ista"}] = np.inf
+    table = tables.sweeps_table(results)
+    assert table.frame.loc[("FREE", "cold"), ("in distribution", PLAIN)] == np.inf
+    assert table.shown().loc[("FREE", "cold")].tolist().count("not reached") == 3
+
+
+def test_tables_have_a_row_for_every_start_of_a_network(results):
+    shown = tables.sweeps_table(results).shown().loc[("FREE", "LISTA, from codes")]
+    assert shown[("in distribution", PLAIN)] == "40"
+    training = tables.training_table(results).frame
+    assert training.loc[("FREE", "perceptron"), ("cost [sweeps]", "median")] == 1
+    assert np.isnan(training.loc[("CAPPED", "cold"), ("time, momentum, restarted", "median")])
+    assert np.isnan(training.loc[("FREE", "cold"), ("training [s]", "median")]), "not learned"
+    ends = tables.ends_table(results).frame
+    assert ends.loc[("CAPPED", "LISTA, from codes"), ("other support [%]", "median")] == 25
+    assert ("CAPPED", "perceptron") not in ends.index and ("FREE", "cold") not in ends.index
+    guesses = tables.guesses_table(results).frame.loc[("FREE", "cold")]
+    assert guesses["sums of two", "overlap, layer 2", "high"] == 0.5
+
+
+def test_no_share_is_minus_zero():
+    assert [tables.percent(share) for share in (-0.4, -0.6, 12.5)] == ["0", "-1", "12"]
+
+
+def test_numbers_are_for_results_with_all_networks(results):
+    assert tables.numbers(results) == {}
