@@ -60,8 +60,14 @@ class Spec:
 
     @property
     def needs(self) -> list[str]:
-        """The chapters whose results this one reads (see `Chapter.results_of`)."""
-        return self.sidecar.get("needs", [])
+        """The chapters whose results this one reads (see `Chapter.results_of`); where the sidecar
+        says "all", all others that store.
+        """
+        named = self.sidecar.get("needs", [])
+        if named != "all":
+            return named
+        others = [name for name in paths.chapters() if name != self.name]
+        return [name for name in others if _sidecar(name).get("stores", True)]
 
     @property
     def stores(self) -> bool:
@@ -108,13 +114,17 @@ def names() -> list[str]:
 def spec(name: str) -> Spec:
     """The chapter of this name. Raises ValueError, which lists the chapters there are."""
     checks.choice("chapter", name, paths.chapters())
-    sidecar = tomllib.loads(paths.sidecar(name).read_text(encoding="utf-8"))
+    sidecar = _sidecar(name)
     import papermill  # here, since it sets off the warning that is silenced above
 
     inspected = papermill.inspect_notebook(str(paths.notebook(name)))
     # Papermill reports a default as the source it found.
     defaults = {key: ast.literal_eval(value["default"]) for key, value in inspected.items()}
     return Spec(name, sidecar, defaults)
+
+
+def _sidecar(name: str) -> dict[str, Any]:
+    return tomllib.loads(paths.sidecar(name).read_text(encoding="utf-8"))
 
 
 def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:

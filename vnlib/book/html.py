@@ -81,8 +81,7 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
         if one.chapter == chapter:
             row = claims.judge(one, results.get(one.results))
             rows.append(
-                "<tr><th><a "
-                f'href="../generated/ledger.html#claim-{one.id.lower()}">{one.id}</a></th>'
+                f"<tr><th>{_claim(one.id)}</th>"
                 f"<td>{escape(one.statement)}</td>"
                 f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
                 f"<td>{_decided(row['verdict_controls'], row['parts_controls'])}</td></tr>"
@@ -93,6 +92,16 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
         f"{note}<table "
         f'class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
     )
+
+
+def by_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The claims of these rows of the ledger by verdict, a line for each protocol."""
+    lines = []
+    for key, protocol in (("verdict", "As printed"), ("verdict_controls", "With controls")):
+        found = {word: [_claim(row["id"]) for row in rows if row[key] == word] for word in COLOR}
+        told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
+        lines.append(f"<li><b>{protocol}:</b> {told or 'none'}.</li>")
+    return f"<ul>{''.join(lines)}</ul>"
 
 
 def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
@@ -110,6 +119,11 @@ def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str
     }
     cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
     return f'<table class="vn-footer">{cells}</table>'
+
+
+def _claim(name: str) -> str:
+    """The id of a claim, which leads to its rule in the ledger."""
+    return f'<a href="../generated/ledger.html#claim-{name.lower()}" class="vn-claim">{name}</a>'
 
 
 def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: str = "") -> str:

@@ -1,0 +1,93 @@
+"""Counts of claims, tables of factors and errors, and the numbers of the prose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chapters.summary import counts, tables
+from vnlib.book import ledger, paths
+
+
+def row(id: str, chapter: str, holds: list[bool], controls: list[bool] | None) -> dict:
+    """A row of the ledger as far as the summary reads it."""
+    parts, others = ([ledger.Part("x", one) for one in each or []] for each in (holds, controls))
+    return {
+        "id": id,
+        "chapter": chapter,
+        "verdict": ledger.verdict(parts) if parts else ledger.NOT_TESTABLE,
+        "verdict_controls": ledger.verdict(others) if others else None,
+        "parts": [{"says": p.says, "holds": p.holds} for p in parts],
+        "parts_controls": [{"says": p.says, "holds": p.holds} for p in others],
+    }
+
+
+ROWS = (
+    row("VN-X1", "fig2_spatial", [True, True], [True, False]),
+    row("VN-X2", "fig2_spatial", [True], None),
+    row("VN-X3", "fig5_mnist", [], None),
+    row("NEW-1", "A_predictive_coding", [False, False], [False]),
+)
+
+
+def test_claims_of_any_prefix_and_chapter_are_counted():
+    frame = tables.counts_table(counts.by_benchmark(ROWS, ["positions", "digits"])).frame
+    words = ["claims", ledger.REPRODUCED, ledger.PARTLY, ledger.NOT, "statements", "hold"]
+    assert frame.columns.tolist() == words
+    assert frame.loc[("all", "as printed")].tolist() == [3, 2, 0, 1, 5, 3]
+    assert frame.loc[("all", "with controls")].tolist() == [2, 0, 1, 1, 3, 1]
+    assert frame.loc[("other chapters", "as printed")].tolist() == [1, 0, 0, 1, 2, 0]
+    parts = frame.drop("all", level=0).groupby("protocol").sum()
+    assert (parts == frame.loc["all"]).all(axis=None), "no claim vanishes"
+    assert counts.weaker(ROWS) == ["VN-X1"]
+
+
+def test_chapters_say_which_benchmark_they_belong_to():
+    found = {name: counts.benchmark(name) for name in paths.chapters()}
+    assert found["fig2_spatial"] == found["FR5_rotation"] == "positions"
+    assert found["E_theory"] == counts.OTHERS
+    assert set(found.values()) == {"positions", "signals", "forces", "digits", counts.OTHERS}
+
+
+def test_what_decides_has_the_factors_of_every_changed_part(table):
+    table["inside"] = table["inside"].copy(data=table["inside"].values * [[1], [1], [0.5], [1]])
+    frame = tables.parts_table({"positions": table, "signals": None}).frame
+    assert frame.index.tolist() == [
+        ("positions", "dictionary", "random, frozen"),
+        ("positions", "readout", "flat and linear"),
+    ]
+    assert frame.to_numpy() == pytest.approx(np.array([[2, 2], [90, 45]]))
+
+
+def test_errors_are_medians_and_ranges_in_percent(table):
+    frame = tables.errors_table({"positions": table, "signals": None}).frame
+    own = frame.loc[("positions", "vn_full for readers"), "OOD"]
+    assert own.tolist() == pytest.approx([1.1, 1.0, 1.2])
+
+
+def test_tables_of_nothing_can_be_shown():
+    for one in (
+        tables.counts_table({}),
+        tables.parts_table({"signals": None}),
+        tables.errors_table({"signals": None}),
+    ):
+        assert one.frame.empty and "text/html" in one._repr_mimebundle_()
+
+
+def test_numbers_are_those_of_the_tables(table):
+    beside = table.assign_attrs({"coefficients": 4.41})
+    counted = counts.by_benchmark(ROWS, ["positions"])
+    said = tables.numbers({"positions": beside, "signals": None}, counted)
+    said = {key: text.replace("\N{NO-BREAK SPACE}", " ") for key, text in said.items()}
+    assert said["summary-positions-flat-ood"] == "99 %"
+    assert said["summary-positions-flat-id"] == "9.90 %"
+    assert said["summary-positions-flat-factor"] == "×90"
+    assert said["summary-printed-claims"] == "3" and said["summary-controls-reproduced"] == "0"
+    assert said["summary-positions-coefficients"] == "4.41"
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"), [(1.0, "×1.00"), (0.0037, "×0.004"), (19301, "×19,300"), (np.nan, "")]
+)
+def test_factors_read_as_numbers_do_elsewhere(factor, text):
+    assert tables.times(factor) == text
