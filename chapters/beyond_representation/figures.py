@@ -1,17 +1,29 @@
 """Figures of linear and orthogonal factors: codes of four benchmarks on grids of combinations.
 
-`results` is what `studies.representation_codes.study` returns over model and seed, with the
-coordinates label, group and benchmark of the model.
+`results` is what `codes.measured` finds, over model and seed, with the coordinates label, group and
+benchmark of the model.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import xarray as xr
-from matplotlib.lines import Line2D
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from vnlib.plots.rows import absent, group, label, points
+from vnlib.plots.frames import (
+    between_groups,
+    empty,
+    entries,
+    group,
+    in_groups,
+    label,
+    seeds_and_medians,
+)
 from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 BENCHMARKS = {
@@ -29,24 +41,25 @@ GROUPS = {
 }
 SECOND = 100  # number of the second factor's first value among the effects
 LOWEST = 1e-6  # smaller errors are drawn here
+COLUMNS = {
+    "linearity": "linearity",
+    "overlap": "overlap",
+    "read": "read right",
+    "error_unseen": "error, 1: drawing nothing",
+}
 
 
-def there(
-    results: xr.Dataset, benchmark: str, groups: tuple[str, ...] = tuple(GROUPS)
+def of_benchmark(
+    results: xr.Dataset, benchmark: str, groups: Sequence[str] = tuple(GROUPS)
 ) -> list[str]:
     """The models of a benchmark that belong to these groups, in the order of the results."""
-    models = results["model"].values.tolist()
-    kinds = results["benchmark"].values.tolist()
-    return [
-        m
-        for m, kind in zip(models, kinds, strict=True)
-        if kind == benchmark and group(results, m) in groups
-    ]
+    own = results["model"].values[results["benchmark"].values == benchmark]
+    return [m for m in in_groups(results, *groups) if m in own]
 
 
 def benchmarks(results: xr.Dataset) -> list[str]:
     """The benchmarks that there are."""
-    return [name for name in BENCHMARKS if there(results, name)]
+    return [name for name in BENCHMARKS if of_benchmark(results, name)]
 
 
 def layers(results: xr.Dataset, model: str) -> list[str]:
@@ -66,39 +79,44 @@ def code(results: xr.Dataset, model: str) -> xr.Dataset:
     return one.assign(read=read, condition=one["linearity"] * (1 - one["overlap"]))
 
 
-def codes(results: xr.Dataset) -> plt.Figure:
+def codes(results: xr.Dataset) -> Figure:
     """Four measures of every model's code; every seed a point."""
     names = benchmarks(results)
-    counts = [len(there(results, name)) for name in names]
+    counts = [len(of_benchmark(results, name)) for name in names]
     fig, axes = plt.subplots(
         len(names),
-        4,
+        len(COLUMNS),
         figsize=(10.5, 0.22 * sum(counts) + 0.55 * len(names) + 0.8),
         sharey="row",
         sharex="col",
         squeeze=False,
         height_ratios=[n + 1.5 for n in counts],
     )
-    titles = ("linearity", "overlap", "read right", "error, 1: drawing nothing")
     for row, name in zip(axes, names, strict=True):
-        models = there(results, name)
-        for y, model in enumerate(models):
-            one, (_, color, marker) = code(results, model), GROUPS[group(results, model)]
-            for ax, measure in zip(row, ("linearity", "overlap", "read"), strict=False):
-                points(ax, one[measure], y, color, marker)
-            chance = float(one["overlap_random"].median())
-            row[1].plot([chance] * 2, [y - 0.4, y + 0.4], color="0.1", lw=1, ls=":", zorder=1)
-            points(row[3], one["error_seen"].clip(LOWEST), y, color, marker, hollow=True)
-            points(row[3], one["error_unseen"].clip(LOWEST), y, color, marker)
-        for ax in row:
-            ax.grid(axis="y", color="0.93", lw=0.6)
-        row[0].set(
-            yticks=range(len(models)), ylim=(len(models) - 0.4, -0.6), ylabel=BENCHMARKS[name]
-        )
-        row[0].set_yticklabels([label(results, m) for m in models], fontsize=7.5)
+        models = of_benchmark(results, name)
+        frame = pd.concat(
+            [
+                code(results, m)[["error_seen", *COLUMNS, "overlap_random"]].to_dataframe()
+                for m in models
+            ]
+        ).reset_index()
+        for one in ("error_seen", "error_unseen"):
+            frame[one] = frame[one].clip(lower=LOWEST)
+        order = [label(results, m) for m in models]
+        look = {"by": "label", "hue": "group", "groups": GROUPS, "order": order}
+        for ax, measure in zip(row, COLUMNS, strict=True):
+            if measure == "error_unseen":
+                seeds_and_medians(ax, frame, value="error_seen", hollow=True, **look)
+            seeds_and_medians(ax, frame, value=measure, **look)
+            between_groups(ax, [group(results, m) for m in models])
+            ax.tick_params(axis="y", labelsize=8.5)
+            ax.set_xlabel("")
+        for y, one in enumerate(frame.groupby("label")["overlap_random"].median()[order]):
+            row[1].plot([one] * 2, [y - 0.4, y + 0.4], color="0.1", lw=1, ls=":", zorder=1)
+        row[0].set_ylabel(BENCHMARKS[name])
         row[3].axvline(1, color="0.6", lw=0.8, zorder=0)
-    for ax, title in zip(axes[0], titles, strict=True):
-        ax.set_title(title, fontsize=9)
+    for ax, text in zip(axes[0], COLUMNS.values(), strict=True):
+        ax.set_title(text, fontsize=9)
     for ax in axes[-1, :3]:
         ax.set_xlim(-0.03, 1.03)
     axes[-1, 3].set(xscale="log", xlim=(LOWEST / 2, None))
@@ -106,16 +124,16 @@ def codes(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def paths(results: xr.Dataset) -> plt.Figure:
+def paths(results: xr.Dataset) -> Figure:
     """Linearity against overlap, layer by layer; medians over seeds."""
-    names = [n for n in benchmarks(results) if there(results, n, ("vn", "backprop"))]
+    names = [n for n in benchmarks(results) if of_benchmark(results, n, ("vn", "backprop"))]
     if not names:
-        return absent("Shown of Vector Networks and of models trained by back-propagation.")
+        return empty("Shown of Vector Networks and of models trained by back-propagation.")
     fig, axes = plt.subplots(
         1, len(names), figsize=(2.9 * len(names) + 0.6, 3.6), sharey=True, squeeze=False
     )
     for ax, name in zip(axes[0], names, strict=True):
-        for number, model in enumerate(there(results, name, ("vn", "backprop"))):
+        for number, model in enumerate(of_benchmark(results, name, ("vn", "backprop"))):
             medians = results[["linearity", "overlap"]].sel(model=model).median("seed")
             steps = [
                 layer
@@ -134,7 +152,7 @@ def paths(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def relation(results: xr.Dataset) -> plt.Figure:
+def relation(results: xr.Dataset) -> Figure:
     """Error at new combinations against linearity times 1 - overlap of the code; a point per model,
     medians.
     """
@@ -146,7 +164,7 @@ def relation(results: xr.Dataset) -> plt.Figure:
         ax.set_axis_off()
     for ax, name in zip(axes.flat, names, strict=False):
         found = []
-        for model in there(results, name):
+        for model in of_benchmark(results, name):
             one = code(results, model)[["condition", "error_unseen"]].median("seed")
             found.append((max(float(one["error_unseen"]), LOWEST), float(one["condition"]), model))
         found.sort()
@@ -166,7 +184,7 @@ def relation(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def _names(ax: plt.Axes, found: list[tuple[float, float, str]], gap: float = 0.078) -> None:
+def _names(ax: Axes, found: list[tuple[float, float, str]], gap: float = 0.078) -> None:
     """Names of points in a column at the right, from the lowest up, each with a line to its point.
 
     Parameters
@@ -195,16 +213,16 @@ def _names(ax: plt.Axes, found: list[tuple[float, float, str]], gap: float = 0.0
         )
 
 
-def effects(results: xr.Dataset) -> plt.Figure:
+def effects(results: xr.Dataset) -> Figure:
     """Cosines between the main effects of all values, first factor first, for a few models; the
     first seed's.
     """
     models = results["model"].values.tolist() if "cosines" in results else []
     models = [m for m in models if bool(results["cosines"].sel(model=m).notnull().any())]
-    rows = [[m for m in models if m in there(results, name)] for name in benchmarks(results)]
+    rows = [[m for m in models if m in of_benchmark(results, name)] for name in benchmarks(results)]
     rows = [row for row in rows if row]
     if not rows:
-        return absent("These models keep no cosines.")
+        return empty("These models keep no cosines.")
     columns = max(len(row) for row in rows)
     fig, axes = plt.subplots(
         len(rows), columns, figsize=(2.1 * columns + 1, 2.3 * len(rows)), squeeze=False
@@ -229,8 +247,7 @@ def effects(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def _legend(fig: plt.Figure) -> None:
-    handles = [
-        Line2D([], [], color=c, marker=m, ls="none", label=title) for title, c, m in GROUPS.values()
-    ]
-    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
+def _legend(fig: Figure) -> None:
+    fig.legend(
+        handles=entries(GROUPS, list(GROUPS)), loc="outside upper center", ncols=4, fontsize=8.5
+    )

@@ -1,11 +1,8 @@
-"""Linear and orthogonal factors in words and tables; everything said is computed from the results.
-
-`results` as in `figures.representation`.
-"""
+"""Linear and orthogonal factors in tables, and the numbers of the prose."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,10 +15,11 @@ from chapters.beyond_representation.figures import (
     benchmarks,
     code,
     layers,
-    there,
+    of_benchmark,
 )
-from vnlib.plots.rows import label
-from vnlib.plots.texts import listed, ranged
+from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, over_seeds, short
+from vnlib.plots.tables import SHOWN, Table
 
 LEARNED = ("vn", "backprop")
 # measure -> (what readers call it, its sign where more of it should mean a smaller error)
@@ -32,211 +30,172 @@ MEASURES = {
     "transfer": ("transfer", 1),
     "read": ("read right", 1),
 }
+# columns of the codes' table -> what they show
+CODES = {
+    "linearity": "linearity",
+    "transfer": "transfer",
+    "overlap": "overlap",
+    "overlap, random": "overlap_random",
+    "cosine²": "cosine",
+    "cosine², random": "cosine_random",
+    "read, first": "read_first",
+    "read, second": "read_second",
+    "error": "error_unseen",
+    "linear drawing": "error_linear",
+}
+KNOWN = ("linearity", "overlap", "condition", "transfer", "read", "error_seen", "error_unseen")
 
 
-def medians(results: xr.Dataset, model: str) -> dict[str, float]:
-    """Medians over seeds of what is known of a model's code, by name, and of its errors."""
-    one = code(results, model)
-    names = (
-        "linearity",
-        "shared",
-        "overlap",
-        "overlap_random",
-        "transfer",
-        "read",
-        "condition",
-        "error_linear",
-    )
-    return {name: float(one[name].median()) for name in (*names, "error_seen", "error_unseen")}
-
-
-def summary(results: xr.Dataset) -> str:
-    """What came out, in a few lines of Markdown."""
-    lines = []
-    for name in benchmarks(results):
-        frames = {kind: known(results, name, (kind,)) for kind in LEARNED}
-        parts = [
-            f"{GROUPS[kind][0]} {_span(frame['linearity'])} and {_span(frame['overlap'])}"
-            for kind, frame in frames.items()
-            if len(frame)
-        ]
-        if not parts:
-            continue
-        learned = there(results, name, LEARNED)
-        best = min(learned, key=lambda m: medians(results, m)["error_unseen"])
-        top = max(learned, key=lambda m: (round(medians(results, m)["condition"], 3), m == best))
-        nearest = "and the code nearest to the condition"
-        if best != top:
-            nearest = (
-                f"; the code nearest to the condition is that of {label(results, top)} "
-                f"({medians(results, top)['error_unseen']:.2g})"
-            )
-        lines.append(
-            f"- **{BENCHMARKS[name].capitalize()}.** Linearity and overlap of the codes: "
-            f"{'; '.join(parts)}. Of these models {label(results, best)} has the least error at "
-            "new combinations "
-            f"({medians(results, best)['error_unseen']:.2g})"
-            f"{'' if nearest[0] == ';' else ' '}{nearest}."
-        )
-    return "\n".join([*lines, agreement(results)])
-
-
-def _span(values: pd.Series) -> str:
-    """The lowest and the highest value."""
-    low, high = f"{values.min():.2f}", f"{values.max():.2f}"
-    return low if low == high else f"{low} to {high}"
-
-
-def agreement(results: xr.Dataset) -> str:
-    """In how many benchmarks the condition and the error go together, as Markdown."""
-    found = {name: rank(known(results, name), "condition") for name in benchmarks(results)}
-    found = {name: value for name, value in found.items() if np.isfinite(value)}
-    if not found:
-        return "- **Condition and error.** Too few trained models for a rank correlation."
-    told = listed([f"{value:+.2f} ({BENCHMARKS[name]})" for name, value in found.items()])
-    strong = sum(value <= -0.5 for value in found.values())
-    return (
-        "- **Condition and error.** Rank correlation of linearity × (1 − overlap) with the error "
-        f"at new combinations, over trained models: {told}. If the condition decided the error, "
-        f"all would be near -1; at or below -0.5 are {strong} of {len(found)}."
-    )
-
-
-def free(results: xr.Dataset) -> str:
-    """What nothing that was learned has: linear codes, and small errors without them, as a Markdown
-    table.
+def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) -> pd.DataFrame:
+    """What is known of the codes of a benchmark's models and of their errors; medians over seeds, a
+    row for each model.
     """
-    lines = ["| | nothing learned | linearity | overlap | error |", "|---|---|---:|---:|---:|"]
-    for name in benchmarks(results):
-        for model in there(results, name, ("untrained", "control")):
-            text = "| {linearity:.2f} | {overlap:.2f} | {error_unseen:.2g} |".format(
-                **medians(results, model)
-            )
-            lines.append(f"| {BENCHMARKS[name]} | {label(results, model)} {text}")
-    return "\n".join(lines)
-
-
-def supports(results: xr.Dataset) -> str:
-    """How additive the sets of active atoms are, beside the coefficients, as Markdown."""
-    lines = []
-    for name in benchmarks(results):
-        parts = []
-        for model in there(results, name):
-            share, own = results["linearity"].sel(model=model), layers(results, model)
-            pairs = [
-                (layer, layer.replace("support", "code"))
-                for layer in own
-                if layer.startswith("support")
-            ]
-            told = [
-                f"{float(share.sel(layer=s).median()):.2f} "
-                f"({float(share.sel(layer=c).median()):.2f})"
-                for s, c in pairs
-            ]
-            if told:
-                parts.append(f"{label(results, model)} {listed(told)}")
-        if parts:
-            lines.append(f"- {BENCHMARKS[name].capitalize()}: {'; '.join(parts)}.")
-    return "\n".join(lines)
-
-
-def known(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) -> pd.DataFrame:
-    """`medians` of the models of a benchmark, a row each."""
-    return pd.DataFrame([medians(results, m) for m in there(results, benchmark, tuple(groups))])
+    models = of_benchmark(results, benchmark, groups)
+    rows = [{name: float(median(code(results, m)[name])) for name in KNOWN} for m in models]
+    return pd.DataFrame(rows, index=models, columns=KNOWN)
 
 
 def rank(models: pd.DataFrame, measure: str, *, gap: bool = False) -> float:
     """Spearman's coefficient of a measure with the error at new combinations, over the rows of
-    `known`.
-
-    Measures are turned so that more should mean less error. NaN for fewer than three models, and
-    where one of the two is the same for all.
+    `medians`. Measures are turned so that more should mean less error. NaN for fewer than three
+    models, and where one of the two is the same for all.
 
     Parameters
     ----------
     gap
         With that error over the one where nothing is new.
     """
-    if len(models) < 3:
-        return float("nan")
-    error = (
-        models["error_unseen"] / models["error_seen"].where(models["error_seen"] > 0)
-        if gap
-        else models["error_unseen"]
-    )
-    # Six digits: rounding must not order what is equal.
+    error = models["error_unseen"]
+    if gap:
+        error = error / models["error_seen"].where(models["error_seen"] > 0)
     pair = pd.DataFrame({"x": MEASURES[measure][1] * models[measure], "y": error}).dropna()
+    # Six digits: rounding must not order what is equal.
     pair = pair.map(lambda value: float(f"{value:.6g}"))
     if len(pair) < 3 or (pair.nunique() < 2).any():
         return float("nan")
     return float(spearmanr(pair["x"], pair["y"]).statistic)
 
 
-# --- tables ---------------------------------------------------------------------------------------
+def _frame(rows: Mapping[tuple, Mapping], *names: str) -> pd.DataFrame:
+    """A frame of rows by (benchmark, model, ...)."""
+    index = pd.MultiIndex.from_tuples(rows, names=names) if rows else None
+    return pd.DataFrame(list(rows.values()), index=index)
 
 
-def correlations_table(results: xr.Dataset) -> pd.DataFrame:
+def exact(values: float | xr.DataArray) -> float | xr.DataArray:
+    """Values without what rounding of float64 leaves where they are 0."""
+    return values * (abs(values) > 1e-15)
+
+
+def codes_table(results: xr.Dataset) -> Table:
+    """The code of every model: all measures, with their range over seeds."""
+    rows = {}
+    for name in benchmarks(results):
+        for model in of_benchmark(results, name):
+            one = code(results, model)
+            found = {title: over_seeds(exact(one[measure])) for title, measure in CODES.items()}
+            rows[BENCHMARKS[name], label(results, model)] = {
+                (title, statistic): float(values[statistic])
+                for title, values in found.items()
+                for statistic in SHOWN
+            }
+    return Table(_frame(rows, "benchmark", "model"), name="the codes of all models")
+
+
+def free_table(results: xr.Dataset) -> Table:
+    """What nothing that was learned has: linear codes, and small errors without them."""
+    rows = {
+        (BENCHMARKS[name], label(results, model)): {
+            "linearity": one["linearity"],
+            "overlap": exact(one["overlap"]),
+            "error": one["error_unseen"],
+        }
+        for name in benchmarks(results)
+        for model, one in medians(results, name, ("untrained", "control")).iterrows()
+    }
+    return Table(_frame(rows, "benchmark", "nothing learned"), name="codes without learning")
+
+
+def layers_table(results: xr.Dataset) -> Table:
+    """Linearity, overlap and the error of a linear drawing of every layer; medians over seeds."""
+    rows = {}
+    for name in benchmarks(results):
+        for model in of_benchmark(results, name):
+            own = layers(results, model)
+            for layer in own if len(own) > 1 else ():
+                at = results.sel(model=model, layer=layer)
+                found = {
+                    "units": at["units"],
+                    "linearity": at["linearity"],
+                    "shared": at["shared"].where(name == "forces"),
+                    "transfer": at["transfer"],
+                    "overlap": exact(at["overlap"]),
+                    "read": (at["read_first"] + at["read_second"]) / 2,
+                    "linear drawing": at["error_linear"],
+                }
+                rows[BENCHMARKS[name], label(results, model), layer] = {
+                    title: float(median(values)) for title, values in found.items()
+                }
+    frame = _frame(rows, "benchmark", "model", "layer")
+    return Table(frame, formats={"units": "{:.0f}"}, name="all layers of all models")
+
+
+def supports_table(results: xr.Dataset) -> Table:
+    """How linear the sets of active atoms are, beside the coefficients, layer by layer."""
+    rows = {}
+    for name in benchmarks(results):
+        for model in of_benchmark(results, name):
+            share = median(results["linearity"].sel(model=model))
+            for layer in layers(results, model):
+                if layer.startswith("support"):
+                    beside = layer.replace("support", "code")
+                    rows[BENCHMARKS[name], label(results, model), layer.split()[1]] = {
+                        "active or not": float(share.sel(layer=layer)),
+                        "coefficients": float(share.sel(layer=beside)),
+                    }
+    return Table(_frame(rows, "benchmark", "model", "layer"), name="linearity of supports")
+
+
+def correlations_table(results: xr.Dataset) -> Table:
     """Rank correlations of all measures with errors, by benchmark, over trained models and over
     all.
     """
     rows = {}
     for kind, groups in (("trained", LEARNED), ("all", tuple(GROUPS))):
-        models = {name: known(results, name, groups) for name in benchmarks(results)}
+        models = {name: medians(results, name, groups) for name in benchmarks(results)}
         counts = ", ".join(str(len(frame)) for frame in models.values())
         for measure, (title, _) in MEASURES.items():
             rows[f"{kind} ({counts} models)", title] = {
-                (BENCHMARKS[name], said): _signed(rank(frame, measure, gap=gap))
+                (BENCHMARKS[name], said): rank(frame, measure, gap=gap)
                 for name, frame in models.items()
                 for said, gap in (("error", False), ("over ID error", True))
             }
-    table = pd.DataFrame(rows).T
-    table.columns = pd.MultiIndex.from_tuples(table.columns)
-    return table
+    frame = _frame(rows, "models", "measure")
+    return Table(frame, formats=dict.fromkeys(frame.columns, "{:+.2f}"), name="rank correlations")
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.2f}" if np.isfinite(value) else "–"
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """What the prose says of the shipped results; nothing where a benchmark lacks trained models."""
+    found: dict[str, str] = {}
+    ranks = []
+    for name in BENCHMARKS:
+        frames = {kind: medians(results, name, (kind,)) for kind in LEARNED}
+        if any(frame.empty for frame in frames.values()):
+            return {}
+        for kind, frame in frames.items():
+            for measure in ("linearity", "overlap"):
+                ends = (f"{frame[measure].min():.2f}", f"{frame[measure].max():.2f}")
+                found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(ends))
+        both = pd.concat(list(frames.values()))
+        found[f"{name}-least"] = short(both["error_unseen"].min())
+        found[f"{name}-nearest"] = short(both["error_unseen"][nearest(both)])
+        ranks.append(rank(both, "condition"))
+        found[f"{name}-rank"] = f"{ranks[-1]:+.2f}"
+    found["strong"] = str(int(np.sum(np.array(ranks) <= -0.5)))
+    return {f"beyondrep-{key}": text for key, text in found.items()}
 
 
-def codes_table(results: xr.Dataset) -> pd.DataFrame:
-    """The code of every model: all measures, medians [lowest, highest] over seeds."""
-    rows = {}
-    for name in benchmarks(results):
-        for model in there(results, name):
-            one = code(results, model)
-            rows[BENCHMARKS[name], label(results, model)] = {
-                "linearity": ranged(one["linearity"], "{:.2f}"),
-                "transfer": ranged(one["transfer"], "{:.2f}"),
-                "overlap": ranged(one["overlap"], "{:.2f}"),
-                "(random)": ranged(one["overlap_random"], "{:.2f}"),
-                "cosine²": ranged(one["cosine"], "{:.3f}"),
-                "(random) ": ranged(one["cosine_random"], "{:.3f}"),
-                "read, first": ranged(one["read_first"], "{:.2f}"),
-                "read, second": ranged(one["read_second"], "{:.2f}"),
-                "error": ranged(one["error_unseen"], "{:.2g}"),
-                "linear drawing": ranged(one["error_linear"], "{:.2g}"),
-            }
-    return pd.DataFrame(rows).T
-
-
-def layers_table(results: xr.Dataset) -> pd.DataFrame:
-    """Linearity, overlap and the error of a linear drawing of every layer; medians over seeds."""
-    rows = {}
-    for name in benchmarks(results):
-        for model in there(results, name):
-            own = layers(results, model)
-            if len(own) < 2:
-                continue
-            one = results.sel(model=model)
-            for layer in own:
-                at = one.sel(layer=layer)
-                rows[BENCHMARKS[name], label(results, model), layer] = {
-                    "units": f"{float(at['units'].median()):.0f}",
-                    "linearity": f"{float(at['linearity'].median()):.2f}",
-                    "shared": f"{float(at['shared'].median()):.2f}" if name == "forces" else "",
-                    "transfer": f"{float(at['transfer'].median()):.2f}",
-                    "overlap": f"{float(at['overlap'].median()):.2f}",
-                    "read": f"{float((at['read_first'] + at['read_second']).median()) / 2:.2f}",
-                    "linear drawing": f"{float(at['error_linear'].median()):.2g}",
-                }
-    return pd.DataFrame(rows).T
+def nearest(models: pd.DataFrame) -> str:
+    """The model whose code is nearest to the condition, of equal ones that with the least error."""
+    order = models.assign(condition=models["condition"].round(3))
+    return str(order.sort_values(["condition", "error_unseen"], ascending=[False, True]).index[0])

@@ -1,0 +1,56 @@
+"""What the page says of the shipped results, between the numbers that it quotes from them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+from chapters.beyond_representation import tables
+from vnlib.book import paths, store
+
+
+@pytest.fixture(scope="module")
+def results() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "beyond_representation"))
+
+
+BEST = {"spatial": "s_vn_1", "functions": "f_ksparse", "forces": "b_vn_token", "digits": "d_vn_1"}
+
+
+@pytest.mark.parametrize("name", BEST)
+def test_who_errs_least_and_whose_code_is_nearest(results, name):
+    models = tables.medians(results, name)
+    assert models["error_unseen"].idxmin() == BEST[name]
+    assert tables.nearest(models) == ("f_vn_3" if name == "functions" else BEST[name])
+
+
+def test_where_the_condition_is_met(results):
+    everyone = pd.concat([tables.medians(results, name) for name in BEST])
+    met = (everyone["linearity"] > 0.99) & (everyone["overlap"] < 0.06)
+    assert {m for m in everyone.index[met] if "vn" in m} == {
+        "s_vn_1",
+        "s_vn_3",
+        "s_vn_full",
+        "b_vn_gated",
+        "b_vn_token",
+    }
+    assert met["s_bilinear"], "a decoder with a product readout meets it as well"
+    for name in ("functions", "digits"):
+        vn, other = (tables.medians(results, name, (kind,)) for kind in tables.LEARNED)
+        assert vn["overlap"].max() < other["overlap"].min()
+        assert vn["linearity"].max() < other["linearity"].min()
+
+
+def test_condition_and_error(results):
+    ranks = {name: tables.rank(tables.medians(results, name), "condition") for name in BEST}
+    assert ranks.pop("functions") > 0 and max(ranks.values()) <= -0.5
+
+
+def test_a_code_may_fail_and_draw_or_be_met_and_not(results):
+    free = tables.medians(results, "spatial", ("untrained", "control"))
+    assert (
+        free.loc["s_product", "error_unseen"] < 1e-12 and free.loc["s_product", "linearity"] < 0.5
+    )
+    assert free.loc["s_vn_untrained", "linearity"] > 0.99
+    assert free.loc["s_vn_untrained", "error_unseen"] > 1, "worse than drawing nothing"
