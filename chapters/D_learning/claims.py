@@ -6,15 +6,11 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from vnlib.book.evidence import part
 from vnlib.book.ledger import Decision, Part, claim
 
 CHAPTER = "D_learning"
 DENSE = ("linear", "whitened", "ReLU")
-
-
-def part(says: str, holds: bool, **numbers: float) -> Part:
-    """A statement, whether it holds, and its numbers by name."""
-    return Part(says, holds, numbers)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.ledger import Decision, Part, claim
-
-
-def part(says: str, holds: bool, **numbers: float) -> Part:
-    """A statement, whether it holds, and its numbers by name."""
-    return Part(says, holds, numbers)
+from vnlib.book.evidence import part
+from vnlib.book.ledger import Decision, claim
 
 
 @claim(

@@ -37,3 +37,7 @@ def test_numbers_are_named_and_those_that_do_not_exist_left_out():
     assert set(figures) == {"a.ood", "b.ood", "c.ood"}
     part = numbers.known(Part("it holds", True, figures))
     assert part.numbers == {"a.ood": 1.0} and part.says == "it holds" and part.holds
+
+
+def test_a_part_takes_its_numbers_by_name():
+    assert numbers.part("it holds", False, a=1.0) == Part("it holds", False, {"a": 1.0})

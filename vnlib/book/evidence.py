@@ -13,6 +13,11 @@ import xarray as xr
 from vnlib.book.ledger import Part
 
 
+def part(says: str, holds: bool, **numbers: float) -> Part:
+    """A statement, whether it holds, and the numbers that it rests on, by name."""
+    return Part(says, holds, numbers)
+
+
 def of(values: xr.DataArray, **wanted: Sequence[str]) -> xr.DataArray:
     """`values` at the names wanted along their dimensions. KeyError says which names lack."""
     for axis, names in wanted.items():
