@@ -1,6 +1,6 @@
 """Signals drawn and filled in by one trained model (VN Fig. 3, Tables 5 and 6, App. G).
 
-A model is a `benchmarks.functions.imputers.Imputer`. Two protocols fill in hidden samples:
+A model is a `benchmarks.functions.imputer.Imputer`. Two protocols fill in hidden samples:
 "zero_filled" is the paper's, zeros where hidden, for a Vector Network five rounds of imputation;
 "mask_aware" is inference that knows the mask, with what it must choose chosen per mask on the
 validation signals. Errors are mean squares over samples, so that 1 is the mean power of training
@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from benchmarks.functions.imputers import Imputer
+from benchmarks.functions.imputer import Imputer
 from chapters.fig3_functions import signatures
 
 SETS = ("id", "easy", "hard")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.functions.imputers import best_of, fit_imputer
+from benchmarks.functions.imputer import best_of
+from benchmarks.functions.imputers import fit_imputer
 from data_gen import signals
 
 LENGTH = 64

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.functions.imputers import Imputer, fit_imputer
+from benchmarks.functions.imputer import Imputer
+from benchmarks.functions.imputers import fit_imputer
 from chapters.fig3_functions import measure
 from data_gen import signals
 
