@@ -18,42 +18,45 @@ from vnlib.book.ledger import Decision, Part, claim
     "atoms are active; (b) the rank of W(x) is at most half of what its shape allows and never "
     "above the number of active atoms; (c) the code explains at least 90 % of the input's power; "
     "(d) the operators of two digits differ: their supports overlap by less than half (Jaccard). "
-    "Fair: (e) with the same l1 weight the learned library needs fewer atoms and leaves less "
+    "With controls: (e) with the same l1 weight the learned library needs fewer atoms and leaves less "
     "error than the untrained one (normalised training digits); (f) its error is below that of a "
     "principal component basis with as many components as it has active atoms.",
 )
-def _architecture(r: xr.Dataset) -> Decision:
-    active = float(r["active_share"].median("digit").max())
-    rank = float(r["rank"].median("digit").max())
-    bound = float((r["rank"] - r["active"]).max())
-    explained = float(r["explained"].min())
-    overlap = float(r["pair_overlap"].median("pair").max())
-    share = rank / float(r["rank_limit"].max())
+def architecture(r: xr.Dataset) -> Decision:
+    numbers = {
+        "active_share": float(r["active_share"].median("digit").max()),
+        "rank_median": float(r["rank"].median("digit").max()),
+        "explained": float(r["explained"].min()),
+        "support_overlap": float(r["pair_overlap"].median("pair").max()),
+        "atoms": float(r["active"].mean()),
+        "atoms_untrained": float(r["untrained_active"].mean()),
+        "mse": float(r["mse"].max()),
+        "mse_untrained": float(r["untrained_mse"].min()),
+        "mse_pca": float(r["pca_mse"].min()),
+    }
+    n = numbers | {"rank_share": numbers["rank_median"] / float(r["rank_limit"].max())}
+    possible = bool((r["rank"] <= r["active"]).all())
+
+    def part(says: str, holds: bool, *names: str) -> Part:
+        return Part(says, holds, {name: n[name] for name in names})
+
     parts = [
-        Part("few atoms are active", active <= 0.25, {"active_share": active}),
-        Part(
+        part("few atoms are active", n["active_share"] <= 0.25, "active_share"),
+        part(
             "the operator has low rank",
-            share <= 0.5 and bound <= 0,
-            {"rank_median": rank, "rank_share": share},
+            n["rank_share"] <= 0.5 and possible,
+            "rank_median",
+            "rank_share",
         ),
-        Part("the code explains the input", explained >= 0.9, {"explained": explained}),
-        Part("each input has its own operator", overlap < 0.5, {"support_overlap": overlap}),
+        part("the code explains the input", n["explained"] >= 0.9, "explained"),
+        part("each input has its own operator", n["support_overlap"] < 0.5, "support_overlap"),
     ]
-    atoms, untrained = float(r["active"].mean()), float(r["untrained_active"].mean())
-    mse, mse_untrained = float(r["mse"].max()), float(r["untrained_mse"].min())
-    pca = float(r["pca_mse"].min())
-    fair = [
-        *parts,
-        Part(
+    controls = [
+        part(
             "learning saves both atoms and error",
-            atoms < untrained and mse < mse_untrained,
-            {
-                "atoms": atoms,
-                "atoms_untrained": untrained,
-                "mse": mse,
-                "mse_untrained": mse_untrained,
-            },
+            n["atoms"] < n["atoms_untrained"] and n["mse"] < n["mse_untrained"],
+            *("atoms", "atoms_untrained", "mse", "mse_untrained"),
         ),
-        Part("better than PCA at equal count", mse < pca, {"mse_pca": pca}),
+        part("better than PCA at equal count", n["mse"] < n["mse_pca"], "mse_pca"),
     ]
-    return Decision(parts, fair)
+    return Decision(parts, [*parts, *controls])

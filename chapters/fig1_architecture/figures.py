@@ -1,14 +1,13 @@
-"""Figures of the architecture (VN Fig. 1), from the datasets of `evaluate.portrait` and
-`evaluate.network_report`.
-"""
+"""Figures of the architecture (VN Fig. 1), from the results of one seed."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
+import seaborn as sns
 import xarray as xr
 
+from vnlib.plots.frames import long_frame
 from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 
@@ -36,17 +35,16 @@ def settle(one: xr.Dataset) -> plt.Figure:
     """Energy and active atoms of the first shown digit, sweep by sweep."""
     fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.1))
     energy = one["settle_energy"]
-    axes[0].plot(
-        one["sweep"], energy - float(energy.min()) + 1e-6 * float(energy.min()), color=PALETTE[0]
-    )
-    axes[0].set(yscale="log", xlabel="sweep", ylabel="energy above the lowest")
-    for layer in one["layer"].values:
-        style = dict(color=PALETTE[layer - 1], ls=("-", "--", ":")[layer - 1])
-        axes[1].plot(
-            one["sweep"], one["settle_active"].sel(layer=layer), label=f"layer {layer}", **style
-        )
-    axes[1].set(xlabel="sweep", ylabel="active atoms", ylim=(0, None))
-    axes[1].legend()
+    # The lowest energy itself is drawn a millionth above nothing, on a logarithmic axis.
+    above = energy - float(energy.min()) + 1e-6 * float(energy.min())
+    sns.lineplot(long_frame(above), x="sweep", y="value", color=PALETTE[0], ax=axes[0])
+    axes[0].set(yscale="log", ylabel="energy above the lowest")
+    active = long_frame(one["settle_active"])
+    active["layer"] = [f"layer {number}" for number in active["layer"]]
+    look = {"hue": "layer", "style": "layer", "palette": PALETTE[: one.sizes["layer"]]}
+    sns.lineplot(active, x="sweep", y="value", ax=axes[1], **look)
+    axes[1].set(ylabel="active atoms", ylim=(0, None))
+    axes[1].legend(title=None)
     return fig
 
 
@@ -128,64 +126,3 @@ def superposition(one: xr.Dataset) -> plt.Figure:
         handles=handles, ncols=4, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, 1.35)
     )
     return fig
-
-
-def table(results: xr.Dataset) -> pd.DataFrame:
-    """The numbers of all seeds: mean and standard deviation over seeds of the mean over digits or
-    pairs.
-    """
-    rows = {
-        "active atoms, layer 1": results["active"].mean("digit"),
-        "share of layer 1's atoms": results["active_share"].mean("digit"),
-        "active atoms, top layer": results["active_top"].mean("digit"),
-        "rank of W(x)": results["rank"].mean("digit"),
-        "largest rank its shape allows": results["rank_limit"],
-        "error of V a (layer 1)": results["mse"],
-        "error from the top code down": results["mse_from_top"],
-        "error of a blank image": results["mse_zero"],
-        "error of PCA with as many components": results["pca_mse"],
-        "untrained atoms: active, layer 1": results["untrained_active"],
-        "untrained atoms: error": results["untrained_mse"],
-        "support overlap of two digits (Jaccard)": results["pair_overlap"].mean("pair"),
-        "sum of two digits: error": results["sum_mse"].mean("pair"),
-        "sum of two digits: error of the summed codes": results["sum_of_codes_mse"].mean("pair"),
-        "sum of two digits: active atoms": results["sum_active"].mean("pair"),
-        "its support against the union of both (Jaccard)": results["sum_overlap"].mean("pair"),
-        "share of test digits settled to the tolerance": results["converged"],
-    }
-    spread = {
-        name: {"mean": f"{float(v.mean()):.4g}", "sd over seeds": f"{float(v.std()):.2g}"}
-        for name, v in rows.items()
-    }
-    return (
-        pd.DataFrame.from_dict(spread, orient="index")
-        .rename_axis(None)
-        .rename_axis(columns="quantity")
-    )
-
-
-def summary(results: xr.Dataset) -> str:
-    """The results in three sentences, as Markdown; every number is a mean over seeds."""
-    m = {
-        name: float(results[name].mean())
-        for name in results.data_vars
-        if results[name].dtype.kind in "fi"
-    }
-    K = round(m["active"] / m["active_share"])
-    return "\n".join(
-        [
-            f"- A test digit uses {m['active']:.0f} of {K} atoms ({100 * m['active_share']:.0f} "
-            f"%). Its operator has rank {m['rank']:.0f}, where its shape would allow "
-            f"{m['rank_limit']:.0f}, and the code keeps {100 * m['explained']:.0f} % of the "
-            f"image's power. Two digits share {100 * m['pair_overlap']:.0f} % of the atoms that "
-            "either uses.",
-            f"- What learning adds: error {m['mse']:.4f} with {m['active']:.0f} atoms, against "
-            f"{m['untrained_mse']:.4f} with {m['untrained_active']:.0f} for the untrained "
-            f"library at the same sparsity weight, and {m['pca_mse']:.4f} for PCA with as many "
-            "components.",
-            f"- The sum of two digits, never trained on, takes {m['sum_active']:.0f} atoms and "
-            f"leaves an error of {m['sum_mse']:.4f}; the sum of the two codes leaves "
-            f"{m['sum_of_codes_mse']:.4f}. Of the atoms in either, {100 * m['sum_overlap']:.0f} "
-            "% are in both.",
-        ]
-    )

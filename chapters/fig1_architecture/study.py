@@ -1,0 +1,174 @@
+"""A Vector Network of two layers that learns digits, over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import xarray as xr
+from torch import Tensor
+
+from chapters.fig1_architecture import measure
+from data_gen import mnist
+from vnlib import evaluate
+from vnlib.book.chapter import Chapter
+from vnlib.fit import FitConfig, fit
+from vnlib.learning.learner import LocalLearner
+from vnlib.network import VectorNetwork, VNConfig
+from vnlib.settle import SettleConfig
+
+VARIABLES = {
+    "active": ("active atoms of layer 1, by digit", "1"),
+    "active_share": ("share of layer 1's atoms that are active, by digit", "1"),
+    "active_top": ("active atoms of the top layer, by digit", "1"),
+    "active_mean": ("active atoms of layer 1, mean over digits", "1"),
+    "atoms_used": ("share of layer 1's atoms that any digit uses", "1"),
+    "coherence": ("largest |cosine| of two atoms of layer 1", "1"),
+    "rank": ("rank of W(x), by digit", "1"),
+    "rank_limit": ("largest rank that the shape of W(x) allows", "1"),
+    "pair_overlap": ("support overlap of two digits (Jaccard)", "1"),
+    "sum_overlap": ("overlap of the sum's support with the union of both (Jaccard)", "1"),
+    "sum_active": ("active atoms of layer 1 for the sum of two digits", "1"),
+    "sum_mse": ("mean squared error per pixel for the sum of two digits", "1"),
+    "sum_of_codes_mse": ("mean squared error per pixel of the sum of two codes", "1"),
+    "mse": ("mean squared error per pixel of V a", "1"),
+    "mse_from_top": ("mean squared error per pixel from the top code down", "1"),
+    "zero_baseline": ("mean squared error per pixel of a zero image", "1"),
+    "pca_mse": ("mean squared error per pixel of PCA with as many components", "1"),
+    "val_mse": ("mean squared error per pixel of V a on validation digits", "1"),
+    "untrained_active": ("active atoms of layer 1 before training", "1"),
+    "untrained_mse": ("mean squared error per pixel of V a before training", "1"),
+    "explained": ("share of the power that the code keeps", "1"),
+    "converged": ("share of digits settled to the tolerance", "1"),
+    "sweeps": ("sweeps of the settle, median over digits", "1"),
+    "atom": ("atom of layer 1 as an image, the most used first", "1"),
+    "atom_use": ("share of digits that use an atom", "1"),
+    "sweep": ("sweep of the settle", "1"),
+    "layer": ("layer, counted from the input", "1"),
+    "settle_energy": ("joint energy F after a sweep", "1"),
+    "settle_active": ("active atoms after a sweep", "1"),
+    "piece_code": ("coefficient of a piece of W(x), the largest first", "1"),
+    "piece_v": ("input atom of a piece of W(x), as an image", "1"),
+    "piece_u": ("interface atom of a piece of W(x)", "1"),
+    "singular_value": ("singular value of W(x)", "1"),
+    "which": ("which of the shown inputs", ""),
+    "shown": ("shown input, brightness", "1"),
+    "shown_seen": ("reconstruction of a shown input, brightness", "1"),
+    "shown_code": ("code of layer 1 of a shown input", "1"),
+    "data_source": ("where the digits are from", ""),
+}
+
+
+def results(chapter: Chapter) -> xr.Dataset:
+    """All runs over seeds."""
+    return chapter.grid(
+        partial(run, allow_fallback=chapter.profile != "paper", device=chapter.device),
+        {"seed": chapter.seeds},
+        partial(settings, chapter),
+        variables=VARIABLES,
+    )
+
+
+def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of one run: the profile's, and the network with the chapter's parameters."""
+    s, given = chapter.settings, chapter.parameters
+    n_atoms, sparsity, feedback = (given[name] for name in ("n_atoms", "sparsity", "feedback"))
+    atoms = s["atoms"] if n_atoms is None else [n_atoms, n_atoms // 2]
+    weights = s["sparsity_by_layer"]
+    network = {
+        "n_inputs": 784,
+        "atoms": atoms,
+        "interface": [min(s["interface"], atoms[0])],
+        "sparsity": weights if sparsity is None else [sparsity, *weights[1:]],
+        "feedback": s["feedback_weight"] if feedback is None else feedback,
+        "top_k": min(s["top_k"], atoms[1]),
+    }
+    others = {k: v for k, v in s.items() if k not in ("seeds", "atoms", "interface", "top_k")}
+    return others | {"network": network}
+
+
+def run(
+    axes: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    workdir: Path,
+    *,
+    allow_fallback: bool,
+    device: torch.device,
+) -> xr.Dataset:
+    """One trained network: its report on test digits, before and after, and its portrait."""
+    s, seed = settings, axes["seed"]
+    load = partial(digits, seed=s["data_seed"], allow_fallback=allow_fallback, device=device)
+    pixels, _, source = load("train", s["n_train"] + s["n_val"])
+    validation, train = pixels[: s["n_val"]], pixels[s["n_val"] :]
+    test, labels, _ = load("test", s["n_test"])
+    config = {k: tuple(v) if isinstance(v, list) else v for k, v in s["network"].items()}
+    network = VectorNetwork(VNConfig(**config), seed=seed).to(device)
+    network.start_from_samples(train, seed=seed)
+    untrained = measure.network_report(network, test, n_ranks=1)
+    best = learn(network, train, validation, s, seed=seed, workdir=workdir)
+    report = measure.network_report(network, test, n_ranks=s["n_ranks"])
+    first = [test[np.flatnonzero(labels == digit)[0]] for digit in s["shown_digits"]]
+    shown = measure.portrait(
+        network,
+        test,
+        *first,
+        sweeps=s["shown_sweeps"],
+        n_atoms=s["shown_atoms"],
+        n_pieces=s["shown_pieces"],
+    )
+    components = max(1, round(float(report["active_mean"])))
+    return report.merge(shown).assign(
+        untrained_active=float(untrained["active_mean"]),
+        untrained_mse=float(untrained["mse"]),
+        pca_mse=measure.pca_error(train, test, components),
+        val_mse=best,
+        data_source=source,
+    )
+
+
+def learn(
+    network: VectorNetwork,
+    train: Tensor,
+    validation: Tensor,
+    s: Mapping[str, Any],
+    *,
+    seed: int,
+    workdir: Path,
+) -> float:
+    """Train a network, to its best step on the validation digits; returns its error there."""
+    history = fit(
+        LocalLearner(network, lr=s["lr"], settle=SettleConfig(max_sweeps=s["train_sweeps"], tol=0)),
+        (train,),
+        FitConfig(
+            steps=s["steps"],
+            batch_size=s["batch_size"],
+            lr_floor=s["lr_floor"],
+            eval_every=max(1, s["steps"] // 8),
+            checkpoint_every=50,
+        ),
+        seed=seed,
+        validate=lambda: evaluate.reconstruction_error(network, validation),
+        checkpoint=workdir / "fit.safetensors",
+    )
+    return history.best_value
+
+
+def digits(
+    part: str, n: int, *, seed: int, allow_fallback: bool, device: torch.device
+) -> tuple[Tensor, np.ndarray, str]:
+    """Pixels (sample, 784) and labels of n digits in a fixed random order, and where they are from.
+
+    Parameters
+    ----------
+    allow_fallback
+        Whether other digits will do where MNIST is not to be had.
+    """
+    data = mnist.load(part, allow_fallback=allow_fallback)
+    order = np.random.default_rng(seed).permutation(data.sizes["sample"])
+    some = data.isel(sample=order[:n])
+    pixels = torch.from_numpy(some["image"].values).flatten(1).to(device)
+    return pixels, some["label"].values, data.attrs["source"]
