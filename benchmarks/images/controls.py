@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 from scipy.fft import idctn
 from torch import Tensor
 
+from benchmarks.images.networks import largest
 from benchmarks.images.pictures import Draw, Images, Trained
 from benchmarks.images.vector_networks import of_network, vector_network
 from vnlib import checks, seeding
@@ -213,12 +214,6 @@ def soft(c: Float[Tensor, "batch atoms"], threshold: float) -> Float[Tensor, "ba
     threshold.
     """
     return c.sign() * (c.abs() - threshold).clamp_min(0)
-
-
-def largest(c: Float[Tensor, "batch atoms"], k: int) -> Float[Tensor, "batch atoms"]:
-    """The k coefficients of each row that are largest in magnitude; the others are zero."""
-    kept = c.abs().topk(k, dim=1).indices
-    return torch.zeros_like(c).scatter(1, kept, c.gather(1, kept))
 
 
 def threshold_for(c: Float[Tensor, "batch atoms"], target: float) -> float:

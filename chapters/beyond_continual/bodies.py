@@ -96,21 +96,11 @@ class BodyVN:
         steps = self.dictionary["steps"]
         if steps:
             learner = LocalLearner(self.network, lr=self.dictionary["lr"], memory=1.0)
-            fit(
-                learner,
-                (rows,),
-                schedule(steps, min(BATCH, len(rows))),
-                seed=seed,
-            )
+            fit(learner, (rows,), schedule(steps, min(BATCH, len(rows))), seed=seed)
         codes = self.model.codes(data.bodies)
         truth = data.acceleration / self.scales.acceleration
         batch = (codes, data.forces, data.present, truth)
-        fit(
-            ReadoutLearner(self.readout, lr=self.lr),
-            batch,
-            self.config,
-            seed=seed,
-        )
+        fit(ReadoutLearner(self.readout, lr=self.lr), batch, self.config, seed=seed)
         self.sets += 1
 
     @property

@@ -33,11 +33,11 @@ SETS = ("id", "add2")
     rule="Medians over seeds; pairs of digits and force laws are learned in turn; VN-1L, in "
     "operations and sweeps after joint training. (a) A settle to a duality gap of a thousandth "
     "takes at least ten times the operations of a pass through the autoencoder. (b) With the "
-    "better of two learned starts, plain steps come within a thousandth of the lowest energy in "
-    "at most three quarters of the sweeps. (c) Digits: VN-1L forgets less than the autoencoder "
-    "(error at the end over that right after the task). (d) Forces: so do tokens in a VN against "
-    "the MLP. (e) After training on every number of images its error on single digits is below "
-    "the autoencoder's, with as many updates. With controls: (a) as above, in every seed; (b) the "
+    "better of two learned starts, plain steps come within a thousandth of the lowest energy in at "
+    "most three quarters of the sweeps. (c) Digits: VN-1L forgets less than the autoencoder (error "
+    "at the end over that right after the task). (d) Forces: so do tokens in a VN against the MLP. "
+    "(e) After training on every number of images its error on single digits is below the "
+    "autoencoder's, with as many updates. With controls: (a) as above, in every seed; (b) the "
     "cheapest learned start and solver, cost of the start included, takes at least a tenth fewer "
     "sweeps than the cheapest pair without learning, on single digits and on sums of two; (c) in "
     "turn instead of jointly costs VN-1L less of its error than it costs the autoencoder and the "
@@ -123,8 +123,8 @@ def _controls(r: xr.Dataset) -> list[Part]:
 
 
 def _errors(r: xr.Dataset, stream: str, models: Sequence[str]) -> tuple[xr.DataArray, xr.DataArray]:
-    """Errors of models in a stream (model, seed, after, task), and those after the last turn (model,
-    seed, task).
+    """Errors of models in a stream (model, seed, after, task), and those after the last turn
+    (model, seed, task).
     """
     errors = of(r["error"], model=models, stream=(stream,)).squeeze("stream", drop=True)
     turns = of(r["power"], model=models).notnull().sum("task")

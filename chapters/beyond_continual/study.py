@@ -61,7 +61,7 @@ VARIABLES = {
 
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """All models over seeds and streams, and the learning rates that were tried on the first task."""
+    """All models over seeds and streams, and the learning rates tried on the first task."""
     bound = {"device": chapter.device, "real": chapter.profile == "paper"}
     comparison = Comparison(
         chapter,
@@ -135,7 +135,7 @@ def choose(
     device: torch.device | str = "cpu",
     real: bool = True,
 ) -> xr.Dataset:
-    """The error on validation samples of the first task, after nothing but this task was learned."""
+    """The error on validation samples of the first task, the only one that is learned."""
     tasks, scales = tasks_of(settings, device=device, real=real)
     train, held, _ = tasks[0]
     return learned(maker(settings, seed, scales), train, {"val": held}, seed=seed)
@@ -150,7 +150,7 @@ def run(
     device: torch.device | str = "cpu",
     real: bool = True,
 ) -> xr.Dataset:
-    """A model in all its streams (see `measure`), and where asked for with few data and its inference.
+    """A model in all its streams (see `measure`); where asked for, few data and its inference.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def tasks_of(
 
 @cache
 def pixels(real: bool) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor], bool]:
-    """Digits in their order: pixels and pair of classes of both parts, and whether they stand in."""
+    """Digits in order: pixels and pairs of classes of both parts, and whether they stand in."""
     parts = [mnist.load(part, allow_fallback=not real) for part in ("train", "test")]
     train, test = (
         (
@@ -265,7 +265,7 @@ def pixels(real: bool) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor], bo
 def digit_tasks(
     n_train: int, n_val: int, n_test: int, *, device: torch.device | str, real: bool
 ) -> list[list[Data]]:
-    """At most so many images of each pair of classes; validation is the end of the training part."""
+    """At most so many images of each pair of classes; validation ends the training part."""
     (x, pair), (x_test, pair_test), _ = pixels(real)
     end = int(0.9 * len(x))
     found = []

@@ -32,11 +32,7 @@ STARTS = {
     "lista": "LISTA",
     "linear": "a linear guess",
 }
-SOLVERS = {
-    "ista": "plain steps",
-    "restart": "momentum",
-    "line_search": "momentum and line search",
-}
+SOLVERS = {"ista": "plain steps", "restart": "momentum", "line_search": "momentum and line search"}
 LEVEL = 1e-3
 MILLI = 1e3
 SHARED = {

@@ -118,13 +118,11 @@ class _Benchmark:
         high, low = self.seeds("vn_1").max("seed"), self.seeds("ae").min("seed")
         always = float((high / low).sel(set=self.outside).max())
         return [
-            Part(
-                "the AE is matched on ID within 5 %", abs(over - 1) <= 0.05, {"ae_id_vs_vn": over}
-            ),
-            Part(
+            _fact("the AE is matched on ID within 5 %", abs(over - 1) <= 0.05, ae_id_vs_vn=over),
+            _fact(
                 "VN-1L is below the AE in every set and seed",
                 always < 1,
-                {"vn_worst_vs_ae_best": always},
+                vn_worst_vs_ae_best=always,
             ),
         ]
 
@@ -139,6 +137,10 @@ class _Benchmark:
             )
             for name, said in controls.items()
         ]
+
+
+def _fact(says: str, holds: bool, **numbers: float) -> Part:
+    return Part(says, holds, numbers)
 
 
 def _all_below(says: str, values: Mapping[str, float], tag: str) -> Part:
@@ -163,19 +165,19 @@ def _all_above(says: str, values: Mapping[str, float], tag: str) -> Part:
     "active units draw single digits with at most 0.15 of their power as error; (b) the AE grows "
     "at least twofold in each of three families, add/subtract, max and corruption, in the mean "
     "over the family's sets; (c) VN-1L and VN-3L grow less than both AEs in each of 13 sets; (d) "
-    "in the two sets where the matched AE errs most, its error is at least 5 times that of "
-    "VN-1L; (e) the k-sparse AE has more error than VN-1L on single digits and in all 13 sets. "
-    "With controls: (a) the AE's ID error is within 5 % of VN-1L's; (b) VN-1L is below the AE in all 13 "
+    "in the two sets where the matched AE errs most, its error is at least 5 times that of VN-1L; "
+    "(e) the k-sparse AE has more error than VN-1L on single digits and in all 13 sets. With "
+    "controls: (a) the AE's ID error is within 5 % of VN-1L's; (b) VN-1L is below the AE in all 13 "
     "sets, its worst seed against the AE's best; (c) the factor of 5 holds as well for an AE "
     "trained on x and -x, in the two sets where that one errs most; (d) and for the matched AE "
-    "with its code optimised for every image; (e) VN-1L has less mean error over the 13 sets "
-    "than PCA of the same ID error, (f) than the largest PCA coefficients of each image, as many "
-    "as VN-1L has active units, (g) than fixed DCT atoms with a lasso of the same ID error, (h) "
-    "than scikit-learn's dictionary learning with the same lasso and (i) than its own untrained "
-    "start; (j) with 24 coefficients for everyone, VN-1L is below the k-sparse AE on single "
-    "digits and in the mean over the 13 sets; (k) so is VN-3L read from the code of its top "
-    "layer alone, of 24; (l) a k-sparse AE of as many units without hidden layers has more error "
-    "on single digits and in all 13 sets, too.",
+    "with its code optimised for every image; (e) VN-1L has less mean error over the 13 sets than "
+    "PCA of the same ID error, (f) than the largest PCA coefficients of each image, as many as "
+    "VN-1L has active units, (g) than fixed DCT atoms with a lasso of the same ID error, (h) than "
+    "scikit-learn's dictionary learning with the same lasso and (i) than its own untrained start; "
+    "(j) with 24 coefficients for everyone, VN-1L is below the k-sparse AE on single digits and in "
+    "the mean over the 13 sets; (k) so is VN-3L read from the code of its top layer alone, of 24; "
+    "(l) a k-sparse AE of as many units without hidden layers has more error on single digits and "
+    "in all 13 sets, too.",
 )
 def decide_digits(r: xr.Dataset) -> Decision:
     """VN-F5a."""
@@ -203,10 +205,10 @@ def decide_digits(r: xr.Dataset) -> Decision:
             _all_below(
                 "VN-1L and VN-3L grow less in every set", b.over_both(growth), "growth_vs_ae"
             ),
-            Part(
+            _fact(
                 "the AE has 5 times the error of VN-1L in its two worst sets",
                 factor >= 5,
-                {"ae_worst": factor},
+                ae_worst=factor,
             ),
             _all_above(
                 "at equal sparsity the AE is worse on ID and everywhere else",
@@ -216,15 +218,13 @@ def decide_digits(r: xr.Dataset) -> Decision:
         ],
         [
             *b.matched(),
-            Part(
+            _fact(
                 "the factor of 5 holds for an AE trained on x and -x",
                 signed >= 5,
-                {"signed_worst": signed},
+                signed_worst=signed,
             ),
-            Part(
-                "it holds for the AE with optimised codes",
-                searched >= 5,
-                {"searched_worst": searched},
+            _fact(
+                "it holds for the AE with optimised codes", searched >= 5, searched_worst=searched
             ),
             *b.below(controls),
             _all_below(
@@ -252,21 +252,21 @@ def decide_digits(r: xr.Dataset) -> Decision:
     statement="Trained on motion signals of single rotations, translations and scalings, all "
     "models draw them alike; with larger steps, several moves and several digits the errors of "
     "autoencoders grow steadily and VN's gracefully.",
-    rule="Growth and means as in VN-F5a; 16 sets out of distribution. (a) On single moves of "
-    "step 1 the errors of VN-1L, VN-3L and the matched AE are within a factor of 1.5; (b) the "
-    "AE's and the k-sparse AE's errors rise from every step to the next (1, 1.5, 2, 3; one move "
-    "and all three) and from one to two to three digits (one move, all three, all three of step "
-    "2); (c) VN-1L and VN-3L grow less than both AEs in each of 16 sets; (d) VN-1L and VN-3L "
-    "have less error than both in each of them; (e) for three digits with all moves of step 2 "
-    "and one with all of step 3, VN-1L has at most half of the matched AE's error. With controls: (a) the "
-    "AE's ID error is within 5 % of VN-1L's; (b) VN-1L is below the AE in all 16 sets, its worst "
-    "seed against the AE's best; (c) the AEs' errors over the mean square of the signals rise "
-    "along all of these ladders too, since larger moves have more power; (d) the errors of VN-1L "
-    "and VN-3L grow no more than this power does in any set; (e) VN-1L has less mean error over "
-    "the sets than the AE with its code optimised for every signal, (f) than PCA of the same ID "
-    "error, (g) than fixed DCT atoms with a lasso of the same ID error, (h) than scikit-learn's "
-    "dictionary learning with the same lasso and (i) than its own untrained start; (j) VN-3L "
-    "read from the code of its top layer alone grows less than the AE in the mean.",
+    rule="Growth and means as in VN-F5a; 16 sets out of distribution. (a) On single moves of step "
+    "1 the errors of VN-1L, VN-3L and the matched AE are within a factor of 1.5; (b) the AE's and "
+    "the k-sparse AE's errors rise from every step to the next (1, 1.5, 2, 3; one move and all "
+    "three) and from one to two to three digits (one move, all three, all three of step 2); (c) "
+    "VN-1L and VN-3L grow less than both AEs in each of 16 sets; (d) VN-1L and VN-3L have less "
+    "error than both in each of them; (e) for three digits with all moves of step 2 and one with "
+    "all of step 3, VN-1L has at most half of the matched AE's error. With controls: (a) the AE's "
+    "ID error is within 5 % of VN-1L's; (b) VN-1L is below the AE in all 16 sets, its worst seed "
+    "against the AE's best; (c) the AEs' errors over the mean square of the signals rise along all "
+    "of these ladders too, since larger moves have more power; (d) the errors of VN-1L and VN-3L "
+    "grow no more than this power does in any set; (e) VN-1L has less mean error over the sets "
+    "than the AE with its code optimised for every signal, (f) than PCA of the same ID error, (g) "
+    "than fixed DCT atoms with a lasso of the same ID error, (h) than scikit-learn's dictionary "
+    "learning with the same lasso and (i) than its own untrained start; (j) VN-3L read from the "
+    "code of its top layer alone grows less than the AE in the mean.",
 )
 def decide_motions(r: xr.Dataset) -> Decision:
     """VN-F5b."""
@@ -282,7 +282,7 @@ def decide_motions(r: xr.Dataset) -> Decision:
     strict = _mean(b.growth("vn_3", "top") / growth["ae"])
     return Decision(
         [
-            Part("all draw single moves alike", alike <= 1.5, {"id_ratio": alike}),
+            _fact("all draw single moves alike", alike <= 1.5, id_ratio=alike),
             _all_above(
                 "errors of AEs rise with every step and digit",
                 {m: _rise(b.error(m)) for m in aes},
@@ -292,10 +292,10 @@ def decide_motions(r: xr.Dataset) -> Decision:
                 "VN-1L and VN-3L grow less in every set", b.over_both(growth), "growth_vs_ae"
             ),
             _all_below("they have less error in every set", b.over_both(errors), "vs_ae"),
-            Part(
+            _fact(
                 "at the extremes VN-1L has at most half the AE's error",
                 far <= 0.5,
-                {"extreme_vs_ae": far},
+                extreme_vs_ae=far,
             ),
         ],
         [
@@ -310,16 +310,16 @@ def decide_motions(r: xr.Dataset) -> Decision:
                 max(beyond.values()) <= 1,
                 tagged(beyond, "growth_vs_power"),
             ),
-            Part(
+            _fact(
                 "VN-1L has less OOD error than the AE with optimised codes",
                 searched < 1,
-                {"vn_vs_searched": searched},
+                vn_vs_searched=searched,
             ),
             *b.below(CONTROLS | {"untrained": "its own untrained start"}),
-            Part(
+            _fact(
                 "VN-3L read from its top layer grows less than the AE",
                 strict < 1,
-                {"strict_growth_vs_ae": strict},
+                strict_growth_vs_ae=strict,
             ),
         ],
     )

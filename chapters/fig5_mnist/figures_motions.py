@@ -33,10 +33,7 @@ PANELS: dict[str, tuple[str, dict[str, str]]] = {
     "one move, larger": ("size of the step", {x: f"single{end}" for x, end in _STEPS.items()}),
     "all three, larger": ("size of the step", {x: f"RTS{end}" for x, end in _STEPS.items()}),
     "other moves": ("kind of move", {name: name for name in ("single", "RT", "RS", "TS", "RTS")}),
-    "one move, more digits": (
-        "digits that move",
-        {n: f"single{end}" for n, end in _COUNT.items()},
-    ),
+    "one move, more digits": ("digits that move", {n: f"single{end}" for n, end in _COUNT.items()}),
     "all three, more digits": ("digits that move", {n: f"RTS{end}" for n, end in _COUNT.items()}),
     "all three of step 2, more digits": (
         "digits that move",

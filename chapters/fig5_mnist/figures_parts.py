@@ -145,12 +145,7 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
     zero = power(results, benchmark)
     shown = [name for name in SOME[benchmark] if name in sets_of(results, benchmark)]
     fig, axes = plt.subplots(
-        1,
-        len(shown),
-        figsize=(9, 1.5 + 0.3 * len(models)),
-        sharex=True,
-        sharey=True,
-        squeeze=False,
+        1, len(shown), figsize=(9, 1.5 + 0.3 * len(models)), sharex=True, sharey=True, squeeze=False
     )
     for ax, name in zip(axes[0], shown, strict=True):
         ends = [median(v.sel(model=models, set=name)) for v in (first, second)]

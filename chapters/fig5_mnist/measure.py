@@ -42,8 +42,8 @@ def measure(
     error at tenths of the checks that training made; `fact_...` of the model.
 
     With tests: `mse` (reading, set), NaN for readings that the model lacks; `zero_baseline` (set),
-    the mean square of the images, which is the error of the zero image; `active` (layer, set), mean nonzero
-    units per image, layers counted from 1; for a model with a path of at least two stages
+    the mean square of the images, which is the error of the zero image; `active` (layer, set), mean
+    nonzero units per image, layers counted from 1; for a model with a path of at least two stages
     `path_error` (stage), on validation images, and `path_mse` (stage, set). With details also
     `case` (set, sample), the error of "own" for every image, and `truth` (set, y, x) and `drawn`
     (reading, set, y, x): the image of each set whose own mean square is the lower median of the

@@ -71,7 +71,7 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
 def settings(
     chapter: Chapter, axes: dict[str, Any], candidate: int, selecting: bool
 ) -> dict[str, Any]:
-    """What one run depends on. A selecting run makes a share of the updates and sees no test set."""
+    """What a run depends on. A selecting run makes a share of the updates and sees no tests."""
     s, model = chapter.settings, chapter.model(axes["model"])
     sizes = s.get("sizes", {})
     own = model["options"] | sizes.get(model["family"], {}) | sizes.get(axes["model"], {})
@@ -142,7 +142,7 @@ def training_images(
     device: torch.device | str,
     real: bool,
 ) -> list[Images]:
-    """Training and validation images in distribution; the latter are the last of the training part."""
+    """Training images and validation images, which are the last of the training part."""
     every = source("train", real)["image"].values
     parts = every[:-n_val][:n_train], every[-n_val:]
     if benchmark == "motions":

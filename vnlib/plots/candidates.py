@@ -1,4 +1,4 @@
-"""The table of the candidate settings that were tried, with what each came to and which was chosen."""
+"""The candidate settings that were tried, what each came to, and which was chosen."""
 
 from __future__ import annotations
 

@@ -13,12 +13,7 @@ import xarray as xr
 
 from chapters.I_mnist import atlas as selection_atlas
 from chapters.I_mnist import measure as selection
-from chapters.I_mnist.settling import (
-    SOLVERS,
-    locked,
-    settling,
-    weighted_jaccard,
-)
+from chapters.I_mnist.settling import SOLVERS, locked, settling, weighted_jaccard
 from vnlib.metrics import jaccard
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig

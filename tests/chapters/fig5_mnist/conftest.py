@@ -39,7 +39,7 @@ def fig5_results() -> xr.Dataset:
             "layer": [1, 2, 3],
             "stage": range(stages),
             "check": np.arange(1, 11) / 10,
-        },
+        }
     )
 
     def empty(*dims: str, **more: int) -> tuple:

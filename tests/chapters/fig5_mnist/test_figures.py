@@ -123,8 +123,7 @@ def test_no_two_models_look_the_same(fig5_results):
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
-    [(0.1234, "0.12"), (5.309, "5.31"), (21.66, "21.7"), (417.4, "417")],
+    ("value", "said"), [(0.1234, "0.12"), (5.309, "5.31"), (21.66, "21.7"), (417.4, "417")]
 )
 def test_numbers_have_three_digits(value, said):
     assert figures.number(value) == said
