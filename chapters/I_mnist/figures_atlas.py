@@ -1,6 +1,6 @@
 """The atlas of atoms: what they draw, and the digits that use them (VN App. I).
 
-`results` as in `figures.selection`; its atlas is of the first seed of the default network.
+Results as in `chapters.I_mnist.figures`; its atlas is of the first seed of the default network.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def measure(
     ("top"); `zero_baseline` (set), the mean square of images; `converged` (set), the share of
     settles that came to rest; and what `settling` returns. Of the set "id" what `selectivity`
     returns of every layer and state, and the atlas. On validation images: `criterion`, the error of
-    V_1 a_1; `curve` (check); `fact_...`, as in `benchmarks.images.vector_networks.of_network`. `scale` (layer): the
+    V_1 a_1; `curve` (check); `fact_...`, as in `vector_networks.of_network`. `scale` (layer): the
     r.m.s. norms of the layers' inputs that lambda is relative to.
 
     Parameters
