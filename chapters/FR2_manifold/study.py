@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import xarray as xr
 
+from benchmarks.spatial import positions
 from benchmarks.spatial.decoders import as_pair, train_decoder
 from chapters.FR2_manifold.measure import layers, reference, report, untrained, with_untrained
 from data_gen import bumps
@@ -18,7 +19,7 @@ from vnlib.book.chapter import Chapter
 MEASURED = ("grid", "split_seed", "margin", "folds", "samples")
 TRAINED = ("family", "options", "lr", "steps", "batch_size", "consolidation")
 
-VARIABLES = {
+VARIABLES = positions.VARIABLES | {
     "units": ("number of units of a layer", "1"),
     "F": ("factorisation", "1"),
     "F_in": ("factorisation in the hold-out", "1"),
@@ -37,15 +38,6 @@ VARIABLES = {
     "sample_image": ("drawn image", "1"),
     "target_image": ("true image", "1"),
     "plane": ("principal component of a layer, in units of the first", "1"),
-    "mse_train": ("mean squared error, training positions", "1"),
-    "mse_val": ("mean squared error, ID validation positions", "1"),
-    "mse_id": ("mean squared error, ID test positions", "1"),
-    "mse_ood": ("mean squared error, held-out positions", "1"),
-    "zero_baseline_id": ("mean squared error of a zero image (no ink), ID test positions", "1"),
-    "zero_baseline_ood": ("mean squared error of a zero image (no ink), held-out positions", "1"),
-    "position_x": ("column of the bump's centre", "px"),
-    "position_y": ("row of the bump's centre", "px"),
-    "split": ("set of the position", ""),
     "layer": ("layer", ""),
     "stage": ("layer that is drawn as a plane", ""),
     "sample": ("number of a position whose image is kept", "1"),
@@ -121,7 +113,7 @@ def run(
     if settings["family"] == "reference":
         found = reference(axes["model"], data)
     else:
-        train, validation = (as_pair(bumps.subset(data, part), device) for part in ("train", "val"))
+        train, validation = (positions.pair(data, part, device) for part in ("train", "val"))
         chosen = {name: settings[name] for name in TRAINED}
         model = train_decoder(train, validation, seed=axes["seed"], workdir=workdir, **chosen)
         codes = as_pair(data, device)[0]
@@ -135,9 +127,7 @@ def run(
             )
             before = report(layers(start.to(device), codes), data, maps=False, **measure)
     after = report(found, data, maps=settings["full"], plane=settings["plane"], **measure)
-    measured = with_untrained(after, before)
-    for name, split in (("id", "id_test"), ("ood", "ood")):
-        measured[f"zero_baseline_{name}"] = bumps.blank_mse(data, split)
+    measured = with_untrained(after, before).assign(positions.zero_baseline(data))
     target = plane(encoding="bump", polarity="dark", **task)["image"].values[shown]
     places = ("position_x", "position_y", "split")
     return measured.assign_coords(

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 import xarray as xr
 
-from benchmarks.spatial.decoders import as_pair, train_decoder
+from benchmarks.spatial import positions
+from benchmarks.spatial.decoders import train_decoder
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder
 from chapters.FR3_low_rank.measure import report
 from data_gen import bumps
@@ -20,21 +21,9 @@ from vnlib.book.chapter import Chapter
 
 SHARED = ("grid", "split_seed", "samples", "tokens", "steps", "batch_size")
 
-VARIABLES = {
-    "mse": ("mean squared error at a position", "1"),
-    "mse_train": ("mean squared error, training positions", "1"),
-    "mse_val": ("mean squared error, ID validation positions", "1"),
-    "mse_id": ("mean squared error, ID test positions", "1"),
-    "mse_ood": ("mean squared error, held-out positions", "1"),
-    "hit_train": ("share of peaks within 1 px, training positions", "1"),
-    "hit_val": ("share of peaks within 1 px, ID validation positions", "1"),
-    "hit_id": ("share of peaks within 1 px, ID test positions", "1"),
-    "hit_ood": ("share of peaks within 1 px, held-out positions", "1"),
-    "zero_baseline_id": ("mean squared error of a zero image, ID test positions", "1"),
-    "zero_baseline_ood": ("mean squared error of a zero image, held-out positions", "1"),
+VARIABLES = positions.VARIABLES | {
     "sample_image": ("drawn image", "1"),
     "target_image": ("true image", "1"),
-    "n_parameters": ("number of parameters", "1"),
     "spectrum": ("share of a singular value in a map's energy, mean over tokens", "1"),
     "effective_rank": ("exponential of the entropy of a map's spectrum", "1"),
     "band": ("share of a map's energy that does not vary along an axis", "1"),
@@ -48,8 +37,6 @@ VARIABLES = {
     "target_log_volume": ("log10 volume of the true images, median of held-out positions", "1"),
     "split_ood": ("whether a position is held out", "1"),
     "hold_out": ("region that is held out", ""),
-    "position_x": ("column of the bump's centre", "px"),
-    "position_y": ("row of the bump's centre", "px"),
     "sample": ("number of a position whose image is kept", "1"),
     "axis": ("axis of a token", ""),
     "along": ("axis along which a map does not vary", ""),
@@ -113,7 +100,7 @@ def run(
     embedding = settings["family"] == "embedding"
     own = {"weight_decay": settings["weight_decay"]} if embedding else {}
     model = train_decoder(
-        *(as_pair(bumps.subset(data, part), device) for part in ("train", "val")),
+        *(positions.pair(data, part, device) for part in ("train", "val")),
         family=EmbeddingDecoder if embedding else settings["family"],
         seed=axes["seed"],
         workdir=workdir,
@@ -124,8 +111,7 @@ def run(
     found = report(
         model, data, samples=shown, tokens=settings["tokens"], pictures=settings["pictures"]
     )
-    for name, split in (("id", "id_test"), ("ood", "ood")):
-        found[f"zero_baseline_{name}"] = bumps.blank_mse(data, split)
+    found = found.assign(positions.zero_baseline(data))
     found["split_ood"] = ("position", data["split"].values == "ood")
     return found.assign_coords(
         position_x=data["position_x"],

@@ -213,7 +213,7 @@ def samples(
     return fig
 
 
-def _said(one: xr.Dataset) -> str:
+def _exponent(one: xr.Dataset) -> str:
     """A fitted exponent as a legend says it."""
     value = float(one["exponent"])
     if math.isnan(value):
@@ -243,7 +243,9 @@ def scaling(results: xr.Dataset, laws: xr.Dataset | None) -> plt.Figure:
         look |= {"hue": "kind", "palette": palette, "legend": False}
         sns.scatterplot(frame, x="side", y="items", s=26, alpha=0.7, lw=0, ax=ax, **look)
         for factor, (kind, (color, marker)) in zip((0.985, 1.015), LOOKS.items(), strict=True):
-            text = f"{KINDS[kind]}: {_said(laws.sel(kind=kind, measure=measure, target=TARGET))}"
+            text = (
+                f"{KINDS[kind]}: {_exponent(laws.sel(kind=kind, measure=measure, target=TARGET))}"
+            )
             ax.plot([], [], color=color, marker=marker, ls="", label=text)
             missed = np.isinf(need.sel(kind=kind)).any("seed").values
             tried_most = most.sel(kind=kind).values[missed]

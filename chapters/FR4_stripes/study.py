@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.spatial import positions
 from benchmarks.spatial.decoders import Pair, train_decoder
 from chapters.FR4_stripes.diets import diet, training_set, with_constant
 from chapters.FR4_stripes.measure import drawing_report, pictures
@@ -22,15 +23,12 @@ from vnlib.book.comparison import Comparison, with_candidate
 
 DATA = ("grid", "hold_out", "encoding", "polarity")
 
-VARIABLES = {
-    "mse_train": ("mean squared error, bumps of the training split", "1"),
-    "mse_val": ("mean squared error, ID validation bumps", "1"),
-    "mse_id": ("mean squared error, ID test bumps", "1"),
-    "mse_ood": ("mean squared error, held-out bumps", "1"),
+VARIABLES = positions.VARIABLES | {
     "stripe_mse": ("mean squared error of stripes", "1"),
     "cross_mse_ood": ("mean squared error against the additive cross, held-out bumps", "1"),
-    "hit_*": ("share of images whose strongest pixel is in the right place, {}", "1"),
-    "bump_hit_*": ("share of such images that are more like a bump than a cross, {}", "1"),
+    "hit_x_ood": ("share of peaks within 1 px in x, held-out positions", "1"),
+    "hit_y_ood": ("share of peaks within 1 px in y, held-out positions", "1"),
+    "bump_hit_*": ("share of peaks within 1 px in images more like a bump than a cross, {}", "1"),
     "line_ood": ("weight of the two stripes in held-out images", "1"),
     "product_ood": ("weight of the stripes' product in held-out images", "1"),
     "like_cross_ood": ("correlation of held-out images with the additive cross", "1"),
@@ -51,8 +49,6 @@ VARIABLES = {
     "unit": ("map of a unit over its largest magnitude", "1"),
     "need": ("fewest training items that reach a target", "1"),
     "most": ("largest number of training items tried", "1"),
-    "zero_baseline_id": ("mean squared error of a zero image (no ink), ID test bumps", "1"),
-    "zero_baseline_ood": ("mean squared error of a zero image (no ink), held-out bumps", "1"),
     "diet": ("what a decoder is trained on", ""),
     "sample": ("position of a drawn bump, x and y in px", ""),
     "layer": ("layer", ""),
@@ -101,7 +97,6 @@ def settings(
     """What a run depends on besides its axes and the task."""
     every, model = chapter.settings, chapter.models.get(axes["model"])
     model = model or chapter.model(axes["model"])  # one that others are like
-    scale = every["scale"].get(model["family"], every["scale"]["other"])
     lr, options = with_candidate(model, candidate)
     if model["family"] == "cnn":
         options = {"width": every["width"]} | options
@@ -114,9 +109,8 @@ def settings(
             "family": model["family"],
             "options": options,
             "lr": lr,
-            "steps": max(1, round(scale * model["steps"])),
             "batch_size": model["batch_size"],
-            "consolidation": round(scale * model["consolidation"]),
+            **positions.lengths(model, every["scale"]),
         },
         "diets": [every["selection_diet"]] if selecting else every["diets"][model["diets"]],
         "targets": every["targets"],
@@ -178,10 +172,9 @@ def run(
             shown = settings["units_shown"]
             found = found.merge(layer_report(model, plane, ood, units_shown=shown))
         parts.append(found.expand_dims(diet=[name]))
-    whole = xr.merge(parts, join="outer", compat="no_conflicts").reindex(diet=settings["diets"])
-    for name, split in (("id", "id_test"), ("ood", "ood")):
-        whole[f"zero_baseline_{name}"] = bumps.blank_mse(data, split)
-    return xr.merge([whole, needs(whole, targets=settings["targets"])])
+    found = xr.merge(parts, join="outer", compat="no_conflicts").reindex(diet=settings["diets"])
+    found = found.assign(positions.zero_baseline(data))
+    return xr.merge([found, needs(found, targets=settings["targets"])])
 
 
 @cache
