@@ -29,9 +29,12 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """The reported runs over (model, seed), and the selection behind them."""
     s, p = chapter.settings, chapter.parameters
     task = bumps.BumpConfig(
-        grid=s["grid"], split_seed=s["split_seed"],
-        sigma=p["sigma"], hold_out=p["hold_out"], encoding=p["encoding"],
-    )  # fmt: skip
+        grid=s["grid"],
+        split_seed=s["split_seed"],
+        sigma=p["sigma"],
+        hold_out=p["hold_out"],
+        encoding=p["encoding"],
+    )
     samples = [int(x + s["grid"] * y) for x, y in s["samples"]]
     one_run = partial(run, data=bumps.make(task), samples=samples, device=chapter.device)
     comparison = Comparison(
