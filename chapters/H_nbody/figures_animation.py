@@ -13,8 +13,8 @@ from string import Template
 import numpy as np
 import xarray as xr
 
+from chapters.H_nbody.figures_looks import CAP, DT, EDGE, drawn, title
 from chapters.H_nbody.figures_paths import choose, seen_seed, told
-from chapters.H_nbody.looks import CAP, DT, EDGE, drawn, title
 from vnlib.plots.frames import group, label
 from vnlib.plots.style import PALETTE
 

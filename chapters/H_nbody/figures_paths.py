@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from chapters.H_nbody.looks import CAP, EDGE, drawn, title
+from chapters.H_nbody.figures_looks import CAP, EDGE, drawn, title
 from vnlib.plots.frames import empty, group, label
 from vnlib.plots.style import PALETTE, bare
 

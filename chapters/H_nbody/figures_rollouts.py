@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.nbody.figures import GROUPS, MEAN, in_order
-from chapters.H_nbody.looks import CAP, DT, drawn, lines, look, title
+from chapters.H_nbody.figures_looks import CAP, DT, drawn, lines, look, title
 from vnlib.plots.frames import (
     between_groups,
     empty,

@@ -10,7 +10,7 @@ import xarray as xr
 from IPython.display import HTML
 
 from benchmarks.nbody.figures import MEAN, in_order
-from chapters.H_nbody import effects
+from chapters.H_nbody import tables_effects as effects
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, over_seeds, short
 from vnlib.plots.tables import SHOWN, Table, caption

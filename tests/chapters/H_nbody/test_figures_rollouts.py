@@ -12,9 +12,9 @@ import xarray as xr
 
 from chapters.H_nbody import figures_paths, figures_rollouts
 from chapters.H_nbody.figures_animation import animation, leading, placed
+from chapters.H_nbody.figures_looks import CAP, drawn
 from chapters.H_nbody.figures_paths import Pick, choose
 from chapters.H_nbody.figures_rollouts import FLOOR
-from chapters.H_nbody.looks import CAP, drawn
 
 PANELS = ["gravity", "spring", "gravity+lorentz", "spring+drag"]
 STEPS = [0, 10, 20, 30]

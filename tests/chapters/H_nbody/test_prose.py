@@ -6,7 +6,8 @@ import pytest
 import xarray as xr
 
 from benchmarks.nbody.figures import in_order
-from chapters.H_nbody import effects, study, tables
+from chapters.H_nbody import study, tables
+from chapters.H_nbody import tables_effects as effects
 from vnlib.book import chapter, paths, store
 from vnlib.plots.statistics import median
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chapters.H_nbody import effects
+from chapters.H_nbody import tables_effects as effects
 
 
 def test_the_plane_holds_medians_over_sets(shared):
