@@ -56,9 +56,7 @@ def kinds(results: xr.Dataset) -> dict[str, list[str]]:
 def by_layer(
     results: xr.Dataset, name: str, models: Sequence[str], weights: str = "trained"
 ) -> pd.DataFrame:
-    """A measure of all layers that the models have: `value`, and `step`, the number of the
-    layer.
-    """
+    """A measure of the models' layers: `value`, and `step`, the number of the layer."""
     parts = []
     for model in models:
         layers = layers_of(results, model)
