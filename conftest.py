@@ -109,15 +109,25 @@ smoke = { seeds = 2 }
 fast = { seeds = 3 }
 paper = { seeds = 4 }
 """
+TINY_STUDY = """
+import xarray as xr
+
+VARIABLES = {"y": ("seed times width", "1")}
+
+def run(axes, settings, workdir):
+    if settings["width"] > 9: raise RuntimeError("the width burst")
+    return xr.Dataset({"y": ((), axes["seed"] * settings["width"])})
+
+def results(chapter):
+    width = chapter.parameters["width"]
+    return chapter.grid(run, {"seed": chapter.seeds}, lambda axes: {"width": width})
+"""
 TINY_CELLS = (
-    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nstale = "keep"\nresults_dir = '
-    "None\nwidth = 2.0\n",
-    'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("tiny", globals())\n',
-    "import xarray as xr\n"
-    "def run(axes, settings, workdir):\n"
-    '    if settings["width"] > 9: raise RuntimeError("the width burst")\n'
-    '    return xr.Dataset({"y": ((), axes["seed"] * settings["width"])})\n'
-    'results = chapter.grid(run, {"seed": chapter.seeds}, lambda axes: {"width": width})\n',
+    'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nstale = "keep"\n'
+    "results_dir = None\nwidth = 2.0\n",
+    "from chapters.tiny import study\nfrom vnlib.book.chapter import open_chapter\n"
+    'chapter = open_chapter("tiny", globals())\n',
+    "results = study.results(chapter)\n",
     "chapter.footer(results)\n",
 )
 
@@ -130,6 +140,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "project"
     (root / "chapters" / "tiny").mkdir(parents=True)
     (root / "chapters" / "tiny" / "tiny.toml").write_text(TINY, encoding="utf-8")
+    (root / "chapters" / "tiny" / "study.py").write_text(TINY_STUDY, encoding="utf-8")
     (root / "_config.yml").write_text(CONFIG, encoding="utf-8")
     notebook = nbformat.v4.new_notebook(
         metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
@@ -141,6 +152,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     notebook.cells[0].metadata.tags.append("parameters")
     nbformat.write(notebook, root / "chapters" / "tiny" / "tiny.ipynb")
     monkeypatch.setenv("VNBOOK_ROOT", str(root))
+    monkeypatch.syspath_prepend(root)
+    made = ("chapters.tiny", "chapters.first", "chapters.second")  # by this and other projects
+    for name in [name for name in sys.modules if name.startswith(made)]:
+        monkeypatch.delitem(sys.modules, name)
     for name, folder in {
         "ROOT": "",
         "CHAPTERS": "chapters",

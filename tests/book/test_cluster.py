@@ -7,7 +7,6 @@ are processes here.
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import os
 import re
@@ -43,22 +42,32 @@ paper = {{ seeds = 5 }}
 [models.a]
 [models.b]
 """
+STUDY = """
+import time
+import xarray as xr
+from vnlib.book import paths
+
+VARIABLES = {"y": ("a number", "1")}
+
+def run(axes, settings, workdir):
+    cell = axes["model"] + str(axes["seed"])
+    with (paths.ROOT / "log").open("a") as log:
+        log.write(cell + "\\n")
+    while (paths.ROOT / ("hold-" + cell)).exists():
+        time.sleep(0.05)
+    return xr.Dataset({"y": settings["factor"] * (1.0 + axes["seed"])})
+
+def results(chapter):
+    axes = {"model": list(chapter.models), "seed": chapter.seeds}
+    return chapter.grid(run, axes, lambda a: {"factor": len(a["model"])})
+"""
 CELLS = (
-    'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = '
-    "False\nresults_dir = None\n",
-    "from pathlib import Path\nimport os, time\nimport xarray as xr\n"
-    "from vnlib.book import paths\nfrom vnlib.book.chapter import open_chapter\n"
-    "chapter = open_chapter(Path({name!r}).name, globals())\n"
-    "def run(axes, settings, workdir):\n"
-    "    cell = axes['model'] + str(axes['seed'])\n"
-    "    with (paths.ROOT / 'log').open('a') as log:\n"
-    "        log.write(cell + '\\n')\n"
-    "    while (paths.ROOT / ('hold-' + cell)).exists():\n"
-    "        time.sleep(0.05)\n"
-    "    return xr.Dataset({{'y': settings['factor'] * (1.0 + axes['seed'])}})\n"
-    "axes = {{'model': list(chapter.models), 'seed': chapter.seeds}}\n"
-    "results = chapter.grid(run, axes, lambda a: {{'factor': len(a['model'])}})\n"
-    "chapter.footer(results)\n",
+    'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = False\n'
+    'stale = "keep"\nresults_dir = None\n',
+    "from chapters.{name} import study\nfrom vnlib.book import paths\n"
+    "from vnlib.book.chapter import open_chapter\n"
+    "chapter = open_chapter({name!r}, globals())\n"
+    "results = study.results(chapter)\nchapter.footer(results)\n",
     "assert results.sizes['model'] == 2, 'the page needs both models'\n(paths.ROOT / "
     "'drawn').touch()\n",
 )
@@ -75,6 +84,7 @@ def chapters(project: Path) -> Path:
         (project / "chapters" / name / f"{name}.toml").write_text(
             SIDECAR.format(needs=needs), encoding="utf-8"
         )
+        (project / "chapters" / name / "study.py").write_text(STUDY, encoding="utf-8")
         notebook = nbformat.v4.new_notebook(
             metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}}
         )
@@ -152,18 +162,6 @@ def test_a_slice_refuses_what_a_chapter_refuses(chapters, vnbook):
     said = vnbook("run", "first", "--no-page", "--jobs", "2")
     assert said.code == 1 and "leave out --output and --jobs" in said.err
     assert not (chapters / "results").exists()
-
-
-@pytest.mark.parametrize("name", paths.chapters())
-def test_the_slices_of_every_chapter_end_with_its_last_grid(name):
-    """A grid inside a function would be defined and never filled; statements after the last one
-    draw.
-    """
-    if not chapter.spec(name).stores:
-        pytest.skip("a chapter that only reads has no slices")
-    *_, last = chapter._filling(name).body
-    assert not isinstance(last, ast.FunctionDef | ast.ClassDef)
-    assert "chapter.grid(" in ast.unparse(last)
 
 
 # --- jobs -----------------------------------------------------------------------------------------

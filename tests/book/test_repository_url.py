@@ -50,7 +50,7 @@ def test_other_addresses_are_refused_and_nothing_is_written(project, vnbook, giv
 
 def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(project):
     before, sources = (
-        source.hash_of(paths.notebook("tiny"), project),
+        source.hash_of(paths.notebook("tiny").with_name("study.py"), project),
         [c.source for c in cells(project)],
     )
     for url in ("https://github.com/first/place", URL):
@@ -67,7 +67,7 @@ def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(proj
         and "remove-cell" in install.metadata.tags
     )
     nbformat.validate(nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4))
-    assert source.hash_of(paths.notebook("tiny"), project) == before
+    assert source.hash_of(paths.notebook("tiny").with_name("study.py"), project) == before
 
 
 def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):

@@ -3,7 +3,6 @@ for the purpose.
 """
 
 import ast
-import json
 import subprocess
 import sys
 
@@ -33,25 +32,20 @@ MODULES = {
     "benchmarks/__init__.py": "",
     "benchmarks/times.py": "from vnlib import lazy\n",
 }
-CELLS = [
-    ("parameters", "width = 2\n"),
-    (
-        None,
-        "import numpy as np\nfrom IPython.display import Markdown\nfrom benchmarks.times "
-        "import lazy\n",
-    ),
-    (
-        None,
-        "from data_gen import bumps\nfrom vnlib import zoo, named\nfrom vnlib.book import "
-        "store\nfrom vnlib.plots import maps\n",
-    ),
-    (None, "from vnlib.fit import fit\ndef run(x):\n    return fit(x) * 2\n"),
-    (None, "results = chapter.grid(run, {})\n"),
-    (None, "def more():\n    return chapter.grid(lambda x: fit(x), {})\n"),
-    (None, "figure = maps.draw(results)"),
-    (None, "others = more()"),
-    (None, "Markdown('That is all.')"),
-]
+STUDY = """
+import numpy as np
+from benchmarks.times import lazy
+from data_gen import bumps
+from vnlib import zoo, named
+from vnlib.book import store
+from vnlib.fit import fit
+from vnlib.plots import maps
+
+VARIABLES = {"y": ("a number", "1")}
+
+def run(x):
+    return fit(x) * 2
+"""
 IMPORTED = {
     "vnlib/fit.py": "return x",
     "vnlib/seeding.py": "seed + 1",
@@ -72,30 +66,16 @@ def tree(tmp_path):
     for name, text in MODULES.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    write(tmp_path, CELLS)
+    (tmp_path / "study.py").write_text(STUDY)
     return tmp_path
 
 
-def write(root, cells):
-    """The chapter's notebook, as Jupyter writes it: a cell's source is a list of lines."""
-    cells = [
-        {
-            "cell_type": "code",
-            "metadata": {"tags": [tag]} if tag else {},
-            "source": text.splitlines(keepends=True),
-        }
-        for tag, text in cells
-    ]
-    cells.append({"cell_type": "markdown", "metadata": {}, "source": "# Prose, (not Python"})
-    (root / "fig.ipynb").write_text(json.dumps({"cells": cells}))
-
-
-def behind(notebook, root):
-    return source.closure(source._source(source.computing(notebook)).references, root)
+def behind(study, root):
+    return source.closure(source._read(study).references, root)
 
 
 def now(root):
-    return source.hash_of(root / "fig.ipynb", root)
+    return source.hash_of(root / "study.py", root)
 
 
 def edit(root, name, old, new):
@@ -109,7 +89,7 @@ def test_it_is_a_hash_of_twelve_digits(tree):
 
 
 def test_the_closure_holds_what_is_imported_and_nothing_else(tree):
-    found = behind(tree / "fig.ipynb", tree)
+    found = behind(tree / "study.py", tree)
     assert {file.relative_to(tree).as_posix() for file in found.values()} == set(IMPORTED)
 
 
@@ -165,7 +145,7 @@ def move(root, old, new):
     (module, name), (far, other) = (
         path.removesuffix(".py").replace("/", ".").rsplit(".", 1) for path in (old, new)
     )
-    for file in [*root.rglob("*.py"), root / "fig.ipynb"]:
+    for file in root.rglob("*.py"):
         text = file.read_text().replace(f"{module}.{name}", f"{far}.{other}")
         alias = "" if name == other else f" as {name}"
         file.write_text(
@@ -217,34 +197,21 @@ def test_circles_do_no_harm(tree):
 
 
 @pytest.mark.parametrize(
-    ("cell", "old", "new", "dates"),
+    ("old", "new", "dates"),
     [
-        (0, "2", "3", False),  # the settings of a run hold what was asked for
-        (1, "from IPython.display import Markdown", "from IPython.display import HTML", False),
-        (2, "from vnlib.plots import maps", "from vnlib.plots import maps as m, scatter", False),
-        (1, "import numpy", "import cupy", True),
-        (3, "* 2", "* 3", True),
-        (3, "* 2", "* 2  # twice", False),
-        (4, "{}", "{'seed': [1]}", True),
-        (5, "fit(x)", "fit(-x)", True),
-        (7, "more()", "more() or None", True),  # fills a grid by way of a function
-        (8, "That", "This", False),
+        ("from vnlib.plots import maps", "from vnlib.plots import maps as m, scatter", False),
+        ("import numpy", "import cupy", True),
+        ("* 2", "* 3", True),
+        ("* 2", "* 2  # twice", False),
+        ('"a number"', '"another number"', False),
+        ('"1"', '"px"', False),
+        ("def run", "OTHERS = 3\n\ndef run", True),
     ],
 )
-def test_the_code_of_the_notebook_counts_down_to_its_last_grid(tree, cell, old, new, dates):
+def test_the_code_of_the_study_counts_and_the_names_of_its_variables_do_not(tree, old, new, dates):
     before = now(tree)
-    tag, text = CELLS[cell]
-    assert old in text
-    write(tree, [*CELLS[:cell], (tag, text.replace(old, new)), *CELLS[cell + 1 :]])
+    edit(tree, "study.py", old, new)
     assert (now(tree) != before) is dates
-
-
-def test_magics_and_broken_cells_do_no_harm(tree):
-    before = now(tree)
-    write(tree, [*CELLS, (None, "%matplotlib inline\n!ls\n"), (None, "def half(")])
-    assert now(tree) == before
-    write(tree, [CELLS[0], (None, "%matplotlib inline\n" + CELLS[1][1]), *CELLS[2:]])
-    assert "benchmarks.times" in behind(tree / "fig.ipynb", tree)
 
 
 def test_a_module_in_the_middle_of_an_edit_does_no_harm(tree):
@@ -253,7 +220,7 @@ def test_a_module_in_the_middle_of_an_edit_does_no_harm(tree):
     assert now(tree) != before
 
 
-def test_without_a_notebook_it_is_all_that_computes(tree):
+def test_without_a_study_it_is_all_that_computes(tree):
     before = source.hash_of(None, tree)
     (tree / "vnlib/plots/maps.py").write_text("changed = True\n")
     (tree / "vnlib/book/store.py").write_text("changed = True\n")
@@ -317,15 +284,11 @@ def test_another_process_finds_the_same_hash():
 
 @pytest.mark.parametrize("name", paths.chapters())
 def test_every_chapter_computes_with_modules_of_ours(name):
-    notebook = paths.notebook(name)
-    code = source.computing(notebook)
-    if not code.body:  # a chapter that only reads what others stored
-        assert "grid(" not in notebook.read_text(encoding="utf-8")
+    study = paths.notebook(name).with_name("study.py")
+    if not study.is_file():  # a chapter that only reads what others stored
+        assert "chapter.grid(" not in paths.notebook(name).read_text(encoding="utf-8")
         return
-    assert "chapter.grid(" in ast.unparse(code)
-    found = behind(notebook, paths.SOURCE)
-    assert any(module.startswith(("data_gen.", "vnlib.studies.")) for module in found)
+    found = behind(study, paths.SOURCE)
     assert any(module.startswith("vnlib.") for module in found)
-    assert not any(
-        part in module for module in found for part in (".figures", ".claims", ".chapter", ".store")
-    )
+    parts = (".figures", ".tables", ".claims", "vnlib.book", "vnlib.plots")
+    assert not any(part in module for module in found for part in parts)

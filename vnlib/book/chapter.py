@@ -28,7 +28,6 @@ from vnlib import checks
 from vnlib.book import html, paths, store
 from vnlib.book.parameters import COMMON, checked, guess
 from vnlib.book.store import provenance
-from vnlib.book.store import source_hash as source
 from vnlib.book.store.variables import Labels, Variables, described
 
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
@@ -167,25 +166,9 @@ def fill(name: str, given: Mapping[str, Any]) -> None:
     """
     one = spec(name)
     parameters = one.check(given)
-    if study := paths.module(name, "study"):
+    if study := paths.module(name, "study"):  # a chapter that only reads has none
         torch.set_num_threads(1)
         study.results(Chapter(one, parameters))
-        return
-    # A chapter without a study: the statements of its notebook that fill its grids.
-    exec(compile(_filling(name), f"{name}.ipynb", "exec"), {"__name__": "__main__", **parameters})
-
-
-def _filling(name: str) -> ast.Module:
-    """The statements of a notebook that fill its grids, after those of its parameters."""
-    cells = source.code_cells(paths.notebook(name))
-    statements, end = [one for text in cells for one in ast.parse(text).body], 0
-    for index, statement in enumerate(statements, 1):
-        if any(
-            isinstance(node, ast.Call) and ast.unparse(node.func) == "chapter.grid"
-            for node in ast.walk(statement)
-        ):
-            end = index
-    return ast.Module(statements[:end], [])
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,17 @@
-"""The source behind a chapter's results: the modules that its notebook imports, and their hash.
+"""The source behind a chapter's results: its study with the modules that it imports, and their hash.
 
 An edit dates results only where it could change them. So comments, docstrings and layout do not
-count, nor do modules that draw, judge or store, nor what a notebook does after its last grid of
-runs: that is drawn anew for every page. A module called `guards` only refuses bad input: neither it
-nor the statements that call it count. Nor does it count where a module lies: in the place of an
-import stands the hash of what is imported.
+count, nor do modules that draw, judge or store, nor `VARIABLES`, which names what is stored. A
+module called `guards` only refuses bad input: neither it nor the statements that call it count. Nor
+does it count where a module lies: in the place of an import stands the hash of what is imported.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import json
 import re
-from collections.abc import Collection, Iterator
-from contextlib import suppress
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -49,27 +46,23 @@ class Source(NamedTuple):
 
 
 def source_hash(chapter: str | None = None) -> str:
-    """12 hex digits of the SHA-256 of the source that computes a chapter's results.
+    """12 hex digits of the SHA-256 of the source that computes a chapter's results: its study.
 
-    None, or a chapter without a notebook, stands for all that computes. Read once per process,
-    since what has been imported does not change with the files.
+    None, or a chapter without a study, stands for all that computes. Read once per process, since
+    what has been imported does not change with the files.
     """
     study = paths.notebook(chapter).with_name("study.py") if chapter else None
-    notebook = paths.notebook(chapter) if chapter else None
-    return _hash_once(next((file for file in (study, notebook) if file and file.is_file()), None))
+    return _hash_once(study if study and study.is_file() else None)
 
 
 @cache
-def _hash_once(notebook: Path | None) -> str:
-    return hash_of(notebook, paths.SOURCE)
+def _hash_once(study: Path | None) -> str:
+    return hash_of(study, paths.SOURCE)
 
 
-def hash_of(notebook: Path | None, root: Path) -> str:
-    """`source_hash` of a notebook with the packages below `root`."""
-    if notebook and notebook.suffix == ".py":
-        start = _read(notebook)
-    else:
-        start = _source(computing(notebook)) if notebook else Source("", _everything(root))
+def hash_of(study: Path | None, root: Path) -> str:
+    """`source_hash` of a study with the packages below `root`."""
+    start = _read(study) if study else Source("", _everything(root))
     found = closure(start.references, root)
     sources = {"": start} | {name: _read(file) for name, file in found.items()}
     aims = {
@@ -89,34 +82,6 @@ def hash_of(notebook: Path | None, root: Path) -> str:
             for name, source in sources.items()
         }
     return digests[""][:12]
-
-
-def computing(notebook: Path) -> ast.Module:
-    """The statements of a notebook down to the last that fills a grid, without its parameters."""
-    statements = []
-    for text in code_cells(notebook):
-        with suppress(SyntaxError):  # such a cell cannot have computed anything
-            statements += ast.parse(text).body
-    end, fillers = 0, {"grid"}
-    for index, statement in enumerate(statements, 1):
-        nodes = list(ast.walk(statement))
-        if fillers & {getattr(node, "attr", getattr(node, "id", None)) for node in nodes}:
-            end = index
-            fillers |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
-    return ast.Module(statements[:end], [])
-
-
-def code_cells(notebook: Path) -> Iterator[str]:
-    """The code of a notebook as plain Python, cell by cell, without its parameters and what
-    installs the book.
-    """
-    from IPython.core.inputtransformer2 import TransformerManager  # knows magics and shell commands
-
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        if cell["cell_type"] == "code" and not {"parameters", "install"} & set(
-            cell["metadata"].get("tags", ())
-        ):
-            yield TransformerManager().transform_cell("".join(cell["source"]))
 
 
 def closure(references: Collection[Reference], root: Path) -> dict[str, Path]:
@@ -232,11 +197,12 @@ def _presents(module: str) -> bool:
 
 
 def _passed_over(node: object) -> bool:
-    """Whether a statement is a bare string, imports something of ours or to show it, or only calls
-    `guards`.
-    """
+    """Whether a statement is a bare string, imports something of ours, or only names or refuses."""
     if isinstance(node, ast.Import | ast.ImportFrom):
-        return all(target.split(".")[0] in (*PACKAGES, "IPython") for _, target in _imported(node))
+        return all(target.split(".")[0] in PACKAGES for _, target in _imported(node))
+    if isinstance(node, ast.Assign | ast.AnnAssign):  # names and units are no numbers
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [getattr(target, "id", "") for target in targets] == ["VARIABLES"]
     value = node.value if isinstance(node, ast.Expr) else None
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
         return isinstance(value.func.value, ast.Name) and value.func.value.id == "guards"
