@@ -407,7 +407,7 @@ MISTAKES: dict[str, tuple[type[BaseException], Call, tuple[str, ...]]] = {
     "lr that explodes": (
         FloatingPointError,
         trained(lr=1e30, steps=50),
-        ("loss", "update", "lower the learning rate"),
+        ("loss", "step", "lower the learning rate"),
     ),
     "no data": (
         ValueError,

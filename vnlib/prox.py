@@ -49,6 +49,7 @@ def keep_top_k(z: Float[Tensor, "batch atoms"], k: int) -> Float[Tensor, "batch 
 
 
 @runtime_checkable
+@runtime_checkable
 class Penalty(Protocol):
     """What the settle asks of a penalty."""
 
@@ -84,7 +85,7 @@ class _Elementwise(Penalty):
         checks.number("sparsity", self.sparsity, low=0)
 
     @property
-    def soft(self) -> Penalty:
+    def soft(self) -> _Elementwise:
         return self
 
 
