@@ -50,10 +50,13 @@ def by_diet(results: xr.Dataset, model: str) -> Table | HTML:
     return Table(_spaced(frame), formats={"items": "{:.0f}"}, name=f"the model {model} by diet")
 
 
-def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
+def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table | HTML:
     """Joint accuracy of bumps and OOD error of models (rows) by diet, medians over seeds."""
+    present = [m for m in models if m in results["model"].values]
+    if not present:
+        return caption("None of these models was asked for.")
     rows = {}
-    for model in (m for m in models if m in results["model"].values):
+    for model in present:
         for name, title in (("bump_hit_ood", "accuracy of bumps"), ("mse_ood", "OOD error")):
             diets = diets_of(results, model)
             rows[label(results, model), title] = {d: middle(results, name, model, d) for d in diets}
