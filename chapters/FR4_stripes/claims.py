@@ -168,7 +168,7 @@ def _with_controls(r: xr.Dataset, grows: Part, rough: dict[str, xr.DataArray]) -
             **{"square.joint_0": place["cnn_square"], "square.crosses_0": crosses["cnn_square"]},
         ),
         _part(
-            "bumps in both hold-outs, with half of a blank's error",
+            "bumps in both hold-outs, with half of a zero image's error",
             min(bumps.values()) >= 0.8 and max(error.values()) <= 0.5,
             **{"square.bumps_100": bumps["cnn_square"]},
             **{f"{BOTH[model]}error_vs_blank": value for model, value in error.items()},

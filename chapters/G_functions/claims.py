@@ -96,10 +96,10 @@ def said(says: str, *tests: tuple[xr.DataArray, str, str, float]) -> Part:
     "most 0.25 of the signal's power around their own best straight line. (b) The RNN's gain is "
     "at least 0.7 in each band up to 5 cycles and at most 0.3 at 10 to 20. (c) Mamba-bottleneck "
     "misses at most 0.2 of the power up to 5 cycles and at least 0.5 at 10 to 20. (d) VN-3L and "
-    "VN-5L have at most 0.01 of the zero prediction's reconstruction error, a line's width. (e) "
+    "VN-5L have at most 0.01 of the zero baseline's reconstruction error, a line's width. (e) "
     "Hidden quarter: DeepAE3 and SparseAE3 draw at most 0.25 of the signal's power. (f) "
     "NeuralODE and rSLDS: the error over the signal's power grows along the quarter and is above "
-    "1 in its last eighth. (g) Both Mambas have at most 0.1 of the zero prediction's error where "
+    "1 in its last eighth. (g) Both Mambas have at most 0.1 of the zero baseline's error where "
     "the signal is seen, and at least that of zero on the hidden quarter. (h) VN-3L and VN-5L "
     "have an error of at most 0.1 of the signal's power there. With controls: a signature must tell the "
     "model from the VN, in every seed (its worst against the best of VN-1L, 3L, 5L): (a) as "
@@ -241,7 +241,7 @@ def beside_vn(r: xr.Dataset) -> list[Part]:
     "0.001 above it. (d) No weight changed, to the bit. With controls: (a) five rounds suffice for what "
     "the rounds are for: in all four masks and three sets the error on hidden samples is at most "
     "1.05 times that at the minimum; (b) the residual is at most 0.001 at the minimum itself; "
-    "(c) and (d) in every seed; (e) the rounds beat the zero prediction in all four masks and "
+    "(c) and (d) in every seed; (e) the rounds beat the zero baseline in all four masks and "
     "three sets at every depth; (f) it is the learned atoms: the error of VN-1L after the rounds "
     "is at most 0.9 of that of atoms that are training signals, median over the twelve cells.",
 )
@@ -297,7 +297,7 @@ def decide_rounds(r: xr.Dataset) -> Decision:
             at_most(f"{lead} in every seed", gap_last_worst=0.001),
             kept,
             Part(
-                "five rounds beat the zero prediction in all cells",
+                "five rounds beat the zero baseline in all cells",
                 x["vs_zero_most"] < 1,
                 zero_beaten,
             ),

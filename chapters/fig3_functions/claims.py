@@ -156,7 +156,7 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
     "and 5L is below all eight other models. (e) The margin is clear: the median over the twelve "
     "cells of best VN over best other is at most 0.8. (f) Baselines degrade: on Hard with the last "
     "quarter hidden each of the eight has at least 10 times its reconstruction error. (g) The VN is "
-    "stable: there the best VN has at most half the error of predicting zero. With controls, VN "
+    "stable: there the best VN has at most half the error of the zero baseline. With controls, VN "
     "with five rounds: (a) it is below DeepAE3, RNN and Transformer trained with masks in all "
     "twelve cells; (b) below holding the last value and linear interpolation in all twelve; (c) "
     "learning matters: VN-1L has at most 0.9 of the error of a fixed dictionary and of atoms that "

@@ -1,0 +1,195 @@
+"""What holds of every chapter: its folder is whole, its files describe themselves, its prose says
+what the shipped results say, and things have one name on all pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from vnlib.book import chapter, paths, store
+from vnlib.book.build import SHIPPED
+from vnlib.plots.tables import Table
+
+NAMES = paths.chapters()
+STORING = [name for name in NAMES if chapter.spec(name).stores]
+SHIPPED_FILES = sorted((paths.RESULTS / "paper").glob("*.nc"))
+GLUE = re.compile(r"\{glue:text\}`([\w-]+)`")
+WIDEST = 25  # lines of a code cell
+BASE = tomllib.loads((paths.BOOK / "models.toml").read_text(encoding="utf-8"))["base"]
+
+every_chapter = pytest.mark.parametrize("name", NAMES)
+
+
+def cells(name: str, kind: str) -> list[nbformat.NotebookNode]:
+    found = nbformat.read(paths.notebook(name), as_version=4).cells
+    return [cell for cell in found if cell.cell_type == kind]
+
+
+# --- The folder -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STORING)
+def test_a_chapter_that_stores_has_a_study_that_fills_its_grids(name):
+    study = paths.module(name, "study")
+    assert callable(study.results) and study.VARIABLES
+    calls = [c.source for c in cells(name, "code") if "study.results(" in c.source]
+    assert len(calls) == 1, "the notebook, a slice and the terminal fill the same grids"
+    assert not [c.source for c in cells(name, "code") if "chapter.grid(" in c.source]
+
+
+@every_chapter
+def test_cells_are_short_and_define_nothing(name):
+    for cell in cells(name, "code"):
+        assert len(cell.source.splitlines()) <= WIDEST, cell.source
+        assert not re.search(r"^(def|class) ", cell.source, re.M), cell.source
+
+
+@every_chapter
+def test_all_of_a_chapter_lies_in_one_folder(name):
+    folder, modules = paths.notebook(name).parent, {"study", "figures", "tables", "claims"}
+    there = {path.stem for path in folder.glob("*.py")}
+    there |= {"figures"} if any(stem.startswith("figures_") for stem in there) else set()
+    wanted = modules & {"figures", *(["study"] if name in STORING else [])}
+    wanted |= {"claims"} if chapter.spec(name).sidecar["claims"] else set()
+    assert wanted <= there
+    assert (paths.ROOT / "tests" / "chapters" / name).is_dir()
+
+
+# --- Prose ----------------------------------------------------------------------------------------
+
+
+def results_for(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the page glues from the shipped results: its cells up to there, drawn by nobody."""
+    glued: dict[str, str] = {}
+    one = chapter.spec(name)
+    opened = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
+    monkeypatch.setattr(chapter.Chapter, "glue", lambda self, numbers: glued.update(numbers))
+    space: dict = {"chapter": opened}
+    for cell in cells(name, "code"):
+        tags, text = cell.metadata.get("tags", []), cell.source
+        if "parameters" in tags:
+            exec(text, space)
+            continue
+        lines = [line for line in text.splitlines() if "open_chapter" not in line]
+        text = "\n".join(lines)
+        if re.match(r"(from|import) ", text) or "study.results(" in text or "glue(" in text or re.match(r"\w+(, \w+)* = chapter\.(results_of|stored)\(", text):
+            exec(text, space)
+    return glued
+
+
+def gluing(name: str) -> bool:
+    return any("chapter.glue(" in cell.source for cell in cells(name, "code"))
+
+
+@pytest.mark.skipif(not SHIPPED_FILES, reason="no shipped results")
+@pytest.mark.parametrize("name", [name for name in NAMES if gluing(name)])
+def test_every_number_that_prose_names_is_glued_and_is_a_number_of_the_results(name, monkeypatch):
+    glued = results_for(name, monkeypatch)
+    named = {key for cell in cells(name, "markdown") for key in GLUE.findall(cell.source)}
+    assert named, "numbers are glued that no sentence says"
+    assert named <= set(glued), sorted(named - set(glued))
+    assert all(isinstance(text, str) and text for text in (glued[key] for key in named))
+
+
+@every_chapter
+def test_sentences_with_numbers_of_the_shipped_results_are_marked_as_such(name):
+    for cell in cells(name, "markdown"):
+        if GLUE.search(cell.source):
+            assert SHIPPED in cell.metadata.get("tags", []), cell.source[:80]
+
+
+@pytest.mark.skipif(not SHIPPED_FILES, reason="no shipped results")
+def test_pages_that_state_the_same_quantity_state_the_same_number(monkeypatch):
+    """A key names one quantity: wherever it is glued, it has one value."""
+    found: dict[str, dict[str, str]] = {}
+    for name in NAMES:
+        if gluing(name):
+            for key, text in results_for(name, monkeypatch).items():
+                found.setdefault(key, {})[name] = text
+    shared = {key: pages for key, pages in found.items() if len(pages) > 1}
+    assert not {key: pages for key, pages in shared.items() if len(set(pages.values())) > 1}
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not SHIPPED_FILES, reason="no shipped results")
+@pytest.mark.parametrize("path", SHIPPED_FILES, ids=lambda path: path.stem)
+def test_every_variable_of_a_shipped_file_says_what_it_is(path):
+    ds = store.read(path)
+    for name, variable in ds.variables.items():
+        assert variable.attrs.get("long_name"), name
+        if variable.dtype.kind in "iufb" and name not in ("model", "candidate"):
+            assert variable.attrs.get("units"), name
+    if "model" in ds.dims and any(chapter.spec(ds.attrs["chapter"]).sidecar.get("models", {})):
+        assert all(ds["label"].values.tolist())
+
+
+# --- Names ----------------------------------------------------------------------------------------
+
+LABELS = {
+    (name, model): one["label"]
+    for name in NAMES
+    if chapter.spec(name).sidecar.get("models_are", "models") == "models"  # or tasks, ...
+    for model, one in chapter.spec(name).sidecar.get("models", {}).items()
+    if "label" in one
+}
+OTHER_NAMES = re.compile(  # of the zero baseline
+    r"\bblank\b|\bzero prediction\b|\bpredicting zero\b|\bdrawing nothing\b|\bempty image\b"
+    r"|\bthe paper's protocol\b|\bfair(?:ly)? protocol\b"
+)
+
+
+@pytest.mark.parametrize(("name", "model"), LABELS)
+def test_a_model_has_a_name_of_the_registry(name, model):
+    base = LABELS[name, model].split(",")[0]
+    assert base in BASE, f"{base!r} is no name in book/models.toml; take one of these, or add it"
+
+
+def texts() -> list[tuple[str, str]]:
+    notebooks = [
+        (name, "\n".join(c.source + json.dumps(c.metadata) for c in cells(name, kind)))
+        for name in NAMES
+        for kind in ("markdown", "code")
+    ]
+    sources = [*paths.CHAPTERS.glob("*/*.py"), *(paths.ROOT / "benchmarks").glob("*/*.py")]
+    pages = [path for path in paths.BOOK.glob("*.md")] + [paths.ROOT / "README.md"]
+    tables = [path for path in sources if re.match(r"(figures|tables|claims)", path.stem)]
+    return notebooks + [(_shown(path), path.read_text(encoding="utf-8")) for path in pages + tables]
+
+
+def _shown(path: Path) -> str:
+    return path.relative_to(paths.ROOT).as_posix()
+
+
+def test_the_zero_baseline_and_the_protocols_have_one_name_on_all_pages():
+    found = {name: hit.group() for name, text in texts() if (hit := OTHER_NAMES.search(text))}
+    assert not found
+
+
+def test_the_search_for_other_names_can_fail():
+    assert OTHER_NAMES.search("above the error of the zero prediction") and BASE
+
+
+# --- Tables ---------------------------------------------------------------------------------------
+
+
+@every_chapter
+def test_tables_are_frames_of_numbers(name):
+    """What the functions of `tables` are said to return; a text that is composed is no table."""
+    folder = paths.notebook(name).parent
+    for path in folder.glob("tables*.py"):
+        module = import_module(f"chapters.{name}.{path.stem}")
+        for key, one in vars(module).items():
+            if callable(one) and getattr(one, "__module__", "") == module.__name__:
+                returned = str(getattr(one, "__annotations__", {}).get("return", ""))
+                # A caption may stand in the place of a table that has nothing to say.
+                assert returned != "HTML" and "DataFrame | str" not in returned, key
+    assert Table
