@@ -11,14 +11,13 @@ is the network that the others are compared with. Rows whose models the results 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from benchmarks.nbody import figures as nbody
-from vnlib.plots.frames import label
+from chapters.summary.rows import control, errors_by, printed, table, vn
 from vnlib.plots.statistics import median
 
 READ = {
@@ -32,76 +31,19 @@ READ = {
 STRETCHES = ("forecast_25", "forecast_50", "block_128")
 SCATTERED = "random_30"
 COMPOSED = ("easy", "hard")
+BOTH = "inference + learning"
 
 Found = Mapping[str, xr.Dataset | None]
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of a table; `errors` has `inside` and `outside` over (seed) and the model's `label`,
-    None where there are none.
-    """
-
-    kind: str
-    key: str
-    errors: xr.Dataset | None
-    part: str = ""
-    change: str = ""
-    named: str = ""
-
-    @property
-    def name(self) -> str:
-        """What was changed, or else the model's name on all pages."""
-        if self.part:
-            return f"{self.part}: {self.change}"
-        return self.named or str(self.errors["label"].item())
-
-
-vn, printed, control = (partial(Row, kind) for kind in ("vn", "printed", "control"))
-
-
-def table(blocks: Mapping[str, Sequence[Row]]) -> xr.Dataset | None:
-    """Rows as a dataset, those without errors left out; None where the first row has none."""
-    rows = [(title, row) for title, every in blocks.items() for row in every]
-    if rows[0][1].errors is None:
-        return None
-    rows = [(title, row) for title, row in rows if row.errors is not None]
-    errors = [row.errors.dropna("seed").drop_vars("label") for _, row in rows]
-    names = ("key", "name", "part", "change", "kind")
-    return xr.concat(errors, "row", join="outer").assign_coords(
-        block=("row", [title for title, _ in rows]),
-        **{key: ("row", [getattr(row, key) for _, row in rows]) for key in names},
-    )
-
-
-def _errors(
-    results: xr.Dataset | None,
-    sides: Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]],
-) -> Callable[..., xr.Dataset | None]:
-    """From a model, and what else is selected, to its errors in and out of distribution."""
-
-    def errors(model: str, **where: str) -> xr.Dataset | None:
-        where["model"] = model
-        if results is None or any(v not in results[axis].values for axis, v in where.items()):
-            return None
-        inside, outside = (one.reset_coords(drop=True) for one in sides(results.sel(where)))
-        found = xr.Dataset({"inside": inside, "outside": outside})
-        named = label(results, model) if "label" in results.coords else model
-        known = found.to_array().notnull().all("variable").any()
-        return found.assign_coords(label=named) if known else None
-
-    return errors
-
-
 def _drawn(one: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """Errors of a decoder of positions over those of a zero image."""
-    zero = "zero_baseline" if "zero_baseline_id" in one else "blank"
-    return tuple(one[f"mse_{side}"] / one[f"{zero}_{side}"] for side in ("id", "ood"))
+    return tuple(one[f"mse_{side}"] / one[f"zero_baseline_{side}"] for side in ("id", "ood"))
 
 
 def positions(found: Found) -> xr.Dataset | None:
     """Bumps inside a hold-out, of Fig. 2, App. F and two figures of Forced Rendering."""
-    own, more, ranks, diets = (_errors(found[name], _drawn) for name in READ["positions"])
+    own, more, ranks, diets = (errors_by(found[name], _drawn) for name in READ["positions"])
     ranks = partial(ranks, hold_out="square")
     return table(
         {
@@ -112,19 +54,9 @@ def positions(found: Found) -> xr.Dataset | None:
             ],
             "Product readout kept, the rest changed": [
                 vn("random", own("random_full"), "dictionary", "random, frozen"),
-                control(
-                    "linear_pass",
-                    own("bilinear_linear"),
-                    "inference + learning",
-                    "linear, back-prop.",
-                ),
-                control(
-                    "relu_pass",
-                    own("bilinear_relu"),
-                    "inference + learning",
-                    "one ReLU, back-prop.",
-                ),
-                control("by_hand", own("factorised"), named="Factorised decoder, back-prop."),
+                control("linear_pass", own("bilinear_linear"), BOTH, "linear, back-prop."),
+                control("relu_pass", own("bilinear_relu"), BOTH, "one ReLU, back-prop."),
+                control("by_hand", own("factorised")),
                 vn("image", more("image_full"), "input", "the image itself"),
             ],
             "Product readout taken away": [
@@ -135,7 +67,7 @@ def positions(found: Found) -> xr.Dataset | None:
             ],
             "Forced Rendering: factors forced upon a decoder": [
                 printed("free_maps", ranks("none")),
-                printed("penalty", ranks("variance"), named="Embedding network, variance penalty"),
+                printed("penalty", ranks("variance")),
                 control("bands", ranks("bands")),
                 printed("bumps", diets("cnn", diet="bumps+all"), named="CNN, all bumps"),
                 printed(
@@ -158,7 +90,7 @@ def signals(found: Found) -> xr.Dataset | None:
     """Signals of which a stretch is hidden, of Fig. 3: means over three masks, and over Easy and
     Hard.
     """
-    errors = _errors(found["fig3_functions"], _hidden)
+    errors = errors_by(found["fig3_functions"], _hidden)
     as_printed, told = (partial(errors, protocol=p) for p in ("zero_filled", "mask_aware"))
     fixed = "fixed Fourier and bumps"
     return table(
@@ -216,7 +148,7 @@ def _accelerations(way: str) -> Callable[[xr.Dataset], tuple[xr.DataArray, xr.Da
 def forces(found: Found) -> xr.Dataset | None:
     """Accelerations under one force and under several, of Fig. 4, over their power."""
     results = found["fig4_nbody"]
-    joint, passes = (_errors(results, _accelerations(way)) for way in ("joint", "passes"))
+    joint, passes = (errors_by(results, _accelerations(way)) for way in ("joint", "passes"))
     free = ("mlp", "gnn", "transformer", "film")
     return table(
         {
@@ -259,7 +191,7 @@ def _images(one: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
 
 def digits(found: Found) -> xr.Dataset | None:
     """Composed and damaged digits, of Fig. 5."""
-    errors = _errors(found["fig5_mnist"], _images)
+    errors = errors_by(found["fig5_mnist"], _images)
     own, top, searched = (partial(errors, reading=r) for r in ("own", "top", "searched"))
     return table(
         {
@@ -278,7 +210,7 @@ def digits(found: Found) -> xr.Dataset | None:
                 control(
                     "one_pass",
                     own("ksparse_linear"),
-                    "inference + learning",
+                    BOTH,
                     "k largest, back-prop.",
                 ),
                 control("pca_largest", own("pca_adaptive")),
