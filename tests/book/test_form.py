@@ -79,7 +79,12 @@ def results_for(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
             continue
         lines = [line for line in text.splitlines() if "open_chapter" not in line]
         text = "\n".join(lines)
-        if re.match(r"(from|import) ", text) or "study.results(" in text or "glue(" in text or re.match(r"\w+(, \w+)* = chapter\.(results_of|stored)\(", text):
+        if (
+            re.match(r"(from|import) ", text)
+            or "study.results(" in text
+            or "glue(" in text
+            or re.match(r"\w+(, \w+)* = chapter\.(results_of|stored)\(", text)
+        ):
             exec(text, space)
     return glued
 
