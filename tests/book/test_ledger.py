@@ -174,6 +174,21 @@ def test_claims_by_verdict_lead_to_their_rules():
     shown = html.by_verdict(rows)
     assert 'href="../generated/ledger.html#claim-new-2"' in shown
     assert re.sub(r"<[^>]*>", " ", shown).split() == [
-        *(["As", "printed:", "reproduced", "VN-X1", ",", "NEW-2", ".", "With", "controls:", "partly", "NEW-2", "."])
+        *(
+            [
+                "As",
+                "printed:",
+                "reproduced",
+                "VN-X1",
+                ",",
+                "NEW-2",
+                ".",
+                "With",
+                "controls:",
+                "partly",
+                "NEW-2",
+                ".",
+            ]
+        )
     ]
     assert html.by_verdict([]).count("none.") == 2
