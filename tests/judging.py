@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
+import numpy as np
 import xarray as xr
 
 from vnlib.book import ledger as claims
@@ -27,3 +29,14 @@ def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
         for key in ("parts", "parts_controls")
     )
     return plain, fair
+
+
+def filled(coords: Mapping, **values: tuple[object, str]) -> xr.Dataset:
+    """Made-up results of three seeds: name=(number, or numbers along the last dimensions, and the
+    names of the dimensions beside model and seed).
+    """
+    r = xr.Dataset(coords={name: list(one) for name, one in coords.items()} | {"seed": range(3)})
+    for name, (value, dims) in values.items():
+        axes = ("model", "seed", *dims.split())
+        r[name] = axes, np.full([r.sizes[axis] for axis in axes], value, float)
+    return r

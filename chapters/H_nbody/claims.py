@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import medians, of, tagged
+from vnlib.book.evidence import bounded, of, part
 from vnlib.book.ledger import Decision, Part, claim
 
 VN, TOKENS = "vn_literal_3", "vn_token_3"  # the first reads 22 numbers per body, as printed
@@ -22,15 +22,8 @@ WIDTH = np.pi / 8  # of a direction: vertical, diagonal and horizontal are 45 de
 DIRECTIONS = {"vertically": np.pi / 2, "diagonally": np.pi / 4, "horizontally": 0.0}
 ZERO, DEFAULT = "beta 0", "beta 0.02"
 METRICS = ("criterion", "id_error", "ood_error", "ood_mse")
-PANELS = (
-    "gravity",
-    "spring",
-    "lorentz",
-    "gravity+lorentz",
-    "spring+drag",
-    "gravity+spring+drag+lorentz",
-)
-MIXED = [panel for panel in PANELS if "+" in panel]
+MIXED = ("gravity+lorentz", "spring+drag", "gravity+spring+drag+lorentz")
+PANELS = ("gravity", "spring", "lorentz", *MIXED)
 
 
 # --- Bodies drop out ------------------------------------------------------------------------------
@@ -65,10 +58,10 @@ def rests(growth: xr.Dataset) -> bool:
     return all(bool((np.abs(growth[axis]) <= STILL).all()) for axis in ("id", "ood"))
 
 
-def steps(growth: xr.Dataset, model: str, tag: str = "") -> dict[str, float]:
+def steps(typical: xr.Dataset, model: str, tag: str = "") -> dict[str, xr.DataArray]:
     """The median growth of a model along both axes."""
-    one = growth.sel(model=model).median("seed")
-    return {f"{model}.{axis}_growth_log10{tag}": float(one[axis]) for axis in ("id", "ood")}
+    one = typical.sel(model=model)
+    return {f"{model}.{axis}_growth_log10{tag}": one[axis] for axis in ("id", "ood")}
 
 
 def movers(growth: xr.Dataset, *, each: bool) -> list[Part]:
@@ -80,21 +73,18 @@ def movers(growth: xr.Dataset, *, each: bool) -> list[Part]:
         In every seed, by relative errors; otherwise in the median over seeds.
     """
     typical = growth.median("seed")
-    moved, tag = (growth, "_relative") if each else (typical, "")
-    found = [
-        Part(
-            f"{name} moves {way}{' in every seed' * each}",
+    moved, tag, ends = (growth, "_relative", " in every seed") if each else (typical, "", "")
+    named = (("mamba", "Mamba"), ("transformer", "the Transformer"), ("gnn", "the GNN"))
+    mamba, *others = (
+        part(
+            f"{name} moves {way}{ends}",
             goes(moved.sel(model=model), way),
-            steps(growth, model, tag),
+            **steps(typical, model, tag),
         )
-        for model, name, way in (
-            ("mamba", "Mamba", "vertically"),
-            ("transformer", "the Transformer", "diagonally"),
-            ("gnn", "the GNN", "horizontally"),
-        )
-    ]
-    far = float(typical["ood"].sel(model="mamba")) >= np.log10(30)
-    return [found[0], Part("by two orders of magnitude", far), *found[1:]]
+        for (model, name), way in zip(named, DIRECTIONS, strict=True)
+    )
+    far = typical["ood"].sel(model="mamba") >= np.log10(30)
+    return [mamba, part("by two orders of magnitude", far), *others]
 
 
 @claim(
@@ -124,30 +114,21 @@ def dropout(r: xr.Dataset) -> Decision:
     plane = plane_of(r, PRINTED)
     growth, middle = growth_of(plane), plane.median("seed")
     typical = growth.median("seed")
-    ratio = middle["ood"].sel(model=VN) / middle["ood"].sel(model=list(OTHERS)).min("model")
-    pool = middle["pool"] / middle["id"]
-    return Decision(
-        [
-            Part("the VN barely moves", rests(typical.sel(model=VN)), steps(growth, VN)),
-            Part(
-                "the VN has the lowest OOD error at every N",
-                bool((ratio < 1).all()),
-                {"vn_vs_best_other_worst": float(ratio.max())},
-            ),
-            *movers(growth, each=False),
-            Part(
-                "Random does not move",
-                rests(typical.sel(model="random")),
-                steps(growth, "random"),
-            ),
-            Part(
-                "no model lies below the diagonal",
-                bool((pool >= 1).all()),
-                {"pool_vs_id_least": float(pool.min())},
-            ),
-        ],
-        dropout_controls(r),
+    vn, random = (
+        part(says, rests(typical.sel(model=model)), **steps(typical, model))
+        for says, model in (("the VN barely moves", VN), ("Random does not move", "random"))
     )
+    ratio = middle["ood"].sel(model=VN) / middle["ood"].sel(model=list(OTHERS)).min("model")
+    lowest = "the VN has the lowest OOD error at every N"
+    pool = middle["pool"] / middle["id"]
+    parts = [
+        vn,
+        bounded(lowest, "<", 1, vn_vs_best_other_worst=ratio),
+        *movers(growth, each=False),
+        random,
+        bounded("no model lies below the diagonal", ">=", 1, pool_vs_id_least=pool),
+    ]
+    return Decision(parts, dropout_controls(r))
 
 
 def dropout_controls(r: xr.Dataset) -> list[Part]:
@@ -155,29 +136,22 @@ def dropout_controls(r: xr.Dataset) -> list[Part]:
     everyone = tuple(dict.fromkeys((*READINGS, *PRINTED, *ON_TOKENS)))
     plane = plane_of(r, everyone, relative=True)
     growth, middle = growth_of(plane), plane["ood"].median("seed")
-    own = growth.sel(model=list(READINGS))
+    own, typical = growth.sel(model=list(READINGS)), growth.median("seed")
     farthest = np.maximum(np.abs(own["id"]), np.abs(own["ood"])).max()
     rivals = [m for m in everyone if not m.startswith("vn_")]
     ratio = middle.sel(model=TOKENS) / middle.sel(model=rivals).min("model")
-    typical = growth.median("seed")
+    lowest = "the VN on tokens has the lowest relative OOD error at every N"
     moved = np.hypot(typical["id"], typical["ood"])
     tokens, least = moved.sel(model=TOKENS), moved.sel(model=list(ON_TOKENS)).min()
+    says = "VN-3L barely moves in every reading and seed"
     return [
-        Part(
-            "VN-3L barely moves in every reading and seed",
-            rests(own),
-            {"vn.farthest_relative_log10": float(farthest)},
-        ),
-        Part(
-            "the VN on tokens has the lowest relative OOD error at every N",
-            bool((ratio < 1).all()),
-            {f"{TOKENS}.vs_best_other_worst": float(ratio.max())},
-        ),
+        part(says, rests(own), **{"vn.farthest_relative_log10": farthest}),
+        bounded(lowest, "<", 1, **{f"{TOKENS}.vs_best_other_worst": ratio}),
         *movers(growth, each=True),
-        Part(
+        part(
             "the VN on tokens moves less than other models of the same tokens",
-            bool(tokens < least),
-            {f"{TOKENS}.moved_log10": float(tokens), "on_tokens.moved_least_log10": float(least)},
+            tokens < least,
+            **{f"{TOKENS}.moved_log10": tokens, "on_tokens.moved_least_log10": least},
         ),
     ]
 
@@ -185,18 +159,10 @@ def dropout_controls(r: xr.Dataset) -> list[Part]:
 # --- Feedback -------------------------------------------------------------------------------------
 
 
-def logs_of(
-    r: xr.Dataset, name: str, readings: Sequence[str], *variants: str
-) -> list[xr.DataArray]:
-    """log10 of an error (model, seed) for each of these variants."""
-    logs = np.log10(of(r[name], model=readings, variant=variants))
-    return [logs.sel(variant=one, drop=True) for one in variants]
-
-
-def benefit(r: xr.Dataset, name: str, readings: Sequence[str], tail: str = "") -> xr.DataArray:
-    """What the default beta changes in log10 of an error; tail: of the variants."""
-    zero, default = logs_of(r, name, readings, ZERO + tail, DEFAULT + tail)
-    return default - zero
+def change(r: xr.Dataset, name: str, readings: Sequence[str], old: str, new: str) -> xr.DataArray:
+    """What another variant changes in log10 of an error (model, seed)."""
+    logs = np.log10(of(r[name], model=readings, variant=(old, new)))
+    return logs.sel(variant=new, drop=True) - logs.sel(variant=old, drop=True)
 
 
 @claim(
@@ -218,48 +184,42 @@ def benefit(r: xr.Dataset, name: str, readings: Sequence[str], tail: str = "") -
 )
 def feedback(r: xr.Dataset) -> Decision:
     readings = ("literal", "gated", "token")
-    lacking = not {*readings} <= {*r["model"].values.tolist()}
-    controls = None if lacking else feedback_parts(r, readings, each=True)
-    return Decision(feedback_parts(r, ("literal",), each=False), controls)
+    there = {*readings} <= {*r["model"].values.tolist()}
+    controls = feedback_parts(r, readings, each=True) if there else None
+    return Decision(feedback_parts(r, readings[:1], each=False), controls)
 
 
 def feedback_parts(r: xr.Dataset, readings: Sequence[str], *, each: bool) -> list[Part]:
     """The four properties, in every reading and seed, or in the median over seeds."""
 
-    def value(values: xr.DataArray, worst: str = "max") -> float:
-        return float(getattr(values, worst)() if each else values.median())
+    def value(values: xr.DataArray, worst: str = "max") -> xr.DataArray:
+        return getattr(values, worst if each else "median")()
 
-    def against(name: str, variant: str) -> float:
-        own, default = logs_of(r, name, readings, variant, DEFAULT)
-        return value(own - default, "min")
+    def against(name: str, variant: str) -> xr.DataArray:
+        return value(change(r, name, readings, DEFAULT, variant), "min")
 
-    gain = benefit(r, "ood_error", readings)
-    both = benefit(r, "ood_error", readings, ", revived") - gain
-    revived = of(
-        r["fact_revived"], model=readings, variant=[f"{ZERO}, revived", f"{DEFAULT}, revived"]
-    ).sum("variant")
-    some = float(revived.min() if each else revived.max())
-    split = against("ood_error", "split")
-    inverted = {name: against(name, "inverted") for name in METRICS}
-    fall, less, paid = value(gain), value(both, "min"), value(benefit(r, "id_error", readings))
-    tag, mostly = "each" if each else "literal", float((gain < 0).mean())
+    anew = [f"{ZERO}, revived", f"{DEFAULT}, revived"]
+    gain = change(r, "ood_error", readings, ZERO, DEFAULT)
+    revived = of(r["fact_revived"], model=readings, variant=anew).sum("variant")
+    some = revived.min() if each else revived.max()
+    fall, less = value(gain), value(change(r, "ood_error", readings, *anew) - gain, "min")
+    paid = value(change(r, "id_error", readings, ZERO, DEFAULT))
+    tag, mostly = "each" if each else "literal", (gain < 0).mean()
+    inverted = {f"{tag}.inverted_{name}_log10": against(name, "inverted") for name in METRICS}
+    split = {f"{tag}.split_log10": against("ood_error", "split")}
     return [
-        Part(
+        part(
             "a little feedback lowers the OOD error at a modest cost",
             fall < 0 and mostly > 0.5 and paid <= np.log10(1.25),
-            {f"{tag}.ood_log10": fall, f"{tag}.falls_share": mostly, f"{tag}.id_log10": paid},
+            **{f"{tag}.ood_log10": fall, f"{tag}.falls_share": mostly, f"{tag}.id_log10": paid},
         ),
-        Part(
+        part(
             "its benefit shrinks where dead atoms are drawn anew",
             fall < 0 and less > 0 and some > 0,
-            {f"{tag}.interaction_log10": less, f"{tag}.revived": some},
+            **{f"{tag}.interaction_log10": less, f"{tag}.revived": some},
         ),
-        Part("a readout per force makes it worse", split > 0, {f"{tag}.split_log10": split}),
-        Part(
-            "the inverted coupling worsens every measure",
-            min(inverted.values()) > 0,
-            {f"{tag}.inverted_{name}_log10": v for name, v in inverted.items()},
-        ),
+        bounded("a readout per force makes it worse", ">", 0, **split),
+        bounded("the inverted coupling worsens every measure", ">", 0, **inverted),
     ]
 
 
@@ -285,18 +245,10 @@ def won(drift: xr.DataArray, own: str, others: Sequence[str]) -> xr.DataArray:
 def nearest(last: xr.DataArray, own: str, name: str, tag: str = "") -> list[Part]:
     """Whether a Vector Network ends nearest to the truth."""
     panels = won(last, own, OTHERS)
-    mixtures = panels.sel(panel=MIXED)
+    all_six, mixed = {f"{tag}panels": panels.sum()}, panels.sel(panel=list(MIXED)).sum()
     return [
-        Part(
-            f"{name} drifts least on at least five of six panels",
-            int(panels.sum()) >= 5,
-            {f"{tag}panels": float(panels.sum())},
-        ),
-        Part(
-            f"{name} is nearest on every mixture",
-            bool(mixtures.all()),
-            {f"{tag}mixtures": float(mixtures.sum())},
-        ),
+        bounded(f"{name} drifts least on at least five of six panels", ">=", 5, **all_six),
+        bounded(f"{name} is nearest on every mixture", ">=", 3, **{f"{tag}mixtures": mixed}),
     ]
 
 
@@ -325,29 +277,17 @@ def rollouts(r: xr.Dataset) -> Decision:
     middle = drift_of(r, (VN, *OTHERS)).median("seed")
     end = middle["step"].values[-1]
     last, early = (middle.sel(step=at, method="nearest") for at in (end, end / 10))
-    low = medians(one_step(r, ("factorized",)).median("panel"), ("factorized",))
+    low = {"factorized.one_step": one_step(r, ("factorized",)).median("panel").median("seed")}
     behind, before = (at.sel(model="factorized") / at.sel(model=VN) for at in (last, early))
-    farther, later = float((behind > 1).sum()), float((behind > before).sum())
-    return Decision(
-        [
-            *nearest(last, VN, "the VN"),
-            Part(
-                "Factorized has a very low one-step error",
-                low["factorized"] <= 0.05,
-                tagged(low, "one_step"),
-            ),
-            Part(
-                "Factorized ends farther off than the VN",
-                farther >= 4,
-                {
-                    "factorized.behind_panels": farther,
-                    "factorized.vs_vn_median": float(behind.median()),
-                },
-            ),
-            Part("Factorized falls behind later", later >= 4, {"factorized.later_panels": later}),
-        ],
-        rollouts_controls(r),
-    )
+    farther, later = (behind > 1).sum(), {"factorized.later_panels": (behind > before).sum()}
+    far = {"factorized.behind_panels": farther, "factorized.vs_vn_median": behind.median()}
+    printed = [
+        *nearest(last, VN, "the VN"),
+        bounded("Factorized has a very low one-step error", "<=", 0.05, **low),
+        part("Factorized ends farther off than the VN", farther >= 4, **far),
+        bounded("Factorized falls behind later", ">=", 4, **later),
+    ]
+    return Decision(printed, rollouts_controls(r))
 
 
 def rollouts_controls(r: xr.Dataset) -> list[Part]:
@@ -355,22 +295,15 @@ def rollouts_controls(r: xr.Dataset) -> list[Part]:
     rivals = [*OTHERS, *ON_TOKENS]
     drift = drift_of(r, (TOKENS, *rivals)).isel(step=-1)
     last, error = drift.median("seed"), one_step(r, (TOKENS, *rivals)).median("seed")
-    each = float(won(drift, TOKENS, OTHERS).sum("panel").min())
-    beside = float(won(last, TOKENS, ON_TOKENS).sum("panel"))
+    each = {f"{TOKENS}.panels_least": won(drift, TOKENS, OTHERS).sum("panel")}
+    beside = {f"{TOKENS}.panels_vs_tokens": won(last, TOKENS, ON_TOKENS).sum()}
     better = (error.sel(model=rivals) < error.sel(model=TOKENS)).sum("panel")
     farther = (last.sel(model=rivals) > last.sel(model=TOKENS)).sum("panel")
-    against = float(((better >= 4) & (farther >= 4)).sum())
+    against = {"lower_error_more_drift_models": ((better >= 4) & (farther >= 4)).sum()}
+    below = "on at least five panels below other models of the same tokens"
     return [
         *nearest(last, TOKENS, "the VN on tokens", f"{TOKENS}."),
-        Part("on at least five panels in every seed", each >= 5, {f"{TOKENS}.panels_least": each}),
-        Part(
-            "on at least five panels below other models of the same tokens",
-            beside >= 5,
-            {f"{TOKENS}.panels_vs_tokens": beside},
-        ),
-        Part(
-            "one-step errors do not decide the drift",
-            against > 0,
-            {"lower_error_more_drift_models": against},
-        ),
+        bounded("on at least five panels in every seed", ">=", 5, **each),
+        bounded(below, ">=", 5, **beside),
+        bounded("one-step errors do not decide the drift", ">", 0, **against),
     ]

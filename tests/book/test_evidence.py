@@ -41,3 +41,12 @@ def test_numbers_are_named_and_those_that_do_not_exist_left_out():
 
 def test_a_part_takes_its_numbers_by_name():
     assert numbers.part("it holds", False, a=1.0) == Part("it holds", False, {"a": 1.0})
+
+
+def test_a_bound_shows_the_value_nearest_to_failing_it(values):
+    assert numbers.bounded("low", "<=", 30, a=values, b=5) == Part("low", False, {"a": 30, "b": 5})
+    a, b = values.sel(model="a"), values.sel(model="b")
+    assert numbers.bounded("low", "<=", 5, a=a).holds and not numbers.bounded("", "<", 5, a=a).holds
+    assert numbers.bounded("high", ">=", 1, a=a, two=2) == Part("high", True, {"a": 1, "two": 2})
+    assert not numbers.bounded("high", ">", 1, a=a).holds
+    assert not numbers.bounded("NaN passes no test", ">", 1, b=b).holds

@@ -4,6 +4,7 @@ numbers to report.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,10 +13,32 @@ import xarray as xr
 
 from vnlib.book.ledger import Part
 
+# What a test of a bound asks of every value, and which value is the nearest to failing it.
+TESTS = {
+    "<": (operator.lt, np.nanmax),
+    "<=": (operator.le, np.nanmax),
+    ">": (operator.gt, np.nanmin),
+    ">=": (operator.ge, np.nanmin),
+}
 
-def part(says: str, holds: bool, **numbers: float) -> Part:
+
+def part(says: str, holds: bool | xr.DataArray, **numbers: float | xr.DataArray) -> Part:
     """A statement, whether it holds, and the numbers that it rests on, by name."""
-    return Part(says, holds, numbers)
+    return Part(says, bool(holds), {name: float(value) for name, value in numbers.items()})
+
+
+def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) -> Part:
+    """A statement that holds where all values pass a test, with the value of each name that is
+    nearest to failing it.
+
+    Parameters
+    ----------
+    sign
+        "<", "<=", ">" or ">=", of every value against `bound`. NaN passes none.
+    """
+    passes, worst = TESTS[sign]
+    holds = all(np.all(passes(np.asarray(value), bound)) for value in values.values())
+    return part(says, holds, **{name: worst(value) for name, value in values.items()})
 
 
 def of(values: xr.DataArray, **wanted: Sequence[str]) -> xr.DataArray:
