@@ -26,6 +26,14 @@ def test_of_names_everything_that_lacks(values):
         numbers.of(values, model=["c", "a", "d"])
 
 
+def test_one_takes_the_dimension_away():
+    values = xr.DataArray([[1.0, 2.0]], {"model": ["a"], "set": ["id", "ood"]})
+    assert numbers.one(values, model="a", set="ood").item() == 2
+    assert numbers.one(values, set="id").coords.keys() == {"model"}
+    with pytest.raises(KeyError, match=r"the model\(s\) b"):
+        numbers.one(values, model="b", set="id")
+
+
 def test_medians_are_over_the_seeds_that_are_there(values):
     assert numbers.medians(values, ["b", "a"]) == {"b": 20.0, "a": 3.0}
     with pytest.raises(KeyError, match=r"the model\(s\) c"):

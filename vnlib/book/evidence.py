@@ -49,6 +49,12 @@ def of(values: xr.DataArray, **wanted: Sequence[str]) -> xr.DataArray:
     return values.sel({axis: list(names) for axis, names in wanted.items()})
 
 
+def one(values: xr.DataArray, **wanted: str) -> xr.DataArray:
+    """`values` at one name along each of these dimensions. KeyError says which name lacks."""
+    found = of(values, **{axis: [name] for axis, name in wanted.items()})
+    return found.squeeze(list(wanted), drop=True)
+
+
 def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
     """The median over seeds of every model. KeyError says which models lack."""
     middle = of(values, model=models).median("seed")
