@@ -66,7 +66,14 @@ def test_all_of_a_chapter_lies_in_one_folder(name):
 
 
 def results_for(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What the page glues from the shipped results: its cells up to there, drawn by nobody."""
+    """What the page glues from the shipped results, of which none may be missing: its cells up to
+    there, drawn by nobody.
+    """
+
+    def attempt(self, cell, *_) -> None:
+        pytest.fail(f"{name} would compute {cell.key} anew: its shipped file is not complete")
+
+    monkeypatch.setattr(store.store._Fill, "attempt", attempt)
     glued: dict[str, str] = {}
     one = chapter.spec(name)
     opened = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
