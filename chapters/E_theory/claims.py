@@ -24,21 +24,15 @@ from vnlib.book.ledger import Decision, claim
     "is the union of their supports (median Jaccard >= 0.9).",
 )
 def recovery(r: xr.Dataset) -> Decision:
-    """Decide VN-E1."""
-    exact, below = r["recovered"].sel(rule="exact"), r["active"] < r["bound"]
-    worst, above = float(exact.where(below).min()), float(exact.where(~below).mean())
+    exact, inside = r["recovered"].sel(rule="exact"), r["active"] < r["bound"]
+    worst, above = float(exact.where(inside).min()), float(exact.where(~inside).mean())
     rounding, settled = float(r["rounding"].max()), float(r["settled"].min())
+    below = {"recovered_below": worst, "recovered_above": above, "settled": settled}
     covered = float(r["sum_overlap"].where(2 * r["each"] < r["sum_bound"]).min())
     mu, digits = float(r["learned_mu"].median()), float(r["digits_sum_overlap"].median())
     printed = [
         part("decoding is linear to rounding", rounding <= 8, rounding_eps=rounding),
-        part(
-            "all supports below the bound come back",
-            worst == 1 and settled == 1,
-            recovered_below=worst,
-            recovered_above=above,
-            settled=settled,
-        ),
+        part("all supports below the bound come back", worst == settled == 1, **below),
     ]
     controls = [
         part("inference superposes below the bound", covered == 1, planted_overlap=covered),
@@ -63,23 +57,20 @@ def recovery(r: xr.Dataset) -> Decision:
     "as printed; (f) with ReLU messages.",
 )
 def gradient(r: xr.Dataset) -> Decision:
-    """Decide VN-E2."""
     worst = {case: float(r["gradient_error"].sel(case=case).max()) for case in r["case"].values}
-    one, three, top_k = (worst[case] for case in ("one layer", "three layers", "top-k"))
-    summed, relu = worst["summed"], worst["ReLU"]
     early = r["early_error"].sel(case="one layer", kind="V")
     falls = float((early.isel(early=-1) / early.isel(early=0)).max())
-    printed = [
-        part("exact for one layer", one < 1e-3, one_layer=one),
-        part("exact for three layers and F", three < 1e-3, three_layers=three),
-        part("the error falls as the settle converges", falls < 0.01, late_to_early=falls),
-    ]
-    controls = [
-        part("exact with a hard top-k", top_k < 1e-2, top_k=top_k),
-        part("exact for the summed layer energies", summed < 1e-2, summed=summed),
-        part("exact with ReLU messages", relu < 1e-2, relu=relu),
-    ]
-    return Decision(printed, printed + controls)
+    cases = (
+        ("exact for one layer", "one layer", "one_layer", 1e-3),
+        ("exact for three layers and F", "three layers", "three_layers", 1e-3),
+        ("exact with a hard top-k", "top-k", "top_k", 1e-2),
+        ("exact for the summed layer energies", "summed", "summed", 1e-2),
+        ("exact with ReLU messages", "ReLU", "relu", 1e-2),
+    )
+    exact = [part(says, worst[c] < bound, **{name: worst[c]}) for says, c, name, bound in cases]
+    falling = part("the error falls as the settle converges", falls < 0.01, late_to_early=falls)
+    printed = [*exact[:2], falling]
+    return Decision(printed, printed + exact[2:])
 
 
 @claim(
@@ -98,19 +89,14 @@ def gradient(r: xr.Dataset) -> Decision:
     "soft or top-k; (g) nor do the layer energies of VN Eq. 3 added up.",
 )
 def descent(r: xr.Dataset) -> Decision:
-    """Decide VN-E3."""
     gain, rises = (r[name].where(r["factor"] <= 1) for name in ("smallest_gain", "rises"))
     soft, hard = (float(gain.sel(penalty=p).min()) for p in ("soft", "hard"))
-    up_soft, up_hard = (float(rises.sel(penalty=p).max()) for p in ("soft", "hard"))
+    up, up_hard = (float(rises.sel(penalty=p).max()) for p in ("soft", "hard"))
     ista, fista = (float(r["worst_to_bound"].sel(algorithm=m).max()) for m in ("ista", "fista"))
     joint, summed = (float(r["sweep_rises"].sel(counted=c).max()) for c in ("joint", "summed"))
     least = 0.5 * (1 - 1e-6)
     printed = [
-        part(
-            "every step gains what the theorem says",
-            soft >= least and up_soft == 0,
-            gain_soft=soft,
-        ),
+        part("every step gains what the theorem says", soft >= least and not up, gain_soft=soft),
         part("ISTA stays below its bound", ista <= 1, ista_to_bound=ista),
         part("FISTA stays below its bound", fista <= 1, fista_to_bound=fista),
         part("hard top-k descends", up_hard == 0, rises_top_k=up_hard),
@@ -136,19 +122,13 @@ def descent(r: xr.Dataset) -> Decision:
     "library, which has to be stored, is no larger than a dense layer.",
 )
 def capacity(r: xr.Dataset) -> Decision:
-    """Decide VN-E4."""
     excess = float((r["rank"] - r["active_atoms"]).max())
-    over_cap = float((r["rank"].max("sample") - r["cap"]).max())
-    per_atom = r["per_atom"] / r["dense"]
-    budget = float((r["cap"] * per_atom).isel(layer=-1).max())
-    uncapped = float((r["active_atoms"].max("sample") * per_atom).isel(layer=0).max())
+    within = excess <= 0 and not (r["rank"] > r["cap"]).any()
+    used = xr.concat([r["active_atoms"].max("sample"), r["cap"]], "of") * r["per_atom"] / r["dense"]
+    uncapped, budget = float(used.isel(of=0, layer=0).max()), float(used.isel(of=1, layer=-1).max())
     library = float((r["library"] / r["dense"]).max())
     printed = [
-        part(
-            "the rank is at most the number of active atoms",
-            excess <= 0 and over_cap <= 0,
-            rank_minus_active=excess,
-        ),
+        part("the rank is at most the number of active atoms", within, rank_minus_active=excess),
         part("k atoms have fewer parameters than a dense layer", budget < 1, budget_share=budget),
     ]
     controls = [
@@ -175,7 +155,6 @@ def capacity(r: xr.Dataset) -> Decision:
     "ends within 1 % of its minimum.",
 )
 def failures(r: xr.Dataset) -> Decision:
-    """Decide VN-E5."""
     k = int(r["cap_k"].isel(seed=0))
     left = r["planted_left"].sel(planted_kind="capped").median("seed")
     at_k, beyond = (float(left.sel(planted_parts=n)) for n in (k, 2 * k))
@@ -183,51 +162,31 @@ def failures(r: xr.Dataset) -> Decision:
     near = float(noisy.where(r["cosine"] < 1, drop=True).isel(cosine=-1))
     far = float(noisy.isel(cosine=0))
     grown = r[["grown_mu", "grown_named", "grown_found"]].median("seed")
-    surplus, fitting = grown.isel(atoms=-1), grown.isel(atoms=0)
-    best = float(surplus["grown_named"].where(surplus["strength"] > 0).idxmax("strength"))
-    named, mu = (surplus[name].sel(strength=[0, best]) for name in ("grown_named", "grown_mu"))
-    named, mu = named.values.tolist(), mu.values.tolist()
-    found = fitting["grown_found"].sel(strength=[0, best]).values.tolist()
+    named = grown["grown_named"].isel(atoms=-1)
+    best = float(named.where(named["strength"] > 0).idxmax("strength"))
+    shown = {"strength": best} | {
+        f"{name}_{word}": float(grown[f"grown_{name}"].isel(atoms=atoms).sel(strength=strength))
+        for name, atoms in (("named", -1), ("mu", -1), ("found", 0))
+        for word, strength in (("without", 0), ("with", best))
+    }
+    mended = shown["named_with"] > shown["named_without"] and shown["mu_with"] < shown["mu_without"]
+    found = {name: shown.pop(name) for name in ("found_without", "found_with")}
+    harmless = found["found_with"] >= found["found_without"]
     rising = r["rising_steps"].max([d for d in r["rising_steps"].dims if d != "algorithm"])
     plain, safe = (float(rising.sel(algorithm=m)) for m in ("fista", "fista, reject"))
+    mends = plain > 0 and safe == 0
     longest = r["end_gap"].where(r["factor"] > 2, drop=True).isel(factor=-1)
     stuck = float(longest.sel(safeguard="reject").median("seed").max())
+    under_fitted, halved = at_k < 0.01 and beyond > 0.05, near <= 0.5 * far
+    copies = "copies make inference choose wrong atoms"
     printed = [
-        part(
-            "more components than k are under-fitted",
-            at_k < 0.01 and beyond > 0.05,
-            left_k=at_k,
-            left_2k=beyond,
-        ),
-        part(
-            "copies make inference choose wrong atoms",
-            near <= 0.5 * far,
-            found_near=near,
-            found_far=far,
-        ),
-        part(
-            "decorrelation mends surplus atoms",
-            named[1] > named[0] and mu[1] < mu[0],
-            strength=best,
-            named_without=named[0],
-            named_with=named[1],
-            mu_without=mu[0],
-            mu_with=mu[1],
-        ),
-        part(
-            "accept/reject mends FISTA's rises",
-            plain > 0 and safe == 0,
-            rises=plain,
-            rises_reject=safe,
-        ),
+        part("more components than k are under-fitted", under_fitted, left_k=at_k, left_2k=beyond),
+        part(copies, halved, found_near=near, found_far=far),
+        part("decorrelation mends surplus atoms", mended, **shown),
+        part("accept/reject mends FISTA's rises", mends, rises=plain, rises_reject=safe),
     ]
     controls = [
-        part(
-            "decorrelation does no harm where no atom is surplus",
-            found[1] >= found[0],
-            found_without=found[0],
-            found_with=found[1],
-        ),
+        part("decorrelation does no harm where no atom is surplus", harmless, **found),
         part("accept/reject mends a step that is too long", stuck <= 0.01, height_reject=stuck),
     ]
     return Decision(printed, printed + controls)
