@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
-from vnlib.book.evidence import part
+from vnlib.book.evidence import part, spearman
 from vnlib.book.ledger import Decision, Part, claim
 
 CHAPTER = "D_learning"
 DENSE = ("linear", "whitened", "ReLU")
-
-
-def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Rank correlation; 0 for values that are all equal, which have no order."""
-    found = float(pd.Series(x).rank().corr(pd.Series(y).rank()))
-    return found if np.isfinite(found) else 0.0
 
 
 def highest_cost(r: xr.Dataset, name: str, variant: str) -> float:
@@ -189,8 +182,7 @@ def interface(r: xr.Dataset) -> Decision:
     ours = float(ratio["mse_from_top"].sel(rule="subspace").max())
     seen = float(abs(ratio["mse"].sel(rule="subspace") - 1).max())
     pairs = zip(
-        *(last[n].transpose("seed", "rule").values for n in ("energy", "mse_from_top")),
-        strict=True,
+        *(last[n].transpose("seed", "rule").values for n in ("energy", "mse_from_top")), strict=True
     )
     rank = max(spearman(f, error) for f, error in pairs)
     printed = [

@@ -4,12 +4,12 @@ measures it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
+from vnlib.book.evidence import part, spearman
 from vnlib.book.ledger import Decision, Part, claim
 
 KINDS = ("cnn_bump", "cnn_ramp", "mlp_bump", "mlp_ramp")
@@ -89,27 +89,9 @@ def _steepest(r: xr.Dataset, model: str) -> float:
     return float(np.max(-np.diff(path)))
 
 
-def _shift(r: xr.Dataset, models: Sequence[str]) -> float:
-    return float(
-        np.median(at(r, "volume_in", models, "last") - at(r, "volume_out", models, "last"))
-    )
-
-
-def _growth(r: xr.Dataset, models: Sequence[str]) -> float:
-    """Of the spread in the hold-out from the first hidden layer to the last."""
-    first, last = (at(r, "spread_in", models, place) for place in ("first", "last"))
-    return float(np.median(last / first))
-
-
-def _spearman(x: np.ndarray, y: np.ndarray) -> float:
-    found = float(pd.Series(x).rank().corr(pd.Series(y).rank()))
-    return found if np.isfinite(found) else 0.0  # values that are all equal have no order
-
-
-def _part(says: str, holds: bool, name: str = "", **numbers: float) -> Part:
-    """A statement with its numbers, "name.key" where they share a name."""
-    start = f"{name}." if name else ""
-    return Part(says, bool(holds), {f"{start}{key}": v for key, v in numbers.items()})
+def _group(says: str, holds: bool, name: str, values: Mapping[str, float]) -> Part:
+    """A statement with numbers that share a name: "name.key"."""
+    return Part(says, holds, {f"{name}.{key}": value for key, value in values.items()})
 
 
 @claim(
@@ -137,70 +119,65 @@ def _part(says: str, holds: bool, name: str = "", **numbers: float) -> Part:
 )
 def warping(r: xr.Dataset) -> Decision:
     groups = {kind: _models(r, kind) for kind in KINDS}
-    F, probe = ({n: _fall(r, m, v) for n, v in groups.items()} for m in ("F", "probe"))
-    growth = {n: _growth(r, groups[n]) for n in ("cnn_bump", "cnn_ramp")}
-    ramp, bump = groups["cnn_ramp"], groups["cnn_bump"]
-    shallow, *others = (_steepest(r, m) for m in (ramp[0], ramp[-1], bump[0]))
-    steepest = {"ramp_shallow": shallow, "ramp_deep": others[0], "bump_shallow": others[1]}
     both = {kind: _models(r, kind) for kind in ("cnn", "mlp")}
-    shift = {kind: _shift(r, models) for kind, models in both.items()}
-    last = {kind: _over(r, "F", models, "last") for kind, models in both.items()}
-    grows = "distortion in the hold-out grows along a CNN"
-    opposite = shift["cnn"] * shift["mlp"] < 0
+    F, probe = ({n: _fall(r, m, v) for n, v in groups.items()} for m in ("F", "probe"))
+    spread = {n: [at(r, "spread_in", groups[n], p) for p in ("first", "last")] for n in KINDS[:2]}
+    growth = {n: float(np.median(last / first)) for n, (first, last) in spread.items()}
+    ramp, bump = groups["cnn_ramp"], groups["cnn_bump"]
+    drops = {"ramp_shallow": ramp[0], "ramp_deep": ramp[-1], "bump_shallow": bump[0]}
+    drops = {name: _steepest(r, model) for name, model in drops.items()}
+    sharpest = drops["ramp_shallow"] > max(drops["ramp_deep"], drops["bump_shallow"])
+    inside, around = (
+        {n: at(r, f"volume_{w}", v, "last") for n, v in both.items()} for w in ("in", "out")
+    )
+    shift = {n: float(np.median(inside[n] - around[n])) for n in both}
+    last = {n: _over(r, "F", models, "last") for n, models in both.items()}
+    opposite, grows = shift["cnn"] * shift["mlp"] < 0, min(growth.values()) >= 1.5
     parts = [
-        _part("factorisation decays", min(F.values()) >= VISIBLE, "F_fall", **F),
-        _part("probes decay", min(probe.values()) >= VISIBLE, "probe_fall", **probe),
-        _part(grows, min(growth.values()) >= 1.5, "spread_growth", **growth),
-        _part(
-            "the shallow ramp network drops sharpest", shallow > max(others), "steepest", **steepest
-        ),
-        _part("MLPs distort the other way", opposite, "volume_shift", **shift),
-        _part("MLPs lose more factorisation", last["mlp"] < last["cnn"], "F_last", **last),
+        _group("factorisation decays", min(F.values()) >= VISIBLE, "F_fall", F),
+        _group("probes decay", min(probe.values()) >= VISIBLE, "probe_fall", probe),
+        _group("distortion in the hold-out grows along a CNN", grows, "spread_growth", growth),
+        _group("the shallow ramp network drops sharpest", sharpest, "steepest", drops),
+        _group("MLPs distort the other way", opposite, "volume_shift", shift),
+        _group("MLPs lose more factorisation", last["mlp"] < last["cnn"], "F_last", last),
     ]
     return Decision(parts, _warping_with_controls(r))
 
 
 def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     drawn = _drawing(r)
-    fall, random_fall = (_fall(r, "F", drawn, w) for w in ("trained", "untrained"))
-    lost, random_lost = (_fall(r, "probe_ood", drawn, w) for w in ("trained", "untrained"))
-    inside, around = (_over(r, n, drawn, "last") for n in ("spread_in", "spread_out"))
-    random = _over(r, "spread_in", drawn, "last", "untrained")
+    weights = {"drawn": "trained", "random": "untrained"}
+    falls, losses = (
+        {f"{says}.{name}_fall": _fall(r, name, drawn, w) for says, w in weights.items()}
+        for name in ("F", "probe_ood")
+    )
+    (fall, random_fall), (lost, random_lost) = falls.values(), losses.values()
+    spread = {
+        "spread_inside": _over(r, "spread_in", drawn, "last"),
+        "spread_around": _over(r, "spread_out", drawn, "last"),
+        "spread_random": _over(r, "spread_in", drawn, "last", "untrained"),
+    }
+    inside, *elsewhere = spread.values()
     output, perfect = _over(r, "F", drawn, "output"), at(r, "F", ["perfect"], "output")[0]
-    order = _spearman(at(r, "F", drawn, "last"), error(r, "ood", drawn))
     decoders = drawn + _models(r, "vn")
-    composes = error(r, "ood", decoders) <= 0.05 * float(r["zero_baseline_ood"].median())
-    F = at(r, "F", decoders, "last")
+    F, ood = at(r, "F", decoders, "last"), error(r, "ood", decoders)
+    order = spearman(F[: len(drawn)], ood[: len(drawn)])
+    composes = ood <= 0.05 * float(r["zero_baseline_ood"].median())
     if composes.all() or not composes.any():
         raise KeyError("decoders that compose and decoders that do not")
+    further, lose = fall >= max(VISIBLE, 2 * random_fall), lost >= random_lost + VISIBLE
+    distorted = "the hold-out is distorted more than around it and at random"
     lowest, highest = F[composes].min(), F[~composes].max()
+    ends = {"F_last_composing_lowest": lowest, "F_last_failing_highest": highest}
+    outputs = {"F_output": output, "F_output_perfect": perfect}
+    below = output <= perfect - VISIBLE
     return [
-        _part(
-            "factorisation falls further than with random weights",
-            fall >= max(VISIBLE, 2 * random_fall),
-            **{"drawn.F_fall": fall, "random.F_fall": random_fall},
-        ),
-        _part(
-            "probes lose the hold-out more than with random weights",
-            lost >= random_lost + VISIBLE,
-            **{"drawn.probe_ood_fall": lost, "random.probe_ood_fall": random_lost},
-        ),
-        _part(
-            "the hold-out is distorted more than around it and at random",
-            inside >= 1.5 * max(around, random),
-            **{"spread_inside": inside, "spread_around": around, "spread_random": random},
-        ),
-        _part(
-            "the output is less factorised than perfect images",
-            output <= perfect - VISIBLE,
-            **{"F_output": output, "F_output_perfect": perfect},
-        ),
-        _part("the less factorised, the worse", order <= -0.5, rank_correlation_F_ood=order),
-        _part(
-            "F separates decoders that compose",
-            lowest > highest,
-            **{"F_last_composing_lowest": lowest, "F_last_failing_highest": highest},
-        ),
+        part("factorisation falls further than with random weights", further, **falls),
+        part("probes lose the hold-out more than with random weights", lose, **losses),
+        part(distorted, inside >= 1.5 * max(elsewhere), **spread),
+        part("the output is less factorised than perfect images", below, **outputs),
+        part("the less factorised, the worse", order <= -0.5, rank_correlation_F_ood=order),
+        part("F separates decoders that compose", lowest > highest, **ends),
     ]
 
 
@@ -224,41 +201,31 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
 )
 def rank(r: xr.Dataset) -> Decision:
     groups = {kind: _models(r, kind) for kind in KINDS}
-    both = ("one_factor", "terms")
+    both, drawn = ("one_factor", "terms"), _drawing(r)
     code = {name: at(r, name, groups["cnn_bump"][:1], "input")[0] for name in both}
     exact = code["one_factor"] >= 0.99 and abs(code["terms"] - 2) <= 0.02
     gained = {n: -_fall(r, "terms", v) for n, v in groups.items()}
     lost = {n: _fall(r, "one_factor", v) for n, v in groups.items()}
-    share_falls = "the share of single factors falls"
-    drawn = _drawing(r)
-    perfect = {name: at(r, name, ["perfect"], "output")[0] for name in both}
+    falls = min(lost.values()) >= VISIBLE
+    perfect_share, perfect = (at(r, name, ["perfect"], "output")[0] for name in both)
+    share, terms = (_over(r, name, drawn, "output") for name in both)
     table = at(r, "terms", ["table"], "output")[0]
-    output = {name: _over(r, name, drawn, "output") for name in both}
-    order = _spearman(at(r, "terms", drawn, "output"), error(r, "ood", drawn))
-    enough = 1.5 * perfect["terms"]
-    return Decision(
-        [
-            _part("the code is exactly factorised", exact, "code", **code),
-            _part("the number of terms grows", min(gained.values()) > 0, "terms_gained", **gained),
-            _part(share_falls, min(lost.values()) >= VISIBLE, "one_factor_lost", **lost),
-        ],
-        [
-            _part(
-                "a failing output has more terms than perfect images",
-                output["terms"] >= enough,
-                **{"drawn.terms": output["terms"], "perfect.terms": perfect["terms"]},
-            ),
-            _part(
-                "and less weight in single factors",
-                output["one_factor"] <= perfect["one_factor"] - VISIBLE,
-                **{
-                    f"{n}.one_factor": v["one_factor"]
-                    for n, v in (("drawn", output), ("perfect", perfect))
-                },
-            ),
-            _part(
-                "a table has more terms than perfect images", table >= enough, "table", terms=table
-            ),
-            _part("the more terms, the worse", order >= 0.5, rank_correlation_terms_ood=order),
-        ],
+    order = spearman(at(r, "terms", drawn, "output"), error(r, "ood", drawn))
+    below = share <= perfect_share - VISIBLE
+    more, counts = (
+        "more terms than perfect images",
+        {"drawn.terms": terms, "perfect.terms": perfect},
     )
+    shares = {"drawn.one_factor": share, "perfect.one_factor": perfect_share}
+    printed = [
+        _group("the code is exactly factorised", exact, "code", code),
+        _group("the number of terms grows", min(gained.values()) > 0, "terms_gained", gained),
+        _group("the share of single factors falls", falls, "one_factor_lost", lost),
+    ]
+    controls = [
+        part(f"a failing output has {more}", terms >= 1.5 * perfect, **counts),
+        part("and less weight in single factors", below, **shares),
+        _group(f"a table has {more}", table >= 1.5 * perfect, "table", {"terms": table}),
+        part("the more terms, the worse", order >= 0.5, rank_correlation_terms_ood=order),
+    ]
+    return Decision(printed, controls)

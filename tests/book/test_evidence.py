@@ -58,3 +58,10 @@ def test_a_bound_shows_the_value_nearest_to_failing_it(values):
     assert numbers.bounded("high", ">=", 1, a=a, two=2) == Part("high", True, {"a": 1, "two": 2})
     assert not numbers.bounded("high", ">", 1, a=a).holds
     assert not numbers.bounded("NaN passes no test", ">", 1, b=b).holds
+
+
+def test_rank_correlation_is_of_the_order_alone():
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    assert numbers.spearman(x, np.exp(x)) == pytest.approx(1)
+    assert numbers.spearman(x, x[[1, 0, 2, 3]]) == pytest.approx(1 - 6 * 2 / (4 * 15))
+    assert numbers.spearman(x, np.ones(4)) == 0

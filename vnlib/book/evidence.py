@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from vnlib.book.ledger import Part
@@ -71,3 +72,9 @@ def known(part: Part) -> Part:
     return replace(
         part, numbers={name: value for name, value in part.numbers.items() if np.isfinite(value)}
     )
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Rank correlation; 0 for values that are all equal, which have no order."""
+    found = float(pd.Series(x).rank().corr(pd.Series(y).rank()))
+    return found if np.isfinite(found) else 0.0
