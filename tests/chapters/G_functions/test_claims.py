@@ -5,32 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import failing, judged
+from judging import failing, filled, judged
 
-from chapters.G_functions.claims import (
-    AUTOENCODERS,
-    DYNAMICS,
-    LOW,
-    MAMBA,
-    MASKS,
-    RULES,
-    SETS,
-    VN,
-)  # fmt: skip
+from chapters.G_functions.claims import AUTOENCODERS, DYNAMICS, LOW, MAMBA, MASKS, RULES, SETS, VN
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED, all_claims
-
-SEEDS = [0, 1, 2]
-MODELS = [*VN, *AUTOENCODERS, "rnn", *MAMBA, *DYNAMICS, *RULES]
-BANDS = [*LOW, "5-10", "10-20", "20+"]
-
-
-def filled(coords: dict, values: dict[str, tuple]) -> xr.Dataset:
-    """Variables that hold one number everywhere: name -> (number, dimensions beside model, seed)."""
-    r = xr.Dataset(coords=coords | {"seed": SEEDS})
-    for name, (value, *dims) in values.items():
-        dims = ("model", "seed", *dims)
-        r[name] = dims, np.full([r.sizes[d] for d in dims], value)
-    return r
 
 
 def put(r: xr.Dataset, name: str, value: float, **where: object) -> None:
@@ -39,30 +17,29 @@ def put(r: xr.Dataset, name: str, value: float, **where: object) -> None:
 
 def shared() -> xr.Dataset:
     """Models that fail as the paper says."""
-    run = ("set", "protocol")
     coords = {
-        "model": MODELS,
-        "set": list(SETS),
+        "model": [*VN, *AUTOENCODERS, "rnn", *MAMBA, *DYNAMICS, *RULES],
+        "set": SETS,
         "protocol": ["mask_aware", "zero_filled"],
-        "mask": list(MASKS),
-        "band": BANDS,
-        "place": np.arange(1, 9),
+        "mask": MASKS,
+        "band": [*LOW, "5-10", "10-20", "20+"],
+        "place": range(1, 9),
     }
-    values = {
-        "mse": (1e-3, "set"),
-        "zero_baseline": (1.0, "set"),
-        "bend": (1.0, "set"),
-        "band_gain": (1.0, "set", "band"),
-        "band_missed": (0.01, "set", "band"),
-        "band_power": (1.0, "set", "band"),
-        "tail_error": (0.05, *run, "place"),
-        "tail_truth": (1.0, *run, "place"),
-        "tail_power": (1.0, *run),
-        "tail_growth": (0.1, *run),
-        "seen_error": (0.02, *run),
-        "hidden": (0.05, "protocol", "mask", "set"),
-    }
-    r = filled(coords, values)
+    r = filled(
+        coords,
+        mse=(1e-3, "set"),
+        zero_baseline=(1, "set"),
+        bend=(1, "set"),
+        band_gain=(1, "set band"),
+        band_missed=(0.01, "set band"),
+        band_power=(1, "set band"),
+        tail_error=(0.05, "set protocol place"),
+        tail_truth=(1, "set protocol place"),
+        tail_power=(1, "set protocol"),
+        tail_growth=(0.1, "set protocol"),
+        seen_error=(0.02, "set protocol"),
+        hidden=(0.05, "protocol mask set"),
+    )
     put(r, "bend", 0.05, model="deep_ae")
     put(r, "band_gain", 0.2, model="rnn", band=["10-20", "20+"])
     put(r, "band_missed", 0.7, model="mamba_bottleneck", band="10-20")
@@ -79,23 +56,23 @@ def own() -> xr.Dataset:
     coords = {
         "model": [*VN, "vn_untrained"],
         "set": ["val", *SETS],
-        "mask": list(MASKS),
-        "round": np.arange(1, 81),
-        "early": np.arange(1, 6),
+        "mask": MASKS,
+        "round": range(1, 81),
+        "early": range(1, 6),
         "reading": ["first", "top"],
         "solver": ["rounds", "limit"],
         "rule": ["zero_baseline", "hold_last", "interpolate"],
     }
-    values = {
-        "curve_gap": (1e-5, "mask", "round", "set"),
-        "curve_gain": (1e-5, "mask", "round", "set"),
-        "curve_rms": (1e-4, "mask", "round", "set"),
-        "limit_rms": (1e-4, "mask", "set"),
-        "unchanged": (1,),
-        "hidden": (0.1, "reading", "solver", "mask", "set"),
-        "hidden_rule": (1.0, "rule", "mask", "set"),
-    }
-    r = filled(coords, values)
+    r = filled(
+        coords,
+        curve_gap=(1e-5, "mask round set"),
+        curve_gain=(1e-5, "mask round set"),
+        curve_rms=(1e-4, "mask round set"),
+        limit_rms=(1e-4, "mask set"),
+        unchanged=(1, ""),
+        hidden=(0.1, "reading solver mask set"),
+        hidden_rule=(1, "rule mask set"),
+    )
     put(r, "hidden", 0.2, model="vn_untrained")
     for name in ("curve_gap", "curve_gain", "curve_rms", "limit_rms"):
         put(r, name, np.nan, mask=["forecast_50", "random_30"])
