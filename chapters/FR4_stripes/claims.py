@@ -5,29 +5,19 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import known
+from vnlib.book import evidence
 from vnlib.book.ledger import Decision, Part, claim
 
-STRIPES = "stripes+0"
-FEW = "stripes+100"
-ALONE = "bumps+100"
-MOST = "bumps+all"
+STRIPES, FEW = "stripes+0", "stripes+100"
+ALONE, MOST = "bumps+100", "bumps+all"
 BOTH = {"cnn": "", "cnn_square": "square."}
 PRODUCT = ("vn_axes", "vn_joint", "factorised")
 TARGET = 0.8
 
 
-def cell(r: xr.Dataset, name: str, model: str, diet: str) -> xr.DataArray:
-    """A number per seed of one model on one diet. KeyError names what lacks."""
-    for axis, value in (("model", model), ("diet", diet)):
-        if value not in r[axis].values:
-            raise KeyError(f"the {axis} {value}")
-    return r[name].sel(model=model, diet=diet)
-
-
 def middle(r: xr.Dataset, name: str, model: str, diet: str) -> float:
-    """The median over seeds of one model on one diet."""
-    return float(cell(r, name, model, diet).median("seed"))
+    """The median over seeds of one model on one diet. KeyError names what lacks."""
+    return float(evidence.one(r[name], model=model, diet=diet).median("seed"))
 
 
 def zero_baseline(r: xr.Dataset, model: str) -> float:
@@ -58,24 +48,23 @@ def _law(r: xr.Dataset, kind: str, measure: str) -> dict[str, float]:
     if len(sides) < 3:
         raise KeyError("the models of three image sizes")
     need = r["need"].sel(model=list(sides), kind=kind, measure=measure, target=TARGET)
-    ordered = np.sort(need.fillna(np.inf).transpose("model", "seed").values, axis=1)
-    lower = ordered[:, (ordered.shape[1] - 1) // 2]
+    lower = need.fillna(np.inf).quantile(0.5, "seed", method="lower").values
     reached, side = np.isfinite(lower), np.log(list(sides.values()))
     slope = float(np.polyfit(side, np.log(lower), 1)[0]) if reached.all() else float("nan")
-    counts = {"sides_reached": float(reached.sum()), "sides": float(len(sides))}
-    return {"exponent": slope} | counts
+    return {"exponent": slope, "sides_reached": float(reached.sum()), "sides": float(len(sides))}
 
 
 def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
-    """A number of the CNN's ReLU layers, per seed."""
-    values = cell(r, name, "cnn", diet)
-    return values.sel(layer=hidden(values)).transpose("layer", "seed", ...)
+    """A number of the CNN's ReLU layers, per seed; of the quantiles over units the median."""
+    values = evidence.one(r[name], model="cnn", diet=diet)
+    values = values.sel(quantile=0.5) if "quantile" in values.dims else values
+    return values.sel(layer=hidden(values)).transpose("layer", "seed")
 
 
 def _part(says: str, holds: bool, name: str = "", **numbers: float) -> Part:
     """A statement with the numbers that exist, "name.key" where they share a name."""
     start = f"{name}." if name else ""
-    return known(Part(says, bool(holds), {f"{start}{key}": v for key, v in numbers.items()}))
+    return evidence.known(Part(says, holds, {f"{start}{key}": v for key, v in numbers.items()}))
 
 
 @claim(
@@ -106,101 +95,66 @@ def _part(says: str, holds: bool, name: str = "", **numbers: float) -> Part:
     "reaches 0.8 such hits on 100 bumps alone.",
 )
 def stripes_compose(r: xr.Dataset) -> Decision:
-    place, crosses = (middle(r, name, "cnn", STRIPES) for name in ("hit_ood", "cross_share_ood"))
-    place_100, bumps_100 = (middle(r, name, "cnn", FEW) for name in ("hit_ood", "bump_hit_ood"))
-    alone = middle(r, "hit_ood", "cnn", ALONE)
-    cubic, linear = _law(r, "bumps", "hit"), _law(r, "stripes", "hit")
-    grows = _part(
-        "bumps alone need data like N^3", 2.5 <= cubic["exponent"] <= 3.5, "bumps", **cubic
-    )
-    units = _by_layer(r, "tuning_quantile", FEW).sel(quantile=0.5).median("seed").values
-    first, last = float(units[0]), float(units[-1])
-    rough = {d: _by_layer(r, "volume_rough", d).mean("layer") for d in (FEW, ALONE, MOST)}
-    smooth = {d: float(v.median("seed")) for d, v in rough.items()}
-    crosses_alone = "stripes alone give crosses in the right place"
-    parts = [
-        _part(crosses_alone, min(place, crosses) >= 0.8, joint_0=place, crosses_0=crosses),
-        _part(
-            "stripes and 100 bumps give bumps",
-            bumps_100 >= 0.8,
-            joint_100=place_100,
-            bumps_100=bumps_100,
-        ),
-        _part("100 bumps alone do not", alone <= 0.5, joint_alone_100=alone),
-        grows,
-        _part("with stripes it grows like N", linear["exponent"] <= 1.5, "stripes", **linear),
-        _part(
-            "units go from stripes to bumps with depth",
-            last > first,
-            rest_first=first,
-            rest_last=last,
-        ),
-        _part(
-            "the volume is smoother in the hold-out",
-            smooth[FEW] < smooth[MOST],
-            **{f"roughness_{diet}": value for diet, value in smooth.items()},
-        ),
-    ]
-    return Decision(parts, _with_controls(r, grows, rough))
-
-
-def _with_controls(r: xr.Dataset, grows: Part, rough: dict[str, xr.DataArray]) -> list[Part]:
     def both(name: str, diet: str) -> dict[str, float]:
         return {model: middle(r, name, model, diet) for model in BOTH}
 
-    place, crosses = both("hit_ood", STRIPES), both("cross_share_ood", STRIPES)
-    ink, bumps = both("line_ood", STRIPES), both("bump_hit_ood", FEW)
-    error = {m: e / zero_baseline(r, m) for m, e in both("mse_ood", FEW).items()}
-    alone, learned = max(both("hit_ood", MOST).values()), min(both("hit_id", MOST).values())
-    drawn = _law(r, "stripes", "bump_hit")
-    each = _by_layer(r, "tuning_quantile", FEW).sel(quantile=0.5).values
-    layer, without = (_by_layer(r, "tuning_rest", diet).values for diet in (FEW, ALONE))
-    rises = min(float((v[-1] - v[0]).min()) for v in (each, layer))
-    earlier = float((without[0] - layer[0]).min())
-    smoother = {f"rough_vs_{d}": float((rough[FEW] / rough[d]).max("seed")) for d in (ALONE, MOST)}
-    product = {model: middle(r, "bump_hit_ood", model, ALONE) for model in PRODUCT}
-    shaped = min(*place.values(), *crosses.values()) >= 0.8 and min(ink.values()) >= 0.5
-    return [
-        _part(
-            "crosses in both hold-outs, with their ink",
-            shaped,
-            **{f"ink.{model}": value for model, value in ink.items()},
-            **{"square.joint_0": place["cnn_square"], "square.crosses_0": crosses["cnn_square"]},
-        ),
-        _part(
-            "bumps in both hold-outs, with half of a zero image's error",
-            min(bumps.values()) >= 0.8 and max(error.values()) <= 0.5,
-            **{"square.bumps_100": bumps["cnn_square"]},
-            **{f"{BOTH[model]}error_vs_blank": value for model, value in error.items()},
-        ),
-        _part(
-            "all bumps alone do not compose, though learned",
-            alone <= 0.5 and learned >= 0.9,
-            joint_alone_all=alone,
-            joint_id_all=learned,
-        ),
+    place, crosses, ink = (both(f"{n}_ood", STRIPES) for n in ("hit", "cross_share", "line"))
+    bumps, cnn, square = both("bump_hit_ood", FEW), *BOTH
+    found = {"joint_100": middle(r, "hit_ood", cnn, FEW), "bumps_100": bumps[cnn]}
+    alone = middle(r, "hit_ood", cnn, ALONE)
+    cubic, linear = _law(r, "bumps", "hit"), _law(r, "stripes", "hit")
+    is_cubic = 2.5 <= cubic["exponent"] <= 3.5
+    grows = _part("bumps alone need data like N^3", is_cubic, "bumps", **cubic)
+    each = _by_layer(r, "tuning_quantile", FEW)
+    first, *_, last = each.median("seed").values.tolist()
+    ends = {"rest_first": first, "rest_last": last}
+    rough = {d: _by_layer(r, "volume_rough", d).mean("layer") for d in (FEW, ALONE, MOST)}
+    smooth = {f"roughness_{d}": float(v.median("seed")) for d, v in rough.items()}
+    few, _, most = smooth.values()
+    at_0 = {"joint_0": place[cnn], "crosses_0": crosses[cnn]}
+    parts = [
+        _part("stripes alone give crosses in the right place", min(at_0.values()) >= 0.8, **at_0),
+        _part("stripes and 100 bumps give bumps", bumps[cnn] >= 0.8, **found),
+        _part("100 bumps alone do not", alone <= 0.5, joint_alone_100=alone),
         grows,
-        _part(
-            "with stripes it grows like N, for bumps that are drawn",
-            drawn["exponent"] <= 1.5,
-            "drawn",
-            **drawn,
-        ),
+        _part("with stripes it grows like N", linear["exponent"] <= 1.5, "stripes", **linear),
+        _part("units go from stripes to bumps with depth", last > first, **ends),
+        _part("the volume is smoother in the hold-out", few < most, **smooth),
+    ]
+
+    # With controls.
+    shaped = min(*place.values(), *crosses.values()) >= 0.8 and min(ink.values()) >= 0.5
+    inks = {f"ink.{model}": value for model, value in ink.items()}
+    inks |= {"square.joint_0": place[square], "square.crosses_0": crosses[square]}
+    error = {m: e / zero_baseline(r, m) for m, e in both("mse_ood", FEW).items()}
+    good = min(bumps.values()) >= 0.8 and max(error.values()) <= 0.5
+    errors = {"square.bumps_100": bumps[square]}
+    errors |= {f"{BOTH[model]}error_vs_blank": value for model, value in error.items()}
+    ever, learned = max(both("hit_ood", MOST).values()), min(both("hit_id", MOST).values())
+    useless = {"joint_alone_all": ever, "joint_id_all": learned}
+    drawn = _law(r, "stripes", "bump_hit")
+    layer, without = (_by_layer(r, "tuning_rest", diet) for diet in (FEW, ALONE))
+    rises = min(float((v[-1] - v[0]).min()) for v in (each.values, layer.values))
+    earlier = float((without.values[0] - layer.values[0]).min())
+    steps = {"rest_rises_by": rises, "first_layer_below_bumps_alone_by": earlier}
+    over = {f"rough_vs_{d}": float((rough[FEW] / rough[d]).max("seed")) for d in (ALONE, MOST)}
+    product = {model: middle(r, "bump_hit_ood", model, ALONE) for model in PRODUCT}
+    smoother = "the volume is smoother in every seed and at equal bumps"
+    no_product = "no product readout composes from 100 bumps alone"
+    like_n, by_depth = drawn["exponent"] <= 1.5, all(step > 0 for step in steps.values())
+    little = ever <= 0.5 and learned >= 0.9
+    controls = [
+        _part("crosses in both hold-outs, with their ink", shaped, **inks),
+        _part("bumps in both hold-outs, with half of a zero image's error", good, **errors),
+        _part("all bumps alone do not compose, though learned", little, **useless),
+        grows,
+        _part("with stripes it grows like N, for bumps that are drawn", like_n, "drawn", **drawn),
         _part(
             "units go from stripes to bumps in every seed, more so than without stripes",
-            rises > 0 and earlier > 0,
-            rest_rises_by=rises,
-            first_layer_below_bumps_alone_by=earlier,
+            by_depth,
+            **steps,
         ),
-        _part(
-            "the volume is smoother in every seed and at equal bumps",
-            max(smoother.values()) < 1,
-            **smoother,
-        ),
-        _part(
-            "no product readout composes from 100 bumps alone",
-            max(product.values()) < 0.8,
-            "alone_100",
-            **product,
-        ),
+        _part(smoother, max(over.values()) < 1, **over),
+        _part(no_product, max(product.values()) < 0.8, "alone_100", **product),
     ]
+    return Decision(parts, controls)
