@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import known, medians, of, tagged
+from vnlib.book.evidence import known, medians, of, one, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 VN, AE = "vn_1", "ae"
@@ -48,77 +48,53 @@ SETS = ("id", "add2")
 )
 def decide_discussion(r: xr.Dataset) -> Decision:
     """VN-disc."""
-    return Decision([known(part) for part in _printed(r)], [known(part) for part in _controls(r)])
+    return Decision(*([known(part) for part in parts(r)] for parts in (_printed, _controls)))
 
 
 def _printed(r: xr.Dataset) -> list[Part]:
-    slow = float(of(r["inference_ratio"], model=(VN,)).median())
-    saved = of(r["inference_saved"], model=(VN,), start=LEARNED, set=("id",), solver=("ista",))
-    shorter = float(saved.sel(level=LEVEL, method="nearest").median("seed").max())
-    few = of(r["data_error"], model=(VN, AE), set=("id",)).squeeze("set", drop=True).median("seed")
+    slow = float(one(r["inference_ratio"], model=VN).median())
+    saved = of(one(r["inference_saved"], model=VN, set="id", solver="ista"), start=LEARNED)
+    saved = float(saved.sel(level=LEVEL, method="nearest").median("seed").max())
+    few = of(one(r["data_error"], set="id"), model=(VN, AE)).median("seed")
     worst = float((few.sel(model=VN) / few.sel(model=AE)).max("images", skipna=False))
     digits, forces = (_forgotten(r, models) for models in ((VN, AE), (TOKENS, MLP)))
+    starts = "a learned start shortens the settle by plain steps"
+    fewer = "lower error from as few images, same updates"
     return [
         Part("inference is much slower", slow >= SLOW, {"vn_1.settle_over_forward": slow}),
-        Part(
-            "a learned start shortens the settle by plain steps",
-            shorter >= SHORTER,
-            {"vn_1.sweeps_saved": shorter},
-        ),
+        Part(starts, saved >= SHORTER, {"vn_1.sweeps_saved": saved}),
         _lowest("VN-1L forgets less of digits than the autoencoder", digits, VN, "forgotten"),
         _lowest("tokens in a VN forget less of forces than the MLP", forces, TOKENS, "forgotten"),
-        Part(
-            "lower error from as few images, same updates",
-            worst < 1,
-            {"vn_1.over_ae_at_worst": worst},
-        ),
+        Part(fewer, worst < 1, {"vn_1.over_ae_at_worst": worst}),
     ]
 
 
 def _controls(r: xr.Dataset) -> list[Part]:
-    least = float(of(r["inference_ratio"], model=(VN,)).min(skipna=False))
-    sweeps = {
-        kind: {"learned": _sweeps(r, LEARNED, kind), "free": _sweeps(r, FREE, kind)}
-        for kind in SETS
+    least = float(one(r["inference_ratio"], model=VN).min(skipna=False))
+    sweeps = {kind: [_sweeps(r, starts, kind) for starts in (LEARNED, FREE)] for kind in SETS}
+    saves = all(np.isfinite(a) and a <= (1 - LESS) * b for a, b in sweeps.values())
+    both = {
+        f"vn_1.sweeps_{way}_{kind}": n
+        for kind, found in sweeps.items()
+        for way, n in zip(("learned", "free"), found, strict=True)
     }
-    saves = [
-        np.isfinite(n["learned"]) and n["learned"] <= (1 - LESS) * n["free"]
-        for n in sweeps.values()
-    ]
     models, tokens = (VN, *LONG), (TOKENS, TOKEN_NET)
     lost = medians(_final(r, models, "sequence") / _final(r, models, "joint"), models)
     replay, after = (medians(_final(r, m, "replay"), m) for m in (models, tokens))
+    forgotten = _forgotten(r, tokens)
     few = of(r["data_error"], model=(*models, PCA), set=SETS).isel(images=0)
     errors = {kind: medians(few.sel(set=kind), (*models, PCA)) for kind in SETS}
+    fewest = {f"{m}.error_fewest_{kind}": v for kind, e in errors.items() for m, v in e.items()}
+    slow = "inference is much slower in every seed"
+    lowest = all(_below(e, VN) for e in errors.values())
     return [
-        Part(
-            "inference is much slower in every seed",
-            least >= SLOW,
-            {"vn_1.settle_over_forward_least": least},
-        ),
-        Part(
-            "a learned start beats what is free, on single digits and sums",
-            all(saves),
-            {
-                f"vn_1.sweeps_{way}_{kind}": n
-                for kind, both in sweeps.items()
-                for way, n in both.items()
-            },
-        ),
+        Part(slow, least >= SLOW, {"vn_1.settle_over_forward_least": least}),
+        Part("a learned start beats what is free, on single digits and sums", saves, both),
         _lowest("VN-1L loses least by learning in turn", lost, VN, "in_turn_over_joint"),
         _lowest("VN-1L has the lowest error with replay", replay, VN, "error_replay"),
-        _lowest(
-            "tokens in a VN forget less than in a network",
-            _forgotten(r, tokens),
-            TOKENS,
-            "forgotten",
-        ),
+        _lowest("tokens in a VN forget less than in a network", forgotten, TOKENS, "forgotten"),
         _lowest("they have the lower error with replay", after, TOKENS, "error_replay"),
-        Part(
-            "lowest error from the fewest images",
-            all(_below(e, VN) for e in errors.values()),
-            {f"{m}.error_fewest_{kind}": v for kind, e in errors.items() for m, v in e.items()},
-        ),
+        Part("lowest error from the fewest images", lowest, fewest),
     ]
 
 
@@ -126,7 +102,7 @@ def _errors(r: xr.Dataset, stream: str, models: Sequence[str]) -> tuple[xr.DataA
     """Errors of models in a stream (model, seed, after, task), and those after the last turn
     (model, seed, task).
     """
-    errors = of(r["error"], model=models, stream=(stream,)).squeeze("stream", drop=True)
+    errors = of(one(r["error"], stream=stream), model=models)
     turns = of(r["power"], model=models).notnull().sum("task")
     return errors, errors.where(errors["after"] == turns).max("after")
 
@@ -156,8 +132,8 @@ def _sweeps(r: xr.Dataset, starts: Sequence[str], kind: str) -> float:
     over seeds.
     """
     both = r[["inference_sweeps", "inference_cost"]].to_array()
-    one = of(both, model=(VN,), start=starts, set=(kind,))
-    total = one.sel(level=LEVEL, method="nearest").sum("variable", skipna=False)
+    total = of(one(both, model=VN, set=kind), start=starts)
+    total = total.sel(level=LEVEL, method="nearest").sum("variable", skipna=False)
     return float(total.median("seed").min())
 
 
