@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import medians, tagged
+from vnlib.book.evidence import bounded, medians, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
-RANKS = ("factorised_2", "factorised_3")
 IMAGE = {
     "convolutions": ("image_conv", "image_conv_32"),
     "MLPs": ("image_mlp", "image_mlp_32"),
@@ -41,22 +40,21 @@ def composes(r: xr.Dataset, model: str) -> bool:
     return ratio <= 3 and ood <= 0.01 * zero
 
 
-def both(r: xr.Dataset, models: Sequence[str]) -> dict[str, float]:
-    """Ratios and OOD errors."""
-    return {
-        k: v for kind in ("ratio", "ood") for k, v in tagged(middle(r, kind, *models), kind).items()
-    }
-
-
-def low(r: xr.Dataset, models: Sequence[str], says: str) -> Part:
-    """Every one of these composes."""
-    return Part(says, all(composes(r, m) for m in models), both(r, models))
+def low(r: xr.Dataset, models: Sequence[str], says: str, *, low: bool = True) -> Part:
+    """Every one of these composes, or none does; with ratios and OOD errors."""
+    ratio, ood = (tagged(middle(r, kind, *models), kind) for kind in ("ratio", "ood"))
+    return part(says, all(composes(r, m) == low for m in models), **ratio, **ood)
 
 
 def below(r: xr.Dataset, model: str, others: Sequence[str], says: str) -> Part:
     """The OOD error of a model is below that of every other."""
-    own, theirs = middle(r, "ood", model), middle(r, "ood", *others)
-    return Part(says, own[model] < min(theirs.values()), tagged(own | theirs, "ood"))
+    ood = middle(r, "ood", model, *others)
+    return part(says, ood[model] < min(ood[m] for m in others), **tagged(ood, "ood"))
+
+
+def no_harder(r: xr.Dataset, models: Sequence[str], says: str) -> Part:
+    """The ratio of each of these is at most 3."""
+    return bounded(says, "<=", 3, **tagged(middle(r, "ratio", *models), "ratio"))
 
 
 @claim(
@@ -75,28 +73,24 @@ def below(r: xr.Dataset, model: str, others: Sequence[str], says: str) -> Part:
     "weight decay.",
 )
 def ranks(r: xr.Dataset) -> Decision:
-    def copies(family: str, *models: str) -> list[Part]:
-        alike, ood = middle(r, "stream_similarity", *models[1:]), middle(r, "ood", *models)
-        helps = min(ood[m] for m in models[1:]) < 0.5 * ood[models[0]]
+    def copies(family: str, one: str, *more: str) -> list[Part]:
+        alike = tagged(middle(r, "stream_similarity", *more), "similarity")
+        ood = middle(r, "ood", one, *more)
+        helps = min(ood[m] for m in more) < 0.5 * ood[one]
         return [
-            Part(
-                f"{family}: the streams are copies",
-                min(alike.values()) >= 0.95,
-                tagged(alike, "similarity"),
-            ),
-            Part(f"{family}: rank does not help", not helps, tagged(ood, "ood")),
+            bounded(f"{family}: the streams are copies", ">=", 0.95, **alike),
+            part(f"{family}: rank does not help", not helps, **tagged(ood, "ood")),
         ]
 
-    default, tuned = ("default_1", "default_2", "default_3"), ("factorised", *RANKS)
-    axes = ("vn_1_8", "vn_rank_2", "vn_rank_3")
-    beats = "the full 2D VN beats them"
+    default = ("default_1", "default_2", "default_3")
+    tuned = ("factorised", "factorised_2", "factorised_3")
+    axes = copies("VN per axis", "vn_1_8", "vn_rank_2", "vn_rank_3")
+    beats, *printed = (
+        below(r, "full", others, "the full 2D VN beats them")
+        for others in ((*tuned, "factorised_care"), default)
+    )
     return Decision(
-        [*copies("factorised", *default), below(r, "full", default, beats)],
-        [
-            *copies("factorised", *tuned),
-            *copies("VN per axis", *axes),
-            below(r, "full", (*tuned, "factorised_care"), beats),
-        ],
+        [*copies("factorised", *default), *printed], [*copies("factorised", *tuned), *axes, beats]
     )
 
 
@@ -118,31 +112,25 @@ def depths(r: xr.Dataset) -> Decision:
     names = [f"vn_{depth}_{k}" for depth in (1, 2, 3) for k in (16, 8)]
     ood = middle(r, "ood", *names, "vn_3_down", "vn_3_mix")
 
-    def gain(one: str, two: str, three: str, says: str) -> Part:
+    def gain(one: str, two: str, three: str, says: str = "") -> Part:
         # A factor of 2 has half of a factor of 4: compare logarithms.
-        two_gains, best_gains = (
-            np.log(ood[one] / ood[two]),
-            np.log(ood[one] / min(ood[two], ood[three])),
-        )
-        held = bool(two_gains > 0 and two_gains >= 0.5 * best_gains)
-        return Part(says, held, tagged({m: ood[m] for m in (one, two, three)}, "ood"))
+        own, best = (np.log(ood[one] / x) for x in (ood[two], min(ood[two], ood[three])))
+        numbers = tagged({m: ood[m] for m in (one, two, three)}, "ood")
+        held = own > 0 and own >= 0.5 * best
+        return part(f"depth 2 has most of the gain{says}", held, **numbers)
 
-    sparser = [ood[f"vn_{d}_8"] < ood[f"vn_{d}_16"] for d in (1, 2, 3)]
+    sparser = all(ood[f"vn_{d}_8"] < ood[f"vn_{d}_16"] for d in (1, 2, 3))
+    every = tagged({m: ood[m] for m in names}, "ood")
     mix = below(r, "vn_3_mix", ["vn_3_8"], "mix is better than bottom-up inference")
     return Decision(
         [
-            gain("vn_1_16", "vn_2_8", "vn_3_8", "depth 2 has most of the gain"),
+            gain("vn_1_16", "vn_2_8", "vn_3_8"),
             below(r, "vn_2_8", ["vn_1_16"], "the sparser code composes better"),
             mix,
         ],
         [
-            gain("vn_1_16", "vn_2_16", "vn_3_16", "depth 2 has most of the gain at K 16"),
-            gain("vn_1_8", "vn_2_8", "vn_3_8", "depth 2 has most of the gain at K 8"),
-            Part(
-                "the sparser code composes better at every depth",
-                all(sparser),
-                tagged({m: ood[m] for m in names}, "ood"),
-            ),
+            *(gain(*(f"vn_{d}_{k}" for d in (1, 2, 3)), f" at K {k}") for k in (16, 8)),
+            part("the sparser code composes better at every depth", sparser, **every),
             mix,
             below(r, "vn_3_mix", ["vn_3_down"], "mix is better than top-down inference without it"),
         ],
@@ -167,28 +155,23 @@ def encodings(r: xr.Dataset) -> Decision:
     models = {m: encoded(m) for m in ("sae", "vae_low", "vae_high", "vn_1", "vn_3")}
 
     def parts(kind: str, says: str) -> list[Part]:
-        values = {m: middle(r, kind, *names) for m, names in models.items()}
-        helped, numbers = [], {}
-        for m, (bump, *_) in models.items():
-            fourier = {n: values[m][n] for n in values[m] if "fourier" in n}
-            helped.append(min(fourier.values()) < values[m][bump])
-            numbers |= {bump: values[m][bump]} | fourier
-        sae, tag = values["sae"], "mse_ood" if kind == "ood" else kind
+        values = middle(r, kind, *(name for names in models.values() for name in names))
+        helped, numbers = True, {}
+        for bump, *codes in models.values():
+            fourier = {name: values[name] for name in codes if "fourier" in name}
+            helped &= min(fourier.values()) < values[bump]
+            numbers |= {bump: values[bump]} | fourier
+        sae = {name: values[name] for name in models["sae"]}
+        wide = max(sae.values()) >= 5 * min(sae.values())
+        tag = "mse_ood" if kind == "ood" else kind
         return [
-            Part(f"Fourier codes lower every {says}", all(helped), tagged(numbers, tag)),
-            Part(
-                f"the SAE's {says} depends on the code",
-                max(sae.values()) >= 5 * min(sae.values()),
-                tagged(sae, tag),
-            ),
+            part(f"Fourier codes lower every {says}", helped, **tagged(numbers, tag)),
+            part(f"the SAE's {says} depends on the code", wide, **tagged(sae, tag)),
         ]
 
-    ratio = middle(r, "ratio", *models["vn_3"])
-    keeps = "VN-3L keeps its ratio with every code"
-    return Decision(
-        [*parts("ratio", "ratio"), Part(keeps, max(ratio.values()) <= 3, tagged(ratio, "ratio"))],
-        [*parts("ood", "OOD error"), low(r, models["vn_3"], "VN-3L composes with every code")],
-    )
+    keeps = no_harder(r, models["vn_3"], "VN-3L keeps its ratio with every code")
+    composed = low(r, models["vn_3"], "VN-3L composes with every code")
+    return Decision([*parts("ratio", "ratio"), keeps], [*parts("ood", "OOD error"), composed])
 
 
 @claim(
@@ -205,16 +188,11 @@ def encodings(r: xr.Dataset) -> Decision:
 )
 def sharp(r: xr.Dataset) -> Decision:
     keeps = low(r, ["full_sharp"], "the full 2D VN keeps its ratio")
-    axes = [f"vn_{depth}_sharp" for depth in (1, 2, 3)]
-    every = "and is more exact than 1, 2 and 3 layers per axis"
-    return Decision(
-        [keeps, below(r, "full_sharp", axes[1:2], "and is more exact than 2 layers per axis")],
-        [
-            keeps,
-            below(r, "full_sharp", axes, every),
-            below(r, "full_sharp", ["factorised_sharp"], "and than the hand-factorised decoder"),
-        ],
-    )
+    axes, exact = [f"vn_{depth}_sharp" for depth in (1, 2, 3)], "and is more exact than"
+    two = below(r, "full_sharp", axes[1:2], f"{exact} 2 layers per axis")
+    every = below(r, "full_sharp", axes, f"{exact} 1, 2 and 3 layers per axis")
+    by_hand = below(r, "full_sharp", ["factorised_sharp"], "and than the hand-factorised decoder")
+    return Decision([keeps, two], [keeps, every, by_hand])
 
 
 @claim(
@@ -230,25 +208,14 @@ def sharp(r: xr.Dataset) -> Decision:
 )
 def ring(r: xr.Dataset) -> Decision:
     ratio, ood = middle(r, "ratio", "cnn_ring"), middle(r, "ood", "cnn_ring", "full_ring")
-    every = measured(r, "ratio").sel(model="cnn_ring").dropna("seed")
-    keeps = low(r, ["full_ring"], "the full 2D VN is low")
+    seeds = measured(r, "ratio").sel(model="cnn_ring").dropna("seed")
     numbers = tagged(ratio, "ratio") | tagged(ood, "ood")
-    return Decision(
-        [keeps, Part("the CNN is high", ratio["cnn_ring"] >= 5, numbers)],
-        [
-            keeps,
-            Part(
-                "the CNN is high in every seed",
-                bool((every >= 5).all()) and ood["cnn_ring"] >= 10 * ood["full_ring"],
-                {"cnn_ring.ratio_min": float(every.min())},
-            ),
-            Part(
-                "the hand-factorised decoder is not low",
-                not composes(r, "factorised_ring"),
-                both(r, ["factorised_ring"]),
-            ),
-        ],
-    )
+    far = (seeds >= 5).all() and ood["cnn_ring"] >= 10 * ood["full_ring"]
+    keeps = low(r, ["full_ring"], "the full 2D VN is low")
+    every = part("the CNN is high in every seed", far, **{"cnn_ring.ratio_min": seeds.min()})
+    by_hand = low(r, ["factorised_ring"], "the hand-factorised decoder is not low", low=False)
+    printed = [keeps, part("the CNN is high", ratio["cnn_ring"] >= 5, **numbers)]
+    return Decision(printed, [keeps, every, by_hand])
 
 
 @claim(
@@ -285,11 +252,7 @@ def ladder(r: xr.Dataset) -> Decision:
     "OOD error below 1 % of a zero image's.",
 )
 def copied(r: xr.Dataset) -> Decision:
-    printed = []
-    for says, models in IMAGE.items():
-        ratio = middle(r, "ratio", *models)
-        no_harder = f"{says}: held-out images are no harder"
-        printed.append(Part(no_harder, max(ratio.values()) <= 3, tagged(ratio, "ratio")))
     return Decision(
-        printed, [low(r, m, f"{says}: held-out images are copied") for says, m in IMAGE.items()]
+        [no_harder(r, m, f"{says}: held-out images are no harder") for says, m in IMAGE.items()],
+        [low(r, m, f"{says}: held-out images are copied") for says, m in IMAGE.items()],
     )
