@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import known, of, tagged
+from vnlib.book.evidence import known, of, one, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 PRINTED = "vn_3_top24"  # with the hard step of Eq. 6 in the top layer
@@ -45,101 +45,60 @@ AT_REST = 0.01  # of the support, per sweep
 def decide_selection(r: xr.Dataset) -> Decision:
     """VN-I."""
     single = r.sel(set="id")
-    chance = (r["told"] - r["told_shuffled"]).sel(state="active")
-    return Decision(
-        [known(part) for part in _printed(single, chance)],
-        [known(part) for part in _controls(r, single, chance)],
-    )
+    told = (r["told"] - r["told_shuffled"]).sel(state="active")  # beyond shuffled labels
+    both = _printed(single, told), _controls(single, told, r["told"] - r["told_shuffled_most"])
+    return Decision(*([known(part) for part in parts] for parts in both))
 
 
-def _printed(single: xr.Dataset, chance: xr.DataArray) -> list[Part]:
-    """single: results on single digits; chance: what labels tell beyond shuffled ones."""
-
+def _printed(single: xr.Dataset, told: xr.DataArray) -> list[Part]:
     def middle(values: xr.DataArray) -> xr.DataArray:
-        return of(values, model=(PRINTED,)).squeeze("model", drop=True).median("seed")
+        return one(values, model=PRINTED).median("seed")
 
-    locked = single["locked"].sel(threshold=LOCKED, quantile=0.9)
-    sweeps = float(middle(_soonest(locked)))
-    moved = (single["flips"] / single["nonzero"]).isel(sweep=-1)
-    moved = float(middle(_soonest(moved)))
-    share, told = middle(single["active_share"]), middle(chance)
+    sweeps = float(middle(_soonest(single["locked"].sel(threshold=LOCKED, quantile=0.9))))
+    moved = float(middle(_soonest((single["flips"] / single["nonzero"]).isel(sweep=-1))))
+    locked = sweeps <= float(single["sweep"].max())
+    at_rest = "supports stabilise during the settle"
     return [
         _budget("codes use the budget of atoms", single, (PRINTED,), "capped.{}", "median"),
-        Part(
-            "supports stabilise during the settle",
-            moved <= AT_REST,
-            {"capped.moved_share_last": moved},
-        ),
-        Part(
-            "supports lock in reliably",
-            sweeps <= float(single["sweep"].max()),
-            {"capped.locked_sweeps_90": sweeps},
-        ),
-        Part(
-            "deeper codes are sparser",
-            float(_fall(share)) > 0,
-            _by_layer(share, "capped.active_share"),
-        ),
-        Part(
-            "deeper codes are more selective",
-            float(_fall(-told)) > 0,
-            _by_layer(told, "capped.told_above_chance"),
-        ),
+        Part(at_rest, moved <= AT_REST, {"capped.moved_share_last": moved}),
+        Part("supports lock in reliably", locked, {"capped.locked_sweeps_90": sweeps}),
+        _falls("deeper codes are sparser", middle(single["active_share"]), "active_share"),
+        _falls("deeper codes are more selective", middle(told), "told_above_chance", -1),
     ]
 
 
-def _controls(r: xr.Dataset, single: xr.Dataset, chance: xr.DataArray) -> list[Part]:
+def _controls(single: xr.Dataset, told: xr.DataArray, margin: xr.DataArray) -> list[Part]:
     def least(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
         found = of(values, model=models).min("seed")
         return {model: float(found.sel(model=model)) for model in models}
 
-    fall = _fall(single["active_share"])
-    free, equal = least(fall, FREE), least(fall, (EQUAL,))[EQUAL]
-    slowest = _soonest(single["locked_mean"].sel(threshold=LOCKED))
-    slowest = {model: -value for model, value in least(-slowest, LEVELS).items()}
-    margin = float(of(r["told"] - r["told_shuffled_most"], model=LEVELS).min())
-    growth = least(_fall(-chance), LEVELS)
+    fall = least(_fall(single["active_share"]), (*FREE, EQUAL))
+    equal = {"equal": fall.pop(EQUAL)}
+    slowest = least(-_soonest(single["locked_mean"].sel(threshold=LOCKED)), LEVELS)
+    slowest = {model: -value for model, value in slowest.items()}
+    above = {"levels": float(of(margin, model=LEVELS).min())}
+    growth = least(_fall(-told), LEVELS)
+    positive = [
+        ("deeper codes are sparser at every level without a cap", "active_share_fall_least", fall),
+        ("deeper codes are sparser with equal layers", "active_share_fall_least", equal),
+        ("atoms are more selective than by chance", "told_margin_least", above),
+        ("deeper codes are more selective at every level and seed", "told_growth_least", growth),
+    ]
+    used = "codes use the budget at every level and seed"
+    fast = "supports lock in within 20 sweeps at every level and seed"
+    locked = tagged(slowest, "locked_sweeps_most")
     return [
-        _budget(
-            "codes use the budget at every level and seed", single, LEVELS, "levels.{}_least", "min"
-        ),
-        Part(
-            "supports lock in within 20 sweeps at every level and seed",
-            max(slowest.values()) <= FAST,
-            tagged(slowest, "locked_sweeps_most"),
-        ),
-        Part(
-            "deeper codes are sparser at every level without a cap",
-            min(free.values()) > 0,
-            tagged(free, "active_share_fall_least"),
-        ),
-        Part(
-            "deeper codes are sparser with equal layers",
-            equal > 0,
-            {"equal.active_share_fall_least": equal},
-        ),
-        Part(
-            "atoms are more selective than by chance",
-            margin > 0,
-            {"levels.told_margin_least": margin},
-        ),
-        Part(
-            "deeper codes are more selective at every level and seed",
-            min(growth.values()) > 0,
-            tagged(growth, "told_growth_least"),
-        ),
+        _budget(used, single, LEVELS, "levels.{}_least", "min"),
+        Part(fast, max(locked.values()) <= FAST, locked),
+        *(Part(says, min(n.values()) > 0, tagged(n, tag)) for says, tag, n in positive),
     ]
 
 
-def _budget(
-    says: str, single: xr.Dataset, models: Sequence[str], name: str, over_seeds: str
-) -> Part:
+def _budget(says: str, r: xr.Dataset, models: Sequence[str], name: str, over_seeds: str) -> Part:
     """Shares of atoms in use, of any image and effectively: the least over models and layers."""
-    shares = {"used": single["used"], "effective": single["effective"] / single["atoms"]}
-    least = {
-        key: float(getattr(of(share, model=models), over_seeds)("seed").min())
-        for key, share in shares.items()
-    }
+    shares = {"used": r["used"], "effective": r["effective"] / r["atoms"]}
+    shares = {key: of(share, model=models) for key, share in shares.items()}
+    least = {key: float(getattr(v, over_seeds)("seed").min()) for key, v in shares.items()}
     holds = least["used"] >= USED and least["effective"] >= EFFECTIVE
     return Part(says, holds, {name.format(key): value for key, value in least.items()})
 
@@ -156,5 +115,7 @@ def _fall(values: xr.DataArray) -> xr.DataArray:
     return -values.diff("layer").max("layer")
 
 
-def _by_layer(values: xr.DataArray, name: str) -> dict[str, float]:
-    return {f"{name}_{n}": float(v) for n, v in zip(values["layer"].values, values, strict=True)}
+def _falls(says: str, values: xr.DataArray, tag: str, sign: int = 1) -> Part:
+    """That values of the capped network fall (-1: grow) from layer to layer."""
+    numbers = zip(values["layer"].values, values.values.tolist(), strict=True)
+    return Part(says, float(_fall(sign * values)) > 0, {f"capped.{tag}_{n}": v for n, v in numbers})

@@ -12,9 +12,12 @@ import xarray as xr
 from chapters.I_mnist.claims import EQUAL, LEVELS, PRINTED
 from vnlib.book.ledger import NOT, NOT_TESTABLE, REPRODUCED
 
-SEEDS = 3
 MODELS = [*LEVELS, EQUAL, "vn_1"]
-SOLVERS = ["ista", "restart", "line_search"]
+AXES = {
+    **{"model": MODELS, "seed": range(3), "set": ["id", "add2"], "layer": [1, 2, 3]},
+    **{"solver": ["ista", "restart", "line_search"], "sweep": [1, 20, 150]},
+    **{"threshold": [0.9, 0.99], "quantile": [0.1, 0.5, 0.9], "state": ["active", "signed"]},
+}
 LAYERS = {
     "atoms": (512, 384, 256),
     "used": (1, 1, 0.96),
@@ -28,37 +31,22 @@ LAYERS = {
 
 def made() -> xr.Dataset:
     """All as the paper would have it, and our controls too."""
-    r = xr.Dataset(
-        coords={
-            "model": MODELS,
-            "seed": range(SEEDS),
-            "set": ["id", "add2"],
-            "layer": [1, 2, 3],
-            "solver": SOLVERS,
-            "sweep": [1, 20, 150],
-            "threshold": [0.9, 0.99],
-            "quantile": [0.1, 0.5, 0.9],
-            "state": ["active", "signed"],
-        }
-    )
+    r = xr.Dataset()
 
-    def full(*dims: str) -> xr.DataArray:
-        return xr.DataArray(
-            np.zeros([r.sizes[d] for d in dims]), dims=dims, coords={d: r[d] for d in dims}
-        )
+    def full(*dims: str, value: object) -> xr.DataArray:
+        axes = {d: AXES[d] for d in ("model", "seed", *dims)}
+        return xr.DataArray(0.0, axes, list(axes)) + value
 
     for name, values in LAYERS.items():
-        extra = ("state",) if name.startswith("told") else ("set",)
-        r[name] = full("model", "seed", *extra, "layer") + xr.DataArray(list(values), dims="layer")
-    speed = xr.DataArray([151.0, 40.0, 15.0], dims="solver")
-    r["locked_mean"] = full("model", "seed", "set", "solver", "layer", "threshold") + speed
-    r["locked"] = (
-        full("model", "seed", "set", "solver", "layer", "threshold", "quantile") + speed + 5
-    )
-    r["nonzero"] = full("model", "seed", "set", "solver", "sweep", "layer") + 100
-    r["flips"] = full("model", "seed", "set", "solver", "sweep", "layer") + xr.DataArray(
-        [9, 5, 0.5], dims="solver"
-    )
+        per_layer = xr.DataArray(list(values), {"layer": AXES["layer"]})
+        r[name] = full("state" if name.startswith("told") else "set", "layer", value=per_layer)
+    speed = xr.DataArray([151, 40, 15], {"solver": AXES["solver"]})
+    flips = xr.DataArray([9, 5, 0.5], {"solver": AXES["solver"]})
+    settle = ("set", "solver", "layer")
+    r["locked_mean"] = full(*settle, "threshold", value=speed)
+    r["locked"] = full(*settle, "threshold", "quantile", value=speed + 5)
+    r["nonzero"] = full(*settle, "sweep", value=100)
+    r["flips"] = full(*settle, "sweep", value=flips)
     for name in r:
         r[name].loc[{"model": "vn_1", "layer": [2, 3]}] = np.nan
     return r
@@ -71,10 +59,8 @@ failing = partial(judging.failing, "VN-I")
 def test_all_as_printed():
     row = judged(made())
     assert row["verdict"] == REPRODUCED == row["verdict_controls"], row
-    assert (
-        row["numbers"]["capped.active_share_3"] == 0.1
-        and row["numbers"]["vn_3.locked_sweeps_most"] == 15
-    )
+    assert row["numbers"]["capped.active_share_3"] == 0.1
+    assert row["numbers"]["vn_3.locked_sweeps_most"] == 15
 
 
 FIRST = {"seed": 0}
@@ -138,10 +124,9 @@ def test_all_can_fail():
 
 @pytest.mark.parametrize("without", [*LEVELS, EQUAL])
 def test_a_network_that_lacks_is_named(without):
-    r = made()
-    row = judged(r.sel(model=[m for m in MODELS if m != without]))
+    row = judged(made().drop_sel(model=without))
     assert row["verdict"] == NOT_TESTABLE and without in row["missing"]
 
 
 def test_the_reference_is_not_judged():
-    assert judged(made().sel(model=[m for m in MODELS if m != "vn_1"]))["verdict"] == REPRODUCED
+    assert judged(made().drop_sel(model="vn_1"))["verdict"] == REPRODUCED
