@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import of, tagged
+from vnlib.book.evidence import bounded, of, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 BASELINES = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
@@ -39,47 +39,32 @@ def cells(r: xr.Dataset, models: Sequence[str], way: str = "joint", **kind: bool
     return grouped.median("seed").transpose("model", "number", "bodies")
 
 
-def against(own: xr.DataArray, others: xr.DataArray) -> float:
-    """The largest ratio of a model to the least of others, over mixtures and numbers of bodies."""
-    return float((own / others.min("model")).sel(number=[2, 3, 4]).max())
+def lowest(says: str, name: str, values: xr.DataArray, own: str, others: Sequence[str]) -> Part:
+    """Whether a model is below the least of others on all mixtures and numbers of bodies."""
+    mixed = values.sel(number=[2, 3, 4])
+    return bounded(
+        says, "<", 1, **{name: mixed.sel(model=own) / of(mixed, model=others).min("model")}
+    )
 
 
-def rise(values: xr.DataArray) -> xr.DataArray:
-    """Per model the least ratio of the errors of n + 1 and n forces, five bodies."""
-    five = values.sel(bodies=5)
-    return (five.shift(number=-1) / five).min("number")
-
-
-def drop(values: xr.DataArray) -> xr.DataArray:
-    """Per model the error of mixtures of three bodies over that of five."""
-    mean = values.sel(number=[2, 3, 4]).mean("number")
-    return mean.sel(bodies=3) / mean.sel(bodies=5)
+def growth(values: xr.DataArray, kind: str = "") -> list[Part]:
+    """Whether the errors of the six grow with the number of forces (per model the least ratio of
+    n + 1 and n forces, five bodies), and with fewer bodies (three over five, mixtures).
+    """
+    six = values.sel(model=list(BASELINES))
+    five, mean = six.sel(bodies=5), six.sel(number=[2, 3, 4]).mean("number")
+    rise = (five.shift(number=-1) / five).min("number")
+    drop = mean.sel(bodies=3) / mean.sel(bodies=5)
+    tag, start = (f"{kind}_", f"{kind} errors") if kind else ("", "errors")
+    return [
+        bounded(f"{start} rise with the number of forces", ">", 1, **shown(rise, f"{tag}rise")),
+        bounded(f"{start} rise with fewer bodies", ">", 1, **shown(drop, f"{tag}dropout")),
+    ]
 
 
 def shown(values: xr.DataArray, tag: str) -> dict[str, float]:
     """Numbers of models as the ledger shows them."""
-    return tagged(dict(zip(values["model"].values.tolist(), values.values, strict=True)), tag)
-
-
-def below(says: str, name: str, value: float) -> Part:
-    """A ratio that must be below 1."""
-    return Part(says, value < 1, {name: value})
-
-
-def growth(values: xr.DataArray, kind: str = "") -> list[Part]:
-    """Whether the errors of the six grow with the number of forces, and with fewer bodies."""
-    six, tag = values.sel(model=list(BASELINES)), f"{kind}_" if kind else ""
-    return [
-        Part(
-            f"{kind} errors rise with {what}".strip(),
-            bool((one > 1).all()),
-            shown(one, f"{tag}{name}"),
-        )
-        for what, name, one in (
-            ("the number of forces", "rise", rise(six)),
-            ("fewer bodies", "dropout", drop(six)),
-        )
-    ]
+    return tagged(values.to_series().to_dict(), tag)
 
 
 @claim(
@@ -104,44 +89,27 @@ def growth(values: xr.DataArray, kind: str = "") -> list[Part]:
 def errors(r: xr.Dataset) -> Decision:
     plain, relative = cells(r, PRINTED), cells(r, PRINTED, relative=True)
     fit = relative.sel(model=[LITERAL, *BASELINES], number=1, bodies=5)
-    others = plain.sel(model=list(OTHERS))
-    low = relative.sel(model=[LITERAL, GATED], number=[2, 3, 4]).min("model").max()
+    low = relative.sel(model=[LITERAL, GATED], number=[2, 3, 4]).min("model")
     each = of(errors_of(r, [LITERAL, *BASELINES], relative=True), forces=SINGLE)
     worst = each.sel(bodies=5).median("seed").max("forces")
     apart = cells(r, [TOKENS, *OTHERS, *SAME_TOKENS])
-    tokens, passes = apart.sel(model=TOKENS), cells(r, [LITERAL, *BASELINES], "passes")
-    six = passes.sel(model=list(BASELINES))
+    passes = cells(r, [LITERAL, *BASELINES], "passes")
+    ends, same = "is lowest in all nine cells", "it is below other learners on the same tokens"
+    in_passes = "in passes, VN-3L reading 22 numbers is below the six"
     return Decision(
         [
-            Part("all fit single forces", bool((fit <= FITS).all()), shown(fit, "id")),
+            bounded("all fit single forces", "<=", FITS, **shown(fit, "id")),
             *growth(plain),
-            *(
-                below(f"VN-3L reading {text} is lowest in all nine cells", f"{name}_vs_best", value)
-                for text, name, value in (
-                    ("22 numbers", "literal", against(plain.sel(model=LITERAL), others)),
-                    ("gated features", "gated", against(plain.sel(model=GATED), others)),
-                )
-            ),
-            Part("one of them stays low", bool(low <= FITS), {"highest_relative": float(low)}),
+            lowest(f"VN-3L reading 22 numbers {ends}", "literal_vs_best", plain, LITERAL, OTHERS),
+            lowest(f"VN-3L reading gated features {ends}", "gated_vs_best", plain, GATED, OTHERS),
+            bounded("one of them stays low", "<=", FITS, highest_relative=low),
         ],
         [
-            Part("all fit each law", bool((worst <= FITS).all()), shown(worst, "worst_law")),
+            bounded("all fit each law", "<=", FITS, **shown(worst, "worst_law")),
             *growth(relative, "relative"),
-            below(
-                "VN-3L on tokens is lowest in all nine cells",
-                "tokens_vs_best",
-                against(tokens, apart.sel(model=list(OTHERS))),
-            ),
-            below(
-                "it is below other learners on the same tokens",
-                "tokens_vs_same_tokens",
-                against(tokens, apart.sel(model=list(SAME_TOKENS))),
-            ),
-            below(
-                "in passes, VN-3L reading 22 numbers is below the six",
-                "literal_passes_vs_best",
-                against(passes.sel(model=LITERAL), six),
-            ),
+            lowest(f"VN-3L on tokens {ends}", "tokens_vs_best", apart, TOKENS, OTHERS),
+            lowest(same, "tokens_vs_same_tokens", apart, TOKENS, SAME_TOKENS),
+            lowest(in_passes, "literal_passes_vs_best", passes, LITERAL, BASELINES),
         ],
     )
 
@@ -180,48 +148,49 @@ def diagonal(r: xr.Dataset) -> Decision:
     nearest = min(ratio[m] for m in BASELINES)
     best, least = min(ood[LITERAL], ood[GATED]), min(ood[m] for m in OTHERS)
     passes = means(r, [LITERAL, *BASELINES], "passes")["ratio"].to_series()
-    apart = passes[LITERAL] / passes[list(BASELINES)].min()
-    same = ratio[TOKENS] / min(ratio[m] for m in SAME_TOKENS)
     learned = {
         f"{m}.{name}_vs_linear": values[m] / values[linear]
         for m, linear in LINEAR.items()
         for name, values in (("ood", ood), ("ratio", ratio))
     }
-    return Decision(
-        [
-            Part(
-                "VN-3L reading 22 numbers is nearest the diagonal",
-                ratio[LITERAL] < nearest,
-                {"literal_ratio": ratio[LITERAL], "nearest_other": nearest},
-            ),
-            Part(
-                "VN-3L reading gated features is nearest the diagonal",
-                ratio[GATED] < nearest,
-                {"gated_ratio": ratio[GATED]},
-            ),
-            Part(
-                "one of them has the lowest OOD error",
-                best < least,
-                {"ood": best, "ood_other": least},
-            ),
-        ],
-        [
-            Part(
-                "on tokens, errors grow no more than power",
-                ratio[TOKENS] <= 1.25 * ratio["random"],
-                {"tokens_ratio": ratio[TOKENS], "random_ratio": ratio["random"]},
-            ),
-            below(
-                "it is nearer than other learners on the same tokens", "tokens_vs_same_tokens", same
-            ),
-            Part(
-                "nearness is more than linearity",
-                all(v < 1 if "ood" in name else v <= 1 for name, v in learned.items()),
-                learned,
-            ),
-            below("in passes, VN-3L reading 22 numbers is nearest", "passes_vs_nearest", apart),
-        ],
-    )
+    more = all(v < 1 if "ood" in name else v <= 1 for name, v in learned.items())
+    printed = [
+        part(
+            "VN-3L reading 22 numbers is nearest the diagonal",
+            ratio[LITERAL] < nearest,
+            literal_ratio=ratio[LITERAL],
+            nearest_other=nearest,
+        ),
+        bounded(
+            "VN-3L reading gated features is nearest the diagonal",
+            "<",
+            nearest,
+            gated_ratio=ratio[GATED],
+        ),
+        part("one of them has the lowest OOD error", best < least, ood=best, ood_other=least),
+    ]
+    controls = [
+        part(
+            "on tokens, errors grow no more than power",
+            ratio[TOKENS] <= 1.25 * ratio["random"],
+            tokens_ratio=ratio[TOKENS],
+            random_ratio=ratio["random"],
+        ),
+        bounded(
+            "it is nearer than other learners on the same tokens",
+            "<",
+            1,
+            tokens_vs_same_tokens=ratio[TOKENS] / min(ratio[m] for m in SAME_TOKENS),
+        ),
+        part("nearness is more than linearity", more, **learned),
+        bounded(
+            "in passes, VN-3L reading 22 numbers is nearest",
+            "<",
+            1,
+            passes_vs_nearest=passes[LITERAL] / passes[list(BASELINES)].min(),
+        ),
+    ]
+    return Decision(printed, controls)
 
 
 @claim(
@@ -241,25 +210,17 @@ def diagonal(r: xr.Dataset) -> Decision:
     "1e-12.",
 )
 def simulator(r: xr.Dataset) -> Decision:
-    first = r.isel(model=0, seed=0)
-    exact, energy = (first[f"sim_{n}"].to_series().to_dict() for n in ("exact", "energy"))
-    momentum, order, sums, boundary = (
-        float(first[f"sim_{n}"]) for n in ("momentum", "order", "superposition", "boundary")
-    )
+    sim = r.isel(model=0, seed=0)
+    exact, energy = shown(sim["sim_exact"], "from_exact"), shown(sim["sim_energy"], "energy")
+    momentum, order = sim["sim_momentum"], sim["sim_order"]
+    forms = len(exact) == 4 and max(exact.values()) <= 1e-6
+    kept = momentum <= 1e-9 and max(energy.values()) <= 1e-6
     return Decision(
         [
-            Part(
-                "four laws follow their closed forms",
-                len(exact) == 4 and max(exact.values()) <= 1e-6,
-                tagged(exact, "from_exact"),
-            ),
-            Part("forces add up", sums <= 1e-12, {"superposition": sums}),
-            Part(
-                "momentum and energy are conserved",
-                momentum <= 1e-9 and max(energy.values()) <= 1e-6,
-                {"momentum": momentum} | tagged(energy, "energy"),
-            ),
-            Part("the integrator is of fourth order", abs(order - 4) <= 0.25, {"order": order}),
-            Part("the boundary is soft as printed", boundary <= 1e-12, {"boundary": boundary}),
+            part("four laws follow their closed forms", forms, **exact),
+            bounded("forces add up", "<=", 1e-12, superposition=sim["sim_superposition"]),
+            part("momentum and energy are conserved", kept, momentum=momentum, **energy),
+            part("the integrator is of fourth order", abs(order - 4) <= 0.25, order=order),
+            bounded("the boundary is soft as printed", "<=", 1e-12, boundary=sim["sim_boundary"]),
         ]
     )
