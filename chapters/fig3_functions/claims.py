@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import medians, of, tagged
+from vnlib.book.evidence import bounded, medians, of, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 VN = ("vn_1", "vn_3", "vn_5")
@@ -26,9 +26,8 @@ MASKS = ("forecast_25", "forecast_50", "random_30", "block_128")
 
 def best(r: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
     """The lowest median error on hidden samples among models, over (mask, set)."""
-    return (
-        of(r["hidden"].sel(protocol=protocol), model=models, mask=MASKS).median("seed").min("model")
-    )
+    hidden = of(r["hidden"].sel(protocol=protocol), model=models, mask=MASKS)
+    return hidden.median("seed").min("model")
 
 
 @claim(
@@ -54,36 +53,36 @@ def decide_task(r: xr.Dataset) -> Decision:
     id_kinds, easy, hard = (
         set(r["kind"].values[first["test_count"].sel(set=s).values > 0]) for s in ("id", *OOD)
     )
-    new, repeated = easy | hard, float(first["repeated"].sum())
-    error = of(r["mse"], model=ELEVEN).median("seed")
+    new, repeated = easy | hard, first["repeated"].sum()
+    error = of(r["mse"], model=[*ELEVEN, "pca"]).median("seed")
     relative = error / first["zero_baseline"]
-    lowest = float(relative.sel(set="id").min())
-    pca = of(r["mse"], model=["pca"]).median("seed").squeeze() / first["zero_baseline"]
-    linear = float(pca.sel(set="easy") / pca.sel(set="id"))
+    eleven, pca = relative.sel(model=list(ELEVEN)), relative.sel(model="pca")
+    linear = pca.sel(set="easy") / pca.sel(set="id")
 
-    def harder(values: xr.DataArray, said: str) -> Part:
+    def harder(values: xr.DataArray, says: str) -> Part:
         above = (values.sel(set=list(OOD)) > values.sel(set="id")).all("set")
-        count = int(above.sum())
-        return Part(said, count >= 8, {"models": float(count)})
+        return bounded(says, ">=", 8, models=above.sum())
 
     same = [
-        Part(
+        part(
             "training and the ID test hold the same four families",
             len(trained) == 4 and id_kinds == trained,
-            {"families": float(len(trained))},
+            families=len(trained),
         ),
-        Part(
+        part(
             "no composition and no test signal is in training",
-            not trained & new and bool(new) and repeated == 0,
-            {"compositions": float(len(new)), "repeated": repeated},
+            bool(new) and not trained & new and repeated == 0,
+            compositions=len(new),
+            repeated=repeated,
         ),
-        Part("it can be learned", lowest <= 0.01, {"best_id_vs_blank": lowest}),
+        bounded("it can be learned", "<=", 0.01, best_id_vs_blank=eleven.sel(set="id").min()),
     ]
-    easy_linear = Part("sums ask for more than linearity", linear > 10, {"pca_easy_vs_id": linear})
-    return Decision(
-        [*same, harder(error, "compositions are harder")],
-        [*same, harder(relative, "compositions are harder for their power"), easy_linear],
-    )
+    plain = error.sel(model=list(ELEVEN))
+    controls = [
+        harder(eleven, "compositions are harder for their power"),
+        bounded("sums ask for more than linearity", ">", 10, pca_easy_vs_id=linear),
+    ]
+    return Decision([*same, harder(plain, "compositions are harder")], [*same, *controls])
 
 
 @claim(
@@ -105,43 +104,29 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
     seeds = of(r["mse"], model=[*ELEVEN, "vn_dense"])
     middle, low, high = seeds.median("seed"), seeds.min("seed"), seeds.max("seed")
 
-    def parts(
-        top: xr.DataArray, rest: xr.DataArray, dense: list, rnn: list, ends: str
-    ) -> list[Part]:
-        def times(model: str, others: Sequence[str]) -> float:
+    def parts(top: xr.DataArray, rest: xr.DataArray, *, controls: bool) -> list[Part]:
+        def times(model: str, *others: str) -> xr.DataArray:
             ratio = top.sel(model=model) / rest.sel(model=list(others)).min("model")
-            return float(ratio.sel(set=list(OOD)).max())
+            return ratio.sel(set=list(OOD))
 
         # The bottleneck's loss is a lower bound: its best seed over Mamba's worst.
         ours, mamba = rest.sel(model="mamba_bottleneck", set="id"), top.sel(model="mamba", set="id")
-        loss, vn = float(ours / mamba), [*VN, *dense]
-        transformer, free = times("transformer", vn), times("mamba", vn)
-        coders = times("mamba_bottleneck", [*AUTOENCODERS, *rnn])
-        bound = times("mamba_bottleneck", ["mamba"])
-        any_vn = f"the VN{' at any sparsity' if dense else ''}{ends}"
+        vn, coders = ((*VN, "vn_dense"), (*AUTOENCODERS, "rnn")) if controls else (VN, AUTOENCODERS)
+        ends = " in every seed" if controls else ""
+        any_vn = f"the VN{' at any sparsity' if controls else ''}{ends}"
         out = "out of distribution it has half the error of"
+        costs = f"the bottleneck costs Mamba in distribution{ends}"
+        transformer, free = times("transformer", *vn), times("mamba", *vn)
+        among, bound = times("mamba_bottleneck", *coders), times("mamba_bottleneck", "mamba")
         return [
-            Part(
-                f"the Transformer beats {any_vn}",
-                transformer < 1,
-                {"transformer_vs_vn": transformer},
-            ),
-            Part(f"Mamba beats {any_vn}", free < 1, {"mamba_vs_vn": free}),
-            Part(
-                f"the bottleneck costs Mamba in distribution{ends}",
-                loss > 1,
-                {"bottleneck_vs_mamba_id": loss},
-            ),
-            Part(
-                f"{out} autoencoders{ends}", coders <= 0.5, {"bottleneck_vs_autoencoders": coders}
-            ),
-            Part(f"{out} Mamba{ends}", bound <= 0.5, {"bottleneck_vs_mamba": bound}),
+            bounded(f"the Transformer beats {any_vn}", "<", 1, transformer_vs_vn=transformer),
+            bounded(f"Mamba beats {any_vn}", "<", 1, mamba_vs_vn=free),
+            bounded(costs, ">", 1, bottleneck_vs_mamba_id=ours / mamba),
+            bounded(f"{out} autoencoders{ends}", "<=", 0.5, bottleneck_vs_autoencoders=among),
+            bounded(f"{out} Mamba{ends}", "<=", 0.5, bottleneck_vs_mamba=bound),
         ]
 
-    return Decision(
-        parts(middle, middle, [], [], ""),
-        parts(high, low, ["vn_dense"], ["rnn"], " in every seed"),
-    )
+    return Decision(parts(middle, middle, controls=False), parts(high, low, controls=True))
 
 
 @claim(
@@ -173,23 +158,19 @@ def decide_masked(r: xr.Dataset) -> Decision:
     whole = medians(r["mse"].sel(set="hard"), OTHERS)
     degrade = {m: float(tail.sel(model=m)) / whole[m] for m in OTHERS}
     zero = r["zero_baseline_hidden"].sel(hard).isel(model=0, seed=0)
-    stable, margin = float(vn.sel(hard) / zero), float(ratio.median())
     cells = [
-        Part(
+        bounded(
             f"{mask}: a VN is best of eleven on all three sets",
-            bool((ratio.sel(mask=mask) < 1).all()),
-            {f"{mask}.{s}": float(ratio.sel(mask=mask, set=s)) for s in ratio["set"].values},
+            "<",
+            1,
+            **{f"{mask}.{s}": ratio.sel(mask=mask, set=s) for s in ratio["set"].values},
         )
         for mask in MASKS
     ]
     printed = [
-        Part("its margin is clear", margin <= 0.8, {"median_vs_best_other": margin}),
-        Part(
-            "baselines degrade strongly",
-            min(degrade.values()) >= 10,
-            tagged(degrade, "degrades"),
-        ),
-        Part("the VN is stable", stable <= 0.5, {"vs_zero": stable}),
+        bounded("its margin is clear", "<=", 0.8, median_vs_best_other=ratio.median()),
+        bounded("baselines degrade strongly", ">=", 10, **tagged(degrade, "degrades")),
+        bounded("the VN is stable", "<=", 0.5, vs_zero=vn.sel(hard) / zero),
     ]
     return Decision([*cells, *printed], masked_controls(r, vn))
 
@@ -199,25 +180,23 @@ def masked_controls(r: xr.Dataset, vn: xr.DataArray) -> list[Part]:
     trained = vn / best(r, MASKED, "mask_aware")
     thumb = vn / best(r, RULES[1:], "mask_aware")
     first = best(r, ["vn_1"], "zero_filled")
-    learned = {m: float((first / best(r, [m], "zero_filled")).median()) for m in UNLEARNED}
+    learned = {f"{m}.ratio": (first / best(r, [m], "zero_filled")).median() for m in UNLEARNED}
     told = best(r, VN, "mask_aware") / best(r, TOLD, "mask_aware")
-    won = {"trained": trained, "trivial": thumb, "aware": told}
-    cells = {name: float((one < 1).sum()) for name, one in won.items()}
+    won, won_trivial, won_aware = ((one < 1).sum() for one in (trained, thumb, told))
     return [
-        Part(
+        part(
             "below networks trained with masks in all cells",
-            bool((trained < 1).all()),
-            {"cells": cells["trained"], "median_vs_trained": float(trained.median())},
+            (trained < 1).all(),
+            cells=won,
+            median_vs_trained=trained.median(),
         ),
-        Part(
+        part(
             "below the last value held and linear interpolation in all cells",
-            bool((thumb < 1).all()),
-            {"cells_trivial": cells["trivial"]},
+            (thumb < 1).all(),
+            cells_trivial=won_trivial,
         ),
-        Part("learned atoms matter", max(learned.values()) <= 0.9, tagged(learned, "ratio")),
-        Part(
-            "best of all with mask-aware inference in nine cells",
-            cells["aware"] >= 9,
-            {"cells_aware": cells["aware"]},
+        bounded("learned atoms matter", "<=", 0.9, **learned),
+        bounded(
+            "best of all with mask-aware inference in nine cells", ">=", 9, cells_aware=won_aware
         ),
     ]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 import xarray as xr
-from judging import failing, judged
+from judging import failing, filled, judged
 
 from chapters.fig3_functions.claims import ELEVEN, MASKED, MASKS, OTHERS, TOLD, UNLEARNED, VN
 from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 
 SETS = ["id", "easy", "hard"]
 FAMILIES = ["sin", "exp", "poly", "gauss"]
-KINDS = [*FAMILIES, *[f"easy{i}" for i in range(6)], *[f"hard{i}" for i in range(6)]]
-MODELS = list(dict.fromkeys([*ELEVEN, "vn_dense", *TOLD]))
 AS_PRINTED, TOLD_MASK = {"protocol": "zero_filled"}, {"protocol": "mask_aware"}
 
 
@@ -21,29 +18,27 @@ AS_PRINTED, TOLD_MASK = {"protocol": "zero_filled"}, {"protocol": "mask_aware"}
 def r() -> xr.Dataset:
     """Everything as the paper says, and as our controls would have it."""
     coords = {
-        "model": MODELS,
-        "seed": range(3),
+        "model": dict.fromkeys([*ELEVEN, "vn_dense", *TOLD]),
         "protocol": ["zero_filled", "mask_aware"],
-        "mask": list(MASKS),
+        "mask": MASKS,
         "set": SETS,
-        "kind": KINDS,
+        "kind": [*FAMILIES, *(f"{s}{i}" for s in SETS[1:] for i in range(6))],
     }
-    r = xr.Dataset(coords=coords)
-
-    def full(value: float | np.ndarray, *dims: str) -> xr.DataArray:
-        dims = ("model", "seed", *dims)
-        return xr.DataArray(np.full([r.sizes[d] for d in dims], value, float), dims=dims)
-
-    r["zero_baseline"], r["zero_baseline_hidden"] = full(1, "set"), full(1, "mask", "set")
-    r["mse"] = full([0.02, 0.05, 0.05], "set")
+    tests = [[4] * 4 + [0] * 12, [0] * 4 + [4] * 6 + [0] * 6, [0] * 10 + [4] * 6]
+    r = filled(
+        coords,
+        zero_baseline=(1, "set"),
+        zero_baseline_hidden=(1, "mask set"),
+        mse=([0.02, 0.05, 0.05], "set"),
+        hidden=(0.9, "protocol mask set"),
+        train_count=([16] * 4 + [0] * 12, "kind"),
+        test_count=(tests, "set kind"),
+        repeated=(0, "set"),
+    )
     r["mse"].loc[{"model": ["transformer", "mamba"]}] = [1e-4, 0.005, 0.005]
     r["mse"].loc[{"model": "mamba_bottleneck"}] = [1e-3, 0.002, 0.002]
     r["mse"].loc[{"model": "pca", "set": "id"}] = 1e-3
-    r["hidden"] = full(0.9, "protocol", "mask", "set")
     r["hidden"].loc[{"model": list(VN)}] = 0.3
-    r["train_count"] = full([16] * 4 + [0] * 12, "kind")
-    tests = [[4] * 4 + [0] * 12, [0] * 4 + [4] * 6 + [0] * 6, [0] * 10 + [4] * 6]
-    r["test_count"], r["repeated"] = full(tests, "set", "kind"), full(0, "set")
     return r
 
 
