@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.book.evidence import part, spearman
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.ledger import Decision, claim
 
 CHAPTER = "D_learning"
 DENSE = ("linear", "whitened", "ReLU")
@@ -33,10 +33,9 @@ def highest_cost(r: xr.Dataset, name: str, variant: str) -> float:
     "the upkeep table, mean over seeds.",
 )
 def locality(r: xr.Dataset) -> Decision:
-    """Decide VN-Da."""
-    told = float(r["local_idle_direction"].max())
-    kept = float(r["local_idle_moved"].sel(optimiser=["masked Adam", "SGD"]).max())
-    control = float(r["local_idle_moved"].sel(optimiser="Adam").mean())
+    told, moved = float(r["local_idle_direction"].max()), r["local_idle_moved"]
+    kept = float(moved.sel(optimiser=["masked Adam", "SGD"]).max())
+    control = float(moved.sel(optimiser="Adam").mean())
     idle = float(r["local_idle"].sel(optimiser="masked Adam").isel(batch_size=-1).mean())
     gain = highest_cost(r, "mse", "without the mask")
     printed = [
@@ -68,7 +67,6 @@ def locality(r: xr.Dataset) -> Decision:
     "in at most as many pairs as in the best dense model, mean over seeds.",
 )
 def interference(r: xr.Dataset) -> Decision:
-    """Decide VN-Db."""
     vn = next(str(name) for name in r["stepped"].values if str(name).startswith("VN"))
     size, hurt = abs(r["meet_pair_cosine"]), (r["passed_on"] < 0).mean(["arrow", "seed"])
     ranks, quarters = [], []
@@ -79,30 +77,23 @@ def interference(r: xr.Dataset) -> Decision:
         ranks.append(spearman(x, y.values))
         quarters.append(float(y[x <= low].median() / y[x >= high].median()))
     rank, quarter = min(ranks), max(quarters)
-    overlap, passed = size.median("pair"), abs(r["passed_on"]).median("arrow")
-    overlap = {m: float((overlap.sel(model=vn) / overlap.sel(model=m)).max()) for m in DENSE}
-    passed = {m: float((passed.sel(stepped=vn) / passed.sel(stepped=m)).max()) for m in DENSE}
-    trained = {f"overlap_vs_{m}": overlap[m] for m in DENSE if m != "whitened"}
-    white = overlap["whitened"]
+    passed = abs(r["passed_on"]).median("arrow").rename(stepped="model")
+    overlap, passed = (
+        {f"{name}_vs_{m}": float((v.sel(model=vn) / v.sel(model=m)).max()) for m in DENSE}
+        for name, v in (("overlap", size.median("pair")), ("passed_on", passed))
+    )
+    white, less = overlap.pop("overlap_vs_whitened"), max(passed.values()) < 1
     own, others = float(hurt.sel(stepped=vn)), float(hurt.sel(stepped=list(DENSE)).min())
+    hurts, half = {"hurt_share": own, "hurt_share_dense": others}, max(overlap.values()) <= 0.5
     printed = [
         part("overlap of updates rises with overlap of supports", rank >= 0.3, spearman=rank),
         part("it is small where supports hardly meet", quarter <= 0.5, low_to_high_quarter=quarter),
-        Part("it is at most half of a dense autoencoder's", max(trained.values()) <= 0.5, trained),
+        part("it is at most half of a dense autoencoder's", half, **overlap),
     ]
     controls = [
         part("and below that of a whitened dense code", white < 1, overlap_vs_whitened=white),
-        Part(
-            "a step passes less on to others",
-            max(passed.values()) < 1,
-            {f"passed_on_vs_{m}": value for m, value in passed.items()},
-        ),
-        part(
-            "a step hurts others no more often",
-            own <= others,
-            hurt_share=own,
-            hurt_share_dense=others,
-        ),
+        part("a step passes less on to others", less, **passed),
+        part("a step hurts others no more often", own <= others, **hurts),
     ]
     return Decision(printed, printed + controls)
 
@@ -122,42 +113,26 @@ def interference(r: xr.Dataset) -> Decision:
     "not take more than 10 % more active atoms in any cell.",
 )
 def upkeep(r: xr.Dataset) -> Decision:
-    """Decide VN-Dc."""
     dead = r["upkeep_dead"].mean("seed").sel(start="chance").isel(upkeep_sparsity=-1)
-    without, revived = (float(dead.sel(variant=v)) for v in ("as it is", "dead atoms re-drawn"))
-    coherence, error, atoms = (
-        highest_cost(r, name, "decorrelated") for name in ("coherence", "mse", "active")
-    )
-    dc, centred = (
-        highest_cost(r, "mse", name) for name in ("DC removed", "DC removed, centred data")
-    )
+    names = {"dead": "as it is", "dead_redrawn": "dead atoms re-drawn"}
+    dead = {name: float(dead.sel(variant=variant)) for name, variant in names.items()}
+    costly = ("coherence", "mse", "active")
+    coherence, error, atoms = (highest_cost(r, name, "decorrelated") for name in costly)
+    dc, centred = (highest_cost(r, "mse", f"DC removed{on}") for on in ("", ", centred data"))
+    costs = {"coherence_change": coherence, "error_decorrelated_above": error}
+    lower, cheap = coherence < 0 and error <= 0.1, "DC removal costs little"
+    revived = dead["dead_redrawn"] <= 0.02 and dead["dead"] >= 0.1
+    more = {"active_decorrelated_above": atoms}
     both = [
-        part(
-            "re-drawing revives dead atoms",
-            revived <= 0.02 and without >= 0.1,
-            dead=without,
-            dead_redrawn=revived,
-        ),
-        part(
-            "decorrelation lowers coherence at little cost",
-            coherence < 0 and error <= 0.1,
-            coherence_change=coherence,
-            error_decorrelated_above=error,
-        ),
+        part("re-drawing revives dead atoms", revived, **dead),
+        part("decorrelation lowers coherence at little cost", lower, **costs),
     ]
-    cheap = "DC removal costs little"
-    return Decision(
-        [*both, part(cheap, dc <= 0.1, error_dc_removed_above=dc)],
-        [
-            *both,
-            part(f"{cheap} on centred samples", centred <= 0.1, error_centred_above=centred),
-            part(
-                "decorrelation does not take more atoms",
-                atoms <= 0.1,
-                active_decorrelated_above=atoms,
-            ),
-        ],
-    )
+    controls = [
+        part(f"{cheap} on centred samples", centred <= 0.1, error_centred_above=centred),
+        part("decorrelation does not take more atoms", atoms <= 0.1, **more),
+    ]
+    plain = part(cheap, dc <= 0.1, error_dc_removed_above=dc)
+    return Decision([*both, plain], both + controls)
 
 
 @claim(
@@ -173,29 +148,22 @@ def upkeep(r: xr.Dataset) -> Decision:
     "error, and changes the error of V a by at most 5 %.",
 )
 def interface(r: xr.Dataset) -> Decision:
-    """Decide VN-Dd."""
     last = {n: r[f"interface_{n}"].isel(stage=-1) for n in ("energy", "mse", "mse_from_top")}
     ratio = {name: one / one.sel(rule="frozen") for name, one in last.items()}
-    energy, strict = (
-        float(ratio[name].sel(rule="literal").max()) for name in ("energy", "mse_from_top")
-    )
+    names = ("energy", "mse_from_top")
+    energy, strict = (float(ratio[name].sel(rule="literal").max()) for name in names)
     ours = float(ratio["mse_from_top"].sel(rule="subspace").max())
     seen = float(abs(ratio["mse"].sel(rule="subspace") - 1).max())
-    pairs = zip(
-        *(last[n].transpose("seed", "rule").values for n in ("energy", "mse_from_top")), strict=True
-    )
+    pairs = zip(*(last[n].transpose("seed", "rule").values for n in names), strict=True)
     rank = max(spearman(f, error) for f, error in pairs)
+    says_more = ours <= 0.75 and seen <= 0.05
+    changes = {"subspace_error_vs_frozen": ours, "subspace_seen_change": seen}
     printed = [
         part("F falls further than with a frozen U", energy < 1, energy_vs_frozen=energy),
         part("the top code says no less of the input", strict <= 1, strict_error_vs_frozen=strict),
     ]
     controls = [
         part("F ranks interfaces as the strict error does", rank > 0, spearman_F_error=rank),
-        part(
-            "the subspace rule makes the top code say more",
-            ours <= 0.75 and seen <= 0.05,
-            subspace_error_vs_frozen=ours,
-            subspace_seen_change=seen,
-        ),
+        part("the subspace rule makes the top code say more", says_more, **changes),
     ]
     return Decision(printed, printed + controls)
