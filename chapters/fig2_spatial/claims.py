@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import medians, tagged
+from vnlib.book.evidence import medians, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 CNN = ("cnn2", "cnn4", "cnn6")
@@ -24,13 +24,18 @@ def measured(r: xr.Dataset, kind: str) -> xr.DataArray:
 
 
 def middle(r: xr.Dataset, kind: str, *models: str) -> dict[str, float]:
-    """Medians over seeds of what was `measured`. KeyError names the models that lack."""
-    return medians(measured(r, kind), models)
+    """Medians over seeds of what was `measured`, as "model.kind". KeyError names what lacks."""
+    return tagged(medians(measured(r, kind), models), kind)
+
+
+def both(r: xr.Dataset, kinds: Sequence[str], model: str) -> list[float]:
+    """Two such medians of a model."""
+    return [middle(r, kind, model)[f"{model}.{kind}"] for kind in kinds]
 
 
 def composes(r: xr.Dataset, model: str) -> bool:
     """OOD error within 3x of ID, and below 1 % of a zero image's."""
-    ratio, ood = (middle(r, kind, model)[model] for kind in ("ratio", "ood"))
+    ratio, ood = both(r, ("ratio", "ood"), model)
     return ratio <= 3 and ood <= 0.01 * float(r["zero_baseline_ood"].median())
 
 
@@ -55,9 +60,9 @@ def task(r: xr.Dataset) -> Decision:
     seen = set(x[ood]) <= set(x[train]) and set(y[ood]) <= set(y[train])
     return Decision(
         [
-            Part("the splits cover the grid", covered, counts),
-            Part("the square is held out", bool((square == ood).all())),
-            Part("every coordinate is trained", seen),
+            part("the splits cover the grid", covered, **counts),
+            part("the square is held out", bool((square == ood).all())),
+            part("every coordinate is trained", seen),
         ]
     )
 
@@ -79,26 +84,18 @@ def task(r: xr.Dataset) -> Decision:
 )
 def error_maps(r: xr.Dataset) -> Decision:
     entangled, best = middle(r, "ratio", *CNN, *VAE), min(middle(r, "id", *VN).values())
+    unlearned = ("factorised", *CONTROLS)
 
     def less_exact(says: str, model: str, factor: float) -> Part:
-        id_, ratio = (middle(r, kind, model)[model] for kind in ("id", "ratio"))
+        id_, ratio = both(r, ("id", "ratio"), model)
         numbers = {f"{model}.id": id_, f"{model}.ratio": ratio, "vn_best.id": best}
-        return Part(says, ratio <= 3 and id_ > factor * best, numbers)
+        return part(says, ratio <= 3 and id_ > factor * best, **numbers)
 
-    fails = Part(
-        "CNN and VAE fail inside", min(entangled.values()) >= 5, tagged(entangled, "ratio")
-    )
-    low = Part(
-        "the VN is low everywhere",
-        all(composes(r, m) for m in VN),
-        tagged(middle(r, "ratio", *VN), "ratio") | tagged(middle(r, "ood", *VN), "ood"),
-    )
-    unlearned = ("factorised", *CONTROLS)
-    alone = Part(
-        "nothing without VN learning is low everywhere",
-        not any([composes(r, m) for m in unlearned]),
-        tagged(middle(r, "ood", *unlearned), "ood"),
-    )
+    fails = part("CNN and VAE fail inside", min(entangled.values()) >= 5, **entangled)
+    vn = middle(r, "ratio", *VN) | middle(r, "ood", *VN)
+    low = part("the VN is low everywhere", all(composes(r, m) for m in VN), **vn)
+    none, others = not any([composes(r, m) for m in unlearned]), middle(r, "ood", *unlearned)
+    alone = part("nothing without VN learning is low everywhere", none, **others)
     plain = "the factorised decoder is structured but less exact"
     tuned = "a tuned factorised decoder is less exact"
     return Decision(
@@ -122,30 +119,24 @@ def error_maps(r: xr.Dataset) -> Decision:
     "also count the controls that learn no dictionary by VN rules.",
 )
 def id_against_ood(r: xr.Dataset) -> Decision:
-    cnn, vn_id = middle(r, "ratio", *CNN), middle(r, "id", *VN)
-    best = min(vn_id, key=vn_id.__getitem__)
+    cnn, vn = middle(r, "ratio", *CNN), middle(r, "id", *VN)
+    best = min(vn, key=vn.__getitem__).removesuffix(".id")
+    own_id, own_ood = both(r, ("id", "ood"), best)
 
-    def parts(factorised: str, rivals: Sequence[str]) -> list[Part]:
+    def parts(factorised: str, *rivals: str) -> list[Part]:
         others = (*CNN, *VAE, "sparse_autoencoder", "mlp", factorised, *rivals)
-
-        def lowest(says: str, kind: str) -> Part:
-            own, theirs = middle(r, kind, best)[best], middle(r, kind, *others)
-            numbers = {f"vn_best.{kind}": own} | tagged(theirs, kind)
-            return Part(says, own < min(theirs.values()), numbers)
-
-        id_, ratio = (middle(r, kind, factorised)[factorised] for kind in ("id", "ratio"))
+        id_, ood = (middle(r, kind, *others) for kind in ("id", "ood"))
+        its_id, ratio = both(r, ("id", "ratio"), factorised)
+        limited, numbers = ratio <= 3 and its_id >= 3 * own_id, {f"{factorised}.ratio": ratio}
+        strongest, lowest = own_id < min(id_.values()), own_ood < min(ood.values())
         return [
-            lowest("the VN has the strongest ID error", "id"),
-            lowest("and the lowest OOD error", "ood"),
-            Part("the CNN loses much OOD", min(cnn.values()) >= 10, tagged(cnn, "ratio")),
-            Part(
-                "the factorised decoder is predictable but limited",
-                ratio <= 3 and id_ >= 3 * vn_id[best],
-                {f"{factorised}.ratio": ratio},
-            ),
+            part("the VN has the strongest ID error", strongest, **{"vn_best.id": own_id}, **id_),
+            part("and the lowest OOD error", lowest, **{"vn_best.ood": own_ood}, **ood),
+            part("the CNN loses much OOD", min(cnn.values()) >= 10, **cnn),
+            part("the factorised decoder is predictable but limited", limited, **numbers),
         ]
 
-    return Decision(parts("factorised_default", ()), parts("factorised", CONTROLS))
+    return Decision(parts("factorised_default"), parts("factorised", *CONTROLS))
 
 
 @claim(
@@ -164,18 +155,12 @@ def depth(r: xr.Dataset) -> Decision:
         cnn, vn = middle(r, kind, *CNN), middle(r, kind, *VN_AXES)
         worse = share_above(measured(r, kind), "cnn6", "cnn2")
         better = share_above(measured(r, kind), "vn_axes_1", "vn_axes_3")
-        rises = bool(np.all(np.diff(list(cnn.values())) > 0))
+        rises = bool(np.all(np.diff(list(cnn.values())) > 0)) and worse >= 0.75
+        falls = vn[f"vn_axes_3.{kind}"] <= vn[f"vn_axes_1.{kind}"] and better >= 0.75
+        cnn[f"cnn_worse_seeds.{kind}"], vn[f"vn_better_seeds.{kind}"] = worse, better
         return [
-            Part(
-                f"the CNN's {said} rises with depth",
-                rises and worse >= 0.75,
-                tagged(cnn | {"cnn_worse_seeds": worse}, kind),
-            ),
-            Part(
-                f"the VN's {said} falls with depth",
-                vn["vn_axes_3"] <= vn["vn_axes_1"] and better >= 0.75,
-                tagged(vn | {"vn_better_seeds": better}, kind),
-            ),
+            part(f"the CNN's {said} rises with depth", rises, **cnn),
+            part(f"the VN's {said} falls with depth", falls, **vn),
         ]
 
     return Decision(parts("ratio", "OOD/ID ratio"), parts("ood", "OOD error"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
+from vnlib.book.ledger import NOT_TESTABLE
 
 ZERO = 0.02  # error of a zero image: composing means an OOD error of at most 2e-4
 SEEDS = 4
@@ -18,40 +18,33 @@ HOLDS = {
     "cnn6": (1e-3, 40),
     "vae_low": (1e-3, 10),
     "vae_high": (2e-3, 8),
-    "sparse_autoencoder": (1e-3, 9),
-    "mlp": (1e-3, 9),
     "factorised_default": (4e-4, 1.5),
     "factorised": (2e-4, 2),
     "vn_axes_1": (1e-6, 2),
     "vn_axes_2": (1e-6, 1.8),
     "vn_axes_3": (1e-6, 1.6),
     "vn_full": (1e-5, 2.5),
-    "bilinear_linear": (1e-3, 9),
-    "bilinear_relu": (1e-3, 9),
-    "random_axes_1": (1e-3, 9),
-    "random_full": (1e-3, 9),
 }
+HOLDS |= dict.fromkeys(["sparse_autoencoder", "mlp", "bilinear_linear"], (1e-3, 9))
+HOLDS |= dict.fromkeys(["bilinear_relu", "random_axes_1", "random_full"], (1e-3, 9))
 IDS = ("VN-F2a", "VN-F2b", "VN-F2c", "VN-F2d")
 
 
 def made_up(**changes: tuple[float, float]) -> xr.Dataset:
     """Results in which everything holds, with other (ID error, ratio) for some models."""
     models = HOLDS | changes
-    wobble = 1 + 0.01 * np.arange(SEEDS)  # multiplies both errors: no ratio depends on the seed
-    mse_id = np.array([[e * w for w in wobble] for e, _ in models.values()])
-    ratio = np.array([[r] * SEEDS for _, r in models.values()])
+    both = np.array(list(models.values()), float)[..., None]
+    mse_id = both[:, 0] * (1 + 0.01 * np.arange(SEEDS))  # no ratio depends on the seed
     x, y = (a.ravel() for a in np.meshgrid(np.arange(28), np.arange(28)))
     held = (x >= 6) & (x <= 22) & (y >= 6) & (y <= 22)
     split = np.full(784, "train", dtype="<U7")
     split[np.flatnonzero(~held)[::10]], split[np.flatnonzero(~held)[1::10]] = "val", "id_test"
     split[held] = "ood"
-    places = {"position_x": x, "position_y": y, "split": split}
+    dims, places = ("model", "seed"), {"position_x": x, "position_y": y, "split": split}
+    errors = {"mse_id": mse_id, "mse_ood": mse_id * both[:, 1]}
+    errors["zero_baseline_ood"] = np.full(mse_id.shape, ZERO)
     return xr.Dataset(
-        {
-            "mse_id": (("model", "seed"), mse_id),
-            "mse_ood": (("model", "seed"), mse_id * ratio),
-            "zero_baseline_ood": (("model", "seed"), np.full(mse_id.shape, ZERO)),
-        },
+        {name: (dims, values) for name, values in errors.items()},
         {"model": list(models), "seed": np.arange(SEEDS)}
         | {name: ("position", values) for name, values in places.items()},
     )
@@ -59,8 +52,7 @@ def made_up(**changes: tuple[float, float]) -> xr.Dataset:
 
 @pytest.mark.parametrize("claim", IDS)
 def test_all_parts_can_hold(claim):
-    row = judging.judged(claim, made_up())
-    assert row["verdict"] == REPRODUCED and row["verdict_controls"] in (REPRODUCED, None)
+    assert judging.failing(claim, made_up()) == ([], [])
 
 
 GOOD = (1e-5, 1.2)
@@ -113,17 +105,17 @@ def test_depth_pairs_only_the_seeds_that_both_models_have():
     assert judging.failing("VN-F2d", results) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("spoil", "parts"),
-    [
-        (lambda s, x, y: np.where((x == 14) & (y == 14), "train", s), [1]),
-        (lambda s, x, y: np.where((x == 0) & (y == 0), "ood", s), [1]),
-        (lambda s, x, y: np.where((x == 0) & (y == 0), "spare", s), [0]),
-        # The column 14 is never trained.
-        (lambda s, x, y: np.where((s != "ood") & (x == 14), "val", s), [2]),
-        (lambda s, x, y: np.where(x == 14, "ood", np.where(s == "ood", "spare", s)), [0, 1, 2]),
-    ],
-)
+SPOILED = [
+    (lambda s, x, y: np.where((x == 14) & (y == 14), "train", s), [1]),
+    (lambda s, x, y: np.where((x == 0) & (y == 0), "ood", s), [1]),
+    (lambda s, x, y: np.where((x == 0) & (y == 0), "spare", s), [0]),
+    # The column 14 is never trained.
+    (lambda s, x, y: np.where((s != "ood") & (x == 14), "val", s), [2]),
+    (lambda s, x, y: np.where(x == 14, "ood", np.where(s == "ood", "spare", s)), [0, 1, 2]),
+]
+
+
+@pytest.mark.parametrize(("spoil", "parts"), SPOILED)
 def test_the_task_itself_is_checked(spoil, parts):
     results = made_up()
     places = (results[name].values for name in ("split", "position_x", "position_y"))
