@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import tagged
+from vnlib.book.evidence import part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 CNN = ("cnn_bump", "cnn_ramp")
@@ -31,15 +31,23 @@ def cells(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
     return {f"{m}.{h}": float(values.sel(model=m, hold_out=h)) for m in models for h in HOLD_OUTS}
 
 
-def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
-    """Medians over seeds by model and hold-out."""
-    return cells(values.median("seed"), models)
+def medians(values: xr.DataArray, models: Sequence[str], tag: str) -> dict[str, float]:
+    """Medians over seeds by model and hold-out, as "model.hold-out.tag"."""
+    return tagged(cells(values.median("seed"), models), tag)
 
 
-def tested(r: xr.Dataset, name: str, models: Sequence[str]) -> dict[str, float]:
-    """Medians of what the prediction that the paper uses for a model comes to."""
-    one = {m: r[name].sel(test=TEST.get(m, "averaged")) for m in models}
-    return {k: v for m in models for k, v in medians(one[m], [m]).items()}
+def tested(
+    r: xr.Dataset, models: Sequence[str], name: str, without: str = "", tag: str = ""
+) -> dict[str, float]:
+    """Medians of what the prediction that the paper uses for a model comes to, less another's."""
+    middle = r[name].median("seed") - (r[without].median("seed") if without else 0)
+    one = {m: middle.sel(test=TEST.get(m, "averaged")) for m in models}
+    return tagged({k: v for m in models for k, v in cells(one[m], [m]).items()}, tag or name)
+
+
+def least(values: Mapping[str, float]) -> float:
+    """The smallest of all numbers of a part."""
+    return min(values.values())
 
 
 def cosine_r2(r: xr.Dataset, kernel: str, source: str = "model") -> xr.DataArray:
@@ -50,95 +58,64 @@ def cosine_r2(r: xr.Dataset, kernel: str, source: str = "model") -> xr.DataArray
 def printed(r: xr.Dataset) -> list[Part]:
     """The parts of the rule for CNNs on dark bumps."""
     r = complete(r, CNN)
-    ratio = medians(r["error"].sel(where="ood") / r["error"].sel(where="train"), CNN)
-    several, alike = medians(r["several"].sel(where="ood"), CNN), tested(r, "resembles", CNN)
+    ratio = medians(r["error"].sel(where="ood") / r["error"].sel(where="train"), CNN, "ratio")
+    several = medians(r["several"].sel(where="ood"), CNN, "several")
+    alike = tested(r, CNN, "resembles")
     binary, bumps, sums = (
-        medians(cosine_r2(r, "binary", source).isel(width=0), CNN)
+        cells(cosine_r2(r, "binary", source).isel(width=0).median("seed"), CNN)
         for source in ("model", "bumps", "superposed bumps")
     )
     bump = [f"cnn_bump.{h}" for h in HOLD_OUTS]
     midpoint = {k: (bumps[k] + sums[k]) / 2 for k in bump}
+    follows = all(binary[k] >= midpoint[k] for k in bump)
+    more = all(binary[k] > binary[k.replace("bump", "ramp")] for k in bump)
+    shown = tagged(binary, "binary_r2") | tagged(midpoint, "midpoint")
+    several_drawn, resembles = least(several) > 0.5, least(alike) >= 0.5
     return [
-        Part(
-            "the CNN's OOD error is at least 5x its training error",
-            min(ratio.values()) >= 5,
-            tagged(ratio, "ratio"),
-        ),
-        Part(
-            "it draws several bumps at most OOD positions",
-            min(several.values()) > 0.5,
-            tagged(several, "several"),
-        ),
-        Part(
-            "the sum of two seen parts resembles the OOD output",
-            min(alike.values()) >= 0.5,
-            tagged(alike, "resembles"),
-        ),
-        Part(
-            "OOD similarities follow the binary kernel",
-            all(binary[k] >= midpoint[k] for k in bump),
-            tagged(binary, "binary_r2") | tagged(midpoint, "midpoint"),
-        ),
-        Part(
-            "more so with bump codes than with ramps",
-            all(binary[k] > binary[k.replace("bump", "ramp")] for k in bump),
-        ),
+        part("the CNN's OOD error is at least 5x its training error", least(ratio) >= 5, **ratio),
+        part("it draws several bumps at most OOD positions", several_drawn, **several),
+        part("the sum of two seen parts resembles the OOD output", resembles, **alike),
+        part("OOD similarities follow the binary kernel", follows, **shown),
+        part("more so with bump codes than with ramps", more),
     ]
 
 
 def controls(r: xr.Dataset) -> list[Part]:
     """The parts of the rule with MLPs, bright bumps, and two decoders that compose."""
     r = complete(r, ENTANGLED + COMPOSING)
-    error, ink = r["error"] / r["zero_baseline"], r["share_cross"] - r["chance_cross"]
-    learned = medians(error.sel(where="id"), BUMP_CODE)
-    fails, composes = (medians(error.sel(where="ood"), m) for m in (ENTANGLED, COMPOSING))
-    several, cross = (medians(v.sel(where="ood"), ENTANGLED) for v in (r["several"], ink))
-    alike, other = (tested(r, n, ENTANGLED) for n in ("resembles", "resembles_shuffled"))
-    above = {k: alike[k] - other[k] for k in alike}
-    closer, closer_composing = (tested(r, "closer", m) for m in (ENTANGLED, COMPOSING))
+    error, ood = r["error"] / r["zero_baseline"], r.sel(where="ood")
+    learned = medians(error.sel(where="id"), BUMP_CODE, "id_over_blank")
+    fails, composes = (
+        medians(error.sel(where="ood"), models, "ood_over_blank")
+        for models in (ENTANGLED, COMPOSING)
+    )
+    several = medians(ood["several"], ENTANGLED, "several")
+    cross = medians(ood["share_cross"] - ood["chance_cross"], ENTANGLED, "cross_above_chance")
+    above = tested(r, ENTANGLED, "resembles", without="resembles_shuffled", tag="above_shuffled")
+    closer, composing = (tested(r, models, "closer") for models in (ENTANGLED, COMPOSING))
     sums, products = cosine_r2(r, "sum"), cosine_r2(r, "product")
     lead = (sums - products).isel(width=0)
-    margin, control = medians(lead, ENTANGLED), medians(lead, COMPOSING)
+    margin, control = (medians(lead, m, "sum_minus_product") for m in (ENTANGLED, COMPOSING))
     seeds = cells((lead > 0).mean("seed"), ENTANGLED)
-    widest = medians(sums.max("width") - products.max("width"), ENTANGLED)
+    widest = medians(sums.max("width") - products.max("width"), ENTANGLED, "at_best_widths")
+    crosses = least(several) > 0.5 and least(cross) >= 0.2
+    sum_kernel = least(margin) > 0 and least(seeds) >= 0.75 and least(widest) > 0
+    beats = least(above) >= 0.2 and least(closer) >= 0.75 and max(composing.values()) <= 0.05
+    learn, compose = max(learned.values()) <= 0.25, max(composes.values()) <= 0.01
+    learn_says = (
+        "with bump codes CNN and MLP have learned: ID error at most a quarter of a zero image's"
+    )
+    sums_say = "the sum of two seen parts beats that of another position, and the true bump"
+    kernel_says = "OOD similarities follow a sum kernel rather than a product kernel"
+    drawn = several | cross
     return [
-        Part(
-            "with bump codes CNN and MLP have learned: ID error at most a quarter of a zero image's",
-            max(learned.values()) <= 0.25,
-            tagged(learned, "id_over_blank"),
-        ),
-        Part(
-            "OOD they err at least half as much as a zero image",
-            min(fails.values()) >= 0.5,
-            tagged(fails, "ood_over_blank"),
-        ),
-        Part(
-            "the task can be solved: two controls err below 1 % of it",
-            max(composes.values()) <= 0.01,
-            tagged(composes, "ood_over_blank"),
-        ),
-        Part(
-            "CNN and MLP draw several bumps, on the right row and column",
-            min(several.values()) > 0.5 and min(cross.values()) >= 0.2,
-            tagged(several, "several") | tagged(cross, "cross_above_chance"),
-        ),
-        Part(
-            "the sum of two seen parts beats that of another position, and the true bump",
-            min(above.values()) >= 0.2
-            and min(closer.values()) >= 0.75
-            and max(closer_composing.values()) <= 0.05,
-            tagged(above, "above_shuffled") | tagged(closer | closer_composing, "closer"),
-        ),
-        Part(
-            "OOD similarities follow a sum kernel rather than a product kernel",
-            min(margin.values()) > 0 and min(seeds.values()) >= 0.75 and min(widest.values()) > 0,
-            tagged(margin, "sum_minus_product") | tagged(widest, "at_best_widths"),
-        ),
-        Part(
-            "which those of composing controls do not",
-            max(control.values()) < 0,
-            tagged(control, "sum_minus_product"),
-        ),
+        part(learn_says, learn, **learned),
+        part("OOD they err at least half as much as a zero image", least(fails) >= 0.5, **fails),
+        part("the task can be solved: two controls err below 1 % of it", compose, **composes),
+        part("CNN and MLP draw several bumps, on the right row and column", crosses, **drawn),
+        part(sums_say, beats, **above, **closer, **composing),
+        part(kernel_says, sum_kernel, **margin, **widest),
+        part("which those of composing controls do not", max(control.values()) < 0, **control),
     ]
 
 

@@ -32,33 +32,22 @@ def failure() -> xr.Dataset:
     r2[..., 0, :, 0, 1, :] = by_model(0.8, 0.4)[..., None, None]
     r2[..., 0, :, 0, 2, :] = by_model(0.4, 1.0)[..., None, None]
     r2[..., 1, :, 0, 0, :], r2[..., 2, :, 0, 0, :] = 0.1, 0.4
-    values = {
-        "error": ((*DIMS, "where"), 0.004 * error),
-        "zero_baseline": ((*DIMS, "where"), np.full((*SHAPE, 3), 0.004)),
-        "several": (
-            (*DIMS, "where"),
-            np.stack([by_model(0, 0), by_model(0, 0), by_model(0.9, 0)], -1),
-        ),
-        "share_cross": ((*DIMS, "where"), np.stack([by_model(0.8, 1)] * 3, -1)),
-        "chance_cross": ((*DIMS, "where"), np.full((*SHAPE, 3), 0.3)),
-        "resembles": ((*DIMS, "test"), np.stack([by_model(0.8, 0.2)] * 2, -1)),
-        "resembles_shuffled": ((*DIMS, "test"), np.zeros((*SHAPE, 2))),
-        "closer": ((*DIMS, "test"), np.stack([by_model(0.9, 0.0)] * 2, -1)),
-        "kernel_r2": ((*DIMS, "source", "pairs", "metric", "kernel", "width"), r2),
+    ood_only = np.stack([by_model(0, 0), by_model(0, 0), by_model(0.9, 0)], -1)
+    measures = {
+        "error": ("where", 0.004 * error),
+        "zero_baseline": ("where", np.full((*SHAPE, 3), 0.004)),
+        "several": ("where", ood_only),
+        "share_cross": ("where", np.stack([by_model(0.8, 1)] * 3, -1)),
+        "chance_cross": ("where", np.full((*SHAPE, 3), 0.3)),
+        "resembles": ("test", np.stack([by_model(0.8, 0.2)] * 2, -1)),
+        "resembles_shuffled": ("test", np.zeros((*SHAPE, 2))),
+        "closer": ("test", np.stack([by_model(0.9, 0.0)] * 2, -1)),
     }
-    coords = {
-        "model": MODELS,
-        "hold_out": HOLD_OUTS,
-        "seed": range(SEEDS),
-        "where": where,
-        "test": tests,
-        "source": sources,
-        "pairs": ["id", "ood"],
-        "metric": ["cosine"],
-        "kernel": kernels,
-        "width": [1, 2],
-    }
-    return xr.Dataset(values, coords)
+    values = {name: ((*DIMS, last), value) for name, (last, value) in measures.items()}
+    values["kernel_r2"] = (*DIMS, "source", "pairs", "metric", "kernel", "width"), r2
+    coords = {"model": MODELS, "hold_out": HOLD_OUTS, "seed": range(SEEDS), "where": where}
+    coords |= {"test": tests, "source": sources, "kernel": kernels, "width": [1, 2]}
+    return xr.Dataset(values, coords | {"pairs": ["id", "ood"], "metric": ["cosine"]})
 
 
 def test_what_the_paper_describes_reproduces_it():
