@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import xarray as xr
 
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.evidence import part
+from vnlib.book.ledger import Decision, claim
 
 DISTANCE, HEIGHT = 1e-3, 1e-6  # of the codes, and of F above its minimum; both relative
 SAVES = 2.0  # momentum must save this factor of layer steps
@@ -35,52 +34,30 @@ SAVES = 2.0  # momentum must save this factor of layer steps
 def same_point(r: xr.Dataset) -> Decision:
     """Ends of all settles, what safeguards change, and what momentum and earlier codes save."""
 
-    def worst(*names: str, of: xr.Dataset = r) -> dict[str, float]:
-        return {name: float(of[name].max()) for name in names}
-
-    def near(found: Mapping[str, float], distance: str, height: str) -> bool:
-        return found[distance] <= DISTANCE and found[height] <= HEIGHT
-
-    ends, starts = worst("end_distance", "end_height"), worst("start_distance", "start_end")
-    guard = worst("guard_rises", "guard_distance", of=r.sel(safeguard="reject"))
-    resumed, limits = bool(r["resumed"].all()), worst("rises", "cap_height", "relu_spread")
-    sweeps, started = (
-        r[name].sel(level=1e-3).median("seed") for name in ("needed", "start_needed")
-    )
+    names = ("end_distance", "end_height", "start_distance", "start_end")
+    distance, height, start_distance, start_height = (float(r[name].max()) for name in names)
+    rises, capped, relu = (float(r[name].max()) for name in ("rises", "cap_height", "relu_spread"))
+    rejecting = r[["guard_rises", "guard_distance"]].sel(safeguard="reject").max()
+    guard = {name: float(value) for name, value in rejecting.items()}
+    resumed = float(r["resumed"].all())
+    starts = {"start_distance": start_distance, "start_height": start_height, "resumed": resumed}
+    sweeps, warm = (r[name].sel(level=1e-3).median("seed") for name in ("needed", "start_needed"))
     saved = float((sweeps.sel(solver="ista") / sweeps.drop_sel(solver="ista")).min())
-    warm = float((started.sel(start="cold") / started.sel(start="earlier codes")).min())
+    earlier = float((warm.sel(start="cold") / warm.sel(start="earlier codes")).min())
+    meet = distance <= DISTANCE and height <= HEIGHT
+    starts_meet = start_distance <= DISTANCE and start_height <= HEIGHT and resumed == 1
+    safe = guard["guard_rises"] == 0 and guard["guard_distance"] <= DISTANCE
     parts = [
-        Part(
-            "all schedules and methods end in one point",
-            near(ends, "end_distance", "end_height"),
-            {"distance": ends["end_distance"], "height": ends["end_height"]},
-        ),
-        Part(
-            "so do all starts; resuming changes no bit",
-            near(starts, "start_distance", "start_end") and resumed,
-            {
-                "start_distance": starts["start_distance"],
-                "start_height": starts["start_end"],
-                "resumed": float(resumed),
-            },
-        ),
-        Part("plain steps of 1/L never raise F", limits["rises"] == 0, {"rises": limits["rises"]}),
-        Part(
-            "accept/reject never raises F, and changes no end",
-            guard["guard_rises"] == 0 and guard["guard_distance"] <= DISTANCE,
-            guard,
-        ),
+        part("all schedules and methods end in one point", meet, distance=distance, height=height),
+        part("so do all starts; resuming changes no bit", starts_meet, **starts),
+        part("plain steps of 1/L never raise F", rises == 0, rises=rises),
+        part("accept/reject never raises F, and changes no end", safe, **guard),
     ]
-    controls = (
-        ("with a hard top-k, too, one energy", "capped_height", limits["cap_height"], HEIGHT),
-        ("with ReLU messages, too, one point", "relu_distance", limits["relu_spread"], DISTANCE),
-    )
-    return Decision(
-        parts,
-        [
-            *parts,
-            *(Part(says, value <= most, {key: value}) for says, key, value, most in controls),
-            Part("momentum halves the sweeps", saved >= SAVES, {"saved_by_momentum": saved}),
-            Part("earlier codes save sweeps", warm > 1, {"saved_by_earlier_codes": warm}),
-        ],
-    )
+    controls = [
+        *parts,
+        part("with a hard top-k, too, one energy", capped <= HEIGHT, capped_height=capped),
+        part("with ReLU messages, too, one point", relu <= DISTANCE, relu_distance=relu),
+        part("momentum halves the sweeps", saved >= SAVES, saved_by_momentum=saved),
+        part("earlier codes save sweeps", earlier > 1, saved_by_earlier_codes=earlier),
+    ]
+    return Decision(parts, controls)

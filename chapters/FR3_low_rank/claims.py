@@ -28,16 +28,17 @@ def zero_baseline(results: xr.Dataset) -> xr.DataArray:
 
 def _medians(values: xr.DataArray, models: Sequence[str]) -> xr.DataArray:
     """The median over seeds. KeyError names the models that lack."""
-    return of(values, model=models, hold_out=HOLD_OUTS).median("seed")
+    return (
+        of(values, model=models, hold_out=HOLD_OUTS).median("seed").transpose("model", "hold_out")
+    )
 
 
 def _part(says: str, holds: xr.DataArray, **numbers: xr.DataArray) -> Part:
     """A statement that must hold for all, with numbers for each model and hold-out."""
     found = {
-        f"{model}.{hold_out}.{tag}": float(values.sel(model=model, hold_out=hold_out))
+        f"{model}.{hold_out}.{tag}": value
         for tag, values in numbers.items()
-        for model in values["model"].values
-        for hold_out in values["hold_out"].values
+        for (model, hold_out), value in values.to_series().items()
     }
     return Part(says, bool(holds.all()), found)
 
@@ -57,11 +58,11 @@ def _fails(says: str, r: xr.Dataset, models: Sequence[str]) -> Part:
 def _ablation(r: xr.Dataset, split: str, said: str) -> list[Part]:
     """The four settings against each other; `split`: whose in-distribution error counts."""
     seen, ood = _medians(r[f"mse_{split}"], FOUR), _medians(r["mse_ood"], FOUR)
-    id_none, id_variance = (seen.sel(model=m) for m in ("none", "variance"))
     none, entropy, variance, both = (ood.sel(model=m) for m in FOUR)
-    extreme = (id_none == seen.min("model")) & (none == ood.max("model"))
+    seen_none = seen.sel(model="none")
+    extreme = (seen_none == seen.min("model")) & (none == ood.max("model"))
     little = (0.5 * none <= entropy) & (entropy < none)
-    much = (3 * variance <= none) & (id_variance > id_none)
+    much = (3 * variance <= none) & (seen.sel(model="variance") > seen_none)
     return [
         _part(f"no penalty: lowest {said}, highest OOD error", extreme, ood=ood, **{split: seen}),
         _part("entropy alone: a small gain OOD", little),
@@ -94,24 +95,22 @@ def low_rank_composes(r: xr.Dataset) -> Decision:
     composes = _composes("with both penalties it composes", r, "both")
     band = _medians(own_band(r), ["none", "both"])
     spread = _medians(r["volume_spread"].sel(layer="output"), ["none", "both"])
+    ood = _medians(r["mse_ood"], ["variance", "both"])
     banded = (band.sel(model="both") >= 0.8) & (band.sel(model="none") <= 0.5)
     smoother = spread.sel(model="both") < spread.sel(model="none")
-    ood = _medians(r["mse_ood"], ["variance", "both"])
     halved = 2 * ood.sel(model="both") <= ood.sel(model="variance")
-    unpenalised = "without penalties, or without factors, it does not"
-    return Decision(
-        [
-            composes,
-            _fails("without penalties it does not", r, ["none"]),
-            *_ablation(r, "train", "training error"),
-            _part("the penalties make bands", banded, band=band),
-            _part("and a smoother geometry", smoother, spread=spread),
-        ],
-        [
-            composes,
-            _fails(unpenalised, r, ["none", "free"]),
-            *_ablation(r, "id", "ID test error"),
-            _composes("rank 1 by construction composes", r, "rank1"),
-            _part("entropy halves what variance alone leaves", halved, ood=ood),
-        ],
-    )
+    parts = [
+        composes,
+        _fails("without penalties it does not", r, ["none"]),
+        *_ablation(r, "train", "training error"),
+        _part("the penalties make bands", banded, band=band),
+        _part("and a smoother geometry", smoother, spread=spread),
+    ]
+    controls = [
+        composes,
+        _fails("without penalties, or without factors, it does not", r, ["none", "free"]),
+        *_ablation(r, "id", "ID test error"),
+        _composes("rank 1 by construction composes", r, "rank1"),
+        _part("entropy halves what variance alone leaves", halved, ood=ood),
+    ]
+    return Decision(parts, controls)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from vnlib.book.evidence import of, one
 from vnlib.book.ledger import Decision, Part, claim
 
 PAPER_DIGIT = 4
@@ -34,15 +35,13 @@ def _part(says: str, holds: xr.DataArray, name: str, values: xr.DataArray) -> Pa
 
 def _as_printed(r: xr.Dataset, digits: Sequence[int], share: float) -> list[Part]:
     """What the paper says, for some digits; `share` is what a blend must explain of the outputs."""
-    r = r.sel(digit=list(digits))
+    r = of(r, digit=digits)
     hump = (r["mse_ood"] / r["mse_id"]).median("seed")
     rest = middle_of_gap(r).median("seed")
+    truth = rest["rest_blend"] / rest["rest_truth"]
     explained = 1 - rest["rest_blend"] / rest["rest_mean"]
-    of_truth = rest["rest_blend"] / rest["rest_truth"]
-    angle = r["gap_angle"]
-    # Angles lie strictly between the ends of the gap, one step away from each.
-    step = float(angle[1] - angle[0])
-    line = (angle - angle[0] + step) / (angle[-1] - angle[0] + 2 * step)
+    # Angles are evenly spaced and lie strictly between the ends of the gap.
+    line = xr.DataArray(np.linspace(0, 1, r.sizes["gap_angle"] + 2)[1:-1], dims="gap_angle")
     bend = abs(r["weight"] - line).mean("gap_angle").median("seed")
     steps = r["ring_step"].sel(layer=HIDDEN_LAYERS).median("seed")
     explains = f"a blend of the edge images explains {100 * share:.0f} % of the output"
@@ -51,9 +50,7 @@ def _as_printed(r: xr.Dataset, digits: Sequence[int], share: float) -> list[Part
     return [
         _part("the error has a hump in the gap", hump >= 5, "hump", hump),
         _part(explains, explained >= share, "explained", explained),
-        _part(
-            "and is nearer to it than the true image", of_truth <= 0.5, "blend_to_truth", of_truth
-        ),
+        _part("and is nearer to it than the true image", truth <= 0.5, "blend_to_truth", truth),
         _part(in_proportion, bend <= 0.15, "bend", bend),
         _part("the layers cross the gap evenly", even, "ring_step", steps.mean("layer")),
     ]
@@ -78,18 +75,19 @@ def _as_printed(r: xr.Dataset, digits: Sequence[int], share: float) -> list[Part
     "network with four frequencies of the angle in its code.",
 )
 def blends_in_the_gap(r: xr.Dataset) -> Decision:
-    for axis, value in (("model", "cnn"), ("digit", PAPER_DIGIT), ("model", "cnn_4")):
-        if value not in r[axis].values:
-            raise KeyError(f"the {axis} {value}")
-    printed = r.sel(model="cnn")
-    one, four = (middle_of_gap(r.sel(model=m)).median("seed") for m in ("cnn", "cnn_4"))
-    to_rival = one["rest_blend"] / np.minimum(one["rest_rotation"], one["rest_null"])
-    to_rotation = four["rest_blend"] / four["rest_rotation"]
+    printed, wider = (one(r, model=name) for name in ("cnn", "cnn_4"))
+    rest, more = (middle_of_gap(results).median("seed") for results in (printed, wider))
+    to_rival = rest["rest_blend"] / np.minimum(rest["rest_rotation"], rest["rest_null"])
+    to_rotation = more["rest_blend"] / more["rest_rotation"]
     nearest = "the blend is nearer than any rotation or other blend"
-    also = "and so it is with four frequencies"
     controls = [
         *_as_printed(printed, printed["digit"].values, 0.8),
         _part(nearest, to_rival < 1, "blend_to_rival", to_rival),
-        _part(also, to_rotation < 1, "cnn_4.blend_to_rotation", to_rotation),
+        _part(
+            "and so it is with four frequencies",
+            to_rotation < 1,
+            "cnn_4.blend_to_rotation",
+            to_rotation,
+        ),
     ]
     return Decision(_as_printed(printed, [PAPER_DIGIT], 0.5), controls)

@@ -26,6 +26,11 @@ def test_of_names_everything_that_lacks(values):
         numbers.of(values, model=["c", "a", "d"])
 
 
+def test_names_that_lack_may_be_numbers(values):
+    with pytest.raises(KeyError, match=r"the seed\(s\) 3"):
+        numbers.of(values, seed=[0, 3])
+
+
 def test_one_takes_the_dimension_away():
     values = xr.DataArray([[1.0, 2.0]], {"model": ["a"], "set": ["id", "ood"]})
     assert numbers.one(values, model="a", set="ood").item() == 2

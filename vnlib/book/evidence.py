@@ -7,12 +7,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from vnlib.book.ledger import Part
+
+Values = TypeVar("Values", xr.DataArray, xr.Dataset)
 
 # What a test of a bound asks of every value, and which value is the nearest to failing it.
 TESTS = {
@@ -42,15 +45,15 @@ def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) 
     return part(says, holds, **{name: worst(value) for name, value in values.items()})
 
 
-def of(values: xr.DataArray, **wanted: Sequence[str]) -> xr.DataArray:
+def of(values: Values, **wanted: Sequence) -> Values:
     """`values` at the names wanted along their dimensions. KeyError says which names lack."""
     for axis, names in wanted.items():
         if lacking := [name for name in names if name not in values[axis].values]:
-            raise KeyError(f"the {axis}(s) {', '.join(lacking)}")
+            raise KeyError(f"the {axis}(s) {', '.join(map(str, lacking))}")
     return values.sel({axis: list(names) for axis, names in wanted.items()})
 
 
-def one(values: xr.DataArray, **wanted: str) -> xr.DataArray:
+def one(values: Values, **wanted: object) -> Values:
     """`values` at one name along each of these dimensions. KeyError says which name lacks."""
     found = of(values, **{axis: [name] for axis, name in wanted.items()})
     return found.squeeze(list(wanted), drop=True)

@@ -9,39 +9,33 @@ from judging import failing, judged
 
 from vnlib.book.ledger import NOT_TESTABLE
 
-SEEDS = 3
-CELL = {
-    "depth": [1, 2, 3],
-    "beta": [0.1, 1.0],
-    "schedule": ["sweep", "recurrent"],
-    "solver": ["ista", "fista"],
-}
+STACK = {"depth": [1, 2, 3], "beta": [0.1, 1.0], "schedule": ["sweep", "recurrent"]}
+SOLVER = {"solver": ["ista", "fista"]}
 START = {"start": ["cold", "earlier codes"], "start_solver": ["ista", "restart"]}
 LEVEL = {"level": [1e-3, 1e-6]}
 GUARD = {"guard_solver": ["ista", "fista"], "safeguard": ["none", "reject"]}
-
-
-def full(coords: dict, value: float) -> xr.DataArray:
-    coords = {"seed": range(SEEDS)} | coords
-    return xr.DataArray(np.full([len(v) for v in coords.values()], value), coords, list(coords))
+# Results in which everything holds.
+VALUES = {
+    "end_distance": (1e-5, STACK | SOLVER),
+    "end_height": (1e-9, STACK | SOLVER),
+    "needed": (100.0, STACK | SOLVER | LEVEL),
+    "rises": (0.0, STACK),
+    "start_distance": (1e-5, START),
+    "start_end": (1e-9, START),
+    "start_needed": (100.0, START | LEVEL),
+    "resumed": (True, {"schedule": STACK["schedule"]} | SOLVER),
+    "guard_rises": (0.0, GUARD),
+    "guard_distance": (1e-5, GUARD),
+    "cap_height": (1e-9, {"cap_depth": [1, 3], "sample": range(4)}),
+    "relu_spread": (1e-5, {"beta": [0.1, 1.0], "sample": range(4)}),
+}
 
 
 def results() -> xr.Dataset:
-    """Results in which everything holds."""
     ds = xr.Dataset(
         {
-            "end_distance": full(CELL, 1e-5),
-            "end_height": full(CELL, 1e-9),
-            "needed": full(CELL | LEVEL, 100.0),
-            "rises": full({name: CELL[name] for name in ("depth", "beta", "schedule")}, 0.0),
-            "start_distance": full(START, 1e-5),
-            "start_end": full(START, 1e-9),
-            "start_needed": full(START | LEVEL, 100.0),
-            "resumed": full({"schedule": CELL["schedule"], "solver": CELL["solver"]}, True),
-            "guard_rises": full(GUARD, 0.0),
-            "guard_distance": full(GUARD, 1e-5),
-            "cap_height": full({"cap_depth": [1, 3], "sample": range(4)}, 1e-9),
-            "relu_spread": full({"beta": [0.1, 1.0], "sample": range(4)}, 1e-5),
+            name: xr.DataArray(value, {"seed": range(3)} | axes, ["seed", *axes]).copy()
+            for name, (value, axes) in VALUES.items()
         }
     )
     # what the safeguard is there for
