@@ -9,16 +9,10 @@ import xarray as xr
 from vnlib.book.ledger import Decision, Part, claim
 
 WIDTHS = ("softmax", "softmax_2", "softmax_4", "softmax_16")
-# Controls that share a property with the VN but not all: sparse attention, sparse codes without
-# inference.
+# They share a property with the VN, not all: sparse attention, sparse codes without inference.
 CONTROLS = ("topk", "sparsemax", "feed_forward")
-COMPARE = {
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    ">=": operator.ge,
-    ">": operator.gt,
-}
+COMPARE = {"<": operator.lt, "<=": operator.le, "==": operator.eq}
+COMPARE |= {">=": operator.ge, ">": operator.gt}
 
 
 def part(says: str, *tests: tuple[str, float, str, float]) -> Part:
@@ -55,8 +49,6 @@ def part(says: str, *tests: tuple[str, float, str, float]) -> Part:
     "difference.",
 )
 def states_or_operators(r: xr.Dataset) -> Decision:
-    """Decide VN-B."""
-
     def least(name: str, model: str, **at: float) -> float:
         return float(r[name].sel(model=model, **at).min())
 
@@ -65,67 +57,50 @@ def states_or_operators(r: xr.Dataset) -> Decision:
 
     narrow = [m for m in WIDTHS if float((r["bound"] - r["rank_limit"]).sel(model=m).max()) < 0]
     above = float((r["rank"] - r["bound"]).sel(model=narrow).min())
-    selectivity = r["kept_rest"] - r["kept_explained"]
+    selectivity, spread = r["kept_rest"] - r["kept_explained"], least("effective_share", "softmax")
     vn = float(selectivity.sel(model="vn_image").min())
     shared = float(abs(selectivity.sel(model="softmax")).max())
-    spread = least("effective_share", "softmax")
-    printed = [
-        part(
-            "the code is sparse, softmax weights are not",
+    # What is said, and for it: a name, its number, how that must compare to what.
+    rules = {
+        "the code is sparse, softmax weights are not": [
             ("vn.zero_share", least("zero_share", "vn_image"), ">=", 0.5),
             ("softmax.zero_share", most("zero_share", "softmax"), "==", 0),
-        ),
-        part(
-            "the code minimises its energy, one pass does not",
+        ],
+        "the code minimises its energy, one pass does not": [
             ("vn.gap", most("gap", "vn_image"), "<=", 1e-3),
             ("feed_forward.gap", least("gap", "feed_forward"), ">", 0.1),
-        ),
-        part(
-            "low rank: the operator's in a VN, the scores' but not the weights' in attention",
+        ],
+        "low rank: the operator's in a VN, the scores' but not the weights' in attention": [
             ("vn.rank_above_active", most("rank_excess", "vn_image", "vn_patches"), "<=", 0),
             ("scores.rank_above_d_head", most("rank_excess", *WIDTHS), "<=", 0),
             ("weights.rank_above_d_head", above, ">", 0),
-        ),
-        part(
-            "coefficients gate learning, attention leaves no weight out",
+        ],
+        "coefficients gate learning, attention leaves no weight out": [
             ("vn.untouched", least("untouched", "vn_image", batch=1), ">=", 0.5),
             ("vn.gate_correlation", least("gate_correlation", "vn_image"), ">=", 0.999),
             ("vn.idle_moved", most("idle_moved", "vn_image"), "==", 0),
             ("softmax.untouched", most("untouched", "softmax", batch=1), "<=", 0.01),
-        ),
-        part(
-            "atoms compete, softmax weights share alike",
+        ],
+        "atoms compete, softmax weights share alike": [
             ("vn.selectivity", vn, ">=", 0.3),
             ("softmax.selectivity", shared, "<=", 0.01),
-        ),
-    ]
-    controls = [
-        part(
-            "sparser by effective number, too",
-            *[
-                (f"{m}.effective_share", most("effective_share", m), "<", spread)
-                for m in ("vn_image", "vn_patches")
-            ],
+        ],
+        "sparser by effective number, too": [
+            ("vn_image.effective_share", most("effective_share", "vn_image"), "<", spread),
+            ("vn_patches.effective_share", most("effective_share", "vn_patches"), "<", spread),
             ("softmax.effective_share", spread, "==", spread),
-        ),
-        part(
-            "softmax weights minimise no energy",
-            ("softmax.gap", least("gap", "softmax"), ">", 1e-6),
-        ),
-        part(
-            "attention weights do not gate learning",
-            ("softmax.gate_correlation", most("gate_correlation", "softmax"), "<", 0.5),
-        ),
-        part(
-            "atoms are left out by a batch of 64",
-            ("vn.untouched_by_64", least("untouched", "vn_image", batch=64), ">=", 0.1),
-        ),
-        part(
-            "sparsity alone does not compete",
-            *[
-                (f"{m}.selectivity", float(selectivity.sel(model=m).max()), "<=", vn / 3)
-                for m in CONTROLS
-            ],
-        ),
-    ]
-    return Decision(printed, printed + controls)
+        ],
+        "softmax weights minimise no energy": [("softmax.gap", least("gap", "softmax"), ">", 1e-6)],
+        "attention weights do not gate learning": [
+            ("softmax.gate_correlation", most("gate_correlation", "softmax"), "<", 0.5)
+        ],
+        "atoms are left out by a batch of 64": [
+            ("vn.untouched_by_64", least("untouched", "vn_image", batch=64), ">=", 0.1)
+        ],
+        "sparsity alone does not compete": [
+            (f"{m}.selectivity", float(selectivity.sel(model=m).max()), "<=", vn / 3)
+            for m in CONTROLS
+        ],
+    }
+    parts = [part(says, *tests) for says, tests in rules.items()]
+    return Decision(parts[:5], parts)
