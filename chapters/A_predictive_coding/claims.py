@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import ge, gt, le, lt
 
 import xarray as xr
 
-from vnlib.book.evidence import of
+from vnlib.book.evidence import of, part
 from vnlib.book.ledger import Decision, Part, claim
 
 PC = ("pc", "bpc")
@@ -24,18 +25,18 @@ def numbers(r: xr.Dataset, name: str, models: Sequence[str]) -> dict[str, float]
     }
 
 
-def each(r: xr.Dataset, says: str, models: Sequence[str], **tests: Callable[[float], bool]) -> Part:
-    """All medians of the variables named pass their test."""
+def each(r: xr.Dataset, says: str, models: Sequence[str], **tests: tuple[Callable, float]) -> Part:
+    """All medians of the variables named compare to a bound as asked for."""
     found = {name: numbers(r, name, models) for name in tests}
-    holds = all(tests[name](value) for name in tests for value in found[name].values())
-    return Part(says, holds, {key: value for one in found.values() for key, value in one.items()})
+    holds = all(passes(v, to) for name, (passes, to) in tests.items() for v in found[name].values())
+    return part(says, holds, **{key: value for one in found.values() for key, value in one.items()})
 
 
 def ordered(r: xr.Dataset, says: str, name: str, others: Sequence[str], sign: int = -1) -> Part:
     """The VN's median is below (sign -1) or above (+1) that of every other model, in each pair."""
     middle = of(r[name], model=["vn", *others]).median("seed")
     apart = sign * (middle.sel(model="vn") - middle.sel(model=list(others)))
-    return Part(says, bool((apart > 0).all()), numbers(r, name, ("vn", *others)))
+    return part(says, bool((apart > 0).all()), **numbers(r, name, ("vn", *others)))
 
 
 @claim(
@@ -65,48 +66,28 @@ def ordered(r: xr.Dataset, says: str, name: str, others: Sequence[str], sign: in
     "image's.",
 )
 def states_or_operators(r: xr.Dataset) -> Decision:
-    """Decide VN-A."""
     idle = float(r["idle_moved"].sel(model="vn").max())
-    few = each(r, "", ["vn"], moved=lambda share: share <= 0.25)
+    few = each(r, "one sample moves only atoms in use in the VN", ["vn"], moved=(le, 0.25))
+    sparse = "the VN infers a sparse operator for each input"
+    dense = "PC and bPC infer dense states under one map"
+    second = r[["mse"]].sel(stage="second", task=2).rename(mse="error_2")
+    alike = "described alike, the VN's map varies more"
+    staying = "against staying, the VN loses less than all controls"
     printed = [
-        each(
-            r,
-            "PC and bPC infer dense states under one map",
-            PC,
-            active_share=lambda share: share >= 0.95,
-            map_variability=lambda share: share < 1e-6,
-        ),
-        each(
-            r,
-            "the VN infers a sparse operator for each input",
-            ["vn"],
-            active_share=lambda share: share <= 0.25,
-            map_variability=lambda share: share > 0.5,
-        ),
-        Part(
-            "one sample moves only atoms in use in the VN",
-            few.holds and idle == 0,
-            {**few.numbers, "vn.idle_moved": idle},
-        ),
-        each(r, "it moves nearly all weights of PC", ["pc"], moved=lambda share: share >= 0.9),
-        each(r, "and of bPC", ["bpc"], moved=lambda share: share >= 0.9),
+        each(r, dense, PC, active_share=(ge, 0.95), map_variability=(lt, 1e-6)),
+        each(r, sparse, ["vn"], active_share=(le, 0.25), map_variability=(gt, 0.5)),
+        part(few.says, few.holds and idle == 0, **few.numbers, **{"vn.idle_moved": idle}),
+        each(r, "it moves nearly all weights of PC", ["pc"], moved=(ge, 0.9)),
+        each(r, "and of bPC", ["bpc"], moved=(ge, 0.9)),
         ordered(r, "updates of two tasks are less alike in the VN", "overlap", PC),
         ordered(r, "the VN forgets less than PC and bPC", "forgetting", PC),
     ]
-    second = r[["mse"]].sel(stage="second", task=2).rename(mse="error_2")
-    return Decision(
-        printed,
-        [
-            *printed,
-            ordered(
-                r, "described alike, the VN's map varies more", "gated_variability", PC, sign=1
-            ),
-            ordered(r, "the power of a VN update lies in fewer weights", "power_share", PC),
-            ordered(
-                r, "against staying, the VN loses less than all controls", "interference", LEARNED
-            ),
-            ordered(r, "also in absolute terms", "rise", LEARNED),
-            ordered(r, "learning helps the VN over both tasks", "final_error", NEVER_LEARNED),
-            each(second, "it learns the second task", ["vn"], error_2=lambda error: error < 0.5),
-        ],
-    )
+    controls = [
+        ordered(r, alike, "gated_variability", PC, sign=1),
+        ordered(r, "the power of a VN update lies in fewer weights", "power_share", PC),
+        ordered(r, staying, "interference", LEARNED),
+        ordered(r, "also in absolute terms", "rise", LEARNED),
+        ordered(r, "learning helps the VN over both tasks", "final_error", NEVER_LEARNED),
+        each(second, "it learns the second task", ["vn"], error_2=(lt, 0.5)),
+    ]
+    return Decision(printed, printed + controls)
