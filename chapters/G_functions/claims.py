@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import xarray as xr
 
-from vnlib.book.evidence import TESTS, known, medians, of, part, tagged
+from vnlib.book.evidence import TESTS, bounded, known, medians, of, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 DEEP = ("vn_3", "vn_5")
@@ -65,14 +66,19 @@ def said(says: str, *tests: tuple[xr.DataArray, str, str, float]) -> Part:
     return known(part(says, passed, **numbers))
 
 
-def compared(x: Mapping[str, float], says: str, *tests: tuple) -> Part:
-    """A part that holds where these numbers of `x` pass: (name, sign, bound), or (name, sign, name
-    of another, share of it).
+def beside(says: str, *tests: tuple) -> Part:
+    """A part that holds where the worst seed of each number passes beside the best: (name, values,
+    sign, bound), or (name, values, sign, name of others, their values, and what share of them).
     """
     numbers, passed = {}, True
-    for name, sign, bound, *share in tests:
-        numbers |= {one: x[one] for one in (name, bound) if one in x}
-        passed &= TESTS[sign][0](x[name], x[bound] * share[0] if share else bound)
+    for name, values, sign, bound, *others in tests:
+        ends = ("max", "min") if sign.startswith("<") else ("min", "max")
+        numbers[name] = float(getattr(values, ends[0])(skipna=False))
+        if others:
+            theirs, *share = others
+            numbers[bound] = float(getattr(theirs, ends[1])(skipna=False))
+            bound = numbers[bound] * (share[0] if share else 1)
+        passed &= TESTS[sign][0](numbers[name], bound)
     return part(says, passed, **numbers)
 
 
@@ -147,74 +153,53 @@ def decide_signatures(r: xr.Dataset) -> Decision:
 
 def beside_vn(r: xr.Dataset) -> list[Part]:
     """Whether a signature tells the model from the VN: its worst seed against the best of them."""
-    hidden = r["hidden"].sel(mask="forecast_25", set="hard")
-    most = {
-        "deep_ae.bend_worst": hard(r, "bend", ("deep_ae",)),
-        "rnn.gain_high": high(r, "band_gain", ("rnn",)),
-        "rnn.missed_low": low_missed(r, ("rnn",)),
-        "vn.missed_high": high(r, "band_missed", VN),
-        "bottleneck.missed_low": low_missed(r, BOTTLENECK),
-        "vn.vs_zero_worst": relative(r, "mse", VN),
-        "coders.tail_power": hard(r, "tail_power", AUTOENCODERS),
-        "vn.growth": hard(r, "tail_growth", VN),
-        "mamba.seen": hard(r, "seen_error", MAMBA),
-        "vn.tail": tail(r, VN),
-        "vn.hidden_worst": of(hidden.sel(protocol="zero_filled"), model=VN),
-    }
-    least = {
-        "vn.bend_least": hard(r, "bend", VN),
-        "vn.gain_high": high(r, "band_gain", VN),
-        "bottleneck.missed_high": high(r, "band_missed", BOTTLENECK),
-        "vn.missed_low": low_missed(r, VN),
-        "vn.tail_power": hard(r, "tail_power", VN),
-        "dynamics.growth": hard(r, "tail_growth", DYNAMICS),
-        "vn.seen": hard(r, "seen_error", VN),
-        "mamba.tail": tail(r, MAMBA),
-    }
-    x = {name: float(values.max(skipna=False)) for name, values in most.items()}
-    x |= {name: float(values.min(skipna=False)) for name, values in least.items()}
-    x["vn.missed_high_worst"] = x["vn.missed_high"]
-    x["plain.hidden_best"] = float(of(hidden.sel(protocol="mask_aware"), model=RULES).min())
-    rows = (
-        (
-            "DeepAE3 collapses, the VN does not",
-            ("deep_ae.bend_worst", "<=", 0.25),
-            ("vn.bend_least", ">=", 0.75),
-        ),
-        (
-            "the RNN is an envelope beside the VN",
-            ("rnn.gain_high", "<", "vn.gain_high", 1),
-            ("rnn.missed_low", "<=", 0.1),
-        ),
-        (
-            "the bottleneck loses detail, and only that, beside the VN",
-            ("bottleneck.missed_high", ">", "vn.missed_high", 1),
-            ("bottleneck.missed_low", "<=", "vn.missed_low", 1),
-        ),
-        (
-            "every VN reconstructs within a line's width, detail too",
-            ("vn.vs_zero_worst", "<=", 0.01),
-            ("vn.missed_high_worst", "<=", 0.1),
-        ),
-        (
-            "autoencoders' quarters are silent beside the VN's",
-            ("coders.tail_power", "<=", "vn.tail_power", 0.5),
-        ),
-        (
-            "latent dynamics drift more than the VN",
-            ("dynamics.growth", ">", "vn.growth", 1),
-        ),
-        (
-            "the Mambas beat the VN where seen and lose where hidden",
-            ("mamba.seen", "<", "vn.seen", 1),
-            ("mamba.tail", ">", "vn.tail", 1),
-        ),
-        (
-            "every VN forecasts better than zero, the last value and the line",
-            ("vn.hidden_worst", "<", "plain.hidden_best", 1),
-        ),
+    bend, power, growth, seen = (
+        partial(hard, r, name) for name in ("bend", "tail_power", "tail_growth", "seen_error")
     )
-    return [compared(x, *row) for row in rows]
+    gain, missed = partial(high, r, "band_gain"), partial(high, r, "band_missed")
+    low, after = partial(low_missed, r), partial(tail, r)
+    hidden = r["hidden"].sel(mask="forecast_25", set="hard")
+    own = of(hidden.sel(protocol="zero_filled"), model=VN)
+    plain = of(hidden.sel(protocol="mask_aware"), model=RULES).min("seed")
+    return [
+        beside(
+            "DeepAE3 collapses, the VN does not",
+            ("deep_ae.bend_worst", bend(("deep_ae",)), "<=", 0.25),
+            ("vn.bend_least", bend(VN), ">=", 0.75),
+        ),
+        beside(
+            "the RNN is an envelope beside the VN",
+            ("rnn.gain_high", gain(("rnn",)), "<", "vn.gain_high", gain(VN)),
+            ("rnn.missed_low", low(("rnn",)), "<=", 0.1),
+        ),
+        beside(
+            "the bottleneck loses detail, and only that, beside the VN",
+            ("bottleneck.missed_high", missed(BOTTLENECK), ">", "vn.missed_high", missed(VN)),
+            ("bottleneck.missed_low", low(BOTTLENECK), "<=", "vn.missed_low", low(VN)),
+        ),
+        beside(
+            "every VN reconstructs within a line's width, detail too",
+            ("vn.vs_zero_worst", relative(r, "mse", VN), "<=", 0.01),
+            ("vn.missed_high_worst", missed(VN), "<=", 0.1),
+        ),
+        beside(
+            "autoencoders' quarters are silent beside the VN's",
+            ("coders.tail_power", power(AUTOENCODERS), "<=", "vn.tail_power", power(VN), 0.5),
+        ),
+        beside(
+            "latent dynamics drift more than the VN",
+            ("dynamics.growth", growth(DYNAMICS), ">", "vn.growth", growth(VN)),
+        ),
+        beside(
+            "the Mambas beat the VN where seen and lose where hidden",
+            ("mamba.seen", seen(MAMBA), "<", "vn.seen", seen(VN)),
+            ("mamba.tail", after(MAMBA), ">", "vn.tail", after(VN)),
+        ),
+        beside(
+            "every VN forecasts better than zero, the last value and the line",
+            ("vn.hidden_worst", own, "<", "plain.hidden_best", plain),
+        ),
+    ]
 
 
 @claim(
@@ -244,52 +229,40 @@ def decide_rounds(r: xr.Dataset) -> Decision:
         raise KeyError("runs with five rounds")
     one = r.sel(model=list(VN), set=list(SETS))
     at, final = one.sel(round=ROUNDS).median("seed"), one["curve_gap"].isel(round=-1)
+    gap, won, observed, limit = (
+        at[name].max() for name in ("curve_gap", "curve_gain", "curve_rms", "limit_rms")
+    )
     first = r["hidden"].sel(reading="first", mask=list(MASKS), set=list(SETS)).median("seed")
-    atoms, limit = first.sel(solver="rounds"), first.sel(model=list(VN), solver="limit")
-    cells = atoms.sel(model=list(VN))
-    zero = r["hidden_rule"].sel(rule="zero_baseline").isel(model=0, seed=0)
-    largest = {
-        "gap_5": at["curve_gap"],
-        "won_by_round_5": at["curve_gain"],
-        "observed_rms_5": at["curve_rms"],
-        "gap_last": final.median("seed"),
-        "gap_last_worst": final,
-        "observed_rms_limit": at["limit_rms"],
-        "hidden_vs_limit_most": cells / limit,
-        "vs_zero_most": cells / zero,
-    }
-    x = {name: float(values.max()) for name, values in largest.items()} | {
-        "hidden_vs_limit_median": float((cells / limit).median()),
-        "unchanged": float(r["unchanged"].min()),
-        "trained_vs_untrained": float(
-            (atoms.sel(model="vn_1") / atoms.sel(model="vn_untrained")).median()
-        ),
-    }
-    kept = ("no weight changes", ("unchanged", ">=", 1))
-    lead = "the rounds lead to the minimum"
-    printed = (
-        (
+    atoms, least = first.sel(solver="rounds"), first.sel(model=list(VN), solver="limit")
+    cells, zero = atoms.sel(model=list(VN)), r["hidden_rule"].sel(rule="zero_baseline")
+    most, vs_zero = (cells / least).max(), (cells / zero.isel(model=0, seed=0)).max()
+    learned = (atoms.sel(model="vn_1") / atoms.sel(model="vn_untrained")).median()
+    kept = bounded("no weight changes", ">=", 1, unchanged=r["unchanged"].min())
+    lead, last = "the rounds lead to the minimum", final.median("seed").max()
+    fits = "the minimum itself fits observed samples to tolerance"
+    beaten = "five rounds beat the zero baseline in all cells"
+    printed = [
+        part(
             "five rounds bring the objective to its minimum",
-            ("gap_5", "<=", 0.01),
-            ("won_by_round_5", "<=", 0.001),
+            gap <= 0.01 and won <= 0.001,
+            gap_5=gap,
+            won_by_round_5=won,
         ),
-        ("observed samples are fitted to tolerance", ("observed_rms_5", "<=", 0.001)),
-        (f"{lead} of the masked problem", ("gap_last", "<=", 0.001)),
+        bounded("observed samples are fitted to tolerance", "<=", 0.001, observed_rms_5=observed),
+        bounded(f"{lead} of the masked problem", "<=", 0.001, gap_last=last),
         kept,
-    )
-    controls = (
-        (
+    ]
+    controls = [
+        part(
             "five rounds suffice for the hidden samples",
-            ("hidden_vs_limit_most", "<=", 1.05),
-            ("hidden_vs_limit_median", "<=", 1.05),  # which follows, and is shown beside it
+            most <= 1.05,
+            hidden_vs_limit_most=most,
+            hidden_vs_limit_median=(cells / least).median(),
         ),
-        (
-            "the minimum itself fits observed samples to tolerance",
-            ("observed_rms_limit", "<=", 0.001),
-        ),
-        (f"{lead} in every seed", ("gap_last_worst", "<=", 0.001)),
+        bounded(fits, "<=", 0.001, observed_rms_limit=limit),
+        bounded(f"{lead} in every seed", "<=", 0.001, gap_last_worst=final.max()),
         kept,
-        ("five rounds beat the zero baseline in all cells", ("vs_zero_most", "<", 1)),
-        ("learned atoms matter", ("trained_vs_untrained", "<=", 0.9)),
-    )
-    return Decision(*([compared(x, *row) for row in rows] for rows in (printed, controls)))
+        bounded(beaten, "<", 1, vs_zero_most=vs_zero),
+        bounded("learned atoms matter", "<=", 0.9, trained_vs_untrained=learned),
+    ]
+    return Decision(printed, controls)
