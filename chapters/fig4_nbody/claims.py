@@ -145,9 +145,12 @@ def means(r: xr.Dataset, models: Sequence[str], way: str = "joint") -> xr.Datase
 def diagonal(r: xr.Dataset) -> Decision:
     mean = means(r, [*PRINTED, TOKENS, *SAME_TOKENS, *LINEAR.values()]).to_dataframe()
     ratio, ood = mean["ratio"].to_dict(), mean["ood"].to_dict()
-    nearest = min(ratio[m] for m in BASELINES)
+    nearest, ends = min(ratio[m] for m in BASELINES), "is nearest the diagonal"
+    both = {"literal_ratio": ratio[LITERAL], "nearest_other": nearest}
     best, least = min(ood[LITERAL], ood[GATED]), min(ood[m] for m in OTHERS)
     passes = means(r, [LITERAL, *BASELINES], "passes")["ratio"].to_series()
+    apart = passes[LITERAL] / passes[list(BASELINES)].min()
+    own, same = ratio[TOKENS], "it is nearer than other learners on the same tokens"
     learned = {
         f"{m}.{name}_vs_linear": values[m] / values[linear]
         for m, linear in LINEAR.items()
@@ -155,40 +158,20 @@ def diagonal(r: xr.Dataset) -> Decision:
     }
     more = all(v < 1 if "ood" in name else v <= 1 for name, v in learned.items())
     printed = [
-        part(
-            "VN-3L reading 22 numbers is nearest the diagonal",
-            ratio[LITERAL] < nearest,
-            literal_ratio=ratio[LITERAL],
-            nearest_other=nearest,
-        ),
-        bounded(
-            "VN-3L reading gated features is nearest the diagonal",
-            "<",
-            nearest,
-            gated_ratio=ratio[GATED],
-        ),
+        part(f"VN-3L reading 22 numbers {ends}", ratio[LITERAL] < nearest, **both),
+        bounded(f"VN-3L reading gated features {ends}", "<", nearest, gated_ratio=ratio[GATED]),
         part("one of them has the lowest OOD error", best < least, ood=best, ood_other=least),
     ]
     controls = [
         part(
             "on tokens, errors grow no more than power",
-            ratio[TOKENS] <= 1.25 * ratio["random"],
-            tokens_ratio=ratio[TOKENS],
+            own <= 1.25 * ratio["random"],
+            tokens_ratio=own,
             random_ratio=ratio["random"],
         ),
-        bounded(
-            "it is nearer than other learners on the same tokens",
-            "<",
-            1,
-            tokens_vs_same_tokens=ratio[TOKENS] / min(ratio[m] for m in SAME_TOKENS),
-        ),
+        bounded(same, "<", 1, tokens_vs_same_tokens=own / min(ratio[m] for m in SAME_TOKENS)),
         part("nearness is more than linearity", more, **learned),
-        bounded(
-            "in passes, VN-3L reading 22 numbers is nearest",
-            "<",
-            1,
-            passes_vs_nearest=passes[LITERAL] / passes[list(BASELINES)].min(),
-        ),
+        bounded("in passes, VN-3L reading 22 numbers is nearest", "<", 1, passes_vs_nearest=apart),
     ]
     return Decision(printed, controls)
 
