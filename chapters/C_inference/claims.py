@@ -33,7 +33,6 @@ SAVES = 2.0  # momentum must save this factor of layer steps
 )
 def same_point(r: xr.Dataset) -> Decision:
     """Ends of all settles, what safeguards change, and what momentum and earlier codes save."""
-
     names = ("end_distance", "end_height", "start_distance", "start_end")
     distance, height, start_distance, start_height = (float(r[name].max()) for name in names)
     rises, capped, relu = (float(r[name].max()) for name in ("rises", "cap_height", "relu_spread"))

@@ -27,9 +27,7 @@ def middle_of_gap(results: xr.Dataset) -> xr.Dataset:
 
 def _part(says: str, holds: xr.DataArray, name: str, values: xr.DataArray) -> Part:
     """A statement that must hold for every digit, with a number for each."""
-    numbers = {
-        f"{digit}.{name}": float(values.sel(digit=digit)) for digit in values["digit"].values
-    }
+    numbers = {f"{digit}.{name}": value for digit, value in values.to_series().items()}
     return Part(says, bool(holds.all()), numbers)
 
 
@@ -80,14 +78,10 @@ def blends_in_the_gap(r: xr.Dataset) -> Decision:
     to_rival = rest["rest_blend"] / np.minimum(rest["rest_rotation"], rest["rest_null"])
     to_rotation = more["rest_blend"] / more["rest_rotation"]
     nearest = "the blend is nearer than any rotation or other blend"
+    also = "and so it is with four frequencies"
     controls = [
         *_as_printed(printed, printed["digit"].values, 0.8),
         _part(nearest, to_rival < 1, "blend_to_rival", to_rival),
-        _part(
-            "and so it is with four frequencies",
-            to_rotation < 1,
-            "cnn_4.blend_to_rotation",
-            to_rotation,
-        ),
+        _part(also, to_rotation < 1, "cnn_4.blend_to_rotation", to_rotation),
     ]
     return Decision(_as_printed(printed, [PAPER_DIGIT], 0.5), controls)
