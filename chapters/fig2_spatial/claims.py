@@ -58,13 +58,12 @@ def task(r: xr.Dataset) -> Decision:
     covered = set(split) == set(SPLITS) and len(set(zip(x, y, strict=True))) == len(split) == 784
     counts = {name: float((split == name).sum()) for name in SPLITS}
     seen = set(x[ood]) <= set(x[train]) and set(y[ood]) <= set(y[train])
-    return Decision(
-        [
-            part("the splits cover the grid", covered, **counts),
-            part("the square is held out", bool((square == ood).all())),
-            part("every coordinate is trained", seen),
-        ]
-    )
+    parts = [
+        part("the splits cover the grid", covered, **counts),
+        part("the square is held out", bool((square == ood).all())),
+        part("every coordinate is trained", seen),
+    ]
+    return Decision(parts)
 
 
 @claim(
@@ -96,12 +95,10 @@ def error_maps(r: xr.Dataset) -> Decision:
     low = part("the VN is low everywhere", all(composes(r, m) for m in VN), **vn)
     none, others = not any([composes(r, m) for m in unlearned]), middle(r, "ood", *unlearned)
     alone = part("nothing without VN learning is low everywhere", none, **others)
-    plain = "the factorised decoder is structured but less exact"
-    tuned = "a tuned factorised decoder is less exact"
-    return Decision(
-        [fails, less_exact(plain, "factorised_default", 1), low],
-        [fails, less_exact(tuned, "factorised", 3), low, alone],
-    )
+    structured = "the factorised decoder is structured but less exact"
+    plain = less_exact(structured, "factorised_default", 1)
+    tuned = less_exact("a tuned factorised decoder is less exact", "factorised", 3)
+    return Decision([fails, plain, low], [fails, tuned, low, alone])
 
 
 @claim(

@@ -94,15 +94,13 @@ def test_each_part_fails_by_itself(change):
     assert judging.failing("FR-1", results) == (printed, controls)
 
 
-@pytest.mark.parametrize("lacking", MODELS)
-def test_a_model_that_lacks_is_named(lacking):
-    row = judging.judged("FR-1", failure().drop_sel(model=lacking))
+LACKING = [("model", name) for name in MODELS] + [("hold_out", "corner")]
+
+
+@pytest.mark.parametrize(("along", "lacking"), LACKING)
+def test_what_lacks_is_named(along, lacking):
+    row = judging.judged("FR-1", failure().drop_sel({along: lacking}))
     assert row["verdict"] == NOT_TESTABLE and lacking in row["missing"]
-
-
-def test_a_hold_out_that_lacks_is_named():
-    row = judging.judged("FR-1", failure().sel(hold_out=["square"]))
-    assert row["verdict"] == NOT_TESTABLE and "corner" in row["missing"]
 
 
 def test_order_does_not_matter():

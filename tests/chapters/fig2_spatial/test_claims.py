@@ -50,14 +50,10 @@ def made_up(**changes: tuple[float, float]) -> xr.Dataset:
     )
 
 
-@pytest.mark.parametrize("claim", IDS)
-def test_all_parts_can_hold(claim):
-    assert judging.failing(claim, made_up()) == ([], [])
-
-
 GOOD = (1e-5, 1.2)
 # What is changed, and which parts then fail: as printed, and with controls.
 CHANGES = [
+    *((claim, {}, [], []) for claim in IDS),
     ("VN-F2b", {"cnn4": (1e-3, 4.9)}, [0], [0]),
     ("VN-F2b", {"cnn4": (1e-3, 5)}, [], []),
     ("VN-F2b", {"vae_high": (1e-3, 2)}, [0], [0]),
