@@ -67,6 +67,8 @@ CHANGES = [
     ("VN-F2b", {"bilinear_linear": GOOD}, [], [3]),
     ("VN-F2c", {"mlp": (1e-8, 1e4)}, [0], [0]),
     ("VN-F2c", {"mlp": (1e-9, 1.1)}, [0, 1], [0, 1]),
+    ("VN-F2c", {"mlp": (1.2e-6, 1.2)}, [1], [1]),
+    ("VN-F2c", {"factorised_default": (4e-4, 3.1)}, [3], []),
     ("VN-F2c", {"cnn2": (1e-3, 9.9)}, [2], [2]),
     ("VN-F2c", {"cnn2": (1e-3, 10)}, [], []),
     ("VN-F2c", {"factorised_default": (2.9e-6, 1.5)}, [3], []),
