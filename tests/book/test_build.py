@@ -559,3 +559,11 @@ def test_other_processes_help_only_with_work_and_end_with_it(
         assert book.run_chapter("tiny", given, output, jobs=3)["profile"] == "smoke"
     assert len(started) == helpers and all(process.ended for process in started)
     assert [path.name for path in output.parent.iterdir()] == ([] if fails else ["tiny.ipynb"])
+
+
+def test_what_is_printed_is_folded_also_beside_numbers_for_the_prose():
+    record = {"application/papermill.record/text/plain": "'3'"}
+    glued = nbformat.v4.new_output("display_data", data=record, metadata={"scrapbook": {}})
+    shown = nbformat.v4.new_output("display_data", data={"text/html": "<p>3</p>"})
+    assert book._unseen(glued) and book._unseen(nbformat.v4.new_output("stream", text="done"))
+    assert not book._unseen(shown)

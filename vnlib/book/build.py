@@ -251,9 +251,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
             continue
         tags = cell.metadata.setdefault("tags", [])
         if not FOLDED & set(tags):
-            printed = bool(cell.outputs) and all(
-                output.output_type == "stream" for output in cell.outputs
-            )
+            printed = bool(cell.outputs) and all(map(_unseen, cell.outputs))
             # What is read, not studied, has one line of code, which would only be in the way.
             read = PAGE_PART.fullmatch(cell.source.strip())
             tags.append("remove-input" if read else "hide-cell" if printed else "hide-input")
@@ -268,6 +266,12 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
     if actions:
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(actions))
     nbformat.write(notebook, path)
+
+
+def _unseen(output: nbformat.NotebookNode) -> bool:
+    """Whether an output is only printed, or a number for the prose."""
+    glued = all(kind.startswith("application/papermill.record") for kind in output.get("data", {}))
+    return output.output_type == "stream" or (output.output_type == "display_data" and glued)
 
 
 def _joined(cells: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
