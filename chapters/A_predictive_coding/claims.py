@@ -42,28 +42,10 @@ def ordered(r: xr.Dataset, says: str, name: str, others: Sequence[str], sign: in
 @claim(
     id="VN-A",
     source="VN App. A",
-    chapter="A_predictive_coding",
     figure="appA-forgetting",
     statement="Predictive coding infers dense states under a map that is the same for all inputs; "
     "the VN infers, for each input, a sparse operator. One sample's update touches the atoms in "
     "use in the VN and all weights in predictive coding, so that tasks interfere less in the VN.",
-    rule="Medians over seeds, for each pair of tasks (digits 0-4 then 5-9; images, then images "
-    "with permuted pixels; left halves, then right halves): (a) PC and bPC: at least 95 % of the "
-    "inferred first-level states are nonzero, and their map does not vary with the input; (b) VN: "
-    "at most a quarter of the atoms are active, and more than half of the operator's power lies "
-    "in what differs from input to input; (c) one step on one sample moves at most a quarter of "
-    "the VN's weights, and none of an idle atom; (d) it moves at least 90 % of PC's; (e) and of "
-    "bPC's; (f) the updates that samples of the two tasks ask for are less alike (absolute "
-    "cosine) in the VN than in PC and bPC; (g) learning the second task multiplies the first "
-    "one's error by a smaller factor in the VN than in PC and bPC. With controls, besides: (h) "
-    "columns weighted by what was inferred, the same description for all, vary more from input to "
-    "input in the VN than in PC and bPC; (i) 90 % of an update's power lies in a smaller share of "
-    "the VN's weights; (j) the first task's error after the second, relative to that of the same "
-    "model kept on the first task instead, is lower in the VN than in PC, bPC, sparse PC, the VN "
-    "without sparsity and two autoencoders; (k) so is the difference of these errors, in units of "
-    "the zero image's; (l) after both tasks the VN's mean error on them is below that of "
-    "libraries that never learned, (m) and its error on the second below half of the zero "
-    "image's.",
 )
 def states_or_operators(r: xr.Dataset) -> Decision:
     idle = float(r["idle_moved"].sel(model="vn").max())

@@ -24,29 +24,11 @@ def part(says: str, *tests: tuple[str, float, str, float]) -> Part:
 @claim(
     id="VN-B",
     source="VN App. B",
-    chapter="B_attention",
     figure="appB-adaptive",
     statement="Attention mixes states by dense weights that one feed-forward pass generates, under "
     "projections that no input selects; a Vector Network infers sparse, competing coefficients of "
     "reusable rank-1 operators, and the same coefficients gate what learns. Low rank plays "
     "another role in each.",
-    rule="On test digits, worst seed. (a) At least half of the image code is exactly zero, and no "
-    "softmax weight is. (b) The code minimises an energy: duality gap at most 0.1 % of it for 95 "
-    "% of the digits, where one pass with as many active atoms leaves more than 10 %. (c) The "
-    "operator's rank never exceeds the active atoms; that of the scores never exceeds d_head, "
-    "while that of the weights does in the mean, at every d_head below the number of tokens. (d) "
-    "One digit leaves at least half of the atoms untouched, moves no inactive one, and the others "
-    "in proportion to their coefficients (correlation at least 0.999), while at most 1 % of the "
-    "attention weights' gradients are exactly zero. (e) An added atom that is the sum of half of "
-    "the code takes over from that half: the share of weight kept by the rest is at least 0.3 "
-    "above that of the explained half, while for softmax the two differ by at most 0.01. With "
-    "controls, besides: (f) by effective number, too, the codes of images and of patches are "
-    "sparser than the softmax rows; (g) softmax weights minimise no energy of their own, gap "
-    "above 1e-6 (theory says they do); (h) they do not gate learning either: between the weight a "
-    "token gets and its part in the gradient of W_V the correlation is below 0.5; (i) a batch of "
-    "64 digits leaves at least a tenth of the atoms untouched; (j) sparsity alone does not give "
-    "(e): top-k and sparsemax attention and the code of one pass show at most a third of the VN's "
-    "difference.",
 )
 def states_or_operators(r: xr.Dataset) -> Decision:
     def least(name: str, model: str, **at: float) -> float:

@@ -14,22 +14,10 @@ SAVES = 2.0  # momentum must save this factor of layer steps
 @claim(
     id="VN-C",
     source="VN App. C",
-    chapter="C_inference",
     figure="appC-same-point",
     statement="Sweeps, staggered and fully recurrent schedules, plain and accelerated proximal "
     "steps, and cold, warm, resumed and random starts settle to the same fixed point; steps of "
     "1/L descend, and a sweep that raises the energy can be taken back.",
-    rule="Against a settle to a relative duality gap of 1e-13; worst over seeds, test digits, "
-    "stacks of 1 to 3 layers and beta 0.1 and 1, with l1 penalties and identity messages. (a) "
-    "Every schedule with every method (ISTA, FISTA, restarted, line search) ends within 1e-3 of "
-    "the codes and 1e-6 of F, relatively. (b) So does every warm and random start, and 30 + 30 "
-    "sweeps give the bits of 60. (c) Plain steps of 1/L never raise F, in any schedule. (d) With "
-    "accept/reject no method raises F, and all end within 1e-3 of the codes. With controls: (e) with a "
-    "hard top-k, too, all trials end within 1e-6 of the lowest F; (f) with ReLU messages, too, "
-    "all end within 1e-3 of the same codes; (g) in every stack and schedule, FISTA, restarts and "
-    "line search each come within 1e-3 of F in at most half of plain ISTA's sweeps (medians over "
-    "digits and seeds); (h) codes from one pass through the data before save sweeps, with every "
-    "method (medians).",
 )
 def same_point(r: xr.Dataset) -> Decision:
     """Ends of all settles, what safeguards change, and what momentum and earlier codes save."""

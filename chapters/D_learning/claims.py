@@ -21,16 +21,9 @@ def highest_cost(r: xr.Dataset, name: str, variant: str) -> float:
 @claim(
     id="VN-Da",
     source="VN App. D, Eqs. 26-30",
-    chapter=CHAPTER,
     figure="appD-local",
     statement="The update of an atom is the residual times its own coefficient: exactly zero for "
     "atoms that the batch does not use.",
-    rule="Over all batch sizes and seeds: (a) the direction of idle atoms is exactly 0; (b) masked "
-    "Adam and SGD leave every idle atom bit for bit; (c) the control sees a difference: Adam "
-    "without the mask moves at least 90 % of the idle atoms. With controls: (d) idleness is more "
-    "than a principle: at the largest batch at least 5 % of the atoms are idle, on average; (e) "
-    "masking is worth something: without it the test error is at least 5 % higher in some cell of "
-    "the upkeep table, mean over seeds.",
 )
 def locality(r: xr.Dataset) -> Decision:
     told, moved = float(r["local_idle_direction"].max()), r["local_idle_moved"]
@@ -53,18 +46,9 @@ def locality(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-Db",
     source="VN App. D; Sec. 3.4",
-    chapter=CHAPTER,
     figure="appD-overlap",
     statement="Updates of different samples interfere only through atoms that both use, so sparse "
     "codes limit interference, unlike dense layers.",
-    rule="Pairs of test samples, worst seed: (a) the size of the cosine of two updates rises with "
-    "the overlap of the supports: Spearman >= 0.3; (b) its median in the lowest quarter of "
-    "overlaps is at most half of that in the highest; (c) its median over all pairs is at most "
-    "half of that of each dense autoencoder as trained. With controls: (d) it is also below that "
-    "of the linear autoencoder with a whitened code, which computes the same function as the "
-    "trained one; (e) a step on one sample changes the loss of another, relative to its own, by "
-    "less than in every dense model, medians over pairs; (f) it hurts others (their loss rises) "
-    "in at most as many pairs as in the best dense model, mean over seeds.",
 )
 def interference(r: xr.Dataset) -> Decision:
     vn = next(str(name) for name in r["stepped"].values if str(name).startswith("VN"))
@@ -101,16 +85,9 @@ def interference(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-Dc",
     source="VN App. D; Sec. 3.4",
-    chapter=CHAPTER,
     figure="appD-upkeep",
     statement="Renormalisation, DC removal, a decorrelation step and the re-drawing of dead atoms "
     "keep the dictionary in shape.",
-    rule="Means over seeds of the upkeep table: (a) from a start by chance, at the sparser "
-    "setting, re-drawing leaves at most 2 % of the atoms dead where at least 10 % are without it; "
-    "(b) decorrelation lowers the coherence in every cell and costs at most 10 % of test error in "
-    "each; (c) removing the DC of the atoms costs at most 10 % of test error in each cell. With "
-    "controls: (d) the same for (c) when the samples lose their mean too; (e) decorrelation does "
-    "not take more than 10 % more active atoms in any cell.",
 )
 def upkeep(r: xr.Dataset) -> Decision:
     dead = r["upkeep_dead"].mean("seed").sel(start="chance").isel(upkeep_sparsity=-1)
@@ -138,14 +115,8 @@ def upkeep(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-Dd",
     source="VN Eq. 9; App. D, Eq. 27",
-    chapter=CHAPTER,
     figure="appD-interface",
     statement="The same residual x coefficient rule learns the interface dictionary U.",
-    rule="Two layers, after training, worst seed: (a) the energy F falls further under the literal "
-    "rule than with a frozen U; (b) the error of the reading from the top code down is not above "
-    "that with a frozen U. With controls: (c) F ranks the interfaces as this error does: Spearman "
-    "> 0 over all rules; (d) the subspace rule, our addition, has at most 75 % of the frozen U's "
-    "error, and changes the error of V a by at most 5 %.",
 )
 def interface(r: xr.Dataset) -> Decision:
     last = {n: r[f"interface_{n}"].isel(stage=-1) for n in ("energy", "mse", "mse_from_top")}

@@ -11,17 +11,9 @@ from vnlib.book.ledger import Decision, claim
 @claim(
     id="VN-E1",
     source="VN App. E.1 (Prop. 1, Thm. 1)",
-    chapter="E_theory",
     figure="appE-diagram",
     statement="Decoding superposes exactly, V(a + b) = V a + V b, and inference recovers the "
     "support of a composition of fewer than (1 + 1/mu)/2 atoms.",
-    rule="(a) V(a + b) and V a + V b differ by at most 8 roundings of the terms summed, in float32 "
-    "and float64; (b) in every cell of the phase diagram below the bound, all planted supports "
-    "are the nonzero coefficients of the settled lasso, and every sample reached its duality gap. "
-    "With controls: (c) the support of a sum of planted inputs is the union of their supports "
-    "wherever all their atoms together are below the bound; (d) for the dictionary learned on "
-    "digits the bound allows two atoms (mu < 1/3); (e) there the support of the sum of two digits "
-    "is the union of their supports (median Jaccard >= 0.9).",
 )
 def recovery(r: xr.Dataset) -> Decision:
     exact, inside = r["recovered"].sel(rule="exact"), r["active"] < r["bound"]
@@ -45,16 +37,9 @@ def recovery(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-E2",
     source="VN App. E.2 (Thm. 2)",
-    chapter="E_theory",
     figure="appE-danskin",
     statement="Residual times code is the exact gradient of the settled energy, so that nothing "
     "has to be differentiated through the inference.",
-    rule="Against central differences of the settled energy, in every seed: (a) for one layer the "
-    "relative error is below 1e-3; (b) for three layers and the joint energy F it is, for V and "
-    "for U; (c) it comes from settling: the codes of the last early stop have less than a "
-    "hundredth of the error of those after one sweep (one layer). With controls: the same, with "
-    "an error below 1e-2, (d) with a hard top-k; (e) for the layer energies of VN Eq. 3 added up, "
-    "as printed; (f) with ReLU messages.",
 )
 def gradient(r: xr.Dataset) -> Decision:
     worst = {case: float(r["gradient_error"].sel(case=case).max()) for case in r["case"].values}
@@ -76,17 +61,10 @@ def gradient(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-E3",
     source="VN App. E.3 (Thm. 3, Rem. 5)",
-    chapter="E_theory",
     figure="appE-steps",
     statement="With steps up to 1/L inference descends at every step, by at least the squared "
     "length of the step over 2 eta; the energy converges like 1/n with ISTA and 1/n^2 with FISTA; "
     "with a hard top-k it still descends.",
-    rule="On random and on learned dictionaries, in every seed: (a) every step of size up to 1/L "
-    "gains at least its squared length over 2 eta; (b) ISTA stays below its bound, that is L/(2 "
-    "n) times the squared length of the settled code; (c) FISTA below its own, with 2 L/(n + "
-    "1)^2; (d) no step of size up to 1/L raises the energy under a hard top-k. With controls: (e) "
-    "the gain of (a) holds with the top-k too; for the sweeps of three layers, (f) F never rises, "
-    "soft or top-k; (g) nor do the layer energies of VN Eq. 3 added up.",
 )
 def descent(r: xr.Dataset) -> Decision:
     gain, rises = (r[name].where(r["factor"] <= 1) for name in ("smallest_gain", "rises"))
@@ -112,14 +90,9 @@ def descent(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-E4",
     source="VN App. E.4 (Prop. 2)",
-    chapter="E_theory",
     figure="appE-rank",
     statement="The operator of a sample has at most the rank of its active atoms, hence at most k; "
     "k(d + m) parameters are in use, against d m of a dense layer.",
-    rule="On the network learned on digits, in every seed, layer and sample: (a) rank W(x) <= "
-    "active atoms, and <= k in the capped top layer; (b) there k(d + m) < d m. With controls: (c) "
-    "the parameters in use are fewer than d m in the layer without a cap too; (d) the whole "
-    "library, which has to be stored, is no larger than a dense layer.",
 )
 def capacity(r: xr.Dataset) -> Decision:
     excess = float((r["rank"] - r["active_atoms"]).max())
@@ -141,18 +114,9 @@ def capacity(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-E5",
     source="VN App. E.4 (Rem. 6 and 7)",
-    chapter="E_theory",
     figure="appE-collapse",
     statement="A code of k atoms under-fits compositions of more than k components; near-duplicate "
     "atoms make inference choose wrong ones; decorrelation and accept/reject mitigate.",
-    rule="Medians over seeds: (a) with a cap of k atoms less than 1 % of the power is left of k "
-    "planted components, and more than 5 % of 2 k; (b) with noise, copies of all atoms at the "
-    "closest cosine below 1 at most halve the supports found, against the farthest; (c) with more "
-    "atoms than the data have, some strength of the decorrelation step lowers mu and raises the "
-    "share of supports that are named right; (d) FISTA raises the energy in some steps, and with "
-    "accept/reject in none. With controls: (e) at that strength decorrelation finds no fewer "
-    "atoms where none is surplus; (f) accept/reject mends a step of more than 2/L: the energy "
-    "ends within 1 % of its minimum.",
 )
 def failures(r: xr.Dataset) -> Decision:
     k = int(r["cap_k"].isel(seed=0))

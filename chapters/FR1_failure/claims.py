@@ -122,25 +122,10 @@ def controls(r: xr.Dataset) -> list[Part]:
 @claim(
     id="FR-1",
     source="FR Figs. 1, 8",
-    chapter="FR1_failure",
     figure="FR1-maps",
     statement="A disentangled input does not suffice: inside the hold-out a CNN draws "
     "superpositions of bumps that it memorised, and the similarities of its images follow the "
     "binary factorised kernel.",
-    rule="Medians over seeds, for the square and for the corner. As printed, CNN with bump "
-    "and with ramp code: (a) OOD error at least 5x the training error; (b) two or more bumps at "
-    "most OOD positions; (c) the sum of two seen parts (outputs for averaged inputs; for ramps, "
-    "outputs at training positions of that row or column) has a median correlation of at least "
-    "0.5 with the output; (d) bump code: the R^2 of the binary kernel on the cosine of different "
-    "OOD outputs is nearer to that of superposed bumps than to that of true bumps, and (e) above "
-    "that of the ramp code. With controls, also MLPs and a CNN on bright bumps: (a) with bump codes a "
-    "held-out ID error of at most 25 % of a zero image's; (b) OOD error at least 50 % of it; "
-    "(c) a hand-factorised decoder and a Vector Network stay below 1 % of it; (d) several bumps, "
-    "and a share of ink near the right row or column that is 0.2 above that near another "
-    "position's; (e) the sum of seen parts correlates 0.2 better than one for another position "
-    "and, at 75 % of positions, better than the true bump, for the controls at no more than 5 %; "
-    "(f) a sum kernel explains the OOD cosines better than a product kernel, at the bump's own "
-    "width in 3 of 4 seeds, and with the best width for each; (g) not so for the controls.",
 )
 def failure(r: xr.Dataset) -> Decision:
     return Decision(printed(r), controls(r))

@@ -97,25 +97,10 @@ def _group(says: str, holds: bool, name: str, values: Mapping[str, float]) -> Pa
 @claim(
     id="FR-2",
     source="FR Sec. 3.4, Figs. 2, 5, 10-14, App. F.3",
-    chapter="FR2_manifold",
     figure="FR2-metrics",
     statement="Layer by layer a decoder warps the plane of positions: factorisation and linear "
     "probes decay, volume is distorted most in the hold-out, sharpest in shallow networks with a "
     "ramp code; MLPs distort the other way and lose more factorisation.",
-    rule="Medians over seeds, then over depths; probes are cross-validated. (a) From the input to "
-    "the last hidden layer F falls by at least 0.05 in CNNs and MLPs, with either code; (b) so "
-    "does the R^2 of the probes; (c) in CNNs the spread of log volume in the hold-out grows at "
-    "least 1.5-fold from the first to the last hidden layer, with either code; (d) the largest "
-    "fall of F between two layers is larger in the shallowest CNN with the ramp code than in the "
-    "deepest, and than in the shallowest with the bump code; (e) log volume inside less that "
-    "around the hold-out has opposite signs in CNNs and MLPs; (f) F of the last hidden layer is "
-    "lower in MLPs. With controls, over the networks that learned to draw (training error at most "
-    "half of a zero image's): (a) F falls by 0.05 and twice as far as with random weights; (b) "
-    "probes fitted outside the hold-out lose 0.05 more R^2 inside it than with random weights; (c) "
-    "the spread inside is at least 1.5 times that around the hold-out and that of random weights; "
-    "(d) the output's F is 0.05 below the perfect images'; (e) F of the last hidden layer and OOD "
-    "error have a rank correlation of at most -0.5; (f) every decoder that composes (OOD error at "
-    "most 5 % of a zero image's) has a higher F there than every one that does not.",
 )
 def warping(r: xr.Dataset) -> Decision:
     groups = {kind: _models(r, kind) for kind in KINDS}
@@ -184,20 +169,9 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
 @claim(
     id="FR-A",
     source="FR App. A.4, A.5, Eqs. 31-35",
-    chapter="FR2_manifold",
     figure="FR2-rank",
     statement="The CP rank of the learned kernel measures how mixed two factors are, and the "
     "share of weight in terms of one factor measures how factorised a layer is.",
-    rule="Two factors, so that the CP rank is the number of Schmidt terms of the centred kernel, "
-    "counted by its participation number; F_A is the share of a layer's variance in terms of x "
-    "alone and of y alone. Medians over seeds, then over depths: (a) the bump code has F_A = 1 "
-    "and 2 terms, to 1 %; (b) the last hidden layer of CNNs and of MLPs, with either code, has "
-    "more terms than the input; (c) its F_A is at least 0.05 lower. With controls, over the "
-    "networks that learned to draw: (d) their output has at least 1.5 times as many terms as the "
-    "perfect images; (e) its F_A is at least 0.05 below that of the perfect images; (f) a table "
-    "with one unit per position, which composes nothing, has at least 1.5 times as many terms as "
-    "the perfect images; (g) terms of the output and OOD error have a rank correlation of at "
-    "least 0.5.",
 )
 def rank(r: xr.Dataset) -> Decision:
     groups = {kind: _models(r, kind) for kind in KINDS}

@@ -74,22 +74,10 @@ def _ablation(r: xr.Dataset, split: str, said: str) -> list[Part]:
 @claim(
     id="FR-3",
     source="FR Figs. 3, 6, Sec. 4.1, App. C",
-    chapter="FR3_low_rank",
     figure="FR3-scatter",
     statement="An embedding network whose maps are pressed to low rank by an entropy and a "
     "variance penalty composes, in a square and in a corner; without penalties it does not, "
     "entropy alone helps a little, variance a lot, both most.",
-    rule="Medians over seeds, in both hold-outs: (a) with both penalties the OOD error is at most "
-    "a tenth of a zero image's and at least 90 % of the held-out peaks are within one pixel; (b) "
-    "with none it is at least half of a zero image's; (c) no penalty has the lowest training "
-    "error and the highest OOD error of the four settings; (d) entropy alone lowers the OOD "
-    "error, by less than half; (e) variance alone lowers it at least 3x, at a higher training "
-    "error; (f) both together give the lowest; (g) with both, at least 80 % of a map's energy is "
-    "in bands along its axis, without at most 50 %; (h) with both, the volume of the output "
-    "varies less inside the hold-out than without. With controls: (a); (b) also for maps without "
-    "factors; (c) to (f) with the ID test error in place of the training error; and low rank is "
-    "what does it: (i) maps of rank 1 by construction, without penalties, meet (a); (j) both "
-    "penalties halve the OOD error of the variance penalty alone.",
 )
 def low_rank_composes(r: xr.Dataset) -> Decision:
     composes = _composes("with both penalties it composes", r, "both")

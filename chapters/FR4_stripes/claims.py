@@ -64,35 +64,17 @@ def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
 def _part(says: str, holds: bool, name: str = "", **numbers: float) -> Part:
     """A statement with the numbers that exist, "name.key" where they share a name."""
     start = f"{name}." if name else ""
-    return evidence.known(Part(says, holds, {f"{start}{key}": v for key, v in numbers.items()}))
+    return Part(says, holds, {f"{start}{key}": v for key, v in numbers.items()})
 
 
 @claim(
     id="FR-4",
     source="FR Sec. 4.2, Figs. 4, 7 and 15",
-    chapter="FR4_stripes",
     figure="FR4-accuracy",
     statement="Stripes teach a CNN to compose: with stripes alone it draws crosses at positions it "
     "never saw, with a few bumps more it draws bumps; as many bumps alone do not suffice; the "
     "data needed grows like N with stripes and like N^3 without; units go from stripes to bumps "
     "with depth, and the volume stays smooth in the hold-out.",
-    rule="Medians over seeds; a hit is the strongest pixel within 1 px in x and in y, out of "
-    "distribution; dark bumps, corner held out. (a) Stripes alone: at least 0.8 hits, at least "
-    "0.8 of the images more like the additive cross than like the bump (correlation). (b) With "
-    "100 bumps: at least 0.8 hits that are more like the bump. (c) 100 bumps without stripes: at "
-    "most 0.5 hits. (d) Bumps alone reach 0.8 hits at every image side, with a number of items "
-    "that grows with an exponent of 2.5 to 3.5. (e) With stripes, 0.8 hits are reached at every "
-    "side and the exponent of all items is at most 1.5. (f) The share of a unit's map that no sum "
-    "of stripes gives, median over units, is higher in the last ReLU layer than in the first, "
-    "stripes + 100. (g) log10 volume is less rough in the hold-out, mean over ReLU layers, than "
-    "with all bumps and no stripes. With controls: (a) and (b) also with the square held out, (a) "
-    "with at least half of the cross's ink, (b) with an OOD error of at most half of a zero "
-    "image's; (c) with all bumps of the training region, in both hold-outs, although 0.9 hit in "
-    "distribution; (d) as before; (e) for hits that are more like the bump; (f) in every seed, "
-    "over the variance of the whole layer as well, and the first layer is closer to stripes than "
-    "with 100 bumps alone; (g) in every seed, also against 100 bumps alone; (h) stripes are what "
-    "it takes: no decoder with a product readout (VN per axis, full VN, factorised decoder) "
-    "reaches 0.8 such hits on 100 bumps alone.",
 )
 def stripes_compose(r: xr.Dataset) -> Decision:
     def both(name: str, diet: str) -> dict[str, float]:

@@ -57,20 +57,9 @@ def _as_printed(r: xr.Dataset, digits: Sequence[int], share: float) -> list[Part
 @claim(
     id="FR-5",
     source="FR Fig. 9, App. F.2",
-    chapter="FR5_rotation",
     figure="FR5-blend",
     statement="A network that draws a rotated digit fails inside the left-out angles: there it "
     "draws linear blends of the images at the two ends of the gap, while its layers stay smooth.",
-    rule="Digit 4, medians over seeds; the middle is the middle half of the gap: (a) the OOD "
-    "error is at least 5x the ID test error; (b) in the middle the best convex blend of the two "
-    "edge images explains at least half of the output's squared distance from the mean training "
-    "image, and (c) leaves at most half of what the true image leaves; (d) the blend's weight is "
-    "within 0.15 of proportional to the angle, on average over the gap; (e) the median step "
-    "between neighbouring angles is 0.5 to 2 times as long inside the gap as outside, in both "
-    "hidden layers. With controls: the same for every digit of the chapter, with 80 % in (b); (f) "
-    "for every digit the blend is nearer than the best single rotation, which has one free number "
-    "too, and than the best blend of two images a quarter turn away; (g) so it is for the same "
-    "network with four frequencies of the angle in its code.",
 )
 def blends_in_the_gap(r: xr.Dataset) -> Decision:
     printed, wider = (one(r, model=name) for name in ("cnn", "cnn_4"))

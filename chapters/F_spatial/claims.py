@@ -60,17 +60,9 @@ def no_harder(r: xr.Dataset, models: Sequence[str], says: str) -> Part:
 @claim(
     id="VN-T1",
     source="VN App. F, Table 1",
-    chapter="F_spatial",
     figure="appF-rank",
     statement="Factorised decoders of rank R, trained on images of rank 1, collapse to rank 1: "
     "further streams become copies. Rank does not help, and the full 2D VN beats them all.",
-    rule="Medians over seeds, of the hand-factorised decoder by back-propagation: (a) ranks 2 "
-    "and 3: absolute cosine between the images of two streams >= 0.95; (b) neither rank 2 nor "
-    "rank 3 has less than half the OOD error of rank 1; (c) the full 2D VN's OOD error is below "
-    "those of ranks 1, 2 and 3. As printed, the decoders have their default "
-    "learning rate. With controls they have the tuned rate, (a) and (b) are asked of the VN per "
-    "axis too, and (c) also against rank 1 trained with the VN's care: consolidated, without "
-    "weight decay.",
 )
 def ranks(r: xr.Dataset) -> Decision:
     def copies(family: str, one: str, *more: str) -> list[Part]:
@@ -97,16 +89,9 @@ def ranks(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-T2",
     source="VN App. F, Table 2",
-    chapter="F_spatial",
     figure="appF-depth",
     statement="Depth 2 has most of the gain over depth 1; sparser codes (K = 8 against 16) "
     "compose better; mix helps the VN of 3 layers.",
-    rule="Median OOD errors over seeds. As printed, the rows of the table (1 layer at K 16; 2 "
-    "and 3 at K 8): (a) 2 layers are below 1 layer, by at least half of the factor (in "
-    "logarithms) by which the better of 2 and 3 layers is below; (b) K 8 is below K 16 (2 layers "
-    "against 1); (c) 3 layers with top-down inference and mix are below 3 layers bottom-up. "
-    "With controls, one thing at a time: (a) at equal K, for K 16 and for K 8; (b) at equal depth, for 1, "
-    "2 and 3 layers; (c) also below top-down inference without mix.",
 )
 def depths(r: xr.Dataset) -> Decision:
     names = [f"vn_{depth}_{k}" for depth in (1, 2, 3) for k in (16, 8)]
@@ -140,16 +125,9 @@ def depths(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-T3",
     source="VN App. F, Table 3",
-    chapter="F_spatial",
     figure="appF-encodings",
     statement="Fourier codes help every model; the sparse autoencoder is very sensitive to the "
     "code, and the VN of 3 layers is robust to it.",
-    rule="Medians over seeds, five encodings. As printed, OOD/ID ratios: (a) for the SAE, "
-    "both VAEs, VN-1L and VN-3L the better of the two Fourier codes has a lower ratio than the "
-    "bump code; (b) the SAE's highest ratio is at least 5x its lowest; (c) VN-3L's ratio is <= 3 "
-    "with every code. With controls: (a) and (b) for the OOD error itself, since a ratio also falls when "
-    "the ID error rises; (c) VN-3L also has an OOD error below 1 % of a zero image's with every "
-    "code.",
 )
 def encodings(r: xr.Dataset) -> Decision:
     models = {m: encoded(m) for m in ("sae", "vae_low", "vae_high", "vn_1", "vn_3")}
@@ -177,14 +155,9 @@ def encodings(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-T4",
     source="VN App. F, Table 4",
-    chapter="F_spatial",
     figure="appF-sharp",
     statement="Sharper bumps: the full 2D VN keeps its ratio, and is more exact than the "
     "multi-layer VN per axis.",
-    rule="Medians over seeds, bumps of 1 px: (a) the full 2D VN has an OOD/ID ratio <= 3 and an "
-    "OOD error below 1 % of a zero image's; (b) its OOD error is below that of the VN per axis "
-    "with 2 layers. With controls: (b) against the VNs per axis with 1, 2 and 3 layers, and (c) against "
-    "the hand-factorised decoder too.",
 )
 def sharp(r: xr.Dataset) -> Decision:
     keeps = low(r, ["full_sharp"], "the full 2D VN keeps its ratio")
@@ -198,13 +171,8 @@ def sharp(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F-ann",
     source="VN App. F, annular holdout",
-    chapter="F_spatial",
     figure="appF-ring",
     statement="With a ring held out the full 2D VN's error stays low, and the CNN's is high.",
-    rule="Medians over seeds, radii 3 to 12 px held out: (a) the full 2D VN has an OOD/ID ratio "
-    "<= 3 and an OOD error below 1 % of a zero image's; (b) the CNN's ratio is >= 5. With controls: (b) "
-    "asks for it in every seed, and for an OOD error at least 10x the full 2D VN's; (c) the "
-    "hand-factorised decoder, without VN learning, does not pass (a).",
 )
 def ring(r: xr.Dataset) -> Decision:
     ratio, ood = middle(r, "ratio", "cnn_ring"), middle(r, "ood", "cnn_ring", "full_ring")
@@ -221,14 +189,9 @@ def ring(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F-em",
     source="VN App. F, emergent factorization",
-    chapter="F_spatial",
     figure="appF-ladder",
     statement="Built-in parts can be taken away one by one (a loss per axis, then none, then one "
     "dictionary for both axes) and the network still composes.",
-    rule="Medians over seeds: an OOD/ID ratio <= 3 and an OOD error below 1 % of a zero image's "
-    "at each stage: (a) a loss per axis, (b) the loss of the image with a stream per axis, (c) "
-    "one stream for both axes (full 2D VN). With controls: the same, and (d) one dictionary with a flat "
-    "linear readout, since (a) to (c) all have the product readout.",
 )
 def ladder(r: xr.Dataset) -> Decision:
     stages = {
@@ -244,12 +207,8 @@ def ladder(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F-ent",
     source="VN App. F, entangled input",
-    chapter="F_spatial",
     figure="appF-entangled",
     statement="Image in, image out: every model solves the task, since composing becomes copying.",
-    rule="Medians over seeds, a 784-pixel image as input and as target: the OOD/ID ratio is <= 3 "
-    "for (a) both convolutional autoencoders, (b) both MLPs, (c) the VN. With controls: the same, and an "
-    "OOD error below 1 % of a zero image's.",
 )
 def copied(r: xr.Dataset) -> Decision:
     return Decision(

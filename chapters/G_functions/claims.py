@@ -7,7 +7,7 @@ from functools import partial
 
 import xarray as xr
 
-from vnlib.book.evidence import TESTS, bounded, known, medians, of, part, tagged
+from vnlib.book.evidence import TESTS, bounded, medians, of, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 DEEP = ("vn_3", "vn_5")
@@ -63,7 +63,7 @@ def said(says: str, *tests: tuple[xr.DataArray, str, str, float]) -> Part:
     for values, tag, sign, bound in tests:
         passed &= bool(TESTS[sign][0](values.median("seed", skipna=False), bound).all())
         numbers |= tagged(medians(values, values["model"].values.astype(str)), tag)
-    return known(part(says, passed, **numbers))
+    return part(says, passed, **numbers)
 
 
 def beside(says: str, *tests: tuple) -> Part:
@@ -85,32 +85,12 @@ def beside(says: str, *tests: tuple) -> Part:
 @claim(
     id="VN-G3",
     source="VN Figs. 6-8, App. G.3",
-    chapter="G_functions",
     figure="appG-bands",
     reads="fig3_functions",
     statement="Each baseline fails in its own way on Hard signals: DeepAE3 collapses to a mean "
     "or a line, the RNN keeps a low-frequency envelope, Mamba-bottleneck keeps the shape without "
     "detail; with the last quarter hidden, autoencoders collapse there, latent dynamics drift, "
     "Mamba diverges; the VN tracks the signal in both.",
-    rule="Hard signals, medians over seeds; models other than the VN read zeros where hidden, "
-    "the VN imputes in five rounds; bands in cycles per signal. (a) DeepAE3's drawings have at "
-    "most 0.25 of the signal's power around their own best straight line. (b) The RNN's gain is "
-    "at least 0.7 in each band up to 5 cycles and at most 0.3 at 10 to 20. (c) Mamba-bottleneck "
-    "misses at most 0.2 of the power up to 5 cycles and at least 0.5 at 10 to 20. (d) VN-3L and "
-    "VN-5L have at most 0.01 of the zero baseline's reconstruction error, a line's width. (e) "
-    "Hidden quarter: DeepAE3 and SparseAE3 draw at most 0.25 of the signal's power. (f) "
-    "NeuralODE and rSLDS: the error over the signal's power grows along the quarter and is above "
-    "1 in its last eighth. (g) Both Mambas have at most 0.1 of the zero baseline's error where "
-    "the signal is seen, and at least that of zero on the hidden quarter. (h) VN-3L and VN-5L "
-    "have an error of at most 0.1 of the signal's power there. With controls: a signature must tell the "
-    "model from the VN, in every seed (its worst against the best of VN-1L, 3L, 5L): (a) as "
-    "above, while each VN keeps at least 0.75; (b) the RNN's gain at 10 to 20 cycles is below "
-    "the VN's, and it misses at most 0.1 up to 5 cycles; (c) the bottleneck misses more than the "
-    "VN at 10 to 20 cycles and at most as much up to 5; (d) also VN-1L, and it misses at most "
-    "0.1 at 10 to 20 cycles; (e) at most half the power of the VN's quarter; (f) the growth is "
-    "above the VN's; (g) a lower error than the VN's where seen and a higher one where hidden; "
-    "(h) every VN is below zero, the last value held and linear interpolation on the hidden "
-    "quarter.",
 )
 def decide_signatures(r: xr.Dataset) -> Decision:
     """How each baseline fails on Hard signals, by medians and beside the VN in every seed."""
@@ -205,22 +185,10 @@ def beside_vn(r: xr.Dataset) -> list[Part]:
 @claim(
     id="VN-G4",
     source="VN App. G.4, Eq. 39, Alg. 1",
-    chapter="G_functions",
     figure="appG-rounds",
     statement="Masked inference needs no training: five rounds of imputation suffice, the "
     "observed samples are then fitted to tolerance, the fixed point is the minimum of the masked "
     "problem, and no weight changes.",
-    rule="VN-1L, 3L and 5L; ID, Easy and Hard signals; means over signals, medians over seeds. "
-    "(a) After five rounds the masked objective is at most 0.01 above its minimum, relatively, "
-    "and the fifth round won at most 0.001 of it (masks forecast_25 and block_128). (b) The "
-    "residual on observed samples is then at most 0.001 (r.m.s., signals have 1). (c) The rounds "
-    "lead to the minimum: after 80 of them, or as many as there are, the objective is at most "
-    "0.001 above it. (d) No weight changed, to the bit. With controls: (a) five rounds suffice for what "
-    "the rounds are for: in all four masks and three sets the error on hidden samples is at most "
-    "1.05 times that at the minimum; (b) the residual is at most 0.001 at the minimum itself; "
-    "(c) and (d) in every seed; (e) the rounds beat the zero baseline in all four masks and "
-    "three sets at every depth; (f) it is the learned atoms: the error of VN-1L after the rounds "
-    "is at most 0.9 of that of atoms that are training signals, median over the twelve cells.",
 )
 def decide_rounds(r: xr.Dataset) -> Decision:
     """What five rounds of imputation leave, and where more of them lead."""

@@ -90,25 +90,12 @@ def movers(growth: xr.Dataset, *, each: bool) -> list[Part]:
 @claim(
     id="VN-H2",
     source="VN Fig. 9, App. H.2",
-    chapter="H_nbody",
     figure="appH-dropout",
     reads="fig4_nbody",
     statement="As bodies drop out, the VN barely moves in the plane of median ID and median OOD "
     "error, where it has the lowest OOD error; Mamba's error grows vertically, by two orders of "
     "magnitude, the Transformer's diagonally, the GNN's horizontally; predicting the mean does "
     "not move; no model lies below the diagonal.",
-    rule="Medians over force sets (four single ones, eleven mixtures), all forces given at once; "
-    "medians over seeds; the VN is VN-3L on the 22 numbers. A model moves if log10 of an error "
-    "changes by more than log10 1.5 from N = 5 to N = 3; vertical, diagonal and horizontal are "
-    "growth within 22.5 degrees of these directions in the log-log plane. (a) The VN does not "
-    "move, along either axis. (b) Its OOD error is the lowest of the paper's seven at N = 5, 4 "
-    "and 3. (c) Mamba moves vertically, and (d) by a factor of at least 30. (e) The Transformer "
-    "moves diagonally, (f) the GNN horizontally. (g) Random does not move. (h) With all fifteen "
-    "sets as the OOD pool, as in the paper, no model has a lower OOD than ID error at any N. "
-    "With controls: relative errors, since fewer bodies feel weaker forces: (a) VN-3L does not move in "
-    "any of the three readings and any seed; (b) the VN on tokens has the lowest OOD error at "
-    "every N, also below the controls on the same tokens; (c), (e), (f) the directions in every "
-    "seed; (d) as above; (g) the VN on tokens moves less than every control on the same tokens.",
 )
 def dropout(r: xr.Dataset) -> Decision:
     plane = plane_of(r, PRINTED)
@@ -168,19 +155,10 @@ def change(r: xr.Dataset, name: str, readings: Sequence[str], old: str, new: str
 @claim(
     id="VN-H3",
     source="VN App. H.3",
-    chapter="H_nbody",
     figure="appH-feedback",
     statement="A small global feedback weight lowers the OOD error a little, at a modest cost in "
     "distribution; the benefit does not add to that of drawing dead atoms anew; a readout per "
     "force makes it worse, and inverting the coupling worsens every measure.",
-    rule="VN-3L on the 22 numbers; beta = 0.02 against 0; relative errors of the test; medians "
-    "over seeds of differences of log10 within a seed. (a) The OOD error (mixtures, N = 5, 4, 3) "
-    "falls with beta, in more than half of the seeds and the median, and the ID error grows by "
-    "at most a factor of 1.25. (b) Given (a)'s fall, it is smaller when dead atoms are drawn "
-    "anew, and some were. (c) With a readout per force the OOD error is higher. (d) With the "
-    "coupling inverted the errors on validation, ID and OOD states are higher, the last one also "
-    "as plain MSE. With controls: in every reading that the paper's word allows (22 numbers, gated "
-    "features, tokens) and every seed.",
 )
 def feedback(r: xr.Dataset) -> Decision:
     readings = ("literal", "gated", "token")
@@ -255,23 +233,11 @@ def nearest(last: xr.DataArray, own: str, name: str, tag: str = "") -> list[Part
 @claim(
     id="VN-H4",
     source="VN Figs. 10, 11, App. H.4",
-    chapter="H_nbody",
     figure="appH-drift",
     reads="fig4_nbody",
     statement="In open-loop rollouts of 999 steps the VN drifts least on five of six panels, and "
     "is nearest to the truth on every mixture; Factorized drifts away later in spite of its very "
     "low one-step error.",
-    rule="Drift: squared distance from the truth, mean over bodies, median over 20 starts, then "
-    "over seeds; the VN is VN-3L on the 22 numbers; against MLP, GNN, Transformer, Mamba, FiLM "
-    "and Factorized. (a) At the last step the VN has the least drift on at least 5 of the 6 "
-    "panels, and (b) on all three mixtures. (c) Factorized has a low one-step error: at most "
-    "0.05 of the power of accelerations, median over the panels' force sets; (d) still it ends "
-    "farther off than the VN on at least 4 panels, and (e) its drift over the VN's is larger at "
-    "the last step than at a tenth of the way on at least 4 panels. With controls: (a), (b) for the VN on "
-    "tokens against the same six, and (c) in every seed, on at least 5 panels; (d) on at least 5 "
-    "panels it is also below the controls: networks and ridges on the same tokens; (e) one-step "
-    "errors do not decide: some model with a lower one-step error than the VN on tokens ends "
-    "farther off, each on at least 4 panels.",
 )
 def rollouts(r: xr.Dataset) -> Decision:
     middle = drift_of(r, (VN, *OTHERS)).median("seed")

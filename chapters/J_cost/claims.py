@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import known, tagged
+from vnlib.book.evidence import tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 MEMORY = 16e9  # B: the paper's system memory
@@ -76,26 +76,15 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
     parts = [Part(says, holds, tagged(numbers, tag)) for says, holds, numbers in rows]
     spent = {hours: float(r["seconds"].sum()) / 3600}
     parts[0] = replace(parts[0], numbers={**parts[0].numbers, **spent})
-    return [known(part) for part in parts]
+    return parts
 
 
 @claim(
     id="VN-J",
     source="VN App. J",
-    chapter="J_cost",
     figure="appJ-chapters",
     statement="One consumer GPU (11 GB), a system memory of 16 GB and about 1 GB of disk suffice "
     "for every experiment; nothing is distributed.",
-    rule="From runs measured in processes of their own, at full sizes but cut short, and from "
-    "what the stored results say. Of a chapter those runs are measured that took longest or have "
-    "most weights. (a) The most memory that any such process held is below 16 GB (1 GB = 10^9 "
-    "bytes). (b) What it held beyond the bare program, or tensors held on a GPU where one was "
-    "used, is below 11 GB: a bound for one card, not a run on one. (c) Result files and "
-    "checkpoints (four times the weights of a run) are at most 1 GB together, (d) also with the "
-    "weights in single precision of all models of all seeds. Chapters that do not say how many "
-    "weights they have count, per run, as the one with most. As printed: chapters of "
-    "that paper, one run at a time. With controls: all chapters of the book, with the second paper and "
-    "the models that were only tried, two of the largest runs at a time.",
 )
 def hardware(r: xr.Dataset) -> Decision:
     """The paper's chapters, one run at a time; and the whole book, two of the largest at a time."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import known, medians, of, one, tagged
+from vnlib.book.evidence import medians, of, one, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 VN, AE = "vn_1", "ae"
@@ -25,30 +25,14 @@ SETS = ("id", "add2")
 @claim(
     id="VN-disc",
     source="VN Sec. 5",
-    chapter="beyond_continual",
     figure="beyond-cont-end",
     statement="Inference in a Vector Network is much slower than a feed-forward pass; learned "
     "initialisers should shorten it; continual learning and data efficiency should profit from "
     "weight atoms.",
-    rule="Medians over seeds; pairs of digits and force laws are learned in turn; VN-1L, in "
-    "operations and sweeps after joint training. (a) A settle to a duality gap of a thousandth "
-    "takes at least ten times the operations of a pass through the autoencoder. (b) With the "
-    "better of two learned starts, plain steps come within a thousandth of the lowest energy in at "
-    "most three quarters of the sweeps. (c) Digits: VN-1L forgets less than the autoencoder (error "
-    "at the end over that right after the task). (d) Forces: so do tokens in a VN against the MLP. "
-    "(e) After training on every number of images its error on single digits is below the "
-    "autoencoder's, with as many updates. With controls: (a) as above, in every seed; (b) the "
-    "cheapest learned start and solver, cost of the start included, takes at least a tenth fewer "
-    "sweeps than the cheapest pair without learning, on single digits and on sums of two; (c) in "
-    "turn instead of jointly costs VN-1L less of its error than it costs the autoencoder and the "
-    "k-sparse linear one with five times the updates; (d) with replay of a few samples its error "
-    "is also the lowest of these; (e) forces: on the same tokens a network forgets more, (f) and "
-    "has the higher error with replay; (g) from the fewest images VN-1L has a lower error, on "
-    "single digits and on sums, than both with five times the updates and than PCA.",
 )
 def decide_discussion(r: xr.Dataset) -> Decision:
     """VN-disc."""
-    return Decision(*([known(part) for part in parts(r)] for parts in (_printed, _controls)))
+    return Decision(_printed(r), _controls(r))
 
 
 def _printed(r: xr.Dataset) -> list[Part]:

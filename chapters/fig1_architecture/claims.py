@@ -10,17 +10,9 @@ from vnlib.book.ledger import Decision, Part, claim
 @claim(
     id="VN-F1",
     source="VN Fig. 1A-C",
-    chapter="fig1_architecture",
     figure="fig1-operator",
     statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a "
     "few of them, and they compose an operator of low rank for that input alone.",
-    rule="On test digits, medians over digits, worst seed: (a) at most a quarter of layer 1's "
-    "atoms are active; (b) the rank of W(x) is at most half of what its shape allows and never "
-    "above the number of active atoms; (c) the code explains at least 90 % of the input's power; "
-    "(d) the operators of two digits differ: their supports overlap by less than half (Jaccard). "
-    "With controls: (e) with the same l1 weight the learned library needs fewer atoms and leaves less "
-    "error than the untrained one (normalised training digits); (f) its error is below that of a "
-    "principal component basis with as many components as it has active atoms.",
 )
 def architecture(r: xr.Dataset) -> Decision:
     numbers = {

@@ -42,14 +42,9 @@ def composes(r: xr.Dataset, model: str) -> bool:
 @claim(
     id="VN-F2a",
     source="VN Fig. 2a",
-    chapter="fig2_spatial",
     figure="fig2-task",
     statement="The task: from a code of x and y draw a Gaussian bump there; positions in a "
     "central square are never trained on.",
-    rule="In the result file: (a) training, validation, ID test and held-out positions are "
-    "disjoint and together all positions; (b) the held-out ones are exactly the square 6..22 x "
-    "6..22 of the 28 x 28 grid; (c) no axis value is unseen: every x and every y of the square "
-    "occurs in training.",
 )
 def task(r: xr.Dataset) -> Decision:
     x, y, split = r["position_x"].values, r["position_y"].values, r["split"].values.astype(str)
@@ -69,17 +64,9 @@ def task(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F2b",
     source="VN Fig. 2b",
-    chapter="fig2_spatial",
     figure="fig2-maps",
     statement="Error maps: CNN and VAE decoders fail inside the hold-out; a hand-factorised "
     "decoder keeps its structure but is less exact; the VN's error is low everywhere.",
-    rule="Medians over seeds: (a) every CNN and VAE has an OOD/ID ratio >= 5; (b) the "
-    "hand-factorised decoder has a ratio <= 3 but an ID error above that of the best VN; (c) "
-    "every VN has a ratio <= 3 and an OOD error below 1 % of a zero image's. As printed, the "
-    "factorised decoder has its default learning rate. With controls it is tuned like all models, "
-    "(b) asks for an ID error at least 3x above the best VN's, and (d) is added: no model without "
-    "VN learning (tuned factorised, bilinear by back-propagation, random frozen V) passes (c) "
-    "too.",
 )
 def error_maps(r: xr.Dataset) -> Decision:
     entangled, best = middle(r, "ratio", *CNN, *VAE), min(middle(r, "id", *VN).values())
@@ -104,16 +91,9 @@ def error_maps(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F2c",
     source="VN Fig. 2c",
-    chapter="fig2_spatial",
     figure="fig2-scatter",
     statement="ID against OOD error: the VN has both the strongest ID and a low OOD error; the "
     "CNN loses much OOD; the rank-1 factorised decoder is predictable but limited.",
-    rule="Medians over seeds: (a) the best VN has the lowest ID error of all models of the paper "
-    "(CNN, VAE, sparse autoencoder, MLP, factorised); (b) that VN's OOD error is the lowest of "
-    "them too; (c) every CNN's OOD error is at least 10x its ID error; (d) the factorised "
-    "decoder has a ratio <= 3 and an ID error at least 3x the best VN's. As printed, the "
-    "factorised decoder has its default learning rate; with controls it is tuned, and (a) and (b) "
-    "also count the controls that learn no dictionary by VN rules.",
 )
 def id_against_ood(r: xr.Dataset) -> Decision:
     cnn, vn = middle(r, "ratio", *CNN), middle(r, "id", *VN)
@@ -139,13 +119,8 @@ def id_against_ood(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F2d",
     source="VN Fig. 2d",
-    chapter="fig2_spatial",
     figure="fig2-depth",
     statement="With depth the CNN's OOD/ID ratio gets worse, the VN's slightly better.",
-    rule="OOD/ID ratio, seeds paired: (a) the CNN's median rises from 2 to 4 to 6 blocks, and "
-    "the deepest is above the shallowest in at least 3 of 4 seeds; (b) the VN's median does not "
-    "rise from 1 to 3 layers, and falls in at least 3 of 4 seeds. With controls: the same for the "
-    "OOD error itself, since a ratio also falls when the ID error rises.",
 )
 def depth(r: xr.Dataset) -> Decision:
     def parts(kind: str, said: str) -> list[Part]:

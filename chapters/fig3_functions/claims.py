@@ -33,18 +33,9 @@ def best(r: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
 @claim(
     id="VN-F3a",
     source="VN Fig. 3a",
-    chapter="fig3_functions",
     figure="fig3-task",
     statement="The task: training has signals of single families (in distribution); tests are sums "
     "of two families (Easy) and nested and mixed compositions (Hard), which are harder.",
-    rule="In the result file: (a) training holds four kinds of signals and the ID test the same "
-    "four; (b) none of the kinds of Easy and Hard is in training, and no test signal is a training "
-    "signal; (c) it can be learned: the best of the eleven models has at most 0.01 of the zero "
-    "baseline's ID reconstruction error; (d) it is harder: at least 8 of the eleven have larger "
-    "errors on Easy and on Hard than on ID. With controls: (a) to (c); (d) with errors divided by "
-    "those of the zero baseline, since sums have more power; (e) Easy asks for more than linearity: "
-    "the projection on 24 principal components of the training signals has on Easy more than 10 "
-    "times its relative ID error.",
 )
 def decide_task(r: xr.Dataset) -> Decision:
     """Which kinds are where, and how much harder compositions are."""
@@ -88,16 +79,10 @@ def decide_task(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F3b",
     source="VN Fig. 3b, Tab. 5",
-    chapter="fig3_functions",
     figure="fig3-reconstruction",
     statement="Reconstruction does not tell composition from copying: Transformer and Mamba beat "
     "the VN on Easy and Hard; Mamba with a bottleneck is worse than Mamba in distribution and much "
     "better out of it.",
-    rule="Mean squared reconstruction errors. (a) The Transformer is below VN-1L, 3L and 5L on Easy "
-    "and on Hard; (b) so is Mamba; (c) Mamba-bottleneck is above Mamba on ID; (d) it has at most "
-    "half the error of DeepAE3 and of SparseAE3 on Easy and on Hard; (e) and at most half that of "
-    "Mamba. With controls: (a) and (b) in every seed and also against a VN-1L with a tenth of the "
-    "sparsity; (c) and (e) in every seed; (d) in every seed, also against the RNN.",
 )
 def decide_reconstruction(r: xr.Dataset) -> Decision:
     """Errors of a model over the least of others, by medians, and its worst seed to their best."""
@@ -132,22 +117,9 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F3c",
     source="VN Fig. 3c, Tab. 6",
-    chapter="fig3_functions",
     figure="fig3-grid",
     statement="With a part hidden the baselines degrade strongly, while the VN stays stable and is "
     "the best of eleven models in all cells, four masks by three sets, by a clear margin.",
-    rule="Mean squared errors on hidden samples; other models read zeros where hidden, the VN "
-    "imputes in five rounds. (a) to (d), one per mask: on ID, Easy and Hard the best of VN-1L, 3L "
-    "and 5L is below all eight other models. (e) The margin is clear: the median over the twelve "
-    "cells of best VN over best other is at most 0.8. (f) Baselines degrade: on Hard with the last "
-    "quarter hidden each of the eight has at least 10 times its reconstruction error. (g) The VN is "
-    "stable: there the best VN has at most half the error of the zero baseline. With controls, VN "
-    "with five rounds: (a) it is below DeepAE3, RNN and Transformer trained with masks in all "
-    "twelve cells; (b) below holding the last value and linear interpolation in all twelve; (c) "
-    "learning matters: VN-1L has at most 0.9 of the error of a fixed dictionary and of atoms that "
-    "were not learned under the same inference, median over cells; (d) and, with mask-aware "
-    "inference for all that have it, the best VN is the best of all models and controls in at least "
-    "nine cells.",
 )
 def decide_masked(r: xr.Dataset) -> Decision:
     """Cells of masks and sets, as printed and with controls that are told the mask."""

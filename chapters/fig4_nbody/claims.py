@@ -70,21 +70,9 @@ def shown(values: xr.DataArray, tag: str) -> dict[str, float]:
 @claim(
     id="VN-F4b",
     source="VN Fig. 4b",
-    chapter="fig4_nbody",
     figure="fig4-errors",
     statement="Trained on single forces, all models fit them; errors grow with two, three and four "
     "forces at once, and further with fewer bodies, while VN-3L stays low against all others.",
-    rule="Mean over force sets. (a) VN-3L (literal) and the six trained baselines fit single "
-    "forces of five bodies: relative MSE at most 0.1, mean over laws; (b) the MSE of each of the "
-    "six rises from each number of forces to the next, five bodies; (c) and is higher on mixtures "
-    "of three bodies than of five; (d) VN-3L reading 22 numbers per body is below the six and "
-    "Random in all nine cells, 2 to 4 forces by 5, 4 and 3 bodies; (e) so is VN-3L reading "
-    "force-gated features; (f) it stays low: the better of these two has a relative MSE of at most "
-    "0.1 in all nine. With controls: (a) holds for each law by itself; (b) and (c) hold for the "
-    "relative MSE, since more forces have more power and fewer bodies less; (d) VN-3L on tokens of "
-    "pairs, which add the structure of a graph, is below the six and Random in all nine; (e) it is "
-    "below a network and a ridge regression on the same tokens; (f) with one pass per force for "
-    "everyone, VN-3L reading 22 numbers is below the six.",
 )
 def errors(r: xr.Dataset) -> Decision:
     plain, relative = cells(r, PRINTED), cells(r, PRINTED, relative=True)
@@ -127,20 +115,9 @@ def means(r: xr.Dataset, models: Sequence[str], way: str = "joint") -> xr.Datase
 @claim(
     id="VN-F4c",
     source="VN Fig. 4c",
-    chapter="fig4_nbody",
     figure="fig4-diagonal",
     statement="Of all models VN is nearest to the diagonal of mean ID against mean OOD error, on "
     "logarithmic axes.",
-    rule="ID: mean MSE of four single forces with five bodies; OOD: of 11 mixtures with five, four "
-    "and three. The distance from the diagonal is OOD / ID. (a) VN-3L reading 22 numbers per body "
-    "has the least of it and the six trained baselines; (b) so has VN-3L reading force-gated "
-    "features; (c) the better of the two has the lowest OOD error of all, Random among them. "
-    "With controls: (a) VN-3L on tokens grows no more than the power of accelerations does: its "
-    "OOD / ID is at most 1.25 times Random's; (b) and is below those of a network and a ridge "
-    "regression on the same tokens; (c) nearness is learned: in both readings of (a) and (b) VN-3L "
-    "has less OOD error and no larger OOD / ID than a linear regression on the same numbers; (d) "
-    "with one pass per force for everyone, VN-3L reading 22 numbers has the least OOD / ID of it "
-    "and the six.",
 )
 def diagonal(r: xr.Dataset) -> Decision:
     mean = means(r, [*PRINTED, TOKENS, *SAME_TOKENS, *LINEAR.values()]).to_dataframe()
@@ -179,18 +156,9 @@ def diagonal(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-H1",
     source="VN App. H.1",
-    chapter="fig4_nbody",
     figure="fig4-task",
     statement="The simulator: softened gravity, springs, linear drag and Lorentz rotation, which "
     "add up, in a box with a soft boundary, by fourth-order Runge-Kutta.",
-    rule="Measured when the results were computed, over 1,000 steps without a boundary. (a) Under "
-    "each law alone two bodies keep within 1e-6 box of their path in closed form (circular orbit, "
-    "harmonic swing, exponential decay, gyration); (b) accelerations of all mixtures are sums of "
-    "those of single laws, to 1e-12; (c) momentum is conserved under gravity and springs to 1e-9, "
-    "and energy under all laws but drag to a relative 1e-6 in the median trajectory of five "
-    "bodies; (d) halving the step divides the error by 2^4: the measured order is 4 +- 0.25; (e) "
-    "the first step outside the box has its position scaled by 0.98 and its velocity by 0.9, to "
-    "1e-12.",
 )
 def simulator(r: xr.Dataset) -> Decision:
     sim = r.isel(model=0, seed=0)

@@ -130,30 +130,11 @@ def _above(says: str, values: Mapping[str, float], tag: str) -> Part:
 @claim(
     id="VN-F5a",
     source="VN Fig. 5a",
-    chapter="fig5_mnist",
     figure="fig5-errors",
     statement="Trained on single digits, all models draw them well; on sums, differences, maxima "
     "and damaged digits errors of autoencoders rise strongly while VN stays near its ID error, "
     "about ten times lower in the strongest conditions; autoencoders of the same sparsity are "
     "worse on both.",
-    rule="Growth is an error over the same model's error on single digits; means over sets are "
-    "geometric. (a) VN-1L, VN-3L, the AE matched on ID and the k-sparse AE matched on VN-1L's "
-    "active units draw single digits with at most 0.15 of their power as error; (b) the AE grows "
-    "at least twofold in each of three families, add/subtract, max and corruption, in the mean "
-    "over the family's sets; (c) VN-1L and VN-3L grow less than both AEs in each of 13 sets; (d) "
-    "in the two sets where the matched AE errs most, its error is at least 5 times that of VN-1L; "
-    "(e) the k-sparse AE has more error than VN-1L on single digits and in all 13 sets. With "
-    "controls: (a) the AE's ID error is within 5 % of VN-1L's; (b) VN-1L is below the AE in all 13 "
-    "sets, its worst seed against the AE's best; (c) the factor of 5 holds as well for an AE "
-    "trained on x and -x, in the two sets where that one errs most; (d) and for the matched AE "
-    "with its code optimised for every image; (e) VN-1L has less mean error over the 13 sets than "
-    "PCA of the same ID error, (f) than the largest PCA coefficients of each image, as many as "
-    "VN-1L has active units, (g) than fixed DCT atoms with a lasso of the same ID error, (h) than "
-    "scikit-learn's dictionary learning with the same lasso and (i) than its own untrained start; "
-    "(j) with 24 coefficients for everyone, VN-1L is below the k-sparse AE on single digits and in "
-    "the mean over the 13 sets; (k) so is VN-3L read from the code of its top layer alone, of 24; "
-    "(l) a k-sparse AE of as many units without hidden layers has more error on single digits and "
-    "in all 13 sets, too.",
 )
 def decide_digits(r: xr.Dataset) -> Decision:
     """VN-F5a."""
@@ -192,26 +173,10 @@ def decide_digits(r: xr.Dataset) -> Decision:
 @claim(
     id="VN-F5b",
     source="VN Fig. 5b, c",
-    chapter="fig5_mnist",
     figure="fig5-motions",
     statement="Trained on motion signals of single rotations, translations and scalings, all "
     "models draw them alike; with larger steps, several moves and several digits the errors of "
     "autoencoders grow steadily and VN's gracefully.",
-    rule="Growth and means as in VN-F5a; 16 sets out of distribution. (a) On single moves of step "
-    "1 the errors of VN-1L, VN-3L and the matched AE are within a factor of 1.5; (b) the AE's and "
-    "the k-sparse AE's errors rise from every step to the next (1, 1.5, 2, 3; one move and all "
-    "three) and from one to two to three digits (one move, all three, all three of step 2); (c) "
-    "VN-1L and VN-3L grow less than both AEs in each of 16 sets; (d) VN-1L and VN-3L have less "
-    "error than both in each of them; (e) for three digits with all moves of step 2 and one with "
-    "all of step 3, VN-1L has at most half of the matched AE's error. With controls: (a) the AE's "
-    "ID error is within 5 % of VN-1L's; (b) VN-1L is below the AE in all 16 sets, its worst seed "
-    "against the AE's best; (c) the AEs' errors over the mean square of the signals rise along all "
-    "of these ladders too, since larger moves have more power; (d) the errors of VN-1L and VN-3L "
-    "grow no more than this power does in any set; (e) VN-1L has less mean error over the sets "
-    "than the AE with its code optimised for every signal, (f) than PCA of the same ID error, (g) "
-    "than fixed DCT atoms with a lasso of the same ID error, (h) than scikit-learn's dictionary "
-    "learning with the same lasso and (i) than its own untrained start; (j) VN-3L read from the "
-    "code of its top layer alone grows less than the AE in the mean.",
 )
 def decide_motions(r: xr.Dataset) -> Decision:
     """VN-F5b."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import xarray as xr
 
+from chapters.summary.counts import weaker
 from vnlib.plots.statistics import median, short
 from vnlib.plots.tables import Table, spread
 
@@ -69,11 +70,13 @@ def errors_table(tables: Swaps) -> Table:
     return Table(frame, name="errors in % of those of the zero baseline")
 
 
-def numbers(tables: Swaps, counts: Mapping[tuple[str, str], Mapping[str, int]]) -> dict[str, str]:
+def numbers(
+    tables: Swaps, counts: Mapping[tuple[str, str], Mapping[str, int]], rows: Sequence[Mapping]
+) -> dict[str, str]:
     """The numbers of the prose: medians over seeds of the rows that are there, what stands beside
     them, and counts of all claims.
     """
-    said: dict[str, str] = {}
+    said = {"summary-weaker": str(len(weaker(rows)))}
     for name, table in tables.items():
         if table is None:
             continue

@@ -51,7 +51,7 @@ def row(**changes: object) -> dict:
         "chapter": "fig9",
         "figure": "fig9-map",
         "statement": "It works.",
-        "rule": "(a) it works.",
+        "terms": "Works: runs.",
         "verdict": claims.PARTLY,
         "verdict_controls": None,
         "numbers": {"it.ratio": 1.25},
@@ -77,7 +77,7 @@ def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
         "VN-X1",
         "VN-X2",
         "It works.",
-        "(a) it works.",
+        "Works: runs.",
         "<br>[VN Fig. 9](#fig9-map) |",
         "*[VN Fig. 9](#fig9-map).*",
     ):

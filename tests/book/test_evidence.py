@@ -45,11 +45,8 @@ def test_medians_are_over_the_seeds_that_are_there(values):
         numbers.medians(values, ["c"])
 
 
-def test_numbers_are_named_and_those_that_do_not_exist_left_out():
-    figures = numbers.tagged({"a": 1.0, "b": float("nan"), "c": float("inf")}, "ood")
-    assert set(figures) == {"a.ood", "b.ood", "c.ood"}
-    part = numbers.known(Part("it holds", True, figures))
-    assert part.numbers == {"a.ood": 1.0} and part.says == "it holds" and part.holds
+def test_numbers_are_named():
+    assert numbers.tagged({"a": 1.0, "b": 2.0}, "ood") == {"a.ood": 1.0, "b.ood": 2.0}
 
 
 def test_a_part_takes_its_numbers_by_name():
@@ -57,12 +54,27 @@ def test_a_part_takes_its_numbers_by_name():
 
 
 def test_a_bound_shows_the_value_nearest_to_failing_it(values):
-    assert numbers.bounded("low", "<=", 30, a=values, b=5) == Part("low", False, {"a": 30, "b": 5})
+    low = Part("low ≤ 30", False, {"a": 30, "b": 5})
+    assert numbers.bounded("low", "<=", 30, a=values, b=5) == low
     a, b = values.sel(model="a"), values.sel(model="b")
     assert numbers.bounded("low", "<=", 5, a=a).holds and not numbers.bounded("", "<", 5, a=a).holds
-    assert numbers.bounded("high", ">=", 1, a=a, two=2) == Part("high", True, {"a": 1, "two": 2})
+    high = Part("high ≥ 1", True, {"a": 1, "two": 2})
+    assert numbers.bounded("high", ">=", 1, a=a, two=2) == high
     assert not numbers.bounded("high", ">", 1, a=a).holds
     assert not numbers.bounded("NaN passes no test", ">", 1, b=b).holds
+
+
+def test_a_range_holds_for_its_ends_and_nothing_beyond(values):
+    a = values.sel(model="a")
+    assert numbers.within("all", 1, 5, a=a) == Part("all in [1, 5]", True, {"a": 5})
+    assert not numbers.within("all", 1.1, 5, a=a).holds
+    assert not numbers.within("all", 1, 4.9, a=a).holds
+
+
+@pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, True)])
+def test_two_parts_are_one_that_holds_where_both_do(first, second):
+    both = Part("a", first, {"x": 1.0}) & Part("b", second, {"y": 2.0})
+    assert both == Part("a; b", first and second, {"x": 1.0, "y": 2.0})
 
 
 def test_rank_correlation_is_of_the_order_alone():

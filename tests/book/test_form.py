@@ -77,7 +77,7 @@ def results_for(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     glued: dict[str, str] = {}
     one = chapter.spec(name)
     opened = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
-    monkeypatch.setattr(chapter.Chapter, "glue", lambda self, numbers: glued.update(numbers))
+    monkeypatch.setattr(chapter.Chapter, "glue", lambda _, made, *given: glued.update(made(*given)))
     space: dict = {"chapter": opened}
     for cell in cells(name, "code"):
         tags, text = cell.metadata.get("tags", []), cell.source

@@ -24,7 +24,7 @@ from vnlib.book.ledger import (
 )
 from vnlib.book.parameters import PROFILES
 
-WORDS = {key: "x" for key in ("source", "chapter", "figure", "statement", "rule")}
+WORDS = {key: "x" for key in ("source", "chapter", "figure", "statement")}
 SHIPPED = paths.RESULTS / "paper"
 
 
@@ -57,6 +57,13 @@ def test_a_verdict_counts_the_parts_that_hold(holds, controls, verdict, verdict_
     assert (row["verdict"], row["verdict_controls"]) == (verdict, verdict_controls)
     assert [part["holds"] for part in row["parts"]] == holds
     assert row["numbers"] == {f"y{n}": 1.235 for n in range(len(holds))}
+
+
+def test_numbers_that_do_not_exist_are_left_out():
+    def decide(_: xr.Dataset) -> Decision:
+        return Decision([Part("x", True, {"a": 1.0, "b": math.nan, "c": math.inf})])
+
+    assert ledger.judge(claim(decide=decide), xr.Dataset())["numbers"] == {"a": 1.0}
 
 
 def test_what_lacks_is_named_and_not_its_neighbours():
@@ -126,6 +133,10 @@ def test_a_rule_reads_the_dataset_and_nothing_else(name, monkeypatch):
     monkeypatch.undo()
     xr.testing.assert_identical(results, before)
     assert all(row["numbers"] or row["verdict"] == NOT_TESTABLE for row in rows)
+    for row in rows:
+        for key in ("parts", "parts_controls"):
+            said = [part["says"] for part in row[key]]
+            assert len(set(said)) == len(said), "two parts of a rule say the same"
     assert all(math.isfinite(v) for row in rows for v in row["numbers"].values())
 
 
@@ -143,11 +154,11 @@ def test_chapter_and_figure_of_a_claim_exist(name):
 
 
 @pytest.mark.parametrize("name", all_claims())
-def test_statement_and_rule_are_sentences(name):
+def test_statement_and_terms_are_sentences(name):
     one = all_claims()[name]
-    assert one.statement.endswith(".") and one.rule.endswith(".") and "(a)" in one.rule
+    assert one.statement.endswith(".") and (not one.terms or one.terms.endswith("."))
     assert re.match(r"(VN|FR) (Figs?|Sec|Eq|App|Prop|Thm)\. ", one.source)
-    assert "|" not in one.statement + one.rule, "it would end a cell of the table on its page"
+    assert "|" not in one.statement + one.terms, "it would end a cell of the table on its page"
 
 
 def test_sidecars_and_ledger_name_the_same_claims():

@@ -7,9 +7,9 @@ import myst_nb
 from vnlib.book import chapter, html, ledger
 
 
-def opened() -> chapter.Chapter:
+def opened(**given: object) -> chapter.Chapter:
     one = chapter.spec("FR5_rotation")
-    return chapter.Chapter(one, one.check({}))
+    return chapter.Chapter(one, one.check(given))
 
 
 def test_texts_are_glued_under_their_keys_and_not_shown(monkeypatch):
@@ -17,7 +17,14 @@ def test_texts_are_glued_under_their_keys_and_not_shown(monkeypatch):
     monkeypatch.setattr(
         myst_nb, "glue", lambda key, text, display: kept.update({key: (text, display)})
     )
-    opened().glue({"fr5-one": "87 %", "fr5-two": "4.0"})
+
+    def numbers(first: int, second: int) -> dict[str, str]:
+        return {"fr5-one": f"{first} %", "fr5-two": f"{second:.1f}"}
+
+    opened(profile="smoke").glue(numbers, "other runs have no prose")
+    opened(profile="paper", seeds=2).glue(numbers, "nor have fewer runs")
+    assert not kept
+    opened(profile="paper", device="cpu").glue(numbers, 87, 4)
     assert kept == {"fr5-one": ("87 %", False), "fr5-two": ("4.0", False)}
 
 

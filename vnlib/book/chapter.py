@@ -341,14 +341,15 @@ class Chapter:
         return store.read(path) if path.exists() else None
 
     @property
+    def changed(self) -> dict[str, Any]:
+        """The parameters that are not what they are by default, but for where results are."""
+        given, defaults = self.parameters, self.spec.defaults
+        return {n: v for n, v in given.items() if v != defaults[n] and n != "results_dir"}
+
+    @property
     def command(self) -> str:
         """The papermill command that makes this page's results."""
-        changed = {
-            n: v
-            for n, v in self.parameters.items()
-            if v != self.spec.defaults[n] and n != "results_dir"
-        }
-        flags = [_flag(n, v) for n, v in ({"profile": self.profile} | changed).items()]
+        flags = [_flag(n, v) for n, v in ({"profile": self.profile} | self.changed).items()]
         return " ".join(
             [
                 f"papermill {paths.notebook(self.spec.name).relative_to(paths.ROOT)} out.ipynb",
@@ -367,12 +368,15 @@ class Chapter:
         mixed = bool(self.mixed)
         display(HTML(html.links(self.spec.name, self.file(), self.command, drawn, mixed)))
 
-    def glue(self, texts: Mapping[str, str]) -> None:
-        """Give texts to the prose: Markdown cells then say {glue:text}`key`."""
+    def glue(self, numbers: Callable[..., Mapping[str, str]], *results: Any) -> None:
+        """Give the texts `numbers(*results)` to the prose on the shipped results, whose Markdown
+        cells say {glue:text}`key`; pages of other or of fewer runs have no such prose.
+        """
         from myst_nb import glue
 
-        for key, text in texts.items():
-            glue(key, text, display=False)
+        if self.profile == "paper" and not set(self.changed) - {"profile", "device", "recompute"}:
+            for key, text in numbers(*results).items():
+                glue(key, text, display=False)
 
     def caution(self, *remarks: str) -> None:
         """Show a box with what a reader must know before believing the figures; nothing where there

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,12 +16,12 @@ from vnlib.book.ledger import Part
 
 Values = TypeVar("Values", xr.DataArray, xr.Dataset)
 
-# What a test of a bound asks of every value, and which value is the nearest to failing it.
+# What a test of a bound asks of every value, which value is the nearest to failing it, its sign.
 TESTS = {
-    "<": (operator.lt, np.nanmax),
-    "<=": (operator.le, np.nanmax),
-    ">": (operator.gt, np.nanmin),
-    ">=": (operator.ge, np.nanmin),
+    "<": (operator.lt, np.nanmax, "<"),
+    "<=": (operator.le, np.nanmax, "≤"),
+    ">": (operator.gt, np.nanmin, ">"),
+    ">=": (operator.ge, np.nanmin, "≥"),
 }
 
 
@@ -32,17 +31,25 @@ def part(says: str, holds: bool | xr.DataArray, **numbers: float | xr.DataArray)
 
 
 def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) -> Part:
-    """A statement that holds where all values pass a test, with the value of each name that is
-    nearest to failing it.
+    """That all values pass a test, with the value of each name that is nearest to failing it.
 
     Parameters
     ----------
+    says
+        What the values are; the statement goes on with the sign and the bound, "... ≤ 0.8".
     sign
         "<", "<=", ">" or ">=", of every value against `bound`. NaN passes none.
     """
-    passes, worst = TESTS[sign]
+    passes, worst, shown = TESTS[sign]
     holds = all(np.all(passes(np.asarray(value), bound)) for value in values.values())
-    return part(says, holds, **{name: worst(value) for name, value in values.items()})
+    nearest = {name: worst(value) for name, value in values.items()}
+    return part(f"{says} {shown} {bound:g}", holds, **nearest)
+
+
+def within(says: str, low: float, high: float, **values: float | xr.DataArray) -> Part:
+    """That all values are at least `low` and at most `high`, with the largest of each name."""
+    above, below = bounded(says, ">=", low, **values), bounded(says, "<=", high, **values)
+    return Part(f"{says} in [{low:g}, {high:g}]", above.holds and below.holds, below.numbers)
 
 
 def of(values: Values, **wanted: Sequence) -> Values:
@@ -68,13 +75,6 @@ def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
 def tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
     """Numbers under the names that the ledger shows: "name.tag"."""
     return {f"{name}.{tag}": value for name, value in values.items()}
-
-
-def known(part: Part) -> Part:
-    """A part without the numbers that do not exist, such as a slope that could not be fitted."""
-    return replace(
-        part, numbers={name: value for name, value in part.numbers.items() if np.isfinite(value)}
-    )
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:

@@ -2,9 +2,10 @@
 results give.
 
 A claim is decided from one result file, that of its chapter or of the one it `reads`, and from
-nothing else. Its rule is a list of parts, each a statement that holds or does not: all
-hold -> reproduced, some -> partly, none -> not reproduced. `verdict` is of the experiment as
-printed; `verdict_controls` adds our controls and equally tuned baselines.
+nothing else. Its rule is a list of parts, each a statement that holds or does not, and is told in
+no other words than theirs: all hold -> reproduced, some -> partly, none -> not reproduced.
+`verdict` is of the experiment as printed; `verdict_controls` adds our controls and equally tuned
+baselines.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from math import isfinite
 from pathlib import Path
 
 import xarray as xr
@@ -26,11 +28,16 @@ NOT_TESTABLE = "not testable"
 
 @dataclass(frozen=True)
 class Part:
-    """One statement of a rule: whether it holds, and the numbers it rests on."""
+    """One statement of a rule with its bound: whether it holds, and the numbers it rests on."""
 
     says: str
     holds: bool
     numbers: Mapping[str, float] = field(default_factory=dict)
+
+    def __and__(self, other: Part) -> Part:
+        """Both statements as one."""
+        numbers = {**self.numbers, **other.numbers}
+        return Part(f"{self.says}; {other.says}", self.holds and other.holds, numbers)
 
 
 @dataclass(frozen=True)
@@ -43,8 +50,8 @@ class Decision:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: `statement` in our words, `rule` in words, `decide` the same rule on the results
-    of `reads`.
+    """One claim: `statement` in our words, `terms` what the words of its rule mean, `decide` the
+    rule on the results of `reads`.
     """
 
     id: str
@@ -52,8 +59,8 @@ class Claim:
     chapter: str
     figure: str
     statement: str
-    rule: str
     decide: Callable[[xr.Dataset], Decision]
+    terms: str = ""
     reads: str = ""
 
     @property
@@ -66,10 +73,11 @@ _entered: dict[str, Claim] = {}
 
 
 def claim(**fields: str) -> Callable:
-    """Enter the decorated decision into the ledger."""
+    """Enter the decorated decision of `chapters/NAME/claims.py` into the ledger."""
 
     def enter(decide: Callable[[xr.Dataset], Decision]) -> Callable[[xr.Dataset], Decision]:
-        _entered[fields["id"]] = Claim(**fields, decide=decide)
+        chapter = decide.__module__.split(".")[1]
+        _entered[fields["id"]] = Claim(**fields, chapter=chapter, decide=decide)
         return decide
 
     return enter
@@ -97,9 +105,8 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
 
     Results that are missing or lack a model make the claim not testable, with the reason.
     """
-    row = {
-        key: getattr(one, key) for key in ("id", "source", "chapter", "figure", "statement", "rule")
-    }
+    keys = ("id", "source", "chapter", "figure", "statement", "terms")
+    row = {key: getattr(one, key) for key in keys}
     empty = row | {"verdict_controls": None, "parts": [], "parts_controls": [], "numbers": {}}
     if results is None:
         return empty | {
@@ -123,7 +130,8 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
         "verdict_controls": verdict(controls) if controls is not None else None,
         "parts": [{"says": p.says, "holds": bool(p.holds)} for p in decision.parts],
         "parts_controls": [{"says": p.says, "holds": bool(p.holds)} for p in controls or []],
-        "numbers": {name: float(f"{float(value):.4g}") for name, value in numbers.items()},
+        # Those that do not exist, such as a slope that could not be fitted, are left out.
+        "numbers": {n: float(f"{float(v):.4g}") for n, v in numbers.items() if isfinite(v)},
     }
 
 

@@ -35,7 +35,7 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         "# The ledger",
         "",
         f"Every claim of the two papers, in our words, and what the `{profile}` results say of "
-        "it. A claim is decided by a *rule*, a list of statements on saved numbers: it is "
+        "it. A claim is decided by its *rule*, a list of statements on saved numbers: it is "
         "*reproduced* if all of them hold, *partly* if some do, *not reproduced* if none does. "
         "*As printed* is the paper's experiment; *with controls* tunes the baselines like "
         "everything else and adds our controls. Rules were written before the "
@@ -56,7 +56,7 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
     for row in rows:
         lines += ["", f"({_anchor(row)})=", f"### {row['id']}", ""]
         lines += [f"*[{row['source']}](#{row['figure']}).* {row['statement']}"]
-        lines += ["", f"**Rule.** {row['rule']}", ""]
+        lines += ["", *([row["terms"], ""] if row["terms"] else [])]
         if row.get("missing"):
             lines += [f"Not testable: {row['missing']}.", ""]
         for title, key, fits in (

@@ -20,7 +20,7 @@ _MODULE = """## `{0}`
 .. automodule:: {0}{1}
 ```
 """
-# The rule of a claim has no docstring, since the claim says it; its source is to be read all the same.
+# The rule of a claim has no docstring, since its parts say it; its source is to be read all the same.
 _RULES = "\n   :undoc-members:\n   :private-members:"
 
 

@@ -6,6 +6,9 @@ Every page takes these from here, so that two pages cannot say different things 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
 import xarray as xr
 from scipy.stats import bootstrap
@@ -67,6 +70,33 @@ def short(value: float) -> str:
     if size >= 1e3:
         return f"{float(f'{value:.3g}'):,.0f}"
     return f"{value:.0f}" if size >= 10 else f"{value:.2f}" if size >= 1 else f"{value:.3f}"
+
+
+def percent(share: float) -> str:
+    """A share as a whole number of percent, "87 %"; none is -0."""
+    return f"{round(100 * float(share)) + 0.0:.0f} %"
+
+
+def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[str, str]:
+    """Numbers as the texts of prose, by keys that name the way to each: "key-model-set".
+
+    Parameters
+    ----------
+    values
+        A number, a text, an array, of which each dimension adds the value of its coordinate, or a
+        table of such things by name.
+    """
+    if isinstance(values, xr.Dataset):
+        values = dict(values.data_vars)
+    if isinstance(values, str):
+        return {key.replace("_", "-"): values}
+    if isinstance(values, xr.DataArray) and values.ndim:
+        names = values[values.dims[0]].values.tolist()
+        values = dict(zip(names, values, strict=True))
+    if isinstance(values, Mapping):
+        parts = [texts(f"{key}-{name}", one, form) for name, one in values.items()]
+        return {name: text for part in parts for name, text in part.items()}
+    return {key.replace("_", "-"): form(float(values))}
 
 
 def said(middle: float, low: float, high: float) -> str:

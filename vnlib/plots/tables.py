@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec
 from zlib import crc32
 
 import pandas as pd
@@ -16,6 +17,7 @@ from IPython.display import HTML
 from vnlib.plots.statistics import over_seeds, said, short
 
 SHOWN = ("median", "low", "high")
+P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,41 @@ def spread(
     names = values["label"] if rows == "model" and "label" in values.coords else values[rows]
     index = pd.Index(names.values.astype(str), name=rows)
     return pd.DataFrame(parts, index=index)
+
+
+def spreads(values: Mapping[str, xr.DataArray], rows: str) -> pd.DataFrame:
+    """Quantities by title, each over `rows` and seeds, side by side (see `spread`)."""
+    return pd.concat([spread(one, rows, title=title) for title, one in values.items()], axis=1)
+
+
+def frame(rows: Mapping[Any, Mapping[Any, Any]], *names: str) -> pd.DataFrame:
+    """A row for each key, with its values by column; keys and columns may be tuples.
+
+    Parameters
+    ----------
+    *names
+        What the parts of the keys are.
+    """
+    found = pd.DataFrame(list(rows.values()))
+    if any(isinstance(column, tuple) for column in found):
+        pairs = [one if isinstance(one, tuple) else (one, "") for one in found]
+        found.columns = pd.MultiIndex.from_tuples(pairs)
+    if len(names) > 1 and rows:
+        return found.set_index(pd.MultiIndex.from_tuples(rows, names=names))
+    return found.set_index(pd.Index(list(rows), name=names[0] if names else None))
+
+
+def if_computed(make: Callable[P, Table]) -> Callable[P, Table | HTML]:
+    """Where results lack what a table shows, which is a KeyError, a sentence in its place."""
+
+    @wraps(make)
+    def made(*args: P.args, **kwargs: P.kwargs) -> Table | HTML:
+        try:
+            return make(*args, **kwargs)
+        except KeyError:
+            return caption("Not computed in this profile.")
+
+    return made
 
 
 def caption(text: str) -> HTML:

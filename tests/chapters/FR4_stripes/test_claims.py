@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import failing, judged
-
-from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
+from judging import judged, rules
 
 STRIPES, FEW, ALONE, MOST = DIETS = ["stripes+0", "stripes+100", "bumps+100", "bumps+all"]
 SIDES = {f"side_{side}": float(side) for side in (12, 16, 20)}
@@ -46,60 +44,45 @@ def made() -> xr.Dataset:
     return r
 
 
-def test_all_as_printed():
-    row = judged("FR-4", made())
-    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
-    assert row["numbers"]["bumps.exponent"] == pytest.approx(3)
-    assert row["numbers"]["stripes.exponent"] == pytest.approx(1)
-
-
 BUMPS_20, STRIPES_20 = ({"model": "side_20", "kind": kind} for kind in ("bumps", "stripes"))
-
-
-@pytest.mark.parametrize(
-    ("controls", "part", "name", "where", "value"),
-    [
-        (False, [0], "hit_ood", CNN | {"diet": STRIPES}, 0.7),
-        (False, [0], "cross_share_ood", CNN | {"diet": STRIPES}, 0.7),
-        (False, [1], "bump_hit_ood", CNN | {"diet": FEW}, 0.7),
-        (False, [2], "hit_ood", CNN | {"diet": ALONE}, 0.6),
-        (False, [3], "need", BUMPS_20, np.inf),
-        (False, [3], "need", BUMPS_20, 2000),
-        (False, [4], "need", STRIPES_20, np.inf),
-        (False, [4], "need", STRIPES_20, 90),
-        (False, [], "need", STRIPES_20 | {"seed": 0}, np.inf),
-        (False, [5], "tuning_quantile", CNN | {"diet": FEW} | LAST, 0.05),
-        (False, [6], "volume_rough", CNN | {"diet": MOST}, 0.05),
-        (True, [0], "cross_share_ood", SQUARE | {"diet": STRIPES}, 0.7),
-        (True, [0], "line_ood", CNN | {"diet": STRIPES}, 0.4),
-        (True, [1], "bump_hit_ood", SQUARE | {"diet": FEW}, 0.7),
-        (True, [1], "mse_ood", CNN | {"diet": FEW}, 3e-3),
-        (True, [1], "mse_ood", SQUARE | {"diet": FEW}, 3e-3),
-        (True, [2], "hit_ood", SQUARE | {"diet": MOST}, 0.6),
-        (True, [2], "hit_id", CNN | {"diet": MOST}, 0.8),
-        (True, [3], "need", {"model": "side_12", "kind": "bumps"}, np.inf),
-        (True, [4], "need", STRIPES_20 | {"measure": "bump_hit"}, 90),
-        (True, [5], "tuning_rest", CNN | {"diet": FEW, "seed": 1} | LAST, 0.05),
-        (True, [5], "tuning_rest", CNN | {"diet": ALONE, "seed": 2} | FIRST, 0.05),
-        (True, [6], "volume_rough", CNN | {"diet": ALONE, "seed": 0}, 0.05),
-        (True, [7], "bump_hit_ood", {"model": "factorised", "diet": ALONE}, 0.9),
-    ],
+CASES = [
+    ("FR-4", "hit_ood", CNN | {"diet": STRIPES}, 0.7, [0], [0]),
+    ("FR-4", "cross_share_ood", CNN | {"diet": STRIPES}, 0.7, [0], [0]),
+    ("FR-4", "bump_hit_ood", CNN | {"diet": FEW}, 0.7, [1], [1]),
+    ("FR-4", "hit_ood", CNN | {"diet": ALONE}, 0.6, [2], []),
+    ("FR-4", "need", BUMPS_20, np.inf, [3], [3]),
+    ("FR-4", "need", BUMPS_20, 2000, [3], [3]),
+    ("FR-4", "need", STRIPES_20, np.inf, [4], [4]),
+    ("FR-4", "need", STRIPES_20, 90, [4], [4]),
+    ("FR-4", "need", STRIPES_20 | {"seed": 0}, np.inf, [], []),
+    ("FR-4", "tuning_quantile", CNN | {"diet": FEW} | LAST, 0.05, [5], [5]),
+    ("FR-4", "volume_rough", CNN | {"diet": MOST}, 0.05, [6], [6]),
+    ("FR-4", "cross_share_ood", SQUARE | {"diet": STRIPES}, 0.7, [], [0]),
+    ("FR-4", "line_ood", CNN | {"diet": STRIPES}, 0.4, [], [0]),
+    ("FR-4", "bump_hit_ood", SQUARE | {"diet": FEW}, 0.7, [], [1]),
+    ("FR-4", "mse_ood", CNN | {"diet": FEW}, 3e-3, [], [1]),
+    ("FR-4", "mse_ood", SQUARE | {"diet": FEW}, 3e-3, [], [1]),
+    ("FR-4", "hit_ood", SQUARE | {"diet": MOST}, 0.6, [], [2]),
+    ("FR-4", "hit_id", CNN | {"diet": MOST}, 0.8, [], [2]),
+    ("FR-4", "need", {"model": "side_12", "kind": "bumps"}, np.inf, [3], [3]),
+    ("FR-4", "need", STRIPES_20 | {"measure": "bump_hit"}, 90, [], [4]),
+    ("FR-4", "tuning_rest", CNN | {"diet": FEW, "seed": 1} | LAST, 0.05, [], [5]),
+    ("FR-4", "tuning_rest", CNN | {"diet": ALONE, "seed": 2} | FIRST, 0.05, [], [5]),
+    ("FR-4", "volume_rough", CNN | {"diet": ALONE, "seed": 0}, 0.05, [], [6]),
+    ("FR-4", "bump_hit_ood", {"model": "factorised", "diet": ALONE}, 0.9, [], [7]),
+]
+LACKING = [
+    ("FR-4", {"model": "cnn_square"}, "the model(s) cnn_square"),
+    ("FR-4", {"model": "vn_joint"}, "the model(s) vn_joint"),
+    ("FR-4", {"model": "side_16"}, "the models of three image sizes"),
+    ("FR-4", {"diet": "bumps+all"}, "the diet(s) bumps+all"),
+]
+test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
+    {"FR-4": made}, CASES, LACKING
 )
-def test_each_part_can_fail_alone(controls, part, name, where, value):
-    r = made()
-    r[name].loc[where] = value
-    assert failing("FR-4", r)[controls] == part
 
 
-@pytest.mark.parametrize(
-    ("axis", "lacking", "said"),
-    [
-        ("model", "cnn_square", "the model(s) cnn_square"),
-        ("model", "vn_joint", "the model(s) vn_joint"),
-        ("model", "side_16", "the models of three image sizes"),
-        ("diet", "bumps+all", "the diet(s) bumps+all"),
-    ],
-)
-def test_what_lacks_is_named(axis, lacking, said):
-    row = judged("FR-4", made().drop_sel({axis: lacking}))
-    assert row["verdict"] == NOT_TESTABLE and said in row["missing"]
+def test_exponents_are_those_of_the_needs():
+    numbers = judged("FR-4", made())["numbers"]
+    assert numbers["bumps.exponent"] == pytest.approx(3)
+    assert numbers["stripes.exponent"] == pytest.approx(1)
