@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ import torch
 import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import avg_pool2d
 
+from benchmarks.images.samples import mnist_rows
 from chapters.A_predictive_coding import measure
 from chapters.A_predictive_coding.contestants import Contestant, Sizes, build
-from data_gen import mnist
 from vnlib import checks, seeding
 from vnlib.book.chapter import Chapter
 from vnlib.fit import FitConfig, fit
@@ -191,19 +192,6 @@ def compare(
     )
 
 
-@cache
-def pictures(
-    part: str, n: int, pool: int, seed: int, allow_fallback: bool
-) -> tuple[Float[Tensor, "n y x"], Int[Tensor, " n"], str]:
-    """Random images of MNIST averaged over squares of `pool` pixels, their labels, the source."""
-    data = mnist.load(part, allow_fallback=allow_fallback)
-    order = np.random.default_rng(seed).permutation(data.sizes["sample"])
-    some = data.isel(sample=order[:n])
-    images = torch.from_numpy(some["image"].values)
-    pixels = torch.nn.functional.avg_pool2d(images[:, None], pool)[:, 0]
-    return pixels, torch.from_numpy(some["label"].values), data.attrs["source"]
-
-
 def run(
     axes: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -230,10 +218,11 @@ def run(
     counts = {"train": 5 * (s["n_train"] + s["n_val"]) // 2, "test": 5 * s["n_test"] // 2}
     learned, tested = [], []
     for part, both in (("train", learned), ("test", tested)):
-        images, labels, source = pictures(
-            part, counts[part], s["pool"], s["data_seed"], allow_fallback
+        rows, labels, source = mnist_rows(
+            part, counts[part], seed=s["data_seed"], allow_fallback=allow_fallback
         )
-        both.extend(tasks(axes["pair"], images, labels))
+        images = avg_pool2d(rows.view(-1, 1, 28, 28), s["pool"])[:, 0]
+        both.extend(tasks(axes["pair"], images, torch.from_numpy(labels)))
     pair = tuple(
         Task(
             train=x[s["n_val"] :][: s["n_train"]].to(device),

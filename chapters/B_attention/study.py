@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.images.samples import mnist_rows
 from chapters.B_attention.baselines import PatchPredictor
 from chapters.B_attention.measure import checkerboard, compare, to_patches
-from data_gen import mnist
 from vnlib.book.chapter import Chapter
 from vnlib.evaluate import reconstruction_error
 from vnlib.fit import FitConfig, GradientLearner, fit
@@ -125,16 +123,6 @@ def train_predictor(
     return model
 
 
-@cache
-def pictures(
-    part: str, n: int, seed: int, allow_fallback: bool
-) -> tuple[Float[Tensor, "n pixels"], str]:
-    """Random images of MNIST, and where they come from."""
-    data = mnist.load(part, allow_fallback=allow_fallback)
-    order = np.random.default_rng(seed).permutation(data.sizes["sample"])
-    return torch.from_numpy(data["image"].values[order[:n]]).flatten(1), data.attrs["source"]
-
-
 def run(
     axes: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -158,8 +146,11 @@ def run(
     """
     s, seed = settings, axes["seed"]
     counts = {"train": s["n_train"] + s["n_val"], "test": s["n_test"]}
-    loaded = {part: pictures(part, n, s["data_seed"], allow_fallback) for part, n in counts.items()}
-    pixels, test = (loaded[part][0].to(device) for part in counts)
+    (pixels, _, source), (test, *_) = (
+        mnist_rows(part, n, seed=s["data_seed"], allow_fallback=allow_fallback)
+        for part, n in counts.items()
+    )
+    pixels, test = pixels.to(device), test.to(device)
     validation, train = pixels[: s["n_val"]], pixels[s["n_val"] :]
     tokens, held_out = (to_patches(x, s["side"]) for x in (train, validation))
     patches = tokens.flatten(0, 1)
@@ -190,7 +181,7 @@ def run(
         seed=seed,
         **s["measures"],
     )
-    return found.assign(data_source=loaded["train"][1])
+    return found.assign(data_source=source)
 
 
 def settings(chapter: Chapter) -> dict[str, Any]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.images.samples import mnist_rows
 from chapters.D_learning import interface, measure
 from chapters.D_learning.interference import interference
-from data_gen import mnist
 from vnlib.book.chapter import Chapter
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VNConfig
@@ -84,16 +83,6 @@ VARIABLES = {
 }
 
 
-@cache
-def pictures(
-    part: str, n: int, seed: int, allow_fallback: bool
-) -> tuple[Float[Tensor, "n pixels"], np.ndarray, str]:
-    """Random images of MNIST as rows, their labels, the source."""
-    data = mnist.load(part, n=n, seed=seed, allow_fallback=allow_fallback)
-    pixels = torch.from_numpy(data["image"].values).flatten(1)
-    return pixels, data["label"].values, data.attrs["source"]
-
-
 def run(
     axes: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -116,19 +105,19 @@ def run(
         Whether the small digits of scikit-learn will do where MNIST is not at hand.
     """
     s, seed = settings, axes["seed"]
-    loaded = {
-        part: pictures(part, s[f"n_{part}"], s["data_seed"], allow_fallback)
+    (train, _, source), (test, labels, _) = (
+        mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], allow_fallback=allow_fallback)
         for part in ("train", "test")
-    }
-    train, test = (loaded[part][0].to(device) for part in ("train", "test"))
+    )
+    train, test = train.to(device), test.to(device)
     settle = SettleConfig.training(max_sweeps=s["train_sweeps"])
     parts = (
         one_layer(s, train, test, settle, seed),
-        meeting(s, train, test, loaded["test"][1], settle, seed),
+        meeting(s, train, test, labels, settle, seed),
         more_layers(s, train, test[:200], settle, seed),
     )
     found = xr.merge(parts, join="exact", combine_attrs="drop")
-    return found.assign(data_source=loaded["train"][2])
+    return found.assign(data_source=source)
 
 
 def one_layer(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.images.samples import mnist_rows
 from chapters.E_theory import descent, gradient, measure, recovery
 from chapters.E_theory.variables import VARIABLES
-from data_gen import mnist
 from vnlib import evaluate
 from vnlib.book.chapter import Chapter
 from vnlib.fit import FitConfig, fit
@@ -24,16 +23,6 @@ from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
 Settings = Mapping[str, Any]
-
-
-@cache
-def pictures(
-    part: str, n: int, seed: int, allow_fallback: bool
-) -> tuple[Float[Tensor, "n pixels"], str]:
-    """Random images of MNIST as rows, and where they come from."""
-    data = mnist.load(part, allow_fallback=allow_fallback)
-    order = np.random.default_rng(seed).permutation(data.sizes["sample"])[:n]
-    return torch.from_numpy(data["image"].values[order]).flatten(1), data.attrs["source"]
 
 
 def learned(s: Settings, x: Float[Tensor, "n pixels"], seed: int) -> VectorNetwork:
@@ -216,8 +205,10 @@ def run(
         Whether the small digits of scikit-learn will do where MNIST is not at hand.
     """
     s, seed = settings, axes["seed"]
-    train, _ = pictures("train", s["n_train"], s["data_seed"], allow_fallback)
-    test, source = pictures("test", s["n_test"], s["data_seed"], allow_fallback)
+    (train, *_), (test, _, source) = (
+        mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], allow_fallback=allow_fallback)
+        for part in ("train", "test")
+    )
     network = learned(s, train.to(device), seed)
     V, x = network.V[0].detach().double().cpu(), test.double()
     pieces = [
