@@ -70,8 +70,8 @@ def portrait(
     other: Tensor,
     *,
     sweeps: int,
-    n_atoms: int,
-    n_pieces: int,
+    atoms: int,
+    pieces: int,
 ) -> xr.Dataset:
     """What a figure of the architecture shows of a network on square images.
 
@@ -80,8 +80,8 @@ def portrait(
     Returns
     -------
     xr.Dataset
-        The `n_atoms` most used atoms; the settle of `one` sweep by sweep; its operator as pieces
-        a_k u_k v_k', largest first (`n_pieces`, NaN beyond the active ones), with the singular
+        The `atoms` most used atoms; the settle of `one` sweep by sweep; its operator as pieces
+        a_k u_k v_k', largest first (`pieces`, NaN beyond the active ones), with the singular
         values of W_1; and layer-1 codes of both inputs and of their sum.
     """
     side = int(x.shape[1] ** 0.5)
@@ -93,12 +93,12 @@ def portrait(
         return np.where(active.reshape(-1, *[1] * (values.ndim - 1)), values, np.nan)
 
     use = (network.settle(x).codes[0] != 0).float().mean(0)
-    most = use.argsort(descending=True, stable=True)[:n_atoms]
+    most = use.argsort(descending=True, stable=True)[:atoms]
     three = torch.stack([one, other, one + other])
     settled = network.settle(three)
     story = network.settle(one[None], config=SettleConfig(max_sweeps=sweeps, tol=0), trace=True)
     log, code = checks.given("trace", story.trace), settled.codes[0][0]
-    order = code.abs().argsort(descending=True, stable=True)[:n_pieces]
+    order = code.abs().argsort(descending=True, stable=True)[:pieces]
     active = (code[order] != 0).cpu().numpy()
     singular = (
         torch.linalg.svdvals(network.operator(network.settle(one[None]))[0].double()).cpu().numpy()

@@ -75,20 +75,19 @@ def results(chapter: Chapter) -> xr.Dataset:
 
 def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of one run: the profile's, and the network with the chapter's parameters."""
-    s, given = chapter.settings, chapter.parameters
-    n_atoms, sparsity, feedback = (given[name] for name in ("n_atoms", "sparsity", "feedback"))
-    atoms = s["atoms"] if n_atoms is None else [n_atoms, n_atoms // 2]
-    weights = s["sparsity_by_layer"]
+    s, given = chapter.settings, {k: v for k, v in chapter.parameters.items() if v is not None}
+    n_atoms, (first, *others) = given.get("n_atoms"), s["sparsity_by_layer"]
+    atoms = [n_atoms, n_atoms // 2] if n_atoms else s["atoms"]
     network = {
         "n_inputs": 784,
         "atoms": atoms,
         "interface": [min(s["interface"], atoms[0])],
-        "sparsity": weights if sparsity is None else [sparsity, *weights[1:]],
-        "feedback": s["feedback_weight"] if feedback is None else feedback,
+        "sparsity": [given.get("sparsity", first), *others],
+        "feedback": given.get("feedback", s["feedback_weight"]),
         "top_k": min(s["top_k"], atoms[1]),
     }
-    others = {k: v for k, v in s.items() if k not in ("seeds", "atoms", "interface", "top_k")}
-    return others | {"network": network}
+    kept = {k: v for k, v in s.items() if k not in ("seeds", "atoms", "interface", "top_k")}
+    return kept | {"network": network}
 
 
 def run(
@@ -105,67 +104,40 @@ def run(
     pixels, _, source = load("train", s["n_train"] + s["n_val"])
     validation, train = pixels[: s["n_val"]], pixels[s["n_val"] :]
     test, labels, _ = load("test", s["n_test"])
-    config = {k: tuple(v) if isinstance(v, list) else v for k, v in s["network"].items()}
-    network = VectorNetwork(VNConfig(**config), seed=seed).to(device)
+    network = VectorNetwork(VNConfig(**s["network"]), seed=seed).to(device)
     network.start_from_samples(train, seed=seed)
     untrained = measure.network_report(network, test, n_ranks=1)
-    best = learn(network, train, validation, s, seed=seed, workdir=workdir)
-    report = measure.network_report(network, test, n_ranks=s["n_ranks"])
-    first = [test[np.flatnonzero(labels == digit)[0]] for digit in s["shown_digits"]]
-    shown = measure.portrait(
-        network,
-        test,
-        *first,
-        sweeps=s["shown_sweeps"],
-        n_atoms=s["shown_atoms"],
-        n_pieces=s["shown_pieces"],
+    config = FitConfig(
+        **{name: s[name] for name in ("steps", "batch_size", "lr_floor")},
+        eval_every=max(1, s["steps"] // 8),
+        checkpoint_every=50,
     )
-    components = max(1, round(float(report["active_mean"])))
-    return report.merge(shown).assign(
-        untrained_active=float(untrained["active_mean"]),
-        untrained_mse=float(untrained["mse"]),
-        pca_mse=measure.pca_error(train, test, components),
-        val_mse=best,
-        data_source=source,
-    )
-
-
-def learn(
-    network: VectorNetwork,
-    train: Tensor,
-    validation: Tensor,
-    s: Mapping[str, Any],
-    *,
-    seed: int,
-    workdir: Path,
-) -> float:
-    """Train a network, to its best step on the validation digits; returns its error there."""
     history = fit(
         LocalLearner(network, lr=s["lr"], settle=SettleConfig(max_sweeps=s["train_sweeps"], tol=0)),
         (train,),
-        FitConfig(
-            steps=s["steps"],
-            batch_size=s["batch_size"],
-            lr_floor=s["lr_floor"],
-            eval_every=max(1, s["steps"] // 8),
-            checkpoint_every=50,
-        ),
+        config,
         seed=seed,
         validate=lambda: evaluate.reconstruction_error(network, validation),
         checkpoint=workdir / "fit.safetensors",
     )
-    return history.best_value
+    report = measure.network_report(network, test, n_ranks=s["n_ranks"])
+    first = [test[np.flatnonzero(labels == digit)[0]] for digit in s["shown_digits"]]
+    sizes = {name: s[f"shown_{name}"] for name in ("sweeps", "atoms", "pieces")}
+    components = max(1, round(float(report["active_mean"])))
+    return report.merge(measure.portrait(network, test, *first, **sizes)).assign(
+        untrained_active=float(untrained["active_mean"]),
+        untrained_mse=float(untrained["mse"]),
+        pca_mse=measure.pca_error(train, test, components),
+        val_mse=history.best_value,
+        data_source=source,
+    )
 
 
 def digits(
     part: str, n: int, *, seed: int, allow_fallback: bool, device: torch.device
 ) -> tuple[Tensor, np.ndarray, str]:
-    """Pixels (sample, 784) and labels of n digits in a fixed random order, and where they are from.
-
-    Parameters
-    ----------
-    allow_fallback
-        Whether other digits will do where MNIST is not to be had.
+    """Pixels (sample, 784) and labels of n digits in a fixed random order, and where they are from:
+    MNIST, or other digits if that is allowed where MNIST is not to be had.
     """
     data = mnist.load(part, allow_fallback=allow_fallback)
     order = np.random.default_rng(seed).permutation(data.sizes["sample"])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
-from vnlib.plots.statistics import median, short
+from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table, spread
 
 ROWS = {
@@ -29,24 +28,25 @@ ROWS = {
 }
 
 
-def by_seed(values: xr.DataArray) -> xr.DataArray:
-    """One number per seed: the mean over digits or pairs."""
-    return values.astype(float).mean([dim for dim in values.dims if dim != "seed"])
+SHARES = ["active_share", "explained", "pair_overlap", "sum_overlap"]
+ERRORS = ["mse", "untrained_mse", "pca_mse", "sum_mse", "sum_of_codes_mse"]
+
+
+def by_seed(results: xr.Dataset) -> xr.Dataset:
+    """One number of each kind per seed: the mean over digits or pairs."""
+    return results[[*ROWS.values(), "explained"]].astype(float).mean(["digit", "pair"])
 
 
 def quantities(results: xr.Dataset) -> Table:
     """All numbers over seeds, each a mean over digits or pairs."""
-    rows = [by_seed(results[name]).rename("value") for name in ROWS.values()]
-    values = xr.concat(rows, "quantity").assign_coords(quantity=np.array(list(ROWS)))
+    values = by_seed(results)[list(ROWS.values())].to_dataarray("quantity")
+    values = values.assign_coords(quantity=list(ROWS))
     return Table(spread(values, "quantity", title="over seeds"), name="the numbers of all seeds")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose: medians over seeds of means over digits or pairs."""
-    middle = {name: float(median(by_seed(results[name]))) for name in (*ROWS.values(), "explained")}
-    shares = ("active_share", "explained", "pair_overlap", "sum_overlap")
-    errors = ("mse", "untrained_mse", "pca_mse", "sum_mse", "sum_of_codes_mse")
-    found = {f"fig1-{name}": short(value) for name, value in middle.items()}
-    found |= {f"fig1-{name}": f"{middle[name]:.4f}" for name in errors}
-    found |= {f"fig1-{name}": f"{100 * middle[name]:.0f} %" for name in shares}
-    return found | {"fig1-atoms": short(middle["active"] / middle["active_share"])}
+    middle = by_seed(results).median("seed")
+    found = texts("fig1", middle) | texts("fig1", middle[SHARES], percent)
+    found |= texts("fig1", middle[ERRORS], "{:.4f}".format)
+    return found | texts("fig1-atoms", middle["active"] / middle["active_share"])
