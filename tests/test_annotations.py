@@ -21,7 +21,8 @@ import tempfile
 from pathlib import Path
 import torch
 from data_gen import bumps
-from vnlib import evaluate, greedy, masked, metrics
+from benchmarks.spatial.report import decoder_report
+from vnlib import greedy, masked, metrics
 from benchmarks.spatial.registry import BASELINES
 from vnlib.fit import FitConfig, fit
 from benchmarks.spatial.decoders import train_decoder
@@ -46,7 +47,7 @@ for family, options in models:
         model = train_decoder(told, told, family=family, options=options, lr=0.01, steps=3,
                               batch_size=16, seed=0, workdir=Path(folder), consolidation=readouts)
         shown = entangled if family == "conv_autoencoder" else data
-        evaluate.decoder_report(model, shown, samples=[0, 5])
+        decoder_report(model, shown, samples=[0, 5])
 for rule in ("subspace", "frozen", "atomic_hebb"):
     config = VNConfig(n_inputs=56, atoms=(8, 6), interface=(5,), sparsity=(0.05, 0.05), top_k=3,
                       interface_rule=rule)

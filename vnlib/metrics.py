@@ -1,13 +1,11 @@
-"""Numbers that describe dictionaries, codes and errors: functions on arrays."""
+"""Numbers that describe dictionaries and codes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Real
-from scipy.optimize import linear_sum_assignment
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -21,57 +19,6 @@ def coherence(V: Float[Tensor, "d atoms"]) -> float:
     unit = V / V.norm(dim=0).clamp_min(1e-12)
     gram = (unit.T @ unit).abs()
     return float(gram.fill_diagonal_(0).max())
-
-
-def cumulative_coherence(V: Float[Tensor, "d atoms"]) -> Float[Tensor, " others"]:
-    """The Babel function (Tropp 2004): entry n - 1 is the most that n other atoms together overlap
-    with one atom.
-
-    It is at most n mu, and much less where only few pairs are close. Needs at least two atoms.
-    """
-    if V.shape[1] < 2:
-        raise ValueError(f"cumulative_coherence needs at least 2 atoms, got {V.shape[1]}")
-    unit = V / V.norm(dim=0).clamp_min(1e-12)
-    overlaps = (unit.T @ unit).abs().fill_diagonal_(0).sort(dim=0, descending=True).values[:-1]
-    return overlaps.cumsum(0).amax(1)
-
-
-def support_recovered(
-    code: Float[Tensor, "batch atoms"],
-    planted: Float[Tensor, "batch atoms"],
-    *,
-    threshold: float = 0.0,
-) -> Bool[Tensor, " batch"]:
-    """Whether the atoms above `threshold` times the largest coefficient are exactly those of the
-    planted code.
-    """
-    size = code.abs()
-    return ((size > threshold * size.amax(1, keepdim=True)) == (planted != 0)).all(1)
-
-
-def match_atoms(
-    found: Float[Tensor, "d atoms"], planted: Float[Tensor, "d some"]
-) -> tuple[Float[Tensor, " some"], Int[Tensor, " some"]]:
-    """`|cosine|` of each planted atom with the found atom that is assigned to it, and which one
-    that is.
-
-    The assignment is one to one and has the largest sum of `|cosines|` (Hungarian method).
-
-    Raises
-    ------
-    ValueError
-        If fewer atoms were found than planted.
-    """
-    if found.shape[1] < planted.shape[1]:
-        raise ValueError(
-            f"found must have at least as many atoms as planted, got {found.shape[1]} < "
-            f"{planted.shape[1]}"
-        )
-    unit, true = (W / W.norm(dim=0).clamp_min(1e-12) for W in (found, planted))
-    cosine = (true.T @ unit).abs()
-    row, column = linear_sum_assignment(cosine.cpu().numpy(), maximize=True)
-    index = torch.as_tensor(column, device=cosine.device)
-    return cosine[torch.as_tensor(row, device=cosine.device), index], index
 
 
 def operator_rank(W: Float[Tensor, "batch m d"], *, rtol: float = 1e-5) -> Int[Tensor, " batch"]:
@@ -94,15 +41,3 @@ def relative_distance(
     """`|a - b|` / `|b|` of the codes of all layers, joined."""
     a, b = torch.cat(list(codes), 1), torch.cat(list(other), 1)
     return (a - b).norm(dim=1) / b.norm(dim=1).clamp_min(1e-12)
-
-
-def peak_distance(
-    images: Float[np.ndarray, "batch y x"],
-    x: Real[np.ndarray, " batch"],
-    y: Real[np.ndarray, " batch"],
-) -> Real[np.ndarray, " batch"]:
-    """Distance in pixels between each image's brightest pixel and (x, y), the larger of the two
-    axes.
-    """
-    rows, columns = np.unravel_index(images.reshape(len(images), -1).argmax(1), images.shape[1:])
-    return np.maximum(abs(columns - x), abs(rows - y))

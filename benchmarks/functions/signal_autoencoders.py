@@ -9,7 +9,7 @@ from torch import Generator, Tensor
 
 from benchmarks.functions.reconstructor import Reconstructor
 from vnlib import checks
-from vnlib.baselines.base import check_hidden, perceptron
+from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class DeepAutoencoder(Reconstructor):

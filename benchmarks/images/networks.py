@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from vnlib import checks
-from vnlib.baselines.base import check_hidden, perceptron
+from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class ImageAutoencoder(nn.Module):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, tokens
 from vnlib import checks
-from vnlib.baselines.base import check_hidden
+from vnlib.baselines.parts import check_hidden
 
 SIZE = 7  # numbers of a token in the block of its force
 SPACE = SIZE * len(LAWS)

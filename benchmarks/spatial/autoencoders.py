@@ -13,8 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.base import Baseline, check_hidden, perceptron
+from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class SparseAutoencoder(Baseline):

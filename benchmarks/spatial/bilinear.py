@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.base import Baseline
 
 ACTIVATIONS = ("linear", "relu")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.base import Baseline
 
 
 class CNN(Baseline):

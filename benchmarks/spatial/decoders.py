@@ -14,9 +14,9 @@ import xarray as xr
 from torch import Tensor, nn
 
 from benchmarks.spatial import registry
+from benchmarks.spatial.baseline import Baseline
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib import checks
-from vnlib.baselines.base import Baseline
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib.baselines.base import Baseline, check_hidden, perceptron
+from benchmarks.spatial.baseline import Baseline
+from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class MLP(Baseline):

@@ -12,7 +12,7 @@ from benchmarks.spatial.decoders import Pair, as_pair
 from data_gen import bumps
 from vnlib.book.store.variables import Variables
 
-# What `vnlib.evaluate.decoder_report` and `zero_baseline` return, and where bumps are.
+# What `benchmarks.spatial.report.decoder_report` and `zero_baseline` return, and where bumps are.
 VARIABLES: Variables = {
     "position_x": ("column of the bump's centre", "px"),
     "position_y": ("row of the bump's centre", "px"),

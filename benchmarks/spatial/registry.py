@@ -7,12 +7,12 @@ import inspect
 import torch
 
 from benchmarks.spatial.autoencoders import VAE, ConvAutoencoder, SparseAutoencoder
+from benchmarks.spatial.baseline import Baseline
 from benchmarks.spatial.bilinear import BilinearDecoder
 from benchmarks.spatial.cnn import CNN
 from benchmarks.spatial.factorised import FactorisedDecoder
 from benchmarks.spatial.mlp import MLP
 from vnlib import checks
-from vnlib.baselines.base import Baseline
 
 BASELINES: dict[str, type[Baseline]] = {
     "cnn": CNN,

@@ -14,13 +14,14 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
+from chapters.E_theory.matching import match_atoms, support_recovered
 from chapters.E_theory.recovery import THRESHOLD, bound, planted_codes, settle
 from vnlib.fit import FitConfig, fit
 from vnlib.greedy import polish
 from vnlib.layer import Layer, operator
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
-from vnlib.metrics import coherence, jaccard, match_atoms, operator_rank, support_recovered
+from vnlib.metrics import coherence, jaccard, operator_rank
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator

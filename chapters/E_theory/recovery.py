@@ -13,11 +13,12 @@ from jaxtyping import Float
 from scipy.linalg import hadamard
 from torch import Tensor
 
+from chapters.E_theory.matching import support_recovered
 from vnlib import checks
 from vnlib.greedy import orthogonal_matching_pursuit
 from vnlib.layer import Layer
 from vnlib.learning.rules import atomic_hebb, unit_columns
-from vnlib.metrics import coherence, jaccard, support_recovered
+from vnlib.metrics import coherence, jaccard
 from vnlib.prox import L1
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settled, Settler, duality_gap

@@ -15,7 +15,8 @@ from jaxtyping import Bool, Float, Int
 from scipy.ndimage import maximum_filter
 from torch import Tensor, nn
 
-from vnlib import checks, metrics, seeding
+from benchmarks.spatial.report import peak_distance
+from vnlib import checks, seeding
 from vnlib.evaluate import predict
 
 WHERE = {"train": "train", "id": "id_test", "ood": "ood"}
@@ -111,7 +112,7 @@ def drawn_report(
                 "maxima": count[inside].mean(),
                 "several": (count[inside] >= 2).mean(),
                 "height": np.median(some.max((1, 2))),
-                "hit": (metrics.peak_distance(some, sx, sy) <= 1).mean(),
+                "hit": (peak_distance(some, sx, sy) <= 1).mean(),
                 **{f"share_{name}": np.nanmedian(value) for name, value in shares.items()},
                 **{
                     f"chance_{name}": np.nanmedian(chance[name])

@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.base import Baseline
 
 MAPS = ("factors", "free", "bands")
 FLOOR = 1e-8  # of a mode's share, where its logarithm is taken, and of a vector's length

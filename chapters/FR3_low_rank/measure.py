@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from benchmarks.spatial import geometry
+from benchmarks.spatial.report import decoder_report
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder, spectral_entropy
 from vnlib import evaluate
 
@@ -28,7 +29,7 @@ def report(
     tokens: Sequence[int],
     pictures: bool,
 ) -> xr.Dataset:
-    """Errors (see `evaluate.decoder_report`), the maps of the tokens, and the geometry over the
+    """Errors (see `decoder_report`), the maps of the tokens, and the geometry over the
     plane.
 
     What a decoder without maps lacks is NaN too.
@@ -44,7 +45,7 @@ def report(
         space.
     """
     side = data.sizes["x"]
-    found = evaluate.decoder_report(model, data, samples=list(samples)).drop_vars("active_share")
+    found = decoder_report(model, data, samples=list(samples)).drop_vars("active_share")
     x = torch.from_numpy(data["code"].values).to(next(model.parameters()).device)
     layers = {"output": evaluate.predict(model, x)}
     maps = torch.full((x.shape[1], side, side), torch.nan)

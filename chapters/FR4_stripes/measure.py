@@ -17,8 +17,9 @@ import xarray as xr
 from jaxtyping import Float, Real
 from torch import nn
 
+from benchmarks.spatial.report import peak_distance
 from chapters.FR4_stripes.diets import with_constant
-from vnlib import evaluate, metrics
+from vnlib import evaluate
 
 SETS = (("train", "train"), ("val", "val"), ("id", "id_test"), ("ood", "ood"))
 
@@ -94,7 +95,7 @@ def drawing_report(
     x, y, split = data["position_x"].values, data["position_y"].values, data["split"].values
     error = ((images.astype(np.float64) - data["image"].values) ** 2).mean((1, 2))
     drawn = ink(images, data)
-    hit = metrics.peak_distance(drawn, x, y) <= 1
+    hit = peak_distance(drawn, x, y) <= 1
     found = shapes(drawn, x, y, sigma=json.loads(data.attrs["config"])["sigma"])
     crossed = found["like_cross"] > found["like_bump"]
     values: dict[str, float] = {

@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.base import Baseline
 
 
 class RotationDecoder(Baseline):

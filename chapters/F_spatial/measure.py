@@ -1,7 +1,7 @@
 """Spatial decoding beyond the error at held-out positions (VN App. F): streams of a product, and
 two bumps at once.
 
-Data sets are those of `vnlib.evaluate.decoder_report`: code (position, code), image (position, y,
+Data sets are those of `benchmarks.spatial.report.decoder_report`: code (position, code), image (position, y,
 x), position_x, position_y and split (position).
 """
 
@@ -15,13 +15,14 @@ import xarray as xr
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from benchmarks.spatial.report import decoder_report
 from vnlib import evaluate, seeding
 
 
 def report(
     model: nn.Module, data: xr.Dataset, *, maps: bool = False, shown: int | None = None
 ) -> xr.Dataset:
-    """Errors and peaks per split as in `evaluate.decoder_report`; for products of several streams
+    """Errors and peaks per split as in `decoder_report`; for products of several streams
     also `streams`.
 
     Parameters
@@ -31,7 +32,7 @@ def report(
     shown
         A position whose `sample_image` and `sample_target` (y, x) are kept.
     """
-    found = evaluate.decoder_report(model, data, samples=[shown or 0]).isel(sample=0, drop=True)
+    found = decoder_report(model, data, samples=[shown or 0]).isel(sample=0, drop=True)
     if getattr(model, "rank", 1) > 1:
         device = next(model.parameters()).device
         found = found.assign(

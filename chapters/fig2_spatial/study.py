@@ -12,8 +12,8 @@ import xarray as xr
 
 from benchmarks.spatial import positions
 from benchmarks.spatial.decoders import train_decoder
+from benchmarks.spatial.report import decoder_report
 from data_gen import bumps
-from vnlib import evaluate
 from vnlib.book.chapter import Chapter
 from vnlib.book.comparison import Comparison, with_candidate
 
@@ -75,7 +75,7 @@ def run(
     """One trained decoder: its error at every position, and its images at the `samples`."""
     train, val = (positions.pair(data, split, device) for split in ("train", "val"))
     model = train_decoder(train, val, seed=axes["seed"], workdir=workdir, **settings)
-    report = evaluate.decoder_report(model, data, samples=list(samples))
+    report = decoder_report(model, data, samples=list(samples))
     target = (("sample", "y", "x"), data["image"].values[list(samples)])
     places = {
         name: ("position", data[name].values) for name in ("position_x", "position_y", "split")

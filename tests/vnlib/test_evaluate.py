@@ -1,118 +1,29 @@
-"""Reports on decoders, with a model that draws what it is told to."""
+"""Predictions in batches."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
 import torch
-import xarray as xr
 from torch import nn
 
-from vnlib import evaluate
-
-HEIGHT, WIDTH = 4, 5
-N = HEIGHT * WIDTH
+from vnlib.evaluate import predict
 
 
-class Painter(nn.Module):
-    """Draws `images[i]` for the one-hot code i."""
+class Lengths(nn.Linear):
+    """A linear map that notes how many samples it is asked for."""
 
-    def __init__(self, images: np.ndarray) -> None:
-        super().__init__()
-        self.images = nn.Parameter(torch.from_numpy(images).float(), requires_grad=False)
-        self.unused = nn.Parameter(torch.zeros(3))
+    def __init__(self) -> None:
+        super().__init__(3, 2)
         self.batches: list[int] = []
 
     def forward(self, x):
         self.batches.append(len(x))
-        return torch.einsum("bp,pyx->byx", x, self.images)
+        return super().forward(x)
 
 
-@pytest.fixture
-def data() -> xr.Dataset:
-    """All positions, each with a single bright pixel as its image."""
-    row, column = (a.ravel() for a in np.indices((HEIGHT, WIDTH)))
-    splits = np.array(["train", "val", "id_test", "ood", "ood"] * HEIGHT)
-    return xr.Dataset(
-        {
-            "code": (("position", "code"), np.eye(N, dtype=np.float32)),
-            "image": (
-                ("position", "y", "x"),
-                np.eye(N, dtype=np.float32).reshape(N, HEIGHT, WIDTH),
-            ),
-            "position_x": ("position", column),
-            "position_y": ("position", row),
-            "split": ("position", splits),
-        }
-    )
-
-
-def test_predict_does_not_depend_on_its_batches(data):
-    model, x = (
-        Painter(np.random.default_rng(0).normal(size=(N, HEIGHT, WIDTH))),
-        torch.from_numpy(data["code"].values),
-    )
-    whole = evaluate.predict(model, x)
-    torch.testing.assert_close(evaluate.predict(model, x, batch_size=7), whole)
+def test_predict_does_not_depend_on_its_batches():
+    model, x = Lengths(), torch.randn(20, 3)
+    whole = predict(model, x)
+    torch.testing.assert_close(predict(model, x, batch_size=7), whole)
     assert model.batches == [20, 7, 7, 6]
-    assert not whole.requires_grad and whole.shape == (N, HEIGHT, WIDTH)
-    torch.testing.assert_close(whole, model.images.data)
-
-
-def test_predict_keeps_no_graph():
-    model = nn.Linear(3, 2)
-    assert not evaluate.predict(model, torch.ones(4, 3)).requires_grad
-
-
-def test_a_perfect_decoder_has_no_error(data):
-    report = evaluate.decoder_report(Painter(data["image"].values), data, samples=[3])
-    assert (report["mse"] == 0).all()
-    for name in ("train", "val", "id", "ood"):
-        assert report[f"mse_{name}"].item() == 0 and report[f"hit_{name}"].item() == 1
-
-
-def test_errors_are_means_over_pixels_and_over_their_split(data):
-    offset = np.arange(N) / 10
-    images = data["image"].values + offset[:, None, None]
-    report = evaluate.decoder_report(Painter(images), data, samples=[0])
-    np.testing.assert_allclose(report["mse"], offset**2, rtol=1e-5)
-    assert report["mse"].dims == ("position",)
-    for name, split in {"train": "train", "val": "val", "id": "id_test", "ood": "ood"}.items():
-        inside = data["split"].values == split
-        assert report[f"mse_{name}"].item() == pytest.approx((offset[inside] ** 2).mean(), rel=1e-5)
-
-
-def test_a_hit_is_a_peak_within_one_pixel_on_both_axes(data):
-    images = data["image"].values.copy()
-    images[3] = np.roll(images[3], 1, axis=0)  # (0, 3) drawn at row 1: a hit
-    images[4] = np.roll(images[4], -2, axis=1)  # (0, 4) drawn at column 2: a miss
-    images[1] = np.roll(images[1], 2, axis=0)  # (0, 1) drawn at row 2: a miss
-    report = evaluate.decoder_report(Painter(images), data, samples=[0])
-    assert report["hit_ood"].item() == pytest.approx(7 / 8)
-    assert report["hit_val"].item() == pytest.approx(3 / 4)
-    assert report["hit_train"].item() == report["hit_id"].item() == 1
-
-
-def test_chosen_samples_are_kept_with_their_positions(data):
-    images = np.random.default_rng(1).normal(size=(N, HEIGHT, WIDTH)).astype(np.float32)
-    report = evaluate.decoder_report(Painter(images), data, samples=[7, 2])
-    assert report["sample_image"].dims == ("sample", "y", "x")
-    assert report["sample"].values.tolist() == [7, 2]
-    np.testing.assert_array_equal(report["sample_image"].sel(sample=2), images[2])
-    assert report["n_parameters"].item() == N * HEIGHT * WIDTH + 3  # frozen ones count too
-    assert all("units" in variable.attrs for variable in report.data_vars.values())
-
-
-def test_the_share_of_active_atoms_is_that_of_the_codes(data):
-    class Sparse(Painter):
-        def codes(self, x):
-            code = torch.zeros(len(x), 4)
-            code[: len(x) // 2, 0] = -1.0
-            return (code, code[:, :1])
-
-    images = data["image"].values
-    sparse, dense = (
-        evaluate.decoder_report(kind(images), data, samples=[0]) for kind in (Sparse, Painter)
-    )
-    assert sparse["active_share"].item() == pytest.approx(2 * 10 / (5 * 20))
-    assert np.isnan(dense["active_share"].item())
+    assert not whole.requires_grad and whole.shape == (20, 2)
+    torch.testing.assert_close(whole, x @ model.weight.T + model.bias)

@@ -1,3 +1,1 @@
-"""Baselines: one file per family, none of which knows the Vector Network; decoders by name in
-`registry`.
-"""
+"""What baselines of several benchmarks share; none of it knows the Vector Network."""

@@ -9,7 +9,7 @@ from torch.distributions import Normal, kl_divergence
 
 from benchmarks.spatial.autoencoders import kl_to_standard_normal
 from benchmarks.spatial.registry import BASELINES, build
-from vnlib.baselines.base import check_hidden, n_parameters
+from vnlib.baselines.parts import check_hidden, n_parameters
 
 SMALL = {
     "cnn": {"width": 8, "depth": 2},

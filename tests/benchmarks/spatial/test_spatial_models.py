@@ -16,11 +16,11 @@ from benchmarks.spatial.decoders import (
     mean_squared_error,
     train_decoder,
 )
+from benchmarks.spatial.report import peak_distance
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from data_gen.bumps import BumpConfig, make, subset
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns
-from vnlib.metrics import peak_distance
 from vnlib.network import VNConfig
 
 SIDE = 8

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from chapters.E_theory import measure
+from chapters.E_theory.matching import match_atoms
 from chapters.E_theory.recovery import overlapping_bases
 from vnlib.learning.rules import unit_columns
-from vnlib.metrics import match_atoms
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.seeding import generator
 
