@@ -1,53 +1,17 @@
-"""Vector Networks that learn nothing: fixed dictionaries, and the exact solution of the masked
-problem (VN App. G.4).
-
-They tell what a result owes to inference from what it owes to learned atoms.
+"""Vector Networks that learn nothing: they tell what a result owes to inference from what it owes
+to learned atoms.
 """
 
 from __future__ import annotations
 
-import copy
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from vnlib import checks
-from vnlib.layer import reconstruct
 from vnlib.learning.rules import unit_columns
-from vnlib.masked import by_mask, shown
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.prox import L1, NonNegativeL1
-
-T = TypeVar("T")
-STEP = 1.25  # ratio of two successive lambdas on the way to the one asked for
-ON_THE_WAY = 1000  # passes for each of the others
-
-
-def fourier_and_bumps(
-    length: int = 512, *, highest: float = 8.0, widths: Sequence[float] = (0.03, 0.06, 0.12, 0.24)
-) -> Float[Tensor, "time atoms"]:
-    """A dictionary that is written down, with unit columns; 162 atoms as it stands.
-
-    Over t = 0..1: the constant 1; cos(2 pi f t) and sin(2 pi f t) for f = 0.5, 1, ..., `highest`,
-    in cycles over the signal; and exp(-(t - c)^2 / 2 s^2) for every width s of `widths`, at
-    round(2 / s) + 1 centres c that are evenly spaced from 0 to 1, half a width apart. Neither
-    exponentials nor polynomials are in it.
-    """
-    checks.number("length", length, low=2, integer=True)
-    checks.number("highest", highest, low=0.5)
-    t = torch.linspace(0, 1, length, dtype=torch.float64)[:, None]
-    angle = math.pi * torch.arange(1, math.floor(2 * highest) + 1) * t
-    atoms = [torch.ones_like(t), angle.cos(), angle.sin()]
-    for width in widths:
-        checks.number("each of widths", width, above=0)
-        centres = torch.linspace(0, 1, round(2 / width) + 1, dtype=torch.float64)
-        atoms.append(torch.exp(-0.5 * ((t - centres) / width) ** 2))
-    return unit_columns(torch.cat(atoms, 1)).float()
 
 
 def fixed_network(
@@ -87,110 +51,3 @@ def fixed_network(
     network.V[0].copy_(unit_columns(V))
     network.track_scale([samples.to(V)])
     return network
-
-
-def with_sparsity(network: VectorNetwork, *sparsity: float) -> VectorNetwork:
-    """The same network, sharing all weights, with another lambda per layer (relative where its own
-    is).
-    """
-    other = copy.copy(network)
-    other.config = replace(network.config, sparsity=sparsity)
-    return other
-
-
-def masked_lasso(
-    network: VectorNetwork,
-    x: Float[Tensor, "batch time"],
-    observed: Bool[Tensor, "batch time"],
-    sparsity: float | None = None,
-    *,
-    tol: float = 1e-5,
-) -> Float[Tensor, "batch time"]:
-    """Signals filled in by V a at the solution of VN Eq. 39; observed samples stay as they are.
-
-    Arguments and errors as for `masked_codes`.
-    """
-    codes, _ = masked_codes(network, x, observed, sparsity, tol=tol)
-    return torch.where(observed, x, reconstruct(network.layers[0], codes))
-
-
-def masked_codes(
-    network: VectorNetwork,
-    x: Float[Tensor, "batch time"],
-    observed: Bool[Tensor, "batch time"],
-    sparsity: float | None = None,
-    *,
-    tol: float = 1e-5,
-    max_passes: int = 10_000,
-) -> tuple[Float[Tensor, "batch atoms"], Float[Tensor, " batch"]]:
-    """Codes that solve the masked problem of a one-layer l1 network, and their duality gaps
-    relative to their energies.
-
-    With the hidden samples cut off, Eq. 39 is an ordinary lasso in the rows of V that are observed,
-    whose columns have norms below 1: coordinate descent for every different mask, in float64 on the
-    CPU wherever the network is. Atoms that are nearly parallel make it slow from a = 0, so lambda
-    comes down in steps of `STEP` and each starts from the last. A signal stops at a gap of `tol`
-    times its energy, or after max_passes.
-
-    Parameters
-    ----------
-    sparsity
-        Lambda in units of the network's own, > 0; None for its own.
-
-    Raises
-    ------
-    ValueError
-        For deeper networks, other penalties, lambda = 0, and signals or masks that do not fit.
-    """
-    # here, since numba takes a second to load
-    from vnlib.settle.coordinate import coordinate_descent, gram_matrix
-
-    if sparsity is not None:
-        network = with_sparsity(network, sparsity)
-    checks.number("sparsity", network.config.sparsity[0], above=0)
-    layers = network.layers
-    if len(layers) != 1 or not isinstance(penalty := layers[0].penalty, L1):
-        raise ValueError(
-            "network must have one layer with an l1 penalty, got "
-            f"{[layer.penalty for layer in layers]}"
-        )
-    V = layers[0].V.detach().double().cpu()
-    lowest, nonnegative = penalty.sparsity, isinstance(penalty, NonNegativeL1)
-    seen, masks = shown(x, observed, len(V)).double().cpu(), observed.cpu()
-    codes, gaps = V.new_zeros(len(x), V.shape[1]), V.new_zeros(len(x))
-    for mask, rows in by_mask(masks):
-        atoms, part = V[mask].contiguous(), seen[rows][:, mask]
-        gram, code = gram_matrix(atoms), codes[rows]
-        first = float((part @ atoms).abs().max())  # where all codes are zero
-        above = max(0, math.ceil(math.log(first / lowest) / math.log(STEP))) if first else 0
-        for power in range(above, -1, -1):
-            code, gap, _ = coordinate_descent(
-                atoms,
-                part,
-                sparsity=lowest * STEP**power,
-                tol=tol,
-                max_passes=ON_THE_WAY if power else max_passes,
-                nonnegative=nonnegative,
-                start=code,
-                gram=gram,
-            )
-        energy = 0.5 * (part - code @ atoms.T).square().sum(1) + lowest * code.abs().sum(1)
-        codes[rows], gaps[rows] = code, gap / energy.clamp_min(1e-300)
-    return codes.to(x), gaps.to(x)
-
-
-def choose(values: Iterable[T], error: Callable[[T], float]) -> T:
-    """The value with the lowest error, the first of equals; for one number chosen on validation
-    signals.
-
-    A value whose error is NaN is never chosen.
-
-    Raises
-    ------
-    ValueError
-        If there is none with an error.
-    """
-    found = [(e, value) for value in values if not math.isnan(e := float(error(value)))]
-    if not found:
-        raise ValueError("values must hold at least one value whose error is a number")
-    return min(found, key=lambda pair: pair[0])[1]

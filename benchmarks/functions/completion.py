@@ -13,8 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from benchmarks.functions.masks import by_mask, shown
 from vnlib import checks
-from vnlib.masked import by_mask, shown
 
 
 def zero_baseline(

@@ -7,9 +7,10 @@ from functools import partial
 
 from torch import Tensor
 
+from benchmarks.functions.dictionaries import fourier_and_bumps, masked_codes, with_sparsity
 from benchmarks.functions.imputer import Fill, Imputer, Signals, best_of
 from vnlib import masked
-from vnlib.dictionaries import fixed_network, fourier_and_bumps, masked_codes, with_sparsity
+from vnlib.dictionaries import fixed_network
 from vnlib.fit import Training, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.learner import LocalLearner
@@ -113,8 +114,7 @@ def of_network(
         return network.reconstruct(masked.impute(network, x, observed, rounds).settled)
 
     def at(factor: float) -> Fill:
-        other = with_sparsity(network, *(factor * rho for rho in network.config.sparsity))
-        return partial(_masked, other)
+        return partial(_masked, with_sparsity(network, factor))
 
     factors = FACTORS[len(network.V) > 1 :]
     settled = network.settle(validation)

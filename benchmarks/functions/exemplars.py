@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from benchmarks.functions.masks import shown
 from vnlib import checks, seeding
-from vnlib.masked import shown
 
 CHUNK = 16  # signals at a time: the numbers of one then fit a cache
 BASIS = 1e-4  # part of an atom's norm that the search may leave out

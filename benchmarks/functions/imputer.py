@@ -6,14 +6,14 @@ elsewhere is not looked at.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from jaxtyping import Bool, Float
 from torch import Tensor
-
-from vnlib.dictionaries import choose
 
 Signals = Float[Tensor, "batch time"]
 Fill = Callable[[Signals, Bool[Tensor, "batch time"]], Signals]
@@ -57,12 +57,18 @@ def best_of(
     observed: Bool[Tensor, "batch time"],
 ) -> Fill:
     """The filling of the choice whose mean squared error on the hidden samples of the first signals
-    of x is least.
+    of x is least, the first of equals.
+
+    A choice whose error is NaN is never taken.
+
+    Raises
+    ------
+    ValueError
+        If no choice has an error that is a number.
     """
     x, observed = x[:CHOOSERS], observed[:CHOOSERS]
-    return fill(
-        choose(
-            choices,
-            lambda one: float((fill(one)(x, observed) - x)[~observed].double().square().mean()),
-        )
-    )
+    fills = [fill(choice) for choice in choices]
+    errors = [float((f(x, observed) - x)[~observed].double().square().mean()) for f in fills]
+    if all(math.isnan(error) for error in errors):
+        raise ValueError(f"choices must hold one whose error is a number, got {list(choices)}")
+    return fills[int(np.nanargmin(errors))]

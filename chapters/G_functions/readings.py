@@ -17,6 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from benchmarks.functions import completion
+from benchmarks.functions.dictionaries import with_sparsity
 from chapters.G_functions import rounds as imputation
 from chapters.G_functions.rounds import SETS, Seen, Signals, by_set, together
 from vnlib import masked
@@ -199,6 +200,6 @@ def sweep(
         if factor == 1:
             found.append(own)
             continue
-        one = imputation.with_sparsity(network, factor)
+        one = with_sparsity(network, factor)
         found.append(first_code(whole(one, x, config), hidden(one, x, seen, rounds, config)))
     return xr.concat(found, xr.DataArray(np.asarray(factors, float), dims="factor", name="factor"))

@@ -14,7 +14,8 @@ import xarray as xr
 from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
-from vnlib import checks, dictionaries, masked
+from benchmarks.functions.dictionaries import with_sparsity
+from vnlib import checks, masked
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled, joint_energy
 
@@ -122,20 +123,6 @@ def mean_where(
 ) -> Float[Tensor, " signal"]:
     """The mean of each signal's values where `where` is True."""
     return torch.where(where, values, 0.0).sum(1) / where.sum(1)
-
-
-def with_sparsity(network: VectorNetwork, factor: float) -> VectorNetwork:
-    """The same network with all its lambdas multiplied.
-
-    Raises
-    ------
-    ValueError
-        For a factor that is not > 0.
-    """
-    checks.number("factor", factor, above=0)
-    return dictionaries.with_sparsity(
-        network, *(factor * value for value in network.config.sparsity)
-    )
 
 
 def relative_gap(

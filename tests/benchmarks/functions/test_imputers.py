@@ -33,6 +33,14 @@ def test_what_must_be_chosen_is_chosen_on_the_signals_given():
     observed = torch.zeros_like(x, dtype=torch.bool)
     fill = best_of((0.0, 2.0, 1.0), lambda add: lambda x, seen: x + 1 - add, x, observed)
     assert torch.equal(fill(x, observed), x)
+    assert (
+        best_of((5.0, 1.0, 7.0), lambda by: lambda x, seen: x / (by > 1), x, observed)(x, observed)
+        .isfinite()
+        .all()
+    ), "what gives NaN is never chosen"
+    for choices in ((), (0.0,)):
+        with pytest.raises(ValueError, match="choices must hold one whose error is a number"):
+            best_of(choices, lambda by: lambda x, seen: 0 * x / by, x, observed)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 import torch
 import xarray as xr
 
+from benchmarks.functions.dictionaries import with_sparsity
 from chapters.G_functions import readings, rounds, study
 from data_gen import signals
 from vnlib import masked
@@ -111,7 +112,7 @@ def test_falling_lambdas_are_used_in_the_first_rounds_only(x, seen):
 def test_other_lambdas_leave_the_network_and_its_weights_as_they_are(x):
     one = network(x, 3)
     before = {name: tensor.clone() for name, tensor in one.state_dict().items()}
-    other = rounds.with_sparsity(one, 2.0)
+    other = with_sparsity(one, 2.0)
     for mine, its, own in zip(one.layers, other.layers, one.config.sparsity, strict=True):
         assert its.penalty.sparsity == pytest.approx(2 * mine.penalty.sparsity)
         assert mine.penalty.sparsity == pytest.approx(
@@ -205,7 +206,7 @@ def test_bad_input(x, seen):
     with pytest.raises(ValueError, match="rounds must be"):
         rounds.walk(one, x["id"], shown, 0, config=EXACT)
     with pytest.raises(ValueError, match="factor must be"):
-        rounds.with_sparsity(one, 0.0)
+        with_sparsity(one, 0.0)
     data = signals.make(signals.SignalConfig(length=32, n_train=4, n_val=3, n_test=12))
     with pytest.raises(ValueError, match="n must be"):
         study.subsets(data, n=12)
