@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 import xarray as xr
-from torch import Tensor
 
+from benchmarks.images.samples import mnist_rows
 from chapters.fig1_architecture import measure
-from data_gen import mnist
 from vnlib import evaluate
 from vnlib.book.chapter import Chapter
 from vnlib.fit import FitConfig, fit
@@ -100,10 +99,11 @@ def run(
 ) -> xr.Dataset:
     """One trained network: its report on test digits, before and after, and its portrait."""
     s, seed = settings, axes["seed"]
-    load = partial(digits, seed=s["data_seed"], allow_fallback=allow_fallback, device=device)
+    load = partial(mnist_rows, seed=s["data_seed"], allow_fallback=allow_fallback)
     pixels, _, source = load("train", s["n_train"] + s["n_val"])
-    validation, train = pixels[: s["n_val"]], pixels[s["n_val"] :]
+    validation, train = pixels.to(device).tensor_split([s["n_val"]])
     test, labels, _ = load("test", s["n_test"])
+    test = test.to(device)
     network = VectorNetwork(VNConfig(**s["network"]), seed=seed).to(device)
     network.start_from_samples(train, seed=seed)
     untrained = measure.network_report(network, test, n_ranks=1)
@@ -131,16 +131,3 @@ def run(
         val_mse=history.best_value,
         data_source=source,
     )
-
-
-def digits(
-    part: str, n: int, *, seed: int, allow_fallback: bool, device: torch.device
-) -> tuple[Tensor, np.ndarray, str]:
-    """Pixels (sample, 784) and labels of n digits in a fixed random order, and where they are from:
-    MNIST, or other digits if that is allowed where MNIST is not to be had.
-    """
-    data = mnist.load(part, allow_fallback=allow_fallback)
-    order = np.random.default_rng(seed).permutation(data.sizes["sample"])
-    some = data.isel(sample=order[:n])
-    pixels = torch.from_numpy(some["image"].values).flatten(1).to(device)
-    return pixels, some["label"].values, data.attrs["source"]

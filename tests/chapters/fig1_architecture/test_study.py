@@ -68,13 +68,6 @@ def test_parameters_change_the_network():
     assert given["sparsity"] == [0.5, 0.07] and given["feedback"] == 0
 
 
-def test_digits_are_a_fixed_order():
-    load = {"seed": 1, "allow_fallback": True, "device": CPU}
-    few, labels, _ = study.digits("test", 5, **load)
-    more, _, _ = study.digits("test", 9, **load)
-    assert torch.equal(few, more[:5]) and few.shape == (5, 784) and len(labels) == 5
-
-
 def test_errors_of_both_readings_are_those_of_the_network():
     config = VNConfig(n_inputs=9, atoms=(6, 4), interface=(5,), sparsity=(0.05, 0.05))
     network = VectorNetwork(config, seed=0)
