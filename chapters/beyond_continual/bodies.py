@@ -46,7 +46,7 @@ class BodyVN:
 
     def __init__(
         self,
-        first: Samples,
+        first: Tensor,
         *,
         scales: Scales,
         lr: float,
@@ -168,7 +168,7 @@ class BodyNet:
 
     def __init__(
         self,
-        first: Samples,
+        first: Tensor,
         *,
         scales: Scales,
         network: str,

@@ -19,17 +19,13 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
+from chapters.beyond_continual.forgetting import STREAMS, final, forgotten, relative
 from vnlib.plots.frames import between_groups, empty, group, label, long_frame, seeds_and_medians
 from vnlib.plots.statistics import median
 from vnlib.plots.style import GROUPS, PALETTE, SEQUENTIAL
 
 KINDS = {"digits": "pairs of digits", "forces": "force laws"}
-STREAMS = {
-    "sequence": ("in turn", "o"),
-    "replay": ("with replay", "s"),
-    "joint": ("all mixed", "D"),
-    "last": ("the last alone", "v"),
-}
+POINTS = dict(zip(STREAMS, "osDv", strict=True))
 LOOKS = {
     "vn": GROUPS["vn"],
     "backprop": ("back-propagation", PALETTE[3], "s"),
@@ -44,47 +40,6 @@ HOLLOW = ("replay", "joint")  # streams
 def models_of(results: xr.Dataset, kind: str) -> list[str]:
     """The models of digits or of forces."""
     return results["model"].values[results["tasks"].values == kind].tolist()
-
-
-def relative(results: xr.Dataset) -> xr.DataArray:
-    """Errors in units of the mean square of a task (model, seed, stream, after, task); those of
-    forces are so.
-
-    Streams are those of `STREAMS`, with NaN where no model went through one.
-    """
-    return results["error"].reindex(stream=list(STREAMS)) / results["power"].where(
-        results["tasks"] == "digits", 1.0
-    )
-
-
-def end(results: xr.Dataset) -> xr.DataArray:
-    """Relative errors after the last turn (model, seed, stream, task)."""
-    errors, turns = relative(results), results["power"].notnull().sum("task")
-    return errors.where(errors["after"] == turns).max("after")
-
-
-def final(results: xr.Dataset) -> xr.DataArray:
-    """Mean relative error over tasks after the last turn (model, seed, stream)."""
-    return end(results).mean("task")
-
-
-def forgotten(results: xr.Dataset) -> xr.DataArray:
-    """Error at the end over that right after the task, mean over all tasks but the last (model,
-    seed, stream).
-    """
-    errors = relative(results)
-    own = errors.where(errors["after"] == errors["task"] + 1).max("after")
-    turns = results["power"].notnull().sum("task")
-    return (end(results) / own).where(own["task"] < turns - 1).mean("task")
-
-
-def transfer(results: xr.Dataset) -> xr.DataArray:
-    """Error on a task just before it is learned over that at the start, mean over all tasks but the
-    first.
-    """
-    errors = relative(results)
-    before = errors.where(errors["after"] == errors["task"]).max("after")
-    return (before / errors.sel(after=0)).where(before["task"] > 0).mean("task")
 
 
 def _readable(axis: Axis) -> None:
@@ -164,12 +119,12 @@ def ends(results: xr.Dataset) -> Figure:
             [],
             [],
             color="0.3",
-            marker=marker,
+            marker=POINTS[stream],
             ls="",
             mfc="none" if stream in HOLLOW else "0.3",
             label=title,
         )
-        for stream, (title, marker) in STREAMS.items()
+        for stream, title in STREAMS.items()
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig
@@ -181,14 +136,15 @@ def _streams(ax: Axes, values: xr.DataArray) -> None:
     for stream in values["stream"].values.tolist():
         frame = long_frame(values.sel(stream=stream))
         if len(frame):
-            marker = STREAMS[stream][1]
             seeds_and_medians(
                 ax,
                 frame,
                 value="value",
                 by="label",
                 hue="group",
-                groups={name: (said, color, marker) for name, (said, color, _) in LOOKS.items()},
+                groups={
+                    name: (said, color, POINTS[stream]) for name, (said, color, _) in LOOKS.items()
+                },
                 order=order,
                 hollow=stream in HOLLOW,
             )

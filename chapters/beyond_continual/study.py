@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from vnlib.book.chapter import Chapter
 from vnlib.book.comparison import Comparison, with_candidate
 
 FAMILIES = images.FAMILIES | bodies.FAMILIES
-PAIRS, LAWS, BODIES = 5, 4, 5
+PAIRS, LAWS = 5, 4
 COMPOSED = ("id", "add2")
 VARIABLES = {
     "stream": ("order of the data", ""),
@@ -62,16 +61,14 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds and streams, and the learning rates tried on the first task."""
-    bound = {"device": chapter.device, "real": chapter.profile == "paper"}
-    comparison = Comparison(
+    real, data_seed = chapter.profile == "paper", chapter.settings["data_seed"]
+    return Comparison(
         chapter,
-        partial(run, data_seed=chapter.settings["data_seed"], **bound),
+        partial(run, data_seed=data_seed, device=chapter.device, real=real),
         partial(settings, chapter),
         VARIABLES,
         criterion=lambda selection: selection["error"].sel(set="val"),
-        choose=partial(choose, seed=chapter.settings["selection_seed"], **bound),
-    )
-    return comparison.results()
+    ).results()
 
 
 def settings(
@@ -80,26 +77,25 @@ def settings(
     """What one run depends on; a selecting run sees one task of one stream."""
     s, model = chapter.settings, chapter.model(axes["model"])
     body, sizes = model["tasks"] == "forces", _sizes(s)
-    cut = {name: s[name] for name in ("n_train", "n_val", "n_test")}
+    cut = ["trajectories"] if body else ["n_train", "n_val", "n_test"]
     rate, options = with_candidate(model, candidate)
+    steps = s["body_steps"] if body else s["steps"] * model["factor"]
+    batch = {"batch_size": s["body_batch" if body else "batch_size"]}
     found = {
         "family": model["family"],
         "body": body,
-        "data": {"trajectories": s["trajectories"]} if body else cut,
-        "options": options
-        | sizes[model["size"]]
-        | {
-            "lr": rate,
-            "steps": s["body_steps"] if body else s["steps"] * model["factor"],
-            "batch_size": s["body_batch"] if body else s["batch_size"],
-        },
+        "data": {name: s[name] for name in cut},
+        "options": options | sizes[model["size"]] | {"lr": rate, "steps": steps} | batch,
     }
     if selecting:
         return found
     found |= {"streams": model["streams"], "kept": s["kept"]}
     if model["data"]:
-        steps = s["data_steps"] * model["factor"]
-        found["amounts"] = {"n": s["sizes_of_data"], "steps": steps, "n_test": s["n_test"]}
+        found["amounts"] = {
+            "n": s["sizes_of_data"],
+            "steps": s["data_steps"] * model["factor"],
+            "n_test": s["n_test"],
+        }
     if model["inference"]:
         found["inference"] = s["inference"] | {"against": sizes["ae"]}
     return found
@@ -126,21 +122,6 @@ def _sizes(s: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def choose(
-    axes: dict[str, Any],
-    settings: dict[str, Any],
-    workdir: Path,
-    *,
-    seed: int,
-    device: torch.device | str = "cpu",
-    real: bool = True,
-) -> xr.Dataset:
-    """The error on validation samples of the first task, the only one that is learned."""
-    tasks, scales = tasks_of(settings, device=device, real=real)
-    train, held, _ = tasks[0]
-    return learned(maker(settings, seed, scales), train, {"val": held}, seed=seed)
-
-
 def run(
     axes: dict[str, Any],
     settings: dict[str, Any],
@@ -150,20 +131,18 @@ def run(
     device: torch.device | str = "cpu",
     real: bool = True,
 ) -> xr.Dataset:
-    """A model in all its streams (see `measure`); where asked for, few data and its inference.
-
-    Parameters
-    ----------
-    data_seed
-        Of the sums of two digits.
-    real
-        Whether the digits must be those of MNIST; otherwise others will do where there are none.
+    """A model in all its streams (see `measure`); where asked for, few data and its inference. To
+    choose it learns the first task only, and has its error on validation samples. `data_seed` draws
+    the sums of two digits; unless `real`, other digits stand in for MNIST where that lacks.
     """
-    tasks, scales = tasks_of(settings, device=device, real=real)
-    seed, body = axes["seed"], settings["body"]
+    seed, body, cut = axes["seed"], settings["body"], settings["data"]
+    tasks = force_tasks(**cut)[0] if body else digit_tasks(**cut, device=device, real=real)
+    make = partial(made, settings, seed)
+    if "streams" not in settings:
+        train, held, _ = tasks[0]
+        return learned(make, train, {"val": held}, seed=seed)
     ordered = order(len(tasks), seed=seed)
     train, tests = ([tasks[i][part] for i in ordered] for part in (0, 2))
-    make = maker(settings, seed, scales)
     found = [
         measure(make, stream(name, train, kept=settings["kept"], seed=seed), tests, seed=seed)
         for name in settings["streams"]
@@ -175,90 +154,67 @@ def run(
         return ds
     sets = partial(composed, seed=data_seed, real=real)
     if "amounts" in settings:
-        ds = ds.merge(few_images(settings, seed, sets, device=device, real=real))
+        tests = sets(settings["amounts"]["n_test"], device=device)
+        ds = ds.merge(few_images(settings, seed, pixels(real)[0][0].to(device), tests))
     if "inference" in settings:
-        joint = stream("joint", train, kept=1, seed=seed)[0]
-        ds = ds.merge(speed(settings, seed, joint, sets, **settings["inference"]))
+        (x,) = stream("joint", train, kept=1, seed=seed)[0]
+        tests = sets(max(50, settings["inference"]["n_test"]))
+        ds = ds.merge(speed(settings, seed, x.cpu(), tests, **settings["inference"]))
     return ds.assign(fallback=pixels(real)[2])
 
 
-def maker(
-    settings: dict[str, Any], seed: int, scales: Scales | None = None, **changes: object
-) -> Callable[[Data], images.Continual]:
-    """A function that makes a model of these settings from the first data it sees."""
-    cls, options = FAMILIES[settings["family"]], settings["options"] | changes
-    if settings["body"]:
-        return lambda first: cls(Samples(*first), scales=scales, seed=seed, **options)
-    return lambda first: cls(first[0], seed=seed, **options)
+def made(settings: dict[str, Any], seed: int, first: Data, **changes: object) -> images.Continual:
+    """A model of these settings, from the first data it sees."""
+    scales = {"scales": force_tasks(**settings["data"])[1]} if settings["body"] else {}
+    options = settings["options"] | scales | changes
+    return FAMILIES[settings["family"]](first[0], seed=seed, **options)
 
 
 def few_images(
-    settings: dict[str, Any],
-    seed: int,
-    sets: Callable[[int], dict[str, Data]],
-    *,
-    device: torch.device | str,
-    real: bool,
+    settings: dict[str, Any], seed: int, x: Tensor, tests: dict[str, Data]
 ) -> xr.Dataset:
     """Errors on single digits and on sums of two after training on so many images of all digits."""
-    (x, _), asked = pixels(real)[0], settings["amounts"]
-    tests = {name: _moved(data, device) for name, data in sets(asked["n_test"]).items()}
-    parts = []
-    for count in asked["n"]:
-        atoms = settings["options"].get("atoms")
-        fewer = {"atoms": [min(*atoms, count)]} if atoms else {}
-        make = maker(settings, seed, steps=asked["steps"], **fewer)
-        parts.append(learned(make, (x[:count].to(device),), tests, seed=seed)["error"])
-    return xr.concat(parts, "images").assign_coords(images=asked["n"]).to_dataset(name="data_error")
+    asked, atoms, errors = settings["amounts"], settings["options"].get("atoms"), []
+    for n in asked["n"]:
+        fewer = {"atoms": [min(*atoms, n)]} if atoms else {}
+        make = partial(made, settings, seed, steps=asked["steps"], **fewer)
+        errors.append(learned(make, (x[:n],), tests, seed=seed)["error"])
+    found = xr.concat(errors, "images").assign_coords(images=asked["n"])
+    return found.to_dataset(name="data_error")
 
 
 def speed(
     settings: dict[str, Any],
     seed: int,
-    data: Data,
-    sets: Callable[[int], dict[str, Data]],
+    x: Tensor,
+    tests: dict[str, Data],
     *,
     against: dict[str, Any],
     n_train: int,
     n_test: int,
     **options: Any,
 ) -> xr.Dataset:
-    """What inference costs after joint training, and what a learned start saves; on the CPU."""
-    data = _moved(data, "cpu")
-    model = maker(settings, seed)(data)
-    model.learn(data, seed=seed)
-    drawn = torch.randperm(len(data[0]), generator=torch.Generator().manual_seed(seed))
-    x = data[0][drawn[: n_train + n_train // 4]]
-    tests = {name: test[0][:n_test] for name, test in sets(max(50, n_test)).items()}
+    """What inference costs after training on x, and what a learned start saves; on the CPU."""
+    model = made(settings, seed, (x,))
+    model.learn((x,), seed=seed)
+    drawn = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
+    x = x[drawn[: n_train + n_train // 4]]
+    few = {name: test[:n_test] for name, (test,) in tests.items()}
     plain = built(pixels=x.shape[1], seed=seed, **against)
-    found = inference.measure(model, plain, x[:n_train], x[n_train:], tests, seed=seed, **options)
+    found = inference.measure(model, plain, x[:n_train], x[n_train:], few, seed=seed, **options)
     return found.rename({name: f"inference_{name}" for name in found.data_vars})
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
-def tasks_of(
-    settings: dict[str, Any], *, device: torch.device | str, real: bool
-) -> tuple[list[list[Data]], Scales | None]:
-    """Training, validation and test samples of each task, and the scales of force laws."""
-    if settings["body"]:
-        return force_tasks(**settings["data"])
-    return digit_tasks(**settings["data"], device=device, real=real), None
-
-
 @cache
 def pixels(real: bool) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor], bool]:
     """Digits in order: pixels and pairs of classes of both parts, and whether they stand in."""
     parts = [mnist.load(part, allow_fallback=not real) for part in ("train", "test")]
-    train, test = (
-        (
-            torch.from_numpy(part["image"].values).flatten(1),
-            torch.from_numpy(part["label"].values // 2),
-        )
-        for part in parts
-    )
-    return train, test, bool(parts[0].attrs["fallback"])
+    x = [torch.from_numpy(part["image"].values).flatten(1) for part in parts]
+    pair = [torch.from_numpy(part["label"].values // 2) for part in parts]
+    return *zip(x, pair, strict=True), bool(parts[0].attrs["fallback"])
 
 
 @cache
@@ -266,14 +222,10 @@ def digit_tasks(
     n_train: int, n_val: int, n_test: int, *, device: torch.device | str, real: bool
 ) -> list[list[Data]]:
     """At most so many images of each pair of classes; validation ends the training part."""
-    (x, pair), (x_test, pair_test), _ = pixels(real)
+    (x, pair), test, _ = pixels(real)
     end = int(0.9 * len(x))
-    found = []
-    for p in range(PAIRS):
-        parts = x[:end][pair[:end] == p], x[end:][pair[end:] == p], x_test[pair_test == p]
-        counts = (n_train, n_val, n_test)
-        found.append([(part[:n].to(device),) for part, n in zip(parts, counts, strict=True)])
-    return found
+    parts = (x[:end], pair[:end], n_train), (x[end:], pair[end:], n_val), (*test, n_test)
+    return [[(x[pair == p][:n].to(device),) for x, pair, n in parts] for p in range(PAIRS)]
 
 
 @cache
@@ -282,24 +234,21 @@ def force_tasks(trajectories: int) -> tuple[list[list[Data]], Scales]:
     few = max(2, trajectories // 5)
     made = nbody.make(nbody.NBodyConfig(n_train=trajectories, n_val=few, n_test=few))
     parts = [samples(nbody.subset(made, split)) for split in ("train", "val", "test")]
-    alone = [part.present.all(1) & (part.forces.sum(1) == 1) for part in parts]
-    laws = [
-        [
-            Samples(*(p[rows & (part.forces[:, law] != 0)] for p in part))
-            for part, rows in zip(parts, alone, strict=True)
-        ]
-        for law in range(LAWS)
-    ]
-    return laws, scales_of(parts[0])
+
+    def alone(part: Samples, law: int) -> Samples:
+        rows = part.present.all(1) & (part.forces.sum(1) == 1) & (part.forces[:, law] != 0)
+        return Samples(*(values[rows] for values in part))
+
+    return [[alone(part, law) for part in parts] for law in range(LAWS)], scales_of(parts[0])
 
 
 @cache
-def composed(n_test: int, *, seed: int, real: bool) -> dict[str, Data]:
+def composed(
+    n_test: int, *, seed: int, real: bool, device: torch.device | str = "cpu"
+) -> dict[str, Data]:
     """Single digits and sums of two."""
     singles = mnist.load("test", allow_fallback=not real)["image"].values
-    made = digits.make(singles, n=n_test, seed=seed, sets=COMPOSED)["image"]
-    return {name: (torch.from_numpy(made.sel(set=name).values).flatten(1),) for name in COMPOSED}
-
-
-def _moved(data: Data, device: torch.device | str) -> Data:
-    return tuple(part.to(device) for part in data)
+    made = torch.from_numpy(
+        digits.make(singles, n=n_test, seed=seed, sets=COMPOSED)["image"].values
+    )
+    return {name: (x.flatten(1).to(device),) for name, x in zip(COMPOSED, made, strict=True)}

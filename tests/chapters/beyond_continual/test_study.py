@@ -51,7 +51,7 @@ def test_choosing_sees_the_first_task_only(tmp_path):
     one = opened("smoke")
     settings = study.settings(one, {"model": "pca"}, 0, True)
     assert "streams" not in settings and "amounts" not in settings
-    found = study.choose({"model": "pca"}, settings, tmp_path, seed=1, real=False)
+    found = study.run({"model": "pca", "seed": 1}, settings, tmp_path, real=False)
     assert found["set"].values.tolist() == ["val"] and float(found["error"][0]) > 0
 
 

@@ -14,15 +14,14 @@ MADE = [tables.tasks_table, tables.overlaps_table, tables.data_table, tables.inf
 
 @pytest.mark.parametrize("model", ["vn_1", "ae", "b_vn"])
 @pytest.mark.parametrize("make", MADE)
-def test_tables_and_numbers_of_one_model_and_one_seed(continual_results, make, model):
+def test_tables_of_one_model_and_one_seed(continual_results, make, model):
     one = continual_results.sel(model=[model], seed=[0], stream=["sequence"])
     if model != "vn_1":
         one = one.drop_vars([name for name in one.data_vars if name.startswith("inference")])
     if model == "b_vn":
         one = one.drop_vars("data_error")
     made = make(one)
-    assert made._repr_mimebundle_() if isinstance(made, Table) else tables.NOTHING in made.data
-    assert f"beyond-cont-{model.replace('_', '-')}-end" in tables.numbers(one)
+    assert made._repr_mimebundle_() if isinstance(made, Table) else "Not computed" in made.data
 
 
 def test_forgetting_and_errors(continual_results):
@@ -61,7 +60,7 @@ def test_sweeps(continual_results):
 
 def test_numbers_follow_from_the_results(continual_results):
     found = tables.numbers(continual_results)
-    assert found["beyond-cont-ae-forgotten"] == "3.00" and found["beyond-cont-ae-end"] == "0.260"
-    assert found["beyond-cont-vn-1-shared"] == "0.460" and found["beyond-cont-ratio"] == "30"
-    assert found["beyond-cont-fewest"] == "64" and found["beyond-cont-fewest-id"] == "VN"
-    assert found["beyond-cont-sweeps-lista"] == "40"
+    assert found["beyond-cont-forgotten-ae"] == "3.00"
+    assert found["beyond-cont-error-ae-sequence"] == "0.260"
+    assert found["beyond-cont-shared-vn-1"] == "0.460" and found["beyond-cont-ratio"] == "30"
+    assert found["beyond-cont-fewest"] == "64" and found["beyond-cont-lowest-id"] == "VN"
