@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 import xarray as xr
+from torch import nn
 
-from benchmarks.spatial.decoders import Pair, as_pair
+from benchmarks.spatial.decoders import Pair, as_pair, train_decoder
 from data_gen import bumps
 from vnlib.book.store.variables import Variables
 
@@ -33,9 +36,34 @@ VARIABLES: Variables = {
 }
 
 
-def pair(data: xr.Dataset, split: str, device: torch.device) -> Pair:
+def pair(data: xr.Dataset, split: str, device: torch.device | str) -> Pair:
     """Codes (position, code) and images (position, y, x) of one split."""
     return as_pair(bumps.subset(data, split), device)
+
+
+@cache
+def plane(**config: Any) -> xr.Dataset:
+    """All positions of a square grid with their codes and images (see `bumps.BumpConfig`)."""
+    return bumps.make(bumps.BumpConfig(**config))
+
+
+def coordinates(data: xr.Dataset) -> dict[str, tuple[str, np.ndarray]]:
+    """Where the positions are and which set each is of, as coordinates of results."""
+    names = ("position_x", "position_y", "split")
+    return {name: ("position", data[name].values) for name in names}
+
+
+def numbers(places: Sequence[Sequence[int]], grid: int) -> list[int]:
+    """The positions (x, y) of a grid as they are counted in `plane`, row by row."""
+    return [int(x + grid * y) for x, y in places]
+
+
+def trained(data: xr.Dataset, device: torch.device | str, **settings: Any) -> nn.Module:
+    """A decoder of the training positions, selected by the ID validation ones (see
+    `train_decoder`).
+    """
+    train, validation = (pair(data, split, device) for split in ("train", "val"))
+    return train_decoder(train, validation, **settings)
 
 
 def zero_baseline(data: xr.Dataset) -> dict[str, float]:

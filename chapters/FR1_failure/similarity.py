@@ -14,9 +14,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 
-from chapters.FR1_failure.superposition import Images, memorised
+from chapters.FR1_failure.superposition import Images, ink, memorised
 from vnlib import checks
 
 METRICS = ("cosine", "l2", "overlap")
@@ -109,12 +109,9 @@ def weights(
 
 def similarity_report(
     drawn: Images,
-    true: Images,
-    x: Axis,
-    y: Axis,
-    train: Bool[np.ndarray, " n"],
-    ood: Bool[np.ndarray, " n"],
+    data: xr.Dataset,
     *,
+    polarity: str,
     sigma: float,
     widths: Sequence[float],
     reach: int,
@@ -138,7 +135,10 @@ def similarity_report(
     widths
         Of the smooth kernels, in units of sigma, the first being the bump's own.
     """
-    sources = {"model": drawn, "bumps": true, "superposed bumps": memorised(true, x, y, train)}
+    true, split = ink(data["image"].values, polarity=polarity), data["split"].values
+    x, y, ood = data["position_x"].values, data["position_y"].values, split == "ood"
+    superposed = memorised(true, x, y, split == "train")
+    sources = {"model": drawn, "bumps": true, "superposed bumps": superposed}
     groups = {"id": ~ood, "ood": ood}
     r2 = np.full((len(sources), 2, len(METRICS), len(KERNELS), len(widths)), np.nan)
     weight = np.full((len(sources), 2, 2), np.nan)

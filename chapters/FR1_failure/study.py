@@ -11,9 +11,7 @@ import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import train_decoder
 from chapters.FR1_failure import similarity, superposition
-from data_gen import bumps
 from vnlib.book.chapter import Chapter
 
 PLACES = ("position_x", "position_y")
@@ -65,11 +63,8 @@ VARIABLES = {name: positions.VARIABLES[name] for name in (*PLACES, "mse")} | {
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs over (model, hold_out, seed)."""
     s = chapter.settings
-    config = {
-        "grid": s["grid"],
-        "split_seed": s["split_seed"],
-        "sigma": chapter.parameters["sigma"],
-    }
+    config = {name: s[name] for name in ("grid", "split_seed")}
+    config["sigma"] = chapter.parameters["sigma"]
     return chapter.grid(
         partial(run, config=config, device=chapter.device),
         {"model": list(chapter.models), "hold_out": s["hold_outs"], "seed": chapter.seeds},
@@ -91,7 +86,7 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
         },
         "training": {k: model[k] for k in ("family", "options", "lr", "batch_size")}
         | {k: max(1, round(scale * n)) for k, n in lengths.items()},
-        "samples": [int(x + s["grid"] * y) for x, y in s["samples"]],
+        "samples": positions.numbers(s["samples"], s["grid"]),
         # Images and matrices are kept for the first seed only.
         "show": axes["seed"] == chapter.seeds[0],
         **{k: s[k] for k in ("reach", "widths", "displacement", "every")},
@@ -106,37 +101,27 @@ def run(
     config: Mapping[str, Any],
     device: torch.device,
 ) -> xr.Dataset:
-    """One trained decoder: its errors, what it draws, and how similar its images are.
-
-    Parameters
-    ----------
-    config
-        Grid, seed of the splits and width of the bump, the same in all runs.
-    """
+    """One trained decoder: its errors, what it draws, and how similar its images are."""
     s, seed, polarity = settings, axes["seed"], settings["task"]["polarity"]
-    data = bumps.make(bumps.BumpConfig(**config, **s["task"]))
-    train, val = (positions.pair(data, split, device) for split in ("train", "val"))
-    model = train_decoder(train, val, seed=seed, workdir=workdir, **s["training"])
+    data = positions.plane(**config, **s["task"])
+    model = positions.trained(data, device, seed=seed, workdir=workdir, **s["training"])
     drawn = superposition.outputs(model, torch.from_numpy(data["code"].values), polarity=polarity)
-    drawing = superposition.drawn_report(
-        drawn, data, polarity=polarity, reach=s["reach"], seed=seed
-    )
-    sums = superposition.superposition_report(
-        model, drawn, data, polarity=polarity, seed=seed, samples=s["samples"], show=s["show"]
-    )
-    held_out = data["split"].values == "ood"
-    alike = similarity.similarity_report(
-        drawn,
-        superposition.ink(data["image"].values, polarity=polarity),
-        *(data[name].values for name in PLACES),
-        data["split"].values == "train",
-        held_out,
-        sigma=config["sigma"],
-        widths=s["widths"],
-        reach=s["displacement"],
-        every=s["every"],
-        show=s["show"],
-    )
-    report = drawing.merge(sums).merge(alike)
-    report = report.assign(held_out=("position", held_out.astype("int8")))
+    reports = [
+        superposition.drawn_report(drawn, data, polarity=polarity, reach=s["reach"], seed=seed),
+        superposition.superposition_report(
+            model, drawn, data, polarity=polarity, seed=seed, samples=s["samples"], show=s["show"]
+        ),
+        similarity.similarity_report(
+            drawn,
+            data,
+            polarity=polarity,
+            sigma=config["sigma"],
+            widths=s["widths"],
+            reach=s["displacement"],
+            every=s["every"],
+            show=s["show"],
+        ),
+    ]
+    held_out = (data["split"].values == "ood").astype("int8")
+    report = xr.merge(reports).assign(held_out=("position", held_out))
     return report.assign_coords({name: ("position", data[name].values) for name in PLACES})

@@ -49,6 +49,12 @@ def test_numbers_are_named():
     assert numbers.tagged({"a": 1.0, "b": 2.0}, "ood") == {"a.ood": 1.0, "b.ood": 2.0}
 
 
+def test_numbers_of_an_array_are_named_by_its_coordinates(values):
+    named = numbers.tagged(values.isel(seed=[0, 2]), "ood")
+    assert named == {"a.0.ood": 1.0, "a.2.ood": 3.0, "b.0.ood": 10.0, "b.2.ood": 30.0}
+    assert numbers.tagged(values.sel(seed=2), "ood") == {"a.ood": 3.0, "b.ood": 30.0}
+
+
 def test_a_part_takes_its_numbers_by_name():
     assert numbers.part("it holds", False, a=1.0) == Part("it holds", False, {"a": 1.0})
 
@@ -62,6 +68,11 @@ def test_a_bound_shows_the_value_nearest_to_failing_it(values):
     assert numbers.bounded("high", ">=", 1, a=a, two=2) == high
     assert not numbers.bounded("high", ">", 1, a=a).holds
     assert not numbers.bounded("NaN passes no test", ">", 1, b=b).holds
+
+
+def test_a_bound_may_show_every_value(values):
+    found = numbers.every("low", "<=", 5, ood=values.isel(seed=[0]), id={"b": 1.0})
+    assert found == Part("low ≤ 5", False, {"a.0.ood": 1, "b.0.ood": 10, "b.id": 1})
 
 
 def test_a_range_holds_for_its_ends_and_nothing_beyond(values):

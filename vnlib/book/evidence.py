@@ -46,6 +46,13 @@ def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) 
     return part(f"{says} {shown} {bound:g}", holds, **nearest)
 
 
+def every(says: str, sign: str, bound: float, **values: Mapping[str, float] | xr.DataArray) -> Part:
+    """As `bounded`, with a number for every value: "model.set.name"."""
+    return bounded(
+        says, sign, bound, **{k: v for n, one in values.items() for k, v in tagged(one, n).items()}
+    )
+
+
 def within(says: str, low: float, high: float, **values: float | xr.DataArray) -> Part:
     """That all values are at least `low` and at most `high`, with the largest of each name."""
     above, below = bounded(says, ">=", low, **values), bounded(says, "<=", high, **values)
@@ -72,8 +79,14 @@ def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
     return {model: float(middle.sel(model=model)) for model in models}
 
 
-def tagged(values: Mapping[str, float], tag: str) -> dict[str, float]:
-    """Numbers under the names that the ledger shows: "name.tag"."""
+def tagged(values: Mapping[str, float] | xr.DataArray, tag: str) -> dict[str, float]:
+    """Numbers under the names that the ledger shows: "name.tag"; those of an array by its
+    coordinates, "model.set.tag".
+    """
+    if isinstance(values, xr.DataArray):
+        rows = values.to_series()
+        names = rows.index.to_frame().astype(str).agg(".".join, axis=1)
+        values = dict(zip(names, rows, strict=True))
     return {f"{name}.{tag}": value for name, value in values.items()}
 
 

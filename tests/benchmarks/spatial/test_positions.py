@@ -118,3 +118,10 @@ def test_tiles_and_mosaics_hide_the_panels_left_over():
     seen = [ax for ax in fig.axes if ax.get_visible() and ax.images]
     assert [ax.get_title() for ax in seen] == ["0", "1", "2", "3", "4"]
     plt.close(fig)
+
+
+def test_positions_are_counted_row_by_row():
+    data = positions.plane(grid=8)
+    (first, second) = positions.numbers([[3, 0], [2, 5]], 8)
+    assert first == 3 and (data["position_x"][second], data["position_y"][second]) == (2, 5)
+    assert set(positions.coordinates(data)["split"][1]) == {"train", "val", "id_test", "ood"}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from chapters.FR1_failure import similarity as si
 
@@ -89,11 +90,22 @@ def test_displacement_averages_pairs_and_knows_no_diagonal():
 
 def test_the_score_falls_either_way():
     y, x = (a.ravel() for a in np.mgrid[:N, :N])
-    ood = (x >= 6) & (x < 18) & (y >= 6) & (y < 18)
-    options = {"sigma": SIGMA, "widths": [1, 2], "reach": 4, "every": 6, "show": False}
-    true = bumps(x, y)
+    true, ood = bumps(x, y), (x >= 6) & (x < 18) & (y >= 6) & (y < 18)
+    split = np.where(ood, "ood", "train")
+    places = {"position_x": ("position", x), "position_y": ("position", y)}
+    data = xr.Dataset(
+        places | {"split": ("position", split), "image": (("position", "v", "u"), true)}
+    )
+    options = {
+        "polarity": "bright",
+        "sigma": SIGMA,
+        "widths": [1, 2],
+        "reach": 4,
+        "every": 6,
+        "show": False,
+    }
     for drawn, better, worse in ((true, "product", "sum"), (crosses(x, y), "sum", "product")):
-        report = si.similarity_report(drawn, true, x, y, ~ood, ood, **options)
+        report = si.similarity_report(drawn, data, **options)
         r2 = report["kernel_r2"].sel(source="model", pairs="ood", metric="cosine", width=1)
         assert r2.sel(kernel=better) > 0.99 and r2.sel(kernel=worse) < 0.6
         weight = report["kernel_weight"].sel(source="model", pairs="ood")
