@@ -67,23 +67,6 @@ def energy(
     return total
 
 
-def smooth_gradient(
-    layer: Layer,
-    code: Float[Tensor, "batch atoms"],
-    x: Float[Tensor, "batch d"],
-    target: Float[Tensor, "batch m"] | None = None,
-    feedback: float = 0.0,
-) -> Float[Tensor, "batch atoms"]:
-    """V'(V a - x) + feedback B'(B a - t): the gradient of the energy without its penalty (VN
-    Eq. 4).
-    """
-    gradient = (reconstruct(layer, code) - x) @ layer.V
-    if target is not None:
-        reader = checks.given("the dictionary that reads the target", layer.reader)
-        gradient = gradient + feedback * (code @ reader.T - target) @ reader
-    return gradient
-
-
 def hessian(layer: Layer, feedback: float = 0.0) -> Float[Tensor, "atoms atoms"]:
     """V'V + feedback B'B; without the second term where nothing comes from above."""
     gram = layer.V.T @ layer.V

@@ -15,7 +15,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from chapters.C_inference.measure import Task, looks_at, walk
+from chapters.C_inference.measure import Task, looks_at, random_start, walk
 from vnlib.layer import Layer
 from vnlib.metrics import jaccard, relative_distance
 from vnlib.prox import TopK
@@ -49,11 +49,7 @@ def trials(
                 SettleConfig(method=method, schedule=schedule, max_sweeps=sweeps, tol=1e-14)
             )
             for start in range(random + 1):
-                codes = (
-                    settler.random_start(len(one.x), seed=seed + start, scale=scale)
-                    if start
-                    else None
-                )
+                codes = random_start(one, seed=seed + start, scale=scale) if start else None
                 found[schedule, method, start] = settler(one.x, codes)
     return found
 

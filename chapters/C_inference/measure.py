@@ -298,6 +298,16 @@ def neighbours(
     return {"noisy input": x + wobble, "shifted input": shifted, "nearest sample": nearest}
 
 
+def random_start(one: Task, *, seed: int, scale: float) -> list[Float[Tensor, "batch _atoms"]]:
+    """Codes drawn from a normal distribution of this scale (VN App. C)."""
+    rng = torch.Generator().manual_seed(seed)
+    codes = []
+    for layer in one.layers:
+        code = scale * torch.randn(len(one.x), layer.V.shape[1], generator=rng, dtype=layer.V.dtype)
+        codes.append(layer.penalty.prox(code.to(layer.V.device), 0.0))
+    return codes
+
+
 def starts(
     one: Task,
     near: Mapping[str, Float[Tensor, "batch d"]],
@@ -336,10 +346,7 @@ def starts(
     found["earlier codes"] = before
     found["earlier top code"] = [*(torch.zeros_like(c) for c in before[:-1]), before[-1]]
     settler = one.settler(SettleConfig())
-    found |= {
-        name: settler.random_start(len(one.x), seed=seed, scale=scale)
-        for name, scale in random.items()
-    }
+    found |= {name: random_start(one, seed=seed, scale=scale) for name, scale in random.items()}
     needed, ends = (
         np.empty((len(found), len(methods), len(LEVELS))),
         np.empty((2, len(found), len(methods))),

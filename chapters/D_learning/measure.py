@@ -212,7 +212,7 @@ def _kept(
         steps=steps,
         batch_size=batch_size,
         seed=seed,
-        after=lambda step: idle.append(1 - learner.used_atoms[0] / K),
+        after=lambda step: idle.append(1 - int((learner.unused[0] == 0).sum()) / K),
     )
     settled, V = network.settle(test), network.V[0]
     support, gram = settled.codes[0] != 0, (V.T @ V).fill_diagonal_(0)

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from chapters.E_theory.gradient import random_stack
 from vnlib import checks
-from vnlib.layer import Layer, energy, hessian, lipschitz, smooth_gradient
+from vnlib.layer import Layer, energy, hessian, lipschitz, reconstruct
 from vnlib.prox import L1, TopK
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig, Settler, joint_energy
@@ -57,7 +57,8 @@ def proximal_path(
     t = x.new_ones(len(x), 1)
     energies, moved = [energy(layer, code, x)], []
     for _ in range(steps):
-        new = layer.penalty.prox(ahead - eta * smooth_gradient(layer, ahead, x), eta)
+        gradient = (reconstruct(layer, ahead) - x) @ layer.V
+        new = layer.penalty.prox(ahead - eta * gradient, eta)
         value = energy(layer, new, x)
         t_next = 0.5 * (1 + (1 + 4 * t.square()).sqrt()) if momentum else t
         if reject:

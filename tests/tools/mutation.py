@@ -45,18 +45,18 @@ class Fault:
 
 FAULTS = (
     Fault(
-        "sign of the residual in the gradient",
-        "vnlib/layer.py",
-        "gradient = (reconstruct(layer, code) - x) @ layer.V",
-        "gradient = (reconstruct(layer, code) + x) @ layer.V",
-        ("test_layer.py::test_smooth_gradient_is_that_of_the_energy",),
+        "sign of the drive in the gradient",
+        "vnlib/settle/steps.py",
+        "gradient = problem.times(state.code) - drive",
+        "gradient = problem.times(state.code) + drive",
+        ("test_settle.py::test_the_solution_satisfies_the_kkt_conditions",),
     ),
     Fault(
         "beta missing from the gradient",
-        "vnlib/layer.py",
-        "gradient = gradient + feedback * (code @",
-        "gradient = gradient + (code @",
-        ("test_layer.py::test_smooth_gradient_is_that_of_the_energy",),
+        "vnlib/settle/quadratic.py",
+        "gram + self.feedback * B.T @ B",
+        "gram + B.T @ B",
+        ("test_settle.py::test_the_solution_satisfies_the_kkt_conditions",),
     ),
     Fault(
         "V instead of its transpose in the drive",

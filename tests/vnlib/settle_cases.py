@@ -77,5 +77,11 @@ def largest_rise(rows: torch.Tensor) -> float:
     return float(((rows[1:] - rows[:-1]) / rows[:-1].abs().clamp_min(1e-300)).max())
 
 
+def pull(layer, code, x, target=None) -> torch.Tensor:
+    """What draws the code of a layer: minus the gradient of its energy without the penalty."""
+    upward = (x - code @ layer.V.T) @ layer.V
+    return upward if target is None else upward + FEEDBACK * (target - code @ layer.U.T) @ layer.U
+
+
 LONG = {"tol": 0.0, "max_sweeps": 400}  # to rounding, with momentum
 X = draw(5, 16, seed=99)

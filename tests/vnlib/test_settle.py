@@ -20,6 +20,7 @@ from settle_cases import (
     energies,
     every_method,
     network,
+    pull,
     settle,
     single,
     some_codes,
@@ -27,7 +28,7 @@ from settle_cases import (
 )
 from sklearn.linear_model import Lasso
 
-from vnlib.layer import Layer, energy, message, smooth_gradient
+from vnlib.layer import Layer, energy, message
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import make_penalty, soft_threshold
 from vnlib.settle import SettleConfig, Settler, Stop, joint_energy
@@ -117,11 +118,11 @@ def test_the_solution_satisfies_the_kkt_conditions(method, depth, activation):
     )
     for i, (layer, code) in enumerate(zip(layers, settled.codes, strict=True)):
         target = settled.codes[i + 1] @ layers[i + 1].V.T if i + 1 < depth else None
-        pull = -smooth_gradient(layer, code, settled.inputs[i], target, FEEDBACK)
+        drawn = pull(layer, code, settled.inputs[i], target)
         on = code != 0
         assert on.any() and not on.all()
-        assert (pull.abs() <= SPARSITY[i] + 1e-8).all()
-        torch.testing.assert_close(pull[on], SPARSITY[i] * code[on].sign(), rtol=0, atol=1e-8)
+        assert (drawn.abs() <= SPARSITY[i] + 1e-8).all()
+        torch.testing.assert_close(drawn[on], SPARSITY[i] * code[on].sign(), rtol=0, atol=1e-8)
 
 
 def test_inputs_are_the_messages_of_the_final_codes():
@@ -175,7 +176,7 @@ def test_gradients_of_the_joint_energy_are_those_of_the_layers():
     with torch.no_grad():
         for i, (layer, code) in enumerate(zip(layers, codes, strict=True)):
             target = codes[i + 1] @ layers[i + 1].V.T if i < 2 else None
-            expected = FEEDBACK**i * smooth_gradient(layer, code, x, target, FEEDBACK)
+            expected = -(FEEDBACK**i) * pull(layer, code, x, target)
             torch.testing.assert_close(code.grad, expected, rtol=1e-10, atol=1e-12)
             x = message(layer, code) if i < 2 else None
 

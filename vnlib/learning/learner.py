@@ -197,11 +197,6 @@ class LocalLearner:
         ]
         self.revived = torch.zeros(depth, dtype=torch.int64, device=network.V[0].device)
 
-    @property
-    def used_atoms(self) -> tuple[int, ...]:
-        """Atoms per layer that the last update used."""
-        return tuple(int((count == 0).sum()) for count in self.unused)
-
     @torch.no_grad()
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
         """One update from a batch (x,).

@@ -98,17 +98,6 @@ class Settler:
                         f"method 'cd' runs on the CPU, layer {number} is on {layer.V.device}"
                     )
 
-    def random_start(
-        self, n: int, *, seed: int, scale: float = 0.1
-    ) -> list[Float[Tensor, "batch _atoms"]]:
-        """Codes of n samples drawn from a normal distribution of this scale (VN App. C)."""
-        rng = torch.Generator().manual_seed(seed)
-        codes = []
-        for layer in self.layers:
-            code = scale * torch.randn(n, layer.V.shape[1], generator=rng, dtype=layer.V.dtype)
-            codes.append(layer.penalty.prox(code.to(layer.V.device), 0.0))
-        return codes
-
     @torch.no_grad()
     def __call__(
         self,

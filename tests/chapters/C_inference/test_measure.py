@@ -4,12 +4,14 @@ settle.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from chapters.C_inference import measure as study
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.prox import TopK
+from vnlib.prox import NonNegativeL1, TopK
 from vnlib.settle import SCHEDULES, SettleConfig, duality_gap
 from vnlib.settle.steps import Ista
 
@@ -143,6 +145,16 @@ def test_neighbours_are_near():
     )
     for row, one in zip(near["nearest sample"], x, strict=True):
         assert (row - one).norm() == (pool - one).norm(dim=1).min()
+
+
+def test_random_starts_are_seeded_and_as_the_penalties_allow():
+    one = three()
+    first, same, other = (study.random_start(one, seed=s, scale=2.0) for s in (0, 0, 1))
+    assert all(torch.equal(a, b) for a, b in zip(first, same, strict=True))
+    assert not torch.equal(first[0], other[0]) and 1 < first[0].std() < 3
+    positive = [replace(layer, penalty=NonNegativeL1(sparsity=0.1)) for layer in one.layers]
+    found = study.random_start(replace(one, layers=tuple(positive)), seed=0, scale=0.1)
+    assert all((code >= 0).all() and code.any() for code in found)
 
 
 def test_starts_end_in_one_point_and_the_nearer_the_sooner():
