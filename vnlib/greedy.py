@@ -1,87 +1,63 @@
 """Greedy pursuit: codes that are built atom by atom instead of settled.
 
 A sibling of the settle for one layer: at each pick, every sample takes the atom that correlates
-best with what is not explained yet. Matching pursuit (Mallat and Zhang 1993) keeps the coefficients
-it has; orthogonal matching pursuit (Pati et al. 1993) fits all of them again. Costa et al. (2025)
-unroll the former into an autoencoder and find features that a flat, one-shot code misses. No
-lambda: sparsity is the number of picks.
+best with what is not explained yet, and stops where that correlation is only rounding. Matching
+pursuit (Mallat and Zhang 1993) keeps the coefficients it has; orthogonal matching pursuit (Pati et
+al. 1993) fits all of them again. Costa et al. (2025) unroll the former into an autoencoder and find
+features that a flat, one-shot code misses. No lambda: sparsity is the number of picks.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from vnlib import checks
-from vnlib.settle.stopping import Explained
-
-
-@dataclass(frozen=True)
-class Pursuit:
-    """A greedy code, what it leaves unexplained (x - V a), and how many picks each sample took."""
-
-    code: Float[Tensor, "batch atoms"]
-    residual: Float[Tensor, "batch d"]
-    picks: Int[Tensor, " batch"]
 
 
 def matching_pursuit(
-    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int, tol: float = 0.0
-) -> Pursuit:
+    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int
+) -> Float[Tensor, "batch atoms"]:
     """k picks at most; an atom may be picked again, so that at most k atoms are active.
-
-    Samples do not influence each other.
-
-    Parameters
-    ----------
-    V
-        Unit columns.
-    tol
-        A sample stops when `|x - V a|` <= tol `|x|`.
 
     Raises
     ------
     ValueError
-        For a wrong shape, NaN, columns that are not of unit norm, or k < 1.
+        For a wrong shape, NaN, columns of V that are not of unit norm, or k < 1.
     """
-    rule = _checked(V, x, k, tol)
+    _check_pursuit(V, x, k)
     code, residual = x.new_zeros(len(x), V.shape[1]), x.clone()
-    picks = torch.zeros(len(x), dtype=torch.long, device=x.device)
     for _ in range(k):
         correlation = residual @ V
-        atom, live = _best(correlation, residual, x, rule)
+        atom, live = _best(correlation, x)
         if not live.any():
             break
-        gain = correlation.gather(1, atom) * live[:, None]
+        gain = correlation.gather(1, atom) * live
         code.scatter_add_(1, atom, gain)
         residual -= gain * V.T[atom.squeeze(1)]
-        picks += live
-    return Pursuit(code, residual, picks)
+    return code
 
 
 def orthogonal_matching_pursuit(
-    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int, tol: float = 0.0
-) -> Pursuit:
+    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int
+) -> Float[Tensor, "batch atoms"]:
     """k atoms at most, with the least-squares coefficients on them.
 
-    Arguments and errors as for `matching_pursuit`. A sample also stops when no further atom can
-    explain anything.
+    Errors as for `matching_pursuit`.
     """
-    rule = _checked(V, x, k, tol)
-    gram, residual = V.double().T @ V.double(), x.clone()
+    _check_pursuit(V, x, k)
+    gram, residual = V.double().T @ V.double(), x
     code = x.new_zeros(len(x), V.shape[1])
     taken = torch.zeros_like(code, dtype=torch.bool)
     for _ in range(min(k, *V.shape)):
-        atom, live = _best((residual @ V).masked_fill(taken, 0), residual, x, rule)
+        atom, live = _best((residual @ V).masked_fill(taken, 0), x)
         if not live.any():
             break
-        taken.scatter_(1, atom, taken.gather(1, atom) | live[:, None])
+        taken.scatter_(1, atom, taken.gather(1, atom) | live)
         code = code + _refit(gram, residual @ V, taken)
         residual = x - code @ V.T
-    return Pursuit(code, residual, taken.sum(1))
+    return code
 
 
 def polish(
@@ -128,20 +104,16 @@ def _refit(
     change = torch.cholesky_solve(drive, factor)
     if dependent.any():
         change[dependent] = torch.linalg.pinv(small[dependent], hermitian=True) @ drive[dependent]
-    return torch.zeros_like(correlation).scatter(
-        1, atoms, (change.squeeze(2) * on).to(correlation.dtype)
-    )
+    change = (change.squeeze(2) * on).to(correlation.dtype)
+    return torch.zeros_like(correlation).scatter(1, atoms, change)
 
 
 def _best(
-    correlation: Float[Tensor, "batch atoms"],
-    residual: Float[Tensor, "batch d"],
-    x: Float[Tensor, "batch d"],
-    rule: Explained,
-) -> tuple[Int[Tensor, "batch 1"], Bool[Tensor, " batch"]]:
-    """The best atom per sample, and which samples go on."""
+    correlation: Float[Tensor, "batch atoms"], x: Float[Tensor, "batch d"]
+) -> tuple[Int[Tensor, "batch 1"], Bool[Tensor, "batch 1"]]:
+    """The best atom per sample, and whether it explains more than rounding."""
     best, atom = correlation.abs().max(1, keepdim=True)
-    return atom, ~rule.settled(residual.norm(dim=1), best.squeeze(1), x.norm(dim=1))
+    return atom, best > torch.finfo(x.dtype).eps ** 0.75 * x.norm(dim=1, keepdim=True)
 
 
 def _check_shapes(V: Tensor, x: Tensor) -> None:
@@ -151,13 +123,9 @@ def _check_shapes(V: Tensor, x: Tensor) -> None:
     checks.matrix("x", x, V.shape[0], "one row per sample")
 
 
-def _checked(V: Tensor, x: Tensor, k: int, tol: float) -> Explained:
+def _check_pursuit(V: Tensor, x: Tensor, k: int) -> None:
     _check_shapes(V, x)
-    norms = V.norm(dim=0)
-    if (norms - 1).abs().max() > 1e-3:
-        raise ValueError(
-            f"V must have unit columns, got norms from {float(norms.min()):g} to "
-            f"{float(norms.max()):g}"
-        )
+    low, high = V.norm(dim=0).aminmax()
+    if max(1 - low, high - 1) > 1e-3:
+        raise ValueError(f"V must have unit columns, got norms from {low:g} to {high:g}")
     checks.number("k", k, low=1, integer=True)
-    return Explained(tol)

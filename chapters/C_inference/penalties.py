@@ -65,7 +65,7 @@ def compare(
     for name, pursue in GREEDY.items():
         picks = _picks(V, x, atoms) if pursue is matching_pursuit else atoms
         begin = perf_counter()
-        code = pursue(V, x, k=picks).code
+        code = pursue(V, x, k=picks)
         rows[name] = [*_errors(V, x, code), np.nan, perf_counter() - begin, 1.0]
     table = np.array(list(rows.values()))
     table[:, 4] *= 1e3 / len(x)
@@ -105,6 +105,6 @@ def _picks(V: Tensor, x: Tensor, atoms: int) -> int:
     low, high = atoms - 1, 8 * atoms
     while high - low > 1:
         middle = (low + high) // 2
-        active = float((matching_pursuit(V, x, k=middle).code != 0).sum(1).double().mean())
+        active = float((matching_pursuit(V, x, k=middle) != 0).sum(1).double().mean())
         low, high = (low, middle) if active >= atoms else (middle, high)
     return high

@@ -221,7 +221,7 @@ def recovery(
     settled = settle(V, x, sparsity=share, gap=gap)
     code = settled.codes[0]
     greedy = [
-        orthogonal_matching_pursuit(V, part, k=s).code
+        orthogonal_matching_pursuit(V, part, k=s)
         for part, s in zip(x.split(samples), counts, strict=True)
     ]
     found = {

@@ -124,29 +124,6 @@ class Sweeps:
         return torch.zeros_like(look.energy, dtype=torch.bool)
 
 
-@dataclass(frozen=True)
-class Explained:
-    """The rule of greedy pursuit: at most `tol` of x is left, or no atom correlates with what is.
-
-    A correlation that is only rounding explains nothing.
-    """
-
-    tol: float
-
-    def __post_init__(self) -> None:
-        checks.number("tol", self.tol, low=0)
-
-    def settled(
-        self,
-        left: Float[Tensor, " batch"],
-        best: Float[Tensor, " batch"],
-        size: Float[Tensor, " batch"],
-    ) -> Bool[Tensor, " batch"]:
-        """For the norms of what is left and of x, and the largest correlation of an atom."""
-        rounding = torch.finfo(size.dtype).eps ** 0.75 * size
-        return ~((left > self.tol * size) & (best > rounding))
-
-
 StoppingRule = EnergyStall | DualityGap | Sweeps
 CRITERIA: dict[str, type[EnergyStall] | type[DualityGap]] = {
     "energy": EnergyStall,

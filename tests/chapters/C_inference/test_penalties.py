@@ -64,6 +64,6 @@ def test_picks_are_the_fewest_that_do():
     picks = study._picks(V, x, 5)
 
     def active(k: int) -> float:
-        return float((study.matching_pursuit(V, x, k=k).code != 0).sum(1).double().mean())
+        return float((study.matching_pursuit(V, x, k=k) != 0).sum(1).double().mean())
 
     assert active(picks) >= 5 > active(picks - 1)
