@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import xarray as xr
 
 from benchmarks.nbody.baseline import Dynamics, built
 from benchmarks.nbody.bodies import Accelerations, Bodies, Samples, scales_of
-from benchmarks.nbody.forces import Predict, Trained, relative_errors
+from benchmarks.nbody.forces import Device, Predict, Trained, relative_errors
 from benchmarks.nbody.graph import GraphNetwork
+from benchmarks.nbody.measure import samples, split
 from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
 from benchmarks.nbody.ridge import MeanPrediction, ridge
 from benchmarks.nbody.sequence import BodyMamba, BodyTransformer
@@ -35,16 +37,16 @@ BATCH = 4096  # states that are predicted at once
 
 
 def train_dynamics(
-    train: Samples,
-    validation: Samples,
+    data: xr.Dataset,
+    seed: int,
+    workdir: Path,
+    device: Device = "cpu",
     *,
     family: str,
     options: Mapping[str, Any],
     lr: float,
     steps: int,
     batch_size: int,
-    seed: int,
-    workdir: Path,
 ) -> Trained:
     """Train a model of `family` by `steps` updates; networks keep the step with the least
     validation error.
@@ -53,11 +55,13 @@ def train_dynamics(
 
     Parameters
     ----------
+    data
+        States as `measure.study` takes them, of which training and validation states are looked at.
+    workdir
+        Checkpoints.
     options
         What the family takes: its constructor for networks, else the functions below and
         `vector_network`.
-    workdir
-        Checkpoints.
 
     Raises
     ------
@@ -65,9 +69,9 @@ def train_dynamics(
         For an unknown family, and what the family refuses.
     """
     checks.choice("family", family, FAMILIES)
-    return FAMILIES[family](
-        train, validation, Training(lr, steps, batch_size, seed, workdir), **options
-    )
+    train, validation = (samples(split(data, name), device) for name in ("train", "val"))
+    training = Training(lr, steps, batch_size, seed, workdir)
+    return FAMILIES[family](train, validation, training, **options)
 
 
 def network(

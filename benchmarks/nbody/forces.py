@@ -12,6 +12,7 @@ from torch import Tensor
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Samples
 
 Predict = Callable[[Bodies], Accelerations]
+Device = torch.device | str
 
 
 @dataclass(frozen=True)

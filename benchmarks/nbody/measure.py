@@ -8,7 +8,8 @@ superpose. Errors are mean squares of single components of present bodies, in (b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cache, partial
 
 import numpy as np
 import torch
@@ -16,7 +17,8 @@ import xarray as xr
 
 from benchmarks.nbody import rollout
 from benchmarks.nbody.bodies import LAWS, N_BODIES, Samples, in_passes
-from benchmarks.nbody.forces import Trained, relative_errors
+from benchmarks.nbody.forces import Device, Trained, relative_errors
+from data_gen import nbody
 
 SQUARE = "(box/s^2)^2"
 VALIDATION = {
@@ -54,7 +56,21 @@ VARIABLES = {
 }
 
 
-def samples(ds: xr.Dataset, device: torch.device | str = "cpu") -> Samples:
+@cache
+def states(**sizes: int) -> xr.Dataset:
+    """The states of all splits (see `data_gen.nbody.NBodyConfig`), made once."""
+    return nbody.make(nbody.NBodyConfig(**sizes))
+
+
+@cache
+def truth(**sizes: int) -> xr.Dataset:
+    """The trajectories that models are to follow (see `data_gen.nbody.RolloutConfig`), made
+    once.
+    """
+    return nbody.rollouts(nbody.RolloutConfig(**sizes))
+
+
+def samples(ds: xr.Dataset, device: Device = "cpu") -> Samples:
     """States as float32 tensors.
 
     Parameters
@@ -80,10 +96,8 @@ def study(
     *,
     tests: bool = True,
     truth: xr.Dataset | None = None,
-    integrate: Callable | None = None,
-    energy: Callable | None = None,
     details: bool = False,
-    device: torch.device | str = "cpu",
+    device: Device = "cpu",
 ) -> xr.Dataset:
     """All that is measured of one model; `VARIABLES` says what.
 
@@ -99,20 +113,23 @@ def study(
         val, test.
     tests
         False looks at validation states only, as a choice among candidates must.
-    truth, integrate, energy, details
+    truth, details
         What `rollout.rollout` takes; without a truth nothing is followed.
     """
     parts = [validated(data, model, device).assign(curve=_tenths(model.curve))]
     if tests:
         parts += [_counts(data), _errors(split(data, "test"), model, device)]
     if tests and truth is not None:
+        integrate, energy = (
+            partial(f, physics=nbody.Physics()) for f in (nbody.integrate, nbody.energy)
+        )
         parts.append(
             rollout.rollout(model, truth, integrate, energy, details=details, device=device)
         )
     return xr.merge(parts, compat="no_conflicts", join="outer")
 
 
-def validated(data: xr.Dataset, model: Trained, device: torch.device | str = "cpu") -> xr.Dataset:
+def validated(data: xr.Dataset, model: Trained, device: Device = "cpu") -> xr.Dataset:
     """`val_error` (law), relative errors on validation states; `criterion`, their mean; and
     `fact_...` of the model.
     """
@@ -165,7 +182,7 @@ def _counts(data: xr.Dataset) -> xr.Dataset:
     return xr.Dataset(found, axes)
 
 
-def _errors(test: xr.Dataset, model: Trained, device: torch.device | str) -> xr.Dataset:
+def _errors(test: xr.Dataset, model: Trained, device: Device) -> xr.Dataset:
     bodies, truth = samples(test, device).bodies, test["acceleration"].values
     with torch.no_grad():
         given = {"joint": model.predict(bodies), "passes": in_passes(model.predict, bodies)}

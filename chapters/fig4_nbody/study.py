@@ -9,36 +9,29 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.nbody import measure
 from benchmarks.nbody.dynamics import train_dynamics
+from benchmarks.nbody.forces import Device
 from chapters.fig4_nbody import simulator
 from data_gen import nbody
 from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book.comparison import Axes, Comparison, with_candidate
 
 VARIABLES = measure.VARIABLES | simulator.VARIABLES
 
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds, and the candidates behind them (None where nothing was chosen)."""
-    return Comparison(
-        chapter,
-        partial(run, device=chapter.device),
-        partial(settings, chapter),
-        VARIABLES,
-    ).results()
+    one = partial(run, device=chapter.device)
+    return Comparison(chapter, one, partial(settings, chapter), VARIABLES).results()
 
 
-def settings(
-    chapter: Chapter, axes: Mapping[str, Any], candidate: int, selecting: bool
-) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> dict[str, Any]:
     """The settings of one run; those that choose make fewer steps and see validation states only.
 
-    Sizes of the profile are laid over the options of a family or a model, and a candidate over
-    both.
+    The profile's sizes are laid over the options of a family or a model, a candidate over both.
     """
     s, name = chapter.settings, axes["model"]
     model, sizes = chapter.model(name), s.get("sizes", {})
@@ -60,43 +53,16 @@ def settings(
 
 
 def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str = "cpu",
+    axes: Axes, settings: Mapping[str, Any], workdir: Path, *, device: Device = "cpu"
 ) -> xr.Dataset:
-    """Train one model with one seed, and measure it (see `measure.study` and `simulator.report`).
-
-    Without `rollouts` in the settings only validation states are looked at.
-    """
-    data = states(**settings["data"])
-    train, held = (measure.samples(nbody.subset(data, one), device) for one in ("train", "val"))
-    model = train_dynamics(train, held, seed=axes["seed"], workdir=workdir, **settings["training"])
+    """One model, trained and measured; without rollouts it sees validation states only."""
+    data = measure.states(**settings["data"])
+    model = train_dynamics(data, axes["seed"], workdir, device, **settings["training"])
     if not settings["rollouts"]:
         return measure.study(data, model, tests=False, device=device)
-    found = measure.study(
-        data,
-        model,
-        truth=truth(**settings["rollouts"]),
-        integrate=partial(nbody.integrate, physics=nbody.Physics()),
-        energy=partial(nbody.energy, physics=nbody.Physics()),
-        details=settings["details"],
-        device=device,
-    )
+    truth = measure.truth(**settings["rollouts"])
+    found = measure.study(data, model, truth=truth, details=settings["details"], device=device)
     return xr.merge([found, simulated()], compat="no_conflicts", join="outer")
-
-
-@cache
-def states(**sizes: int) -> xr.Dataset:
-    """The states of all splits, the same for all models and seeds."""
-    return nbody.make(nbody.NBodyConfig(**sizes))
-
-
-@cache
-def truth(**sizes: int) -> xr.Dataset:
-    """The trajectories that models follow by themselves, the same for all models and seeds."""
-    return nbody.rollouts(nbody.RolloutConfig(**sizes))
 
 
 @cache

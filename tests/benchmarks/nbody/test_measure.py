@@ -107,9 +107,6 @@ def test_the_curve_is_read_at_tenths(data, curve, wanted):
 
 def test_rollouts_are_merged_in(data):
     truth = nbody.rollouts(nbody.RolloutConfig(n_starts=1, steps=4, every=2))
-    world = {
-        name: partial(getattr(nbody, name), physics=PHYSICS) for name in ("integrate", "energy")
-    }
-    report = measure.study(data, Trained(exact), truth=truth, **world, details=True)
+    report = measure.study(data, Trained(exact), truth=truth, details=True)
     assert report["drift"].max() < 1e-10 and report["path"].sizes["scene"] == 3
     assert "drift" not in measure.study(data, Trained(exact))

@@ -89,50 +89,42 @@ def test_a_missing_law_costs_where_it_acts(dragless):
     assert float(dragless["mse"][acts & mixed].min()) > 0.01
 
 
-def test_variants_differ_in_one_thing():
-    found = study.variants([0, 0.05, 0.3], beta=0.05)
-    assert len(found) == 8 and list(found)[:2] == ["beta 0", "beta 0.05"]
-    assert found["beta 0.05"] == {"beta": 0.05, "revive": False, "kind": "plain"}
-    assert found["beta 0.3, revived"] == {"beta": 0.3, "revive": True, "kind": "plain"}
-    assert found["split"] == found["beta 0.05"] | {"kind": "split"}
-    assert found["inverted"] == found["beta 0.05"] | {"kind": "inverted"}
-
-
-def test_a_variant_sets_options_of_the_network():
-    found = {
-        name: study.options(**one, revive_after=7)
-        for name, one in study.variants([0, 0.1], beta=0.1).items()
-    }
-    plain = {"feedback": 0.1, "revive_after": None, "readout_per_force": False, "inverted": False}
-    assert found["beta 0.1"] == plain and found["beta 0"] == plain | {"feedback": 0}
-    assert found["beta 0.1, revived"] == plain | {"revive_after": 7}
-    assert found["split"] == plain | {"readout_per_force": True} and found["inverted"] == plain | {
-        "inverted": True
-    }
-    taken = inspect.signature(vector_network).parameters
-    assert set(plain) <= set(taken)
-    with pytest.raises(ValueError, match="kind"):
-        study.options(0.1, False, "upside down", revive_after=7)
-
-
-@pytest.mark.parametrize(
-    ("betas", "beta", "message"),
-    [
-        ([0, 0.05], 0, "beta must be"),
-        ([0.05, 0.1], 0.05, "hold 0 and the default 0.05"),
-        ([0, 0.1], 0.05, "hold 0 and the default 0.05"),
-        ([0, 0.05, -0.1], 0.05, "each of betas"),
-        ([0, 0.05, 0.05], 0.05, "different numbers"),
-    ],
-)
-def test_bad_grids_are_named(betas, beta, message):
-    with pytest.raises(ValueError, match=message):
-        study.variants(betas, beta=beta)
-
-
 def opened(**given: object) -> chapter.Chapter:
     one = chapter.spec("H_nbody")
     return chapter.Chapter(one, one.check({"device": "cpu", **given}))
+
+
+def test_variants_differ_in_one_thing():
+    found = study.variants(opened(betas="0,0.02,0.3"))
+    assert len(found) == 8 and list(found)[:2] == ["beta 0", "beta 0.02"]
+    assert found["beta 0.02"] == {"beta": 0.02, "revive": False, "kind": "plain"}
+    assert found["beta 0.3, revived"] == {"beta": 0.3, "revive": True, "kind": "plain"}
+    assert found["split"] == found["beta 0.02"] | {"kind": "split"}
+    assert found["inverted"] == found["beta 0.02"] | {"kind": "inverted"}
+
+
+@pytest.mark.parametrize(
+    ("variant", "differs"),
+    [
+        ("beta 0.02", {}),
+        ("beta 0", {"feedback": 0}),
+        ("beta 0.02, revived", {"revive_after": 3}),
+        ("split", {"readout_per_force": True}),
+        ("inverted", {"inverted": True}),
+    ],
+)
+def test_a_variant_sets_options_of_the_network(variant, differs):
+    axes = {"model": "token", "variant": variant, "seed": 0}
+    plain = {"feedback": 0.02, "revive_after": None, "readout_per_force": False, "inverted": False}
+    options = study.settings(opened(), axes)["training"]["options"]
+    assert options == options | plain | differs
+    assert set(options) <= set(inspect.signature(vector_network).parameters)
+
+
+@pytest.mark.parametrize("betas", ["0.02,0.1", "0,0.1"])
+def test_grids_without_what_is_compared_are_refused(betas):
+    with pytest.raises(ValueError, match=r"hold 0 and 0\.02"):
+        study.variants(opened(betas=betas))
 
 
 def test_settings_are_those_of_the_shipped_runs():
