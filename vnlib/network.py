@@ -1,12 +1,10 @@
-"""The Vector Network: a stack of layers as a torch module (VN Sec. 3).
-
-It learns by `vnlib.learning.learner`.
-"""
+"""The Vector Network: a stack of layers as a torch module (VN Sec. 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -34,9 +32,8 @@ class VNConfig:
         The width m per layer below the top (layer l + 1 reads m_l numbers); one more entry gives
         the top layer a U as well, which describes its operator and is never learned.
     sparsity
-        Lambda per layer, in units of `|v_k . x_l|`; with relative_sparsity in units of the r.m.s.
-        norm of x_l, which is tracked in training and fixed at test (`track_scale`; its square for
-        the penalties whose lambda is an energy).
+        Lambda per layer in the units of `penalty` (see `vnlib.prox`); with relative_sparsity x_l
+        counts in units of its r.m.s. norm, which training tracks (`track_scale`).
     feedback
         Weight of the top-down term (beta).
     penalty
@@ -48,8 +45,7 @@ class VNConfig:
     interface_rule
         How U learns: "subspace", "frozen" or "atomic_hebb" (see `vnlib.learning.rules`).
     untied
-        The target is read by a dictionary B of its own, which starts as a copy of U or by chance
-        (untied_start: "copy" or "random"); otherwise by U.
+        The target is read by a dictionary B of its own, which starts as a copy of U.
     """
 
     n_inputs: int
@@ -65,7 +61,6 @@ class VNConfig:
     activation: str = "identity"
     interface_rule: str = "subspace"
     untied: bool = False
-    untied_start: str = "copy"
     relative_sparsity: bool = False
     settle: SettleConfig = field(default_factory=SettleConfig)
 
@@ -99,20 +94,13 @@ class VNConfig:
             checks.number("top_k", self.top_k, low=1, high=self.atoms[-1], integer=True)
         checks.choice("activation", self.activation, ACTIVATIONS)
         checks.choice("interface_rule", self.interface_rule, INTERFACE_RULES)
-        checks.choice("untied_start", self.untied_start, ("copy", "random"))
         self.penalties()
-
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        """d_l per layer."""
-        return (self.n_inputs, *self.interface[: len(self.atoms) - 1])
 
     def penalties(self, scales: Sequence[float] | None = None) -> list[Penalty]:
         """The penalty of each layer, where its inputs have these scales (all 1 if None)."""
-        options = {
-            name: value for name in ("ridge", "gamma") if (value := getattr(self, name)) is not None
-        }
-        power = 2 if self.penalty in ("l0", "cel0") else 1
+        options = {"ridge": self.ridge, "gamma": self.gamma}
+        options = {name: value for name, value in options.items() if value is not None}
+        power = 2 if self.penalty in ("l0", "cel0") else 1  # whose lambda is an energy
         caps = [*[None] * (len(self.atoms) - 1), self.top_k]
         return [
             make_penalty(
@@ -131,10 +119,9 @@ class VNConfig:
 class VectorNetwork(nn.Module):
     """A stack of libraries of rank-1 weight atoms.
 
-    `V[l]` (d_l, K_l), `U[l]` and, where untied, `B[l]` (m_l, K_l) are the dictionaries. They are
-    parameters without gradients: learning is local (`vnlib.learning.learner`), nothing is
-    differentiated through the settle. `input_scale[l]` is the r.m.s. norm of x_l where sparsity is
-    relative, 1 until it is set.
+    `V[l]` (d_l, K_l), `U[l]` and, where untied, `B[l]` (m_l, K_l) are parameters without gradients:
+    learning is local (`vnlib.learning.learner`). `input_scale[l]` is the r.m.s. norm of x_l where
+    sparsity is relative, 1 until it is set.
     """
 
     input_scale: Tensor
@@ -144,7 +131,7 @@ class VectorNetwork(nn.Module):
         self.config = config
         rng = torch.Generator().manual_seed(seed)
         self.V, self.U, self.B = nn.ParameterList(), nn.ParameterList(), nn.ParameterList()
-        for d, K in zip(config.inputs, config.atoms, strict=True):
+        for d, K in zip((config.n_inputs, *config.interface), config.atoms, strict=False):
             V = torch.randn(d, K, generator=rng)
             if config.nonnegative and not self.V:
                 V = V.abs()
@@ -157,12 +144,7 @@ class VectorNetwork(nn.Module):
                 U = tight_frame(U) if config.interface_rule == "frozen" else unit_columns(U)
             self.U.append(nn.Parameter(U, requires_grad=False))
         for U in self.U[: len(config.atoms) - 1] if config.untied else ():
-            B = (
-                U.clone()
-                if config.untied_start == "copy"
-                else unit_columns(torch.randn(U.shape, generator=rng))
-            )
-            self.B.append(nn.Parameter(B, requires_grad=False))
+            self.B.append(nn.Parameter(U.clone(), requires_grad=False))
         if config.relative_sparsity:
             self.register_buffer("input_scale", torch.ones(len(config.atoms)))
 
@@ -190,28 +172,31 @@ class VectorNetwork(nn.Module):
         """
         checks.finite("x", x)
         depth = len(atoms)
-        per_layer = (sparsity,) * depth if isinstance(sparsity, (int, float)) else tuple(sparsity)
-        defaults = {
+        settings = {
             "interface": tuple(max(1, K // 2) for K in atoms[:-1]),
             "relative_sparsity": True,
+            "sparsity": (sparsity,) * depth
+            if isinstance(sparsity, (int, float))
+            else tuple(sparsity),
         }
-        config = VNConfig(
-            n_inputs=x.shape[-1], atoms=tuple(atoms), sparsity=per_layer, **(defaults | options)
-        )
+        config = VNConfig(n_inputs=x.shape[-1], atoms=tuple(atoms), **(settings | options))
         network = cls(config, seed=seed).to(device=x.device, dtype=x.dtype)
         network.start_from_samples(x, seed=seed)
         return network
 
     @property
+    def scales(self) -> list[float]:
+        """What the lambda of each layer is measured in."""
+        relative = self.config.relative_sparsity
+        return self.input_scale.tolist() if relative else [1.0] * len(self.V)
+
+    @property
     def layers(self) -> tuple[Layer, ...]:
         """The layers with their current dictionaries."""
-        c, depth = self.config, len(self.config.atoms)
-        penalties = c.penalties(self.input_scale.tolist() if c.relative_sparsity else None)
-        interfaces = [*self.U, *[None] * (depth - len(self.U))]
-        readers = [*self.B, *[None] * (depth - len(self.B))]
+        penalties = self.config.penalties(self.scales)
         return tuple(
-            Layer(V, U, p, B)
-            for V, U, p, B in zip(self.V, interfaces, penalties, readers, strict=True)
+            Layer(V, U, penalty, B)
+            for V, U, penalty, B in zip_longest(self.V, self.U, penalties, self.B)
         )
 
     def settler(self, config: SettleConfig | None = None) -> Settler:
@@ -230,13 +215,7 @@ class VectorNetwork(nn.Module):
         trace: bool = False,
         mask: Float[Tensor, "batch d"] | None = None,
     ) -> Settled:
-        """Infer the codes of a batch (VN Sec. 3.3), as `Settler` does.
-
-        Raises
-        ------
-        ValueError
-            For a wrong shape or NaN.
-        """
+        """Infer the codes of a batch (VN Sec. 3.3); arguments and errors as for `Settler`."""
         return self.settler(config)(x, start, trace=trace, mask=mask)
 
     def reconstruct(self, settled: Settled) -> Float[Tensor, "batch d"]:
@@ -256,11 +235,9 @@ class VectorNetwork(nn.Module):
 
         Downward, layer l + 1 reconstructs the message h of layer l, and a_l is read back from h as
         the sparse code of h under U_l: argmin 1/2 `|h - U_l a|^2` + sparsity `|a|_1`, with a >= 0
-        in a nonnegative network. sparsity is relative to the scale of h where the network's own is
-        relative.
+        in a nonnegative network. sparsity is relative to the scale of h where the network's own is.
         """
-        layers = self.layers
-        scales = self.input_scale.tolist() if self.config.relative_sparsity else [1.0] * len(layers)
+        layers, scales = self.layers, self.scales
         config = SettleConfig(max_sweeps=max_sweeps, tol=1e-6)
         for below, above, scale in zip(layers[-2::-1], layers[:0:-1], scales[:0:-1], strict=True):
             penalty = make_penalty(sparsity=sparsity * scale, nonnegative=self.config.nonnegative)
@@ -269,13 +246,7 @@ class VectorNetwork(nn.Module):
         return reconstruct(layers[0], code)
 
     def operator(self, settled: Settled, layer: int = 0) -> Float[Tensor, "batch m d"]:
-        """W(x) of one layer (VN Eq. 2).
-
-        Raises
-        ------
-        ValueError
-            Where the layer has no interface U.
-        """
+        """W(x) of one layer (VN Eq. 2); ValueError where it has no interface U."""
         if not 0 <= layer < len(self.U):
             raise ValueError(
                 f"layer must be one that has an interface U, 0..{len(self.U) - 1}, got {layer}"
@@ -286,9 +257,7 @@ class VectorNetwork(nn.Module):
     def track_scale(
         self, inputs: Sequence[Float[Tensor, "_batch _d"]], *, rate: float = 1.0
     ) -> None:
-        """Move `input_scale` by `rate` towards the r.m.s. norm of these inputs of the first
-        layers.
-        """
+        """Move `input_scale` by `rate` towards the r.m.s. norm of inputs of the first layers."""
         for scale, x in zip(self.input_scale, inputs, strict=False):
             scale.lerp_(x.square().sum(1).mean().sqrt(), rate)
 
@@ -310,9 +279,8 @@ class VectorNetwork(nn.Module):
                 f"{float(x.min()):g}"
             )
         rng = torch.Generator().manual_seed(seed)
-        solo = SettleConfig.training(max_sweeps=50)
-        inputs, seen = x, []
-        for index, K in enumerate(self.config.atoms):
+        atoms, inputs, seen = self.config.atoms, x, []
+        for index, K in enumerate(atoms):
             seen.append(inputs)
             if self.config.relative_sparsity:
                 self.track_scale(seen)
@@ -323,12 +291,11 @@ class VectorNetwork(nn.Module):
                     f"got {len(usable)}"
                 )
             usable = usable[torch.randperm(len(usable), generator=rng).to(usable.device)]
-            pick, rest = usable[:K], usable[K:]
-            self.V[index].copy_(unit_columns(inputs[pick].T))
-            if index + 1 < len(self.config.atoms):
-                below = self.layers[index]
+            self.V[index].copy_(unit_columns(inputs[usable[:K]].T))
+            if index + 1 < len(atoms):
                 # The next layer's atoms come from other samples than this one's.
-                chosen = rest if len(rest) >= self.config.atoms[index + 1] else usable
-                x_below = inputs[chosen[: 4 * self.config.atoms[index + 1]]]
-                codes = Settler([below], config=solo)(x_below).codes[0]
+                rest = usable[K:] if len(usable) - K >= atoms[index + 1] else usable
+                below = self.layers[index]
+                settler = Settler([below], config=SettleConfig.training(max_sweeps=50))
+                codes = settler(inputs[rest[: 4 * atoms[index + 1]]]).codes[0]
                 inputs = message(below, codes, self.config.activation)

@@ -295,7 +295,9 @@ def test_updates_without_use_are_counted():
 
 @pytest.mark.parametrize("rule", ["subspace", "frozen", "atomic_hebb"])
 def test_an_untied_reader_learns_by_the_literal_rule_and_by_itself(rule):
-    network = make(untied=True, untied_start="random", interface_rule=rule, **THREE).double()
+    network = make(untied=True, interface_rule=rule, **THREE).double()
+    for B in network.B:
+        B.copy_(B.flip(0))
     x = X.double()
     old, settled = snapshot(network), network.settle(x)
     LocalLearner(network, optimizer="sgd", lr=0.1, interface_lr=0.3).step(
