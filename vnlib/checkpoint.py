@@ -15,9 +15,7 @@ from torch import Tensor
 
 @dataclass
 class History:
-    """What training went through: training loss per step, validation error per evaluation, and the
-    best one.
-    """
+    """Training loss per step, validation error per evaluation, and the best one."""
 
     train: list[float] = field(default_factory=list)
     validation: list[float] = field(default_factory=list)
@@ -48,15 +46,13 @@ def save(
     path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str
 ) -> None:
     """Write a checkpoint of the run that `run` describes; it appears whole or not at all."""
-    tensors = {f"now.{name}": t.contiguous() for name, t in state.items()}
-    tensors |= {f"best.{name}": t.contiguous() for name, t in best.items()}
+    tensors = {name: t.contiguous() for name, t in _named(state, best).items()}
     # Float64 tensors, since JSON text would be long; the numbers come back to the bit.
     tensors["train"] = torch.tensor(history.train, dtype=torch.float64)
     tensors["validation"] = torch.tensor(history.validation, dtype=torch.float64)
-    meta = {"run": run, "best_step": str(history.best_step)}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(path.name + ".tmp")
-    save_file(tensors, temporary, metadata=meta)
+    save_file(tensors, temporary, metadata={"run": run, "best_step": str(history.best_step)})
     os.replace(temporary, path)
 
 
@@ -64,29 +60,26 @@ def load(
     path: Path, state: dict[str, Tensor], best: dict[str, Tensor], history: History, run: str
 ) -> int:
     """Fill state, best and history from a checkpoint; returns the step to go on with."""
+    anew = "delete it to start this run anew"
     try:
         with safe_open(path, framework="pt") as file:
-            meta, tensors = (
-                file.metadata() or {},
-                {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
-            )
+            meta, names = file.metadata() or {}, file.keys()
+            tensors = {name: file.get_tensor(name) for name in names}
     except (SafetensorError, OSError) as error:
-        raise ValueError(
-            f"{path} is not a readable checkpoint ({error}); delete it to start this run anew"
-        ) from error
-    wanted = {f"now.{n}": t.shape for n, t in state.items()} | {
-        f"best.{n}": t.shape for n, t in best.items()
-    }
-    found = {n: t.shape for n, t in tensors.items() if n not in ("train", "validation")}
-    if meta.get("run") != run or wanted != found:
-        raise ValueError(
-            f"{path} belongs to a run with other settings; delete it to start this run anew"
-        )
-    for name, tensor in state.items():
-        tensor.copy_(tensors[f"now.{name}"])
-    for name, tensor in best.items():
-        tensor.copy_(tensors[f"best.{name}"])
-    history.train, history.validation = tensors["train"].tolist(), tensors["validation"].tolist()
+        raise ValueError(f"{path} is not a readable checkpoint ({error}); {anew}") from error
+    train, validation = (tensors.pop(name, torch.empty(0)) for name in ("train", "validation"))
+    wanted = _named(state, best)
+    shapes = [{name: t.shape for name, t in some.items()} for some in (tensors, wanted)]
+    if meta.get("run") != run or shapes[0] != shapes[1]:
+        raise ValueError(f"{path} belongs to a run with other settings; {anew}")
+    for name, tensor in wanted.items():
+        tensor.copy_(tensors[name])
+    history.train, history.validation = train.tolist(), validation.tolist()
     history.best_step = int(meta["best_step"])
     history.best_value = min(history.validation, default=math.inf)
     return len(history.train)
+
+
+def _named(state: dict[str, Tensor], best: dict[str, Tensor]) -> dict[str, Tensor]:
+    now = {f"now.{name}": tensor for name, tensor in state.items()}
+    return now | {f"best.{name}": tensor for name, tensor in best.items()}

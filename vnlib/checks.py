@@ -21,9 +21,7 @@ def number(
     above: float | int | None = None,
     integer: bool = False,
 ) -> None:
-    """Raise ValueError unless `value` is a finite number with low <= value <= high and
-    value > above.
-    """
+    """Raise ValueError unless `value` is finite, with low <= value <= high and value > above."""
     bounds = [f">= {low}"] * (low is not None) + [f"<= {high}"] * (high is not None)
     bounds += [f"> {above}"] * (above is not None)
     wanted = f"{'an integer' if integer else 'a finite number'} {' and '.join(bounds)}".strip()
@@ -53,9 +51,8 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
 def finite(name: str, x: Tensor) -> None:
     """Raise ValueError if `x` is not a floating-point tensor of finite numbers."""
     if not isinstance(x, Tensor) or not x.is_floating_point():
-        raise ValueError(
-            f"{name} must be a floating-point tensor, got {getattr(x, 'dtype', type(x).__name__)}"
-        )
+        kind = getattr(x, "dtype", type(x).__name__)
+        raise ValueError(f"{name} must be a floating-point tensor, got {kind}")
     bad = int((~torch.isfinite(x)).sum())
     if bad:
         raise ValueError(

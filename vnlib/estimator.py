@@ -28,8 +28,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """Sparse codes over atoms that are learned locally.
 
     `transform` gives the settled code of the top layer, `inverse_transform` what such a code alone
-    says of the input: V a for one layer; in a stack each layer's code is read back from the message
-    above it. Input of type float32 or float64 keeps its type.
+    says of the input (`VectorNetwork.decode`). Input of type float32 or float64 keeps its type.
 
     Attributes: `network_`, the fitted `VectorNetwork`, which can be saved; `components_` (n_atoms
     of layer 1, n_features), its atoms V; `validation_`, the held-out mean squared errors on the
@@ -106,11 +105,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("learning_rate", self.learning_rate, above=0)
         checks.number("fit_tol", self.fit_tol, low=0)
-        atoms: tuple[Any, ...] = (
-            tuple(self.n_atoms)
-            if isinstance(self.n_atoms, (list, tuple, np.ndarray))
-            else (self.n_atoms,)
-        )
+        several = isinstance(self.n_atoms, (list, tuple, np.ndarray))
+        atoms: tuple[Any, ...] = tuple(self.n_atoms) if several else (self.n_atoms,)
         for layer, K in enumerate(atoms, 1):
             checks.number(f"n_atoms of layer {layer}", K, low=1, integer=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -145,9 +141,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return self._by_rows(lambda x: self.network_.settle(x).codes[-1], samples)
 
     def inverse_transform(self, X: ArrayLike) -> NDArray[np.floating]:
-        """The samples, (n_samples, n_features), that codes of the top layer, (n_samples, n_atoms),
-        stand for.
-        """
+        """What codes of the top layer, (n_samples, n_atoms), stand for: (n_samples, n_features)."""
         check_is_fitted(self)
         codes: NDArray = check_array(X, estimator=self, **_LAYOUT)
         if codes.shape[1] != self._n_features_out:
@@ -163,9 +157,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     def _by_rows(self, function: Callable[[Tensor], Tensor], X: NDArray) -> NDArray:
         like = self.network_.V[0]
         parts = torch.tensor(X, dtype=like.dtype, device=like.device).split(_ROWS)
-        return (
-            torch.cat([function(part) for part in parts]).cpu().numpy().astype(X.dtype, copy=False)
-        )
+        found = torch.cat([function(part) for part in parts])
+        return found.cpu().numpy().astype(X.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:
@@ -179,16 +172,13 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
 
 def _enough(x: Tensor, wanted: int, *, nonnegative: bool, seed: int) -> Tensor:
-    """The samples, with random ones of their size where fewer than `wanted` are nonzero: every atom
-    needs a start.
-    """
+    """The samples, and random ones of their size until `wanted` are nonzero: a start per atom."""
     norms = x.norm(dim=1)
     missing = wanted - int((norms > 1e-6).sum())
     if missing <= 0:
         return x
-    noise = torch.randn(
-        missing, x.shape[1], dtype=x.dtype, generator=torch.Generator().manual_seed(seed)
-    ).to(x.device)
+    rng = torch.Generator().manual_seed(seed)
+    noise = torch.randn(missing, x.shape[1], dtype=x.dtype, generator=rng).to(x.device)
     noise = noise.abs() if nonnegative else noise
     size = norms.square().mean().sqrt() / x.shape[1] ** 0.5
     return torch.cat([x, noise * torch.where(size > 0, size, 1)])

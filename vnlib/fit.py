@@ -32,9 +32,7 @@ class Learner(Protocol):
         ...
 
     def state(self) -> dict[str, Tensor]:
-        """All tensors that change, as live references; those of the model itself begin with
-        `model.`.
-        """
+        """All tensors that change, as live references; the model's own begin with `model.`."""
         ...
 
 
@@ -47,18 +45,12 @@ class FitConfig:
 
     Parameters
     ----------
-    steps
-        Steps at most; each changes the model once.
-    batch_size
-        Samples per step.
     lr_floor
         The cosine schedule ends at this fraction of the learning rate.
-    eval_every
-        Steps between two evaluations of the validation error.
+    eval_every, checkpoint_every
+        Steps between two evaluations of the validation error, and between two checkpoints.
     patience
         Evaluations without improvement before training stops, None to run all steps.
-    checkpoint_every
-        Steps between two checkpoints.
     keep
         The state that the model is left in: "best", that of the evaluation with the least error, or
         "last", where evaluations only watch and may be missing.
@@ -86,9 +78,7 @@ class FitConfig:
         return self.lr_floor + (1 - self.lr_floor) * 0.5 * wave
 
     def evaluates_after(self, step: int) -> bool:
-        """Whether an evaluation follows a step, counted from 0: every `eval_every`, and the
-        last.
-        """
+        """Whether an evaluation follows a step, counted from 0."""
         return (step + 1) % self.eval_every == 0 or step + 1 == self.steps
 
     def described(self) -> dict[str, object]:
@@ -102,8 +92,6 @@ class Training:
 
     Parameters
     ----------
-    lr, steps, batch_size
-        Learning rate, steps, and samples per step.
     seed
         Of the model's start and of its batches.
     workdir

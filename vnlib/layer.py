@@ -23,10 +23,8 @@ ACTIVATIONS = {"identity": lambda h: h, "relu": torch.relu}
 class Layer:
     """The dictionaries of one layer and the penalty on its code.
 
-    `U` is None where nothing is sent upward.
-
-    `B` is the dictionary that reads the target; None ties it to U, as in VN Eq. 3 (untied: VN
-    App. E.5).
+    `U` is None where nothing is sent upward. `B` reads the target; None ties it to U, as in VN Eq. 3
+    (untied: VN App. E.5).
     """
 
     V: Float[Tensor, "d atoms"]
@@ -69,18 +67,12 @@ def energy(
 
 def hessian(layer: Layer, feedback: float = 0.0) -> Float[Tensor, "atoms atoms"]:
     """V'V + feedback B'B; without the second term where nothing comes from above."""
-    gram = layer.V.T @ layer.V
-    return (
-        gram + feedback * layer.reader.T @ layer.reader
-        if feedback and layer.reader is not None
-        else gram
-    )
+    gram, reader = layer.V.T @ layer.V, layer.reader
+    return gram + feedback * reader.T @ reader if feedback and reader is not None else gram
 
 
 def lipschitz(curvature: Float[Tensor, "atoms atoms"]) -> float:
-    """The largest eigenvalue of a Hessian: 1/L is the largest step with guaranteed descent (VN
-    Thm. 3).
-    """
+    """The largest eigenvalue L of a Hessian: no step up to 1/L raises the energy (VN Thm. 3)."""
     # The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
     return 1.0001 * float(torch.linalg.eigvalsh(curvature)[-1])
 

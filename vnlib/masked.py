@@ -26,15 +26,8 @@ from vnlib.settle import SettleConfig, Settled, joint_energy
 
 @dataclass(frozen=True)
 class Imputed:
-    """The codes of the last round (`settled`), the signal with its hidden entries filled in, and
-    the way there.
-
-    Parameters
-    ----------
-    objective
-        The masked objective (Eq. 39) after each round.
-    change
-        The l2 norm of what the round changed in the signal.
+    """The codes of the last round, the signal with its hidden entries filled in, and the way there:
+    the masked objective (Eq. 39) after each round, and the l2 norm of what it changed in the signal.
     """
 
     settled: Settled
@@ -54,8 +47,6 @@ def impute(
     config: SettleConfig | None = None,
 ) -> Imputed:
     """`steps` rounds of z = m x + (1 - m) V a, a = settle(z), from a = 0 (VN Alg. 1).
-
-    No weight changes.
 
     Parameters
     ----------
@@ -78,11 +69,8 @@ def impute(
         settled = settler(z, codes)
         codes = settled.codes if warm else None
         filled = torch.where(seen > 0, z, network.reconstruct(settled))
-        objective.append(
-            joint_energy(
-                settler.layers, settled.codes, z, settler.feedback, settler.activation, mask=seen
-            )
-        )
+        about = (settler.feedback, settler.activation, seen)
+        objective.append(joint_energy(settler.layers, settled.codes, z, *about))
         change.append((filled - z).norm(dim=1))
         z = filled
     return Imputed(settled, z, torch.stack(objective), torch.stack(change))
@@ -96,11 +84,9 @@ def masked_settle(
     config: SettleConfig | None = None,
     trace: bool = False,
 ) -> Settled:
-    """The codes that solve the masked problem itself (VN Eq. 39): its gradient looks at observed
-    entries only.
+    """The codes that solve the masked problem itself (VN Eq. 39).
 
-    Arguments and errors as for `impute`; `network.reconstruct` of the result fills the hidden
-    entries.
+    Arguments and errors as for `impute`; `network.reconstruct` of the result fills hidden entries.
     """
     x, seen = observed(x, mask)
     return network.settle(x, config=config, trace=trace, mask=seen)
@@ -109,9 +95,7 @@ def masked_settle(
 def observed(
     x: Float[Tensor, "batch d"], mask: Shaped[Tensor, "batch d"]
 ) -> tuple[Float[Tensor, "batch d"], Float[Tensor, "batch d"]]:
-    """m x, with zeros at hidden entries whatever x holds there, and m as numbers of the type of
-    x.
-    """
+    """m x, whatever x holds at hidden entries, and m as numbers of the type of x."""
     if not isinstance(mask, Tensor) or mask.shape != x.shape:
         got = tuple(mask.shape) if isinstance(mask, Tensor) else type(mask).__name__
         raise ValueError(f"mask must be a tensor of the shape of x, {tuple(x.shape)}, got {got}")

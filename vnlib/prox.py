@@ -49,7 +49,6 @@ def keep_top_k(z: Float[Tensor, "batch atoms"], k: int) -> Float[Tensor, "batch 
 
 
 @runtime_checkable
-@runtime_checkable
 class Penalty(Protocol):
     """What the settle asks of a penalty."""
 
@@ -91,9 +90,7 @@ class _Elementwise(Penalty):
 
 @dataclass(frozen=True, kw_only=True)
 class L1(_Elementwise):
-    """g(a) = sparsity * `|a|_1` (VN Eq. 5); its conjugate is 0 where every `|c_k|` <= sparsity,
-    infinite elsewhere.
-    """
+    """g(a) = sparsity * `|a|_1` (VN Eq. 5); g* is 0 where every `|c_k|` <= sparsity."""
 
     accelerable: ClassVar[bool] = True
     convex: ClassVar[bool] = True
@@ -116,8 +113,7 @@ class L1(_Elementwise):
 
 @dataclass(frozen=True, kw_only=True)
 class NonNegativeL1(L1):
-    """g(a) = sparsity * sum_k a_k on a >= 0, infinite elsewhere; g* is 0 where every
-    c_k <= sparsity.
+    """g(a) = sparsity * sum_k a_k on a >= 0; g* is 0 where every c_k <= sparsity.
 
     `value` leaves the sign to the proximal step, which gives no negative coefficient.
     """
@@ -160,11 +156,9 @@ class ElasticNet(_Elementwise):
 
 @dataclass(frozen=True, kw_only=True)
 class L0(_Elementwise):
-    """g(a) = sparsity * `|a|_0`, the number of active atoms; prox: hard threshold at sqrt(2 step
-    sparsity).
+    """g(a) = sparsity * `|a|_0`, the number of active atoms; a hard threshold (not convex).
 
-    Not convex. Rentzeperis et al. (2023) find codes of this kind nearer to V1 than soft-thresholded
-    ones.
+    Rentzeperis et al. (2023) find such codes nearer to V1 than soft-thresholded ones.
     """
 
     def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
@@ -176,13 +170,11 @@ class L0(_Elementwise):
 
 @dataclass(frozen=True, kw_only=True)
 class MCP(_Elementwise):
-    """The minimax concave penalty (Zhang 2010): l1 at zero, constant from `|a_k|` = gamma sparsity
-    on.
+    """The minimax concave penalty (Zhang 2010), which does not shrink large coefficients.
 
-    g(a) = sum_k sparsity `|a_k|` - a_k^2 / (2 gamma) below that point, gamma sparsity^2 / 2 beyond
-    it, so that large coefficients are not shrunk. `gamma` > 0 is a pure number: the inverse of the
-    concavity at zero. A step below gamma is a firm threshold; from gamma on nothing lies between
-    zero and z, and it is a hard one at sparsity sqrt(gamma step). Not convex.
+    g(a) = sum_k sparsity `|a_k|` - a_k^2 / (2 gamma) up to `|a_k|` = gamma sparsity, constant
+    beyond. `gamma` > 0 is a pure number: the inverse of the concavity at zero. A step below gamma
+    is a firm threshold, a longer one a hard one at sparsity sqrt(gamma step). Not convex.
     """
 
     gamma: float
@@ -208,10 +200,9 @@ class MCP(_Elementwise):
 class CEL0(_Elementwise):
     """The continuous exact l0 of unit atoms (Soubies, Blanc-Feraud and Aubert 2015).
 
-    g(a) = sum_k sparsity - 1/2 `(|a_k| - sqrt(2 sparsity))^2` below `|a_k|` = sqrt(2 sparsity),
-    sparsity beyond it. With 1/2 `|x - V a|^2` it has the global minimisers of `L0` and fewer local
-    ones. It is `MCP` with the threshold sqrt(2 sparsity) and gamma = 1, the inverse curvature of a
-    unit atom; feedback adds curvature, and exactness is not claimed there. Not convex.
+    `MCP` with the threshold sqrt(2 sparsity) and gamma = 1, the inverse curvature of a unit atom.
+    With 1/2 `|x - V a|^2` it has the global minimisers of `L0` and fewer local ones; feedback adds
+    curvature, and exactness is not claimed there. Not convex.
     """
 
     @property
@@ -272,10 +263,7 @@ def make_penalty(
     top_k: int | None = None,
     **options: float,
 ) -> Penalty:
-    """The penalty that a configuration describes: one of `PENALTIES`, with a hard cap where `top_k`
-    is given.
-
-    Only "l1" has a nonnegative form.
+    """One of `PENALTIES`, with a hard cap where `top_k` is given; only "l1" may be nonnegative.
 
     Parameters
     ----------

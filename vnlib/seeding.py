@@ -14,8 +14,5 @@ def derive(seed: int, *stream: object) -> int:
 
 
 def generator(seed: int, *stream: object, device: torch.device | str = "cpu") -> torch.Generator:
-    """A generator for one stream.
-
-    Being a function of its name, it needs no saving in checkpoints.
-    """
+    """A generator for one stream; a function of its name, it needs no saving in checkpoints."""
     return torch.Generator(device=device).manual_seed(derive(seed, *stream))

@@ -1,6 +1,4 @@
-"""A Vector Network as one file: safetensors with the dictionaries, and the configuration as JSON in
-its metadata.
-"""
+"""A Vector Network as one file: safetensors, with the configuration as JSON in its metadata."""
 
 from __future__ import annotations
 
@@ -23,10 +21,9 @@ FORMAT, VERSION = "vector-network", 1
 
 
 def save(network: VectorNetwork, path: str | Path) -> None:
-    """Write all dictionaries and tracked scales, to the bit, and the configuration; missing folders
-    are made.
+    """Write all dictionaries and tracked scales, to the bit, and the configuration.
 
-    The file appears whole or not at all.
+    Missing folders are made; the file appears whole or not at all.
 
     Raises
     ------
@@ -36,13 +33,12 @@ def save(network: VectorNetwork, path: str | Path) -> None:
     path = Path(path)
     # NumPy's numbers
     config = json.dumps(asdict(network.config), default=lambda number: number.item())
+    meta = {"format": FORMAT, "version": str(VERSION), "config": config}
     tensors = {name: tensor.contiguous() for name, tensor in network.state_dict().items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_bytes(
-            to_bytes(tensors, {"format": FORMAT, "version": str(VERSION), "config": config})
-        )
+        temporary.write_bytes(to_bytes(tensors, meta))
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -64,10 +60,8 @@ def load(path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwo
     path = Path(path)
     try:
         with safe_open(path, framework="pt") as file:
-            meta, tensors = (
-                file.metadata() or {},
-                {name: file.get_tensor(name) for name in file.keys()},  # noqa: SIM118
-            )
+            meta, names = file.metadata() or {}, file.keys()
+            tensors = {name: file.get_tensor(name) for name in names}
     except FileNotFoundError as error:
         raise FileNotFoundError(f"there is no file {path}") from error
     except (SafetensorError, OSError) as error:
@@ -87,8 +81,7 @@ def load(path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwo
         config = _config(json.loads(meta["config"]))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{path} holds no valid configuration: {error}") from error
-    # The dictionaries come from the file; a frozen rule would first look for good ones, which takes
-    # a while.
+    # A frozen rule would first look for good dictionaries, which takes a while.
     network = VectorNetwork(replace(config, interface_rule="subspace"), seed=0)
     network.config = config
     _fill(network, tensors, path)
@@ -96,13 +89,7 @@ def load(path: str | Path, *, device: torch.device | str = "cpu") -> VectorNetwo
 
 
 def _config(given: Mapping) -> VNConfig:
-    """The configuration that JSON describes.
-
-    Raises
-    ------
-    ValueError
-        For names or values that this version does not know.
-    """
+    """The configuration that JSON describes; ValueError for names or values that are unknown."""
     settle = given.get("settle", {})
     for family, found in ((VNConfig, given), (SettleConfig, settle)):
         if unknown := sorted(set(found) - {field.name for field in fields(family)}):
@@ -110,9 +97,7 @@ def _config(given: Mapping) -> VNConfig:
                 f"{family.__name__} has no {', '.join(unknown)}; a newer version of the "
                 "library wrote it"
             )
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-    }
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
     values["settle"] = SettleConfig(**settle)
     return VNConfig(**values)
 
@@ -121,8 +106,8 @@ def _fill(network: VectorNetwork, tensors: Mapping[str, Tensor], path: Path) -> 
     wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
     for name in sorted(wanted.keys() | found.keys()):
-        if wanted.get(name) != found.get(name):
-            here, there = found.get(name, "missing"), wanted.get(name, "nothing of this name")
+        here, there = found.get(name, "missing"), wanted.get(name, "nothing of this name")
+        if here != there:
             raise ValueError(
                 f"{path} does not fit its configuration: {name} is {here}, where it asks "
                 f"for {there}"

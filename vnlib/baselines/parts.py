@@ -11,9 +11,7 @@ from vnlib import checks
 
 
 def perceptron(sizes: Sequence[int]) -> nn.Sequential:
-    """Linear maps between successive `sizes`, with a ReLU between two of them and none after the
-    last.
-    """
+    """Linear maps between successive `sizes`, with a ReLU between two of them."""
     layers: list[nn.Module] = []
     for before, after in pairwise(sizes):
         layers += [nn.Linear(before, after), nn.ReLU()]
