@@ -105,8 +105,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("learning_rate", self.learning_rate, above=0)
         checks.number("fit_tol", self.fit_tol, low=0)
-        several = isinstance(self.n_atoms, (list, tuple, np.ndarray))
-        atoms: tuple[Any, ...] = tuple(self.n_atoms) if several else (self.n_atoms,)
+        given: Any = self.n_atoms
+        atoms = tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else (given,)
         for layer, K in enumerate(atoms, 1):
             checks.number(f"n_atoms of layer {layer}", K, low=1, integer=True)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -186,11 +186,10 @@ def masks(seed: int, steps: int) -> torch.Tensor:
     return torch.rand(steps, K, generator=torch.Generator().manual_seed(seed)) < 0.5
 
 
-@pytest.mark.parametrize("betas", [(0.9, 0.99), (0.0, 0.999), (0.5, 0.5)])
-def test_with_all_columns_active_it_is_adam(betas):
+def test_with_all_columns_active_it_is_adam():
     W = draw(D, K, seed=11)
     p = torch.nn.Parameter(W.clone())
-    adam, oracle = MaskedAdam(W, betas=betas), torch.optim.Adam([p], lr=0.03, betas=betas, eps=1e-8)
+    adam, oracle = MaskedAdam(W), torch.optim.Adam([p], lr=0.03, betas=(0.9, 0.99), eps=1e-8)
     for step in range(20):
         g = draw(D, K, seed=100 + step)
         p.grad = -g
@@ -273,18 +272,6 @@ def test_the_state_is_live():
         and state["first"].abs().max() > 0
         and state["second"].abs().max() > 0
     )
-
-
-@pytest.mark.parametrize(
-    ("betas", "message"),
-    [
-        ((1.0, 0.99), r"betas\[0\] must be a finite number >= 0 and <= 0.999999, got 1.0"),
-        ((0.9, -0.1), r"betas\[1\] must be a finite number >= 0 and <= 0.999999, got -0.1"),
-    ],
-)
-def test_bad_betas_are_named(betas, message):
-    with pytest.raises(ValueError, match=message):
-        MaskedAdam(torch.zeros(2, 2), betas=betas)
 
 
 # --- masked SGD, and what the two have in common ---

@@ -1,10 +1,9 @@
-"""Local learning of a Vector Network: settle a batch, then change the atoms that were used (VN
-Sec. 3.4, App. D).
-"""
+"""Local learning: settle a batch, then change the atoms that were used (VN Sec. 3.4, App. D)."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib import checks, seeding
+from vnlib.evaluate import reconstruction_error
 from vnlib.fit import FitConfig, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.rules import (
@@ -34,10 +34,9 @@ def learns(network: VectorNetwork, index: int) -> tuple[str, ...]:
     U rests under the frozen rule, and under the subspace rule where it is wide enough to be an
     isometry.
     """
-    rule = network.config.interface_rule
     if index + 1 == len(network.V):
         return ("V",)
-    m, K = network.U[index].shape
+    rule, (m, K) = network.config.interface_rule, network.U[index].shape
     interface = rule == "atomic_hebb" or (rule == "subspace" and m < K)
     return ("V", *["U"] * interface, *["B"] * network.config.untied)
 
@@ -49,15 +48,12 @@ def directions(
     """Where each layer's dictionaries are told to go by a settled batch (VN Eqs. 8 and 9), by name.
 
     dV = <(x - V a) a'>. dU follows the `interface_rule`: beta <(t - U a) a'> is the paper's,
-    t = V_above a_above; the subspace rule is ours. An untied B, which reads the target, follows
-    beta <(t - B a) a'>.
+    t = V_above a_above; the subspace rule is ours. An untied B follows beta <(t - B a) a'>.
     """
     layers, beta, found = network.layers, network.config.feedback, []
-    for index, (layer, code, x) in enumerate(
-        zip(layers, settled.codes, settled.inputs, strict=True)
-    ):
-        names, wanted = learns(network, index), {}
-        wanted["V"] = atomic_hebb(x - reconstruct(layer, code), code)
+    for index, (code, x) in enumerate(zip(settled.codes, settled.inputs, strict=True)):
+        names = learns(network, index)
+        wanted = {"V": atomic_hebb(x - reconstruct(layers[index], code), code)}
         if len(names) > 1:
             target = reconstruct(layers[index + 1], settled.codes[index + 1])
         if "U" in names and network.config.interface_rule == "subspace":
@@ -79,8 +75,7 @@ def learn(
     batch_size: int = 256,
     **options: Any,
 ) -> list[float]:
-    """Local learning on samples, in place, up to the state that reconstructed a held-out tenth
-    best.
+    """Local learning on samples, in place, to the state that reconstructs a held-out tenth best.
 
     Parameters
     ----------
@@ -103,16 +98,16 @@ def learn(
             f"x must hold at least 2 samples, one to learn from and one held out, got {len(x)}"
         )
     order = torch.randperm(len(x), generator=seeding.generator(seed, "held out")).to(x.device)
-    held, rest = x[order[: -(-len(x) // 10)]], x[order[-(-len(x) // 10) :]]
-
-    def error() -> float:
-        return float((network.reconstruct(network.settle(held)) - held).square().mean())
-
+    tenth = -(-len(x) // 10)
+    held, rest = x[order[:tenth]], x[order[tenth:]]
     config = FitConfig(
         steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10))
     )
-    learner = LocalLearner(network, **options)
-    return fit(learner, (rest,), config, seed=seed, validate=error).validation
+    learner, validate = (
+        LocalLearner(network, **options),
+        partial(reconstruction_error, network, held),
+    )
+    return fit(learner, (rest,), config, seed=seed, validate=validate).validation
 
 
 class LocalLearner:
@@ -132,7 +127,7 @@ class LocalLearner:
     remove_dc
         Keep the columns of V_1 free of their mean.
     decorrelation
-        Strength of `decorrelate` on V after each step, one number or one per layer.
+        Strength of `decorrelate` on V after each step.
     revive_after
         An atom that this many updates did not use becomes a sample of the batch, drawn by its
         squared residual; None never.
@@ -150,7 +145,7 @@ class LocalLearner:
         optimizer: str = "adam",
         masked: bool = True,
         remove_dc: bool = False,
-        decorrelation: float | tuple[float, ...] = 0.0,
+        decorrelation: float = 0.0,
         revive_after: int | None = None,
         memory: float = 0.9,
     ) -> None:
@@ -158,17 +153,7 @@ class LocalLearner:
         checks.number("lr", lr, above=0)
         checks.number("interface_lr", interface_lr, above=0)
         checks.choice("optimizer", optimizer, OPTIMIZERS)
-        strengths = (
-            tuple(decorrelation)
-            if isinstance(decorrelation, (tuple, list))
-            else (decorrelation,) * depth
-        )
-        if len(strengths) != depth:
-            raise ValueError(
-                f"decorrelation must be one number or one per layer ({depth}), got {decorrelation}"
-            )
-        for number, strength in enumerate(strengths, 1):
-            checks.number(f"decorrelation of layer {number}", strength, low=0, high=1)
+        checks.number("decorrelation", decorrelation, low=0, high=1)
         if revive_after is not None:
             checks.number("revive_after", revive_after, low=1, integer=True)
         checks.number("memory", memory, low=0, high=1)
@@ -177,14 +162,10 @@ class LocalLearner:
                 "remove_dc must be False for a nonnegative network: atoms without a mean "
                 "are not >= 0"
             )
-        self.network, self.lr, self.interface_lr, self.settle_config = (
-            network,
-            lr,
-            interface_lr,
-            settle,
-        )
-        self.masked, self.remove_dc, self.decorrelation = masked, remove_dc, strengths
-        self.revive_after, self.memory = revive_after, memory
+        self.network, self.settle_config = network, settle
+        self.lr, self.interface_lr, self.memory = lr, interface_lr, memory
+        self.masked, self.remove_dc, self.decorrelation = masked, remove_dc, decorrelation
+        self.revive_after = revive_after
         self.steps = [
             {
                 kind: OPTIMIZERS[optimizer](getattr(network, kind)[index])
@@ -199,13 +180,7 @@ class LocalLearner:
 
     @torch.no_grad()
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
-        """One update from a batch (x,).
-
-        Returns
-        -------
-        float
-            The mean settled energy of the batch before the update.
-        """
+        """One update from a batch (x,); returns its mean settled energy before the update."""
         settled = self.network.settle(batch[0], config=self.settle_config)
         self.update(settled, scale=scale, generator=generator)
         return float(settled.energy.mean())
@@ -240,9 +215,9 @@ class LocalLearner:
                 self.steps[index][kind].ascend(
                     getattr(self.network, kind)[index], direction, moved, lr
                 )
-            V, strength = self.network.V[index], self.decorrelation[index]
-            if strength:
-                V[:, moved] = unit_columns(decorrelate(V, strength)[:, moved])
+            V = self.network.V[index]
+            if self.decorrelation:
+                V[:, moved] = unit_columns(decorrelate(V, self.decorrelation)[:, moved])
             if index == 0 and (self.remove_dc or self.network.config.nonnegative):
                 V[:, moved] = self._as_pixels(V[:, moved])
             self.unused[index].add_(1).masked_fill_(used, 0)
@@ -252,9 +227,7 @@ class LocalLearner:
             self.network.track_scale(settled.inputs, rate=1 - self.memory)
 
     def _as_pixels(self, atoms: Tensor) -> Tensor:
-        """Columns of V_1, which alone reads data with a mean and a sign, as the options want
-        them.
-        """
+        """Columns of V_1, which alone reads data with a mean and a sign, as the options want."""
         atoms = remove_dc(atoms) if self.remove_dc else atoms
         return unit_columns(atoms.clamp_min(0) if self.network.config.nonnegative else atoms)
 
@@ -269,24 +242,16 @@ class LocalLearner:
         dead = dead[: int((missed > 0).sum())]
         if not len(dead):
             return
-        drawn = torch.multinomial(missed.to(generator.device), len(dead), generator=generator).to(
-            dead.device
-        )
-        V[:, dead] = atoms[:, drawn]
+        drawn = torch.multinomial(missed.to(generator.device), len(dead), generator=generator)
+        V[:, dead] = atoms[:, drawn.to(dead.device)]
         self.steps[index]["V"].forget(dead)
         self.unused[index][dead] = 0
         self.revived[index] += len(dead)
-        log.info(
-            "layer %d: %d dead atom(s) drawn anew, %d so far",
-            index + 1,
-            len(dead),
-            int(self.revived[index]),
-        )
+        told = (index + 1, len(dead), int(self.revived[index]))
+        log.info("layer %d: %d dead atom(s) drawn anew, %d so far", *told)
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that a checkpoint must hold, as live references; the model's own tensors begin
-        with `model.`.
-        """
+        """What `vnlib.fit.Learner` asks for."""
         tensors = {f"model.{name}": p.data for name, p in self.network.named_parameters()}
         tensors |= {f"model.{name}": buffer for name, buffer in self.network.named_buffers()}
         for index, kinds in enumerate(self.steps):

@@ -1,9 +1,8 @@
-"""Slow learning: local directions, what keeps a dictionary in shape, and steps on the selected
-atoms (VN App. D).
+"""Slow learning: directions, what keeps a dictionary in shape, and steps (VN App. D).
 
 A step is a small object with the same members as its sibling: `ascend(W, direction, active, lr)`
-moves the active columns of W, `forget(columns)` drops what it remembers of them, `state()` is what
-a checkpoint must hold.
+moves the active columns of W in place, to unit norm where it is asked for, `forget(columns)` drops
+what it remembers of them, `state()` is what a checkpoint must hold (live references).
 """
 
 from __future__ import annotations
@@ -11,8 +10,6 @@ from __future__ import annotations
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-
-from vnlib import checks
 
 INTERFACE_RULES = ("subspace", "frozen", "atomic_hebb")
 
@@ -31,8 +28,7 @@ def atomic_hebb(
 def subspace_rule(
     U: Float[Tensor, "m atoms"], code: Float[Tensor, "batch atoms"]
 ) -> Float[Tensor, "m atoms"]:
-    """<h e_a'>_B with h = U a, e_a = a - s U'h, s = min(1, m / K): messages from which the code can
-    be read back.
+    """<h e_a'>_B with h = U a, e_a = a - s U'h, s = min(1, m / K), from which the code can be read.
 
     Our addition: the literal rule of VN Eq. 9 drives U towards messages that are easy to predict,
     and silence is the easiest. This one is Oja's subspace rule with V's roles exchanged.
@@ -51,9 +47,7 @@ def unit_columns(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
 
 
 def remove_dc(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
-    """W with the mean of every column taken off; meant for pixels, and followed by `unit_columns`
-    (VN App. D).
-    """
+    """W with the mean of every column taken off; meant for pixels (VN App. D)."""
     return W - W.mean(dim=0, keepdim=True)
 
 
@@ -62,8 +56,7 @@ def decorrelate(W: Float[Tensor, "d atoms"], strength: float) -> Float[Tensor, "
 
     The paper names a decorrelation step and does not give it; this one is chosen: gradient descent
     on 1/4 sum_{i != j} (w_i . w_j)^2. `|G|` is its largest absolute row sum, which bounds its
-    spectral norm: strength 1 is a safe step however coherent the atoms are. Follow it by
-    `unit_columns`.
+    spectral norm: strength 1 is a safe step however coherent the atoms are.
     """
     gram = W.T @ W
     size = gram.abs().sum(0).max().clamp_min(1e-12)
@@ -73,11 +66,10 @@ def decorrelate(W: Float[Tensor, "d atoms"], strength: float) -> Float[Tensor, "
 def tight_frame(
     W: Float[Tensor, "m atoms"], *, tol: float = 1e-4, rounds: int = 500
 ) -> Float[Tensor, "m atoms"]:
-    """A unit-norm frame near W, m <= K, with W W' = (K / m) I: as much room for every direction of
-    the message.
+    """A unit-norm frame near W, m <= K, with W W' = (K / m) I to within `tol`, relatively.
 
-    Alternates between the nearest tight frame and unit columns. Stops when W W' is within `tol` of
-    it, relatively.
+    Every direction of the message has as much room. Alternates between the nearest tight frame and
+    unit columns.
     """
     m, K = W.shape
     frame = unit_columns(W.double())
@@ -93,19 +85,15 @@ def tight_frame(
 
 
 class MaskedAdam:
-    """Adam, column by column: an atom that no sample of the batch used is not touched, nor is its
-    history.
+    """Adam, column by column: neither an inactive atom nor its history is touched.
 
-    Plain Adam would go on moving an inactive atom by its stale momentum, against VN Sec. 3.4. Every
-    column counts its own steps for the bias correction.
+    Plain Adam would go on moving it by its stale momentum, against VN Sec. 3.4. Every column counts
+    its own steps for the bias correction.
     """
 
-    def __init__(
-        self, W: Float[Tensor, "d atoms"], *, betas: tuple[float, float] = (0.9, 0.99)
-    ) -> None:
-        for name, beta in zip(("betas[0]", "betas[1]"), betas, strict=True):
-            checks.number(name, beta, low=0, high=0.999999)
-        self.betas = betas
+    betas = (0.9, 0.99)
+
+    def __init__(self, W: Float[Tensor, "d atoms"]) -> None:
         self.first, self.second = torch.zeros_like(W), torch.zeros_like(W)
         self.steps = torch.zeros(W.shape[1], dtype=W.dtype, device=W.device)
 
@@ -119,9 +107,6 @@ class MaskedAdam:
         *,
         unit_norm: bool = True,
     ) -> None:
-        """Move the active columns of W along `direction`, in place, and bring them back to unit
-        norm.
-        """
         columns = active.nonzero().squeeze(1)
         g, (b1, b2) = direction[:, columns], self.betas
         self.steps[columns] += 1
@@ -133,12 +118,10 @@ class MaskedAdam:
         W[:, columns] = unit_columns(moved) if unit_norm else moved
 
     def forget(self, columns: Int[Tensor, " some"]) -> None:
-        """Drop the history of these columns: their atoms are new."""
         self.first[:, columns] = self.second[:, columns] = 0
         self.steps[columns] = 0
 
     def state(self) -> dict[str, Tensor]:
-        """The tensors that a checkpoint must hold (live references)."""
         return {"first": self.first, "second": self.second, "steps": self.steps}
 
 
@@ -158,9 +141,6 @@ class MaskedSGD:
         *,
         unit_norm: bool = True,
     ) -> None:
-        """Move the active columns of W along `direction`, in place, and bring them back to unit
-        norm.
-        """
         columns = active.nonzero().squeeze(1)
         moved = W[:, columns] + lr * direction[:, columns]
         W[:, columns] = unit_columns(moved) if unit_norm else moved
