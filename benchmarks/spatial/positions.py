@@ -82,9 +82,9 @@ def lengths(model: Mapping[str, Any], scale: Mapping[str, float]) -> dict[str, i
     model
         Its `family`, its `steps` and, where it has one, its `consolidation`.
     scale
-        Share of these that the profile grants each family, and all `other` ones.
+        Share of these that the profile grants each family, and, if any, all `other` ones.
     """
-    share = scale.get(model["family"], scale["other"])
+    share = scale.get(model["family"], scale.get("other"))
     return {
         "steps": max(1, round(share * model["steps"])),
         "consolidation": round(share * model.get("consolidation", 0)),

@@ -9,11 +9,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import part, spearman
+from vnlib.book.evidence import bounded, one, part, spearman, tagged, within
 from vnlib.book.ledger import Decision, Part, claim
 
 KINDS = ("cnn_bump", "cnn_ramp", "mlp_bump", "mlp_ramp")
 VISIBLE = 0.05  # a fall of F, of R^2 or of a share of variance that counts
+MEDIANS = (
+    "All are medians over seeds, then over depths: as printed of CNNs and MLPs with either code, with "
+    "controls of those that learned to draw (training error at most half of a zero image's)."
+)
 
 
 def layers_of(results: xr.Dataset, model: str) -> list[str]:
@@ -28,70 +32,66 @@ def hidden(results: xr.Dataset, model: str) -> list[str]:
     return [name for name in layers_of(results, model) if name.startswith("layer")]
 
 
-def at(
-    results: xr.Dataset, name: str, models: Sequence[str], place: str, weights: str = "trained"
-) -> np.ndarray:
-    """Median over seeds at the input, the first or last hidden layer, or the output of some models.
-    KeyError names a model that lacks.
+def at(results: xr.Dataset, place: str, weights: str | Sequence[str] = "trained") -> xr.Dataset:
+    """All measures of layers at the input, the first or last hidden layer, or the output of every
+    model; of layers that a reference lacks they are NaN.
     """
-    found = []
-    for model in models:
-        if model not in results["model"].values:
-            raise KeyError(f"the model {model}")
-        number = {"first": 0, "last": -1}.get(place)
-        layer = place if number is None else hidden(results, model)[number]
-        values = results[name].sel(model=model, layer=layer, weights=weights)
-        found.append(float(values.median("seed")))
-    return np.array(found)
+    axes = {"model", "seed", "layer", "weights"}
+    names = [name for name, values in results.items() if set(values.dims) == axes]
+    models, number = results["model"].values.tolist(), {"first": 0, "last": -1}.get(place)
+    layers = [
+        place if number is None else (hidden(results, model) or ["layer1"])[number]
+        for model in models
+    ]
+    at_place = xr.DataArray(layers, {"model": models})
+    return results[names].sel(weights=weights).sel(layer=at_place).drop_vars("layer")
 
 
-def error(results: xr.Dataset, split: str, models: Sequence[str]) -> np.ndarray:
+def middle(results: xr.Dataset, place: str, *weights: str | Sequence[str]) -> xr.Dataset:
+    """The same, medians over seeds."""
+    return at(results, place, *weights).median("seed")
+
+
+def error(results: xr.Dataset, split: str, models: Sequence[str]) -> xr.DataArray:
     """Error of trained models on a split, medians over seeds."""
-    values = results[f"mse_{split}"].sel(model=list(models), weights="trained")
-    return values.median("seed").values
+    return results[f"mse_{split}"].sel(weights="trained", model=models).median("seed")
 
 
 def have_learned(results: xr.Dataset, models: Sequence[str]) -> list[str]:
     """Those that draw: at most half of a zero image's error in training."""
-    half = 0.5 * float(results["zero_baseline_id"].median())
-    return [m for m, e in zip(models, error(results, "train", models), strict=True) if e <= half]
+    found = error(results, "train", models)
+    return found["model"].values[found <= 0.5 * results["zero_baseline_id"].median()].tolist()
 
 
-def _models(r: xr.Dataset, kind: str) -> list[str]:
+def _models(r: xr.Dataset, *kinds: str) -> dict[str, list[str]]:
     """The models whose names begin so, shallowest first. KeyError if there are fewer than two."""
-    found = [m for m in r["model"].values.tolist() if m.startswith(f"{kind}_")]
-    if len(found) < 2:
-        raise KeyError(f"two of the models {kind}_*")
-    return sorted(found, key=lambda m: (len(m), m))  # a name ends in its depth
+    found = {}
+    for kind in kinds:
+        found[kind] = [m for m in r["model"].values.tolist() if m.startswith(f"{kind}_")]
+        if len(found[kind]) < 2:
+            raise KeyError(f"two of the models {kind}_*")
+        found[kind].sort(key=lambda m: (len(m), m))  # a name ends in its depth
+    return found
 
 
 def _drawing(r: xr.Dataset) -> list[str]:
     """The networks of the paper's kinds that have learned to draw. KeyError below three."""
-    found = have_learned(r, _models(r, "cnn") + _models(r, "mlp"))
+    cnn, mlp = _models(r, "cnn", "mlp").values()
+    found = have_learned(r, cnn + mlp)
     if len(found) < 3:
         raise KeyError("three networks that have learned to draw in distribution")
     return found
 
 
-def _over(r: xr.Dataset, name: str, models: Sequence[str], *where: str) -> float:
-    return float(np.median(at(r, name, models, *where)))
-
-
-def _fall(r: xr.Dataset, name: str, models: Sequence[str], weights: str = "trained") -> float:
-    """How far a measure falls from the input to the last hidden layer, median over models."""
-    first, last = (at(r, name, models, place, weights) for place in ("input", "last"))
-    return float(np.median(first - last))
+def _by(values: xr.DataArray, groups: Mapping[str, Sequence[str]], name: str) -> dict[str, float]:
+    """Medians over the models of each group, as "name.group"."""
+    return {f"{name}.{key}": float(values.sel(model=m).median()) for key, m in groups.items()}
 
 
 def _steepest(r: xr.Dataset, model: str) -> float:
-    """The largest fall of F from one layer to the next."""
-    path = [at(r, "F", [model], layer)[0] for layer in ("input", *hidden(r, model))]
-    return float(np.max(-np.diff(path)))
-
-
-def _group(says: str, holds: bool, name: str, values: Mapping[str, float]) -> Part:
-    """A statement with numbers that share a name: "name.key"."""
-    return Part(says, holds, {f"{name}.{key}": value for key, value in values.items()})
+    """The largest fall of F from one layer to the next, up to the last hidden one."""
+    path = r["F"].sel(model=model, weights="trained", layer=["input", *hidden(r, model)])
+    return -float(path.median("seed").diff("layer").min())
 
 
 @claim(
@@ -101,68 +101,73 @@ def _group(says: str, holds: bool, name: str, values: Mapping[str, float]) -> Pa
     statement="Layer by layer a decoder warps the plane of positions: factorisation and linear "
     "probes decay, volume is distorted most in the hold-out, sharpest in shallow networks with a "
     "ramp code; MLPs distort the other way and lose more factorisation.",
+    terms=f"{MEDIANS} Falls are from the input to the last hidden layer, other measures are of the "
+    "latter. Probes are cross-validated; spread is that of log volume; at random means with the "
+    "weights before training. A decoder composes where its OOD error is at most 5 % of a zero "
+    "image's.",
 )
 def warping(r: xr.Dataset) -> Decision:
-    groups = {kind: _models(r, kind) for kind in KINDS}
-    both = {kind: _models(r, kind) for kind in ("cnn", "mlp")}
-    F, probe = ({n: _fall(r, m, v) for n, v in groups.items()} for m in ("F", "probe"))
-    spread = {n: [at(r, "spread_in", groups[n], p) for p in ("first", "last")] for n in KINDS[:2]}
-    growth = {n: float(np.median(last / first)) for n, (first, last) in spread.items()}
-    ramp, bump = groups["cnn_ramp"], groups["cnn_bump"]
-    drops = {"ramp_shallow": ramp[0], "ramp_deep": ramp[-1], "bump_shallow": bump[0]}
-    drops = {name: _steepest(r, model) for name, model in drops.items()}
-    sharpest = drops["ramp_shallow"] > max(drops["ramp_deep"], drops["bump_shallow"])
-    inside, around = (
-        {n: at(r, f"volume_{w}", v, "last") for n, v in both.items()} for w in ("in", "out")
+    kinds, types = _models(r, *KINDS), _models(r, "cnn", "mlp")
+    cnns = {kind: kinds[kind] for kind in KINDS[:2]}
+    first, last = (middle(r, place) for place in ("first", "last"))
+    fall = middle(r, "input") - last
+    growth = _by(last["spread_in"] / first["spread_in"], cnns, "spread_growth")
+    (shallow, *_, deep), (bump, *_) = cnns["cnn_ramp"], cnns["cnn_bump"]
+    drops = {
+        "steepest.ramp_shallow": _steepest(r, shallow),
+        "steepest.ramp_deep": _steepest(r, deep),
+        "steepest.bump_shallow": _steepest(r, bump),
+    }
+    sharpest, *others = drops.values()
+    shift = _by(last["volume_in"] - last["volume_out"], types, "volume_shift")
+    left = _by(last["F"], types, "F_last")
+    sharp = (
+        "largest fall of F between two layers: larger in the shallowest CNN with ramps than in the "
+        "deepest, and than in the shallowest with bumps"
     )
-    shift = {n: float(np.median(inside[n] - around[n])) for n in both}
-    last = {n: _over(r, "F", models, "last") for n, models in both.items()}
-    opposite, grows = shift["cnn"] * shift["mlp"] < 0, min(growth.values()) >= 1.5
+    opposite = "log volume in the hold-out less that around it has opposite signs in CNNs and MLPs"
     parts = [
-        _group("factorisation decays", min(F.values()) >= VISIBLE, "F_fall", F),
-        _group("probes decay", min(probe.values()) >= VISIBLE, "probe_fall", probe),
-        _group("distortion in the hold-out grows along a CNN", grows, "spread_growth", growth),
-        _group("the shallow ramp network drops sharpest", sharpest, "steepest", drops),
-        _group("MLPs distort the other way", opposite, "volume_shift", shift),
-        _group("MLPs lose more factorisation", last["mlp"] < last["cnn"], "F_last", last),
+        bounded("fall of F", ">=", VISIBLE, **_by(fall["F"], kinds, "F_fall")),
+        bounded("fall of the probes' R²", ">=", VISIBLE, **_by(fall["probe"], kinds, "probe_fall")),
+        bounded(
+            "growth of spread in the hold-out along hidden layers of CNNs", ">=", 1.5, **growth
+        ),
+        part(sharp, sharpest > max(others), **drops),
+        part(opposite, np.prod([*shift.values()]) < 0, **shift),
+        part("F is lower in MLPs than in CNNs", left["F_last.mlp"] < left["F_last.cnn"], **left),
     ]
     return Decision(parts, _warping_with_controls(r))
 
 
 def _warping_with_controls(r: xr.Dataset) -> list[Part]:
-    drawn = _drawing(r)
-    weights = {"drawn": "trained", "random": "untrained"}
-    falls, losses = (
-        {f"{says}.{name}_fall": _fall(r, name, drawn, w) for says, w in weights.items()}
-        for name in ("F", "probe_ood")
+    drawn, weights = _drawing(r), ["trained", "untrained"]
+    last, output = middle(r, "last", weights), middle(r, "output")["F"]
+    fall, own = (
+        values.sel(model=drawn).median("model").assign_coords(weights=["drawn", "random"])
+        for values in (middle(r, "input", weights) - last, last)
     )
-    (fall, random_fall), (lost, random_lost) = falls.values(), losses.values()
-    spread = {
-        "spread_inside": _over(r, "spread_in", drawn, "last"),
-        "spread_around": _over(r, "spread_out", drawn, "last"),
-        "spread_random": _over(r, "spread_in", drawn, "last", "untrained"),
-    }
-    inside, *elsewhere = spread.values()
-    output, perfect = _over(r, "F", drawn, "output"), at(r, "F", ["perfect"], "output")[0]
-    decoders = drawn + _models(r, "vn")
-    F, ood = at(r, "F", decoders, "last"), error(r, "ood", decoders)
-    order = spearman(F[: len(drawn)], ood[: len(drawn)])
-    composes = ood <= 0.05 * float(r["zero_baseline_ood"].median())
-    if composes.all() or not composes.any():
-        raise KeyError("decoders that compose and decoders that do not")
-    further, lose = fall >= max(VISIBLE, 2 * random_fall), lost >= random_lost + VISIBLE
-    distorted = "the hold-out is distorted more than around it and at random"
-    lowest, highest = F[composes].min(), F[~composes].max()
+    (falls, random_falls), (lose, random_lose) = fall["F"].values, fall["probe_ood"].values
+    (inside, random), around = own["spread_in"].values, own["spread_out"].values[0]
+    drawings, perfect = float(output.sel(model=drawn).median()), float(one(output, model="perfect"))
+    decoders = drawn + _models(r, "vn")["vn"]
+    F, ood = last["F"].sel(model=decoders, weights="trained"), error(r, "ood", decoders)
+    order = spearman(F.sel(model=drawn).values, ood.sel(model=drawn).values)
+    composes = ood <= 0.05 * r["zero_baseline_ood"].median()
+    lowest, highest = float(F.where(composes).min()), float(F.where(~composes).max())
+    spread = {"spread_inside": inside, "spread_around": around, "spread_random": random}
     ends = {"F_last_composing_lowest": lowest, "F_last_failing_highest": highest}
-    outputs = {"F_output": output, "F_output_perfect": perfect}
-    below = output <= perfect - VISIBLE
+    further = f"F falls by {VISIBLE} and twice as far as at random"
+    loses = f"probes fitted outside the hold-out lose {VISIBLE} more R² in it than at random"
+    wider = "spread in the hold-out is 1.5 times that around it, and that at random"
+    below = f"F of the output is {VISIBLE} below that of the perfect images"
+    separates = "F is higher in every decoder that composes than in every one that does not"
     return [
-        part("factorisation falls further than with random weights", further, **falls),
-        part("probes lose the hold-out more than with random weights", lose, **losses),
-        part(distorted, inside >= 1.5 * max(elsewhere), **spread),
-        part("the output is less factorised than perfect images", below, **outputs),
-        part("the less factorised, the worse", order <= -0.5, rank_correlation_F_ood=order),
-        part("F separates decoders that compose", lowest > highest, **ends),
+        part(further, falls >= max(VISIBLE, 2 * random_falls), **tagged(fall["F"], "F_fall")),
+        part(loses, lose >= random_lose + VISIBLE, **tagged(fall["probe_ood"], "probe_ood_fall")),
+        part(wider, inside >= 1.5 * max(around, random), **spread),
+        part(below, drawings <= perfect - VISIBLE, F_output=drawings, F_output_perfect=perfect),
+        bounded("rank correlation of F and OOD error", "<=", -0.5, rank_correlation_F_ood=order),
+        part(separates, lowest > highest, **ends),
     ]
 
 
@@ -172,34 +177,34 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     figure="FR2-rank",
     statement="The CP rank of the learned kernel measures how mixed two factors are, and the "
     "share of weight in terms of one factor measures how factorised a layer is.",
+    terms="With two factors the CP rank is the number of Schmidt terms of the centred kernel, "
+    "counted by its participation number; F_A is the share of a layer's variance in terms of x alone "
+    f"and of y alone. {MEDIANS} As printed changes are from the input to the last hidden layer, "
+    "with controls measures are of the output. The table has one unit per position and composes nothing.",
 )
 def rank(r: xr.Dataset) -> Decision:
-    groups = {kind: _models(r, kind) for kind in KINDS}
-    both, drawn = ("one_factor", "terms"), _drawing(r)
-    code = {name: at(r, name, groups["cnn_bump"][:1], "input")[0] for name in both}
-    exact = code["one_factor"] >= 0.99 and abs(code["terms"] - 2) <= 0.02
-    gained = {n: -_fall(r, "terms", v) for n, v in groups.items()}
-    lost = {n: _fall(r, "one_factor", v) for n, v in groups.items()}
-    falls = min(lost.values()) >= VISIBLE
-    perfect_share, perfect = (at(r, name, ["perfect"], "output")[0] for name in both)
-    share, terms = (_over(r, name, drawn, "output") for name in both)
-    table = at(r, "terms", ["table"], "output")[0]
-    order = spearman(at(r, "terms", drawn, "output"), error(r, "ood", drawn))
-    below = share <= perfect_share - VISIBLE
-    more, counts = (
-        "more terms than perfect images",
-        {"drawn.terms": terms, "perfect.terms": perfect},
-    )
-    shares = {"drawn.one_factor": share, "perfect.one_factor": perfect_share}
+    kinds, drawn = _models(r, *KINDS), _drawing(r)
+    code, output = middle(r, "input").sel(model=kinds["cnn_bump"][0]), middle(r, "output")
+    fall = middle(r, "input") - middle(r, "last")
+    gained = _by(-fall["terms"], kinds, "terms_gained")
+    lost = _by(fall["one_factor"], kinds, "one_factor_lost")
+    own, perfect = output.sel(model=drawn).median(), one(output, model="perfect")
+    terms, shares = ({"drawn": own[n], "perfect": perfect[n]} for n in ("terms", "one_factor"))
+    many, less = 1.5 * perfect["terms"], perfect["one_factor"] - VISIBLE
+    table = one(output["terms"], model="table")
+    order = spearman(output["terms"].sel(model=drawn).values, error(r, "ood", drawn).values)
+    more = "1.5 times as many terms as the perfect images"
+    below = f"their F_A is {VISIBLE} below that of the perfect images"
     printed = [
-        _group("the code is exactly factorised", exact, "code", code),
-        _group("the number of terms grows", min(gained.values()) > 0, "terms_gained", gained),
-        _group("the share of single factors falls", falls, "one_factor_lost", lost),
+        bounded("F_A of the bump code", ">=", 0.99, **{"code.one_factor": code["one_factor"]})
+        & within("its number of terms", 1.98, 2.02, **{"code.terms": code["terms"]}),
+        bounded("terms gained", ">", 0, **gained),
+        bounded("fall of F_A", ">=", VISIBLE, **lost),
     ]
     controls = [
-        part(f"a failing output has {more}", terms >= 1.5 * perfect, **counts),
-        part("and less weight in single factors", below, **shares),
-        _group(f"a table has {more}", table >= 1.5 * perfect, "table", {"terms": table}),
-        part("the more terms, the worse", order >= 0.5, rank_correlation_terms_ood=order),
+        part(f"outputs have {more}", own["terms"] >= many, **tagged(terms, "terms")),
+        part(below, own["one_factor"] <= less, **tagged(shares, "one_factor")),
+        part(f"a table has {more}", table >= many, **{"table.terms": table}),
+        bounded("rank correlation of terms and error", ">=", 0.5, rank_correlation_terms_ood=order),
     ]
     return Decision(printed, controls)

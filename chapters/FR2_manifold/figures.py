@@ -14,7 +14,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from chapters.FR2_manifold.claims import at, have_learned, hidden, layers_of
+from chapters.FR2_manifold.claims import at, have_learned, hidden, layers_of, middle
 from vnlib.plots.frames import empty, in_groups, label, long_frame
 from vnlib.plots.style import GROUPS, PALETTE
 
@@ -65,13 +65,6 @@ def by_layer(
     return pd.concat(parts)
 
 
-def _last(results: xr.Dataset, name: str, models: Sequence[str]) -> xr.DataArray:
-    """A measure of the last hidden layer of trained models."""
-    values = results[name].sel(weights="trained")
-    rows = [values.sel(model=m, layer=hidden(results, m)[-1]).drop_vars("layer") for m in models]
-    return xr.concat(rows, "model", coords="different", compat="equals")
-
-
 def _seeds_and_medians(ax: plt.Axes, frame: pd.DataFrame, x: str, **looks: object) -> None:
     """Every seed a point, medians joined."""
     sns.scatterplot(frame, x=x, y="value", s=14, lw=0, alpha=0.5, ax=ax, legend=False, **looks)
@@ -93,7 +86,7 @@ def _references(
     results: xr.Dataset, ax: plt.Axes, name: str, wanted: Sequence[str] = ("perfect",)
 ) -> None:
     for key in (key for key in wanted if key in results["model"].values):
-        value = at(results, name, [key], "output")[0]
+        value = float(middle(results, "output")[name].sel(model=key))
         ax.axhline(value, color="0.2", lw=1, ls=REFERENCES[key][1], zorder=1)
 
 
@@ -113,6 +106,7 @@ def _by_depth(
     """One row per measure, one column per kind of network, one line per depth."""
     if not kinds(results):
         return empty(NONE)
+    ends = middle(results, "output")
     fig, axes = _columns(results, len(measures), 2.15 * len(measures) + 0.7)
     for column, models in zip(axes.T, kinds(results).values(), strict=True):
         depths = [int(results["depth"].sel(model=m)) for m in models]
@@ -123,7 +117,7 @@ def _by_depth(
                 ax, by_layer(results, name, models), "step", hue="depth", palette=palette
             )
             for model, color in zip(models, colors, strict=True):
-                step, end = len(layers_of(results, model)) - 1, at(results, name, [model], "output")
+                step, end = len(layers_of(results, model)) - 1, float(ends[name].sel(model=model))
                 ax.plot(step, end, "s", ms=5, mfc="white", mec=color, zorder=3)
             random = by_layer(results, name, models[-1:], "untrained").groupby("step")["value"]
             ax.plot(random.median(), **RANDOM)
@@ -168,14 +162,15 @@ def distortion(results: xr.Dataset) -> plt.Figure:
         return empty(NONE)
     fig, axes = _columns(results, 2, 4.6)
     palette = dict(zip(SPREADS.values(), (PALETTE[3], PALETTE[0]), strict=True))
+    start = middle(results, "last", "untrained")["spread_in"]
     for (top, bottom), models in zip(axes.T, kinds(results).values(), strict=True):
-        spreads = [long_frame(_last(results, n, models)).assign(of=t) for n, t in SPREADS.items()]
+        last = at(results, "last").sel(model=models)
+        spreads = [long_frame(last[n]).assign(of=t) for n, t in SPREADS.items()]
         _seeds_and_medians(top, pd.concat(spreads), "depth", hue="of", palette=palette)
         depths = results["depth"].sel(model=models).values
-        random = at(results, "spread_in", models, "last", "untrained")
-        top.plot(depths, random, **RANDOM, label="hold-out, random weights")
-        shift = _last(results, "volume_in", models) - _last(results, "volume_out", models)
-        _seeds_and_medians(bottom, long_frame(shift), "depth", color="0.15")
+        top.plot(depths, start.sel(model=models), **RANDOM, label="hold-out, random weights")
+        shift = long_frame(last["volume_in"] - last["volume_out"])
+        _seeds_and_medians(bottom, shift, "depth", color="0.15")
         bottom.axhline(0, color="0.6", lw=1)
         top.set(xlabel="", ylabel="spread of log volume\n[decades, sd]", xticks=depths)
         bottom.set(ylabel="log volume, hold-out\nless around it [decades]", xticks=depths)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,8 @@ import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import as_pair, train_decoder
+from benchmarks.spatial.decoders import as_pair
 from chapters.FR2_manifold.measure import layers, reference, report, untrained, with_untrained
-from data_gen import bumps
 from vnlib.book.chapter import Chapter
 
 MEASURED = ("grid", "split_seed", "margin", "folds", "samples")
@@ -72,12 +71,8 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
     }
     if model["family"] == "reference":
         return chosen
-    scale = every["scale"][model["family"]]
-    return chosen | {
-        "steps": max(1, round(scale * model["steps"])),
-        "consolidation": round(scale * model.get("consolidation", 0)),
-        **{name: model[name] for name in ("options", "lr", "batch_size")},
-    }
+    training = {name: model[name] for name in ("options", "lr", "batch_size")}
+    return chosen | training | positions.lengths(model, every["scale"])
 
 
 def run(
@@ -90,53 +85,27 @@ def run(
 ) -> xr.Dataset:
     """One decoder, trained with one seed, or a reference that nobody trained: all its layers
     measured (see `measure.report`).
-
-    Parameters
-    ----------
-    axes
-        model and seed.
-    settings
-        As `settings` gives them.
-    workdir
-        Where checkpoints are kept.
-    bump
-        sigma and hold_out of the task.
-    device
-        Where to compute.
     """
-    task = {name: settings[name] for name in ("grid", "split_seed")} | dict(bump)
-    data = plane(encoding=settings["encoding"], polarity=settings["polarity"], **task)
-    shown = [int(x + settings["grid"] * y) for x, y in settings["samples"]]
-    measure = {name: settings[name] for name in ("margin", "folds")}
-    measure |= {"seed": axes["seed"], "samples": shown}
+    s, seed = settings, axes["seed"]
+    task = {name: s[name] for name in ("grid", "split_seed")} | dict(bump)
+    data = positions.plane(encoding=s["encoding"], polarity=s["polarity"], **task)
+    shown = positions.numbers(s["samples"], s["grid"])
+    measured = partial(
+        report, data=data, margin=s["margin"], folds=s["folds"], seed=seed, samples=shown
+    )
     before = None
-    if settings["family"] == "reference":
+    if s["family"] == "reference":
         found = reference(axes["model"], data)
     else:
-        train, validation = (positions.pair(data, part, device) for part in ("train", "val"))
-        chosen = {name: settings[name] for name in TRAINED}
-        model = train_decoder(train, validation, seed=axes["seed"], workdir=workdir, **chosen)
+        training = {name: s[name] for name in TRAINED}
+        model = positions.trained(data, device, seed=seed, workdir=workdir, **training)
         codes = as_pair(data, device)[0]
         found = layers(model, codes)
-        if settings["full"]:
-            start = untrained(
-                **{name: settings[name] for name in ("family", "options")},
-                n_inputs=codes.shape[1],
-                image_shape=model.image_shape,
-                seed=axes["seed"],
-            )
-            before = report(layers(start.to(device), codes), data, maps=False, **measure)
-    after = report(found, data, maps=settings["full"], plane=settings["plane"], **measure)
-    measured = with_untrained(after, before).assign(positions.zero_baseline(data))
-    target = plane(encoding="bump", polarity="dark", **task)["image"].values[shown]
-    places = ("position_x", "position_y", "split")
-    return measured.assign_coords(
-        {name: ("position", data[name].values) for name in places}
-        | {"target_image": (("sample", "y", "x"), target)}
-    )
-
-
-@cache
-def plane(**config: Any) -> xr.Dataset:
-    """All positions of a square grid with their codes and images (see `bumps.BumpConfig`)."""
-    return bumps.make(bumps.BumpConfig(**config))
+        if s["full"]:
+            sizes = {"n_inputs": codes.shape[1], "image_shape": model.image_shape}
+            start = untrained(family=s["family"], options=s["options"], seed=seed, **sizes)
+            before = measured(layers(start.to(device), codes), maps=False)
+    after = measured(found, maps=s["full"], plane=s["plane"])
+    target = positions.plane(**task, encoding="bump", polarity="dark")["image"].values[shown]
+    places = positions.coordinates(data) | {"target_image": (("sample", "y", "x"), target)}
+    return with_untrained(after, before).assign(positions.zero_baseline(data)).assign_coords(places)

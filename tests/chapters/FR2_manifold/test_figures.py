@@ -8,7 +8,7 @@ import torch
 import xarray as xr
 
 from chapters.FR2_manifold import figures, figures_maps, measure, tables
-from chapters.FR2_manifold.claims import at, hidden
+from chapters.FR2_manifold.claims import hidden, middle
 from data_gen import bumps
 
 NETWORKS = {"mlp_bump_1": [6], "mlp_bump_2": [6, 6]}
@@ -107,7 +107,9 @@ def test_maps_are_of_the_first_seed_and_missing_kinds_are_said(results):
 
 def test_the_table_holds_medians_and_no_error_of_the_table(results):
     frame = tables.models(results).frame
-    assert frame.loc["Full 2D VN", "F, last hidden"] == at(results, "F", ["vn_full"], "last")[0]
+    assert frame.loc["Full 2D VN", "F, last hidden"] == float(
+        middle(results, "last")["F"].sel(model="vn_full")
+    )
     assert frame.loc["Table of positions", ["training error", "F, last hidden"]].isna().all()
     assert frame.loc["Perfect decoder", "OOD error"] == 0
     assert hidden(results, "perfect") == []

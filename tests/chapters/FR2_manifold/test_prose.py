@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from chapters.FR2_manifold.claims import at, error, have_learned
+from chapters.FR2_manifold.claims import error, have_learned, middle
 from vnlib.book import paths, store
 from vnlib.plots.frames import in_groups
 
@@ -20,7 +19,7 @@ def drawn(results):
     return have_learned(results, in_groups(results, "cnn", "mlp"))
 
 
-def share_of_zero(results, models) -> np.ndarray:
+def share_of_zero(results, models):
     return error(results, "ood", models) / float(results["zero_baseline_ood"].median())
 
 
@@ -32,29 +31,25 @@ def test_no_network_that_draws_composes_and_vector_networks_with_a_product_do(re
 
 
 def test_factorisation_falls_and_is_higher_where_decoders_compose(results, drawn):
-    trained, random = (
-        np.median(at(results, "F", drawn, "last", w)) for w in ("trained", "untrained")
-    )
-    product = ["vn_full", "vn_axes_1", "vn_axes_2", "vn_axes_3"]
-    F = at(results, "F", product, "last")
-    assert trained < random < 1 and F.min() == F[0] > trained
+    trained, random = (middle(results, "last", w)["F"] for w in ("trained", "untrained"))
+    F = trained.sel(model=["vn_full", "vn_axes_1", "vn_axes_2", "vn_axes_3"])
+    own = trained.sel(model=drawn).median()
+    assert own < random.sel(model=drawn).median() < 1 and F.min() == F[0] > own
 
 
 def test_probes_fail_in_the_hold_out_and_nowhere_else(results, drawn):
-    assert np.median(at(results, "probe", drawn, "last")) > 0.95
-    inside, random = (
-        np.median(at(results, "probe_ood", drawn, "last", w)) for w in ("trained", "untrained")
-    )
-    assert inside < random - 0.1
+    own, random = (middle(results, "last", w).sel(model=drawn) for w in ("trained", "untrained"))
+    assert own["probe"].median() > 0.95
+    assert own["probe_ood"].median() < random["probe_ood"].median() - 0.1
 
 
 def test_the_hold_out_is_distorted_most(results, drawn):
-    inside, around = (np.median(at(results, f"spread_{n}", drawn, "last")) for n in ("in", "out"))
-    random = np.median(at(results, "spread_in", drawn, "last", "untrained"))
-    assert inside > 2 * around > 2 * random
+    own, random = (middle(results, "last", w).sel(model=drawn) for w in ("trained", "untrained"))
+    assert own["spread_in"].median() > 2 * own["spread_out"].median()
+    assert own["spread_out"].median() > random["spread_in"].median()
 
 
 def test_a_table_has_as_few_terms_as_the_perfect_images(results):
-    table, perfect = at(results, "terms", ["table", "perfect"], "output")
-    assert table < 1.1 and perfect < 1.1
-    assert at(results, "one_factor", ["perfect"], "output")[0] < 0.5, "no sum of its factors"
+    output = middle(results, "output")
+    assert (output["terms"].sel(model=["table", "perfect"]) < 1.1).all()
+    assert output["one_factor"].sel(model="perfect") < 0.5, "no sum of its factors"
