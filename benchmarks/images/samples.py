@@ -1,7 +1,8 @@
-"""Random images of MNIST as rows, with what they show and where they come from."""
+"""Images of MNIST as rows: at random, in order to train on, and composed to test with."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -9,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from data_gen import mnist
+from data_gen import digits, mnist
 
 
 @cache
@@ -34,3 +35,36 @@ def mnist_rows(
     some = np.random.default_rng(seed).permutation(data.sizes["sample"])[:n]
     pixels = torch.from_numpy(data["image"].values[some]).flatten(1)
     return pixels, data["label"].values[some], data.attrs["source"]
+
+
+@cache
+def training_digits(
+    n_train: int, n_val: int, *, real: bool
+) -> tuple[Float[Tensor, "train pixels"], Float[Tensor, "validation pixels"], int]:
+    """The first digits of the training part, the last ones to validate with, and whether they are
+    scikit-learn's.
+
+    Parameters
+    ----------
+    real
+        Whether no others than those of MNIST will do.
+    """
+    data = mnist.load("train", allow_fallback=not real)
+    pixels = torch.from_numpy(data["image"].values).flatten(1)
+    return pixels[:-n_val][:n_train], pixels[-n_val:], data.attrs["fallback"]
+
+
+@cache
+def composed_digits(
+    sets: Sequence[str], n: int, *, seed: int, real: bool
+) -> dict[str, Float[Tensor, "n pixels"]]:
+    """Sets of `data_gen.digits`, composed of test digits.
+
+    Parameters
+    ----------
+    real
+        As in `training_digits`.
+    """
+    singles = mnist.load("test", allow_fallback=not real)["image"].values
+    made = torch.from_numpy(digits.make(singles, n=n, seed=seed, sets=sets)["image"].values)
+    return dict(zip(sets, made.flatten(2), strict=True))

@@ -3,7 +3,7 @@
 `Lista` and `StepSizes` are sweeps of plain ISTA written out as a network of so many layers (Gregor
 and LeCun 2010; step sizes alone: Ablin et al. 2019). Untrained they *are* these sweeps; training
 changes their matrices and thresholds, or their step sizes. `Dense` knows nothing of the settle.
-`initialiser_training` has how they learn.
+`benchmarks.starts.training` has how they learn.
 
 A guess moves the start of a settle and nothing else, so a convex energy is minimised at the same
 codes as ever.
@@ -25,6 +25,7 @@ from vnlib.prox import L1, NonNegativeL1, TopK, keep_top_k
 from vnlib.settle.energy import joint_energy
 from vnlib.settle.quadratic import Quadratic
 
+Code = Float[Tensor, "batch atoms"] | None
 Codes = tuple[Float[Tensor, "batch _atoms"], ...]
 
 
@@ -45,15 +46,14 @@ class Stack:
     def __post_init__(self) -> None:
         for number, layer in enumerate(self.layers, 1):
             if not isinstance(layer.penalty.soft, L1) or layer.B is not None:
+                own = " and a feedback dictionary B" if layer.B is not None else ""
                 raise ValueError(
                     f"layers must have l1 penalties and tied dictionaries, layer {number} "
-                    f"has {layer.penalty}"
-                    + (" and a feedback dictionary B" if layer.B is not None else "")
+                    f"has {layer.penalty}{own}"
                 )
             checks.number(f"sparsity of layer {number}", layer.penalty.soft.sparsity, above=0)
-        checks.number(
-            "feedback", self.feedback, **({"above": 0} if len(self.layers) > 1 else {"low": 0})
-        )
+        if len(self.layers) > 1:
+            checks.number("feedback", self.feedback, above=0)
 
     def curvature(self, index: int) -> Quadratic:
         """The Hessian of one layer; the top one has no target."""
@@ -112,17 +112,9 @@ class Unrolled(nn.Module):
         """What layer 1 reads of the input, once for all sweeps."""
         raise NotImplementedError
 
-    def step(
-        self,
-        number: int,
-        drive: Tensor,
-        below: Tensor | None,
-        own: Tensor | None,
-        above: Tensor | None,
-    ) -> Float[Tensor, "batch atoms"]:
-        """The new code of the layer that step `number` is of.
-
-        None: there is no such code, or not yet.
+    def step(self, number: int, drive: Tensor, below: Code, own: Code, above: Code) -> Tensor:
+        """The new code of the layer that step `number` is of; None where there is no such code, or
+        not yet.
         """
         raise NotImplementedError
 
@@ -135,13 +127,14 @@ class Unrolled(nn.Module):
             For a wrong shape or NaN.
         """
         checks.matrix("x", x, self.stack.layers[0].V.shape[0], "one row per sample")
-        codes: list[Tensor | None] = [None] * len(self.stack.layers)
+        codes: list[Code] = [None] * len(self.stack.layers)
         drive = self.drive(x)
         for number, (layer, coupled) in enumerate(self.steps):
-            below = codes[layer - 1] if layer else None
-            codes[layer] = self.step(
-                number, drive, below, codes[layer], codes[layer + 1] if coupled else None
+            below, above = (
+                codes[layer - 1] if layer else None,
+                codes[layer + 1] if coupled else None,
             )
+            codes[layer] = self.step(number, drive, below, codes[layer], above)
         return tuple(codes)
 
     def multiply_adds(self) -> int:
@@ -190,18 +183,13 @@ class Lista(Unrolled):
     def drive(self, x: Tensor) -> Tensor:
         return x @ self.reader
 
-    def step(
-        self,
-        number: int,
-        drive: Tensor,
-        below: Tensor | None,
-        own: Tensor | None,
-        above: Tensor | None,
-    ) -> Tensor:
+    def step(self, number: int, drive: Tensor, below: Code, own: Code, above: Code) -> Tensor:
         w = self.weights[number]
         z = drive * w["gain"] if below is None else below @ w["W"]
-        z = z if own is None else z + own @ w["S"]
-        z = z if above is None else z + above @ w["T"]
+        if own is not None:
+            z = z + own @ w["S"]
+        if above is not None:
+            z = z + above @ w["T"]
         return _shrink(z, w["theta"].clamp_min(0), self.stack.layers[self.steps[number][0]].penalty)
 
 
@@ -220,27 +208,14 @@ class StepSizes(Unrolled):
     def drive(self, x: Tensor) -> Tensor:
         return x @ self.stack.layers[0].V
 
-    def step(
-        self,
-        number: int,
-        drive: Tensor,
-        below: Tensor | None,
-        own: Tensor | None,
-        above: Tensor | None,
-    ) -> Tensor:
+    def step(self, number: int, drive: Tensor, below: Code, own: Code, above: Code) -> Tensor:
         layer = self.steps[number][0]
         size, penalty = self.log_sizes[number].exp(), self.stack.layers[layer].penalty
         downhill = drive if below is None else below @ self.crosses[layer - 1]
-        downhill = (
-            downhill
-            if own is None
-            else downhill - own @ self.curvatures[layer].gram(above is not None)
-        )
-        downhill = (
-            downhill
-            if above is None
-            else downhill + self.stack.feedback * (above @ self.crosses[layer].T)
-        )
+        if own is not None:
+            downhill = downhill - own @ self.curvatures[layer].gram(above is not None)
+        if above is not None:
+            downhill = downhill + self.stack.feedback * (above @ self.crosses[layer].T)
         z = size * downhill if own is None else own + size * downhill
         return _shrink(z, penalty.soft.sparsity * size, penalty)
 

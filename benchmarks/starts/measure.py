@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from benchmarks.starts.initialiser import (
     multiply_adds,
 )
 from benchmarks.starts.settling import Images, Sizes, convex, measured, settled, timed, zeros
-from benchmarks.starts.training import Examples, RateSearch, excess, train
+from benchmarks.starts.training import Examples, RateSearch, train
 from vnlib import checks, seeding
 from vnlib.layer import Layer
 from vnlib.network import VectorNetwork
@@ -63,12 +64,12 @@ def study(
     held: Images,
     tests: Mapping[str, Images],
     *,
-    training: RateSearch,
+    training: Mapping[str, Any],
     rates: Mapping[str, Sequence[float]],
     unrolled: int,
     hidden: Sequence[int],
     targets: Mapping[str, float],
-    sizes: Sizes,
+    sizes: Mapping[str, Any],
     starts: Sequence[str] = STARTS,
     seed: int,
 ) -> xr.Dataset:
@@ -96,14 +97,16 @@ def study(
         the settled code of the nearest of train_x.
     tests
         Inputs of every set, equally many.
-    training
-        Of initialisers, each start with its learning `rates`.
+    training, rates
+        Of initialisers: a `RateSearch`, and the learning rates of each start.
     unrolled
         Sweeps of ISTA in `untrained`, `steps` and both kinds of `lista`.
     hidden
         Units of `mlp`.
     targets
         `tol` and `sweeps` of the settles that codes are learned from.
+    sizes
+        What `Sizes` has.
 
     Raises
     ------
@@ -119,21 +122,20 @@ def study(
         raise ValueError(
             f"rates must have an entry for each learned start, got none for {', '.join(missing)}"
         )
-    if len(counts := {len(x) for x in tests.values()}) > 1 or sizes.settled > min(counts):
+    measures = Sizes(**sizes)
+    if len(counts := {len(x) for x in tests.values()}) > 1 or measures.settled > min(counts):
         raise ValueError(
             "tests must be equally many, at least as many as are settled "
-            f"({sizes.settled}), got {sorted(counts)}"
+            f"({measures.settled}), got {sorted(counts)}"
         )
     stack, exact = stack_of(network), stack_of(network, torch.float64)
     begun = time.process_time()
-    examples = Examples(
-        train_x, settled(stack, train_x, **targets), held, settled(stack, held, **targets)
-    )
-    codes_time = time.process_time() - begun
+    codes, codes_held = (settled(stack, some, **targets) for some in (train_x, held))
+    codes_time, examples = time.process_time() - begun, Examples(train_x, codes, held, codes_held)
     made, facts = initialisers(
         stack,
         examples,
-        training=training,
+        training=RateSearch(**training),
         rates=rates,
         unrolled=unrolled,
         hidden=hidden,
@@ -142,15 +144,11 @@ def study(
     )
     x = torch.cat(list(tests.values()))
     guesses = {name: tuple(code.double() for code in guess(x)) for name, guess in made.items()}
-    per_set = measured(exact, x.double(), guesses, list(tests), sizes)
-    times = (
-        timed(stack, tests["id"][: sizes.timed], made, sizes.repeats)
-        if convex(stack)
-        else xr.Dataset()
-    )
-    found = xr.merge([per_set, times, facts]).assign(codes_time=((), codes_time, {"units": "s"}))
-    found = found.assign(savings(found))
-    return found
+    per_set = measured(exact, x.double(), guesses, list(tests), measures)
+    found = xr.merge([per_set, facts]).assign(codes_time=((), codes_time, {"units": "s"}))
+    if convex(stack):
+        found = found.merge(timed(stack, tests["id"][: measures.timed], made, measures.repeats))
+    return found.assign(savings(found))
 
 
 def savings(found: xr.Dataset) -> dict[str, xr.DataArray]:
@@ -184,44 +182,39 @@ def initialisers(
     """
 
     def make(name: str) -> Initialiser:
-        if name == "steps":
-            return StepSizes(stack, sweeps=unrolled)
         if name in ("linear", "mlp"):
-            return Dense(
-                stack, hidden=hidden if name == "mlp" else (), seed=seeding.derive(seed, name)
-            )
-        return Lista(stack, sweeps=unrolled)
+            units = hidden if name == "mlp" else ()
+            return Dense(stack, hidden=units, seed=seeding.derive(seed, name))
+        # The matrices of `untrained` are the settle's own.
+        kind = StepSizes if name in ("steps", "untrained") else Lista
+        return kind(stack, sweeps=unrolled)
+
+    def nearest(x: Images) -> Codes:
+        rows = torch.cdist(x, examples.x).argmin(1)
+        return tuple(code[rows] for code in examples.codes)
 
     per_sweep, made, rows = multiply_adds(stack), {}, []
     reads = stack.layers[0].V.numel()  # V'x, which the settle needs as well
     for name in starts:
         begun, facts = time.process_time(), {}
         if name == "cold":
-            guess, cost = lambda x: zeros(stack, x), 0
-            facts["excess"] = _excess_of(stack, guess, examples)
+            guess, cost = partial(zeros, stack), 0
         elif name == "nearest":
-            guess, cost = _nearest(examples), examples.x.numel()
-            facts["excess"] = _excess_of(stack, guess, examples)
-        elif name == "untrained":  # its matrices are the settle's own: V'x is made once for both
-            guess = StepSizes(stack, sweeps=unrolled).requires_grad_(False)
-            cost, facts["excess"] = (
-                guess.multiply_adds() - reads,
-                excess(guess, examples.x_held, examples.codes_held),
-            )
+            guess, cost = nearest, examples.x.numel()
         else:
-            one = replace(training, rates=tuple(rates[name]))
-            guess, facts = train(
-                lambda n=name: make(n), examples, one, loss=LEARNED[name], seed=seed
-            )
+            guess = make(name)
+            if name in LEARNED:
+                given = {"rates": rates[name], "loss": LEARNED[name]}
+                guess, facts = train(partial(make, name), examples, training, **given, seed=seed)
             guess.requires_grad_(False)
-            cost = guess.multiply_adds() - (reads if name == "steps" else 0)
+            cost = guess.multiply_adds() - (reads if isinstance(guess, StepSizes) else 0)
         made[name] = guess
         rows.append(
             {
                 "cost": cost / per_sweep,
                 "train_time": time.process_time() - begun if name in LEARNED else 0.0,
                 "rate": facts.get("rate", np.nan),
-                "excess": facts["excess"],
+                "excess": facts["excess"] if facts else examples.excess(stack, guess),
                 "excess_untrained": facts.get("untrained", np.nan),
             }
         )
@@ -230,17 +223,3 @@ def initialisers(
     )
     found["train_time"].attrs["units"] = "s"
     return made, found.assign(sweep_cost=((), float(per_sweep), {"units": "multiply-adds"}))
-
-
-def _nearest(examples: Examples) -> Callable[[Images], Codes]:
-    def guess(x: Images) -> Codes:
-        rows = torch.cdist(x, examples.x).argmin(1)
-        return tuple(code[rows] for code in examples.codes)
-
-    return guess
-
-
-def _excess_of(stack: Stack, guess: Callable[[Images], Codes], examples: Examples) -> float:
-    """`excess`, of a start that is not a network."""
-    found = stack.energy(guess(examples.x_held), examples.x_held).mean()
-    return float(found / stack.energy(examples.codes_held, examples.x_held).mean()) - 1

@@ -79,7 +79,9 @@ def settled(
         method="line_search", criterion=criterion, tol=tol, max_sweeps=sweeps, check_every=every
     )
     settler = Settler(stack.layers, feedback=stack.feedback, config=config)
-    parts = [settler(some.contiguous(), _rows(start, at)).codes for at, some in _batches(x)]
+    parts = [
+        settler(some.contiguous(), start and _rows(start, at)).codes for at, some in _batches(x)
+    ]
     return tuple(torch.cat(layer) for layer in zip(*parts, strict=True))
 
 
@@ -141,106 +143,98 @@ def measured(
     """All that depends on the set; x holds the inputs of one set after the other."""
     n = len(x) // len(sets)
     watched = torch.cat([torch.arange(sizes.settled) + n * i for i in range(len(sets))])
-    rest = settled(stack, x, tol=sizes.gap, sweeps=sizes.end)
-    ends = {"cold": tuple(code[watched] for code in rest)}
+    seen, rest = x[watched], settled(stack, x, tol=sizes.gap, sweeps=sizes.end)
+    ends = {"cold": _rows(rest, watched)}
     for name, guess in guesses.items():
         if name != "cold":
-            start = tuple(code[watched] for code in guess)
-            ends[name] = settled(stack, x[watched], tol=sizes.gap, sweeps=sizes.end, start=start)
+            start = _rows(guess, watched)
+            ends[name] = settled(stack, seen, tol=sizes.gap, sweeps=sizes.end, start=start)
     lowest = stack.energy(rest, x)
-    energies = {name: stack.energy(codes, x[watched]) for name, codes in ends.items()}
+    energies = {name: stack.energy(codes, seen) for name, codes in ends.items()}
     lowest[watched] = torch.stack(list(energies.values())).amin(0)
+
+    def by_set(values: Tensor) -> Tensor:
+        """The last dimension, that of inputs, as (set, image)."""
+        return values.unflatten(-1, (len(sets), -1))
 
     of_starts = []
     for name, guess in guesses.items():
-        parts = [_paths(stack, x, lowest, None if name == "cold" else guess, sets, sizes)]
-        parts += [
-            _before(stack, x, lowest, guess, rest, sets),
-            _ends(ends[name], ends["cold"], energies, name, sets),
+        begun = None if name == "cold" else guess
+        paths = [_path(stack, x, lowest, begun, solver, sizes, by_set) for solver in SOLVERS]
+        parts = [
+            xr.concat(paths, "solver").assign_coords(solver=list(SOLVERS)),
+            _before(stack, x, lowest, guess, rest, by_set),
+            _ends(ends[name], ends["cold"], energies[name] / energies["cold"] - 1, by_set),
         ]
         of_starts.append(xr.merge(parts))
     found = xr.concat(of_starts, "start").assign_coords(start=list(guesses), set=list(sets))
     gap = x.new_full((len(sets),), torch.nan)
     if convex(stack):
         gaps = [
-            duality_gap(stack.layers, c, x[watched], stack.feedback) / energies[n]
-            for n, c in ends.items()
+            duality_gap(stack.layers, codes, seen, stack.feedback) / energies[name]
+            for name, codes in ends.items()
         ]
-        gap = torch.stack(gaps).amax(0).unflatten(0, (len(sets), -1)).amax(1)
+        gap = by_set(torch.stack(gaps).amax(0)).amax(1)
     return found.assign(end_gap=("set", gap.numpy()))
 
 
-def _paths(
-    stack: Stack, x: Images, lowest: Tensor, start: Codes | None, sets: Sequence[str], sizes: Sizes
+def _path(
+    stack: Stack,
+    x: Images,
+    lowest: Tensor,
+    start: Codes | None,
+    solver: str,
+    sizes: Sizes,
+    by_set: Callable[[Tensor], Tensor],
 ) -> xr.Dataset:
-    parts = []
-    for solver in SOLVERS:
-        seen, rows = heights(stack, x, lowest, start, solver=solver, sweeps=sizes.sweeps[solver])
-        needed = torch.stack([first_below(seen, rows, level) for level in LEVELS]).unflatten(
-            1, (len(sets), -1)
-        )
-        middle = rows.unflatten(1, (len(sets), -1)).median(2).values
-        curve = [
-            middle[seen.index(sweep)] if sweep in seen else torch.full_like(middle[0], torch.nan)
-            for sweep in SHOWN_SWEEPS
-        ]
-        parts.append(
-            xr.Dataset(
-                {
-                    "needed": (("level", "set", "image"), needed.float().numpy()),
-                    "sweeps": (("level", "set"), needed.median(2).values.numpy()),
-                    "height": (("sweep", "set"), torch.stack(curve).numpy()),
-                },
-                {"level": list(LEVELS), "sweep": list(SHOWN_SWEEPS)},
-            )
-        )
-    return xr.concat(parts, "solver").assign_coords(solver=list(SOLVERS))
+    seen, rows = heights(stack, x, lowest, start, solver=solver, sweeps=sizes.sweeps[solver])
+    needed = by_set(torch.stack([first_below(seen, rows, level) for level in LEVELS]))
+    found = xr.Dataset(
+        {
+            "needed": (("level", "set", "image"), needed.float().numpy()),
+            "sweeps": (("level", "set"), needed.median(2).values.numpy()),
+            "height": (("sweep", "set"), by_set(rows).median(2).values.numpy()),
+        },
+        {"level": list(LEVELS), "sweep": seen},
+    )
+    return found.reindex(sweep=list(SHOWN_SWEEPS))
 
 
 def _before(
-    stack: Stack, x: Images, lowest: Tensor, guess: Codes, rest: Codes, sets: Sequence[str]
+    stack: Stack,
+    x: Images,
+    lowest: Tensor,
+    guess: Codes,
+    rest: Codes,
+    by_set: Callable[[Tensor], Tensor],
 ) -> xr.Dataset:
-    def by_set(values: Tensor) -> Tensor:
-        return values.unflatten(0, (len(sets), -1))
-
-    found = {
-        "start_height": (
-            "set",
-            by_set(stack.energy(guess, x) / lowest - 1).median(1).values.numpy(),
-        ),
-        "start_distance": ("set", by_set(relative_distance(guess, rest)).median(1).values.numpy()),
-    }
+    height = by_set(stack.energy(guess, x) / lowest - 1).median(1).values
+    distance = by_set(relative_distance(guess, rest)).median(1).values
     pairs = list(zip(support(guess), support(rest), strict=True))
-    both = [(a & b).sum(1).double() for a, b in pairs]
     shares = {
         "overlap": [jaccard(a, b) for a, b in pairs],
-        "recall": [c / b.sum(1).clamp_min(1) for c, (_, b) in zip(both, pairs, strict=True)],
-        "precision": [c / a.sum(1).clamp_min(1) for c, (a, _) in zip(both, pairs, strict=True)],
+        "recall": [(a & b).sum(1).double() / b.sum(1).clamp_min(1) for a, b in pairs],
+        "precision": [(a & b).sum(1).double() / a.sum(1).clamp_min(1) for a, b in pairs],
     }
-    for name, layers in shares.items():
-        found[name] = (("layer", "set"), torch.stack([by_set(v).mean(1) for v in layers]).numpy())
+    found = {
+        name: (("layer", "set"), by_set(torch.stack(layers)).mean(2).numpy())
+        for name, layers in shares.items()
+    }
+    found |= {"start_height": ("set", height.numpy()), "start_distance": ("set", distance.numpy())}
     return xr.Dataset(found, {"layer": np.arange(1, len(pairs) + 1)})
 
 
 def _ends(
-    end: Codes, cold: Codes, energies: Mapping[str, Tensor], name: str, sets: Sequence[str]
+    end: Codes, cold: Codes, change: Tensor, by_set: Callable[[Tensor], Tensor]
 ) -> xr.Dataset:
-    other = torch.stack(
-        [(a != b).any(1) for a, b in zip(support(end), support(cold), strict=True)]
-    ).any(0)
-    change = energies[name] / energies["cold"] - 1
-    values = {
-        "end_distance": relative_distance(end, cold),
-        "end_height": change.abs(),
-        "end_differs": other.double(),
-        "end_lower": (change < -ZERO).double(),
+    other = [(a != b).any(1) for a, b in zip(support(end), support(cold), strict=True)]
+    found = {
+        "end_distance": by_set(relative_distance(end, cold)).amax(1),
+        "end_height": by_set(change.abs()).amax(1),
+        "end_differs": by_set(torch.stack(other).any(0).double()).mean(1),
+        "end_lower": by_set((change < -ZERO).double()).mean(1),
     }
-    rows = {key: value.unflatten(0, (len(sets), -1)) for key, value in values.items()}
-    whole = {
-        key: rows[key].amax(1) if key in ("end_distance", "end_height") else rows[key].mean(1)
-        for key in rows
-    }
-    return xr.Dataset({key: ("set", value.numpy()) for key, value in whole.items()})
+    return xr.Dataset({key: ("set", value.numpy()) for key, value in found.items()})
 
 
 def timed(
@@ -251,17 +245,13 @@ def timed(
     """
     solvers = ("restart", "line_search")
     taken = np.empty((len(made), len(solvers), repeats))
-    settlers = {
-        solver: Settler(
-            stack.layers,
-            feedback=stack.feedback,
-            config=SettleConfig.exact(method=solver, tol=LEVELS[1], max_sweeps=500, check_every=2),
-        )
-        for solver in solvers
-    }
+    settlers = []
+    for solver in solvers:
+        config = SettleConfig.exact(method=solver, tol=LEVELS[1], max_sweeps=500, check_every=2)
+        settlers.append(Settler(stack.layers, feedback=stack.feedback, config=config))
     for turn in range(-1, repeats):  # the first one only fills what is kept for later
         for i, (name, guess) in enumerate(made.items()):
-            for j, settler in enumerate(settlers.values()):
+            for j, settler in enumerate(settlers):
                 begun = time.process_time()
                 settler(x, None if name == "cold" else guess(x))
                 if turn >= 0:
@@ -281,5 +271,5 @@ def _batches(x: Images, size: int = 500) -> list[tuple[slice, Images]]:
     return [(slice(i, i + size), x[i : i + size]) for i in range(0, len(x), size)]
 
 
-def _rows(codes: Codes | None, at: slice) -> Codes | None:
-    return None if codes is None else tuple(code[at] for code in codes)
+def _rows(codes: Codes, at: slice | Tensor) -> Codes:
+    return tuple(code[at] for code in codes)

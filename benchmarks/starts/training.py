@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from benchmarks.starts.initialiser import Codes, Initialiser
+from benchmarks.starts.initialiser import Codes, Initialiser, Stack
 from vnlib import checks
 from vnlib.fit import FitConfig, GradientLearner, fit
 
@@ -23,23 +23,18 @@ class RateSearch:
 
     Parameters
     ----------
-    rates
-        Learning rates to choose from, each tried for the share `trial` of the updates.
+    trial
+        The share of the updates for which each learning rate is tried.
     looks
         Checks on validation.
     """
 
-    rates: tuple[float, ...]
     steps: int
     batch_size: int = 256
     trial: float = 0.25
     looks: int = 8
 
     def __post_init__(self) -> None:
-        if not self.rates:
-            raise ValueError("rates must hold at least one learning rate, got ()")
-        for rate in self.rates:
-            checks.number("each of rates", rate, above=0)
         checks.number("steps", self.steps, low=0, integer=True)
         checks.number("batch_size", self.batch_size, low=1, integer=True)
         checks.number("trial", self.trial, above=0, high=1)
@@ -55,13 +50,14 @@ class Examples:
     x_held: Float[Tensor, "held d"]
     codes_held: Codes
 
-
-def excess(model: Initialiser, x: Float[Tensor, "batch d"], codes: Codes) -> float:
-    """How far guesses are above settled codes: mean of F(guess) over mean of F(settled), less 1."""
-    with torch.no_grad():
-        return (
-            float(model.stack.energy(model(x), x).mean() / model.stack.energy(codes, x).mean()) - 1
-        )
+    def excess(self, stack: Stack, guess: Callable[[Tensor], Codes]) -> float:
+        """How far guesses are above settled codes where they validate: mean of F(guess) over mean
+        of F(settled), less 1.
+        """
+        x = self.x_held
+        with torch.no_grad():
+            above, lowest = (stack.energy(c, x).mean() for c in (guess(x), self.codes_held))
+        return float(above / lowest) - 1
 
 
 def train(
@@ -69,12 +65,14 @@ def train(
     examples: Examples,
     training: RateSearch,
     *,
+    rates: Sequence[float],
     loss: str = "codes",
     seed: int,
 ) -> tuple[Initialiser, dict[str, float]]:
-    """An initialiser trained with the learning rate that validates best, and what is known of it.
+    """An initialiser trained with that of the learning rates that validates best, and what is known
+    of it.
 
-    Validation is by `excess`, and the best check of training is kept, which may be the untrained
+    Validation is by `Examples.excess`, and the best check of training is kept, which may be the untrained
     network. Facts: rate, excess, and untrained, the excess before. No updates: nothing is changed.
 
     Parameters
@@ -94,15 +92,13 @@ def train(
     """
     checks.choice("loss", loss, LOSSES)
     model = make()
-    before = excess(model, examples.x_held, examples.codes_held)
+    before = examples.excess(model.stack, model)
     facts = {"rate": float("nan"), "excess": before, "untrained": before}
     if not training.steps:
         return model, facts
-    rate, trial = training.rates[0], max(1, round(training.trial * training.steps))
-    if len(training.rates) > 1:
-        found = {
-            lr: _fitted(make(), examples, training, loss, lr, trial, seed) for lr in training.rates
-        }
+    rate, trial = rates[0], max(1, round(training.trial * training.steps))
+    if len(rates) > 1:
+        found = {lr: _fitted(make(), examples, training, loss, lr, trial, seed) for lr in rates}
         rate = min(found, key=found.get)
     best = _fitted(model, examples, training, loss, rate, training.steps, seed)
     if best >= before:
@@ -128,18 +124,11 @@ def _fitted(
         eval_every=max(1, steps // training.looks),
     )
     learner = GradientLearner(_Learning(model, loss, examples.codes), lr=lr, weight_decay=0.0)
-    data = (examples.x, *examples.codes)
+    data, check = (examples.x, *examples.codes), lambda: examples.excess(model.stack, model)
     try:
-        history = fit(
-            learner,
-            data,
-            config,
-            seed=seed,
-            validate=lambda: excess(model, examples.x_held, examples.codes_held),
-        )
+        return fit(learner, data, config, seed=seed, validate=check).best_value
     except FloatingPointError:
         return float("inf")
-    return history.best_value
 
 
 class _Learning(nn.Module):

@@ -5,6 +5,7 @@ Sec. 5).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 import xarray as xr
@@ -12,8 +13,6 @@ import xarray as xr
 from benchmarks.images.networks import ImageAutoencoder
 from benchmarks.images.pictures import Images
 from benchmarks.starts import measure as initialiser
-from benchmarks.starts.settling import Sizes
-from benchmarks.starts.training import RateSearch
 from chapters.beyond_continual.images import Network
 from vnlib.settle.cost import GAP, operations
 
@@ -26,18 +25,12 @@ def measure(
     train: Images,
     held: Images,
     tests: Mapping[str, Images],
-    *,
-    training: Mapping[str, object],
-    unrolled: int,
-    rates: Mapping[str, list[float]],
-    targets: Mapping[str, float],
-    sizes: Mapping[str, object],
-    seed: int,
+    **settings: Any,
 ) -> xr.Dataset:
     """`operations` of a settle to a relative duality gap of a thousandth, per image of the first
     test set, those of a `forward` pass of the autoencoder, and their `ratio`. Of the starts "cold",
     "untrained" and those with `rates`: `saved`, `saved_paid`, `sweeps`, `cost` and `rate`, as
-    `benchmarks.starts.measure` has them.
+    `benchmarks.starts.measure.study` has them, whose settings these are.
     """
     x = next(iter(tests.values()))
     with torch.no_grad():
@@ -48,14 +41,9 @@ def measure(
         train,
         held,
         tests,
-        training=RateSearch(rates=(1e-3,), **training),
-        rates=rates,
-        unrolled=unrolled,
         hidden=(),
-        targets=targets,
-        sizes=Sizes(**sizes),
-        starts=("cold", "untrained", *rates),
-        seed=seed,
+        starts=("cold", "untrained", *settings["rates"]),
+        **settings,
     )
     values = {"operations": settle, "forward": forward, "ratio": settle / forward}
     kept = found[[name for name in KEPT if name in found]]

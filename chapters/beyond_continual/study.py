@@ -11,11 +11,12 @@ import xarray as xr
 from torch import Tensor
 
 from benchmarks.images.networks import built
+from benchmarks.images.samples import composed_digits
 from benchmarks.nbody.bodies import Samples, Scales, scales_of
 from benchmarks.nbody.measure import samples
 from chapters.beyond_continual import bodies, images, inference
 from chapters.beyond_continual.measure import Data, learned, measure, order, stream
-from data_gen import digits, mnist, nbody
+from data_gen import mnist, nbody
 from vnlib.book.chapter import Chapter
 from vnlib.book.comparison import Comparison, with_candidate
 
@@ -152,9 +153,9 @@ def run(
     ds = ds.assign(power=("task", power), which=("task", ordered))
     if body:
         return ds
-    sets = partial(composed, seed=data_seed, real=real)
+    sets = partial(composed_digits, COMPOSED, seed=data_seed, real=real)
     if "amounts" in settings:
-        tests = sets(settings["amounts"]["n_test"], device=device)
+        tests = {k: x.to(device) for k, x in sets(settings["amounts"]["n_test"]).items()}
         ds = ds.merge(few_images(settings, seed, pixels(real)[0][0].to(device), tests))
     if "inference" in settings:
         (x,) = stream("joint", train, kept=1, seed=seed)[0]
@@ -171,14 +172,15 @@ def made(settings: dict[str, Any], seed: int, first: Data, **changes: object) ->
 
 
 def few_images(
-    settings: dict[str, Any], seed: int, x: Tensor, tests: dict[str, Data]
+    settings: dict[str, Any], seed: int, x: Tensor, tests: dict[str, Tensor]
 ) -> xr.Dataset:
     """Errors on single digits and on sums of two after training on so many images of all digits."""
     asked, atoms, errors = settings["amounts"], settings["options"].get("atoms"), []
+    sets = {name: (test,) for name, test in tests.items()}
     for n in asked["n"]:
         fewer = {"atoms": [min(*atoms, n)]} if atoms else {}
         make = partial(made, settings, seed, steps=asked["steps"], **fewer)
-        errors.append(learned(make, (x[:n],), tests, seed=seed)["error"])
+        errors.append(learned(make, (x[:n],), sets, seed=seed)["error"])
     found = xr.concat(errors, "images").assign_coords(images=asked["n"])
     return found.to_dataset(name="data_error")
 
@@ -187,7 +189,7 @@ def speed(
     settings: dict[str, Any],
     seed: int,
     x: Tensor,
-    tests: dict[str, Data],
+    tests: dict[str, Tensor],
     *,
     against: dict[str, Any],
     n_train: int,
@@ -199,7 +201,7 @@ def speed(
     model.learn((x,), seed=seed)
     drawn = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
     x = x[drawn[: n_train + n_train // 4]]
-    few = {name: test[:n_test] for name, (test,) in tests.items()}
+    few = {name: test[:n_test] for name, test in tests.items()}
     plain = built(pixels=x.shape[1], seed=seed, **against)
     found = inference.measure(model, plain, x[:n_train], x[n_train:], few, seed=seed, **options)
     return found.rename({name: f"inference_{name}" for name in found.data_vars})
@@ -240,15 +242,3 @@ def force_tasks(trajectories: int) -> tuple[list[list[Data]], Scales]:
         return Samples(*(values[rows] for values in part))
 
     return [[alone(part, law) for part in parts] for law in range(LAWS)], scales_of(parts[0])
-
-
-@cache
-def composed(
-    n_test: int, *, seed: int, real: bool, device: torch.device | str = "cpu"
-) -> dict[str, Data]:
-    """Single digits and sums of two."""
-    singles = mnist.load("test", allow_fallback=not real)["image"].values
-    made = torch.from_numpy(
-        digits.make(singles, n=n_test, seed=seed, sets=COMPOSED)["image"].values
-    )
-    return {name: (x.flatten(1).to(device),) for name, x in zip(COMPOSED, made, strict=True)}

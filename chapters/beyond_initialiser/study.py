@@ -9,11 +9,10 @@ from typing import Any
 import torch
 import xarray as xr
 
+from benchmarks.images.samples import composed_digits, training_digits
 from benchmarks.images.vector_networks import train_network
 from benchmarks.starts import measure
-from benchmarks.starts.settling import Sizes
-from benchmarks.starts.training import RateSearch
-from data_gen import digits, mnist, signals
+from data_gen import signals
 from vnlib.book.chapter import Chapter
 from vnlib.fit import Training
 
@@ -56,20 +55,14 @@ VARIABLES = {
     "fallback": ("whether the digits are scikit-learn's instead of MNIST", "1"),
 }
 
-Inputs = tuple[torch.Tensor, torch.Tensor, dict[str, torch.Tensor], bool]
+Inputs = tuple[torch.Tensor, torch.Tensor, list[torch.Tensor], int]
 
 
-@cache
 def images(n_train: int, n_val: int, n_test: int, seed: int, real: bool) -> Inputs:
-    """Digits for training, held back, and for tests: single ones, sums of two, partly covered."""
-    pixels = mnist.load("train", allow_fallback=not real)["image"].values.reshape(-1, 784)
-    singles = mnist.load("test", allow_fallback=not real)
-    sets = ("id", "add2", "occlude0")
-    made = digits.make(singles["image"].values, n=n_test, seed=seed, sets=sets)["image"]
-    tests = dict(zip(measure.KINDS, torch.from_numpy(made.values).flatten(2), strict=True))
-    end = len(pixels) - n_val
-    train, held = torch.from_numpy(pixels[:end][:n_train]), torch.from_numpy(pixels[end:])
-    return train, held, tests, singles.attrs["fallback"]
+    """Digits: single ones, sums of two, partly covered."""
+    train, held, fallback = training_digits(n_train, n_val, real=real)
+    tests = composed_digits(("id", "add2", "occlude0"), n_test, seed=seed, real=real)
+    return train, held, list(tests.values()), fallback
 
 
 @cache
@@ -81,7 +74,7 @@ def functions(n_train: int, n_val: int, n_test: int, seed: int, real: bool) -> I
         torch.from_numpy(signals.subset(made, name)["value"].values)
         for name in ("train", "val", "id", "easy", "hard")
     )
-    return train, held, dict(zip(measure.KINDS, tests, strict=True)), False
+    return train, held, tests, 0
 
 
 BENCHMARKS = {"digits": images, "signals": functions}
@@ -98,13 +91,9 @@ def run(
         network.cpu(),
         train[: settings["n_train"]],
         held,
-        tests,
-        # The rates of each start are laid over this one.
-        training=RateSearch(rates=(1e-3,), **settings["training"]),
-        rates=settings["rates"],
-        targets=settings["targets"],
-        sizes=Sizes(**settings["sizes"]),
+        dict(zip(measure.KINDS, tests, strict=True)),
         seed=axes["seed"],
+        **{name: settings[name] for name in ("training", "rates", "targets", "sizes")},
         **settings["study"],
     )
     return found.assign(fallback=fallback)
@@ -113,8 +102,10 @@ def run(
 def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
     """The settings of one run; a capped network is settled until F rests, from fewer starts."""
     s, model = chapter.settings, chapter.model(axes["model"])
-    atoms = s["atoms"][axes["model"]]
-    capped = model.get("capped", False)
+    atoms, network, targets, sizes = s["atoms"][axes["model"]], {}, {}, {}
+    if model.get("capped"):
+        network, targets = {"top_k": atoms[-1] // s["cap"]}, {"tol": s["capped_tol"]}
+        sizes = {"settled": s["n_test"], "end": s["capped_end"]}
     return {
         "benchmark": model["benchmark"],
         "data": {
@@ -124,14 +115,14 @@ def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
             "seed": s["data_seed"],
             "real": chapter.profile == "paper",
         },
-        "network": {
+        "network": network
+        | {
             "atoms": atoms,
             "interface": [K // 2 for K in atoms[:-1]],
             "sparsity": model["sparsity"],
             "feedback": s["feedback"],
             "looks": 1,
-        }
-        | ({"top_k": atoms[-1] // s["cap"]} if capped else {}),
+        },
         "learning": {k: s["network"][k] for k in ("lr", "steps", "batch_size")},
         "n_train": s["n_train"],
         "training": s["initialiser"],
@@ -141,8 +132,8 @@ def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
             "hidden": s["hidden"],
             "starts": model.get("starts", list(measure.STARTS)),
         },
-        "targets": s["targets"] | ({"tol": s["capped_tol"]} if capped else {}),
-        "sizes": s["sizes"] | ({"settled": s["n_test"], "end": s["capped_end"]} if capped else {}),
+        "targets": s["targets"] | targets,
+        "sizes": s["sizes"] | sizes,
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from benchmarks.starts.initialiser import Dense, Lista, Stack, StepSizes, multiply_adds, schedule
-from benchmarks.starts.training import LOSSES, Examples, RateSearch, excess, train
+from benchmarks.starts.training import LOSSES, Examples, RateSearch, train
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import L0, L1, NonNegativeL1, TopK
@@ -51,7 +51,8 @@ def examples(of: Stack) -> Examples:
     return Examples(x, lowest(of, x, tol=1e-4), held, lowest(of, held, tol=1e-4))
 
 
-TRAINING = RateSearch(rates=(1e-2,), steps=60, batch_size=40)
+TRAINING = RateSearch(steps=60, batch_size=40)
+RATE = (1e-2,)
 
 
 # --- untrained: sweeps of ISTA ---
@@ -99,7 +100,7 @@ def test_the_schedule_goes_up_and_down():
 def test_a_start_does_not_move_the_fixed_point(depth):
     of, x = stack(depth), draws(8, D, seed=6)
     cold = lowest(of, x)
-    model, _ = train(partial(Lista, of, sweeps=2), examples(of), TRAINING, seed=0)
+    model, _ = train(partial(Lista, of, sweeps=2), examples(of), TRAINING, rates=RATE, seed=0)
     wild = Dense(of, threshold=0.0, seed=1)
     with torch.no_grad():
         for guess in (model(x), wild(x)):
@@ -115,20 +116,21 @@ def test_a_start_does_not_move_the_fixed_point(depth):
 @pytest.mark.parametrize("kind", (Lista, StepSizes))
 def test_training_lowers_the_energy_of_guesses(kind, loss):
     of = stack(2)
-    model, facts = train(partial(kind, of, sweeps=2), examples(of), TRAINING, loss=loss, seed=0)
-    plain = excess(kind(of, sweeps=2), examples(of).x_held, examples(of).codes_held)
+    model, facts = train(
+        partial(kind, of, sweeps=2), examples(of), TRAINING, rates=RATE, loss=loss, seed=0
+    )
+    plain = examples(of).excess(of, kind(of, sweeps=2))
     assert facts["untrained"] == pytest.approx(plain)
     assert facts["excess"] < 0.9 * plain
-    assert facts["excess"] == pytest.approx(
-        excess(model, examples(of).x_held, examples(of).codes_held)
-    )
+    assert facts["excess"] == pytest.approx(examples(of).excess(of, model))
 
 
 def test_one_seed_one_result():
     of = stack(2)
     make = partial(Dense, of, hidden=(9,), seed=5)
     one, again, other = (
-        train(make, examples(of), TRAINING, seed=seed)[0](draws(3, D)) for seed in (0, 0, 1)
+        train(make, examples(of), TRAINING, rates=RATE, seed=seed)[0](draws(3, D))
+        for seed in (0, 0, 1)
     )
     assert all(torch.equal(a, b) for a, b in zip(one, again, strict=True))
     assert not torch.equal(one[0], other[0])
@@ -139,14 +141,16 @@ def test_validation_chooses_the_rate_and_keeps_what_is_better_untrained():
     chosen = train(
         partial(Lista, of, sweeps=2),
         examples(of),
-        RateSearch(rates=(1e-9, 1e-2, 10.0), steps=60, batch_size=40),
+        TRAINING,
+        rates=(1e-9, 1e-2, 10.0),
         seed=0,
     )[1]
     assert chosen["rate"] == 1e-2
     hopeless, facts = train(
         partial(Lista, of, sweeps=2),
         examples(of),
-        RateSearch(rates=(1e3,), steps=4, batch_size=40),
+        RateSearch(steps=4, batch_size=40),
+        rates=(1e3,),
         seed=0,
     )
     assert facts["rate"] != facts["rate"] and facts["excess"] == facts["untrained"]
@@ -158,7 +162,7 @@ def test_validation_chooses_the_rate_and_keeps_what_is_better_untrained():
 def test_without_updates_nothing_changes():
     of = stack(1)
     model, facts = train(
-        partial(Lista, of, sweeps=3), examples(of), RateSearch(rates=(0.1,), steps=0), seed=0
+        partial(Lista, of, sweeps=3), examples(of), RateSearch(steps=0), rates=RATE, seed=0
     )
     torch.testing.assert_close(
         model(draws(4, D))[0], ista(of, draws(4, D), 3)[0], rtol=1e-12, atol=1e-13
@@ -169,7 +173,7 @@ def test_without_updates_nothing_changes():
 def test_what_settles_is_left_alone_by_training():
     of = stack(1)
     before = of.layers[0].V.clone()
-    train(partial(Lista, of, sweeps=2), examples(of), TRAINING, seed=0)
+    train(partial(Lista, of, sweeps=2), examples(of), TRAINING, rates=RATE, seed=0)
     assert torch.equal(of.layers[0].V, before) and not of.layers[0].V.requires_grad
 
 
@@ -210,16 +214,19 @@ def test_stacks_that_cannot_be_unrolled():
         (lambda: Lista(stack(1), sweeps=0), "sweeps must be an integer >= 1"),
         (lambda: Dense(stack(1), hidden=(0,), seed=0), "each of hidden"),
         (lambda: Dense(stack(1), threshold=-1, seed=0), "threshold"),
-        (lambda: RateSearch(rates=(), steps=1), "rates must hold"),
-        (lambda: RateSearch(rates=(0.0,), steps=1), "each of rates"),
-        (lambda: RateSearch(rates=(0.1,), steps=-1), "steps"),
-        (lambda: RateSearch(rates=(0.1,), steps=1, trial=0), "trial"),
-        (lambda: RateSearch(rates=(0.1,), steps=1, looks=0), "looks"),
+        (lambda: RateSearch(steps=-1), "steps"),
+        (lambda: RateSearch(steps=1, trial=0), "trial"),
+        (lambda: RateSearch(steps=1, looks=0), "looks"),
         (lambda: Lista(stack(1), sweeps=1)(draws(3, D + 1)), "x must have shape"),
         (lambda: Dense(stack(1), seed=0)(draws(3, D) * torch.nan), "x holds"),
         (
             lambda: train(
-                partial(Lista, stack(1), sweeps=1), examples(stack(1)), TRAINING, loss="l1", seed=0
+                partial(Lista, stack(1), sweeps=1),
+                examples(stack(1)),
+                TRAINING,
+                rates=RATE,
+                loss="l1",
+                seed=0,
             ),
             "loss",
         ),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -12,18 +10,11 @@ import xarray as xr
 from benchmarks.starts import measure as study
 from benchmarks.starts.initialiser import Stack
 from benchmarks.starts.settling import Sizes, first_below, heights, settled, support, zeros
-from benchmarks.starts.training import RateSearch
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig, Settler
 
-SIZES = Sizes(
-    sweeps=dict.fromkeys(("ista", "restart", "line_search"), 400),
-    settled=3,
-    end=3000,
-    gap=1e-10,
-    timed=2,
-    repeats=1,
-)
+SWEEPS = dict.fromkeys(("ista", "restart", "line_search"), 400)
+SIZES = {"sweeps": SWEEPS, "settled": 3, "end": 3000, "gap": 1e-10, "timed": 2, "repeats": 1}
 RATES = {name: [1e-2] for name in study.LEARNED}
 TIMES = ["train_time", "codes_time", "time_ratio", "time_cold"]
 
@@ -52,7 +43,7 @@ def orthonormal() -> VectorNetwork:
 def found(net: VectorNetwork, **changes) -> xr.Dataset:
     tests = {"id": inputs(4, 7), "sum": inputs(4, 7) + inputs(4, 8)}
     given = {
-        "training": RateSearch(rates=(1.0,), steps=20, batch_size=20),
+        "training": {"steps": 20, "batch_size": 20},
         "rates": RATES,
         "unrolled": 2,
         "hidden": [8],
@@ -134,7 +125,7 @@ def test_the_nearest_of_the_inputs_themselves_is_the_end():
 
 def test_under_a_cap_there_is_no_gap_and_no_time():
     results = found(
-        network(3, top_k=2), starts=("cold", "untrained", "lista"), sizes=replace(SIZES, end=150)
+        network(3, top_k=2), starts=("cold", "untrained", "lista"), sizes=SIZES | {"end": 150}
     )
     assert "time_ratio" not in results and results["end_gap"].isnull().all()
     assert float(results["end_differs"].sel(start="cold").max()) == 0
@@ -146,7 +137,7 @@ def test_under_a_cap_there_is_no_gap_and_no_time():
 def test_one_seed_one_result():
     few = {
         "starts": ("cold", "lista", "mlp"),
-        "sizes": replace(SIZES, sweeps=dict.fromkeys(SIZES.sweeps, 9), end=50),
+        "sizes": SIZES | {"sweeps": dict.fromkeys(SWEEPS, 9), "end": 50},
     }
     one, again, other = (found(network(2), seed=seed, **few).drop_vars(TIMES) for seed in (0, 0, 1))
     xr.testing.assert_identical(one, again)
@@ -162,7 +153,7 @@ def test_one_seed_one_result():
         ({"tests": {"sum": inputs(4)}}, "tests must hold 'id'"),
         ({"rates": {"lista": [0.1]}}, "rates must have an entry .* steps"),
         ({"tests": {"id": inputs(4), "sum": inputs(5)}}, "equally many"),
-        ({"sizes": replace(SIZES, settled=5)}, "at least as many"),
+        ({"sizes": SIZES | {"settled": 5}}, "at least as many"),
     ),
 )
 def test_bad_arguments_are_named(changes, says):
@@ -172,8 +163,8 @@ def test_bad_arguments_are_named(changes, says):
 
 def test_sizes_are_checked():
     with pytest.raises(ValueError, match="sweeps of restart"):
-        Sizes(sweeps={"ista": 1}, settled=1, end=1, gap=0.1, timed=1, repeats=1)
+        Sizes(**SIZES | {"sweeps": {"ista": 1}})
     for name in ("settled", "end", "timed", "repeats", "gap"):
         with pytest.raises(ValueError, match=name):
-            replace(SIZES, **{name: 0})
+            Sizes(**SIZES | {name: 0})
     assert isinstance(study.stack_of(network()), Stack)

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from benchmarks.images.networks import built
-from benchmarks.starts.training import RateSearch
 from chapters.beyond_continual import inference
 from chapters.beyond_continual import measure as study
 from chapters.beyond_continual.images import Network
@@ -153,4 +152,3 @@ def test_operations_of_a_pass_and_a_settle():
     assert float(found["ratio"]) == pytest.approx(float(found["operations"] / found["forward"]))
     assert found["start"].values.tolist() == ["cold", "untrained", "linear"]
     assert float(found["saved"].sel(start="cold").max()) == 0
-    assert isinstance(RateSearch(rates=(1e-3,), steps=10, batch_size=20), RateSearch)

@@ -12,9 +12,10 @@ PLAIN, BEST = "plain steps", "momentum and line search"
 
 def test_the_cheapest_pair_counts_the_cost(results):
     # Line search: LISTA needs 40/10 + 4 = 8, the perceptron 80/10 + 1 = 9, the cold start 10.
-    assert tables.cheapest(results, "free", learned=True) == ("lista", "line_search", 8)
-    assert tables.cheapest(results, "free", learned=False) == ("cold", "line_search", 10)
-    assert tables.cheapest(results, "free", "sum", learned=True)[2] == pytest.approx(11)
+    for learned, start, needed in ((True, "lista", 8), (False, "cold", 10)):
+        fewest = tables.cheapest(results, learned=learned).sel(model="free", set="id")
+        assert (fewest["start"], fewest["solver"], fewest) == (start, "line_search", needed)
+    assert tables.cheapest(results, learned=True).sel(model="free", set="sum") == pytest.approx(11)
     frame = tables.against_table(results).frame
     row = frame.loc[("FREE", "in distribution")]
     assert row["something learned"].tolist() == [8, "LISTA, from codes", BEST]
@@ -70,5 +71,14 @@ def test_no_share_is_minus_zero():
     assert [tables.percent(share) for share in (-0.4, -0.6, 12.5)] == ["0", "-1", "12"]
 
 
-def test_numbers_are_for_results_with_all_networks(results):
-    assert tables.numbers(results) == {}
+def test_numbers_follow_from_the_results(results):
+    names = {"free": "digits_3", "capped": "digits_3_capped"}
+    results["model"] = [names[name] for name in results["model"].values]
+    found = tables.numbers(results)
+    assert (
+        found["beyondinit-learned-digits-3"] == "8.0"
+        and found["beyondinit-free-digits-3"] == "10.0"
+    )
+    assert found["beyondinit-change-digits-3"] == "20" and found["beyondinit-plain-guess"] == "44"
+    assert found["beyondinit-plain-start"] == "LISTA, from codes"
+    assert found["beyondinit-other-support"] == "25" and found["beyondinit-end-gap"] == "1e-09"
