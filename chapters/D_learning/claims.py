@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import part, spearman
+from vnlib.book.evidence import bounded, part, spearman
 from vnlib.book.ledger import Decision, claim
 
-CHAPTER = "D_learning"
 DENSE = ("linear", "whitened", "ReLU")
 
 
-def highest_cost(r: xr.Dataset, name: str, variant: str) -> float:
-    """Relative growth of a mean over seeds by an option, in the cell where it is largest."""
+def main_network(r: xr.Dataset) -> str:
+    """The network of the sparsity that the chapter works with."""
+    return next(name for name in r["stepped"].values.tolist() if name.startswith("VN"))
+
+
+def growth(r: xr.Dataset, name: str, variant: str) -> xr.DataArray:
+    """Relative growth of a mean over seeds by an option, in every cell of the upkeep table."""
     cells = r[f"upkeep_{name}"].mean("seed")
-    return float((cells.sel(variant=variant) / cells.sel(variant="as it is")).max()) - 1
+    return cells.sel(variant=variant) / cells.sel(variant="as it is") - 1
+
+
+def ranks(x: xr.DataArray, y: xr.DataArray, dim: str) -> xr.DataArray:
+    """Rank correlation of two quantities along a dimension, for every seed."""
+    return xr.apply_ufunc(spearman, x, y, input_core_dims=[[dim]] * 2, vectorize=True)
 
 
 @claim(
@@ -24,21 +32,24 @@ def highest_cost(r: xr.Dataset, name: str, variant: str) -> float:
     figure="appD-local",
     statement="The update of an atom is the residual times its own coefficient: exactly zero for "
     "atoms that the batch does not use.",
+    terms="Idle atoms are those that no sample of the batch uses, over all sizes of batches.",
 )
 def locality(r: xr.Dataset) -> Decision:
-    told, moved = float(r["local_idle_direction"].max()), r["local_idle_moved"]
-    kept = float(moved.sel(optimiser=["masked Adam", "SGD"]).max())
-    control = float(moved.sel(optimiser="Adam").mean())
-    idle = float(r["local_idle"].sel(optimiser="masked Adam").isel(batch_size=-1).mean())
-    gain = highest_cost(r, "mse", "without the mask")
+    told, moved = r["local_idle_direction"].max(), r["local_idle_moved"]
+    kept = moved.sel(optimiser=["masked Adam", "SGD"]).max()
+    adam = moved.sel(optimiser="Adam").mean()
+    idle = r["local_idle"].sel(optimiser="masked Adam").isel(batch_size=-1).mean()
+    gain = growth(r, "mse", "without the mask").max()
+    saved = "largest growth of test error without the mask in the upkeep table, mean over seeds"
+    moves = "share of idle atoms that Adam without the mask moves, mean"
     printed = [
-        part("idle atoms are told nothing", told == 0, largest_idle_direction=told),
-        part("masked Adam and SGD do not move them", kept == 0, share_moved=kept),
-        part("Adam without the mask does", control >= 0.9, share_moved_unmasked=control),
+        part("the update of idle atoms is exactly 0", told == 0, largest_idle_direction=told),
+        part("masked Adam and SGD leave them bit for bit", kept == 0, share_moved=kept),
+        bounded(moves, ">=", 0.9, share_moved_unmasked=adam),
     ]
     controls = [
-        part("atoms idle in large batches too", idle >= 0.05, idle_share_largest_batch=idle),
-        part("the mask saves error", gain >= 0.05, error_without_mask_above=gain),
+        bounded("idle share in the largest batch, mean", ">=", 0.05, idle_share_largest_batch=idle),
+        bounded(saved, ">=", 0.05, error_without_mask_above=gain),
     ]
     return Decision(printed, printed + controls)
 
@@ -49,35 +60,35 @@ def locality(r: xr.Dataset) -> Decision:
     figure="appD-overlap",
     statement="Updates of different samples interfere only through atoms that both use, so sparse "
     "codes limit interference, unlike dense layers.",
+    terms="Updates of two test samples overlap by the size of their cosine; a step on one passes on "
+    "the change of the other's loss relative to its own. Medians over pairs, worst seed. The linear "
+    "autoencoder with a whitened code computes the same function as the trained one.",
 )
 def interference(r: xr.Dataset) -> Decision:
-    vn = next(str(name) for name in r["stepped"].values if str(name).startswith("VN"))
-    size, hurt = abs(r["meet_pair_cosine"]), (r["passed_on"] < 0).mean(["arrow", "seed"])
-    ranks, quarters = [], []
-    for seed in r["seed"].values:
-        x = r["meet_pair_overlap"].sel(model=vn, seed=seed).values
-        y = size.sel(model=vn, seed=seed)
-        low, high = np.quantile(x, [0.25, 0.75])
-        ranks.append(spearman(x, y.values))
-        quarters.append(float(y[x <= low].median() / y[x >= high].median()))
-    rank, quarter = min(ranks), max(quarters)
-    passed = abs(r["passed_on"]).median("arrow").rename(stepped="model")
+    vn, size, passed = main_network(r), abs(r["meet_pair_cosine"]), abs(r["passed_on"])
+    own, support = size.sel(model=vn), r["meet_pair_overlap"].sel(model=vn)
+    low, high = (support.quantile(q, "pair") for q in (0.25, 0.75))
+    quarter = own.where(support <= low).median("pair") / own.where(support >= high).median("pair")
+    size, passed = size.median("pair"), passed.median("arrow").rename(stepped="model")
     overlap, passed = (
-        {f"{name}_vs_{m}": float((v.sel(model=vn) / v.sel(model=m)).max()) for m in DENSE}
-        for name, v in (("overlap", size.median("pair")), ("passed_on", passed))
+        {f"{name}_vs_{m}": value.sel(model=vn) / value.sel(model=m) for m in DENSE}
+        for name, value in (("overlap", size), ("passed_on", passed))
     )
-    white, less = overlap.pop("overlap_vs_whitened"), max(passed.values()) < 1
-    own, others = float(hurt.sel(stepped=vn)), float(hurt.sel(stepped=list(DENSE)).min())
-    hurts, half = {"hurt_share": own, "hurt_share_dense": others}, max(overlap.values()) <= 0.5
+    white = overlap.pop("overlap_vs_whitened")
+    hurt = (r["passed_on"] < 0).mean(["arrow", "seed"])
+    own_hurt, others = hurt.sel(stepped=vn), hurt.sel(stepped=list(DENSE)).min()
+    rises = "rank correlation of the overlap of updates with that of supports"
+    quarters = "overlap in the quarter of pairs whose supports overlap least over that of the most"
+    seldom = "share of pairs that a step hurts, mean over seeds, at most that of any dense model"
     printed = [
-        part("overlap of updates rises with overlap of supports", rank >= 0.3, spearman=rank),
-        part("it is small where supports hardly meet", quarter <= 0.5, low_to_high_quarter=quarter),
-        part("it is at most half of a dense autoencoder's", half, **overlap),
+        bounded(rises, ">=", 0.3, spearman=ranks(support, own, "pair")),
+        bounded(quarters, "<=", 0.5, low_to_high_quarter=quarter),
+        bounded("overlap over that in each autoencoder as trained", "<=", 0.5, **overlap),
     ]
     controls = [
-        part("and below that of a whitened dense code", white < 1, overlap_vs_whitened=white),
-        part("a step passes less on to others", less, **passed),
-        part("a step hurts others no more often", own <= others, **hurts),
+        bounded("overlap over that with a whitened code", "<", 1, overlap_vs_whitened=white),
+        bounded("what a step passes on over that in each dense model", "<", 1, **passed),
+        part(seldom, own_hurt <= others, hurt_share=own_hurt, hurt_share_dense=others),
     ]
     return Decision(printed, printed + controls)
 
@@ -88,27 +99,28 @@ def interference(r: xr.Dataset) -> Decision:
     figure="appD-upkeep",
     statement="Renormalisation, DC removal, a decorrelation step and the re-drawing of dead atoms "
     "keep the dictionary in shape.",
+    terms="Means over seeds of the upkeep table; growth is relative, in the worst cell.",
 )
 def upkeep(r: xr.Dataset) -> Decision:
     dead = r["upkeep_dead"].mean("seed").sel(start="chance").isel(upkeep_sparsity=-1)
-    names = {"dead": "as it is", "dead_redrawn": "dead atoms re-drawn"}
-    dead = {name: float(dead.sel(variant=variant)) for name, variant in names.items()}
-    costly = ("coherence", "mse", "active")
-    coherence, error, atoms = (highest_cost(r, name, "decorrelated") for name in costly)
-    dc, centred = (highest_cost(r, "mse", f"DC removed{on}") for on in ("", ", centred data"))
-    costs = {"coherence_change": coherence, "error_decorrelated_above": error}
-    lower, cheap = coherence < 0 and error <= 0.1, "DC removal costs little"
-    revived = dead["dead_redrawn"] <= 0.02 and dead["dead"] >= 0.1
-    more = {"active_decorrelated_above": atoms}
+    dead, redrawn = dead.sel(variant="as it is"), dead.sel(variant="dead atoms re-drawn")
+    coherence, error, active = (
+        growth(r, name, "decorrelated") for name in ("coherence", "mse", "active")
+    )
+    dc, centred = (growth(r, "mse", f"DC removed{on}") for on in ("", ", centred data"))
+    died = "share of atoms dead at the sparser setting, started by chance"
+    apart, costs = "by decorrelation", "growth of test error by DC removal"
     both = [
-        part("re-drawing revives dead atoms", revived, **dead),
-        part("decorrelation lowers coherence at little cost", lower, **costs),
+        bounded(died, ">=", 0.1, dead=dead)
+        & bounded("where re-drawn", "<=", 0.02, dead_redrawn=redrawn),
+        bounded(f"growth of coherence {apart}", "<", 0, coherence_change=coherence)
+        & bounded("of test error", "<=", 0.1, error_decorrelated_above=error),
     ]
+    plain = bounded(costs, "<=", 0.1, error_dc_removed_above=dc)
     controls = [
-        part(f"{cheap} on centred samples", centred <= 0.1, error_centred_above=centred),
-        part("decorrelation does not take more atoms", atoms <= 0.1, **more),
+        bounded(f"{costs}, centred samples", "<=", 0.1, error_centred_above=centred),
+        bounded(f"growth of active atoms {apart}", "<=", 0.1, active_decorrelated_above=active),
     ]
-    plain = part(cheap, dc <= 0.1, error_dc_removed_above=dc)
     return Decision([*both, plain], both + controls)
 
 
@@ -117,24 +129,28 @@ def upkeep(r: xr.Dataset) -> Decision:
     source="VN Eq. 9; App. D, Eq. 27",
     figure="appD-interface",
     statement="The same residual x coefficient rule learns the interface dictionary U.",
+    terms="Two layers, after training, worst seed. The strict error is that of the reading from the "
+    "top code down. U learns by the literal rule, or by the subspace rule, our addition.",
 )
 def interface(r: xr.Dataset) -> Decision:
-    last = {n: r[f"interface_{n}"].isel(stage=-1) for n in ("energy", "mse", "mse_from_top")}
-    ratio = {name: one / one.sel(rule="frozen") for name, one in last.items()}
-    names = ("energy", "mse_from_top")
-    energy, strict = (float(ratio[name].sel(rule="literal").max()) for name in names)
-    ours = float(ratio["mse_from_top"].sel(rule="subspace").max())
-    seen = float(abs(ratio["mse"].sel(rule="subspace") - 1).max())
-    pairs = zip(*(last[n].transpose("seed", "rule").values for n in names), strict=True)
-    rank = max(spearman(f, error) for f, error in pairs)
-    says_more = ours <= 0.75 and seen <= 0.05
-    changes = {"subspace_error_vs_frozen": ours, "subspace_seen_change": seen}
+    last = r[[f"interface_{name}" for name in ("energy", "mse", "mse_from_top")]].isel(stage=-1)
+    energy, strict = last["interface_energy"], last["interface_mse_from_top"]
+    ratio = last / last.sel(rule="frozen")
+    literal, ours = ratio.sel(rule="literal"), ratio.sel(rule="subspace")
+    told, seen = ours["interface_mse_from_top"], abs(ours["interface_mse"] - 1)
+    over, rank = "over that with a frozen U", ranks(energy, strict, "rule")
+    errors = {"strict_error_vs_frozen": literal["interface_mse_from_top"]}
     printed = [
-        part("F falls further than with a frozen U", energy < 1, energy_vs_frozen=energy),
-        part("the top code says no less of the input", strict <= 1, strict_error_vs_frozen=strict),
+        bounded(
+            f"energy F, literal rule, {over}", "<", 1, energy_vs_frozen=literal["interface_energy"]
+        ),
+        bounded(f"strict error, literal rule, {over}", "<=", 1, **errors),
     ]
     controls = [
-        part("F ranks interfaces as the strict error does", rank > 0, spearman_F_error=rank),
-        part("the subspace rule makes the top code say more", says_more, **changes),
+        bounded(
+            "rank correlation of F and the strict error, all rules", ">", 0, spearman_F_error=rank
+        ),
+        bounded(f"strict error, subspace rule, {over}", "<=", 0.75, subspace_error_vs_frozen=told)
+        & bounded("change of the error of V a", "<=", 0.05, subspace_seen_change=seen),
     ]
     return Decision(printed, printed + controls)

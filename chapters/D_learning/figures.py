@@ -11,6 +11,7 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
+from chapters.D_learning.claims import main_network
 from vnlib.plots.frames import Groups, entries, label, long_frame, seeds_and_medians
 from vnlib.plots.statistics import median
 from vnlib.plots.style import PALETTE
@@ -32,11 +33,6 @@ UPKEEP = {
     "coherence": ("coherence", 1.0),
 }
 FLOOR = 1e-6  # of a cosine, on logarithmic axes
-
-
-def main_network(results: xr.Dataset) -> str:
-    """The network of the sparsity that the chapter works with."""
-    return next(name for name in results["stepped"].values.tolist() if name.startswith("VN"))
 
 
 def looks(results: xr.Dataset, models: Sequence[str]) -> Groups:

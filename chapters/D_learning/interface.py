@@ -13,7 +13,7 @@ import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from chapters.D_learning.measure import dataset, practise, start
+from chapters.D_learning.measure import dataset, practise, start, trained
 from vnlib import seeding
 from vnlib.learning.learner import LocalLearner, directions
 from vnlib.learning.rules import MaskedAdam, atomic_hebb, subspace_rule
@@ -162,14 +162,9 @@ def two_objectives(
 
     All three start from the same network, which has learned its V for `before` updates.
     """
-    network = start(replace(config, interface_rule="frozen"), train, seed=seed)
-    practise(
-        LocalLearner(network, lr=lr, settle=settle),
-        train,
-        steps=before,
-        batch_size=batch_size,
-        seed=seed,
-    )
+    resting = replace(config, interface_rule="frozen")
+    learning = {"batch_size": batch_size, "lr": lr, "settle": settle, "seed": seed}
+    network = trained(resting, train, steps=before, **learning)
     watched = train[:batch_size]
     moves = {
         "V": ("V", "subspace"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,10 +18,9 @@ import xarray as xr
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from chapters.D_learning.measure import dataset, practise, start
+from chapters.D_learning.measure import dataset, trained
 from vnlib import metrics, seeding
 from vnlib.layer import Layer
-from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import MaskedAdam, atomic_hebb, unit_columns
 from vnlib.network import VNConfig
 from vnlib.prox import Penalty
@@ -124,28 +123,10 @@ class Dense:
         return Dense((vectors / root).T @ self.E, self.D @ (vectors * root), False)
 
 
-def train_sparse(
-    x: Tensor,
-    *,
-    sparsity: float,
-    atoms: int,
-    steps: int,
-    batch_size: int,
-    lr: float,
-    settle: SettleConfig,
-    seed: int,
-) -> Sparse:
-    """A layer that starts from samples and learns by masked Adam."""
-    network = start(
-        VNConfig(n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,)), x, seed=seed
-    )
-    practise(
-        LocalLearner(network, lr=lr, settle=settle),
-        x,
-        steps=steps,
-        batch_size=batch_size,
-        seed=seed,
-    )
+def train_sparse(x: Tensor, *, sparsity: float, atoms: int, **learning: Any) -> Sparse:
+    """A layer that starts from samples and learns by masked Adam (see `measure.trained`)."""
+    config = VNConfig(n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,))
+    network = trained(config, x, **learning)
     return Sparse(network.V[0].detach().double(), network.layers[0].penalty)
 
 
@@ -210,7 +191,7 @@ def interference(
     fall: float,
     sparse: Mapping,
     dense: Mapping,
-    seed: int,
+    **alike: Any,
 ) -> xr.Dataset:
     """Overlap of updates and of supports for all pairs of test samples, and what a step on one
     passes on to another.
@@ -221,17 +202,17 @@ def interference(
 
     Parameters
     ----------
-    sparse, dense
-        Options of `train_sparse` and `train_dense`.
+    sparse, dense, **alike
+        Options of `train_sparse`, of `train_dense` and of both.
     """
     x = test.double()
     models: dict[str, Model] = {
-        f"VN {value:g}": train_sparse(train, sparsity=value, seed=seed, **sparse)
+        f"VN {value:g}": train_sparse(train, sparsity=value, **sparse, **alike)
         for value in sparsities
     }
-    linear = train_dense(train, relu=False, seed=seed, **dense)
+    linear = train_dense(train, relu=False, **dense, **alike)
     models |= {"linear": linear, "whitened": linear.whitened(train.double())}
-    models["ReLU"] = train_dense(train, relu=True, seed=seed, **dense)
+    models["ReLU"] = train_dense(train, relu=True, **dense, **alike)
     stepped = [f"VN {main:g}", "linear", "whitened", "ReLU"]
 
     found: dict[str, list] = {}

@@ -65,6 +65,22 @@ def practise(
     return learner
 
 
+def trained(
+    config: VNConfig,
+    x: Float[Tensor, "samples d"],
+    *,
+    steps: int,
+    batch_size: int,
+    seed: int,
+    **options: Any,
+) -> VectorNetwork:
+    """A network that starts from samples and has practised, with these options of the learner."""
+    network = start(config, x, seed=seed)
+    learner = LocalLearner(network, **options)
+    practise(learner, x, steps=steps, batch_size=batch_size, seed=seed)
+    return network
+
+
 # --- how local an update is ---
 
 

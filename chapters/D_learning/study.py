@@ -7,20 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import xarray as xr
-from torch import Tensor
 
 from benchmarks.images.samples import mnist_rows
 from chapters.D_learning import interface, measure
 from chapters.D_learning.interference import interference
 from vnlib.book.chapter import Chapter
-from vnlib.learning.learner import LocalLearner
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
 
-QUANTILES = (0.05, 0.5, 0.95)
+QUANTILES = torch.tensor([0.05, 0.5, 0.95]).double()
 VARIABLES = {
     "data_source": ("where the images come from", ""),
     "quantile": ("quantile over active atoms", "1"),
@@ -91,101 +88,20 @@ def run(
     device: torch.device | str,
     allow_fallback: bool,
 ) -> xr.Dataset:
-    """All measurements of one seed.
-
-    Parameters
-    ----------
-    axes
-        seed.
-    settings
-        Those of `settings`.
-    workdir
-        Not used: training is short and keeps no checkpoint.
-    allow_fallback
-        Whether the small digits of scikit-learn will do where MNIST is not at hand.
-    """
+    """All measurements of one seed; training is short and keeps no checkpoint."""
     s, seed = settings, axes["seed"]
     (train, _, source), (test, labels, _) = (
         mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], allow_fallback=allow_fallback)
         for part in ("train", "test")
     )
     train, test = train.to(device), test.to(device)
-    settle = SettleConfig.training(max_sweeps=s["train_sweeps"])
-    parts = (
-        one_layer(s, train, test, settle, seed),
-        meeting(s, train, test, labels, settle, seed),
-        more_layers(s, train, test[:200], settle, seed),
-    )
-    found = xr.merge(parts, join="exact", combine_attrs="drop")
-    return found.assign(data_source=source)
-
-
-def one_layer(
-    s: Mapping[str, Any], train: Tensor, test: Tensor, settle: SettleConfig, seed: int
-) -> xr.Dataset:
-    """How local an update is, what the residual is shared for, and what upkeep is worth."""
-    config = VNConfig(n_inputs=784, atoms=(s["n_atoms"],), sparsity=(s["main_sparsity"],))
-    network = measure.start(config, train, seed=seed)
-    learner = LocalLearner(network, lr=s["lr"], settle=settle)
-    measure.practise(learner, train, steps=s["steps"], batch_size=s["batch_size"], seed=seed)
-    local = measure.locality(network, train, settle=settle, seed=seed, **s["local"])
-    shared = measure.shared_residual(network, test).double().cpu()
-    quantiles = shared.quantile(torch.tensor(QUANTILES).double())
-    kept = measure.upkeep(
-        config,
-        train,
-        test,
-        {name: {"lr": s["lr"]} | options for name, options in s["variants"].items()},
-        sparsities=s["upkeep_sparsities"],
-        settle=settle,
-        seed=seed,
-        **s["upkeep"],
-    )
-    return local.merge(kept).assign(shared_residual=("quantile", quantiles.numpy()))
-
-
-def meeting(
-    s: Mapping[str, Any],
-    train: Tensor,
-    test: Tensor,
-    labels: np.ndarray,
-    settle: SettleConfig,
-    seed: int,
-) -> xr.Dataset:
-    """How the updates of two samples meet, in networks and in dense autoencoders."""
-    n = s["meeting"]["samples"]
-    alike = {"atoms": s["n_atoms"], "batch_size": s["batch_size"]}
-    return interference(
-        train,
-        test[:n],
-        labels[:n],
-        sparsities=s["sparsities"],
-        main=s["main_sparsity"],
-        sources=s["meeting"]["sources"],
-        fall=s["fall"],
-        sparse=alike | {"steps": s["steps"], "lr": s["lr"], "settle": settle},
-        dense=alike | {"steps": s["meeting"]["dense_steps"], "lr": s["dense_lr"]},
-        seed=seed,
-    )
-
-
-def more_layers(
-    s: Mapping[str, Any], train: Tensor, test: Tensor, settle: SettleConfig, seed: int
-) -> xr.Dataset:
-    """How the interface learns, what its rules lower, and in what units sparsity is."""
-    K, m, beta = s["n_atoms"], s["interface"], s["feedback"]
-    common = {
-        "lr": s["lr"],
-        "interface_lr": s["interface_lr"],
-        "batch_size": s["batch_size"],
-        "settle": settle,
-        "seed": seed,
-    }
+    settle, K, m = SettleConfig.training(max_sweeps=s["train_sweeps"]), s["n_atoms"], s["interface"]
+    one = VNConfig(n_inputs=784, atoms=(K,), sparsity=(s["main_sparsity"],))
     two = VNConfig(
         n_inputs=784,
         atoms=(K, K // 2),
         interface=(m,),
-        feedback=beta,
+        feedback=s["feedback"],
         sparsity=tuple(s["two_layer_sparsity"]),
         top_k=min(s["top_k"], K // 2),
     )
@@ -194,24 +110,42 @@ def more_layers(
         atoms=(K, 3 * K // 4, K // 2),
         interface=(m, 3 * m // 4),
         sparsity=(1.0, 1.0, 1.0),
-        feedback=beta,
+        feedback=s["feedback"],
     )
-    return xr.merge(
-        [
-            interface.interfaces(two, train, test, stages=s["stages"], **common),
-            interface.two_objectives(two, train, **s["objectives"], **common),
-            interface.units_of_sparsity(
-                three,
-                train,
-                test,
-                sparsity={kind: s[kind] for kind in ("absolute", "relative")},
-                contrasts=s["contrasts"],
-                steps=s["units_steps"],
-                **common,
-            ),
-        ],
-        join="exact",
-    )
+    common = {"settle": settle, "seed": seed}
+    alike = {"batch_size": s["batch_size"], "lr": s["lr"]} | common
+    layers = alike | {"interface_lr": s["interface_lr"]}
+    network = measure.trained(one, train, steps=s["steps"], **alike)
+    shared = measure.shared_residual(network, test).double().cpu().quantile(QUANTILES)
+    variants = {name: {"lr": s["lr"]} | options for name, options in s["variants"].items()}
+    upkeep, n = s["upkeep"] | {"sparsities": s["upkeep_sparsities"]}, s["meeting"]["samples"]
+    parts = [
+        measure.locality(network, train, **s["local"], **common),
+        measure.upkeep(one, train, test, variants, **upkeep, **common),
+        interference(
+            *(train, test[:n], labels[:n]),
+            sparsities=s["sparsities"],
+            main=s["main_sparsity"],
+            sources=s["meeting"]["sources"],
+            fall=s["fall"],
+            sparse={"steps": s["steps"], "lr": s["lr"], "settle": settle},
+            dense={"steps": s["meeting"]["dense_steps"], "lr": s["dense_lr"]},
+            atoms=K,
+            batch_size=s["batch_size"],
+            seed=seed,
+        ),
+        interface.interfaces(two, train, test[:200], stages=s["stages"], **layers),
+        interface.two_objectives(two, train, **s["objectives"], **layers),
+        interface.units_of_sparsity(
+            *(three, train, test[:200]),
+            sparsity={kind: s[kind] for kind in ("absolute", "relative")},
+            contrasts=s["contrasts"],
+            steps=s["units_steps"],
+            **layers,
+        ),
+    ]
+    found = xr.merge(parts, join="exact", combine_attrs="drop")
+    return found.assign(data_source=source, shared_residual=("quantile", shared.numpy()))
 
 
 def settings(chapter: Chapter) -> dict[str, Any]:

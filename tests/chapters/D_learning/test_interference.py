@@ -102,7 +102,7 @@ def test_pairs_and_overlaps_go_together():
 
 
 def test_interference_compares_all_models():
-    size = {"atoms": 12, "steps": 4, "batch_size": 20, "lr": 1e-2}
+    lengths = {"steps": 4, "lr": 1e-2}
     found = meeting.interference(
         X[:80],
         X[80:90],
@@ -111,8 +111,10 @@ def test_interference_compares_all_models():
         main=1.0,
         sources=4,
         fall=0.02,
-        sparse=size | {"settle": BRIEF},
-        dense=size,
+        sparse=lengths | {"settle": BRIEF},
+        dense=lengths,
+        atoms=12,
+        batch_size=20,
         seed=0,
     )
     assert list(found["model"].values) == ["VN 1", "VN 4", "linear", "whitened", "ReLU"]

@@ -21,7 +21,7 @@ def said(shipped) -> dict[str, float]:
 
 def test_idle_atoms_get_an_update_of_exactly_zero(shipped, said):
     assert float(shipped["local_idle_direction"].max()) == 0
-    assert said["appD-idle-one"] > 50 and said["appD-idle-largest"] == 0
+    assert said["appD-idle-1"] > 50 and said["appD-idle-256"] == 0
 
 
 def test_the_mask_saves_no_error(said):
@@ -30,7 +30,7 @@ def test_the_mask_saves_no_error(said):
 
 def test_updates_overlap_far_less_than_in_autoencoders_as_trained_and_whitening_nearly_does(said):
     vn, linear, white, relu = (
-        said[f"appD-cosine-{name}"] for name in ("vn", "linear", "whitened", "relu")
+        said[f"appD-cosine-{name}"] for name in ("vn", "linear", "whitened", "ReLU")
     )
     assert vn < linear / 4 and vn < relu / 20 and vn < white < 1.2 * vn
 
@@ -41,7 +41,7 @@ def test_whitened_codes_hurt_others_less_often(shipped):
 
 
 def test_redrawing_revives_nine_in_ten(said):
-    assert said["appD-dead"] == pytest.approx(90, abs=2) and said["appD-dead-redrawn"] == 0
+    assert said["appD-dead-plain"] == pytest.approx(90, abs=2) and said["appD-dead-redrawn"] == 0
 
 
 def test_decorrelation_takes_more_atoms_and_dc_removal_costs_error(shipped):
