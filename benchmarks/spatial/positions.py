@@ -89,3 +89,17 @@ def lengths(model: Mapping[str, Any], scale: Mapping[str, float]) -> dict[str, i
         "steps": max(1, round(share * model["steps"])),
         "consolidation": round(share * model.get("consolidation", 0)),
     }
+
+
+def training(
+    model: Mapping[str, Any], lr: float, options: Mapping[str, Any], scale: Mapping[str, float]
+) -> dict[str, Any]:
+    """How a model trains, as `train_decoder` takes it and as the settings of its runs say.
+
+    Parameters
+    ----------
+    scale
+        As of `lengths`.
+    """
+    own = {name: model[name] for name in ("family", "batch_size")}
+    return own | {"options": dict(options), "lr": lr} | lengths(model, scale)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.spatial.errors import ratio
 from vnlib.plots.statistics import median, short
-from vnlib.plots.tables import Table, spread
+from vnlib.plots.tables import Table, spreads
 
-ZERO = "Zero baseline"
-
-
-def ratio(results: xr.Dataset) -> xr.DataArray:
-    """OOD error over ID error, seed by seed."""
-    return results["mse_ood"] / results["mse_id"]
+SINGLE = {
+    "ID peaks within 1 px": ("hit_id", "{:.0%}"),
+    "OOD peaks within 1 px": ("hit_ood", "{:.0%}"),
+    "atoms in use": ("active_share", "{:.0%}"),
+    "parameters": ("n_parameters", "{:,.0f}"),
+}
 
 
 def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
     """The frame with a last row for a zero image, which has no seeds; `values` by quantity."""
     row = [values.get(column[0], np.nan) for column in frame.columns]
-    return pd.concat([frame, pd.DataFrame([row], index=[ZERO], columns=frame.columns)])
+    return pd.concat([frame, pd.DataFrame([row], ["Zero baseline"], frame.columns)])
 
 
 def errors(results: xr.Dataset, *, training: bool = False) -> Table:
@@ -33,42 +34,29 @@ def errors(results: xr.Dataset, *, training: bool = False) -> Table:
     training
         Whether the error at training positions is a column, too.
     """
-    quantities = {
-        "training error": results["mse_train"],
-        "ID test error": results["mse_id"],
-        "OOD error": results["mse_ood"],
-        "OOD / ID": ratio(results),
-    }
-    if not training:
-        del quantities["training error"]
-    frame = pd.concat(
-        [spread(values, "model", title=name) for name, values in quantities.items()], axis=1
-    )
-    single = {
-        "ID peaks within 1 px": "hit_id",
-        "OOD peaks within 1 px": "hit_ood",
-        "atoms in use": "active_share",
-        "parameters": "n_parameters",
-    }
-    for name, variable in single.items():
+    quantities = {"training error": results["mse_train"]} if training else {}
+    quantities |= {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
+    frame = spreads(quantities | {"OOD / ID": ratio(results)}, "model")
+    for name, (variable, _) in SINGLE.items():
         frame[name, ""] = median(results[variable]).values
-    zero_id, zero_ood = (float(results[f"zero_baseline_{s}"].median()) for s in ("id", "ood"))
+    id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
     frame = with_zero_baseline(
-        frame,
-        {"ID test error": zero_id, "OOD error": zero_ood, "OOD / ID": zero_ood / zero_id},
+        frame, {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
     )
-    formats = {"atoms in use": "{:.0%}", "parameters": "{:,.0f}"}
-    formats |= {name: "{:.0%}" for name in single if "peaks" in name}
-    return Table(frame, formats, name="errors of all models")
+    return Table(
+        frame, {name: form for name, (_, form) in SINGLE.items()}, name="errors of all models"
+    )
 
 
-def medians(results: xr.Dataset, models: Sequence[str], name: str = "mse_ood") -> dict[str, float]:
-    """The median over seeds of a variable, or of the `ratio`, for those models that are there."""
-    middle = median(ratio(results) if name == "ratio" else results[name])
-    return {m: float(middle.sel(model=m)) for m in models if m in middle["model"].values}
+def gains(values: xr.DataArray, pairs: Mapping[str, tuple[str, str]]) -> dict[str, xr.DataArray]:
+    """How many times the value of the second model of each pair is that of the first."""
+    return {
+        name: values.sel(model=worse) / values.sel(model=better)
+        for name, (better, worse) in pairs.items()
+    }
 
 
-def extent(values: Sequence[float]) -> str:
+def extent(values: xr.DataArray) -> str:
     """From the least to the largest, for prose."""
-    low, high = short(min(values)), short(max(values))
+    low, high = (short(float(end)) for end in (values.min(), values.max()))
     return low if low == high else f"{low} to {high}"

@@ -7,54 +7,23 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, medians, part, tagged
+from benchmarks.spatial.errors import COMPOSES, MEDIANS, composing, middles, ratio
+from vnlib.book.evidence import bounded, every, of, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
+CODES = ("one_hot", "scalar", "fourier14", "fourier7")
 IMAGE = {
-    "convolutions": ("image_conv", "image_conv_32"),
-    "MLPs": ("image_mlp", "image_mlp_32"),
+    "both convolutional autoencoders": ("image_conv", "image_conv_32"),
+    "both MLPs": ("image_mlp", "image_mlp_32"),
     "the VN": ("image_vn",),
 }
 
 
-def encoded(model: str) -> list[str]:
-    """The names of a model of Table 3 with each encoding, the bump first."""
-    bump = {"vn_1": "vn_1_8", "vn_3": "vn_3_8"}.get(model, model)
-    codes = ("one_hot", "fourier14", "fourier7", "scalar")
-    return [bump, *(f"{model}_{code}" for code in codes)]
-
-
-def measured(r: xr.Dataset, kind: str) -> xr.DataArray:
-    """OOD error ("ood"), its "ratio" to the ID error, or a variable."""
-    return r["mse_ood"] / r["mse_id"] if kind == "ratio" else r[{"ood": "mse_ood"}.get(kind, kind)]
-
-
-def middle(r: xr.Dataset, kind: str, *models: str) -> dict[str, float]:
-    """Medians over seeds of what was `measured`. KeyError names the models that lack."""
-    return medians(measured(r, kind), models)
-
-
-def composes(r: xr.Dataset, model: str) -> bool:
-    """OOD error within 3x of ID, and below 1 % of a zero image's."""
-    ratio, ood, zero = (middle(r, k, model)[model] for k in ("ratio", "ood", "zero_baseline_ood"))
-    return ratio <= 3 and ood <= 0.01 * zero
-
-
-def low(r: xr.Dataset, models: Sequence[str], says: str, *, low: bool = True) -> Part:
-    """Every one of these composes, or none does; with ratios and OOD errors."""
-    ratio, ood = (tagged(middle(r, kind, *models), kind) for kind in ("ratio", "ood"))
-    return part(says, all(composes(r, m) == low for m in models), **ratio, **ood)
-
-
-def below(r: xr.Dataset, model: str, others: Sequence[str], says: str) -> Part:
-    """The OOD error of a model is below that of every other."""
-    ood = middle(r, "ood", model, *others)
-    return part(says, ood[model] < min(ood[m] for m in others), **tagged(ood, "ood"))
-
-
-def no_harder(r: xr.Dataset, models: Sequence[str], says: str) -> Part:
-    """The ratio of each of these is at most 3."""
-    return bounded(says, "<=", 3, **tagged(middle(r, "ratio", *models), "ratio"))
+def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]) -> Part:
+    """The OOD error of each model is below that of its rival, or one model's below all others'."""
+    own, rivals = (middles(r, *names)["ood"] for names in (models, others))
+    numbers = tagged(own, "ood") | tagged(rivals, "ood")
+    return part(f"OOD error of {says}", (own.values < rivals.values).all(), **numbers)
 
 
 @claim(
@@ -63,26 +32,29 @@ def no_harder(r: xr.Dataset, models: Sequence[str], says: str) -> Part:
     figure="appF-rank",
     statement="Factorised decoders of rank R, trained on images of rank 1, collapse to rank 1: "
     "further streams become copies. Rank does not help, and the full 2D VN beats them all.",
+    terms=MEDIANS,
 )
 def ranks(r: xr.Dataset) -> Decision:
-    def copies(family: str, one: str, *more: str) -> list[Part]:
-        alike = tagged(middle(r, "stream_similarity", *more), "similarity")
-        ood = middle(r, "ood", one, *more)
-        helps = min(ood[m] for m in more) < 0.5 * ood[one]
+    def copies(family: str, *models: str) -> list[Part]:
+        alike = of(r["stream_similarity"], model=models[1:]).median("seed")
+        ood = middles(r, *models)["ood"]
+        says, half = f"{family}, |cosine| of two streams' images", 0.5 * ood[0]
+        rank = "no rank has less than half of rank 1's OOD error"
         return [
-            bounded(f"{family}: the streams are copies", ">=", 0.95, **alike),
-            part(f"{family}: rank does not help", not helps, **tagged(ood, "ood")),
+            every(f"{says} at ranks 2 and 3", ">=", 0.95, similarity=alike),
+            part(f"{family}, {rank}", (ood[1:] >= half).all(), **tagged(ood, "ood")),
         ]
 
     default = ("default_1", "default_2", "default_3")
     tuned = ("factorised", "factorised_2", "factorised_3")
-    axes = copies("VN per axis", "vn_1_8", "vn_rank_2", "vn_rank_3")
-    beats, *printed = (
-        below(r, "full", others, "the full 2D VN beats them")
-        for others in ((*tuned, "factorised_care"), default)
-    )
+    full = "the full 2D VN < factorised decoders of rank 1, 2, 3"
+    cared = f"{full} and of rank 1 with the VN's care (consolidated, no weight decay)"
+    printed = copies("factorised decoder (default learning rate)", *default)
+    controls = copies("factorised decoder (tuned)", *tuned)
+    controls += copies("VN per axis", "vn_1_8", "vn_rank_2", "vn_rank_3")
     return Decision(
-        [*copies("factorised", *default), *printed], [*copies("factorised", *tuned), *axes, beats]
+        [*printed, below(r, full, ["full"], default)],
+        [*controls, below(r, cared, ["full"], [*tuned, "factorised_care"])],
     )
 
 
@@ -92,32 +64,30 @@ def ranks(r: xr.Dataset) -> Decision:
     figure="appF-depth",
     statement="Depth 2 has most of the gain over depth 1; sparser codes (K = 8 against 16) "
     "compose better; mix helps the VN of 3 layers.",
+    terms=f"{MEDIANS} The gain of depth 2 is the logarithm of the factor by which 2 layers are below "
+    "1, the largest gain that of the better of 2 and 3 layers.",
 )
 def depths(r: xr.Dataset) -> Decision:
-    names = [f"vn_{depth}_{k}" for depth in (1, 2, 3) for k in (16, 8)]
-    ood = middle(r, "ood", *names, "vn_3_down", "vn_3_mix")
+    def gain(says: str, *models: str) -> Part:
+        ood = middles(r, *models)["ood"]
+        one, two, three = np.log(ood.values)
+        most = two < one and one - two >= 0.5 * (one - min(two, three))
+        return part(f"depth 2 has half of the largest gain, {says}", most, **tagged(ood, "ood"))
 
-    def gain(one: str, two: str, three: str, says: str = "") -> Part:
-        # A factor of 2 has half of a factor of 4: compare logarithms.
-        own, best = (np.log(ood[one] / x) for x in (ood[two], min(ood[two], ood[three])))
-        numbers = tagged({m: ood[m] for m in (one, two, three)}, "ood")
-        held = own > 0 and own >= 0.5 * best
-        return part(f"depth 2 has most of the gain{says}", held, **numbers)
-
-    sparser = all(ood[f"vn_{d}_8"] < ood[f"vn_{d}_16"] for d in (1, 2, 3))
-    every = tagged({m: ood[m] for m in names}, "ood")
-    mix = below(r, "vn_3_mix", ["vn_3_8"], "mix is better than bottom-up inference")
+    at_16, at_8 = ([f"vn_{depth}_{k}" for depth in (1, 2, 3)] for k in (16, 8))
+    mix = below(r, "top-down inference with mix < bottom-up", ["vn_3_mix"], ["vn_3_8"])
     return Decision(
         [
-            gain("vn_1_16", "vn_2_8", "vn_3_8"),
-            below(r, "vn_2_8", ["vn_1_16"], "the sparser code composes better"),
+            gain("1 layer at K 16, 2 and 3 at K 8", "vn_1_16", "vn_2_8", "vn_3_8"),
+            below(r, "2 layers at K 8 < 1 layer at K 16", ["vn_2_8"], ["vn_1_16"]),
             mix,
         ],
         [
-            *(gain(*(f"vn_{d}_{k}" for d in (1, 2, 3)), f" at K {k}") for k in (16, 8)),
-            part("the sparser code composes better at every depth", sparser, **every),
+            gain("all at K 16", *at_16),
+            gain("all at K 8", *at_8),
+            below(r, "K 8 < K 16 with 1, 2 and 3 layers", at_8, at_16),
             mix,
-            below(r, "vn_3_mix", ["vn_3_down"], "mix is better than top-down inference without it"),
+            below(r, "top-down with mix < without", ["vn_3_mix"], ["vn_3_down"]),
         ],
     )
 
@@ -128,28 +98,27 @@ def depths(r: xr.Dataset) -> Decision:
     figure="appF-encodings",
     statement="Fourier codes help every model; the sparse autoencoder is very sensitive to the "
     "code, and the VN of 3 layers is robust to it.",
+    terms=f"{COMPOSES} The five codes are bump, one-hot, Fourier-14, Fourier-7 and scalar.",
 )
 def encodings(r: xr.Dataset) -> Decision:
-    models = {m: encoded(m) for m in ("sae", "vae_low", "vae_high", "vn_1", "vn_3")}
+    bumps = {m: m for m in ("sae", "vae_low", "vae_high")} | {"vn_1": "vn_1_8", "vn_3": "vn_3_8"}
+    names = [(bump, *(f"{m}_{code}" for code in CODES)) for m, bump in bumps.items()]
 
-    def parts(kind: str, says: str) -> list[Part]:
-        values = middle(r, kind, *(name for names in models.values() for name in names))
-        helped, numbers = True, {}
-        for bump, *codes in models.values():
-            fourier = {name: values[name] for name in codes if "fourier" in name}
-            helped &= min(fourier.values()) < values[bump]
-            numbers |= {bump: values[bump]} | fourier
-        sae = {name: values[name] for name in models["sae"]}
-        wide = max(sae.values()) >= 5 * min(sae.values())
-        tag = "mse_ood" if kind == "ood" else kind
-        return [
-            part(f"Fourier codes lower every {says}", helped, **tagged(numbers, tag)),
-            part(f"the SAE's {says} depends on the code", wide, **tagged(sae, tag)),
-        ]
+    def parts(kind: str, says: str, tag: str) -> list[Part]:
+        values = [middles(r, *models)[kind] for models in names]
+        lower = f"{says} with the better Fourier code < with the bump: SAE, VAEs, VN-1L, VN-3L"
+        helped, sae = all(one[-2:].min() < one[0] for one in values), values[0]
+        numbers = tagged(xr.concat([one[[0, -2, -1]] for one in values], "model"), tag)
+        wide = f"SAE: largest {says} ≥ 5x the least", sae.max() >= 5 * sae.min()
+        return [part(lower, helped, **numbers), part(*wide, **tagged(sae, tag))]
 
-    keeps = no_harder(r, models["vn_3"], "VN-3L keeps its ratio with every code")
-    composed = low(r, models["vn_3"], "VN-3L composes with every code")
-    return Decision([*parts("ratio", "ratio"), keeps], [*parts("ood", "OOD error"), composed])
+    keeps = every("ratio of VN-3L with each code", "<=", 3, ratio=middles(r, *names[-1])["ratio"])
+    composed = composing(r, "VN-3L composes with each code", *names[-1])
+    return Decision(
+        [*parts("ratio", "ratio", "ratio"), keeps],
+        # A ratio also falls when the ID error rises.
+        [*parts("ood", "OOD error", "mse_ood"), composed],
+    )
 
 
 @claim(
@@ -158,14 +127,17 @@ def encodings(r: xr.Dataset) -> Decision:
     figure="appF-sharp",
     statement="Sharper bumps: the full 2D VN keeps its ratio, and is more exact than the "
     "multi-layer VN per axis.",
+    terms=f"{COMPOSES} Bumps are 1 px wide.",
 )
 def sharp(r: xr.Dataset) -> Decision:
-    keeps = low(r, ["full_sharp"], "the full 2D VN keeps its ratio")
-    axes, exact = [f"vn_{depth}_sharp" for depth in (1, 2, 3)], "and is more exact than"
-    two = below(r, "full_sharp", axes[1:2], f"{exact} 2 layers per axis")
-    every = below(r, "full_sharp", axes, f"{exact} 1, 2 and 3 layers per axis")
-    by_hand = below(r, "full_sharp", ["factorised_sharp"], "and than the hand-factorised decoder")
-    return Decision([keeps, two], [keeps, every, by_hand])
+    def exact(says: str, *others: str) -> Part:
+        return below(r, f"the full 2D VN < {says}", ["full_sharp"], others)
+
+    keeps = composing(r, "the full 2D VN composes", "full_sharp")
+    every_depth = exact("VNs per axis of 1, 2 and 3 layers", *(f"vn_{n}_sharp" for n in (1, 2, 3)))
+    by_hand = exact("hand-factorised decoder", "factorised_sharp")
+    printed = [keeps, exact("VN per axis of 2 layers", "vn_2_sharp")]
+    return Decision(printed, [keeps, every_depth, by_hand])
 
 
 @claim(
@@ -173,17 +145,23 @@ def sharp(r: xr.Dataset) -> Decision:
     source="VN App. F, annular holdout",
     figure="appF-ring",
     statement="With a ring held out the full 2D VN's error stays low, and the CNN's is high.",
+    terms=f"{COMPOSES} Radii of 3 to 12 px are held out.",
 )
 def ring(r: xr.Dataset) -> Decision:
-    ratio, ood = middle(r, "ratio", "cnn_ring"), middle(r, "ood", "cnn_ring", "full_ring")
-    seeds = measured(r, "ratio").sel(model="cnn_ring").dropna("seed")
-    numbers = tagged(ratio, "ratio") | tagged(ood, "ood")
-    far = (seeds >= 5).all() and ood["cnn_ring"] >= 10 * ood["full_ring"]
-    keeps = low(r, ["full_ring"], "the full 2D VN is low")
-    every = part("the CNN is high in every seed", far, **{"cnn_ring.ratio_min": seeds.min()})
-    by_hand = low(r, ["factorised_ring"], "the hand-factorised decoder is not low", low=False)
-    printed = [keeps, part("the CNN is high", ratio["cnn_ring"] >= 5, **numbers)]
-    return Decision(printed, [keeps, every, by_hand])
+    cnn, full = middles(r, "cnn_ring"), middles(r, "full_ring")
+    seeds = {"cnn_ring.ratio_min": ratio(r).sel(model="cnn_ring").dropna("seed")}
+    far, ood = (cnn["ood"].values >= 10 * full["ood"].values).all(), tagged(cnn["ood"], "ood")
+    keeps = composing(r, "the full 2D VN composes", "full_ring")
+    by_hand = "the hand-factorised decoder, without VN learning, does not compose"
+    return Decision(
+        [keeps, every("ratio of the CNN", ">=", 5, ratio=cnn["ratio"])],
+        [
+            keeps,
+            bounded("ratio of the CNN in each seed", ">=", 5, **seeds)
+            & part("OOD error of the CNN ≥ 10x that of the full 2D VN", far, **ood),
+            composing(r, by_hand, "factorised_ring", holds=False),
+        ],
+    )
 
 
 @claim(
@@ -192,15 +170,16 @@ def ring(r: xr.Dataset) -> Decision:
     figure="appF-ladder",
     statement="Built-in parts can be taken away one by one (a loss per axis, then none, then one "
     "dictionary for both axes) and the network still composes.",
+    terms=COMPOSES,
 )
 def ladder(r: xr.Dataset) -> Decision:
     stages = {
         "axis_loss": "a loss per axis",
-        "vn_1_8": "no loss per axis",
-        "full": "one dictionary for both axes",
-        "flat": "no product readout",
+        "vn_1_8": "the image's loss, a stream per axis",
+        "full": "one stream for both axes (full 2D VN)",
+        "flat": "one stream and a flat linear readout instead of the product",
     }
-    parts = [low(r, [model], f"{says}: composes") for model, says in stages.items()]
+    parts = [composing(r, f"composes: {says}", model) for model, says in stages.items()]
     return Decision(parts[:3], parts)
 
 
@@ -209,9 +188,13 @@ def ladder(r: xr.Dataset) -> Decision:
     source="VN App. F, entangled input",
     figure="appF-entangled",
     statement="Image in, image out: every model solves the task, since composing becomes copying.",
+    terms=f"{COMPOSES} Input and target are an image of 784 pixels.",
 )
 def copied(r: xr.Dataset) -> Decision:
     return Decision(
-        [no_harder(r, m, f"{says}: held-out images are no harder") for says, m in IMAGE.items()],
-        [low(r, m, f"{says}: held-out images are copied") for says, m in IMAGE.items()],
+        [
+            every(f"ratio of {says}", "<=", 3, ratio=middles(r, *models)["ratio"])
+            for says, models in IMAGE.items()
+        ],
+        [composing(r, f"composes: {says}", *models) for says, models in IMAGE.items()],
     )

@@ -16,10 +16,9 @@ from matplotlib.colors import LogNorm
 
 from benchmarks.spatial import figures as spatial
 from chapters.F_spatial.tables import within
-from vnlib.plots.frames import empty, label, long_frame
+from vnlib.plots.frames import if_computed, label, long_frame
 from vnlib.plots.style import PALETTE
 
-NOTHING = "None of these models was computed."
 ENCODINGS = {
     "bump": "bump",
     "one_hot": "one-hot",
@@ -44,12 +43,13 @@ RANKS = {
 DEEP = {"vn_3_8": "bottom-up", "vn_3_down": "top-down", "vn_3_mix": "top-down,\nmix 0.5"}
 
 
+@if_computed
 def scatter(results: xr.Dataset, part: str) -> plt.Figure:
     """ID test error against OOD error of one table: every seed a point, medians larger."""
-    one = within(results, part)
-    return spatial.id_against_ood(one) if one.sizes["model"] else empty(NOTHING)
+    return spatial.id_against_ood(within(results, part))
 
 
+@if_computed
 def encodings(results: xr.Dataset) -> plt.Figure:
     """ID against OOD error, a panel per model of Table 3, a mark per code; every seed a point."""
     one = within(results, "encodings")
@@ -57,8 +57,6 @@ def encodings(results: xr.Dataset) -> plt.Figure:
     errors["family"] = errors["label"].map(lambda name: _longest(name, ENCODED.values()))
     errors["code"] = errors["encoding"].map(ENCODINGS)
     present = [name for name in ENCODED.values() if name in set(errors["family"])]
-    if not present:
-        return empty(NOTHING)
     looks = dict(zip(ENCODINGS.values(), spatial.LOOKS, strict=False))
     style = {
         "x": "mse_id",
@@ -88,11 +86,10 @@ def _longest(name: str, bases: object) -> str:
     return max((base for base in bases if name.startswith(base)), key=len, default="")
 
 
+@if_computed
 def depth(results: xr.Dataset) -> plt.Figure:
     """OOD error against the cap K for each depth (left), and what top-down inference does (right)."""
     one = within(results, "depth")
-    if not one.sizes["model"]:
-        return empty(NOTHING)
     caps = {f"vn_{n}_{k}": (k, f"{n} layer{'s' * (n > 1)}") for n in (1, 2, 3) for k in (4, 8, 16)}
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, width_ratios=[1.3, 1])
     capped = _named(one["mse_ood"], caps, ("cap", "depth"))
@@ -113,6 +110,7 @@ def depth(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def rank(results: xr.Dataset) -> plt.Figure:
     """How alike the streams of rank-R readouts are (left), and the OOD error of every rank (right)."""
     one = within(results, "rank")
@@ -141,11 +139,10 @@ def rank(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def maps(results: xr.Dataset) -> plt.Figure:
     """Error at every position with the ring held out, median over seeds, one colour scale."""
     one = within(results, "ring")
-    if not one.sizes["model"]:
-        return empty(NOTHING)
     fig, axes = spatial.mosaic(one.sizes["model"], one.sizes["model"], (2.4, 2.6))
     middle = one[["mse", "held_out"]].median("seed")
     for ax, model in zip(axes, one["model"].values, strict=True):
@@ -159,15 +156,11 @@ def maps(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def images(results: xr.Dataset, part: str, name: str = "sample") -> plt.Figure:
     """What the models of a table draw, `<name>_image`, after the target; the first seed kept."""
     one, pair = within(results, part), [f"{name}_image", f"{name}_target"]
-    if pair[0] not in one:
-        return empty(NOTHING)
-    shown = one[pair].dropna("seed", how="all").dropna("model", how="all")
-    if not shown.sizes["model"] or not shown.sizes["seed"]:
-        return empty(NOTHING)
-    shown = shown.isel(seed=0)
+    shown = one[pair].dropna("seed", how="all").dropna("model", how="all").isel(seed=0)
     drawn = [(label(shown, m), shown[pair[0]].sel(model=m).values) for m in shown["model"].values]
     return spatial.tiles([("target", shown[pair[1]].isel(model=0).values), *drawn], 7)
 

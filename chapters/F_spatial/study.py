@@ -14,7 +14,6 @@ import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import train_decoder
 from chapters.F_spatial import measure
 from data_gen import bumps
 from vnlib.book.chapter import Chapter
@@ -56,26 +55,20 @@ def settings(
     """The settings of one run: how it trains, the task, and what is measured besides errors."""
     s, given, name = chapter.settings, chapter.parameters, axes["model"]
     model, own = chapter.model(name), chapter.spec.sidecar["models"][name]
+    parts = model["parts"].split()
     lr, options = with_candidate(model, candidate)
     options |= own.get("changed", {})
     if model["family"] == "vn" and given["sparsity"] is not None:
         options["sparsity"] = given["sparsity"]
+    training = positions.training(model, own.get("lr", lr), options, s["scale"])
     task = {"split_seed": s["data_seed"], "sigma": given["sigma"], "hold_out": given["hold_out"]}
     code = model.get("encoding", s["task"]["encoding"])
-    shown = axes.get("seed") == s["shown"]["seed"]
     return {
-        "training": {
-            "family": model["family"],
-            "options": options,
-            "lr": own.get("lr", lr),
-            "batch_size": model["batch_size"],
-            "weight_decay": own.get("weight_decay", 0.01),
-            **positions.lengths(model, s["scale"]),
-        },
+        "training": training | {"weight_decay": own.get("weight_decay", 0.01)},
         "task": s["task"] | task | FOURIER.get(code, {"encoding": code}) | model.get("task", {}),
-        "maps": "ring" in model["parts"].split(),
-        "shown": s["shown"]["position"] if shown else None,
-        "pairs": s["pairs"] if "two" in model["parts"].split() else None,
+        "maps": "ring" in parts,
+        "shown": s["shown"]["position"] if axes.get("seed") == s["shown"]["seed"] else None,
+        "pairs": s["pairs"] if "two" in parts else None,
     }
 
 
@@ -88,33 +81,32 @@ def run(
     device: torch.device,
 ) -> xr.Dataset:
     """One trained decoder: its errors, and what else its tables ask for."""
-    data = task(settings["task"], seed=data_seed)
-    train, val = (positions.pair(data, split, device) for split in ("train", "val"))
-    model = train_decoder(train, val, seed=axes["seed"], workdir=workdir, **settings["training"])
-    report = measure.report(model, data, maps=settings["maps"], shown=settings["shown"])
+    training, shown = settings["training"], settings["shown"]
+    data = task(**settings["task"], seed=data_seed)
+    model = positions.trained(data, device, seed=axes["seed"], workdir=workdir, **training)
+    report = measure.report(model, data, maps=settings["maps"], shown=shown)
     if settings["pairs"]:
         pairs = measure.distant_pairs(data, **settings["pairs"], seed=data_seed)
         two = measure.two_bumps(model, data, pairs)
-        images = [] if settings["shown"] is not None else ["two_image", "two_target"]
-        report = report.merge(two.drop_vars(images))
+        report = report.merge(two.drop_vars(["two_image", "two_target"] if shown is None else []))
     return report.assign(positions.zero_baseline(data))
 
 
-def task(settings: Mapping[str, Any], *, seed: int) -> xr.Dataset:
+def task(*, scattered: int, input: str, seed: int, **config: Any) -> xr.Dataset:
     """The codes and images of a task, whose codes may be the images themselves.
 
     Parameters
     ----------
-    settings
-        Fields of `BumpConfig`; `scattered`, how many positions are drawn from the plane, 0 for
-        those of the grid; and `input`, "code" or "image".
-    seed
-        Of the scattered positions.
+    scattered
+        How many positions are drawn from the plane, by `seed`; 0 for those of the grid.
+    input
+        "code" or "image".
+    **config
+        Of `BumpConfig`.
     """
-    fields = {k: v for k, v in settings.items() if k not in ("scattered", "input")}
-    config, n = bumps.BumpConfig(**fields), settings["scattered"]
-    data = bumps.scattered(config, n, seed=seed) if n else bumps.make(config)
-    if settings["input"] == "code":
+    bump = bumps.BumpConfig(**config)
+    data = bumps.scattered(bump, scattered, seed=seed) if scattered else bumps.make(bump)
+    if input == "code":
         return data
     flat = data["image"].stack(pixel=("y", "x")).drop_vars(("pixel", "y", "x"))
     return data.drop_vars("code").assign(code=flat)

@@ -10,7 +10,7 @@ from matplotlib.colors import LogNorm, to_rgb
 from matplotlib.patches import Patch
 
 from benchmarks.spatial import figures as spatial
-from benchmarks.spatial import tables
+from benchmarks.spatial.errors import ratio
 from vnlib.plots.frames import empty, in_groups, label, long_frame
 from vnlib.plots.style import GROUPS, PALETTE, bare
 
@@ -84,7 +84,7 @@ def against_depth(results: xr.Dataset) -> plt.Figure:
     }
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
     quantities = {
-        "OOD / ID ratio": tables.ratio(deep),
+        "OOD / ID ratio": ratio(deep),
         "OOD error (mean squared error)": deep["mse_ood"],
     }
     for ax, (name, values) in zip(axes, quantities.items(), strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import train_decoder
 from benchmarks.spatial.report import decoder_report
-from data_gen import bumps
 from vnlib.book.chapter import Chapter
 from vnlib.book.comparison import Comparison, with_candidate
 
@@ -28,19 +25,13 @@ VARIABLES = positions.VARIABLES | {
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """The reported runs over (model, seed), and the selection behind them."""
     s, p = chapter.settings, chapter.parameters
-    task = bumps.BumpConfig(
-        grid=s["grid"],
-        split_seed=s["split_seed"],
-        sigma=p["sigma"],
-        hold_out=p["hold_out"],
-        encoding=p["encoding"],
-    )
-    samples = [int(x + s["grid"] * y) for x, y in s["samples"]]
-    one_run = partial(run, data=bumps.make(task), samples=samples, device=chapter.device)
-    comparison = Comparison(
+    task = {"grid": s["grid"], "split_seed": s["split_seed"]}
+    data = positions.plane(**task, **{k: p[k] for k in ("sigma", "hold_out", "encoding")})
+    samples = positions.numbers(s["samples"], s["grid"])
+    one_run = partial(run, data=data, samples=samples, device=chapter.device)
+    return Comparison(
         chapter, one_run, partial(settings, chapter), VARIABLES, criterion="mse_val"
-    )
-    return comparison.results()
+    ).results()
 
 
 def settings(
@@ -54,13 +45,7 @@ def settings(
         # Other codes have negative entries, which non-negative atoms cannot reconstruct.
         signed = given["encoding"] not in ("bump", "one_hot")
         options["nonnegative"] = options.get("nonnegative", False) and not signed
-    return {
-        "family": model["family"],
-        "options": options,
-        "lr": lr,
-        "batch_size": model["batch_size"],
-        **positions.lengths(model, chapter.settings["scale"]),
-    }
+    return positions.training(model, lr, options, chapter.settings["scale"])
 
 
 def run(
@@ -69,16 +54,11 @@ def run(
     workdir: Path,
     *,
     data: xr.Dataset,
-    samples: Sequence[int],
+    samples: list[int],
     device: torch.device,
 ) -> xr.Dataset:
     """One trained decoder: its error at every position, and its images at the `samples`."""
-    train, val = (positions.pair(data, split, device) for split in ("train", "val"))
-    model = train_decoder(train, val, seed=axes["seed"], workdir=workdir, **settings)
-    report = decoder_report(model, data, samples=list(samples))
-    target = (("sample", "y", "x"), data["image"].values[list(samples)])
-    places = {
-        name: ("position", data[name].values) for name in ("position_x", "position_y", "split")
-    }
-    report = report.assign(positions.zero_baseline(data))
-    return report.assign_coords(places | {"target_image": target})
+    model = positions.trained(data, device, seed=axes["seed"], workdir=workdir, **settings)
+    report = decoder_report(model, data, samples=samples).assign(positions.zero_baseline(data))
+    target = {"target_image": (("sample", "y", "x"), data["image"].values[samples])}
+    return report.assign_coords(positions.coordinates(data) | target)

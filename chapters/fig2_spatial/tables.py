@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import xarray as xr
 
-from benchmarks.spatial.tables import errors, extent, medians
+from benchmarks.spatial.errors import middles
+from benchmarks.spatial.tables import errors, extent, gains
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import short
+from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table
 
 # From the full 2D VN to what is left of it when a part is taken away.
-CONTROLS = (
-    "vn_full",
-    "vn_flat",
-    "random_full",
-    "bilinear_linear",
-    "bilinear_relu",
-    "factorised",
-)
-
-
-def all_errors(results: xr.Dataset) -> Table:
-    """Errors of all models."""
-    return errors(results)
+CONTROLS = ["vn_full", "vn_flat", "random_full", "bilinear_linear", "bilinear_relu", "factorised"]
+# How many times the OOD error of the second model is that of the first.
+GAINS = {
+    "learned-full": ("vn_full", "random_full"),
+    "learned-axes": ("vn_axes_1", "random_axes_1"),
+    "tuned": ("factorised", "factorised_default"),
+    "relu": ("bilinear_linear", "bilinear_relu"),
+}
 
 
 def taken_away(results: xr.Dataset) -> Table:
@@ -40,31 +36,13 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "linear": ["bilinear_linear"],
         "factorised": ["factorised"],
     }
-    found = {"fig2-zero": short(float(results["zero_baseline_ood"].median()))}
-    for name, models in groups.items():
-        for key, variable in (("ratio", "ratio"), ("ood", "mse_ood")):
-            if values := medians(results, models, variable):
-                found[f"fig2-{name}-{key}"] = extent(list(values.values()))
-    for key, (better, worse) in GAINS.items():
-        values = medians(results, (better, worse))
-        if len(values) == 2:
-            found[f"fig2-{key}"] = short(values[worse] / values[better])
-    if "factorised" in results["model"].values:
-        found["fig2-factorised-failed"] = str(len(failed_seeds(results, "factorised")))
-        found["fig2-seeds"] = str(results.sizes["seed"])
-    return found
-
-
-# How many times the OOD error of the second model is that of the first.
-GAINS = {
-    "learned-full": ("vn_full", "random_full"),
-    "learned-axes": ("vn_axes_1", "random_axes_1"),
-    "tuned": ("factorised", "factorised_default"),
-    "relu": ("bilinear_linear", "bilinear_relu"),
-}
-
-
-def failed_seeds(results: xr.Dataset, model: str) -> list[int]:
-    """The seeds of a model that err more than a zero image at held-out positions."""
-    one = results.sel(model=model)
-    return one["seed"].values[one["mse_ood"] > one["zero_baseline_ood"]].tolist()
+    m = middles(results)
+    found: dict = {
+        name: {kind: extent(m[kind].sel(model=models)) for kind in ("ratio", "ood")}
+        for name, models in groups.items()
+    }
+    # Seeds that err more than a zero image at held-out positions.
+    failed = (results["mse_ood"] > results["zero_baseline_ood"]).sel(model="factorised").sum()
+    found |= {"seeds": str(results.sizes["seed"]), "factorised-failed": str(int(failed))}
+    found |= {"zero": m["zero"].median()}
+    return texts("fig2", found | gains(m["ood"], GAINS))

@@ -79,3 +79,8 @@ def test_a_second_condition_can_stand_below_its_row():
         np.testing.assert_allclose(new.get_offsets(), np.add(old.get_offsets(), [0, 0.25]))
     np.testing.assert_allclose(ax.lines[len(ax.lines) // 2].get_ydata(), np.add(line, 0.25))
     plt.close("all")
+
+
+def test_a_figure_of_what_was_not_computed_says_so():
+    figure = frames.if_computed(lambda results: results["nothing"])(xr.Dataset())
+    assert figure.axes[0].texts[0].get_text() == "Not computed in this profile."

@@ -5,10 +5,11 @@ Results have the coordinates `label` and `group` of the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from itertools import pairwise
-from typing import Any
+from typing import Any, ParamSpec
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,6 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+P = ParamSpec("P")
 Groups = Mapping[str, tuple[str, Any, str]]
 """Group of models -> its name in legends, its colour, its marker (see
 `vnlib.plots.style.GROUPS`).
@@ -147,3 +149,16 @@ def empty(said: str) -> Figure:
     ax.text(0, 0.5, said, va="center")
     ax.set_axis_off()
     return fig
+
+
+def if_computed(draw: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Where results lack what a figure shows, which is a KeyError, one that says so."""
+
+    @wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        try:
+            return draw(*args, **kwargs)
+        except KeyError:
+            return empty("Not computed in this profile.")
+
+    return drawn

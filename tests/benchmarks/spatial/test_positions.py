@@ -10,6 +10,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 
 from benchmarks.spatial import figures, positions, tables
+from benchmarks.spatial.errors import middles
 from data_gen import bumps
 
 DATA = bumps.make(bumps.BumpConfig(grid=12, sigma=1.0))
@@ -65,6 +66,14 @@ def test_lengths_are_a_share_by_family():
     }
 
 
+def test_settings_of_training_are_those_of_a_model_and_its_candidate():
+    model = {"family": "mlp", "steps": 10, "batch_size": 4, "label": "MLP"}
+    assert positions.training(model, 0.1, {"hidden": []}, {"other": 1}) == {
+        **{"family": "mlp", "options": {"hidden": []}, "lr": 0.1, "batch_size": 4},
+        **{"steps": 10, "consolidation": 0},
+    }
+
+
 def test_errors_are_medians_with_ranges_and_a_row_for_a_zero_image():
     table = tables.errors(results(), training=True)
     assert table.frame.loc["A", ("OOD error", "high")] == 0.04
@@ -78,14 +87,20 @@ def test_errors_are_medians_with_ranges_and_a_row_for_a_zero_image():
     assert "training error" not in tables.errors(results()).shown()
 
 
-def test_medians_are_of_the_models_that_are_there():
-    assert tables.medians(results(), ("a", "x")) == {"a": 0.02}
-    assert tables.medians(results(), ("c",), "ratio") == pytest.approx({"c": 2})
+def test_medians_say_which_models_compose_and_which_lack():
+    found = middles(results(), "c", "b", "a")
+    assert found["ood"].values.tolist() == pytest.approx([0.005, 1e-7, 0.02])
+    assert found["ratio"].values.tolist() == pytest.approx([2, 1, 10])
+    assert found["composes"].values.tolist() == [False, True, False]
+    with pytest.raises(KeyError, match=r"the model\(s\) x, y"):
+        middles(results(), "a", "x", "y")
 
 
-def test_an_extent_is_one_number_where_both_read_the_same():
-    assert tables.extent([2.0, 0.5, 1.0]) == "0.500 to 2.00"
-    assert tables.extent([1.001, 1.002]) == "1.00"
+def test_gains_are_quotients_and_an_extent_is_one_number_where_both_ends_read_the_same():
+    ood = middles(results())["ood"]
+    assert tables.gains(ood, {"b": ("a", "b")})["b"] == ood.sel(model="b") / 0.02
+    assert tables.extent(xr.DataArray([2.0, 0.5, 1.0])) == "0.500 to 2.00"
+    assert tables.extent(xr.DataArray([1.001, 1.002])) == "1.00"
 
 
 def test_a_map_shows_rows_upward_and_outlines_what_was_held_out():

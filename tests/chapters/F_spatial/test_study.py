@@ -59,13 +59,13 @@ def test_a_run_measures_what_its_tables_ask_for(tmp_path):
 
 
 def test_a_task_may_be_scattered_or_read_its_images():
-    plain = study.task(SMALL, seed=0)
+    plain = study.task(**SMALL, seed=0)
     assert plain.sizes == {"position": 256, "code": 32, "y": 16, "x": 16}
-    images = study.task(SMALL | {"input": "image"}, seed=0)
+    images = study.task(**SMALL | {"input": "image"}, seed=0)
     assert np.array_equal(images["code"], images["image"].values.reshape(256, 256))
-    between = study.task(SMALL | {"scattered": 30}, seed=4)
+    between = study.task(**SMALL | {"scattered": 30}, seed=4)
     assert between.sizes["position"] == 30 and (between["position_x"] % 1 > 0).any()
-    assert not between.equals(study.task(SMALL | {"scattered": 30}, seed=5))
+    assert not between.equals(study.task(**SMALL | {"scattered": 30}, seed=5))
 
 
 def test_settings_lay_what_is_changed_over_what_a_model_is_like():

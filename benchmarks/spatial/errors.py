@@ -1,0 +1,39 @@
+"""Errors of decoders over (model, seed), as rules, tables and prose read them."""
+
+from __future__ import annotations
+
+import xarray as xr
+
+from vnlib.book.evidence import of, part, tagged
+from vnlib.book.ledger import Part
+
+MEDIANS = "All are medians over seeds; the ratio is of OOD to ID error."
+COMPOSES = f"{MEDIANS} A model composes with a ratio ≤ 3 and an OOD error ≤ 1 % of a zero image's."
+
+
+def ratio(results: xr.Dataset) -> xr.DataArray:
+    """OOD error over ID error, seed by seed."""
+    return results["mse_ood"] / results["mse_id"]
+
+
+def middles(results: xr.Dataset, *models: str) -> xr.Dataset:
+    """Medians over seeds of the errors `id` and `ood`, of their `ratio`, and of a zero image's OOD
+    error `zero`; and which models this makes say that it `composes` (see `COMPOSES`).
+
+    Parameters
+    ----------
+    *models
+        Those wanted, all where none is named. KeyError says which of them lack.
+    """
+    r = of(results, model=models) if models else results
+    errors = {"id": r["mse_id"], "ood": r["mse_ood"], "ratio": ratio(r)}
+    found = xr.Dataset(errors | {"zero": r["zero_baseline_ood"]}).median("seed")
+    low = found["ood"] <= 0.01 * found["zero"]
+    return found.assign(composes=(found["ratio"] <= 3) & low)
+
+
+def composing(results: xr.Dataset, says: str, *models: str, holds: bool = True) -> Part:
+    """That each of these models composes, or that none does."""
+    m = middles(results, *models)
+    numbers = tagged(m["ratio"], "ratio") | tagged(m["ood"], "ood")
+    return part(says, (m["composes"] == holds).all(), **numbers)
