@@ -374,7 +374,7 @@ MISTAKES: dict[str, tuple[type[BaseException], Call, tuple[str, ...]]] = {
     "start of the wrong shape": (
         ValueError,
         settled(torch.zeros(2, 6), start=[torch.zeros(2, 7)]),
-        ("start code 1", "(batch, 8)", "(2, 7)"),
+        ("start", "(2, 8)", "(2, 7)"),
     ),
     "layer without an operator": (
         ValueError,

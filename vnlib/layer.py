@@ -23,7 +23,7 @@ ACTIVATIONS = {"identity": lambda h: h, "relu": torch.relu}
 class Layer:
     """The dictionaries of one layer and the penalty on its code.
 
-    `U` is None where nothing is sent upward. `B` reads the target; None ties it to U, as in VN Eq. 3
+    `U` is None where nothing is sent upward. `B` reads the target; None ties it to U as in VN Eq. 3
     (untied: VN App. E.5).
     """
 

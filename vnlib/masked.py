@@ -27,7 +27,7 @@ from vnlib.settle import SettleConfig, Settled, joint_energy
 @dataclass(frozen=True)
 class Imputed:
     """The codes of the last round, the signal with its hidden entries filled in, and the way there:
-    the masked objective (Eq. 39) after each round, and the l2 norm of what it changed in the signal.
+    the masked objective (Eq. 39) after each round, and the norm of what it changed in the signal.
     """
 
     settled: Settled

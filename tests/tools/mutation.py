@@ -61,8 +61,8 @@ FAULTS = (
     Fault(
         "V instead of its transpose in the drive",
         "vnlib/settle/schedule.py",
-        "mask * x) @ layers[0].V",
-        "mask * x) @ layers[0].V.T",
+        "self.mask * self.x) @ self.layers[0].V",
+        "self.mask * self.x) @ self.layers[0].V.T",
         ("test_settle.py::test_orthonormal_atoms_give_the_soft_threshold",),
     ),
     Fault(

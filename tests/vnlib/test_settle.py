@@ -410,15 +410,12 @@ def test_bad_inputs_are_named(x, message):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (lambda codes: codes[:2], r"start must hold codes .*got \[\(5, 20\), \(5, 12\)\]"),
+        (lambda codes: [c[:1] for c in codes], r"start must hold .*\[\(1, 20\), \(1, 12\)"),
         (
-            lambda codes: codes[:2],
-            r"start must hold one code of 5 rows for each of 3 layer\(s\), got \[5, 5\]",
+            lambda codes: codes[::-1],
+            r"codes of the shapes \[\(5, 20\), .*\], got \[\(5, 8\), \(5, 12\), \(5, 20\)\]",
         ),
-        (
-            lambda codes: [c[:1] for c in codes],
-            r"start must hold one code of 5 rows .*got \[1, 1, 1\]",
-        ),
-        (lambda codes: codes[::-1], r"start code 1 must have shape \(batch, 20\) .*got \(5, 8\)"),
         (lambda codes: [codes[0], codes[1] * torch.nan, codes[2]], r"start code 2 holds 60 value"),
     ],
 )

@@ -412,7 +412,7 @@ def test_a_settle_can_be_resumed_by_another_method_from_its_codes(rest):
     begun = settle(layers, X, method="restart", tol=0, max_sweeps=5)
     found = settle(layers, X, begun, method="line_search", tol=0, max_sweeps=800)
     torch.testing.assert_close(found.codes[0], rest.codes[0], rtol=0, atol=1e-7)
-    with pytest.raises(ValueError, match="do not fit 2 samples"):
+    with pytest.raises(ValueError, match=r"start must hold codes of the shapes \[\(2, 20\)"):
         settle(layers, X[:2], begun)
 
 

@@ -1,6 +1,4 @@
-"""Fast inference: how to settle (`config`), what descends (`energy`), single steps (`steps`), when
-they stop (`stopping`), and the loop (`settler`).
-"""
+"""Fast inference: `settler` has the loop, `steps` single steps, `stopping` when they end."""
 
 from vnlib.settle.config import SCHEDULES, SettleConfig, Settled, Trace
 from vnlib.settle.energy import duality_gap, joint_energy

@@ -28,10 +28,7 @@ class SettleConfig:
         for layers that are settled alone also "admm" and "cd" (coordinate descent, on the CPU).
     schedule
         "sweep" (each layer once up, once down), "staggered" (lower layers go on stepping while the
-        upper ones are started) or "recurrent" (after one pass upward all layers step at the same
-        time).
-    max_sweeps
-        Sweeps at most.
+        upper ones are started) or "recurrent" (after one pass upward all step at the same time).
     tol, criterion
         A sample stops when its energy improves per sweep by less than `tol`, relatively ("energy"),
         or when its duality gap is below `tol` times its energy ("gap", which bounds what is left to
@@ -43,11 +40,9 @@ class SettleConfig:
     monotone
         Take back a sweep that raises the energy of a sample.
     cap_from
-        Sweeps before the hard cap of a top-k layer sets in; it then cuts a nearly settled code
-        instead of the first, noisy ones.
+        Sweeps before the hard cap of a top-k layer sets in, which then cuts a nearly settled code.
     mix
-        Share of its code that a layer keeps in each downward step (damping; the paper names a mix
-        and gives no formula).
+        Share of its code that a layer keeps in each downward step (the paper gives no formula).
     """
 
     method: str = "restart"
@@ -80,12 +75,8 @@ class SettleConfig:
     def exact(cls, *, device: torch.device | str = "cpu", **changes: Any) -> SettleConfig:
         """To the minimum, but for a thousandth of the energy: what one l1 layer is read by.
 
-        Coordinate descent, which runs on the CPU only; on another device it is `deep`.
-
-        Parameters
-        ----------
-        changes
-            Settings that are to be others.
+        Coordinate descent, which runs on the CPU only; on another device it is `deep`. `changes`
+        are settings that are to be others.
         """
         if torch.device(device).type != "cpu":
             return cls.deep(**{"max_sweeps": 1000} | changes)
@@ -114,18 +105,9 @@ class SettleConfig:
 
 @dataclass
 class Trace:
-    """What happened, one row per look.
+    """What happened, a row per look: its sweep, F, and how many coefficients are not zero.
 
     Entries of samples that had stopped repeat their last value.
-
-    Parameters
-    ----------
-    sweep
-        The sweep of each row.
-    energy
-        F (rows, batch).
-    active
-        Nonzero coefficients (rows, layers, batch).
     """
 
     sweep: list[int] = field(default_factory=list)
@@ -135,10 +117,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Settled:
-    """Codes and inputs per layer, and how the settle of each sample went.
-
-    `states` lets a settle be resumed.
-    """
+    """Codes and inputs per layer, and how each sample went; `states` let a settle be resumed."""
 
     codes: tuple[Float[Tensor, "batch _atoms"], ...]
     inputs: tuple[Float[Tensor, "batch _d"], ...]

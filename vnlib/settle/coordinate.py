@@ -48,8 +48,7 @@ def coordinate_descent(
     start: Float[Tensor, "batch atoms"] | None = None,
     gram: Float[Tensor, "atoms atoms"] | None = None,
 ) -> tuple[Float[Tensor, "batch atoms"], Float[Tensor, " batch"], Int[Tensor, " batch"]]:
-    """Codes that minimise 1/2 `|x - V a|^2` + sparsity `|a|_1` to a relative duality gap, per
-    sample.
+    """Codes that minimise 1/2 `|x - V a|^2` + sparsity `|a|_1` to a relative duality gap.
 
     Returns the codes, the gap of each in units of the energy (float64), and the passes made.
 
@@ -60,8 +59,6 @@ def coordinate_descent(
         allows (about 1e-5 in float32).
     max_passes
         Passes over the working set at most, a pass with its Newton step counted as one.
-    nonnegative
-        `a >= 0`.
     start
         Codes to start from; sparse ones save time.
     gram
@@ -73,12 +70,8 @@ def coordinate_descent(
         For arguments of the wrong shape, type or device.
     """
     V, x = V.detach(), x.detach()
-    if (
-        V.ndim != 2
-        or not V.numel()
-        or V.dtype not in (torch.float32, torch.float64)
-        or V.device.type != "cpu"
-    ):
+    known = V.dtype in (torch.float32, torch.float64) and V.device.type == "cpu"
+    if V.ndim != 2 or not V.numel() or not known:
         raise ValueError(
             f"V must be (d, atoms), float32 or float64, on the CPU, got {_described(V)}"
         )
@@ -96,29 +89,19 @@ def coordinate_descent(
             )
         if not given.sum().isfinite():  # quicker than a look at every number, which it calls for
             checks.finite(name, given)
-    if start is None:
-        codes = V.new_zeros(batch, K)
-    else:
-        codes = start.detach().clone(memory_format=torch.contiguous_format)
-        if nonnegative:
-            codes.clamp_(min=0)
+    codes = V.new_zeros(batch, K)
+    if start is not None:
+        codes.copy_(start.detach().clamp(min=0) if nonnegative else start.detach())
     gram = gram_matrix(V) if gram is None else gram.detach().contiguous()
     filled = torch.nn.functional.pad(x, (0, 0, 0, -batch % ROWS))
     drive, energy = filled @ V, x.double().square().sum(1)
     gap, passes = torch.zeros(batch, dtype=torch.float64), torch.zeros(batch, dtype=torch.int64)
-    number = gram.numpy().dtype.type
-    arrays = [t.numpy() for t in (drive[:batch], energy, codes, gap, passes)]
+    G, *arrays = (t.numpy() for t in (gram, drive[:batch], energy, codes, gap, passes))
+    weight, sign = G.dtype.type(sparsity), G.dtype.type(0 if nonnegative else 1)
 
     def solve(rows: slice) -> None:
-        sign = number(0 if nonnegative else 1)
-        working_set.solve(
-            gram.numpy(),
-            *(a[rows] for a in arrays),
-            number(sparsity),
-            sign,
-            float(tol),
-            int(max_passes),
-        )
+        part = [a[rows] for a in arrays]
+        working_set.solve(G, *part, weight, sign, float(tol), int(max_passes))
 
     threads = min(torch.get_num_threads(), batch)
     if threads <= 1:
@@ -132,9 +115,7 @@ def coordinate_descent(
 
 
 def gram_matrix(V: Float[Tensor, "d atoms"]) -> Float[Tensor, "atoms atoms"]:
-    """V'V, at little more than half the cost of the product: the upper triangle by strips, the
-    lower one mirrored.
-    """
+    """V'V at little more than half the cost: the upper triangle by strips, then mirrored."""
     K = V.shape[1]
     gram, strip = V.new_empty(K, K), max(128, ceil(K / 8))
     for i in range(0, K, strip):

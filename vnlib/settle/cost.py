@@ -13,9 +13,7 @@ GAP = SettleConfig.exact(method="line_search", check_every=5, max_sweeps=2000)
 
 
 def operations(call: Callable[[], object]) -> int:
-    """Floating-point operations in products of matrices, counted by PyTorch: 2 m k n for (m, k)
-    times (k, n).
-    """
+    """Floating-point operations in products of matrices: 2 m k n for (m, k) times (k, n)."""
     with FlopCounterMode(display=False) as counter:
         call()
     return counter.get_total_flops()

@@ -65,7 +65,7 @@ def summed_energy(
     feedback: float,
     activation: str = "identity",
 ) -> Float[Tensor, " batch"]:
-    """The layer energies as printed (VN Eq. 3), with fresh targets, added up; no step descends it."""
+    """The layer energies of VN Eq. 3, with fresh targets, in a sum; no step descends it."""
     total = torch.zeros_like(x[:, 0])
     for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
         below_top = index + 1 < len(layers)

@@ -43,9 +43,7 @@ class Record:
         trace.active.append(active)
 
     def arrive(self, done: Bool[Tensor, " live"]) -> bool:
-        """Write down those that are done, and let the run go on without them; whether nobody is
-        left.
-        """
+        """Write down those that are done, and go on without them; whether nobody is left."""
         if not done.any():
             return False
         rows = self.live[done]

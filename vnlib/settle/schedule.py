@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,31 +16,28 @@ from vnlib.settle.quadratic import Coupling, Quadratic
 from vnlib.settle.steps import Problem, Rule, State
 
 
+@dataclass(eq=False)
 class Run:
     """Samples on their way: their inputs, and a state per layer.
 
     `warm` says that the codes are not at their start.
     """
 
-    def __init__(
-        self,
-        layers: Sequence[Layer],
-        quadratics: Sequence[Quadratic],
-        rules: Sequence[Rule],
-        couplings: Sequence[Coupling],
-        feedback: float,
-        activation: str,
-        config: SettleConfig,
-        x: Tensor,
-        states: list[State],
-        mask: Tensor | None,
-        warm: bool,
-    ) -> None:
-        self.layers, self.quadratics, self.rules = layers, quadratics, rules
-        self.couplings, self.feedback, self.activation = couplings, feedback, activation
-        self.config, self.warm, self.top = config, warm, len(layers) - 1
-        self.x, self.mask, self.states = x, mask, states
-        self.drive = (x if mask is None else mask * x) @ layers[0].V
+    layers: Sequence[Layer]
+    quadratics: Sequence[Quadratic]
+    rules: Sequence[Rule]
+    couplings: Sequence[Coupling]
+    feedback: float
+    activation: str
+    config: SettleConfig
+    x: Tensor
+    states: list[State]
+    mask: Tensor | None
+    warm: bool
+
+    def __post_init__(self) -> None:
+        self.top = len(self.layers) - 1
+        self.drive = (self.x if self.mask is None else self.mask * self.x) @ self.layers[0].V
         self.bottom: list[Tensor | None] = [self.drive] + [None] * self.top
 
     @property
@@ -72,23 +70,17 @@ class Run:
         self.bottom[0] = self.drive
 
     def take_back(self, old: list[Tensor], before: Tensor, now: Tensor) -> tuple[Tensor, Tensor]:
-        """Take samples whose F rose from `before` to `now` back to `old`; their next step is a
-        plain one.
+        """Take samples whose F rose from `before` to `now` back to `old`; their method begins anew.
 
         Returns F as it is then, and which samples went on.
         """
         accepted = now <= before
-        if not accepted.all():
-            self._restart(old, ~accepted)
-        return torch.where(accepted, now, before), accepted
-
-    def _restart(self, old: list[Tensor], rejected: Tensor) -> None:
-        """Return the rejected rows to `old` and let their method begin anew."""
-        for index, (state, code) in enumerate(zip(self.states, old, strict=True)):
+        rejected = (~accepted).nonzero().squeeze(1)
+        for index, code in enumerate(old if len(rejected) else ()):
             fresh = self.rules[index].begin(code[rejected], self.quadratics[index])
-            back = state.clone()
-            back.write(rejected.nonzero().squeeze(1), fresh)
-            self.states[index] = back
+            self.states[index] = self.states[index].clone()
+            self.states[index].write(rejected, fresh)
+        return torch.where(accepted, now, before), accepted
 
     def sweep(self, capped: bool) -> None:
         """One sweep of the schedule.
@@ -111,9 +103,7 @@ class Run:
             self._down(capped)
 
     def _up(self, capped: bool, *, last: int | None = None, targets: int) -> None:
-        """Layers 0..last step from the bottom; those below `targets` listen to the layer above
-        them.
-        """
+        """Layers 0..last step; those below `targets` listen to the layer above them."""
         for index in range((self.top if last is None else last) + 1):
             if index:
                 self.bottom[index] = self.couplings[index - 1].up(self.states[index - 1].code)

@@ -55,8 +55,7 @@ class Settler:
                 )
         self.layers, self.feedback, self.activation = tuple(layers), feedback, activation
         self.config = config or SettleConfig()
-        # Without feedback a layer knows nothing of those above it: the layers are settled one after
-        # the other.
+        # Without feedback a layer knows nothing of those above it.
         self.alone = not feedback or len(self.layers) == 1
         self._check_config()
         top = len(self.layers) - 1
@@ -67,11 +66,8 @@ class Settler:
         self.couplings = [
             Coupling(below, above, activation) for below, above in pairwise(self.layers)
         ]
-        self.rules = (
-            []
-            if self.config.method == "cd"
-            else [METHODS[self.config.method]() for _ in self.layers]
-        )
+        by_coordinates = self.config.method == "cd"
+        self.rules = [] if by_coordinates else [METHODS[self.config.method]() for _ in self.layers]
 
     @property
     def has_energy(self) -> bool:
@@ -107,14 +103,12 @@ class Settler:
         trace: bool = False,
         mask: Float[Tensor, "batch d"] | None = None,
     ) -> Settled:
-        """Settle a batch from a = 0, from the codes `start` (which are not changed), or on from an
-        earlier settle.
+        """Settle a batch from a = 0, from codes (which are not changed), or on from a settle.
 
         Parameters
         ----------
         mask
-            (batch, d): 1 where the input is observed. Hidden entries then have no part in the
-            energy (VN Eq. 39).
+            1 where the input is observed; hidden entries have no part in the energy (VN Eq. 39).
 
         Raises
         ------
@@ -156,37 +150,24 @@ class Settler:
 
     def _begun(self, x: Tensor, start: Sequence[Tensor] | Settled | None) -> list[State]:
         """The first state of every layer."""
-        if isinstance(start, Settled) and start.states:
-            sizes = [tuple(state.code.shape) for state in start.states]
-            if sizes != [(len(x), layer.V.shape[1]) for layer in self.layers]:
-                raise ValueError(
-                    f"start is a settle of {sizes} codes, which do not fit {len(x)} "
-                    "samples of this stack"
-                )
-            names = {name for state in start.states for name in state.memory}
-            fresh = (
-                self.rules[0].begin(start.states[0].code, self.quadratics[0])
-                if self.rules
-                else None
-            )
-            if fresh is not None and names == set(fresh.memory):
-                return [state.clone() for state in start.states]
         codes = start.codes if isinstance(start, Settled) else start
+        wanted = [(len(x), layer.V.shape[1]) for layer in self.layers]
         if codes is None:
-            codes = [x.new_zeros(len(x), layer.V.shape[1]) for layer in self.layers]
-        sizes = [len(code) for code in codes]
-        if sizes != [len(x)] * len(self.layers):
-            raise ValueError(
-                f"start must hold one code of {len(x)} rows for each of {len(self.layers)} "
-                f"layer(s), got {sizes}"
-            )
-        for number, (code, layer) in enumerate(zip(codes, self.layers, strict=True), 1):
-            checks.matrix(f"start code {number}", code, layer.V.shape[1], "one row per sample")
+            codes = [x.new_zeros(shape) for shape in wanted]
+        sizes = [tuple(code.shape) for code in codes]
+        if sizes != wanted:
+            raise ValueError(f"start must hold codes of the shapes {wanted}, got {sizes}")
+        for number, code in enumerate(codes, 1):
+            checks.finite(f"start code {number}", code)
         if not self.rules:
             return [State(code, {}) for code in codes]
+        if isinstance(start, Settled) and start.states:
+            fresh = self.rules[0].begin(start.states[0].code, self.quadratics[0])
+            if all(state.memory.keys() == fresh.memory.keys() for state in start.states):
+                return [state.clone() for state in start.states]
         return [
-            r.begin(code.clone(), q)
-            for r, code, q in zip(self.rules, codes, self.quadratics, strict=True)
+            rule.begin(code.clone(), quadratic)
+            for rule, code, quadratic in zip(self.rules, codes, self.quadratics, strict=True)
         ]
 
     def _by_coordinates(
@@ -207,11 +188,9 @@ class Settler:
             gram=self.quadratics[index].gram(False),
         )
         total = joint_energy([layer], [code], x)
-        log = (
-            Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]])
-            if trace and len(x)
-            else None
-        )
+        log = None
+        if trace and len(x):
+            log = Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]])
         closed = DualityGap(config.tol).closed(gap, total)
         return Settled((code,), (x,), total, passes, closed, "gap", log, (State(code, {}),))
 
@@ -224,9 +203,7 @@ class Settler:
         trace: bool,
         mask: Tensor | None,
     ) -> Settled:
-        """The common loop: sweeps over some of the layers, and after them a look at who has
-        arrived.
-        """
+        """The common loop: sweeps over some of the layers, and looks at who has arrived."""
         config, rule = self.config, self.config.rule
         run = Run(
             self.layers[part],

@@ -29,9 +29,7 @@ class State:
 
     @property
     def moved(self) -> Tensor | bool:
-        """Which samples the last step moved; a step that was tried and taken back is no sign of
-        rest.
-        """
+        """Which samples the last step moved; one that was taken back is no sign of rest."""
         return self.memory["moved"].squeeze(1) > 0 if "moved" in self.memory else True
 
     def rows(self, keep: Tensor) -> State:
@@ -68,9 +66,7 @@ class Problem:
 
     @property
     def lipschitz(self) -> float:
-        """Of the coupled problem throughout: one eigenvalue per layer, at the price of a shorter
-        first sweep.
-        """
+        """Of the coupled problem throughout: one eigenvalue per layer, a shorter first sweep."""
         return self.quadratic.lipschitz(self.slack)
 
 
@@ -116,8 +112,7 @@ class Fista:
 
 
 class LineSearch:
-    """Restarted momentum with a step per sample: it starts at 4/L, grows slowly, and shrinks where
-    it was too long.
+    """Restarted momentum with a step per sample: it starts at 4/L, grows, and shrinks if too long.
 
     A step from y to a was short enough if (a-y)'H(a-y) <= l `|a-y|^2`. Ha is needed for the next
     gradient in any case and Hy follows from it linearly, so looking costs nothing: one product with
@@ -155,9 +150,8 @@ class LineSearch:
             t = torch.where(uphill(start, new, state.code), torch.ones_like(t), t)
         t_next = 0.5 * (1 + (1 + 4 * t.square()).sqrt())
         beta = (t - 1) / t_next if momentum else torch.zeros_like(t)
-        shorter = torch.maximum(
-            self.margin * met / size.clamp_min(torch.finfo(size.dtype).tiny), self.grow * lip
-        )
+        curvature = self.margin * met / size.clamp_min(torch.finfo(size.dtype).tiny)
+        shorter = torch.maximum(curvature, self.grow * lip)
         done = {
             "t": t_next,
             "ahead": new + beta * (new - state.code),
@@ -183,9 +177,7 @@ class LineSearch:
 
 
 class Admm:
-    """Alternating directions (Boyd et al. 2011) with the factor of H + r I computed once; for a
-    layer that is alone.
-    """
+    """Alternating directions (Boyd et al. 2011), for a layer alone; H + r I is factored once."""
 
     linear: tuple[str, ...] = ()
 
@@ -200,10 +192,8 @@ class Admm:
             H = problem.quadratic.gram(problem.coupled)
             # Between the smallest and the largest curvature; any positive number converges.
             rho = float(H.diagonal().mean()) * 0.5
-            self._factor = (
-                torch.linalg.cholesky(H + rho * torch.eye(len(H), dtype=H.dtype, device=H.device)),
-                rho,
-            )
+            eye = torch.eye(len(H), dtype=H.dtype, device=H.device)
+            self._factor = (torch.linalg.cholesky(H + rho * eye), rho)
         factor, rho = self._factor
         dual = state.memory["dual"]
         dense = torch.cholesky_solve((drive + rho * (state.code - dual)).T, factor).T

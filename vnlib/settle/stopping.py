@@ -42,7 +42,7 @@ class Look:
     energy, before
         F now and at the last look.
     moved
-        Which samples the last step moved; a step that was tried and taken back is no sign of rest.
+        Which samples the last step moved.
     gap
         Computes the duality gaps; they cost about as much as a sweep.
     """
@@ -132,7 +132,7 @@ CRITERIA: dict[str, type[EnergyStall] | type[DualityGap]] = {
 
 
 def rule(criterion: str, tol: float, cap_from: int = 0) -> StoppingRule:
-    """The rule of a settle by the name of its criterion; a tolerance of 0 asks for all sweeps.
+    """The rule by the name of its criterion; a tolerance of 0 asks for all sweeps.
 
     Raises
     ------

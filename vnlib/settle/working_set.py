@@ -1,5 +1,4 @@
-"""The compiled loops of coordinate descent on working sets; `vnlib.settle.coordinate` says what
-they do.
+"""The compiled loops of coordinate descent; `vnlib.settle.coordinate` says what they do.
 
 Rows are samples. The working set of a sample lists its `atoms`; w, g and `inverse` are their
 coefficients, correlations and inverse curvatures, and S their block of the Gram matrix G. `sign` is
