@@ -1,7 +1,7 @@
 """Figures of force composition in full: bodies that drop out (VN Fig. 9) and top-down feedback (VN
 App. H.3).
 
-`shared` are the results of VN Fig. 4, `results` those of the ablation (see `tables_effects`).
+`shared` are the results of VN Fig. 4, `results` those of the ablation (see `tables`).
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from benchmarks.nbody.figures import MEAN, in_order
+from chapters.H_nbody.claims import plane
 from chapters.H_nbody.figures_looks import LOOK, MARKERS
-from chapters.H_nbody.tables_effects import plane
 from vnlib.plots.frames import label, long_frame
 from vnlib.plots.style import PALETTE
 

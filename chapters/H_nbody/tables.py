@@ -1,169 +1,163 @@
-"""Force composition in full, in tables, and the numbers of the prose."""
+"""Force composition in full, in tables, and the numbers of the prose.
+
+`shared` are the results of VN Fig. 4; `results` those of the ablation, over model (the reading of
+the input), variant and seed.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from IPython.display import HTML
 
-from benchmarks.nbody.figures import MEAN, in_order
-from chapters.H_nbody import tables_effects as effects
+from benchmarks.nbody.figures import in_order
+from chapters.H_nbody.claims import (
+    ANEW,
+    DEFAULT,
+    LITERAL,
+    READINGS,
+    SIX,
+    STILL,
+    ZERO,
+    behind,
+    change,
+    drift,
+    growth,
+    one_step,
+    over_least,
+    plane,
+)
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, over_seeds, short
-from vnlib.plots.tables import SHOWN, Table, caption
+from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.tables import Table, frame, if_computed, spreads
 
-OTHERS = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
-PRINTED = "vn_literal_3"  # the Vector Network on the 22 numbers that the paper names
-READINGS = {"literal": PRINTED, "gated": "vn_gated_3", "tokens": "vn_token_3"}
+WAYS = (
+    "ID up",
+    "both up",
+    "OOD up",
+    "ID down, OOD up",
+    "ID down",
+    "both down",
+    "OOD down",
+    "ID up, OOD down",
+)
+ERRORS = {
+    "ID validation": "criterion",
+    "ID test": "id_error",
+    "OOD": "ood_error",
+    "OOD [(box/s²)²]": "ood_mse",
+}
 
 
-def _spread(values: xr.DataArray, title: str) -> dict[tuple[str, str], np.ndarray]:
-    """Median, lowest and highest over seeds."""
-    found = over_seeds(values)
-    return {(title, statistic): found[statistic].values for statistic in SHOWN}
+def directions(shared: xr.Dataset, *, relative: bool = False) -> dict[str, str]:
+    """Which way each model moves in the plane; medians over seeds."""
+    moved = growth(plane(shared, relative=relative)).median("seed")
+    ends = {m: moved.sel(model=m) for m in shared["model"].values.tolist()}
+    return {m: direction(float(one["id"]), float(one["ood"])) for m, one in ends.items()}
 
 
-def _index(results: xr.Dataset, models: Sequence[str]) -> pd.Index:
-    return pd.Index([label(results, m) for m in models], name="model")
+def direction(ids: float, oods: float) -> str:
+    """The nearest of eight directions, from the log10 of the growth along both axes; "hardly" for
+    less than a factor of 1.5.
+    """
+    if np.hypot(ids, oods) <= STILL:
+        return "hardly"
+    return WAYS[int(np.rint(np.arctan2(oods, ids) / (np.pi / 4))) % 8]
 
 
 def summary_table(shared: xr.Dataset) -> Table:
     """Growth of errors as bodies drop out, and drift at the end, of models of the paper."""
-    models = in_order(shared, ("vn", "printed"))
-    moved = median(effects.growth(shared)["id"]), median(effects.growth(shared)["ood"])
-    drift = median(effects.final_drift(shared)).median("panel")
+    moved = 10 ** growth(plane(shared)).median("seed")
     columns = {
-        "errors, three bodies over five: ID": 10 ** moved[0],
-        "mixtures": 10 ** moved[1],
-        "drift at the end [box²]": drift,
+        "errors, three bodies over five: ID": moved["id"],
+        "mixtures": moved["ood"],
+        "drift at the end [box²]": median(drift(shared).isel(step=-1)).median("panel"),
     }
-    frame = pd.DataFrame({k: v.sel(model=models).values for k, v in columns.items()})
-    return Table(frame.set_index(_index(shared, models)), name="models of the paper")
+    rows = {
+        label(shared, m): {title: float(values.sel(model=m)) for title, values in columns.items()}
+        for m in in_order(shared, ("vn", "printed"))
+    }
+    return Table(frame(rows, "model"), name="models of the paper")
 
 
 def growth_table(shared: xr.Dataset, *, relative: bool = False) -> Table:
     """Medians over force sets with five bodies, and their growth to three."""
-    points, moved = (f(shared, relative=relative) for f in (effects.plane, effects.growth))
-    most = int(shared["bodies"].max())
-    titles = {"id": f"ID, N = {most}", "ood": f"OOD, N = {most}", "pool": "all 15 sets"}
-    columns: dict = {
-        title: median(points[name].sel(bodies=most)).values for name, title in titles.items()
-    }
-    columns |= _spread(10 ** moved["id"], "ID grows by")
-    columns |= _spread(10 ** moved["ood"], "OOD grows by")
-    columns["all grow by"] = median(10 ** moved["pool"]).values
-    columns["moves"] = list(effects.directions(shared, relative=relative).values())
-    frame = pd.DataFrame(columns, index=_index(shared, shared["model"].values.tolist()))
-    return Table(frame, name="growth of errors as bodies drop out")
+    points = plane(shared, relative=relative)
+    five, moved = points.sel(bodies=5).median("seed"), 10 ** growth(points)
+    found = spreads({"ID grows by": moved["id"], "OOD grows by": moved["ood"]}, "model")
+    titles = {"id": "ID, N = 5", "ood": "OOD, N = 5", "pool": "all 15 sets"}
+    for place, (name, title) in enumerate(titles.items()):
+        found.insert(place, (title, ""), five[name].values)
+    found["all grow by", ""] = median(moved["pool"]).values
+    found["moves", ""] = list(directions(shared, relative=relative).values())
+    return Table(found, name="growth of errors as bodies drop out")
 
 
-def feedback_table(results: xr.Dataset, model: str) -> Table | HTML:
+@if_computed
+def feedback_table(results: xr.Dataset, model: str) -> Table:
     """All variants of one reading: errors, and atoms that are dead, drawn anew, used."""
-    if model not in results["model"].values:
-        return caption("Not computed in this profile.")
-    one = results.sel(model=model)
-    errors = {
-        "ID validation": "criterion",
-        "ID test": "id_error",
-        "OOD": "ood_error",
-        "OOD [(box/s²)²]": "ood_mse",
-    }
-    columns: dict = {}
-    for title, name in errors.items():
-        columns |= _spread(one[name], title)
-    columns |= {name: median(one[f"fact_{name}"]).values for name in ("dead", "revived", "used")}
-    frame = pd.DataFrame(columns, index=pd.Index(one["variant"].values, name="variant"))
-    whole = dict.fromkeys(("dead", "revived", "used"), "{:.0f}")
-    return Table(frame, formats=whole, name=f"variants of {label(results, model)}")
+    one, whole = results.sel(model=model), ("dead", "revived", "used")
+    found = spreads({title: one[name] for title, name in ERRORS.items()}, "variant")
+    for name in whole:
+        found[name, ""] = median(one[f"fact_{name}"]).values
+    name = f"variants of {label(results, model)}"
+    return Table(found, formats=dict.fromkeys(whole, "{:.0f}"), name=name)
 
 
 # --- Numbers of the prose -------------------------------------------------------------------------
 
 
+def rank_correlations(shared: xr.Dataset) -> pd.Series:
+    """Spearman's coefficient of one-step error and final drift over models, by panel."""
+    both = median(one_step(shared)), median(drift(shared).isel(step=-1))
+    error, last = (one.transpose("model", "panel").to_pandas() for one in both)
+    return error.corrwith(last, method="spearman")
+
+
 def numbers(shared: xr.Dataset, results: xr.Dataset) -> dict[str, str]:
-    """What the prose says of the shipped results; nothing where models lack."""
-    wanted = {*READINGS.values(), *OTHERS, MEAN}
-    readings = {"literal", "gated", "token"}
-    if not (wanted <= {*shared["model"].values} and readings <= {*results["model"].values}):
-        return {}
-    found = _dropout(shared) | _feedback(results) | _rollouts(shared)
-    return {
-        f"appH-{key}": str(value) if isinstance(value, int) else short(value)
-        for key, value in found.items()
+    """What the prose says of the shipped results."""
+    return _of_fig4(shared) | _of_ablation(results)
+
+
+def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
+    moved, followed = 10 ** growth(plane(shared)).median("seed"), drift(shared)
+    last, error, ranks = median(followed.isel(step=-1)), one_step(shared), rank_correlations(shared)
+    shown = {**READINGS, "factorized": "factorized"}
+    sizes = {
+        "vn": moved[["id", "ood"]].sel(model=LITERAL),
+        "gnn-id": moved["id"].sel(model="gnn"),
+        "drift": {key: last.sel(model=model).median() for key, model in shown.items()},
+        "rank": {"low": ranks.min(), "high": ranks.max()},
+        "step": {
+            "factorized": error.sel(model="factorized").median(),
+            "vn": error.sel(model=LITERAL).median(),
+        },
+        "behind": {"early": behind(followed, 0.1).median(), "late": behind(followed, 1).median()},
     }
+    won = {key: over_least(last, model, SIX) < 1 for key, model in READINGS.items()}
+    counts = {"panels": shared.sizes["panel"], "models": shared.sizes["model"]}
+    counts["won"] = {key: panels.sum() for key, panels in won.items()}
+    return texts("appH", sizes) | texts("appH", counts, "{:.0f}".format)
 
 
-def _dropout(shared: xr.Dataset) -> dict[str, float]:
-    moved = effects.growth(shared).median("seed")
-
-    def factor(model: str, axis: str) -> float:
-        return float(10 ** moved[axis].sel(model=model))
-
-    return {
-        "vn-id": factor(PRINTED, "id"),
-        "vn-ood": factor(PRINTED, "ood"),
-        "gnn-id": factor("gnn", "id"),
+def _of_ablation(results: xr.Dataset) -> dict[str, str]:
+    gain = change(results, ZERO, DEFAULT)
+    both = change(results, *ANEW) - gain
+    changes = {
+        "id": change(results, ZERO, DEFAULT, "id_error"),
+        "ood": gain,
+        "split": change(results, DEFAULT, "split"),
+        "inverted": change(results, DEFAULT, "inverted"),
     }
-
-
-def _feedback(results: xr.Dataset) -> dict[str, int | float]:
-    found: dict[str, int | float] = {"seeds": results.sizes["seed"]}
-    for model in ("literal", "gated", "token"):
-        one = results.sel(model=model)
-        ood, ids = effects.interaction(one), effects.interaction(one, "id_error")
-        found |= {
-            f"{model}-id": float(10 ** median(ids["off"])),
-            f"{model}-ood": float(10 ** median(ood["off"])),
-            f"{model}-falls": int((ood["off"] < 0).sum()),
-            f"{model}-revived": int(_revived(one)),
-            f"{model}-both": float(median(ood["both"])),
-            f"{model}-competes": int((ood["both"] > 0).sum()),
-            f"{model}-split": float(10 ** median(effects.changed(one, "split"))),
-            f"{model}-inverted": float(10 ** median(effects.changed(one, "inverted"))),
-        }
+    sizes = (10 ** xr.Dataset(changes).median("seed")).assign(both=both.median("seed"))
+    revived = results["fact_revived"].sel(variant=list(ANEW)).max(("variant", "seed"))
+    counts = {
+        "falls": (gain < 0).sum("seed"),
+        "competes": (both > 0).sum("seed"),
+        "revived": revived,
+    }
+    parts = ((sizes, short), (xr.Dataset(counts), "{:.0f}".format))
+    found = {"appH-seeds": str(results.sizes["seed"])}
+    for values, form in parts:
+        found |= texts("appH", values.to_array("of").transpose("model", "of"), form)
     return found
-
-
-def _revived(one: xr.Dataset) -> float:
-    """The most atoms that were drawn anew without feedback and with the default."""
-    betas = (0.0, effects.default(one))
-    return max(
-        float(effects.variant(one, "plain", beta=beta, revive=True)["fact_revived"].max())
-        for beta in betas
-    )
-
-
-def panels_won(shared: xr.Dataset, model: str) -> int:
-    """On how many panels a model ends nearer to the truth than the paper's other trained models."""
-    last = median(effects.final_drift(shared))
-    return int((last.sel(model=model) < last.sel(model=list(OTHERS)).min("model")).sum())
-
-
-def behind(shared: xr.Dataset, share: float) -> xr.DataArray:
-    """The drift of Factorized over that of the printed VN after a share of the steps, by panel."""
-    middle = median(median(shared["drift"], "start"))
-    at = middle.sel(step=share * float(shared["step"].max()), method="nearest")
-    return at.sel(model="factorized") / at.sel(model=PRINTED)
-
-
-def _rollouts(shared: xr.Dataset) -> dict[str, int | float]:
-    drift = median(effects.final_drift(shared)).median("panel")
-    error, ranks = effects.one_step(shared), effects.rank_correlations(shared)
-    found: dict[str, int | float] = {
-        f"drift-{name}": float(drift.sel(model=model))
-        for name, model in {**READINGS, "factorized": "factorized"}.items()
-    }
-    found |= {f"won-{name}": panels_won(shared, model) for name, model in READINGS.items()}
-    return found | {
-        "panels": shared.sizes["panel"],
-        "models": shared.sizes["model"],
-        "rank-low": min(ranks),
-        "rank-high": max(ranks),
-        "step-factorized": float(error.sel(model="factorized").median()),
-        "step-vn": float(error.sel(model=PRINTED).median()),
-        "behind-early": float(behind(shared, 0.1).median()),
-        "behind-late": float(behind(shared, 1.0).median()),
-    }

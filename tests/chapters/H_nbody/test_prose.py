@@ -6,8 +6,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.nbody.figures import in_order
-from chapters.H_nbody import study, tables
-from chapters.H_nbody import tables_effects as effects
+from chapters.H_nbody import claims, study, tables
 from vnlib.book import chapter, paths, store
 from vnlib.plots.statistics import median
 
@@ -25,7 +24,7 @@ def ablation() -> xr.Dataset:
 
 def going(shipped: xr.Dataset, way: str, *, relative: bool = False) -> set[str]:
     """The models of the paper that move this way as bodies drop out."""
-    ways = effects.directions(shipped, relative=relative)
+    ways = tables.directions(shipped, relative=relative)
     return {m for m in in_order(shipped, ("vn", "printed"), mean=True) if ways[m] == way}
 
 
@@ -41,34 +40,36 @@ def test_relative_errors(shipped):
     still = {"vn_literal_1", "vn_literal_3", "vn_gated_3", "random"}
     assert going(shipped, "hardly", relative=True) == still
     assert going(shipped, "ID up, OOD down", relative=True) == {"vn_token_1", "vn_token_3"}
-    assert going(shipped, "ID up", relative=True) == {*tables.OTHERS}
+    assert going(shipped, "ID up", relative=True) == {*claims.SIX}
 
 
 def test_no_model_lies_below_the_diagonal(shipped):
-    middle = effects.plane(shipped).median("seed")
+    middle = claims.plane(shipped).median("seed")
     assert not (middle["pool"] < middle["id"]).any() and not (middle["ood"] < middle["id"]).any()
 
 
 def test_in_no_reading_has_the_vector_network_the_lowest_error_on_mixtures(shipped):
-    ood = effects.plane(shipped).median("seed")["ood"]
-    best = ood.sel(model=list(tables.OTHERS)).min("model")
-    assert (ood.sel(model=list(tables.READINGS.values())) > best).all()
+    ood = claims.plane(shipped).median("seed")["ood"]
+    best = ood.sel(model=list(claims.SIX)).min("model")
+    assert (ood.sel(model=list(claims.READINGS.values())) > best).all()
 
 
 def test_what_feedback_is_worth(ablation):
-    gain = median(effects.interaction(ablation)["off"])
+    gain = median(claims.change(ablation, claims.ZERO, claims.DEFAULT))
     assert gain.sel(model="token") < gain.sel(model="literal") < gain.sel(model="gated") < 0
-    split = median(effects.changed(ablation, "split"))
+    split = median(claims.change(ablation, claims.DEFAULT, "split"))
     assert split.sel(model="token") < 0 < split.sel(model="gated") < split.sel(model="literal")
-    assert (median(effects.changed(ablation, "inverted")) > 0).all()
+    assert (median(claims.change(ablation, claims.DEFAULT, "inverted")) > 0).all()
 
 
 def test_who_drifts_least(shipped):
-    last = median(effects.final_drift(shipped))
+    last = median(claims.drift(shipped).isel(step=-1))
     best = {last["model"].values[i] for i in last.argmin("model").values}
     assert best == {"factorized", "token_mlp", "rbf_tokens"}
 
 
 def test_factorized_falls_behind_a_little_and_stays_far_ahead(shipped):
-    early, late = (float(tables.behind(shipped, share).median()) for share in (0.1, 1.0))
+    early, late = (
+        float(claims.behind(claims.drift(shipped), share).median()) for share in (0.1, 1.0)
+    )
     assert early < late < 1e-3

@@ -1,11 +1,15 @@
-"""Tables and numbers of the page on made-up results."""
+"""Tables and numbers of the page, and what they show of bodies that drop out, feedback and rollouts,
+on made-up results.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from chapters.H_nbody import tables
+from chapters.H_nbody import claims, tables
+
+BETAS = claims.ZERO, claims.DEFAULT
 
 
 def test_growth_has_a_row_for_every_model(shared):
@@ -48,10 +52,72 @@ def test_the_numbers_of_the_prose(shared, results):
     assert (found["drift-tokens"], found["drift-factorized"]) == ("0.250", "1.00")
     assert (found["step-factorized"], found["panels"]) == ("0.010", "2")
     shared["drift"].loc[{"model": "vn_literal_3"}] = 0.25
-    assert [float(tables.behind(shared, s).median()) for s in (0.1, 1)] == pytest.approx([0.4, 4])
+    assert [
+        float(claims.behind(claims.drift(shared), s).median()) for s in (0.1, 1)
+    ] == pytest.approx([0.4, 4])
 
 
-@pytest.mark.parametrize("lacking", ["factorized", "vn_gated_3"])
-def test_no_numbers_where_models_lack(shared, results, lacking):
-    assert tables.numbers(shared.drop_sel(model=lacking), results) == {}
-    assert tables.numbers(shared, results.drop_sel(model="gated")) == {}
+def test_the_plane_holds_medians_over_sets(shared):
+    found = claims.plane(shared).sel(model="gnn", seed=0)
+    np.testing.assert_allclose(found["id"], [0.01, 0.1, 1.0])
+    np.testing.assert_allclose(found["ood"], 1.0)
+    np.testing.assert_allclose(found["pool"], [0.01, 0.1, 1.0])  # three of five sets are single
+    relative = claims.plane(shared, relative=True)
+    np.testing.assert_allclose(relative.sel(model="random").to_array(), 1)
+    np.testing.assert_allclose(relative["id"].sel(model="gnn", seed=1), [0.0025, 0.05, 1.0])
+
+
+def test_growth_tells_weaker_forces_from_worse_predictions(shared):
+    moved = claims.growth(claims.plane(shared)).isel(seed=0)
+    np.testing.assert_allclose(moved["ood"].sel(model="vn_token_3"), -np.log10(4))
+    gnn = moved.sel(model="gnn")
+    np.testing.assert_allclose([gnn["id"], gnn["ood"]], [2, 0], atol=1e-12)
+    moved = claims.growth(claims.plane(shared, relative=True)).isel(seed=0)
+    np.testing.assert_allclose(moved["ood"].sel(model="vn_token_3"), 0, atol=1e-12)
+    np.testing.assert_allclose(moved["id"].sel(model="gnn"), 2 + np.log10(4))
+
+
+@pytest.mark.parametrize(
+    ("ids", "oods", "said"),
+    [
+        (0, 2, "OOD up"),
+        (1, 1.1, "both up"),
+        (1, 0.1, "ID up"),
+        (-1, -1, "both down"),
+        (0.1, -0.1, "hardly"),
+        (-1, 0.05, "ID down"),
+        (-0.01, -1, "OOD down"),
+        (1, -1, "ID up, OOD down"),
+        (-1, 1, "ID down, OOD up"),
+    ],
+)
+def test_directions_have_names(ids, oods, said):
+    assert tables.direction(ids, oods) == said
+
+
+def test_models_go_where_their_errors_go(shared):
+    ways = tables.directions(shared), tables.directions(shared, relative=True)
+    assert [one["gnn"] for one in ways] == ["ID up", "ID up"]
+    assert [one["vn_token_3"] for one in ways] == ["both down", "hardly"]
+
+
+def test_a_change_is_that_of_one_variant_to_another_in_each_run(results):
+    results["ood_error"].loc[{"variant": "inverted"}] = 0.2
+    alone, revived = claims.change(results, *BETAS), claims.change(results, *claims.ANEW)
+    np.testing.assert_allclose(alone, -1)
+    np.testing.assert_allclose(revived, 0, atol=1e-12)
+    np.testing.assert_allclose(claims.change(results, *BETAS, "id_error"), 0, atol=1e-12)
+    np.testing.assert_allclose(claims.change(results, claims.DEFAULT, "split"), 0, atol=1e-12)
+    np.testing.assert_allclose(claims.change(results, claims.DEFAULT, "inverted"), np.log10(2))
+
+
+def test_ranks_of_one_step_errors_and_drifts(shared):
+    error = claims.one_step(shared)
+    assert error["panel"].values.tolist() == ["gravity", "gravity+drag"]
+    np.testing.assert_allclose(error.sel(model="gnn").isel(seed=0), [0.0025, 0.25])
+    for number, model in enumerate(shared["model"].values, 1):
+        for name in ("mse", "drift"):
+            shared[name].loc[{"model": model}] = number
+    np.testing.assert_allclose(tables.rank_correlations(shared), 1)
+    shared["drift"] = 1 / shared["drift"]
+    np.testing.assert_allclose(tables.rank_correlations(shared), -1)
