@@ -35,11 +35,10 @@ GENERATED = paths.BOOK / "generated"
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
-# tags that say already what a page shows of a cell
-FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}
+FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of what a page shows
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
-JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # it cannot be run by `python -m`
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # `python -m` cannot run it
 # links, verdicts, footer, sentences, tables: one call in one line
 PAGE_PART = re.compile(r"(\w+\()?\w+\.\w+\(.*\)")
 
@@ -65,10 +64,8 @@ def run_chapter(
 
     Raises
     ------
-    ValueError
-        For bad parameters.
-    papermill.PapermillExecutionError
-        For a failed cell.
+    ValueError, papermill.PapermillExecutionError
+        For bad parameters; for a failed cell.
     """
     spec = chapter.spec(name)
     parameters = spec.check(given)
@@ -83,11 +80,8 @@ def run_chapter(
     anew = parameters["recompute"] or parameters.get("stale") == "recompute"
     stored = chapter.Chapter(spec, parameters).file().exists() and not anew
     thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
-    helpers = (
-        []
-        if stored
-        else [_helper(name, given, Path(thrown_away.name) / f"{i}.ipynb") for i in range(jobs - 1)]
-    )
+    outputs = [Path(thrown_away.name) / f"{i}.ipynb" for i in range(0 if stored else jobs - 1)]
+    helpers = [_helper(name, given, one) for one in outputs]
     formats = ("png", *PRINT) if prints else ("png",)
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
     try:
@@ -100,10 +94,8 @@ def run_chapter(
             progress_bar=False,
             stderr_file=sys.stderr if progress else None,
             # The progress bars of the runs, without the kernel's own remarks.
-            extra_arguments=[
-                "--log-level=40",
-                *(f"--InlineBackend.figure_formats={f}" for f in formats),
-            ],
+            extra_arguments=["--log-level=40"]
+            + [f"--InlineBackend.figure_formats={f}" for f in formats],
         )
         os.replace(draft, output)
     except papermill.PapermillExecutionError:
@@ -120,33 +112,17 @@ def run_chapter(
 
 
 def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as the notebook gets them: a results folder inside the project is named from its
-    root.
-    """
-    given = dict(given)
-    if given.get("results_dir"):
-        given["results_dir"] = paths.shown(Path(given["results_dir"]).expanduser())
-    return given
+    """Parameters as the notebook gets them: a results folder in the project is named from its root."""
+    folder = given.get("results_dir")
+    return {**given, **({"results_dir": paths.shown(Path(folder).expanduser())} if folder else {})}
 
 
 def _helper(name: str, given: Mapping[str, Any], output: Path) -> subprocess.Popen:
     """A second process that works on the same results."""
-    arguments = [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
-    command = [
-        sys.executable,
-        "-m",
-        "vnlib.book.cli",
-        "run",
-        name,
-        *arguments,
-        "--jobs",
-        "1",
-        "--quiet",
-    ]
+    command = [sys.executable, *["-m", "vnlib.book.cli", "run"], name, *["--jobs", "1", "--quiet"]]
+    command += [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
     command += ["--output", str(output)]
-    return subprocess.Popen(
-        command, cwd=Path.cwd(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def build(
@@ -155,14 +131,12 @@ def build(
     """Run every chapter from the results in `results_dir`, compute what is missing, build the HTML;
     returns its folder.
 
-    Raises what `run_chapter` raises, and RuntimeError if jupyter-book finds anything to complain
-    about.
+    Raises what `run_chapter` raises, and RuntimeError for any complaint of jupyter-book.
 
     Parameters
     ----------
     fresh
-        Compute everything anew. A fresh build that was interrupted goes on where it stopped, unless
-        the source changed.
+        Compute everything anew. An interrupted fresh build of the same source goes on.
     """
     checks.choice("profile", profile, PROFILES)
     folder = results_dir.expanduser().resolve() / profile
@@ -211,12 +185,9 @@ def _clear(folder: Path) -> None:
     if mark.exists() and mark.read_text() == source:
         print(f"Going on with the unfinished build in {paths.shown(folder)}")
         return
-    if folder.exists() and any(folder.iterdir()):
-        ours = {".nc", ".json", ".runs", ".lock", UNFINISHED}
-        foreign = [
-            p.name for p in folder.iterdir() if not any(p.name.endswith(end) for end in ours)
-        ]
-        if foreign:
+    if folder.exists():
+        ours = (".nc", ".json", ".runs", ".lock", UNFINISHED)
+        if foreign := [one.name for one in folder.iterdir() if not one.name.endswith(ours)]:
             raise ValueError(
                 f"{folder} holds files that are not results ({', '.join(foreign[:3])}); "
                 "empty it by hand"
@@ -227,24 +198,18 @@ def _clear(folder: Path) -> None:
 
 
 def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
-    """Make an executed notebook fit for the page: code collapsed, named figures also saved as files
-    of their own.
+    """Make an executed notebook fit for the page: code collapsed, `actions` as a line of Markdown
+    below its first cell, named figures also saved as files of their own.
 
     Code that shows nothing joins the next cell, so that one line *Show the code* stands where there
     were several; what is printed is folded with it. A small PNG is for the cards of other pages,
     PDF and SVG are for download: the links under the figure name them.
-
-    Parameters
-    ----------
-    actions
-        A line of Markdown to go below the first cell.
     """
     notebook = nbformat.read(path, as_version=4)
-    if profile != "paper":  # sentences on the shipped results would be said of others
-        notebook.cells = [
-            one for one in notebook.cells if SHIPPED not in one.metadata.get("tags", ())
-        ]
-    notebook.cells = _joined(notebook.cells)
+    # Sentences on the shipped results would be said of others.
+    dropped = set() if profile == "paper" else {SHIPPED}
+    kept = [one for one in notebook.cells if not dropped & set(one.metadata.get("tags", ()))]
+    notebook.cells = _joined(kept)
     label = None
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -275,9 +240,7 @@ def _unseen(output: nbformat.NotebookNode) -> bool:
 
 
 def _joined(cells: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """The cells, where code that shows nothing stands at the head of the code that follows at
-    once.
-    """
+    """The cells, where code that shows nothing stands at the head of the code that follows it."""
     kept: list[nbformat.NotebookNode] = []
     for cell in cells:
         last = kept[-1] if kept else None
@@ -294,9 +257,7 @@ def _joined(cells: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNod
 
 
 def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
-    """Write the pictures of a named figure to files; those for print leave the notebook, which
-    shows the PNG.
-    """
+    """Write the pictures of a named figure to files; those for print leave the notebook."""
     for output in cell.outputs:
         data = output.get("data", {})
         printed = {end: data.pop(kind) for end, kind in PRINT.items() if kind in data}
@@ -313,25 +274,18 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
 
 
 def _save_table(cell: nbformat.NotebookNode, name: str) -> None:
-    """Write the numbers of a table, which come with it as CSV, to a file, and name that below the
-    table.
-    """
+    """Write the numbers of a table, which come with it as CSV, to a file named below the table."""
     for output in cell.outputs:
         if numbers := output.get("data", {}).pop("text/csv", None):
             folder = EXTRA / "tables"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / f"{name}.csv").write_text(numbers, encoding="utf-8", newline="\n")
-            link = (
-                f'<p class="vn-links"><a href="../../tables/{name}.csv" download>table '
-                "(CSV)</a></p>"
-            )
-            output.data["text/html"] = f"{output.data['text/html']}\n{link}"
+            link = f'<a href="../../tables/{name}.csv" download>table (CSV)</a>'
+            output.data["text/html"] += f'\n<p class="vn-links">{link}</p>'
 
 
 def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
-    """Name the files of the figure above in its line of links, and the rules that are decided by
-    it.
-    """
+    """Name the files of the figure above in its line of links, and the rules decided by it."""
     rules = [
         html.code(f"rule of {one.id}", one.decide.__module__, one.decide.__qualname__)
         for one in claims.all_claims().values()
@@ -342,26 +296,15 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
     more = [*rules, *([f"figure as {' or '.join(links)}"] if links else [])]
     for output in cell.outputs:
         if more and "text/html" in output.get("data", {}):
-            text = output.data["text/html"]
-            output.data["text/html"] = text.replace(
-                " · re-make", f" · {' · '.join(more)} · re-make", 1
-            )
+            said = " · ".join(["", *more, "re-make"])
+            output.data["text/html"] = output.data["text/html"].replace(" · re-make", said, 1)
 
 
 def _jupyter_book() -> None:
-    # A page that is not read again does not repeat its warnings, and a second build would pass:
-    # always from nothing.
+    # From nothing: a page that is not read again does not repeat its warnings.
     shutil.rmtree(paths.BOOK / "_build", ignore_errors=True)
-    command = [
-        sys.executable,
-        "-c",
-        JUPYTER_BOOK,
-        "build",
-        str(paths.ROOT),
-        "--path-output",
-        str(paths.BOOK),
-    ]
-    command += ["-W", "-n", "--keep-going"]
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT)]
+    command += ["--path-output", str(paths.BOOK), "-W", "-n", "--keep-going"]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")
     if done.returncode:

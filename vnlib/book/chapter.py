@@ -77,18 +77,13 @@ class Spec:
     def parameters(self) -> dict[str, dict[str, Any]]:
         """Name -> what the parameter may be; common ones first."""
         own = self.sidecar.get("parameters", {})
-        known = {
-            name: rule | own.get(name, {}) for name, rule in COMMON.items() if name in self.defaults
-        }
+        known = {n: rule | own.get(n, {}) for n, rule in COMMON.items() if n in self.defaults}
         if "models" in known:
             known["models"] = {"choices": list(self.sidecar["models"])} | known["models"]
         return known | {name: rule for name, rule in own.items() if name not in COMMON}
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, those given checked and the others at their defaults.
-
-        Raises ValueError.
-        """
+        """All parameters, those given checked (ValueError), the others at their defaults."""
         for name in given:
             if name not in self.parameters:
                 hint, known = guess(name, self.parameters), ", ".join(self.parameters)
@@ -103,11 +98,6 @@ class Spec:
     def settings(self, profile: str) -> dict[str, Any]:
         """The chapter's settings with those of the profile laid over them."""
         return overlay(self.sidecar.get("settings", {}), self.sidecar["profiles"][profile])
-
-
-def names() -> list[str]:
-    """The chapters of this book, by name."""
-    return paths.chapters()
 
 
 def spec(name: str) -> Spec:
@@ -130,14 +120,10 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
     """The chapter that a notebook's parameter cell describes; call it first, with `globals()`.
 
     Papermill injects misspelled names without a word. They are found here, as names that the
-    kernel, the imports and the chapter's parameters do not explain.
-
-    Raises
-    ------
-    ValueError
-        For these and for values out of range.
+    kernel, the imports and the chapter's parameters do not explain: a ValueError, as for values
+    out of range.
     """
-    chapter_spec = spec(name)
+    one = spec(name)
     given = {
         key: value
         for key, value in namespace.items()
@@ -149,20 +135,15 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
     # One thread: the same bits whatever the machine's load, and two processes fill a grid faster
     # than two threads.
     torch.set_num_threads(1)
-    return Chapter(chapter_spec, chapter_spec.check(given))
+    return Chapter(one, one.check(given))
 
 
 def fill(name: str, given: Mapping[str, Any]) -> None:
     """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a
-    cluster does.
+    cluster does. ValueError for bad parameters, and whatever a run raises.
 
     The chapter's `study.results` is called in this process, without a kernel. So a few of the
     models will do, with which its figures could not be drawn.
-
-    Raises
-    ------
-    ValueError
-        For bad parameters and whatever a run raises.
     """
     one = spec(name)
     parameters = one.check(given)
@@ -189,9 +170,8 @@ class Chapter:
         """The profile's settings, each overruled by the parameter of the same name where one is
         given.
         """
-        settings = self.spec.settings(self.profile)
-        given = {k: v for k, v in self.parameters.items() if k in settings and v is not None}
-        return settings | given
+        own, given = self.spec.settings(self.profile), self.parameters
+        return own | {k: v for k, v in given.items() if k in own and v is not None}
 
     @property
     def seeds(self) -> list[int]:
@@ -202,45 +182,24 @@ class Chapter:
     @property
     def models(self) -> dict[str, dict[str, Any]]:
         """Model name -> its section in the sidecar (see `model`), for the models asked for."""
-        wanted = (
-            self.parameters.get("models")
-            or self.settings.get("models")
-            or list(self.spec.sidecar["models"])
-        )
-        return {name: self.model(name) for name in wanted}
+        wanted = self.parameters.get("models") or self.settings.get("models")
+        return {name: self.model(name) for name in wanted or self.spec.sidecar["models"]}
 
     def model(self, name: str) -> dict[str, Any]:
-        """A model's section, laid over that of the model it is `like`, laid over the sidecar's
-        `defaults`.
-        """
-        own = self.spec.sidecar["models"][name]
-        base = (
-            self.model(own["like"])
-            if "like" in own
-            else MODEL | self.spec.sidecar.get("defaults", {})
-        )
-        return base | own
+        """A model's section, laid over that of the model it is `like` or over the `defaults`."""
+        own, defaults = self.spec.sidecar["models"][name], self.spec.sidecar.get("defaults", {})
+        return (self.model(own["like"]) if "like" in own else MODEL | defaults) | own
 
     @property
     def labels(self) -> Labels:
-        """What the sidecar says of each model for readers, to be kept in the result file: label,
-        group, ...
-        """
+        """What the result file keeps of each model for readers: label, group, ..."""
         kept = ("label", "group", *self.spec.sidecar.get("described", ()))
-        models = self.spec.sidecar.get("models", {})
-        return {
-            "model": {m: {k: self.model(m)[k] for k in kept if k in self.model(m)} for m in models}
-        }
+        models = {name: self.model(name) for name in self.spec.sidecar.get("models", {})}
+        return {"model": {m: {k: one[k] for k in kept if k in one} for m, one in models.items()}}
 
     @cached_property
     def device(self) -> torch.device:
-        """The device asked for; "auto" is CUDA where there is one.
-
-        Raises
-        ------
-        ValueError
-            If it is not there.
-        """
+        """The device asked for, ValueError if it is not there; "auto" is CUDA where there is one."""
         name = self.parameters["device"]
         if name == "auto":
             name = "cuda" if torch.cuda.is_available() else "cpu"
@@ -255,12 +214,9 @@ class Chapter:
 
     @property
     def variant(self) -> str:
-        """Non-default values of parameters that change what is computed; they get a result file of
-        their own.
-        """
+        """Changed parameters that change what is computed, which gets a result file of its own."""
         own = [n for n, rule in self.spec.parameters.items() if rule.get("variant")]
-        changed = [n for n in own if self.parameters[n] != self.spec.defaults[n]]
-        return "-".join(f"{n}={self.parameters[n]}" for n in changed)
+        return "-".join(f"{n}={self.changed[n]}" for n in own if n in self.changed)
 
     def file(self, part: str = "") -> Path:
         """Where the results of this chapter (or of a named part of it) are kept."""
@@ -274,22 +230,12 @@ class Chapter:
         axes: Mapping[str, Sequence],
         settings: Callable[[dict[str, Any]], dict[str, Any]],
         *,
-        variables: Variables | None = None,
+        variables: Variables,
         part: str = "",
     ) -> xr.Dataset:
         """The results over `axes`: read where they are stored, computed where they are not (see
-        `vnlib.book.store`).
-
-        Parameters
-        ----------
-        variables
-            The names and units that the file gives to what it holds.
+        `vnlib.book.store`), with the names and units of `variables`.
         """
-        describe = (
-            (lambda ds: ds)
-            if variables is None
-            else partial(described, variables=variables, labels=self.labels)
-        )
         result = store.grid(
             run,
             axes,
@@ -301,7 +247,7 @@ class Chapter:
             recompute=self.parameters["recompute"],
             stale=self.parameters.get("stale", "keep"),
             attrs={"chapter": self.spec.name, "profile": self.profile},
-            describe=describe,
+            describe=partial(described, variables=variables, labels=self.labels),
         )
         for note in result.notes:
             print(note)
@@ -314,19 +260,12 @@ class Chapter:
         return result.dataset
 
     def results_of(self, name: str) -> xr.Dataset:
-        """The stored results of a chapter that this one `needs`, of the same profile; where there
-        are none, it is run.
-
-        Raises
-        ------
-        ValueError
-            For another chapter.
+        """The stored results of a chapter that this one `needs` (ValueError for another one), of
+        the same profile; where there are none, it is run.
         """
         checks.choice("name", name, self.spec.needs)
-        other = Chapter(
-            spec(name),
-            spec(name).check({k: self.parameters[k] for k in ("profile", "device", "results_dir")}),
-        )
+        one, same = spec(name), ("profile", "device", "results_dir")
+        other = Chapter(one, one.check({k: self.parameters[k] for k in same}))
         if not other.file().exists():
             print(f"There are no results of {name} yet: it is run first.")
             fill(name, other.parameters)
@@ -334,9 +273,7 @@ class Chapter:
         return store.read(other.file())
 
     def stored(self, name: str) -> xr.Dataset | None:
-        """What is stored of another chapter in the same folder, if anything; nothing is run for
-        it.
-        """
+        """What is stored of another chapter in the same folder, if anything; nothing is run."""
         path = self.file().with_name(f"{spec(name).name}.nc")
         return store.read(path) if path.exists() else None
 
@@ -349,24 +286,16 @@ class Chapter:
     @property
     def command(self) -> str:
         """The papermill command that makes this page's results."""
+        notebook = paths.notebook(self.spec.name).relative_to(paths.ROOT)
         flags = [_flag(n, v) for n, v in ({"profile": self.profile} | self.changed).items()]
-        return " ".join(
-            [
-                f"papermill {paths.notebook(self.spec.name).relative_to(paths.ROOT)} out.ipynb",
-                *flags,
-            ]
-        )
+        return " ".join(["papermill", str(notebook), "out.ipynb", *flags])
 
     def links(self, *drawn: Callable) -> None:
-        """Show, under a figure, where its code and data are and how to make it again.
-
-        Parameters
-        ----------
-        *drawn
-            The functions that drew it.
+        """Show, under a figure, where the code that `drawn` it and its data are, and how to make it
+        again.
         """
-        mixed = bool(self.mixed)
-        display(HTML(html.links(self.spec.name, self.file(), self.command, drawn, mixed)))
+        name, mixed = self.spec.name, bool(self.mixed)
+        display(HTML(html.links(name, self.file(), self.command, drawn, mixed)))
 
     def glue(self, numbers: Callable[..., Mapping[str, str]], *results: Any) -> None:
         """Give the texts `numbers(*results)` to the prose on the shipped results, whose Markdown
@@ -379,19 +308,14 @@ class Chapter:
                 glue(key, text, display=False)
 
     def caution(self, *remarks: str) -> None:
-        """Show a box with what a reader must know before believing the figures; nothing where there
-        is nothing.
-        """
+        """Show a box with what a reader must know before believing the figures, if anything."""
         if remarks:
             display(HTML(html.caution(remarks)))
 
     def verdicts(self, results: xr.Dataset, **others: xr.Dataset) -> None:
-        """Show what the rules of this chapter's claims make of `results`, or of those of `others`
-        that they read.
-        """
-        display(
-            HTML(html.verdicts(self.spec.name, {self.spec.name: results, **others}, self.variant))
-        )
+        """Show what the rules of this chapter's claims make of `results`, or of `others`."""
+        name = self.spec.name
+        display(HTML(html.verdicts(name, {name: results, **others}, self.variant)))
 
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
@@ -406,9 +330,7 @@ def _flag(name: str, value: Any) -> str:
 
 
 def stale_said(name: str, older: Sequence[str]) -> str:
-    """That stored runs are older than the code they would be computed by now, and what can be
-    done.
-    """
+    """That stored runs are older than the code that is here, and what can be done."""
     more = f" and {len(older) - 4} more" if len(older) > 4 else ""
     return (
         f"{name}: {len(older)} stored runs were computed by other code than is here now "

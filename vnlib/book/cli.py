@@ -23,19 +23,16 @@ from vnlib.book import repository_url as public_home
 from vnlib.book.parameters import PROFILES
 from vnlib.book.store.store import STALE
 
+PATH, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
 RESULTS_DIR = click.option(
-    "--results-dir",
-    type=click.Path(path_type=Path),
-    default=paths.RESULTS,
-    help="holds <profile>/<chapter>.nc",
+    "--results-dir", type=PATH, default=paths.RESULTS, help="holds <profile>/<chapter>.nc"
 )
 JOBS = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    show_default="as many as cores, 1 for smoke",
-    help="processes at work",
+    "--jobs", type=COUNT, show_default="as many as cores, 1 for smoke", help="processes at work"
 )
+QUIET = click.option("--quiet", is_flag=True, help="no progress bar")
+PARAMETER = {"nargs": 2, "multiple": True, "metavar": "KEY VALUE", "help": "set a parameter"}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -48,9 +45,7 @@ def list_chapters() -> None:
     """The chapters, with what each can be told."""
     for name in paths.chapters():
         one = chapter.spec(name)
-        times = ", ".join(
-            f"{profile} {time}" for profile, time in one.sidecar.get("runtime", {}).items()
-        )
+        times = ", ".join(map(" ".join, one.sidecar.get("runtime", {}).items()))
         click.echo(f"{name}: {one.title}{f' (on two cores: {times})' if times else ''}")
         for key, rule in one.parameters.items():
             allowed = rule.get("choices") or rule.get("pattern") or _range(rule)
@@ -59,33 +54,21 @@ def list_chapters() -> None:
 
 
 def _range(rule: dict) -> str:
-    ends = [
-        f"{word} {rule[key]}"
-        for key, word in (("low", ">="), ("above", ">"), ("high", "<="))
-        if key in rule
-    ]
-    return " ".join([rule["type"], *ends])
+    signs = {"low": ">=", "above": ">", "high": "<="}
+    return " ".join([rule["type"], *(f"{signs[k]} {rule[k]}" for k in signs if k in rule)])
 
 
 @vnbook.command()
 @click.argument("name")
-@click.option(
-    "-p",
-    "--parameter",
-    "pairs",
-    nargs=2,
-    multiple=True,
-    metavar="KEY VALUE",
-    help="set a parameter",
-)
-@click.option("--output", type=click.Path(path_type=Path), help="where the executed notebook goes")
+@click.option("-p", "--parameter", "pairs", **PARAMETER)
+@click.option("--output", type=PATH, help="where the executed notebook goes")
 @JOBS
 @click.option(
     "--stale",
     type=click.Choice(STALE),
     help="stored runs of other code than is here: keep them (as is usual) or recompute them",
 )
-@click.option("--quiet", is_flag=True, help="no progress bar")
+@QUIET
 @click.option(
     "--no-page", is_flag=True, help="only compute and store, as a slice on a cluster does"
 )
@@ -119,16 +102,12 @@ def run(
 
 
 def _processes(profile: str) -> int:
-    """How many processes fill a chapter's results: the runs of `smoke` are over before a second one
-    is at work.
-    """
+    """How many processes fill a chapter's results: runs of `smoke` end before a second one starts."""
     return 1 if profile == "smoke" else os.cpu_count() or 1
 
 
 def _value(text: str) -> object:
-    """A parameter as it was typed: YAML, which papermill's own command line takes too, or else
-    text.
-    """
+    """A parameter as it was typed: YAML, as papermill's command line takes it, or else text."""
     try:
         value = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError):  # the last: thousands of brackets
@@ -145,7 +124,7 @@ def _value(text: str) -> object:
 @RESULTS_DIR
 @JOBS
 @click.option("--fresh", is_flag=True, help="compute everything anew, whatever is stored")
-@click.option("--quiet", is_flag=True, help="no progress bar")
+@QUIET
 def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet: bool) -> None:
     """Build the HTML from stored results, computing what is missing."""
     jobs = jobs or _processes(profile)
@@ -161,9 +140,8 @@ def status(results_dir: Path) -> None:
         for name in filter(lambda one: chapter.spec(one).stores, paths.chapters()):
             path = results_dir / profile / f"{name}.nc"
             try:
-                said = ", ".join(
-                    f"{k} {v}" for k, v in pages.facts(path).items() if k != "versions"
-                )
+                facts = pages.facts(path)
+                said = ", ".join(f"{k} {v}" for k, v in facts.items() if k != "versions")
             except store.StoreError as error:
                 said = str(error) if path.exists() else "no results"
             click.echo(f"{profile:6} {name}: {said}")
@@ -206,16 +184,13 @@ def home(url: str) -> None:
 @vnbook.command()
 @click.argument("name")
 @click.option("--to", "form", type=click.Choice(["html", "script", "pdf"]), required=True)
-@click.option(
-    "--output-dir", type=click.Path(path_type=Path), default=Path("."), show_default="this folder"
-)
+@click.option("--output-dir", type=PATH, default=Path("."), show_default="this folder")
 def export(name: str, form: str, output_dir: Path) -> None:
     """Export chapter NAME by nbconvert, as executed for the book where it has been."""
     chapter.spec(name)
     if form == "pdf" and not shutil.which("xelatex"):
         raise ValueError(
-            "--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or "
-            "install it"
+            "--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or install it"
         )
     executed = book.EXECUTED / f"{name}.ipynb"
     source = executed if executed.exists() and form != "script" else paths.notebook(name)
@@ -226,17 +201,16 @@ def export(name: str, form: str, output_dir: Path) -> None:
         sys.executable,
         "-m",
         "nbconvert",
-        str(source),
+        source,
         "--to",
         target,
         "--output-dir",
-        str(output_dir),
+        output_dir,
     ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(
-            f"nbconvert failed: {(done.stderr.strip().splitlines() or ['no message'])[-1]}"
-        )
+        said = done.stderr.strip().splitlines() or ["no message"]
+        raise RuntimeError(f"nbconvert failed: {said[-1]}")
     click.echo(f"written: {output_dir / name}.{'py' if form == 'script' else form}")
 
 

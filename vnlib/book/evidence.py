@@ -14,7 +14,7 @@ import xarray as xr
 
 from vnlib.book.ledger import Part
 
-Values = TypeVar("Values", xr.DataArray, xr.Dataset)
+T = TypeVar("T", xr.DataArray, xr.Dataset)
 
 # What a test of a bound asks of every value, which value is the nearest to failing it, its sign.
 TESTS = {
@@ -59,7 +59,7 @@ def within(says: str, low: float, high: float, **values: float | xr.DataArray) -
     return Part(f"{says} in [{low:g}, {high:g}]", above.holds and below.holds, below.numbers)
 
 
-def of(values: Values, **wanted: Sequence) -> Values:
+def of(values: T, **wanted: Sequence) -> T:
     """`values` at the names wanted along their dimensions. KeyError says which names lack."""
     for axis, names in wanted.items():
         if lacking := [name for name in names if name not in values[axis].values]:
@@ -67,7 +67,7 @@ def of(values: Values, **wanted: Sequence) -> Values:
     return values.sel({axis: list(names) for axis, names in wanted.items()})
 
 
-def one(values: Values, **wanted: object) -> Values:
+def one(values: T, **wanted: object) -> T:
     """`values` at one name along each of these dimensions. KeyError says which name lacks."""
     found = of(values, **{axis: [name] for axis, name in wanted.items()})
     return found.squeeze(list(wanted), drop=True)

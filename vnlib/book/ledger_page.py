@@ -28,9 +28,7 @@ REMARKS = {
 
 
 def ledger(rows: Sequence[Mapping], profile: str) -> str:
-    """The ledger as a page: counts, one row per claim, then every rule with the numbers it was
-    decided on.
-    """
+    """The ledger as a page: counts, a row per claim, then every rule with its numbers."""
     lines = [
         "# The ledger",
         "",
@@ -65,22 +63,16 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
         ):
             if parts := row[fits]:
                 lines += [f"**{title}:** {_badge(row[key])}", ""]
-                lines += [
-                    f"- {'✓ holds' if p['holds'] else '✗ does not hold'}: {p['says']}"
-                    for p in parts
-                ] + [""]
+                holds = {True: "✓ holds", False: "✗ does not hold"}
+                lines += [*(f"- {holds[p['holds']]}: {p['says']}" for p in parts), ""]
         if row["numbers"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
-            lines += [f"| `{name}` | {value:g} |" for name, value in row["numbers"].items()] + [
-                "```"
-            ]
+            lines += [*(f"| `{n}` | {value:g} |" for n, value in row["numbers"].items()), "```"]
     return "\n".join(lines) + "\n"
 
 
 def headlines(rows: Sequence[Mapping], profile: str) -> str:
-    """The ledger in short, for the landing page: a remark on the profile, and how many claims
-    held.
-    """
+    """The ledger in short, for the landing page: a remark on the profile, how many claims held."""
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
     return "\n".join([*lines, *_counts(rows)]) + "\n"
@@ -95,10 +87,8 @@ def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
 
 
 def _counts(rows: Sequence[Mapping]) -> list[str]:
-    """How many claims of each paper got each verdict, as printed and with controls.
-
-    A verdict that no claim has takes no column. Claims on how a task is made are not asked with
-    controls.
+    """How many claims of each paper got each verdict that occurs, as printed and with controls,
+    which claims on how a task is made are not asked.
     """
     counts = {}
     for paper, covered in _by_paper(rows).items():
@@ -157,32 +147,18 @@ def status(folder: Path, profile: str) -> str:
         state, _, source = known["library"].partition(" (")
         library = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
         data = f'<a href="../../data/{name}.nc" download>NetCDF</a>'
-        lines.append(
-            f"| {title} | {known['date']} | {known['runs']} | {known['time']} | {library} "
-            f"| {data} |"
-        )
+        cells = (title, known["date"], known["runs"], known["time"], library, data)
+        lines.append(f"| {' | '.join(cells)} |")
     lines += [":::", "", "## Machines and versions", ""]
     for machine, titles in machines.items():
         lines.append(f"- {', '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
-    lines += [
-        "",
-        "## Weight of the pages",
-        "",
-        "What a reader loads, with pictures, uncompressed.",
-        "",
-    ]
-    lines += ["```{dropdown} Every page", PLACE, "```"]
+    lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed."]
+    lines += ["", "```{dropdown} Every page", PLACE, "```"]
     return "\n".join(lines) + "\n"
 
 
 def facts(path: Path) -> dict[str, str]:
-    """`provenance.facts` of a result file.
-
-    Raises
-    ------
-    StoreError
-        If it is damaged, or does not say them.
-    """
+    """`provenance.facts` of a result file. StoreError if it is damaged, or does not say them."""
     try:
         return provenance.facts(store.read(path))
     except (KeyError, TypeError, ValueError) as error:

@@ -31,9 +31,7 @@ class _Loaded(HTMLParser):
 
 
 def loaded(page: Path) -> dict[Path, int]:
-    """The files that a page loads from its own site, itself among them, and their sizes in
-    bytes.
-    """
+    """The files that a page loads from its own site, itself among them, and their sizes [B]."""
     parser = _Loaded()
     parser.feed(page.read_text(encoding="utf-8"))
     files = {page, *(Path(os.path.normpath(page.parent / address)) for address in parser.addresses)}
@@ -42,31 +40,22 @@ def loaded(page: Path) -> dict[Path, int]:
 
 def weigh(site: Path) -> tuple[dict[str, int], int]:
     """Bytes of each page (by its path in `site`), largest first, and of what most of them share,
-    which loads once.
+    which loads once; without pages of source, and those that only forward.
     """
-    # Pages of source, one per module, are left out.
-    pages = {
-        page: loaded(page)
-        for page in sorted(site.rglob("*.html"))
-        if not {"_static", "_modules"} & set(page.relative_to(site).parts)
-    }
-    # not those that only forward
-    pages = {page: files for page, files in pages.items() if len(files) > 1}
+    names = {page: page.relative_to(site) for page in sorted(site.rglob("*.html"))}
+    kept = [page for page, name in names.items() if not {"_static", "_modules"} & set(name.parts)]
+    pages = {page: files for page in kept if len(files := loaded(page)) > 1}
     uses = Counter(file for files in pages.values() for file in files)
     shared = {file: file.stat().st_size for file, many in uses.items() if many > len(pages) / 2}
     own = {
-        page.relative_to(site).as_posix(): sum(
-            size for file, size in files.items() if file not in shared
-        )
+        names[page].as_posix(): sum(files[file] for file in files.keys() - shared.keys())
         for page, files in pages.items()
     }
     return dict(sorted(own.items(), key=lambda one: -one[1])), sum(shared.values())
 
 
 def write_table(site: Path, page: Path) -> None:
-    """Put the table into a built page, where it has `PLACE`; nothing where it has none, or was not
-    built.
-    """
+    """Put the table into a built page, where it has `PLACE`."""
     text = page.read_text(encoding="utf-8") if page.is_file() else ""
     if PLACE not in text:
         return

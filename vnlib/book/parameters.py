@@ -23,11 +23,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "models": {"type": "names", "help": "a list of models, or 'a,b'; None: all of the profile"},
     "device": {"type": "str", "pattern": "auto, cpu, cuda or cuda:N", "help": "where to compute"},
     "recompute": {"type": "bool", "help": "compute anew what is already stored"},
-    "stale": {
-        "type": "str",
-        "choices": ["keep", "recompute"],
-        "help": "stored runs of other code than this",
-    },
+    "stale": {"type": "str", "choices": ["keep", "recompute"], "help": "stored runs of other code"},
     "results_dir": {"type": "str", "help": "the folder that holds <profile>/<chapter>.nc"},
 }
 MAX_SEEDS = 1000  # a slip of the keyboard should not ask for more runs than memory holds
@@ -35,17 +31,12 @@ MAX_TEXT = 12 * MAX_SEEDS  # characters of a value; as many seeds must fit
 
 
 def guess(name: str, known: Iterable[str]) -> str:
-    """Which of the known names a misspelled one may be, as a question with a blank before it; "" if
-    none is close.
-    """
+    """Which of the known names a misspelled one may be, as a question after a blank, if any."""
     return "".join(f" Did you mean {one!r}?" for one in get_close_matches(name, list(known), n=1))
 
 
 def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any:
-    """One parameter's value in its own type.
-
-    Raises ValueError that names it and what is allowed.
-    """
+    """One parameter's value in its own type. ValueError names it and what is allowed."""
     if value is None and default is None:
         return None
     _check_size(name, value)
@@ -55,24 +46,15 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
             raise ValueError(f"{name} must be true or false, got {value!r}")
         return value
     if kind in ("int", "float"):
-        checks.number(
-            name,
-            value,
-            low=rule.get("low"),
-            high=rule.get("high"),
-            above=rule.get("above"),
-            integer=kind == "int",
-        )
+        ends = {end: rule.get(end) for end in ("low", "high", "above")}
+        checks.number(name, value, **ends, integer=kind == "int")
         return value
     if kind == "seeds":
         seeds = value
         if isinstance(value, int) and not isinstance(value, bool):
             seeds = range(value) if value <= MAX_SEEDS else ()
-        if (
-            not isinstance(seeds, (list, tuple, range))
-            or not seeds
-            or len(set(map(repr, seeds))) != len(seeds)
-        ):
+        several = isinstance(seeds, (list, tuple, range)) and seeds
+        if not several or len(set(map(repr, seeds))) != len(seeds):
             wanted = f"a count >= 1 and <= {MAX_SEEDS} or a list of different integers >= 0"
             raise ValueError(f"{name} must be {wanted}, got {value!r}")
         for seed in seeds:
@@ -81,10 +63,8 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
     if kind == "names":
         value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
         if not isinstance(value, (list, tuple)) or not value:
-            raise ValueError(
-                f"{name} must be a list of names, got {value!r}; allowed: "
-                f"{', '.join(rule['choices'])}"
-            )
+            allowed = ", ".join(rule["choices"])
+            raise ValueError(f"{name} must be a list of names, got {value!r}; allowed: {allowed}")
         for one in value:
             checks.choice(f"each of {name}", one, rule["choices"])
         if len(set(value)) != len(value):
@@ -108,10 +88,8 @@ def _check_size(name: str, value: Any) -> None:
     except (ValueError, RecursionError):  # an integer of thousands of digits, lists thousands deep
         text = ""
     if not text or len(text) > MAX_TEXT or (isinstance(value, int) and abs(value) >= 2**63):
-        raise ValueError(
-            f"{name} must be below 2**63 and of at most {MAX_TEXT} characters, got "
-            f"{text[:60] or 'more'}..."
-        )
+        allowed = f"below 2**63 and of at most {MAX_TEXT} characters"
+        raise ValueError(f"{name} must be {allowed}, got {text[:60] or 'more'}...")
 
 
 def _is_folder_name(text: str) -> bool:

@@ -34,13 +34,7 @@ SETTLE = SettleConfig.exact(method="restart", tol=1e-12, max_sweeps=20_000)
 
 
 def quantise(V: Float[Tensor, "d atoms"]) -> Int8[np.ndarray, "atoms d"]:
-    """One row per atom, each scaled so that its largest entry is 127.
-
-    Raises
-    ------
-    ValueError
-        For an atom that is zero.
-    """
+    """One row per atom, its largest entry scaled to 127. ValueError for an atom that is zero."""
     checks.finite("V", V)
     atoms = V.detach().cpu().double().numpy().T
     largest = np.abs(atoms).max(1, keepdims=True)
@@ -64,23 +58,16 @@ def export(
     about: str,
 ) -> list[Path]:
     """Write `dictionary.js` and `digits.js` into a folder, which is made if it is missing; returns
-    their paths.
+    their paths. ValueError for a network or images that the page cannot show; nothing is written.
 
     Parameters
     ----------
     network
         One layer with an l1 penalty and no cap.
     images
-        0 is paper, 255 full ink, which is 1 for the network.
-    labels
-        What each shows.
+        0 is paper, 255 full ink, which is 1 for the network; `labels` say what each shows.
     about
         How the network was made, which the page tells the reader: "learned from ...".
-
-    Raises
-    ------
-    ValueError
-        For a network or images that the page cannot show; nothing is written then.
     """
     config = network.config
     if len(config.atoms) != 1 or config.penalty != "l1" or config.top_k is not None:
@@ -88,74 +75,47 @@ def export(
             "network must have one layer with penalty 'l1' and no top_k, "
             f"got atoms={config.atoms}, penalty={config.penalty!r}, top_k={config.top_k}"
         )
-    if (
-        not isinstance(images, np.ndarray)
-        or images.dtype != np.uint8
-        or images.ndim != 3
-        or not len(images)
-    ):
-        found = (
-            f"{images.dtype} {images.shape}"
-            if isinstance(images, np.ndarray)
-            else type(images).__name__
-        )
+    is_array = isinstance(images, np.ndarray)
+    if not is_array or images.dtype != np.uint8 or images.ndim != 3 or not len(images):
+        found = f"{images.dtype} {images.shape}" if is_array else type(images).__name__
         raise ValueError(f"images must be a uint8 array (n, height, width), n >= 1, got {found}")
-    size = [int(n) for n in images.shape[1:]]
-    if size[0] * size[1] != config.n_inputs:
-        raise ValueError(
-            f"images must have {config.n_inputs} pixels, as many as the network's inputs, "
-            f"got {size}"
-        )
-    labels = [int(label) for label in labels]
-    if len(labels) != len(images):
-        raise ValueError(
-            f"labels must name each of the {len(images)} images, got {len(labels)} labels"
-        )
+    size, wanted = [int(n) for n in images.shape[1:]], config.n_inputs
+    if size[0] * size[1] != wanted:
+        raise ValueError(f"images must have {wanted} pixels, as the network's inputs, got {size}")
+    labels, n = [int(label) for label in labels], len(images)
+    if len(labels) != n:
+        raise ValueError(f"labels must name each of the {n} images, got {len(labels)} labels")
     if not isinstance(about, str) or not about.strip():
         raise ValueError(f"about must say how the network was made, got {about!r}")
-    atoms = quantise(network.V[0])
-    layer = playground_network(
-        restore(atoms), sparsity=l1_weight(network.layers[0].penalty)
-    ).layers[0]
+    atoms, sparsity = quantise(network.V[0]), l1_weight(network.layers[0].penalty)
+    layer = playground_network(restore(atoms), sparsity=sparsity).layers[0]
     dictionary = {
         "format": FORMAT,
         "size": size,
         "atoms": len(atoms),
         "about": about,
-        "sparsity": l1_weight(layer.penalty),
+        "sparsity": sparsity,
         "nonnegative": config.nonnegative,
         "lipschitz": lipschitz(hessian(layer)),
         "int8": _text(atoms),
     }
     digits = {"format": FORMAT, "labels": labels, "uint8": _text(images)}
-    return [
-        _write(Path(folder), name, value)
-        for name, value in (("dictionary", dictionary), ("digits", digits))
-    ]
+    files = {"dictionary": dictionary, "digits": digits}
+    return [_write(Path(folder), name, value) for name, value in files.items()]
 
 
 def read(folder: str | Path) -> tuple[VectorNetwork, Float[Tensor, "n d"], list[int]]:
     """The network, the images and their labels that `export` wrote, as the page has them: in
-    float64, atoms quantised.
-
-    Raises
-    ------
-    FileNotFoundError
-        Where there is no such file.
-    ValueError
-        For files of another kind.
+    float64, atoms quantised. FileNotFoundError; ValueError for files of another kind.
     """
     folder = Path(folder)
     dictionary, digits = _parsed(folder / "dictionary.js"), _parsed(folder / "digits.js")
     try:
-        atoms = np.frombuffer(base64.b64decode(dictionary["int8"]), np.int8).reshape(
-            dictionary["atoms"], -1
-        )
-        images = np.frombuffer(base64.b64decode(digits["uint8"]), np.uint8).reshape(
-            len(digits["labels"]), -1
-        )
+        atoms = np.frombuffer(base64.b64decode(dictionary["int8"]), np.int8)
+        images = np.frombuffer(base64.b64decode(digits["uint8"]), np.uint8)
+        images = images.reshape(len(digits["labels"]), -1)
         known = {name: dictionary[name] for name in ("sparsity", "nonnegative")}
-        network = playground_network(restore(atoms), **known)
+        network = playground_network(restore(atoms.reshape(dictionary["atoms"], -1)), **known)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(
             f"{folder} holds damaged playground files ({error}); export them again"
@@ -166,13 +126,9 @@ def read(folder: str | Path) -> tuple[VectorNetwork, Float[Tensor, "n d"], list[
 def playground_network(
     V: Float[Tensor, "d atoms"], *, sparsity: float, nonnegative: bool = False
 ) -> VectorNetwork:
-    """A network of one layer with this dictionary and an absolute lambda, which settles to a tiny
-    duality gap.
-    """
-    d, K = V.shape
-    config = VNConfig(
-        n_inputs=d, atoms=(K,), sparsity=(sparsity,), nonnegative=nonnegative, settle=SETTLE
-    )
+    """One layer with this dictionary and an absolute lambda, which settles to a tiny gap."""
+    shape = {"n_inputs": V.shape[0], "atoms": (V.shape[1],)}
+    config = VNConfig(**shape, sparsity=(sparsity,), nonnegative=nonnegative, settle=SETTLE)
     network = VectorNetwork(config, seed=0).double()
     network.V[0].data.copy_(V)
     return network

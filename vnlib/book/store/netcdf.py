@@ -1,6 +1,4 @@
-"""One result file: written in one step, read whole, refused with a clear error when damaged or
-foreign.
-"""
+"""One result file: written in one step, read whole, refused with a clear error when damaged."""
 
 from __future__ import annotations
 
@@ -23,17 +21,13 @@ FORMAT = "vnbook-results-1"
 """Value of the attribute `format` that marks our files."""
 
 WHOLE = "whole_dtype"
-"""Attribute with the type of a whole-number variable, which is kept as float while parts are
-missing.
-"""
+"""Attribute with the type of a whole-number variable, kept as float while parts are missing."""
 
 MOST_PER_BYTE = 1032
 """Bytes that one byte of a compressed file can stand for, by the format of zlib."""
 
 SEAL = b"vnbook-sha256:"
-"""What follows the NetCDF data, which readers of NetCDF pass over; then comes the checksum of all
-before it.
-"""
+"""Follows the NetCDF data, with their checksum; readers of NetCDF pass over it."""
 
 REMEDY = "move it away or delete it, then run again"
 
@@ -61,9 +55,7 @@ def write(ds: xr.Dataset, path: Path) -> None:
         for variable in ds.variables.values():
             variable.attrs = plain_attrs(variable.attrs)
         # Compression needs chunks, which cost more than they save below a few kilobytes.
-        large = [
-            name for name, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096
-        ]
+        large = [n for n, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096]
         encoding = {name: {"zlib": True, "complevel": 4, "shuffle": True} for name in large}
         ds.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
         _seal(temporary)
@@ -78,30 +70,21 @@ def write(ds: xr.Dataset, path: Path) -> None:
 
 
 def read(path: Path) -> xr.Dataset:
-    """Load a file into memory and close it.
-
-    Raises
-    ------
-    StoreError
-        If it is missing, damaged or foreign.
-    """
+    """Load a file into memory and close it. StoreError if it is missing, damaged or foreign."""
     path = Path(path)
     try:
         _check_seal(path)
         _check_size(path)
         ds = tidy(xr.load_dataset(path, engine="h5netcdf"))
     except FileNotFoundError as exc:
-        raise StoreError(
-            f"{path} does not exist; compute it first, or check the results folder"
-        ) from exc
+        said = f"{path} does not exist; compute it first, or check the results folder"
+        raise StoreError(said) from exc
     except Exception as exc:  # a damaged file surfaces as nearly any error of the HDF5 library
-        raise StoreError(
-            f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}"
-        ) from exc
+        said = f"{path} cannot be read, it may be truncated or not NetCDF ({exc}); {REMEDY}"
+        raise StoreError(said) from exc
     if ds.attrs.get("format") != FORMAT:
-        raise StoreError(
-            f"{path} is not one of our result files (it lacks format={FORMAT!r}); {REMEDY}"
-        )
+        lacks = f"it lacks format={FORMAT!r}"
+        raise StoreError(f"{path} is not one of our result files ({lacks}); {REMEDY}")
     return ds
 
 
@@ -112,9 +95,7 @@ def _seal(path: Path) -> None:
 
 
 def _check_seal(path: Path) -> None:
-    """Raise ValueError if a sealed file was changed: HDF5 may read damaged data as if they were
-    right, or for ever.
-    """
+    """ValueError if a sealed file was changed: HDF5 may read damaged data as if right, or for ever."""
     data = path.read_bytes()
     data, seal, digest = data[: -len(SEAL) - 32], data[-len(SEAL) - 32 : -32], data[-32:]
     if seal == SEAL and hashlib.sha256(data).digest() != digest:
@@ -122,22 +103,17 @@ def _check_seal(path: Path) -> None:
 
 
 def _check_size(path: Path) -> None:
-    """Raise ValueError if a file cannot hold what it says, so that no memory is taken for a damaged
-    header.
-    """
+    """ValueError if a file cannot hold what it says: no memory is taken for a damaged header."""
     with h5netcdf.File(path, "r") as file:
-        claimed = sum(
-            math.prod(v.shape) * (np.dtype(v.dtype).itemsize or 8) for v in file.variables.values()
-        )
+        shapes = [(v.shape, np.dtype(v.dtype).itemsize or 8) for v in file.variables.values()]
+    claimed = sum(math.prod(shape) * size for shape, size in shapes)
     size = path.stat().st_size
     if claimed > MOST_PER_BYTE * size:
         raise ValueError(f"it claims to hold {claimed} bytes in a file of {size}")
 
 
 def tidy(ds: xr.Dataset) -> xr.Dataset:
-    """Text as fixed-width strings, "" where it is missing; whole numbers as such unless some are
-    missing.
-    """
+    """Text as fixed-width strings, "" where it lacks; whole numbers as such unless some lack."""
     tidied = {}
     for name, variable in ds.data_vars.items():
         values, whole = variable.values, variable.attrs.get(WHOLE)
@@ -150,13 +126,7 @@ def tidy(ds: xr.Dataset) -> xr.Dataset:
 
 
 def to_json(value: object) -> str:
-    """Canonical JSON: equal values give equal text.
-
-    Raises
-    ------
-    TypeError
-        For what JSON cannot say.
-    """
+    """Canonical JSON: equal values give equal text. TypeError for what JSON cannot say."""
 
     def unwrap(other: Any) -> object:
         if hasattr(other, "tolist"):  # numpy and torch

@@ -54,17 +54,15 @@ class RunFiles:
         """Make the folders and read all run files: a damaged one should be named now, not after
         hours.
         """
+        folder, advice = self.path.parent, "choose another results folder or make this one writable"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            writable = os.access(self.folder, os.W_OK) and os.access(self.path.parent, os.W_OK)
+            writable = os.access(self.folder, os.W_OK) and os.access(folder, os.W_OK)
             reason = "" if writable else "it is read-only"
         except OSError as exc:
             reason = str(exc)
         if reason:
-            advice = "choose another results folder or make this one writable"
-            raise StoreError(
-                f"results folder {self.path.parent} cannot be written ({reason}); {advice}"
-            )
+            raise StoreError(f"results folder {folder} cannot be written ({reason}); {advice}")
         for path in self.folder.glob("*.nc"):
             self.run(path)
 
@@ -88,9 +86,8 @@ class RunFiles:
             return None
         made = runs_in(ds, self.axes, path)
         if made.keys() != {path.stem}:
-            raise StoreError(
-                f"{path} holds {listed(made)}, not the run it is named after; {REMEDY}"
-            )
+            said = f"{path} holds {listed(made)}, not the run it is named after"
+            raise StoreError(f"{said}; {REMEDY}")
         return ds, made[path.stem]
 
     def held(self, key: str) -> list[Made]:
@@ -122,12 +119,8 @@ class RunFiles:
         attrs: Mapping,
         describe: Callable[[xr.Dataset], xr.Dataset] = lambda ds: ds,
     ) -> None:
-        """Move the finished runs into the merged file, which is left alone if there are none.
-
-        Parameters
-        ----------
-        wanted
-            Settings by cell, for cells whose runs have to have these.
+        """Move the finished runs into the merged file, which is left alone if there are none;
+        cells in `wanted` must have these settings.
         """
         with self.lock("merge", wait=True):
             for stale in self.path.parent.glob(f".{glob.escape(self.path.name)}.*.tmp"):

@@ -19,7 +19,7 @@ from vnlib.book.store.netcdf import FORMAT, REMEDY, StoreError, plain_attrs, to_
 
 Axes = dict[str, str | int | float]
 
-STAMP = (
+STAMP = [
     "settings",
     "source_hash",
     "date",
@@ -28,7 +28,7 @@ STAMP = (
     "git_revision",
     "git_dirty",
     "hardware",
-)
+]
 """What every file says of each of its runs, in variables `run_*`."""
 
 
@@ -48,11 +48,8 @@ class Cell:
             return str(int(value) if value == int(value) else value)
 
         key = ",".join(f"{name}={text(value)}" for name, value in self.axes.items())
-        return (
-            key
-            if len(key) <= 200
-            else f"{key[:180]}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
-        )
+        digest = hashlib.sha256(key.encode()).hexdigest()[:12]
+        return key if len(key) <= 200 else f"{key[:180]}-{digest}"
 
 
 @dataclass(frozen=True)
@@ -69,11 +66,11 @@ def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict
 
     def each(name: str) -> list:
         values = ds[f"run_{name}"].values.ravel().tolist()
-        # without NaN and "": cells that are not there
-        return sorted({v for v in values if v == v and v != ""})
+        return sorted({v for v in values if v == v and v != ""})  # NaN, "": cells that lack
 
     versions = [json.loads(text) for text in each("versions")]
     packages = {name for found in versions for name in found}
+    used = {n: ", ".join(sorted({v[n] for v in versions if n in v})) for n in packages}
     dirty = each("git_dirty")
     return plain_attrs(attrs) | {
         "format": FORMAT,
@@ -84,9 +81,7 @@ def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict
         "git_dirty": int(1 if 1 in dirty else min(dirty)),
         "source_hash": ", ".join(each("source_hash")),
         "hardware": "; ".join(each("hardware")),
-        "versions": to_json(
-            {n: ", ".join(sorted({v[n] for v in versions if n in v})) for n in packages}
-        ),
+        "versions": to_json(used),
         "date": each("date")[-1],
         "wall_time_s": float(ds["run_wall_time"].sum()),
     }
@@ -98,13 +93,7 @@ def listed(keys: Collection[str]) -> str:
 
 
 def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, Made]:
-    """The runs in a dataset, by key of their cell.
-
-    Raises
-    ------
-    StoreError
-        If it is a grid over other axes, or no grid.
-    """
+    """The runs in a dataset, by key of their cell. StoreError for a grid over other axes, or none."""
     found = ds["run_settings"].dims if "run_settings" in ds else ()
     if set(found) != set(axes):
         raise StoreError(
@@ -121,33 +110,27 @@ def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, 
         )
     table = ds[["run_settings", "run_source_hash", "run_date"]].transpose(*axes)
     cells = product(*(ds[name].values.tolist() for name in axes))
-    rows = zip(
-        cells, *(table[name].values.ravel().tolist() for name in table.data_vars), strict=True
-    )
+    columns = [table[name].values.ravel().tolist() for name in table.data_vars]
+    rows = [(cell, Made(*made)) for cell, *made in zip(cells, *columns, strict=True)]
     try:
         for text in {*ds["run_settings"].values.flat, *ds["run_versions"].values.flat} - {""}:
             json.loads(text)
-        return {
-            Cell(dict(zip(axes, cell, strict=True))).key: Made(*row)
-            for cell, *row in rows
-            if row[0]
-        }
+        found = [(Cell(dict(zip(axes, cell, strict=True))), made) for cell, made in rows]
+        return {cell.key: made for cell, made in found if made.settings}
     except (TypeError, ValueError) as exc:  # numbers in place of text, no JSON, an axis with NaN
         raise StoreError(f"{path} holds no runs that can be told apart ({exc}); {REMEDY}") from exc
 
 
 def wins(run: Made, merged: Made | None, wanted: str | None) -> bool:
-    """Whether a run file goes before the merged run: the newer one, unless only one of them is
-    wanted.
-    """
+    """Whether a run file goes before the merged run: the newer one, unless only one is wanted."""
     if merged is None or merged.settings == run.settings or wanted is None:
         return merged is None or run.date > merged.date
     return run.settings == wanted
 
 
 def without(replaced: Sequence[xr.Dataset], old: xr.Dataset, axes: Mapping) -> list[xr.Dataset]:
-    """The old dataset without the cells of `replaced` and labels and variables of those alone; none
-    if it is empty.
+    """The old dataset without the cells of `replaced` and what those alone have; [] if nothing is
+    left.
     """
     keep = old["run_settings"] != ""
     for ds in replaced:
@@ -165,12 +148,8 @@ def without(replaced: Sequence[xr.Dataset], old: xr.Dataset, axes: Mapping) -> l
 
 
 def joined(parts: Sequence[xr.Dataset], path: Path) -> xr.Dataset:
-    """Datasets of different cells as one. Where attributes differ the first counts.
-
-    Raises
-    ------
-    StoreError
-        Where units differ, or the same cell says two things.
+    """Datasets of different cells as one; where attributes differ the first counts. StoreError
+    where units differ, or the same cell says two things.
     """
 
     def attrs(many: Sequence[Mapping], context: object = None) -> dict:

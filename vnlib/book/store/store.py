@@ -22,6 +22,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from vnlib import checks
 from vnlib.book.store import provenance
 from vnlib.book.store.netcdf import (
     FORMAT,
@@ -47,9 +48,7 @@ _POLL = 0.2  # seconds between two looks at cells that other processes hold
 
 @dataclass(frozen=True)
 class GridResult:
-    """The runs asked for, and one note per group of runs that says what was skipped or computed,
-    and why.
-    """
+    """The runs asked for, and a note per group of runs: what was skipped or computed, and why."""
 
     dataset: xr.Dataset
     notes: tuple[str, ...]
@@ -72,12 +71,9 @@ def grid(
     attrs: Mapping | None = None,
     describe: Describe = lambda ds: ds,
 ) -> GridResult:
-    """Compute the runs of a grid that are not there yet, merge them into `path`, return those asked
-    for.
-
-    `path` may hold more cells.
-
-    Each run carries its provenance in variables `run_*`, which the global attributes sum up.
+    """Compute the runs of a grid that are not there yet, merge them into `path`, which may hold
+    more, and return those asked for. Each run carries its provenance in variables `run_*`, which
+    the global attributes sum up.
 
     Parameters
     ----------
@@ -118,11 +114,9 @@ def grid(
     wanted = {key: _canonical(key, value) for key, value in chosen.items()}
     attrs = plain_attrs({**(attrs or {}), "title": title})
     files = RunFiles(Path(path).absolute(), axes)
-    if stale not in STALE:
-        raise ValueError(f"stale must be one of {', '.join(map(repr, STALE))}, got {stale!r}")
-    fill = _Fill(
-        files, wanted, recompute, source or provenance.source_hash(), stale == "recompute", describe
-    )
+    checks.choice("stale", stale, STALE)
+    source, renew = source or provenance.source_hash(), stale == "recompute"
+    fill = _Fill(files, wanted, recompute, source, renew, describe)
 
     merged = files.merged()[1]
     todo = [cell for cell in cells if not fill.skip(cell.key, merged.get(cell.key))]
@@ -157,7 +151,7 @@ def grid(
 def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
     if not axes:
         raise ValueError(
-            "axes must name at least one axis with its values, such as {'seed': [0, 1]}, got none"
+            "axes must name an axis with its values, such as {'seed': [0, 1]}, got none"
         )
     checked = {}
     for name, values in axes.items():
@@ -194,9 +188,7 @@ def _canonical(key: str, settings: dict) -> str:
 
 @dataclass
 class _Fill:
-    """One call of `grid`: decides cell by cell what to skip, computes the rest, and remembers
-    why.
-    """
+    """One call of `grid`: decides cell by cell what to skip, computes the rest, remembers why."""
 
     files: RunFiles
     wanted: Mapping[str, str]
@@ -212,14 +204,12 @@ class _Fill:
         """Whether a stored run will do. With `recompute` only one finished since the call will."""
         if made is None or made.settings != self.wanted[key]:
             return False
-        if (
-            self.recompute or (self.renew and made.source != self.source)
-        ) and made.date < self.started:
+        renewed = self.recompute or (self.renew and made.source != self.source)
+        if renewed and made.date < self.started:
             return False
         elsewhere = key in self.waited or self.recompute
-        self.reasons[key] = (
-            "made by another process meanwhile" if elsewhere else "already there, skipped"
-        )
+        reasons = ("already there, skipped", "made by another process meanwhile")
+        self.reasons[key] = reasons[elsewhere]
         return True
 
     def attempt(self, cell: Cell, run: Callable[[Path], xr.Dataset], origin: Mapping) -> bool:
@@ -234,31 +224,24 @@ class _Fill:
                 return True
             # What is there and as asked for, and still computed: it is recomputed, or stale.
             anew = self.recompute or any(made.settings == self.wanted[key] for made in held)
-            workdir = self.files.workdir(
-                key, owner=self.wanted[key] + self.source, empty=self.recompute
-            )
-            begin = time.perf_counter()
+            owner, begin = self.wanted[key] + self.source, time.perf_counter()
+            workdir = self.files.workdir(key, owner=owner, empty=self.recompute)
+            origin = {"settings": self.wanted[key], **origin}
             try:
-                ds = self.describe(
-                    _stamped(run(workdir), cell, {"settings": self.wanted[key], **origin}, begin)
-                )
+                ds = self.describe(_stamped(run(workdir), cell, origin, begin))
             except Exception as exc:
                 exc.add_note(
                     f"in run {key} of {self.files.path}; the runs finished before are kept"
                 )
                 raise
             self.files.save(key, ds)
-        changed = held and not anew
-        self.reasons[key] = (
-            "computed anew as asked"
-            if self.recompute
-            else "stale, computed anew"
-            if anew
-            else "computed"
-        )
-        if changed:
+        reason = "stale, computed anew" if anew else "computed"
+        if self.recompute:
+            reason = "computed anew as asked"
+        elif held and not anew:
             changes = _difference(held[0].settings, self.wanted[key])
-            self.reasons[key] = f"computed anew, settings changed: {changes}"
+            reason = f"computed anew, settings changed: {changes}"
+        self.reasons[key] = reason
         return True
 
     def older(self, made: Mapping[str, Made]) -> tuple[str, ...]:
@@ -269,39 +252,29 @@ class _Fill:
         groups = defaultdict(list)
         for key, reason in self.reasons.items():
             groups[reason].append(key)
-            if made[key].source != self.source:
-                was = (
-                    f"from source {made[key].source}, which is now {self.source}; "
-                    "stale=recompute renews them"
-                )
-                groups[was].append(key)
-        total = len(self.wanted)
-        return tuple(
-            f"{len(keys)} of {total} runs {what} ({listed(keys)})" for what, keys in groups.items()
-        )
+            if (was := made[key].source) != self.source:
+                now = f"which is now {self.source}; stale=recompute renews them"
+                groups[f"from source {was}, {now}"].append(key)
+        of = f"of {len(self.wanted)} runs"
+        return tuple(f"{len(keys)} {of} {what} ({listed(keys)})" for what, keys in groups.items())
 
 
 def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, begin: float) -> xr.Dataset:
     """A run's result with its axes and its provenance."""
     if not isinstance(ds, xr.Dataset):
         raise ValueError(f"a run must return an xarray.Dataset, got {type(ds).__name__}")
-    if taken := [
-        n for n in {*ds.variables, *ds.dims} if n in cell.axes or str(n).startswith("run_")
-    ]:
+    names = sorted(map(str, {*ds.variables, *ds.dims}))
+    if taken := [name for name in names if name in cell.axes or name.startswith("run_")]:
         raise ValueError(
-            "a run's dataset must not use the names of the axes or run_*, got "
-            f"{sorted(map(str, taken))}"
+            f"a run's dataset must not use the names of the axes or run_*, got {taken}"
         )
     stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
     stamp["run_date"] = _now()
     units = {"units": "s", "long_name": "wall time of the last session"}
     stamp["run_wall_time"] = xr.Variable((), time.perf_counter() - begin, units)
     ds = ds.drop_attrs(deep=False).assign(stamp)
-    whole = {
-        n: v.assign_attrs({WHOLE: str(v.dtype)})
-        for n, v in ds.data_vars.items()
-        if v.dtype.kind in "iub"
-    }
+    counts = {n: v for n, v in ds.data_vars.items() if v.dtype.kind in "iub"}
+    whole = {n: v.assign_attrs({WHOLE: str(v.dtype)}) for n, v in counts.items()}
     if large := [n for n, v in whole.items() if v.size and abs(v.astype(float)).max() > 2**53]:
         raise ValueError(
             f"integers above 2**53 lose digits in a partial grid; return {large} as text"
