@@ -55,7 +55,7 @@ def gridded(z: Tensor, shape: tuple[int, int, int]) -> Float[Tensor, "context fi
 def measured(model: Coded, grid: Grid, *, details: bool = False) -> xr.Dataset:
     """All measures of every layer, and the model's errors; `VARIABLES` says what.
 
-    Errors are sums of squares over those of the truth, so that 1 is what drawing nothing gives;
+    Errors are sums of squares over those of the truth, so that 1 is the zero baseline;
     `error_seen` leaves out cells where there is nothing to draw.
 
     Parameters

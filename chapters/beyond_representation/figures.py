@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -68,13 +67,12 @@ def layers(results: xr.Dataset, model: str) -> list[str]:
     return order.sortby(order)["layer"].values.tolist()
 
 
-def code(results: xr.Dataset, model: str) -> xr.Dataset:
-    """What holds of the layer that counts as a model's code, over seeds; with `read`, both factors
-    read right, and `condition`, linearity times 1 - overlap.
+def codes_of(results: xr.Dataset) -> xr.Dataset:
+    """What holds of the layers that count as the models' codes (model, seed); with `read`, both
+    factors read right, and `condition`, linearity times 1 - overlap.
     """
-    one = results.sel(model=model)
-    is_code = one["is_code"].max("seed")
-    one = one.sel(layer=is_code["layer"][(is_code == 1).values].item())
+    is_code = results["is_code"].max("seed") == 1
+    one = results.map(lambda v: v.where(is_code).max("layer") if "layer" in v.dims else v)
     read = (one["read_first"] + one["read_second"]) / 2
     return one.assign(read=read, condition=one["linearity"] * (1 - one["overlap"]))
 
@@ -82,6 +80,9 @@ def code(results: xr.Dataset, model: str) -> xr.Dataset:
 def codes(results: xr.Dataset) -> Figure:
     """Four measures of every model's code; every seed a point."""
     names = benchmarks(results)
+    shown = codes_of(results)[["error_seen", *COLUMNS, "overlap_random"]]
+    errors = shown[["error_seen", "error_unseen"]]
+    shown = shown.assign(errors.clip(min=LOWEST))
     counts = [len(of_benchmark(results, name)) for name in names]
     fig, axes = plt.subplots(
         len(names),
@@ -94,14 +95,7 @@ def codes(results: xr.Dataset) -> Figure:
     )
     for row, name in zip(axes, names, strict=True):
         models = of_benchmark(results, name)
-        frame = pd.concat(
-            [
-                code(results, m)[["error_seen", *COLUMNS, "overlap_random"]].to_dataframe()
-                for m in models
-            ]
-        ).reset_index()
-        for one in ("error_seen", "error_unseen"):
-            frame[one] = frame[one].clip(lower=LOWEST)
+        frame = shown.sel(model=models).to_dataframe().reset_index()
         order = [label(results, m) for m in models]
         look = {"by": "label", "hue": "group", "groups": GROUPS, "order": order}
         for ax, measure in zip(row, COLUMNS, strict=True):
@@ -157,17 +151,18 @@ def relation(results: xr.Dataset) -> Figure:
     medians.
     """
     names = benchmarks(results)
+    middle = codes_of(results)[["condition", "error_unseen"]].median("seed")
     columns = min(2, len(names))
     rows = -(-len(names) // columns)
     fig, axes = plt.subplots(rows, columns, figsize=(5 * columns, 3.3 * rows + 0.4), squeeze=False)
     for ax in axes.flat[len(names) :]:
         ax.set_axis_off()
     for ax, name in zip(axes.flat, names, strict=False):
-        found = []
-        for model in of_benchmark(results, name):
-            one = code(results, model)[["condition", "error_unseen"]].median("seed")
-            found.append((max(float(one["error_unseen"]), LOWEST), float(one["condition"]), model))
-        found.sort()
+        found = sorted(
+            (max(y, LOWEST), x, model)
+            for model in of_benchmark(results, name)
+            for x, y in [middle.sel(model=model).to_array().values.tolist()]
+        )
         for y, x, model in found:
             _, color, marker = GROUPS[group(results, model)]
             ax.scatter(x, y, color=color, marker=marker, s=30, zorder=3)

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from benchmarks.images.samples import training_digits
 from benchmarks.nbody.bodies import LAWS, Bodies
 from benchmarks.nbody.measure import samples
 from data_gen import bumps, mnist, nbody, signals
@@ -84,10 +85,7 @@ def digits(n_train: int, n_val: int, n_values: int, seed: int, real: bool) -> Gr
     """All sums of one of 0 to 4 and one of 5 to 9, each a certain image of the test part; training
     has single digits.
     """
-    images = mnist.load("train", allow_fallback=not real)["image"].values.reshape(-1, 784)
-    single = [
-        torch.from_numpy(part.copy()) for part in (images[:-n_val][:n_train], images[-n_val:])
-    ]
+    *single, _ = training_digits(n_train, n_val, real=real)
     test = mnist.load("test", allow_fallback=not real)
     order = np.random.default_rng(seed).permutation(test.sizes["sample"])
     labels, images = test["label"].values[order], test["image"].values[order].reshape(-1, 784)

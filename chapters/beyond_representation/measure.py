@@ -15,6 +15,7 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from vnlib import checks
 
@@ -56,19 +57,16 @@ def linearity(z: Grid) -> dict[str, float]:
     each of them, and "shared" of main effects that are the same in all contexts. NaN for codes that
     do not vary.
     """
-    parts, contexts = effects(z), len(z)
+    parts, (contexts, n_first, n_second, _) = effects(z), z.shape
     total = (z - parts.base[:, None, None]).square().sum()
-    n_first, n_second = z.shape[1:3]
-    of = [parts.first.square().sum() * n_second, parts.second.square().sum() * n_first]
-    same = [
-        parts.first.mean(0).square().sum() * n_second,
-        parts.second.mean(0).square().sum() * n_first,
-    ]
+    cells = ((parts.first, n_second), (parts.second, n_first))
+    first, second = (part.square().sum() * n for part, n in cells)
+    same = sum(part.mean(0).square().sum() * n for part, n in cells)
     return {
-        "linearity": _ratio(sum(of), total),
-        "first": _ratio(of[0], total),
-        "second": _ratio(of[1], total),
-        "shared": _ratio(contexts * sum(same), total),
+        "linearity": _ratio(first + second, total),
+        "first": _ratio(first, total),
+        "second": _ratio(second, total),
+        "shared": _ratio(contexts * same, total),
     }
 
 
@@ -84,14 +82,11 @@ def transfer(z: Grid, seen: Seen) -> float:
     ValueError
         Where nothing is held out, and where what is seen does not tell the main effects.
     """
-    check(z)
-    check_seen(z, seen)
+    check(z, seen)
     n_first, n_second = z.shape[1:3]
     rows, columns = torch.meshgrid(torch.arange(n_first), torch.arange(n_second), indexing="ij")
-    one_hot = torch.nn.functional.one_hot
-    design = torch.cat(
-        [one_hot(rows.flatten(), n_first), one_hot(columns.flatten(), n_second)], 1
-    ).to(z)
+    values = one_hot(rows.flatten(), n_first), one_hot(columns.flatten(), n_second)
+    design = torch.cat(values, 1).to(z)
     known = seen.flatten().to(z.device)
     inverse = torch.linalg.pinv(design[known])
     hidden = design[~known]
@@ -145,49 +140,40 @@ def overlap(z: Grid, *, kept: float = KEPT) -> dict[str, float]:
     return dict(zip(names, means.tolist(), strict=True))
 
 
-def readable(z: Grid, seen: Seen, *, penalty: float = PENALTY) -> dict[str, float]:
+def readable(z: Grid, seen: Seen) -> dict[str, float]:
     """Which share of unseen combinations a linear reader of the seen ones names right:
     "read_first", "read_second".
 
     The reader is the regression of `drawable` on the values as unit vectors, and names the largest.
     Chance is 1 over the number of values, which is also what codes without any variance get.
     """
-    check(z)
-    check_seen(z, seen)
+    check(z, seen)
     rows, columns = torch.meshgrid(*(torch.arange(n) for n in z.shape[1:3]), indexing="ij")
     found = {}
     for name, value in (("read_first", rows), ("read_second", columns)):
         n = int(value.max()) + 1
-        told = torch.nn.functional.one_hot(value, n).to(z).expand(len(z), -1, -1, -1)
-        guess, truth = _regression(z, told, seen, penalty)
+        told = one_hot(value, n).to(z).expand(len(z), -1, -1, -1)
+        guess, truth = _regression(z, told, seen)
         right = guess.argmax(1) == truth.argmax(1)
         found[name] = float(right.double().mean()) if bool((z != z[0, 0, 0]).any()) else 1 / n
     return found
 
 
-def drawable(
-    z: Grid,
-    y: Float[Tensor, "context first second outputs"],
-    seen: Seen,
-    *,
-    penalty: float = PENALTY,
-) -> float:
+def drawable(z: Grid, y: Float[Tensor, "context first second outputs"], seen: Seen) -> float:
     """Squared error of y at unseen combinations, over its power, when it is drawn linearly from z.
 
     The map (with offset) is a ridge regression on the seen combinations. With several contexts it
     learns from the first half of them and is asked about the others.
     """
-    check(z)
-    check_seen(z, seen)
+    check(z, seen)
     if y.shape[:3] != z.shape[:3]:
         raise ValueError(f"y must be a grid of shape {tuple(z.shape[:3])}, got {tuple(y.shape)}")
-    guess, truth = _regression(z, y, seen, penalty)
+    guess, truth = _regression(z, y, seen)
     return _ratio((guess - truth).square().sum(), truth.square().sum())
 
 
-def _regression(z: Grid, y: Tensor, seen: Seen, penalty: float) -> tuple[Tensor, Tensor]:
+def _regression(z: Grid, y: Tensor, seen: Seen) -> tuple[Tensor, Tensor]:
     """What the ridge regression says at unseen combinations, and what is there."""
-    checks.number("penalty", penalty, above=0)
     half, known = len(z) // 2, seen.to(z.device)
     learn, ask = (slice(None, half), slice(half, None)) if half else (slice(None), slice(None))
     x, asked = z[learn][:, known].flatten(0, 1), z[ask][:, ~known].flatten(0, 1)
@@ -195,10 +181,9 @@ def _regression(z: Grid, y: Tensor, seen: Seen, penalty: float) -> tuple[Tensor,
     centre, mean = x.mean(0), told.mean(0)
     gram = (x - centre) @ (x - centre).T
     scale = float(gram.diagonal().mean()) or 1.0
-    ridge = gram + penalty * scale * torch.eye(len(gram), dtype=z.dtype, device=z.device)
-    return mean + ((asked - centre) @ (x - centre).T) @ torch.linalg.solve(
-        ridge, told - mean
-    ), truth
+    ridge = gram + PENALTY * scale * torch.eye(len(gram), dtype=z.dtype, device=z.device)
+    weights = torch.linalg.solve(ridge, told - mean)
+    return mean + ((asked - centre) @ (x - centre).T) @ weights, truth
 
 
 def cosines(z: Grid) -> Float[Tensor, "values values"]:
@@ -221,20 +206,18 @@ def measures(z: Grid, seen: Seen) -> dict[str, float]:
     return linearity(z) | {"transfer": transfer(z, seen)} | overlap(z) | readable(z, seen) | size
 
 
-def check(z: Tensor) -> None:
-    """Raise ValueError unless z is a finite grid with two values or more of each factor."""
+def check(z: Tensor, seen: Tensor | None = None) -> None:
+    """Raise ValueError unless z is a finite grid with two values or more of each factor, and `seen`
+    has its shape and holds out something, but not everything.
+    """
     if z.ndim != 4 or min(z.shape) < 1 or min(z.shape[1:3]) < 2:
         raise ValueError(
             "z must be a grid (context, first, second, units) with two values or more of each "
             f"factor, got {tuple(z.shape)}"
         )
     checks.finite("z", z)
-
-
-def check_seen(z: Tensor, seen: Tensor) -> None:
-    """Raise ValueError unless `seen` has the grid's shape and holds out something, but not
-    everything.
-    """
+    if seen is None:
+        return
     if seen.dtype != torch.bool or seen.shape != z.shape[1:3]:
         raise ValueError(
             f"seen must be bool of shape {tuple(z.shape[1:3])}, got {seen.dtype} "

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 from scipy.stats import spearmanr
@@ -13,13 +12,13 @@ from chapters.beyond_representation.figures import (
     BENCHMARKS,
     GROUPS,
     benchmarks,
-    code,
+    codes_of,
     layers,
     of_benchmark,
 )
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, over_seeds, short
-from vnlib.plots.tables import SHOWN, Table
+from vnlib.plots.statistics import median, texts
+from vnlib.plots.tables import Table, frame, spreads
 
 LEARNED = ("vn", "backprop")
 # measure -> (what readers call it, its sign where more of it should mean a smaller error)
@@ -43,43 +42,29 @@ CODES = {
     "error": "error_unseen",
     "linear drawing": "error_linear",
 }
-KNOWN = ("linearity", "overlap", "condition", "transfer", "read", "error_seen", "error_unseen")
+KNOWN = ["linearity", "overlap", "condition", "transfer", "read", "error_seen", "error_unseen"]
 
 
 def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) -> pd.DataFrame:
     """What is known of the codes of a benchmark's models and of their errors; medians over seeds, a
-    row for each model.
+    row for each model. `gap` is the error at new combinations over the one where nothing is new.
     """
     models = of_benchmark(results, benchmark, groups)
-    rows = [{name: float(median(code(results, m)[name])) for name in KNOWN} for m in models]
-    return pd.DataFrame(rows, index=models, columns=KNOWN)
+    found = codes_of(results)[KNOWN].median("seed").to_dataframe()[KNOWN].loc[models]
+    old = found["error_seen"].where(found["error_seen"] > 0)
+    return found.assign(gap=found["error_unseen"] / old)
 
 
-def rank(models: pd.DataFrame, measure: str, *, gap: bool = False) -> float:
-    """Spearman's coefficient of a measure with the error at new combinations, over the rows of
-    `medians`. Measures are turned so that more should mean less error. NaN for fewer than three
-    models, and where one of the two is the same for all.
-
-    Parameters
-    ----------
-    gap
-        With that error over the one where nothing is new.
+def rank(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> float:
+    """Spearman's coefficient of a measure with an error, over the rows of `medians`; measures are
+    turned so that more should mean less error. NaN for fewer than three models, and where one of
+    the two is the same for all.
     """
-    error = models["error_unseen"]
-    if gap:
-        error = error / models["error_seen"].where(models["error_seen"] > 0)
-    pair = pd.DataFrame({"x": MEASURES[measure][1] * models[measure], "y": error}).dropna()
     # Six digits: rounding must not order what is equal.
-    pair = pair.map(lambda value: float(f"{value:.6g}"))
+    pair = models[[measure, error]].dropna().map(lambda value: float(f"{value:.6g}"))
     if len(pair) < 3 or (pair.nunique() < 2).any():
         return float("nan")
-    return float(spearmanr(pair["x"], pair["y"]).statistic)
-
-
-def _frame(rows: Mapping[tuple, Mapping], *names: str) -> pd.DataFrame:
-    """A frame of rows by (benchmark, model, ...)."""
-    index = pd.MultiIndex.from_tuples(rows, names=names) if rows else None
-    return pd.DataFrame(list(rows.values()), index=index)
+    return MEASURES[measure][1] * float(spearmanr(pair[measure], pair[error]).statistic)
 
 
 def exact(values: float | xr.DataArray) -> float | xr.DataArray:
@@ -87,73 +72,68 @@ def exact(values: float | xr.DataArray) -> float | xr.DataArray:
     return values * (abs(values) > 1e-15)
 
 
+def _models(results: xr.Dataset) -> dict[str, tuple[str, str]]:
+    """The models of all benchmarks -> benchmark and model, as readers call them."""
+    of = {name: of_benchmark(results, name) for name in benchmarks(results)}
+    return {m: (BENCHMARKS[name], label(results, m)) for name, own in of.items() for m in own}
+
+
+def _layers(results: xr.Dataset) -> dict[tuple[str, str], tuple[str, str, str]]:
+    """The layers of all models, in the order of the pass -> benchmark, model and layer."""
+    models = _models(results).items()
+    return {(m, one): (*named, one) for m, named in models for one in layers(results, m)}
+
+
 def codes_table(results: xr.Dataset) -> Table:
     """The code of every model: all measures, with their range over seeds."""
-    rows = {}
-    for name in benchmarks(results):
-        for model in of_benchmark(results, name):
-            one = code(results, model)
-            found = {title: over_seeds(exact(one[measure])) for title, measure in CODES.items()}
-            rows[BENCHMARKS[name], label(results, model)] = {
-                (title, statistic): float(values[statistic])
-                for title, values in found.items()
-                for statistic in SHOWN
-            }
-    return Table(_frame(rows, "benchmark", "model"), name="the codes of all models")
+    models = _models(results)
+    codes = codes_of(results).sel(model=list(models))
+    rows = spreads({title: exact(codes[measure]) for title, measure in CODES.items()}, "model")
+    rows.index = pd.MultiIndex.from_tuples(models.values(), names=["benchmark", "model"])
+    return Table(rows, name="the codes of all models")
 
 
 def free_table(results: xr.Dataset) -> Table:
     """What nothing that was learned has: linear codes, and small errors without them."""
-    rows = {
-        (BENCHMARKS[name], label(results, model)): {
-            "linearity": one["linearity"],
-            "overlap": exact(one["overlap"]),
-            "error": one["error_unseen"],
-        }
-        for name in benchmarks(results)
-        for model, one in medians(results, name, ("untrained", "control")).iterrows()
-    }
-    return Table(_frame(rows, "benchmark", "nothing learned"), name="codes without learning")
+    named, rows = _models(results), {}
+    for name in benchmarks(results):
+        for model, one in medians(results, name, ("untrained", "control")).iterrows():
+            rows[named[model]] = {"linearity": one["linearity"], "overlap": exact(one["overlap"])}
+            rows[named[model]]["error"] = one["error_unseen"]
+    return Table(frame(rows, "benchmark", "nothing learned"), name="codes without learning")
 
 
 def layers_table(results: xr.Dataset) -> Table:
     """Linearity, overlap and the error of a linear drawing of every layer; medians over seeds."""
-    rows = {}
-    for name in benchmarks(results):
-        for model in of_benchmark(results, name):
-            own = layers(results, model)
-            for layer in own if len(own) > 1 else ():
-                at = results.sel(model=model, layer=layer)
-                found = {
-                    "units": at["units"],
-                    "linearity": at["linearity"],
-                    "shared": at["shared"].where(name == "forces"),
-                    "transfer": at["transfer"],
-                    "overlap": exact(at["overlap"]),
-                    "read": (at["read_first"] + at["read_second"]) / 2,
-                    "linear drawing": at["error_linear"],
-                }
-                rows[BENCHMARKS[name], label(results, model), layer] = {
-                    title: float(median(values)) for title, values in found.items()
-                }
-    frame = _frame(rows, "benchmark", "model", "layer")
-    return Table(frame, formats={"units": "{:.0f}"}, name="all layers of all models")
+    values = {
+        "units": results["units"],
+        "linearity": results["linearity"],
+        "shared": results["shared"].where(results["benchmark"] == "forces"),
+        "transfer": results["transfer"],
+        "overlap": exact(results["overlap"]),
+        "read": (results["read_first"] + results["read_second"]) / 2,
+        "linear drawing": results["error_linear"],
+    }
+    middle, rows = xr.Dataset(values).median("seed"), {}
+    for (model, layer), named in _layers(results).items():
+        if len(layers(results, model)) > 1:
+            one = middle.sel(model=model, layer=layer)
+            rows[named] = {title: value.item() for title, value in one.items()}
+    found = frame(rows, "benchmark", "model", "layer")
+    return Table(found, formats={"units": "{:.0f}"}, name="all layers of all models")
 
 
 def supports_table(results: xr.Dataset) -> Table:
     """How linear the sets of active atoms are, beside the coefficients, layer by layer."""
-    rows = {}
-    for name in benchmarks(results):
-        for model in of_benchmark(results, name):
-            share = median(results["linearity"].sel(model=model))
-            for layer in layers(results, model):
-                if layer.startswith("support"):
-                    beside = layer.replace("support", "code")
-                    rows[BENCHMARKS[name], label(results, model), layer.split()[1]] = {
-                        "active or not": float(share.sel(layer=layer)),
-                        "coefficients": float(share.sel(layer=beside)),
-                    }
-    return Table(_frame(rows, "benchmark", "model", "layer"), name="linearity of supports")
+    share, rows = median(results["linearity"]), {}
+    for (model, layer), (benchmark, name, _) in _layers(results).items():
+        kind, _, number = layer.partition(" ")
+        if kind == "support":
+            rows[benchmark, name, number] = {
+                "active or not": share.sel(model=model, layer=layer).item(),
+                "coefficients": share.sel(model=model, layer=f"code {number}").item(),
+            }
+    return Table(frame(rows, "benchmark", "model", "layer"), name="linearity of supports")
 
 
 def correlations_table(results: xr.Dataset) -> Table:
@@ -166,33 +146,30 @@ def correlations_table(results: xr.Dataset) -> Table:
         counts = ", ".join(str(len(frame)) for frame in models.values())
         for measure, (title, _) in MEASURES.items():
             rows[f"{kind} ({counts} models)", title] = {
-                (BENCHMARKS[name], said): rank(frame, measure, gap=gap)
+                (BENCHMARKS[name], said): rank(frame, measure, error)
                 for name, frame in models.items()
-                for said, gap in (("error", False), ("over ID error", True))
+                for said, error in (("error", "error_unseen"), ("over ID error", "gap"))
             }
-    frame = _frame(rows, "models", "measure")
-    return Table(frame, formats=dict.fromkeys(frame.columns, "{:+.2f}"), name="rank correlations")
+    found = frame(rows, "models", "measure")
+    return Table(found, formats=dict.fromkeys(found.columns, "{:+.2f}"), name="rank correlations")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
-    """What the prose says of the shipped results; nothing where a benchmark lacks trained models."""
-    found: dict[str, str] = {}
-    ranks = []
+    """What the prose says of the shipped results."""
+    found, ranks = {}, {}
     for name in BENCHMARKS:
-        frames = {kind: medians(results, name, (kind,)) for kind in LEARNED}
-        if any(frame.empty for frame in frames.values()):
-            return {}
-        for kind, frame in frames.items():
+        for kind in LEARNED:
             for measure in ("linearity", "overlap"):
-                ends = (f"{frame[measure].min():.2f}", f"{frame[measure].max():.2f}")
+                values = medians(results, name, (kind,))[measure]
+                ends = (f"{values.min():.2f}", f"{values.max():.2f}")
                 found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(ends))
-        both = pd.concat(list(frames.values()))
-        found[f"{name}-least"] = short(both["error_unseen"].min())
-        found[f"{name}-nearest"] = short(both["error_unseen"][nearest(both)])
-        ranks.append(rank(both, "condition"))
-        found[f"{name}-rank"] = f"{ranks[-1]:+.2f}"
-    found["strong"] = str(int(np.sum(np.array(ranks) <= -0.5)))
-    return {f"beyondrep-{key}": text for key, text in found.items()}
+        both = medians(results, name)
+        found[f"{name}-least"] = both["error_unseen"].min()
+        found[f"{name}-nearest"] = both["error_unseen"][nearest(both)]
+        ranks[name] = rank(both, "condition")
+    strong = str(sum(value <= -0.5 for value in ranks.values()))
+    found = texts("beyondrep", found | {"strong": strong})
+    return found | texts("beyondrep-rank", ranks, "{:+.2f}".format)
 
 
 def nearest(models: pd.DataFrame) -> str:

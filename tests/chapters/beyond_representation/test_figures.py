@@ -45,8 +45,8 @@ def test_figures_of_one_model_and_one_seed(results, name):
 def test_the_code_is_the_layer_that_counts_as_one(results):
     assert figures.layers(results, "s_a") == ["hidden 1", "code 1", "support 1"]
     assert figures.layers(results, "b_a") == ["code 1", "support 1"]
-    one = figures.code(results, "f_a")
-    assert one["layer"].item() == "code 1"
+    one = figures.codes_of(results).sel(model="f_a")
+    assert one["linearity"].values == pytest.approx([0.6, 0.6])
     assert one["condition"].values == pytest.approx([0.48, 0.48])
     swapped = results.assign(is_code=(results["layer"] == "hidden 1") * 1.0 + 0 * results["order"])
-    assert float(figures.code(swapped, "f_a")["linearity"][0]) == pytest.approx(0.3)
+    assert figures.codes_of(swapped)["linearity"].sel(model="f_a")[0] == pytest.approx(0.3)

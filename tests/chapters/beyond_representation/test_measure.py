@@ -211,8 +211,6 @@ def test_bad_grids_are_named(z, seen, says):
             one(z, seen)
 
 
-def test_bad_numbers_are_named():
+def test_a_bad_share_is_named():
     with pytest.raises(ValueError, match="kept"):
         measure.overlap(disjoint(), kept=0)
-    with pytest.raises(ValueError, match="penalty"):
-        measure.readable(disjoint(), border(5, 4), penalty=0)

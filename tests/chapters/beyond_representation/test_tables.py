@@ -47,16 +47,12 @@ def test_rank_correlations_by_hand(results):
     assert tables.rank(every, "overlap") == pytest.approx(-(0.6**0.5))
     assert np.isnan(tables.rank(tables.medians(results, "forces"), "condition"))
     # All errors are twice those where nothing is new.
-    assert np.isnan(tables.rank(tables.medians(results, "spatial"), "condition", gap=True))
+    assert np.isnan(tables.rank(tables.medians(results, "spatial"), "condition", "gap"))
 
 
 def test_the_nearest_code_and_the_least_error(results):
     functions = tables.medians(results, "functions")
     assert tables.nearest(functions) == "f_c" and functions["error_unseen"].idxmin() == "f_a"
-
-
-def test_no_numbers_where_nothing_was_trained(results):
-    assert tables.numbers(results) == {}
 
 
 def test_the_numbers_of_the_prose(results):
