@@ -20,7 +20,7 @@ from vnlib import checks
 def zero_baseline(
     x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]
 ) -> Float[Tensor, "batch time"]:
-    """Zero where hidden: the blank prediction."""
+    """Zero where hidden: the zero baseline."""
     return shown(x, observed)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from torch import Tensor
 
 from benchmarks.functions.dictionaries import fourier_and_bumps, masked_codes, with_sparsity
-from benchmarks.functions.imputer import Fill, Imputer, Signals, best_of
+from benchmarks.functions.imputer import Fill, Imputer, Signals, best_of, error_of
 from vnlib import masked
 from vnlib.dictionaries import fixed_network
 from vnlib.fit import Training, fit
@@ -68,15 +68,12 @@ def vector_network(
     )
     curve: list[float] = []
 
-    def error() -> float:
-        drawn = network.reconstruct(network.settle(validation))
-        return float((drawn - validation).square().mean())
-
     if training.steps:
         learner = LocalLearner(network, lr=training.lr, settle=quick, revive_after=revive_after)
         # Lambda is relative to messages that grow, so that errors of different steps are not
         # errors of one problem: none of them is the best.
         plan = training.config(10, keep="last")
+        error = partial(error_of, partial(_drawn, network), validation)
         curve = fit(learner, (train,), plan, seed=training.seed, validate=error).validation
     return of_network(network, validation, rounds=rounds, curve=curve)
 
@@ -120,7 +117,7 @@ def of_network(
     settled = network.settle(validation)
     active = [float((code != 0).sum(1).float().mean()) for code in settled.codes]
     return Imputer(
-        reconstruct=lambda x: network.reconstruct(network.settle(x)),
+        reconstruct=partial(_drawn, network),
         zero_filled=zero_filled,
         mask_aware=lambda x, observed: best_of(factors, at, x, observed),
         curve=curve,
@@ -131,6 +128,11 @@ def of_network(
             "parameters": sum(p.numel() for p in network.parameters()),
         },
     )
+
+
+def _drawn(network: VectorNetwork, x: Tensor) -> Tensor:
+    """V_1 a_1 of whole signals."""
+    return network.reconstruct(network.settle(x))
 
 
 def _masked(network: VectorNetwork, x: Tensor, observed: Tensor) -> Tensor:

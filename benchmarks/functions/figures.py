@@ -13,16 +13,8 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from benchmarks.functions.tables import (
-    GROUPS,
-    MASKS,
-    PROTOCOLS,
-    RULES,
-    SETS,
-    UNIT,
-    measured,
-    present,
-)
+from benchmarks.functions.names import MASKS, SETS
+from benchmarks.functions.tables import GROUPS, PROTOCOLS, RULES, UNIT, measured, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
 

@@ -50,6 +50,11 @@ class Imputer:
     facts: Mapping[str, float] = field(default_factory=dict)
 
 
+def error_of(draw: Callable[[Signals], Signals], x: Signals) -> float:
+    """The mean squared error of whole signals as they are drawn."""
+    return float((draw(x) - x).square().mean())
+
+
 def best_of(
     choices: Sequence[Any],
     fill: Callable[[Any], Fill],

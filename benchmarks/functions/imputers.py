@@ -19,7 +19,7 @@ from torch import Tensor
 from benchmarks.functions import completion
 from benchmarks.functions.dictionary_imputers import fixed_dictionary, vector_network
 from benchmarks.functions.exemplars import Exemplars
-from benchmarks.functions.imputer import Imputer, Signals, best_of
+from benchmarks.functions.imputer import Imputer, Signals, best_of, error_of
 from benchmarks.functions.mamba import MambaReconstructor
 from benchmarks.functions.neural_ode import NeuralODE
 from benchmarks.functions.reconstructor import Reconstructor, built, training_masks
@@ -128,21 +128,18 @@ def switching_dynamics(
     """
     model = RecurrentSLDS(length=train.shape[1], seed=training.seed, **options).to(train.device)
 
-    def error() -> float:
-        return float((model.reconstruct(validation) - validation).square().mean())
-
-    ascent = model.fit(
+    history = model.fit(
         train[:signals],
         iterations=training.steps,
         seed=training.seed,
-        validate=error,
+        validate=lambda: error_of(model.reconstruct, validation),
         eval_every=max(1, training.steps // 10),
     )
     return Imputer(
         reconstruct=model.reconstruct,
         zero_filled=model.zero_filled,
         mask_aware=lambda x, observed: model.complete,
-        curve=ascent.validation,
+        curve=history.validation,
         facts={"parameters": sum(b.numel() for b in model.buffers())},
     )
 

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
-from vnlib import checks
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, check_sizes, patches
 from vnlib.baselines.mamba import Blocks
 
 
@@ -47,15 +46,9 @@ class MambaReconstructor(Reconstructor):
     ) -> None:
         super().__init__(length=length, masked=masked)
         n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (
-            ("d_model", d_model),
-            ("layers", layers),
-            ("d_state", d_state),
-            ("expand", expand),
-        ):
-            checks.number(name, value, low=1, integer=True)
+        check_sizes(d_model=d_model, layers=layers, d_state=d_state, expand=expand)
         if latent is not None:
-            checks.number("latent", latent, low=1, integer=True)
+            check_sizes(latent=latent)
         self.embed = nn.Linear(self.n_channels * patch, d_model)
         self.encoder = Blocks(d_model, layers, d_state, expand)
         self.to_latent = None if latent is None else nn.Linear(d_model, latent)

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torchdiffeq import odeint
 
-from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, check_sizes, patches
 from vnlib import checks
 
 METHODS = ("euler", "midpoint", "rk4")
@@ -48,13 +48,7 @@ class NeuralODE(Reconstructor):
     ) -> None:
         super().__init__(length=length, masked=masked)
         n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (
-            ("hidden", hidden),
-            ("latent", latent),
-            ("width", width),
-            ("steps", steps),
-        ):
-            checks.number(name, value, low=1, integer=True)
+        check_sizes(hidden=hidden, latent=latent, width=width, steps=steps)
         checks.choice("method", method, METHODS)
         self.method, self.steps, self.n_steps = method, steps, (n_patches - 1) * steps
         self.encoder = nn.GRU(self.n_channels * patch, hidden, batch_first=True)

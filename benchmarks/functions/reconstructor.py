@@ -72,16 +72,9 @@ class Reconstructor(nn.Module, ABC):
         """What the network reads: signals with zeros where hidden, and the mask as 0 and 1 if it is
         masked.
         """
-        if x.ndim != 2 or x.shape[1] != self.length:
-            raise ValueError(
-                f"x must have the shape (batch, length={self.length}), got {tuple(x.shape)}"
-            )
+        check_signals(x, observed, self.length)
         if observed is None:
             observed = torch.ones_like(x, dtype=torch.bool)
-        elif observed.shape != x.shape:
-            raise ValueError(
-                f"observed must have the shape of x, {tuple(x.shape)}, got {tuple(observed.shape)}"
-            )
         shown = torch.where(observed, x, torch.zeros_like(x))
         return torch.stack([shown, observed.to(x.dtype)] if self.masked else [shown], dim=1)
 
@@ -129,6 +122,23 @@ def patches(
     return channels.view(batch, n_channels, length // size, size).transpose(1, 2).flatten(2)
 
 
+def check_sizes(**sizes: int) -> None:
+    """Raise ValueError unless all are positive integers."""
+    for name, size in sizes.items():
+        checks.number(name, size, low=1, integer=True)
+
+
+def check_signals(x: Tensor, observed: Tensor | None, length: int) -> None:
+    """Raise ValueError unless x is (batch, length) and `observed` None or bool of that shape."""
+    if x.ndim != 2 or x.shape[1] != length:
+        raise ValueError(f"x must have the shape (batch, length={length}), got {tuple(x.shape)}")
+    if observed is not None and (observed.shape != x.shape or observed.dtype != torch.bool):
+        got = f"{tuple(observed.shape)} of {observed.dtype}"
+        raise ValueError(
+            f"observed must be bool and have the shape of x, {tuple(x.shape)}, got {got}"
+        )
+
+
 def check_patch(length: int, size: int) -> int:
     """The number of patches.
 
@@ -137,7 +147,7 @@ def check_patch(length: int, size: int) -> int:
     ValueError
         Unless `size` divides `length`.
     """
-    checks.number("patch", size, low=1, integer=True)
+    check_sizes(patch=size)
     if length % size:
         raise ValueError(f"patch must divide the length {length}, got {size}")
     return length // size

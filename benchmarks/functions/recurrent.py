@@ -5,8 +5,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
-from vnlib import checks
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, check_sizes, patches
 
 
 class RecurrentAutoencoder(Reconstructor):
@@ -35,8 +34,7 @@ class RecurrentAutoencoder(Reconstructor):
     ) -> None:
         super().__init__(length=length, masked=masked)
         self.n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (("hidden", hidden), ("latent", latent)):
-            checks.number(name, value, low=1, integer=True)
+        check_sizes(hidden=hidden, latent=latent)
         self.encoder = nn.GRU(self.n_channels * patch, hidden, batch_first=True)
         self.to_latent = nn.Linear(hidden, latent)
         self.to_start = nn.Linear(latent, hidden)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import NamedTuple
 
 import torch
@@ -28,8 +28,9 @@ from torch import Tensor, nn
 
 from benchmarks.functions import switching
 from benchmarks.functions.kalman import LOG_2PI, Chain, Smoothed, evidence, maximal_emission, smooth
-from benchmarks.functions.reconstructor import check_patch
+from benchmarks.functions.reconstructor import check_patch, check_signals, check_sizes
 from vnlib import checks, seeding
+from vnlib.checkpoint import History
 
 CHUNK = 256  # signals inferred at once
 NOISE_FLOOR = 1e-6  # least variance of a sample
@@ -49,17 +50,6 @@ class Posterior(NamedTuple):
     @property
     def states(self) -> Float[Tensor, "batch steps states"]:
         return self.pairs.sum(2)
-
-
-@dataclass
-class Ascent:
-    """What `fit` went through: bound plus log prior per iteration (nats per signal), validation
-    errors, the best.
-    """
-
-    bound: list[float] = field(default_factory=list)
-    validation: list[float] = field(default_factory=list)
-    best_iteration: int = 0
 
 
 class RecurrentSLDS(nn.Module):
@@ -105,16 +95,10 @@ class RecurrentSLDS(nn.Module):
                 f"patch must leave 2 tokens or more of the length {length}, got {patch}"
             )
         checks.number("latent", latent, low=1, high=patch, integer=True)
-        for name, value in {"states": states, "sweeps": sweeps}.items():
-            checks.number(name, value, low=1, integer=True)
+        check_sizes(states=states, sweeps=sweeps)
         checks.number("seed", seed, low=0, integer=True)
-        self.length, self.patch, self.latent, self.states, self.sweeps = (
-            length,
-            patch,
-            latent,
-            states,
-            sweeps,
-        )
+        self.length, self.patch, self.sweeps = length, patch, sweeps
+        self.latent, self.states = latent, states
         rng = seeding.generator(seed, "rslds")
         emission = torch.randn(patch, latent, generator=rng, dtype=torch.float64)
         turned = torch.linalg.qr(
@@ -154,7 +138,7 @@ class RecurrentSLDS(nn.Module):
         ValueError
             For other shapes.
         """
-        self._check(x, observed)
+        check_signals(x, observed, self.length)
         starts = [None, *range(self.states)] if self.states > 1 else [None]
         drawn = []
         for i in range(0, len(x), CHUNK):
@@ -173,7 +157,7 @@ class RecurrentSLDS(nn.Module):
         """Smoothed signals, everything observed; from uniform states alone, as there z leaves
         little to settle.
         """
-        self._check(x, None)
+        check_signals(x, None, self.length)
         drawn = [self._draw(self.infer(piece)) for piece in x.split(CHUNK)] if len(x) else [x]
         return torch.cat(drawn).to(x.dtype)
 
@@ -181,7 +165,7 @@ class RecurrentSLDS(nn.Module):
         self, x: Float[Tensor, "batch time"], observed: Bool[Tensor, "batch time"]
     ) -> Float[Tensor, "batch time"]:
         """Smoothed signals where hidden samples are taken for observed zeros (VN App. G.4)."""
-        self._check(x, observed)
+        check_signals(x, observed, self.length)
         return self.reconstruct(torch.where(observed, x, torch.zeros_like(x)))
 
     @torch.no_grad()
@@ -195,7 +179,7 @@ class RecurrentSLDS(nn.Module):
         """q(z) and q(k) after `sweeps` rounds from one state `start`, None from all alike; exact
         for one state.
         """
-        self._check(x, observed)
+        check_signals(x, observed, self.length)
         if start is not None:
             checks.number("start", start, low=0, high=self.states - 1, integer=True)
         y, seen = self._tokens(x), None if observed is None else self._tokens(observed)
@@ -224,9 +208,9 @@ class RecurrentSLDS(nn.Module):
         seed: int = 0,
         validate: Callable[[], float] | None = None,
         eval_every: int = 5,
-    ) -> Ascent:
+    ) -> History:
         """EM from PCA and clustered transitions, on all signals at once; each iteration goes on
-        from its own q.
+        from its own q and is noted with its bound plus log prior (nats per signal) as `train`.
 
         Parameters
         ----------
@@ -241,8 +225,7 @@ class RecurrentSLDS(nn.Module):
         ValueError
             For signals that are not (n >= states, length) or not finite, and for counts < 1.
         """
-        for name, value in {"iterations": iterations, "eval_every": eval_every}.items():
-            checks.number(name, value, low=1, integer=True)
+        check_sizes(iterations=iterations, eval_every=eval_every)
         checks.number("seed", seed, low=0, integer=True)
         checks.matrix("train", train, self.length, "signals of `length` samples")
         if len(train) < self.states:
@@ -252,7 +235,7 @@ class RecurrentSLDS(nn.Module):
             )
         y = self._tokens(train)
         states, mean = self._start(y, seeding.generator(seed, "rslds", "start")), None
-        ascent, best = Ascent(), None
+        history, best = History(), None
         for iteration in range(1, iterations + 1):
             pieces = [
                 self._sweep(y[i], None, states[i], None if mean is None else mean[i])
@@ -268,21 +251,15 @@ class RecurrentSLDS(nn.Module):
                 torch.cat([p.pairs for p in pieces]),
                 torch.cat([p.bound for p in pieces]),
             )
-            ascent.bound.append(float(posterior.bound.sum() + self._log_prior()) / len(y))
+            history.train.append(float(posterior.bound.sum() + self._log_prior()) / len(y))
             states, mean = posterior.states, posterior.latent.mean
             self._maximise(y, posterior)
-            if validate is not None and (iteration % eval_every == 0 or iteration == iterations):
-                ascent.validation.append(float(validate()))
-                if best is None or ascent.validation[-1] <= min(ascent.validation):
-                    ascent.best_iteration, best = (
-                        iteration,
-                        {n: b.clone() for n, b in self.named_buffers()},
-                    )
-        if best is None:
-            ascent.best_iteration = iterations
-        else:
+            due = iteration % eval_every == 0 or iteration == iterations
+            if validate is not None and due and history.add(float(validate()), iteration):
+                best = {name: buffer.clone() for name, buffer in self.named_buffers()}
+        if best is not None:
             self.load_state_dict(best)
-        return ascent
+        return history
 
     def _start(self, y: Tensor, rng: torch.Generator) -> Float[Tensor, "n steps states"]:
         """PCA with unit variances for z; states cluster its transitions, each first fitted to a few
@@ -406,14 +383,3 @@ class RecurrentSLDS(nn.Module):
 
     def _tokens(self, x: Tensor) -> Tensor:
         return (x if x.dtype == torch.bool else x.double()).unflatten(1, (-1, self.patch))
-
-    def _check(self, x: Tensor, observed: Tensor | None) -> None:
-        if x.ndim != 2 or x.shape[1] != self.length:
-            raise ValueError(
-                f"x must have the shape (batch, length={self.length}), got {tuple(x.shape)}"
-            )
-        if observed is not None and (observed.shape != x.shape or observed.dtype != torch.bool):
-            got = f"{tuple(observed.shape)} of {observed.dtype}"
-            raise ValueError(
-                f"observed must be bool and have the shape of x, {tuple(x.shape)}, got {got}"
-            )

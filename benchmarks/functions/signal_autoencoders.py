@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Generator, Tensor
 
-from benchmarks.functions.reconstructor import Reconstructor
+from benchmarks.functions.reconstructor import Reconstructor, check_sizes
 from vnlib import checks
 from vnlib.baselines.parts import check_hidden, perceptron
 
@@ -38,7 +38,7 @@ class DeepAutoencoder(Reconstructor):
     ) -> None:
         super().__init__(length=length, masked=masked)
         hidden = check_hidden(hidden)
-        checks.number("latent", latent, low=1, integer=True)
+        check_sizes(latent=latent)
         checks.number("sparsity", sparsity, low=0)
         self.sparsity = sparsity
         self.encoder = perceptron([self.n_channels * length, *hidden, latent])

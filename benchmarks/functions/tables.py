@@ -8,29 +8,27 @@ ranges where a table has them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.plots.frames import in_groups, label
-from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE
-from vnlib.plots.tables import Table, spread
-
-VN = ("vn_1", "vn_3", "vn_5")
-OTHERS = (
-    *("neural_ode", "rslds", "deep_ae", "sparse_ae"),
-    *("rnn", "transformer", "mamba_bottleneck", "mamba"),
+from benchmarks.functions.names import (
+    ELEVEN,
+    MASKED,
+    MASKS,
+    OTHERS,
+    SETS,
+    THUMB,
+    UNLEARNED,
+    VN,
 )
-ELEVEN = (*VN, *OTHERS)  # the models of the paper's Tables 5 and 6
-SETS = {"id": "ID", "easy": "Easy", "hard": "Hard"}
-MASKS = {
-    "forecast_25": "last quarter",
-    "forecast_50": "last half",
-    "random_30": "random 30 %",
-    "block_128": "a block",
-}
+from vnlib.plots.frames import in_groups, label
+from vnlib.plots.statistics import median, texts
+from vnlib.plots.style import PALETTE
+from vnlib.plots.tables import Table, frame, spread
+
 PROTOCOLS = {"zero_filled": "as printed", "mask_aware": "told the mask"}
 # Group -> its name in legends, colour and marker.
 GROUPS = {
@@ -46,9 +44,6 @@ RULES = {
     "linear": ("Linear interpolation", "-."),
 }
 UNIT = "ID power"  # the mean power of training signals
-TRAINED_WITH_MASKS = ("deep_ae_masked", "rnn_masked", "transformer_masked")
-UNLEARNED = ("vn_untrained", "fourier")
-RULES_OF_THUMB = ("hold_last", "linear")
 
 
 def present(results: xr.Dataset, models: Sequence[str]) -> list[str]:
@@ -72,12 +67,12 @@ def reconstruction(results: xr.Dataset) -> Table:
     """
     models = measured(results, results["mse"])
     values = results["mse"].sel(model=models, set=list(SETS)).assign_coords(set=list(SETS.values()))
-    frame = spread(values, "model", "set")
+    whole = spread(values, "model", "set")
     for fact, title in (("fact_parameters", "parameters"), ("fact_active", "atoms in use")):
-        known = median(results[fact].sel(model=models)).values if fact in results else np.nan
-        frame[title, ""] = known
+        if fact in results:
+            whole[title, ""] = median(results[fact].sel(model=models)).values
     return Table(
-        frame,
+        whole,
         formats={"parameters": "{:,.0f}", "atoms in use": "{:.1f}"},
         best=list(SETS.values()),
         name="errors on whole signals",
@@ -90,38 +85,30 @@ def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASK
     """
     hidden = results["hidden"].sel(protocol=protocol)
     hidden = hidden.sel(model=measured(results, hidden), set=list(SETS))
-    parts = {}
-    for mask in masks:
-        for name, title in SETS.items():
-            one = spread(hidden.sel(mask=mask, set=name), "model", title=title)
-            parts |= {(MASKS[mask], *column): one[column] for column in one}
-    best = list(dict.fromkeys(column[:2] for column in parts))
-    return Table(
-        pd.DataFrame(parts), best=best, name=f"errors on hidden samples, {PROTOCOLS[protocol]}"
-    )
+    hidden = hidden.assign_coords(set=list(SETS.values()))
+    parts = {MASKS[mask]: spread(hidden.sel(mask=mask), "model", "set") for mask in masks}
+    whole = pd.concat(parts, axis=1)
+    best = list(dict.fromkeys(column[:2] for column in whole))
+    return Table(whole, best=best, name=f"errors on hidden samples, {PROTOCOLS[protocol]}")
+
+
+def cells(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
+    """Median errors on hidden samples (model, mask, set); NaN for a model that was not asked
+    for.
+    """
+    hidden = results["hidden"].sel(protocol=protocol, set=list(SETS))
+    return median(hidden.reindex(model=list(models)))
 
 
 def least(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
-    """The lowest median error on hidden samples among some models, over (mask, set); NaN where none
-    has one.
-    """
-    cells = _cells(results, models, protocol)
-    return cells.min("model") if cells.sizes["model"] else cells.sum("model") * np.nan
+    """The lowest of these among some models; NaN where none has one."""
+    return cells(results, models, protocol).min("model")
 
 
 def winner(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
-    """The model with that error, over (mask, set); "" where none has one."""
-    cells = _cells(results, models, protocol)
-    known = cells.notnull().any("model")
-    if not cells.sizes["model"]:
-        return known.where(known, "").astype(str)
-    return cells.fillna(np.inf).idxmin("model").where(known, "").astype(str)
-
-
-def _cells(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
-    """Median errors on hidden samples of those models that there are, (model, mask, set)."""
-    asked = {"model": present(results, models), "protocol": protocol, "set": list(SETS)}
-    return median(results["hidden"].sel(asked)).transpose("model", "mask", "set")
+    """The model with that error; "" where none has one."""
+    found = cells(results, models, protocol)
+    return found.fillna(np.inf).idxmin("model").where(found.notnull().any("model"), "").astype(str)
 
 
 def winners(results: xr.Dataset) -> Table:
@@ -134,63 +121,44 @@ def winners(results: xr.Dataset) -> Table:
         "told the mask": (results["model"].values.tolist(), "mask_aware"),
         "told the mask, the paper's eleven": (ELEVEN, "mask_aware"),
     }
+    names = {m: label(results, m) for m in results["model"].values.tolist()} | {"": ""}
+    found = {said: (winner(results, *one), least(results, *one)) for said, one in asked.items()}
     rows = {}
-    for mask in results["mask"].values.tolist():
-        for name, title in SETS.items():
-            row = {("Zero baseline", "error"): float(zero.sel(mask=mask, set=name))}
-            for said, (models, protocol) in asked.items():
-                model = winner(results, models, protocol).sel(mask=mask, set=name).item()
-                error = float(least(results, models, protocol).sel(mask=mask, set=name))
-                row |= {
-                    (said, "model"): label(results, model) if model else "",
-                    (said, "error"): error,
-                }
-            rows[MASKS[mask], title] = row
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.index = pd.MultiIndex.from_tuples(rows, names=["mask", "set"])
-    return Table(frame, name="the least error of every cell")
+    for mask, name in product(results["mask"].values.tolist(), SETS):
+        cell = {"mask": mask, "set": name}
+        row = rows[MASKS[mask], SETS[name]] = {("Zero baseline", "error"): zero.sel(cell).item()}
+        for said, (who, error) in found.items():
+            row[said, "model"] = names[who.sel(cell).item()]
+            row[said, "error"] = error.sel(cell).item()
+    return Table(frame(rows, "mask", "set"), name="the least error of every cell")
 
 
-def won(ours: xr.DataArray, theirs: xr.DataArray) -> int:
-    """In how many cells our error is the lower one."""
-    return int((ours < theirs).sum())
-
-
-def counts(results: xr.Dataset) -> dict[str, str]:
-    """What the pages say of Tables 5 and 6, by name; nothing where one of the models that are
-    counted is missing.
+def counts(results: xr.Dataset, page: str) -> dict[str, str]:
+    """What the pages say of Tables 5 and 6, under the keys of a page, which begin with its short
+    name.
     """
-    told = results["hidden"].sel(protocol="mask_aware")
-    wanted = {*ELEVEN, *TRAINED_WITH_MASKS, *UNLEARNED, *RULES_OF_THUMB}
-    if wanted - set(results["model"].values.tolist()):
-        return {}
-    every = measured(results, told)
-    whole = median(results["mse"])
+    every = measured(results, results["hidden"].sel(protocol="mask_aware"))
+    whole = median(results["mse"].sel(set=list(SETS)))
     ours, others = (least(results, models, "zero_filled") for models in (VN, OTHERS))
-    solved = least(results, VN, "mask_aware")
-    ahead = whole.sel(model=list(OTHERS)) < whole.sel(model=list(VN)).min("model")
+    trained, thumb = (least(results, models, "mask_aware") for models in (MASKED, THUMB))
     first = whole.sel(model=list(ELEVEN)).idxmin("model")
+    best_vn = whole.sel(model=list(VN)).min("model")
     numbers = {
         "others": len(OTHERS),
         "cells": ours.size,
-        "won": won(ours, others),
-        "margin": f"{float((ours / others).median()):.2f}",
-        "trained": won(ours, least(results, TRAINED_WITH_MASKS, "mask_aware")),
-        "solved-trained": won(solved, least(results, TRAINED_WITH_MASKS, "mask_aware")),
-        "thumb": won(ours, least(results, RULES_OF_THUMB, "mask_aware")),
-        "unlearned": won(ours, least(results, UNLEARNED, "zero_filled")),
+        "won": (ours < others).sum(),
+        "trained": (ours < trained).sum(),
+        "thumb": (ours < thumb).sum(),
+        "unlearned": (ours < least(results, UNLEARNED, "zero_filled")).sum(),
         "told": len(every),
-        "told-won": int(np.isin(winner(results, every, "mask_aware"), VN).sum()),
+        "told-won": winner(results, every, "mask_aware").isin(VN).sum(),
+        "ahead": (whole.sel(model=list(OTHERS)) < best_vn).sum("model"),
     }
-    for name in SETS:
-        numbers[f"ahead-{name}"] = int(ahead.sel(set=name).sum())
-        numbers[f"first-{name}"] = label(results, first.sel(set=name).item())
-        numbers[f"zero-{name}"] = (
-            f"{float(results['zero_baseline'].isel(model=0, seed=0).sel(set=name)):.2f}"
-        )
-    return {name: str(value) for name, value in numbers.items()}
-
-
-def named(numbers: dict[str, str], page: str) -> dict[str, str]:
-    """The same under the keys of a page, which begin with its short name."""
-    return {f"{page}-{name}": text for name, text in numbers.items()}
+    zero = results["zero_baseline"].isel(model=0, seed=0).sel(set=list(SETS))
+    ratios = {"margin": (ours / others).median(), "zero": zero}
+    leaders = {"first": {name: label(results, first.sel(set=name).item()) for name in SETS}}
+    return (
+        texts(page, numbers, "{:.0f}".format)
+        | texts(page, ratios, "{:.2f}".format)
+        | texts(page, leaders)
+    )

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
-from vnlib import checks
+from benchmarks.functions.reconstructor import Reconstructor, check_patch, check_sizes, patches
 
 
 class TransformerReconstructor(Reconstructor):
@@ -40,13 +39,7 @@ class TransformerReconstructor(Reconstructor):
     ) -> None:
         super().__init__(length=length, masked=masked)
         n_patches, self.patch = check_patch(length, patch), patch
-        for name, value in (
-            ("d_model", d_model),
-            ("heads", heads),
-            ("layers", layers),
-            ("width", width),
-        ):
-            checks.number(name, value, low=1, integer=True)
+        check_sizes(d_model=d_model, heads=heads, layers=layers, width=width)
         if d_model % heads:
             raise ValueError(f"heads must divide d_model={d_model}, got {heads}")
         self.embed = nn.Linear(self.n_channels * patch, d_model)

@@ -16,7 +16,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
-from benchmarks.functions.tables import ELEVEN, GROUPS, VN, present
+from benchmarks.functions.names import ELEVEN, VN
+from benchmarks.functions.tables import GROUPS, present
 from vnlib.plots.frames import empty, group, label
 from vnlib.plots.style import PALETTE
 

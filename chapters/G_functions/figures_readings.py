@@ -14,7 +14,8 @@ import seaborn as sns
 import xarray as xr
 
 from benchmarks.functions.figures import log_axis
-from benchmarks.functions.tables import MASKS, SETS, UNIT, present
+from benchmarks.functions.names import MASKS, SETS
+from benchmarks.functions.tables import UNIT, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
 from vnlib.plots.style import PALETTE

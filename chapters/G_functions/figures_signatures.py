@@ -15,7 +15,8 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
-from benchmarks.functions.tables import ELEVEN, GROUPS, PROTOCOLS, present
+from benchmarks.functions.names import ELEVEN
+from benchmarks.functions.tables import GROUPS, PROTOCOLS, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
 

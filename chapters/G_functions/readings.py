@@ -18,8 +18,9 @@ from torch import Tensor
 
 from benchmarks.functions import completion
 from benchmarks.functions.dictionaries import with_sparsity
+from benchmarks.functions.samples import BySet, Seen
 from chapters.G_functions import rounds as imputation
-from chapters.G_functions.rounds import SETS, Seen, Signals, by_set, together
+from chapters.G_functions.rounds import SETS, means, together
 from vnlib import masked
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
@@ -29,7 +30,7 @@ READINGS = ("first", "top")
 
 
 def measured(
-    x: Signals,
+    x: BySet,
     seen: Seen,
     network: VectorNetwork,
     *,
@@ -73,7 +74,7 @@ def measured(
 
 
 @torch.no_grad()
-def whole(network: VectorNetwork, x: Signals, config: SettleConfig) -> xr.Dataset:
+def whole(network: VectorNetwork, x: BySet, config: SettleConfig) -> xr.Dataset:
     """Whole signals: `mse` of both readings, and per layer what the code does.
 
     active: atoms in use per signal. explained: share of the power of x_l that V_l a_l explains.
@@ -82,15 +83,13 @@ def whole(network: VectorNetwork, x: Signals, config: SettleConfig) -> xr.Datase
     """
     every = together(x)
     settled = network.settle(every, config=config)
-    mse = [by_set((drawn - every).square().mean(1)) for drawn in both(network, settled, config)]
+    mse = [means((drawn - every).square().mean(1)) for drawn in both(network, settled, config)]
     active, explained, message, unused, coherence = [], [], [], [], []
     for V, code, read in zip(network.V, settled.codes, settled.inputs, strict=True):
         power = read.square().sum(1)
-        active.append(by_set((code != 0).float().sum(1)))
-        explained.append(
-            1 - by_set((read - code @ V.T).square().sum(1)) / by_set(power).clip(1e-12)
-        )
-        message.append(by_set(power) ** 0.5)
+        active.append(means((code != 0).float().sum(1)))
+        explained.append(1 - means((read - code @ V.T).square().sum(1)) / means(power).clip(1e-12))
+        message.append(means(power) ** 0.5)
         unused.append(float((code == 0).all(0).sum()))
         coherence.append(float((V.T @ V).abs().fill_diagonal_(0).max()))
     cell = ("layer", "set")
@@ -123,7 +122,7 @@ def both(
 
 @torch.no_grad()
 def hidden(
-    network: VectorNetwork, x: Signals, seen: Seen, rounds: int, config: SettleConfig
+    network: VectorNetwork, x: BySet, seen: Seen, rounds: int, config: SettleConfig
 ) -> xr.Dataset:
     """Error on `hidden` samples by reading: after J rounds of Alg. 1, and at the minimum of
     Eq. 39.
@@ -138,7 +137,7 @@ def hidden(
         for solver, settled in enumerate(ends):
             for reading, drawn in enumerate(both(network, settled, config)):
                 error = imputation.mean_where((drawn - every).square(), ~shown)
-                found[reading, solver, m] = by_set(error)
+                found[reading, solver, m] = means(error)
     coords = {
         "reading": list(READINGS),
         "solver": list(SOLVERS),
@@ -148,7 +147,7 @@ def hidden(
     return xr.Dataset({"hidden": (tuple(coords), found)}, coords)
 
 
-def controls(x: Signals, seen: Seen) -> xr.Dataset:
+def controls(x: BySet, seen: Seen) -> xr.Dataset:
     """The same errors without a model: `zero_baseline` (set), and `hidden_rule` (rule, mask,
     set).
     """
@@ -185,7 +184,7 @@ def first_code(whole: xr.Dataset, hidden: xr.Dataset) -> xr.Dataset:
 
 def sweep(
     network: VectorNetwork,
-    x: Signals,
+    x: BySet,
     seen: Seen,
     rounds: int,
     factors: Sequence[float],

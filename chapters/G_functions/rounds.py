@@ -15,14 +15,12 @@ from jaxtyping import Bool, Float, Shaped
 from torch import Tensor
 
 from benchmarks.functions.dictionaries import with_sparsity
+from benchmarks.functions.samples import BySet, Seen
 from vnlib import checks, masked
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled, joint_energy
 
 SETS = ("val", "id", "easy", "hard")
-
-Signals = Mapping[str, Float[Tensor, "signal time"]]
-Seen = Mapping[str, Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def together(values: Mapping[str, Shaped[Tensor, "signal time"]]) -> Shaped[Tens
     return torch.cat([values[name] for name in SETS])
 
 
-def by_set(values: Shaped[Tensor, "*first signals"]) -> np.ndarray:
+def means(values: Shaped[Tensor, "*first signals"]) -> np.ndarray:
     """Means over the signals of each set, of values in the order of `together`."""
     return values.double().unflatten(-1, (len(SETS), -1)).mean(-1).cpu().numpy()
 
@@ -155,7 +153,7 @@ def by_set(values: Shaped[Tensor, "*first signals"]) -> np.ndarray:
 @torch.no_grad()
 def followed(
     network: VectorNetwork,
-    x: Signals,
+    x: BySet,
     seen: Seen,
     curve: int,
     rounds: int,
@@ -207,9 +205,9 @@ def followed(
         cold = walk(*val, config=config, warm=False)
         falling = walk(*val, config=config, factors=continuation)
         values = {
-            f"curve_{name}": (("round", "set"), by_set(value)) for name, value in curves.items()
+            f"curve_{name}": (("round", "set"), means(value)) for name, value in curves.items()
         }
-        values |= {f"limit_{name}": ("set", by_set(value)) for name, value in limits.items()}
+        values |= {f"limit_{name}": ("set", means(value)) for name, value in limits.items()}
         values |= {
             "cold_hidden": ("early", cold.hidden.double().mean(1).cpu().numpy()),
             "falling_hidden": float(falling.hidden[-1].mean()),

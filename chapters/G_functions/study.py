@@ -7,18 +7,18 @@ them on validation signals is kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.functions.imputer import error_of
+from benchmarks.functions.samples import BySet, by_set, dataset, observed
 from chapters.G_functions import readings
-from chapters.G_functions.rounds import SETS, Seen, Signals
+from chapters.G_functions.rounds import SETS
 from data_gen import signals
-from vnlib import checks
 from vnlib.book.chapter import Chapter
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
@@ -68,16 +68,12 @@ VARIABLES = {
     "sweep_active": ("atoms in use at a multiple of lambda", "1"),
     "unchanged": ("whether no weight changed in inference", "1"),
 }
-RULES = {
-    "subspace": "subspace",
-    "frozen": "frozen",
-    "literal": "atomic_hebb",
-    "isometry": "subspace",
-}
+# How U learns; an isometry has messages as wide as the code, which need not be learned.
+RULES = {"literal": "atomic_hebb", "isometry": "subspace"}
 
 
 def trained(
-    x: Signals,
+    x: BySet,
     *,
     n_atoms: int,
     sparsity: Sequence[float],
@@ -93,95 +89,39 @@ def trained(
     checkpoint: Path | None = None,
 ) -> VectorNetwork:
     """A network whose atoms start as training signals and learn for `steps` updates (0: they stay
-    what they are).
-
-    The updates with the least reconstruction error on "val" are kept.
-
-    Parameters
-    ----------
-    sparsity
-        Relative lambda per layer.
-    rule
-        How U learns, one of `RULES`; "isometry" has messages as wide as the code, which need not be
-        learned, the others `interface` numbers.
-    sweeps
-        Of each settle in training.
-
-    Raises
-    ------
-    ValueError
-        For an unknown rule.
+    what they are), each settled in `sweeps` sweeps; those with the least reconstruction error on
+    "val" are kept.
     """
-    checks.choice("rule", rule, RULES)
-    depth = len(sparsity)
-    width = n_atoms if rule == "isometry" else interface
+    depth, width = len(sparsity), n_atoms if rule == "isometry" else interface
     network = VectorNetwork.for_data(
         x["train"],
         atoms=(n_atoms,) * depth,
         interface=(width,) * (depth - 1),
         sparsity=tuple(sparsity),
         feedback=feedback,
-        interface_rule=RULES[rule],
+        interface_rule=RULES.get(rule, rule),
         seed=seed,
     )
     if not steps:
         return network
-    quick = SettleConfig.training(max_sweeps=sweeps)
-    epoch = -(-len(x["train"]) // batch_size)
-    learner = LocalLearner(
-        network, lr=lr, interface_lr=interface_lr, settle=quick, revive_after=epoch
-    )
-
-    def error() -> float:
-        drawn = network.reconstruct(network.settle(x["val"], config=SettleConfig(max_sweeps=60)))
-        return float((drawn - x["val"]).square().mean())
-
+    quick, epoch = SettleConfig.training(max_sweeps=sweeps), -(-len(x["train"]) // batch_size)
+    rates = {"lr": lr, "interface_lr": interface_lr}
+    learner = LocalLearner(network, **rates, settle=quick, revive_after=epoch)
+    settle = partial(network.settle, config=SettleConfig(max_sweeps=60))
+    error = partial(error_of, lambda signals: network.reconstruct(settle(signals)), x["val"])
     config = FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, steps // 5))
     fit(learner, (x["train"],), config, seed=seed, validate=error, checkpoint=checkpoint)
     return network
-
-
-def subsets(
-    data: xr.Dataset, *, n: int, device: torch.device | str = "cpu"
-) -> dict[str, torch.Tensor]:
-    """Signals by set: all of "train", the first n of the others.
-
-    Raises
-    ------
-    ValueError
-        Where a set has fewer.
-    """
-    found = {}
-    for name in ("train", *SETS):
-        rows = np.flatnonzero(data["set"].values == name)
-        if name != "train":
-            checks.number("n", n, low=1, high=len(rows), integer=True)
-            rows = rows[:n]
-        found[name] = torch.from_numpy(data["value"].values[rows]).to(device)
-    return found
-
-
-@cache
-def dataset(device: torch.device | str, n: int, **config: int) -> tuple[Signals, Seen]:
-    """Signals by set, and what of them is observed, by mask and set."""
-    x = subsets(signals.make(signals.SignalConfig(**config)), n=n, device=device)
-    seen = {
-        mask: {
-            name: torch.from_numpy(
-                signals.observed(mask, len(x[name]), config["length"], seed=index)
-            ).to(device)
-            for index, name in enumerate(SETS)
-        }
-        for mask in signals.MASKS
-    }
-    return x, seen
 
 
 def run(
     axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str
 ) -> xr.Dataset:
     """Train one network and read it, whole and masked."""
-    x, seen = dataset(device, **settings["data"])
+    sizes = dict(settings["data"])
+    n = sizes.pop("n")
+    x = by_set(dataset(**sizes), n, device=device)
+    seen = observed(x, signals.MASKS, {name: seed for seed, name in enumerate(SETS)})
     checkpoint = workdir / "fit.safetensors"
     network = trained(x, seed=axes["seed"], checkpoint=checkpoint, **settings["training"])
     config = SettleConfig(**settings["settle"])

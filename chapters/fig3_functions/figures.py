@@ -15,7 +15,8 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 
 from benchmarks.functions.figures import FLOOR
-from benchmarks.functions.tables import GROUPS, MASKS, RULES, SETS, UNIT, measured, present
+from benchmarks.functions.names import MASKS, SETS
+from benchmarks.functions.tables import GROUPS, RULES, UNIT, measured, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median, short
 from vnlib.plots.style import DIVERGING, PALETTE

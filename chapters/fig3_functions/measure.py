@@ -9,7 +9,7 @@ signals where these are normalised.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -17,6 +17,7 @@ import xarray as xr
 from torch import Tensor
 
 from benchmarks.functions.imputer import Imputer
+from benchmarks.functions.samples import BySet, Seen
 from chapters.fig3_functions import signatures
 
 SETS = ("id", "easy", "hard")
@@ -24,19 +25,16 @@ PROTOCOLS = ("zero_filled", "mask_aware")
 TAIL = "forecast_25"  # the mask of Fig. 3c, whose waveforms and failure signatures are kept
 BATCH = 240
 
-Fill = Callable[[Tensor, Tensor], Tensor]
-Masks = Mapping[str, Mapping[str, np.ndarray]]
-
 
 def measured(
     data: xr.Dataset,
-    masks: Masks,
+    x: BySet,
+    seen: Seen,
     model: Imputer,
     *,
     tests: bool = True,
     details: bool = False,
     per_kind: int = 4,
-    device: torch.device | str = "cpu",
 ) -> xr.Dataset:
     """All that is measured of one model (`study.VARIABLES` says what); NaN is what it cannot do.
 
@@ -44,23 +42,17 @@ def measured(
     ----------
     data
         Value (signal, time), set and kind (signal), with the sets val, id, easy and hard.
-    masks
-        For every mask and set, which samples are observed, bool (signal, time).
+    x, seen
+        The signals by set, and what of them is observed, by mask and set.
     tests
         False looks at validation signals only, as selection must.
     details
         Keep the errors of single Hard signals, and `per_kind` of each kind with their drawings,
         whole and with the last quarter hidden.
     """
-    x = {name: _signals(data, name, device) for name in ("val", *(SETS if tests else ()))}
-    seen = {
-        m: {name: torch.from_numpy(by[name]).to(device) for name in x} for m, by in masks.items()
-    }
-    drawn = (
-        {name: _batched(model.reconstruct, signals) for name, signals in x.items()}
-        if model.reconstruct
-        else {}
-    )
+    x = {name: x[name] for name in ("val", *(SETS if tests else ()))}
+    draw = model.reconstruct
+    drawn = {name: _batched(draw, one) for name, one in x.items()} if draw else {}
     protocols = PROTOCOLS if tests else ("zero_filled" if model.zero_filled else "mask_aware",)
     filled = {
         protocol: _filled(model, protocol, x, seen) if protocol in protocols else {}
@@ -89,10 +81,6 @@ def square_error(drawn: Tensor, x: Tensor, where: Tensor | None = None) -> Tenso
     return torch.where(where, error, 0.0).sum(1) / where.sum(1)
 
 
-def _signals(data: xr.Dataset, name: str, device: torch.device | str) -> Tensor:
-    return torch.from_numpy(data["value"].values[data["set"].values == name]).to(device)
-
-
 @torch.no_grad()
 def _batched(fill: Callable[..., Tensor], *signals: Tensor) -> Tensor:
     return torch.cat([fill(*part) for part in zip(*(s.split(BATCH) for s in signals), strict=True)])
@@ -105,7 +93,7 @@ def _filled(model: Imputer, protocol: str, x: dict, seen: dict) -> dict[str, dic
     if getattr(model, protocol) is None:
         return {}
     if protocol == "zero_filled":
-        fills: dict[str, Fill] = dict.fromkeys(seen, model.zero_filled)
+        fills = dict.fromkeys(seen, model.zero_filled)
     else:
         fills = {m: model.mask_aware(x["val"], by["val"]) for m, by in seen.items()}
     return {
@@ -181,9 +169,9 @@ def _errors(data: xr.Dataset, x: dict, seen: dict, drawn: dict, filled: dict) ->
                 shown, whole = seen[mask][name], filled[protocol][mask][name]
                 hidden[w, m, s] = float(square_error(whole, x[name], ~shown).mean())
                 visible[w, m, s] = float(square_error(whole, x[name], shown).mean())
-    blank = {name: torch.zeros_like(x[name]) for name in SETS}
-    blanks = [
-        [float(square_error(blank[n], x[n], ~by[n]).mean()) for n in SETS] for by in seen.values()
+    zero = {name: torch.zeros_like(x[name]) for name in SETS}
+    zero_hidden = [
+        [float(square_error(zero[n], x[n], ~by[n]).mean()) for n in SETS] for by in seen.values()
     ]
     cell = ("protocol", "mask", "set")
     return xr.Dataset(
@@ -192,8 +180,8 @@ def _errors(data: xr.Dataset, x: dict, seen: dict, drawn: dict, filled: dict) ->
             "mse_kind": ("kind", mse_kind),
             "hidden": (cell, hidden),
             "observed_error": (cell, visible),
-            "zero_baseline": ("set", [_mean(blank, x, name) for name in SETS]),
-            "zero_baseline_hidden": (("mask", "set"), blanks),
+            "zero_baseline": ("set", [_mean(zero, x, name) for name in SETS]),
+            "zero_baseline_hidden": (("mask", "set"), zero_hidden),
         },
         {"protocol": list(PROTOCOLS), "mask": list(seen), "set": list(SETS), "kind": all_kinds},
     )

@@ -7,7 +7,7 @@ zero.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ import torch
 import xarray as xr
 
 from benchmarks.functions.imputers import fit_imputer
+from benchmarks.functions.samples import by_set, dataset, observed
 from chapters.fig3_functions import measure
-from data_gen import signals
 from vnlib.book.chapter import Chapter
 from vnlib.book.comparison import Comparison, with_candidate
 
@@ -75,35 +75,16 @@ VARIABLES = {
 }
 
 
-@cache
-def dataset(**sizes: int) -> xr.Dataset:
-    """The signals of all sets."""
-    return signals.make(signals.SignalConfig(**sizes))
-
-
 def run(
     axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str
 ) -> xr.Dataset:
     """Train one model and measure it on all sets, with masks that are the same for all runs."""
-    sizes = settings["data"]
-    data = dataset(**sizes)
-    masks = {
-        mask: {
-            name: signals.observed(
-                mask, sizes["n_val" if name == "val" else "n_test"], sizes["length"], seed=seed
-            )
-            for name, seed in settings["mask_seeds"].items()
-        }
-        for mask in settings["masks"]
-    }
-    train, validation = (
-        torch.from_numpy(signals.subset(data, name)["value"].values).to(device)
-        for name in ("train", "val")
-    )
-    model = fit_imputer(
-        train, validation, seed=axes["seed"], workdir=workdir, **settings["training"]
-    )
-    return measure.measured(data, masks, model, device=device, **settings["study"])
+    data = dataset(**settings["data"])
+    x = by_set(data, device=device)
+    seen = observed(x, settings["masks"], settings["mask_seeds"])
+    training = {"seed": axes["seed"], "workdir": workdir, **settings["training"]}
+    model = fit_imputer(x["train"], x["val"], **training)
+    return measure.measured(data, x, seen, model, **settings["study"])
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> dict[str, Any]:
@@ -115,17 +96,12 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> d
     lr, options = with_candidate(model | {"options": options}, candidate)
     share = s["scale"] * (s["selection_share"] if selecting else 1.0)
     steps = max(s["least"], round(share * model["steps"])) if model["steps"] else 0
+    training = {"family": family, "options": options, "lr": lr, "steps": steps}
     return {
         "data": {k: s[k] for k in ("length", "n_train", "n_val", "n_test")},
         "masks": s["masks"],
         "mask_seeds": s["mask_seeds"],
-        "training": {
-            "family": family,
-            "options": options,
-            "lr": lr,
-            "steps": steps,
-            "batch_size": model["batch_size"],
-        },
+        "training": training | {"batch_size": model["batch_size"]},
         "study": {
             "tests": not selecting,
             "details": axes.get("seed") == chapter.seeds[0],

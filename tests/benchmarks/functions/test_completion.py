@@ -82,12 +82,12 @@ def test_bad_input_is_refused(fill):
         fill(X, SEEN.double())
     with pytest.raises(ValueError, match=r"observed must be a bool .* got torch.bool \(11, 40\)"):
         fill(X, SEEN[:-1])
-    blank = SEEN.clone()
-    blank[[2, 4]] = False
+    unseen = SEEN.clone()
+    unseen[[2, 4]] = False
     with pytest.raises(
         ValueError, match="observed must be True at least once in every signal, got 2"
     ):
-        fill(X, blank)
+        fill(X, unseen)
     broken = X.clone()
     broken[4, 7] = torch.nan
     with pytest.raises(ValueError, match="x where observed holds 1 value"):

@@ -106,7 +106,7 @@ def test_bad_input_is_named(x):
     ):
         model(x[:, :7])
     with pytest.raises(
-        ValueError, match=r"observed must have the shape of x, \(12, 8\), got \(8,\)"
+        ValueError, match=r"observed must be bool and have the shape of x, \(12, 8\), got \(8,\)"
     ):
         model(x, torch.ones(8, dtype=torch.bool))
     with pytest.raises(ValueError, match="length must be an integer >= 2, got 1"):

@@ -184,7 +184,7 @@ def test_maximal_dynamics_are_where_the_gradient_of_the_bound_is_zero():
 
 def test_one_state_is_a_linear_system_whose_bound_is_its_exact_log_likelihood():
     model, x = small(1), waves(20)
-    ascent = model.fit(x, iterations=25)
+    history = model.fit(x, iterations=25)
     steps = LENGTH // PATCH - 1
     seen = torch.rand(x.shape, generator=generator(1)) < 0.7
     for mask in (None, seen):
@@ -198,7 +198,7 @@ def test_one_state_is_a_linear_system_whose_bound_is_its_exact_log_likelihood():
         posterior = model.infer(x, mask)
         torch.testing.assert_close(posterior.bound, exact.log_normaliser, rtol=1e-8, atol=1e-8)
         torch.testing.assert_close(posterior.latent.mean, exact.mean, rtol=1e-8, atol=1e-8)
-    never_falls(ascent.bound)
+    never_falls(history.train)
 
 
 def never_falls(bound: list[float]) -> None:
@@ -209,7 +209,7 @@ def never_falls(bound: list[float]) -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_bound_never_falls_with_switching(seed):
     model = small(3)
-    never_falls(model.fit(waves(40), iterations=25, seed=seed).bound)
+    never_falls(model.fit(waves(40), iterations=25, seed=seed).train)
     assert float(model.switch.abs().max()) > 0.1  # so the recurrent terms took part
 
 
@@ -303,10 +303,10 @@ def test_same_seed_same_bits_and_tensors_survive_a_file(tmp_path):
     x, models = waves(20), [small(3, seed=s) for s in (0, 0, 1)]
     assert torch.equal(models[0].transition, models[1].transition)
     assert not torch.equal(models[0].transition, models[2].transition)
-    ascents = [
+    histories = [
         model.fit(x, iterations=4, seed=s) for model, s in zip(models, (0, 0, 1), strict=True)
     ]
-    assert ascents[0] == ascents[1] and ascents[0] != ascents[2]
+    assert histories[0] == histories[1] and histories[0] != histories[2]
     save_file(models[0].state_dict(), tmp_path / "model.safetensors")
     other = small(3, seed=5)
     other.load_state_dict(load_file(tmp_path / "model.safetensors"))
@@ -316,8 +316,8 @@ def test_same_seed_same_bits_and_tensors_survive_a_file(tmp_path):
 def test_validation_keeps_the_best_iteration():
     model, x = small(2), waves(20)
     errors = iter([3.0, 1.0, 2.0])
-    ascent = model.fit(x, iterations=5, validate=lambda: next(errors), eval_every=2)
-    assert ascent.validation == [3.0, 1.0, 2.0] and ascent.best_iteration == 4
+    history = model.fit(x, iterations=5, validate=lambda: next(errors), eval_every=2)
+    assert history.validation == [3.0, 1.0, 2.0] and history.best_step == 4
     stopped = small(2)
     stopped.fit(x, iterations=4)
     assert all(torch.equal(a, b) for a, b in zip(model.buffers(), stopped.buffers(), strict=True))

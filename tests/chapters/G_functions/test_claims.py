@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import xarray as xr
-from judging import failing, filled, judged
+from judging import filled, rules
 
-from chapters.G_functions.claims import AUTOENCODERS, DYNAMICS, LOW, MAMBA, MASKS, RULES, SETS, VN
-from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED, all_claims
+from benchmarks.functions.names import AUTOENCODERS, DYNAMICS, MAMBA, MASKS, SETS, VN
 
-
-def put(r: xr.Dataset, name: str, value: float, **where: object) -> None:
-    r[name].loc[where] = value
+RULES = ["zero_baseline", "hold_last", "linear"]
+DETAIL, LOW, NARROW = {"band": "10-20"}, ["0", "0-2", "2-5"], {"model": "mamba_bottleneck"}
 
 
 def shared() -> xr.Dataset:
@@ -21,7 +18,7 @@ def shared() -> xr.Dataset:
         "model": [*VN, *AUTOENCODERS, "rnn", *MAMBA, *DYNAMICS, *RULES],
         "set": SETS,
         "protocol": ["mask_aware", "zero_filled"],
-        "mask": MASKS,
+        "mask": list(MASKS),
         "band": [*LOW, "5-10", "10-20", "20+"],
         "place": range(1, 9),
     }
@@ -29,7 +26,7 @@ def shared() -> xr.Dataset:
         coords,
         mse=(1e-3, "set"),
         zero_baseline=(1, "set"),
-        bend=(1, "set"),
+        **dict.fromkeys(["bend", "variety", "correlation"], (1, "set")),
         band_gain=(1, "set band"),
         band_missed=(0.01, "set band"),
         band_power=(1, "set band"),
@@ -40,14 +37,14 @@ def shared() -> xr.Dataset:
         seen_error=(0.02, "set protocol"),
         hidden=(0.05, "protocol mask set"),
     )
-    put(r, "bend", 0.05, model="deep_ae")
-    put(r, "band_gain", 0.2, model="rnn", band=["10-20", "20+"])
-    put(r, "band_missed", 0.7, model="mamba_bottleneck", band="10-20")
-    put(r, "tail_power", 0.1, model=list(AUTOENCODERS))
-    put(r, "tail_growth", 1.0, model=list(DYNAMICS))
-    put(r, "tail_error", 1.5, model=[*DYNAMICS, *MAMBA])
-    put(r, "seen_error", 0.001, model=list(MAMBA))
-    put(r, "hidden", 0.8, model=list(RULES))
+    r["bend"].loc[{"model": "deep_ae"}] = 0.05
+    r["band_gain"].loc[{"model": "rnn", "band": ["10-20", "20+"]}] = 0.2
+    r["band_missed"].loc[{"model": "mamba_bottleneck", "band": "10-20"}] = 0.7
+    r["tail_power"].loc[{"model": list(AUTOENCODERS)}] = 0.1
+    r["tail_growth"].loc[{"model": list(DYNAMICS)}] = 1.0
+    r["tail_error"].loc[{"model": [*DYNAMICS, *MAMBA]}] = 1.5
+    r["seen_error"].loc[{"model": list(MAMBA)}] = 0.001
+    r["hidden"].loc[{"model": RULES}] = 0.8
     return r
 
 
@@ -56,7 +53,7 @@ def own() -> xr.Dataset:
     coords = {
         "model": [*VN, "vn_untrained"],
         "set": ["val", *SETS],
-        "mask": MASKS,
+        "mask": list(MASKS),
         "round": range(1, 81),
         "early": range(1, 6),
         "reading": ["first", "top"],
@@ -73,89 +70,56 @@ def own() -> xr.Dataset:
         hidden=(0.1, "reading solver mask set"),
         hidden_rule=(1, "rule mask set"),
     )
-    put(r, "hidden", 0.2, model="vn_untrained")
+    r["hidden"].loc[{"model": "vn_untrained"}] = 0.2
     for name in ("curve_gap", "curve_gain", "curve_rms", "limit_rms"):
-        put(r, name, np.nan, mask=["forecast_50", "random_30"])
+        r[name].loc[{"mask": ["forecast_50", "random_30"]}] = np.nan
     return r
 
 
-RESULTS = {"VN-G3": shared, "VN-G4": own}
-MIDDLE = {"model": "mamba_bottleneck", "set": "hard"}
-
-
-@pytest.mark.parametrize("claim", RESULTS)
-def test_all_holds(claim):
-    row = judged(claim, RESULTS[claim]())
-    assert row["verdict"] == REPRODUCED == row["verdict_controls"]
-
-
-@pytest.mark.parametrize(
-    ("claim", "name", "value", "where", "printed", "controls"),
-    [
-        ("VN-G3", "bend", 0.3, {"model": "deep_ae"}, [0], [0]),
-        ("VN-G3", "bend", 0.3, {"model": "deep_ae", "seed": 0}, [], [0]),
-        ("VN-G3", "bend", 0.5, {"model": "vn_1"}, [], [0]),
-        ("VN-G3", "band_gain", 0.6, {"model": "rnn", "band": "2-5"}, [1], []),
-        ("VN-G3", "band_gain", 0.4, {"model": "rnn", "band": "10-20"}, [1], []),
-        ("VN-G3", "band_gain", 0.1, {"model": "vn_3", "band": "10-20"}, [], [1]),
-        ("VN-G3", "band_missed", 0.4, {"model": "rnn", "band": list(LOW)}, [], [1]),
-        ("VN-G3", "band_missed", 0.4, MIDDLE | {"band": "10-20"}, [2], []),
-        ("VN-G3", "band_missed", 0.5, MIDDLE | {"band": ["0", "0-2"]}, [2], [2]),
-        ("VN-G3", "band_missed", 0.02, MIDDLE | {"band": "0"}, [], [2]),
-        ("VN-G3", "band_missed", 0.8, {"model": "vn_1", "band": "10-20"}, [], [2, 3]),
-        ("VN-G3", "mse", 0.02, {"model": "vn_5"}, [3], [3]),
-        ("VN-G3", "mse", 0.02, {"model": "vn_1"}, [], [3]),
-        ("VN-G3", "tail_power", 0.6, {"model": "sparse_ae"}, [4], [4]),
-        ("VN-G3", "tail_power", 0.15, {"model": "vn_5"}, [], [4]),
-        ("VN-G3", "tail_growth", -0.1, {"model": "rslds"}, [5], [5]),
-        ("VN-G3", "tail_growth", 2.0, {"model": "vn_1"}, [], [5]),
-        ("VN-G3", "tail_error", 0.9, {"model": "neural_ode", "place": 8}, [5], []),
-        ("VN-G3", "seen_error", 0.2, {"model": "mamba"}, [6], [6]),
-        ("VN-G3", "seen_error", 1e-4, {"model": "vn_1"}, [], [6]),
-        ("VN-G3", "tail_error", 0.5, {"model": "mamba_bottleneck"}, [6], []),
-        ("VN-G3", "tail_error", 1.6, {"model": "vn_1"}, [], [6]),
-        ("VN-G3", "tail_error", 0.2, {"model": "vn_3"}, [7], []),
-        ("VN-G3", "hidden", 0.9, {"model": "vn_1", "protocol": "zero_filled"}, [], [7]),
-        ("VN-G3", "hidden", 0.04, {"model": "hold_last", "protocol": "mask_aware"}, [], [7]),
-        ("VN-G4", "curve_gap", 0.02, {"round": 5, "model": "vn_5", "mask": "block_128"}, [0], []),
-        ("VN-G4", "curve_gain", 0.002, {"round": 5, "mask": "forecast_25"}, [0], []),
-        ("VN-G4", "curve_rms", 0.2, {"round": 5, "mask": "block_128"}, [1], []),
-        ("VN-G4", "limit_rms", 0.2, {"mask": "block_128"}, [], [1]),
-        ("VN-G4", "curve_gap", 0.01, {"round": 80, "mask": "block_128"}, [2], [2]),
-        ("VN-G4", "curve_gap", 0.01, {"round": 80, "mask": "block_128", "seed": 0}, [], [2]),
-        ("VN-G4", "unchanged", 0, {"model": "vn_3", "seed": 1}, [3], [3]),
-        ("VN-G4", "hidden", 0.11,
-         {"model": "vn_3", "solver": "rounds", "mask": "random_30", "reading": "first"}, [], [0]),
-        ("VN-G4", "hidden_rule", 0.05, {"rule": "zero_baseline", "mask": "forecast_50"}, [], [4]),
-        ("VN-G4", "hidden", 0.1, {"model": "vn_untrained"}, [], [5]),
-        # Validation signals and the top reading do not decide.
-        ("VN-G4", "curve_gap", 1.0, {"set": "val", "mask": ["forecast_25", "block_128"]}, [], []),
-        ("VN-G4", "hidden", 9.0, {"reading": "top", "model": list(VN)}, [], []),
-    ],
-)  # fmt: skip
-def test_each_part_can_fail_alone(claim, name, value, where, printed, controls):
-    r = RESULTS[claim]()
-    put(r, name, value, **({"set": "hard"} if claim == "VN-G3" else {}) | where)
-    assert failing(claim, r) == (printed, controls)
-    if claim == "VN-G3":
-        easy = shared()
-        put(easy, name, value, **where | {"set": "easy"})
-        assert failing(claim, easy) == ([], []), "only Hard signals decide"
-
-
-@pytest.mark.parametrize(
-    ("claim", "lacking"),
-    [("VN-G3", model) for model in ("vn_3", "deep_ae", "rslds", "linear")] + [("VN-G4", "vn_5")],
-)
-def test_a_missing_model_is_named(claim, lacking):
-    row = judged(claim, RESULTS[claim]().drop_sel(model=lacking))
-    assert row["verdict"] == NOT_TESTABLE and lacking in row["missing"]
-
-
-def test_other_numbers_of_rounds_are_named():
-    row = judged("VN-G4", own().sel(early=[1, 2]))
-    assert row["verdict"] == NOT_TESTABLE and "five rounds" in row["missing"]
-
-
-def test_signatures_are_read_from_the_results_of_figure_3():
-    assert all_claims()["VN-G3"].reads == "fig3_functions"
+MADE = {"VN-G3": shared, "VN-G4": own}
+FIFTH, LAST = ({"round": n, "mask": "block_128"} for n in (5, 80))
+CASES = [
+    ("VN-G3", "bend", {"model": "deep_ae"}, 0.3, [0], [0]),
+    ("VN-G3", "bend", {"model": "deep_ae", "seed": 0}, 0.3, [], [0]),
+    ("VN-G3", "bend", {"model": "vn_1"}, 0.5, [], [0]),
+    ("VN-G3", "band_gain", {"model": "rnn", "band": "2-5"}, 0.6, [1], []),
+    ("VN-G3", "band_gain", {"model": "rnn"} | DETAIL, 0.4, [1], []),
+    ("VN-G3", "band_gain", {"model": "vn_3"} | DETAIL, 0.1, [], [1]),
+    ("VN-G3", "band_missed", {"model": "rnn", "band": LOW}, 0.4, [], [1]),
+    ("VN-G3", "band_missed", NARROW | DETAIL, 0.4, [2], []),
+    ("VN-G3", "band_missed", NARROW | {"band": LOW[:2]}, 0.5, [2], [2]),
+    ("VN-G3", "band_missed", NARROW | {"band": "0"}, 0.02, [], [2]),
+    ("VN-G3", "band_missed", {"model": "vn_1"} | DETAIL, 0.8, [], [2, 3]),
+    ("VN-G3", "mse", {"model": "vn_5"}, 0.02, [3], [3]),
+    ("VN-G3", "mse", {"model": "vn_1"}, 0.02, [], [3]),
+    ("VN-G3", "tail_power", {"model": "sparse_ae"}, 0.6, [4], [4]),
+    ("VN-G3", "tail_power", {"model": "vn_5"}, 0.15, [], [4]),
+    ("VN-G3", "tail_growth", {"model": "rslds"}, -0.1, [5], [5]),
+    ("VN-G3", "tail_growth", {"model": "vn_1"}, 2.0, [], [5]),
+    ("VN-G3", "tail_error", {"model": "neural_ode", "place": 8}, 0.9, [5], []),
+    ("VN-G3", "seen_error", {"model": "mamba"}, 0.2, [6], [6]),
+    ("VN-G3", "seen_error", {"model": "vn_1"}, 1e-4, [], [6]),
+    ("VN-G3", "tail_error", NARROW, 0.5, [6], []),
+    ("VN-G3", "tail_error", {"model": "vn_1"}, 1.6, [], [6]),
+    ("VN-G3", "tail_error", {"model": "vn_3"}, 0.2, [7], []),
+    ("VN-G3", "hidden", {"model": "vn_1", "protocol": "zero_filled"}, 0.9, [], [7]),
+    ("VN-G3", "hidden", {"model": "hold_last", "protocol": "mask_aware"}, 0.04, [], [7]),
+    # Hard signals decide.
+    *[("VN-G3", name, {"set": ["id", "easy"]}, -1, [], []) for name in shared()],
+    ("VN-G4", "curve_gap", FIFTH | {"model": "vn_5"}, 0.02, [0], []),
+    ("VN-G4", "curve_gain", {"round": 5, "mask": "forecast_25"}, 0.002, [0], []),
+    ("VN-G4", "curve_rms", FIFTH, 0.2, [1], []),
+    ("VN-G4", "limit_rms", {"mask": "block_128"}, 0.2, [], [1]),
+    ("VN-G4", "curve_gap", LAST, 0.01, [2], [2]),
+    ("VN-G4", "curve_gap", LAST | {"seed": 0}, 0.01, [], [2]),
+    ("VN-G4", "unchanged", {"model": "vn_3", "seed": 1}, 0, [3], [3]),
+    ("VN-G4", "hidden", {"model": "vn_3", "solver": "rounds", "mask": "random_30"}, 0.11, [], [0]),
+    ("VN-G4", "hidden_rule", {"rule": "zero_baseline", "mask": "forecast_50"}, 0.05, [], [4]),
+    ("VN-G4", "hidden", {"model": "vn_untrained"}, 0.1, [], [5]),
+    # Validation signals and the top reading do not decide.
+    ("VN-G4", "curve_gap", {"set": "val"}, 1.0, [], []),
+    ("VN-G4", "hidden", {"reading": "top", "model": list(VN)}, 9.0, [], []),
+]
+LACKING = [("VN-G3", {"model": m}, m) for m in ("vn_3", "deep_ae", "rslds", "linear")]
+LACKING += [("VN-G4", {"model": "vn_5"}, "vn_5"), ("VN-G4", {"early": [3, 4, 5]}, "five rounds")]
+test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(MADE, CASES, LACKING)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.functions.tables import MASKS, SETS
+from benchmarks.functions.names import MASKS, SETS
 from chapters.G_functions import tables
 
 

@@ -8,11 +8,12 @@ import torch
 
 from benchmarks.functions.imputer import Imputer
 from benchmarks.functions.imputers import fit_imputer
+from benchmarks.functions.samples import by_set, observed
 from chapters.fig3_functions import measure
 from data_gen import signals
 
 LENGTH = 64
-COUNTS = {"val": 8, "id": 8, "easy": 12, "hard": 12}
+SEEDS = {"val": 0, "id": 1, "easy": 2, "hard": 3}
 TRAINING = {"lr": 1e-3, "steps": 2, "batch_size": 16, "seed": 0}
 
 
@@ -23,24 +24,17 @@ def data():
 
 @pytest.fixture(scope="module")
 def masks(data):
-    counts = data["set"].to_series().value_counts()
-    return {
-        mask: {
-            name: signals.observed(mask, counts[name], LENGTH, seed=i)
-            for i, name in enumerate(COUNTS)
-        }
-        for mask in signals.MASKS
-    }
+    return observed(by_set(data), signals.MASKS, SEEDS)
 
 
-def held(data, name):
-    return torch.from_numpy(signals.subset(data, name)["value"].values)
+def measured(data, masks, model, **options):
+    return measure.measured(data, by_set(data), masks, model, **options)
 
 
 def made(data, tmp_path, family, **options):
     return fit_imputer(
-        held(data, "train"),
-        held(data, "val"),
+        by_set(data)["train"],
+        by_set(data)["val"],
         family=family,
         options=options,
         workdir=tmp_path,
@@ -49,9 +43,9 @@ def made(data, tmp_path, family, **options):
 
 
 def test_zero_costs_the_power_of_what_is_hidden(data, masks, tmp_path):
-    report = measure.measured(data, masks, made(data, tmp_path, "zero_baseline"))
+    report = measured(data, masks, made(data, tmp_path, "zero_baseline"))
     for name in measure.SETS:
-        x = held(data, name).numpy()
+        x = by_set(data)[name].numpy()
         assert report["mse"].sel(set=name) == pytest.approx((x**2).mean(), rel=1e-6)
         for mask in signals.MASKS:
             hidden = x[~masks[mask][name]]
@@ -72,7 +66,7 @@ def test_observed_and_hidden_samples_are_scored_apart(data, masks):
     def off(x, observed):
         return torch.where(observed, x + 3, x - 2)
 
-    report = measure.measured(data, masks, Imputer(zero_filled=off))
+    report = measured(data, masks, Imputer(zero_filled=off))
     assert np.allclose(report["hidden"].sel(protocol="zero_filled"), 4, atol=1e-5)
     assert np.allclose(report["hidden_val"].sel(protocol="zero_filled"), 4, atol=1e-5)
     assert np.allclose(report["observed_error"].sel(protocol="zero_filled"), 9, atol=1e-5)
@@ -81,7 +75,7 @@ def test_observed_and_hidden_samples_are_scored_apart(data, masks):
 
 
 def test_sets_and_masks_keep_their_order(data, masks, tmp_path):
-    report = measure.measured(data, masks, made(data, tmp_path, "hold_last"))
+    report = measured(data, masks, made(data, tmp_path, "hold_last"))
     assert list(report["set"].values) == ["id", "easy", "hard"] and list(
         report["mask"].values
     ) == list(signals.MASKS)
@@ -89,7 +83,7 @@ def test_sets_and_masks_keep_their_order(data, masks, tmp_path):
 
 
 def test_the_task_is_counted(data, masks, tmp_path):
-    report = measure.measured(data, masks, made(data, tmp_path, "zero_baseline"))
+    report = measured(data, masks, made(data, tmp_path, "zero_baseline"))
     assert report["train_count"].values.tolist() == [16] * 4 + [0] * 12
     assert (
         report["test_count"].sum("kind").values.tolist() == [12, 12, 12]
@@ -97,14 +91,14 @@ def test_the_task_is_counted(data, masks, tmp_path):
     )
     copied = data.copy(deep=True)
     copied["value"][np.flatnonzero(data["set"] == "hard")[:2]] = data["value"][:2].values
-    again = measure.measured(copied, masks, made(data, tmp_path, "zero_baseline"))
+    again = measured(copied, masks, made(data, tmp_path, "zero_baseline"))
     assert again["repeated"].values.tolist() == [0, 0, 2]
 
 
 def test_selection_sees_no_test_signal(data, masks, tmp_path):
     blind = data.copy(deep=True)
     blind["value"][~data["set"].isin(["train", "val"])] = np.nan
-    report = measure.measured(blind, masks, made(data, tmp_path, "interpolate"), tests=False)
+    report = measured(blind, masks, made(data, tmp_path, "interpolate"), tests=False)
     assert (
         "hidden" not in report and report["hidden_val"].sel(protocol="mask_aware").notnull().all()
     )
@@ -114,8 +108,8 @@ def test_single_hard_signals(data, masks):
     model = Imputer(
         reconstruct=lambda x: x + 1, mask_aware=lambda x, observed: lambda x, observed: x * 0
     )
-    report = measure.measured(data, masks, model, details=True, per_kind=1)
-    x = held(data, "hard").numpy()
+    report = measured(data, masks, model, details=True, per_kind=1)
+    x = by_set(data)["hard"].numpy()
     assert np.allclose(report["error_hard"], 1, atol=1e-5)
     tail = report["hidden_hard"].sel(protocol="mask_aware", mask="forecast_25")
     assert np.allclose(tail, (x[:, 48:] ** 2).mean(1), rtol=1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.functions.tables import MASKS, SETS
+from benchmarks.functions.names import MASKS, SETS
 from chapters.fig3_functions import tables
 
 
@@ -36,7 +36,3 @@ def test_dictionaries_and_inferences_stand_side_by_side(results):
 def test_what_still_improved_is_told_of_networks(results):
     gain = tables.late_gain(results)
     assert gain["model"].values.tolist() == ["rnn"] and float(gain.item()) == pytest.approx(0.75)
-
-
-def test_numbers_are_for_results_with_all_models(results):
-    assert tables.numbers(results) == {}
