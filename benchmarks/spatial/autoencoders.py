@@ -18,12 +18,32 @@ from vnlib import checks
 from vnlib.baselines.parts import check_hidden, perceptron
 
 
-class SparseAutoencoder(Baseline):
+class LatentDecoder(Baseline):
+    """Code -> latent -> image, by two perceptrons with a ReLU between layers."""
+
+    def build(self, latent: int, hidden: Sequence[int], *, per_unit: int = 1) -> None:
+        """The encoder n_inputs -> hidden... -> `per_unit` numbers for each unit of the latent, and
+        the decoder latent -> reversed hidden... -> pixels.
+        """
+        hidden = check_hidden(hidden)
+        checks.number("latent", latent, low=1, integer=True)
+        self.encoder = perceptron([self.n_inputs, *hidden, per_unit * latent])
+        self.decoder = perceptron([latent, *reversed(hidden), self.n_pixels])
+
+    @property
+    def readouts(self) -> tuple[nn.Module, ...]:
+        """The last, linear layer."""
+        return (self.decoder[-1],)
+
+    def decode(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch height width"]:
+        """The image of a latent."""
+        return self.decoder(z).unflatten(1, self.image_shape)
+
+
+class SparseAutoencoder(LatentDecoder):
     """Code -> non-negative latent z -> image, with an l1 price on z (VN App. F, "SAE").
 
     z = relu(encoder(x)), loss = MSE(decoder(z), y) + sparsity * mean_batch `|z|_1` / n_pixels.
-    Encoder n_inputs -> hidden... -> latent; decoder latent -> reversed hidden... -> pixels; ReLU
-    between.
 
     Raises
     ------
@@ -41,25 +61,13 @@ class SparseAutoencoder(Baseline):
         sparsity: float = 1e-3,
     ) -> None:
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
-        hidden = check_hidden(hidden)
-        checks.number("latent", latent, low=1, integer=True)
+        self.build(latent, hidden)
         checks.number("sparsity", sparsity, low=0)
         self.sparsity = sparsity
-        self.encoder = perceptron([n_inputs, *hidden, latent])
-        self.decoder = perceptron([latent, *reversed(hidden), self.n_pixels])
-
-    @property
-    def readouts(self) -> tuple[nn.Module, ...]:
-        """The last, linear layer."""
-        return (self.decoder[-1],)
 
     def encode(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch latent"]:
         """The non-negative latent activity."""
         return self.encoder(x).relu()
-
-    def decode(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch height width"]:
-        """The image of a latent."""
-        return self.decoder(z).unflatten(1, self.image_shape)
 
     def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
         return self.decode(self.encode(x))
@@ -71,14 +79,12 @@ class SparseAutoencoder(Baseline):
         return self.decode(z), self.sparsity * z.sum(dim=1).mean() / self.n_pixels
 
 
-class VAE(Baseline):
+class VAE(LatentDecoder):
     """Code -> Gaussian latent -> image, with a standard normal prior (VN App. F, "beta-VAE").
 
-    q(z|x) = N(mu(x), diag(exp(logvar(x)))), one sample z per code in the loss, z = mu in `forward`,
-    loss = MSE(decoder(z), y) + beta * mean_batch KL(q || N(0, I)) / n_pixels.
-    A large `beta` collapses every image onto their mean.
-    Encoder n_inputs -> hidden... -> 2 latent (mu, logvar); decoder latent -> reversed
-    hidden... -> pixels.
+    q(z|x) = N(mu(x), diag(exp(logvar(x)))) with (mu, logvar) = encoder(x), one sample z per code in
+    the loss, z = mu in `forward`, loss = MSE(decoder(z), y) + beta * mean_batch KL(q || N(0, I)) /
+    n_pixels. A large `beta` collapses every image onto their mean.
 
     Raises
     ------
@@ -96,17 +102,9 @@ class VAE(Baseline):
         beta: float = 1e-3,
     ) -> None:
         super().__init__(n_inputs=n_inputs, image_shape=image_shape)
-        hidden = check_hidden(hidden)
-        checks.number("latent", latent, low=1, integer=True)
+        self.build(latent, hidden, per_unit=2)
         checks.number("beta", beta, low=0)
         self.beta = beta
-        self.encoder = perceptron([n_inputs, *hidden, 2 * latent])
-        self.decoder = perceptron([latent, *reversed(hidden), self.n_pixels])
-
-    @property
-    def readouts(self) -> tuple[nn.Module, ...]:
-        """The last, linear layer."""
-        return (self.decoder[-1],)
 
     def encode(
         self, x: Float[Tensor, "batch d"]
@@ -114,10 +112,6 @@ class VAE(Baseline):
         """Mean and log-variance of the latent."""
         mean, log_variance = self.encoder(x).chunk(2, dim=1)
         return mean, log_variance
-
-    def decode(self, z: Float[Tensor, "batch latent"]) -> Float[Tensor, "batch height width"]:
-        """The image of a latent."""
-        return self.decoder(z).unflatten(1, self.image_shape)
 
     def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
         mean, _ = self.encode(x)
