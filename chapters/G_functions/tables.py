@@ -166,7 +166,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         return {"least": values.min(), "median": values.median(), "most": values.max()}
 
     found = signatures(shared).map(median)
-    one, vn = found.sel(model=["deep_ae", "rnn", "mamba_bottleneck"]), found.sel(model=list(VN))
+    few, vn = found.sel(model=["deep_ae", "rnn", "mamba_bottleneck"]), found.sel(model=list(VN))
     gap = {"whole": gaps(shared), "tail": gaps(shared, "zero_filled")}
     zero = r["zero_baseline"].isel(model=0, seed=0).sel(set="id")
     reading = median(r["mse"].sel(model=deep(r), set="id")) / zero
@@ -179,16 +179,14 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     at = at.sel(model=list(VN), set=list(SETS)).map(median)
     sweep = r[["sweep_mse", "sweep_hidden"]].sel(model="vn_1", set="hard", factor=[1, factor])
     sweep = sweep.map(median).assign_coords(factor=["own", "sparse"])
-    masks = {"forecast_25": "tail", "block_128": "block", "random_30": "random"}
-    masked = sweep["sweep_hidden"].sel(mask=list(masks)).assign_coords(mask=list(masks.values()))
     percents = {
-        **one[["bend", "missed_low", "missed_high"]],
+        **few[["bend", "missed_low", "missed_high"]],
         "vn": {name: span(vn[name]) for name in ("missed_low", "missed_high", "tail_power")},
-        "gap": {name: {"share": (cases > 0).mean()} for name, cases in gap.items()},
+        "gap": {name: {"share": (one > 0).mean()} for name, one in gap.items()},
         "reading": reading,
     }
     ratios = {
-        **one[["correlation", "gain_0-2", "gain_10-20"]],
+        **few[["correlation", "gain_0-2", "gain_10-20"]],
         "vn-tail-error": vn["tail_vs_power"].max(),
         "bound": (1 + 1 / layer["coherence"]) / 2,
         "learned": learned.median(["mask", "set"]),
@@ -200,17 +198,16 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         "objective-above": span(100 * at["curve_gap"]),
         "last-won": span(100 * at["curve_gain"]),
     }
-    exact = {"rounds": last, "factor": factor}
-    exact |= {f"gap-{name}-cases": cases.size for name, cases in gap.items()}
-    sizes = {"gap": {name: span(cases) for name, cases in gap.items()}, "whole": sweep["sweep_mse"]}
+    cases = {f"gap-{name}-cases": one.size for name, one in gap.items()}
+    sizes = {"gap": {name: span(one) for name, one in gap.items()}, "whole": sweep["sweep_mse"]}
     return (
         counts(shared, "appG")
         | texts("appG", percents, lambda share: f"{100 * share:.0f}")
         | texts("appG", ratios, "{:.2f}".format)
         | texts("appG", tenths, "{:.1f}".format)
         | texts("appG", gained, "{:.2g}".format)
-        | texts("appG", exact, "{:g}".format)
+        | texts("appG", cases | {"rounds": last, "factor": factor}, "{:g}".format)
         | texts("appG", sizes)
-        | texts("appG", masked.transpose("factor", "mask", "solver"))
+        | texts("appG", sweep["sweep_hidden"].transpose("factor", "mask", "solver"))
         | texts("appG", {"coherence": layer["coherence"]}, "{:.4f}".format)
     )

@@ -62,9 +62,7 @@ def own() -> xr.Dataset:
     }
     r = filled(
         coords,
-        curve_gap=(1e-5, "mask round set"),
-        curve_gain=(1e-5, "mask round set"),
-        curve_rms=(1e-4, "mask round set"),
+        **dict.fromkeys(["curve_gap", "curve_gain", "curve_rms"], (1e-5, "mask round set")),
         limit_rms=(1e-4, "mask set"),
         unchanged=(1, ""),
         hidden=(0.1, "reading solver mask set"),
