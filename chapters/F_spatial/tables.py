@@ -12,10 +12,7 @@ from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 # How many times the OOD error of the second model is that of the first.
-GAINS = {
-    "care": ("factorised_care", "factorised"),
-    "care-vn": ("factorised_care", "vn_1_8"),
-}
+GAINS = {"care": ("factorised_care", "factorised"), "care-vn": ("factorised_care", "vn_1_8")}
 
 
 def within(results: xr.Dataset, part: str) -> xr.Dataset:
@@ -35,15 +32,15 @@ def errors(results: xr.Dataset, part: str) -> Table:
 @if_computed
 def streams(results: xr.Dataset) -> Table:
     """How alike the streams of each model of rank 2 and 3 are."""
-    titles = {
-        "stream_similarity": "|cosine| of images",
-        "stream_similarity_x": "of profiles along x",
-        "stream_similarity_y": "of profiles along y",
-        "stream_share": "energy, weakest / strongest",
+    names = {
+        "|cosine| of images": "stream_similarity",
+        "of profiles along x": "stream_similarity_x",
+        "of profiles along y": "stream_similarity_y",
+        "energy, weakest / strongest": "stream_share",
     }
-    one = within(results, "rank")[list(titles)].dropna("model", how="all")
+    one = within(results, "rank")[list(names.values())].dropna("model", how="all")
     return Table(
-        spreads(dict(zip(titles.values(), one.values(), strict=True)), "model"),
+        spreads({title: one[name] for title, name in names.items()}, "model"),
         name="similarity of streams",
     )
 

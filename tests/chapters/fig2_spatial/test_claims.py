@@ -7,6 +7,8 @@ import pytest
 import xarray as xr
 from judging import failing, judged, rules, times
 
+from benchmarks.spatial import positions
+
 ZERO = 0.02  # error of a zero image: composing means an OOD error of at most 2e-4
 # Model -> (ID error, OOD error), so that every part of every claim holds.
 HOLDS = {
@@ -31,17 +33,9 @@ def made() -> xr.Dataset:
     # No ratio depends on the seed.
     mse_id, mse_ood = np.array(list(HOLDS.values())).T[..., None] * (1 + 0.01 * np.arange(4))
     errors = {"mse_id": mse_id, "mse_ood": mse_ood, "zero_baseline_ood": 0 * mse_id + ZERO}
-    x, y = (a.ravel() for a in np.meshgrid(np.arange(28), np.arange(28)))
-    held = (x >= 6) & (x <= 22) & (y >= 6) & (y <= 22)
-    split = np.full(784, "train", dtype="<U7")
-    split[np.flatnonzero(~held)[::10]], split[np.flatnonzero(~held)[1::10]] = "val", "id_test"
-    split[held] = "ood"
-    places = {"position_x": x, "position_y": y, "split": split}
-    return xr.Dataset(
-        {name: (("model", "seed"), values) for name, values in errors.items()},
-        {"model": list(HOLDS), "seed": range(4)}
-        | {name: ("position", values) for name, values in places.items()},
-    )
+    r = xr.Dataset({name: (("model", "seed"), values) for name, values in errors.items()})
+    places = positions.coordinates(positions.plane())
+    return r.assign_coords(places | {"model": list(HOLDS), "seed": range(4)})
 
 
 def model(*names: str) -> dict:
