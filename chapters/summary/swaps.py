@@ -124,21 +124,17 @@ def signals(found: Found) -> xr.Dataset | None:
     )
 
 
-def scattered(results: xr.Dataset | None) -> dict[str, float]:
+def scattered(results: xr.Dataset) -> dict[str, xr.DataArray]:
     """Errors on hidden samples that are scattered, in % of the zero baseline's, mean over Easy and
-    Hard: median over seeds, of those models that are there.
+    Hard: medians over seeds.
     """
-    asked = {
-        "vn-1": ("vn_1", "zero_filled"),
-        "solved": ("vn_1", "mask_aware"),
-        "interpolation": ("linear", "mask_aware"),
-    }
-    if results is None or {model for model, _ in asked.values()} - set(results["model"].values):
-        return {}
     relative = (results["hidden"] / results["zero_baseline_hidden"]).sel(mask=SCATTERED)
     middle = 100 * median(relative.sel(set=list(COMPOSED)).mean("set"))
-    cells = {key: middle.sel(model=m, protocol=p) for key, (m, p) in asked.items()}
-    return {f"scattered-{key}": float(value) for key, value in cells.items()}
+    return {
+        "vn-1": middle.sel(model="vn_1", protocol="zero_filled"),
+        "solved": middle.sel(model="vn_1", protocol="mask_aware"),
+        "interpolation": middle.sel(model="linear", protocol="mask_aware"),
+    }
 
 
 def _accelerations(way: str) -> Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]]:
@@ -232,26 +228,15 @@ def digits(found: Found) -> xr.Dataset | None:
 TABLES = {"positions": positions, "signals": signals, "forces": forces, "digits": digits}
 
 
-def coefficients(results: xr.Dataset | None) -> dict[str, float]:
+def coefficients(results: xr.Dataset) -> xr.DataArray:
     """How many times the coefficients of VN-1L the cosines use that have its ID error."""
-    if results is None or {"vn_1", "dct"} - set(results["model"].values.tolist()):
-        return {}
     active = median(results["active"].sel(set="id", layer=1))
-    return {"coefficients": float(active.sel(model="dct") / active.sel(model="vn_1"))}
+    return active.sel(model="dct") / active.sel(model="vn_1")
 
 
 def tables(found: Found) -> dict[str, xr.Dataset | None]:
-    """The table of every benchmark; None where the results lack its first row. Numbers that stand
-    beside a table are its attributes.
-    """
-    made = {benchmark: make(found) for benchmark, make in TABLES.items()}
-    for name, beside in (
-        ("signals", scattered(found["fig3_functions"])),
-        ("digits", coefficients(found["fig5_mnist"])),
-    ):
-        if made[name] is not None:
-            made[name] = made[name].assign_attrs(beside)
-    return made
+    """The table of every benchmark; None where the results lack its first row."""
+    return {benchmark: make(found) for benchmark, make in TABLES.items()}
 
 
 def read(

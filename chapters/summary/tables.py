@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import xarray as xr
 
-from chapters.summary.counts import weaker
-from vnlib.plots.statistics import median, short
-from vnlib.plots.tables import Table, spread
+from chapters.summary import swaps
+from chapters.summary.counts import ALL, PROTOCOLS, Counts, weaker
+from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.tables import Table, frame, spreads
 
 Swaps = Mapping[str, xr.Dataset | None]
 
@@ -30,32 +31,28 @@ def factors(table: xr.Dataset, side: str = "outside") -> xr.DataArray:
     return middle / middle.isel(row=0)
 
 
-def counts_table(counts: Mapping[tuple[str, str], Mapping[str, int]]) -> Table:
+def counts_table(counts: Counts) -> Table:
     """Claims by verdict and statements that hold, of every benchmark by each protocol."""
-    frame = pd.DataFrame.from_dict(counts, orient="index")
-    if counts:
-        frame.index = pd.MultiIndex.from_tuples(counts, names=["claims on", "protocol"])
-    formats = dict.fromkeys(frame.columns, "{:.0f}")
-    return Table(frame, formats, name="claims by verdict, and statements that hold")
+    rows = frame(counts, "claims on", "protocol")
+    formats = dict.fromkeys(rows.columns, "{:.0f}")
+    return Table(rows, formats, name="claims by verdict, and statements that hold")
+
+
+def _joined(frames: Mapping[str, pd.DataFrame], *names: str) -> pd.DataFrame:
+    return pd.concat(frames, names=["benchmark", *names]) if frames else pd.DataFrame()
 
 
 def parts_table(tables: Swaps) -> Table:
     """What was put in the place of parts of each first row, and the factors of its errors."""
-    lines = {}
+    frames, titles = {}, {"OOD error": "outside", "ID error": "inside"}
     for name, table in tables.items():
-        if table is None:
-            continue
-        outside, inside = factors(table), factors(table, "inside")
-        for row, part in enumerate(table["part"].values.tolist()):
-            if part:
-                at = (name, part, str(table["change"].values[row]))
-                lines[at] = {"OOD error": float(outside[row]), "ID error": float(inside[row])}
-    frame = pd.DataFrame.from_dict(lines, orient="index")
-    if lines:
-        names = ["benchmark", "part", "in its place"]
-        frame.index = pd.MultiIndex.from_tuples(lines, names=names)
-    formats = {"OOD error": times, "ID error": times}
-    return Table(frame, formats, name="factors by which errors change with a part")
+        if table is not None:
+            columns = {title: factors(table, side).values for title, side in titles.items()}
+            rows = pd.DataFrame(columns, [table["part"].values, table["change"].values])
+            frames[name] = rows[table["part"].values != ""]
+    found = _joined(frames, "part", "in its place")
+    formats = dict.fromkeys(titles, times)
+    return Table(found, formats, name="factors by which errors change with a part")
 
 
 def errors_table(tables: Swaps) -> Table:
@@ -63,31 +60,29 @@ def errors_table(tables: Swaps) -> Table:
     frames = {}
     for name, table in tables.items():
         if table is not None:
-            sides = {"ID": table["inside"], "OOD": table["outside"]}
-            one = [spread(100 * v.set_index(row="key"), "row", title=k) for k, v in sides.items()]
-            frames[name] = pd.concat(one, axis=1).set_axis(table["name"].values)
-    frame = pd.concat(frames, names=["benchmark", "model"]) if frames else pd.DataFrame()
-    return Table(frame, name="errors in % of those of the zero baseline")
+            one = 100 * table.set_index(row="name")[["inside", "outside"]]
+            frames[name] = spreads({"ID": one["inside"], "OOD": one["outside"]}, "row")
+    return Table(_joined(frames, "model"), name="errors in % of those of the zero baseline")
 
 
 def numbers(
-    tables: Swaps, counts: Mapping[tuple[str, str], Mapping[str, int]], rows: Sequence[Mapping]
+    found: swaps.Found, tables: Swaps, counts: Counts, rows: Sequence[Mapping]
 ) -> dict[str, str]:
-    """The numbers of the prose: medians over seeds of the rows that are there, what stands beside
-    them, and counts of all claims.
+    """The numbers of the prose: medians over seeds, what stands beside them, and counts of all
+    claims.
     """
-    said = {"summary-weaker": str(len(weaker(rows)))}
+    beside = {
+        "weaker": str(len(weaker(rows))),
+        "digits-coefficients": swaps.coefficients(found["fig5_mnist"]),
+        "signals-scattered": swaps.scattered(found["fig3_functions"]),
+    }
+    for protocol in PROTOCOLS:
+        counted = counts[ALL, protocol].items()
+        beside[protocol.split()[-1]] = {word.replace(" ", "-"): str(n) for word, n in counted}
+    said = texts("summary", beside)
     for name, table in tables.items():
-        if table is None:
-            continue
-        said |= {f"summary-{name}-{key}": short(value) for key, value in table.attrs.items()}
-        sides = {"id": median(table["inside"]), "ood": median(table["outside"])}
-        for row, key in enumerate(table["key"].values.tolist()):
-            stem = f"summary-{name}-{key.replace('_', '-')}"
-            said |= {f"{stem}-{side}": percent(float(v[row])) for side, v in sides.items()}
-            said[f"{stem}-factor"] = times(float(factors(table)[row]))
-    for (name, protocol), counted in counts.items():
-        if name == "all":
-            stem = f"summary-{protocol.split()[-1]}"
-            said |= {f"{stem}-{word.replace(' ', '-')}": str(n) for word, n in counted.items()}
+        one = table.set_index(row="key")
+        sides = xr.Dataset({"id": median(one["inside"]), "ood": median(one["outside"])})
+        said |= texts(f"summary-{name}", sides.to_array("side").transpose("row", "side"), percent)
+        said |= texts(f"summary-{name}-factor", factors(one), times)
     return said

@@ -23,25 +23,20 @@ def found():
     return swaps.read(lambda name: store.read(FOLDER / f"{name}.nc"), range(8))
 
 
+def by_key(table, side: str = "outside") -> SimpleNamespace:
+    """The median errors of a benchmark's rows."""
+    return SimpleNamespace(**median(table.set_index(row="key")[side]).to_series())
+
+
 @pytest.fixture(scope="module")
 def errors(found):
     """The OOD errors of each benchmark, by key."""
-    return {
-        name: SimpleNamespace(
-            **dict(zip(table["key"].values, median(table["outside"]).values, strict=True))
-        )
-        for name, table in swaps.tables(found).items()
-    }
+    return {name: by_key(table) for name, table in swaps.tables(found).items()}
 
 
 @pytest.fixture(scope="module")
 def inside(found):
-    return {
-        name: SimpleNamespace(
-            **dict(zip(table["key"].values, median(table["inside"]).values, strict=True))
-        )
-        for name, table in swaps.tables(found).items()
-    }
+    return {name: by_key(table, "inside") for name, table in swaps.tables(found).items()}
 
 
 def test_every_row_is_there_once_and_every_part_is_one_of_five(found):
@@ -74,10 +69,7 @@ def test_nobody_fills_in_much_of_a_hidden_stretch(errors, inside):
 @pytest.mark.parametrize("left_out", swaps.STRETCHES)
 def test_what_is_said_of_signals_does_not_rest_on_one_mask(found, monkeypatch, left_out):
     monkeypatch.setattr(swaps, "STRETCHES", [m for m in swaps.STRETCHES if m != left_out])
-    table = swaps.signals(found)
-    at = SimpleNamespace(
-        **dict(zip(table["key"].values, median(table["outside"]).values, strict=True))
-    )
+    at = by_key(swaps.signals(found))
     assert at.solved_3 < min(at.vn_1, at.solved, at.deep_ae_masked, at.interpolation)
     assert at.vn_1 < min(at.transformer, at.mamba, at.deep_ae)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chapters.summary import counts, tables
+from chapters.summary import counts, swaps, tables
 from vnlib.book import ledger, paths
 
 
@@ -74,16 +74,18 @@ def test_tables_of_nothing_can_be_shown():
         assert one.frame.empty and "text/html" in one._repr_mimebundle_()
 
 
-def test_numbers_are_those_of_the_tables(table):
-    beside = table.assign_attrs({"coefficients": 4.41})
+def test_numbers_are_those_of_the_tables(table, monkeypatch):
+    monkeypatch.setattr(swaps, "coefficients", lambda results: 4.41)
+    monkeypatch.setattr(swaps, "scattered", lambda results: {"vn-1": 12.0})
     counted = counts.by_benchmark(ROWS, ["positions"])
-    said = tables.numbers({"positions": beside, "signals": None}, counted)
+    nothing = dict.fromkeys(("fig3_functions", "fig5_mnist"))
+    said = tables.numbers(nothing, {"positions": table}, counted, ROWS)
     said = {key: text.replace("\N{NO-BREAK SPACE}", " ") for key, text in said.items()}
     assert said["summary-positions-flat-ood"] == "99 %"
     assert said["summary-positions-flat-id"] == "9.90 %"
-    assert said["summary-positions-flat-factor"] == "×90"
-    assert said["summary-printed-claims"] == "3" and said["summary-controls-reproduced"] == "0"
-    assert said["summary-positions-coefficients"] == "4.41"
+    assert said["summary-positions-factor-flat"] == "×90"
+    assert said["summary-printed-claims"] == "3" and said["summary-controls-not-reproduced"] == "1"
+    assert said["summary-digits-coefficients"] == "4.41" and said["summary-weaker"] == "1"
 
 
 @pytest.mark.parametrize(
