@@ -120,7 +120,8 @@ def run(axes, settings, workdir):
 
 def results(chapter):
     width = chapter.parameters["width"]
-    return chapter.grid(run, {"seed": chapter.seeds}, lambda axes: {"width": width})
+    axes = {"seed": chapter.seeds}
+    return chapter.grid(run, axes, lambda axes: {"width": width}, variables=VARIABLES)
 """
 TINY_CELLS = (
     'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nstale = "keep"\n'

@@ -59,7 +59,8 @@ def run(axes, settings, workdir):
 
 def results(chapter):
     axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    return chapter.grid(run, axes, lambda a: {"factor": len(a["model"])})
+    settings = lambda a: {"factor": len(a["model"])}
+    return chapter.grid(run, axes, settings, variables=VARIABLES)
 """
 CELLS = (
     'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = False\n'

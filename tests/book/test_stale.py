@@ -23,7 +23,8 @@ def tiny(project, monkeypatch):
         def compute(axes, settings, workdir):
             return xr.Dataset({"made_by": version})
 
-        return one, one.grid(compute, {"seed": one.seeds}, lambda axes: {})
+        variables = {"made_by": ("version of the code", "")}
+        return one, one.grid(compute, {"seed": one.seeds}, lambda axes: {}, variables=variables)
 
     return run
 
