@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import every, of, part, tagged
+from vnlib.book.evidence import every, of, part
 from vnlib.book.ledger import Decision, Part, claim
 
 CNN = ("cnn_bump", "cnn_ramp")
@@ -50,13 +50,12 @@ def printed(r: xr.Dataset) -> list[Part]:
         "with the bump code, R² of the binary kernel on the cosines of different OOD outputs is "
         "nearer to that of superposed bumps than to that of true bumps"
     )
-    shown = tagged(binary, "binary_r2") | tagged(midpoint, "midpoint")
     return [
         every("the CNN's OOD error over its training error", ">=", 5, ratio=ratio),
         every("share of its OOD images with two or more bumps", ">", 0.5, several=several),
         every("correlation of OOD output and sum of seen parts", ">=", 0.5, resembles=alike),
-        part(follows, (own >= midpoint).all(), **shown),
-        part("and is above that with the ramp code", (own > ramp).all()),
+        part(follows, own >= midpoint, binary_r2=binary, midpoint=midpoint),
+        part("and is above that with the ramp code", own > ramp),
     ]
 
 
@@ -88,7 +87,7 @@ def controls(r: xr.Dataset) -> list[Part]:
         & every("share of positions where it beats the bump", ">=", 0.75, closer=closer)
         & every("that share of the controls", "<=", 0.05, closer=superposing),
         every(kernels, ">", 0, sum_minus_product=margin)
-        & part("so in 75 % of the seeds", often.all())
+        & part("so in 75 % of the seeds", often)
         & every("each kernel at its best width", ">", 0, at_best_widths=widest),
         every(f"the controls' {kernels}", "<", 0, sum_minus_product=control),
     ]

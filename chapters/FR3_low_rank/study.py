@@ -5,7 +5,7 @@ measured (FR Sec. 4.1, App. C).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,8 @@ import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import train_decoder
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder
 from chapters.FR3_low_rank.measure import report
-from data_gen import bumps
 from vnlib.book.chapter import Chapter
 
 SHARED = ("grid", "split_seed", "samples", "tokens", "steps", "batch_size")
@@ -62,13 +60,10 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
     has.
     """
     every, model, given = chapter.settings, chapter.models[axes["model"]], chapter.parameters
-    penalties = {name: given[name] for name in ("entropy", "variance") if given[name] is not None}
-    own = {name: penalties.get(name, value) for name, value in model["options"].items()}
+    penalties = {name: given[name] for name in model["options"] if given.get(name) is not None}
     return {name: every[name] for name in SHARED} | {
-        "lr": model["lr"],
-        "weight_decay": model["weight_decay"],
-        "family": model["family"],
-        "options": own,
+        **{name: model[name] for name in ("lr", "weight_decay", "family")},
+        "options": model["options"] | penalties,
         "sigma": given["sigma"],
         "pictures": axes["seed"] == every["pictured_seed"],
     }
@@ -81,46 +76,17 @@ def run(
     *,
     device: torch.device | str = "cpu",
 ) -> xr.Dataset:
-    """One decoder, trained with one hold-out and one seed, and measured (see `measure.report`).
-
-    Parameters
-    ----------
-    axes
-        model, hold_out and seed.
-    settings
-        As `settings` gives them.
-    workdir
-        Where checkpoints are kept.
-    device
-        Where to compute.
-    """
-    bump = {name: settings[name] for name in ("grid", "sigma", "split_seed")}
-    data = plane(hold_out=axes["hold_out"], **bump)
-    # The factorised decoder keeps the weight decay of all decoders.
-    embedding = settings["family"] == "embedding"
-    own = {"weight_decay": settings["weight_decay"]} if embedding else {}
-    model = train_decoder(
-        *(positions.pair(data, part, device) for part in ("train", "val")),
-        family=EmbeddingDecoder if embedding else settings["family"],
-        seed=axes["seed"],
-        workdir=workdir,
-        **{name: settings[name] for name in ("options", "lr", "steps", "batch_size")},
-        **own,
-    )
-    shown = [int(x + settings["grid"] * y) for x, y in settings["samples"]]
-    found = report(
-        model, data, samples=shown, tokens=settings["tokens"], pictures=settings["pictures"]
-    )
-    found = found.assign(positions.zero_baseline(data))
+    """One decoder, trained with one hold-out and one seed, and measured (see `measure.report`)."""
+    s, bump = settings, {name: settings[name] for name in ("grid", "sigma", "split_seed")}
+    data = positions.plane(hold_out=axes["hold_out"], encoding="one_hot", **bump)
+    training = {name: s[name] for name in ("options", "lr", "steps", "batch_size")}
+    training["family"] = s["family"]
+    if s["family"] == "embedding":  # the factorised decoder keeps the weight decay of all decoders
+        training |= {"family": EmbeddingDecoder, "weight_decay": s["weight_decay"]}
+    model = positions.trained(data, device, seed=axes["seed"], workdir=workdir, **training)
+    shown = positions.numbers(s["samples"], s["grid"])
+    found = report(model, data, samples=shown, tokens=s["tokens"], pictures=s["pictures"])
     found["split_ood"] = ("position", data["split"].values == "ood")
-    return found.assign_coords(
-        position_x=data["position_x"],
-        position_y=data["position_y"],
-        target_image=(("sample", "y", "x"), data["image"].values[shown]),
-    )
-
-
-@cache
-def plane(**config: Any) -> xr.Dataset:
-    """All positions of a square grid, with one-hot codes (see `bumps.BumpConfig`)."""
-    return bumps.make(bumps.BumpConfig(encoding="one_hot", **config))
+    places = {name: data[name] for name in ("position_x", "position_y")}
+    places["target_image"] = (("sample", "y", "x"), data["image"].values[shown])
+    return found.assign(positions.zero_baseline(data)).assign_coords(places)

@@ -59,6 +59,14 @@ def test_a_part_takes_its_numbers_by_name():
     assert numbers.part("it holds", False, a=1.0) == Part("it holds", False, {"a": 1.0})
 
 
+def test_a_part_on_an_array_must_hold_everywhere_and_names_every_number(values):
+    few = values.isel(seed=[0])
+    assert numbers.part("it holds", few > 5, a=few) == Part(
+        "it holds", False, {"a.0.a": 1.0, "b.0.a": 10.0}
+    )
+    assert numbers.part("it holds", few > 0).holds
+
+
 def test_a_bound_shows_the_value_nearest_to_failing_it(values):
     low = Part("low ≤ 30", False, {"a": 30, "b": 5})
     assert numbers.bounded("low", "<=", 30, a=values, b=5) == low

@@ -26,8 +26,16 @@ TESTS = {
 
 
 def part(says: str, holds: bool | xr.DataArray, **numbers: float | xr.DataArray) -> Part:
-    """A statement, whether it holds, and the numbers that it rests on, by name."""
-    return Part(says, bool(holds), {name: float(value) for name, value in numbers.items()})
+    """A statement, whether it holds (all of an array), and the numbers that it rests on, by name;
+    those of an array by its coordinates, "model.set.name".
+    """
+    found = {}
+    for name, value in numbers.items():
+        if isinstance(value, xr.DataArray) and value.ndim:
+            found |= tagged(value, name)
+        else:
+            found[name] = float(value)
+    return Part(says, bool(np.all(holds)), found)
 
 
 def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) -> Part:

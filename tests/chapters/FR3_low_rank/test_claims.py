@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import xarray as xr
-from judging import failing, judged
+from judging import changed, failing, filled, rules
 
 from chapters.FR3_low_rank.claims import own_band
-from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
 
-MODELS = ["none", "entropy", "variance", "both", "free", "rank1"]
-AXES = {"model": MODELS, "hold_out": ["square", "large_corner"], "seed": [0, 1, 2]}
+COORDS = {
+    "model": ["none", "entropy", "variance", "both", "free", "rank1"],
+    "hold_out": ["square", "large_corner"],
+    "layer": ["maps", "output"],
+    "axis": ["x", "y"],
+    "token": range(4),
+    "along": ["y", "x"],
+}
 PER_MODEL = {
     "mse_train": [1e-5, 1e-5, 3e-5, 2e-5, 1e-5, 2e-5],
     "mse_id": [1e-5, 2e-5, 3e-5, 2e-5, 1e-5, 2e-5],
@@ -20,68 +24,56 @@ PER_MODEL = {
 }
 
 
-def filled(value: float, **more) -> xr.DataArray:
-    return xr.DataArray(value, AXES | more, list(AXES | more)).copy()
-
-
-def results() -> xr.Dataset:
+def made() -> xr.Dataset:
     """All as the paper says, and rank 1 by construction composes."""
-    values = {n: filled(1.0) * xr.DataArray(v, dims="model") for n, v in PER_MODEL.items()}
-    band = filled(0.1, axis=["x", "y"], token=range(4), along=["y", "x"])
+    r = filled(
+        COORDS,
+        zero_baseline_ood=(6.6e-3, "hold_out"),
+        band=(0.1, "hold_out axis token along"),
+        volume_spread=(0.5, "hold_out layer"),
+        **dict.fromkeys(PER_MODEL, (1, "hold_out")),
+    )
+    r = r.assign({name: r[name] * xr.DataArray(v, dims="model") for name, v in PER_MODEL.items()})
     for axis, along in (("x", "y"), ("y", "x")):
-        band.loc[{"model": "both", "axis": axis, "along": along}] = 0.95
-    spread = filled(0.5, layer=["maps", "output"])
-    spread.loc[{"model": "both"}] = 0.1
-    made = {"zero_baseline_ood": filled(6.6e-3), "band": band, "volume_spread": spread}
-    return xr.Dataset(values | made)
+        r["band"].loc[{"model": "both", "axis": axis, "along": along}] = 0.95
+    r["volume_spread"].loc[{"model": "both"}] = 0.1
+    return r
 
 
-def test_results_as_printed_hold_in_every_part():
-    row = judged("FR-3", results())
-    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
-    assert len(row["parts"]) == len(row["parts_controls"]) == 8
+def case(name: str, model: str, value: float, parts: list, controls: list, **where) -> tuple:
+    return "FR-3", name, {"model": model, **where}, value, parts, controls
 
 
-@pytest.mark.parametrize(
-    ("name", "model", "value", "where", "printed", "controls"),
-    [
-        ("mse_ood", "both", 1e-3, {"hold_out": "large_corner"}, [0, 5], [0, 5, 7]),
-        ("hit_ood", "both", 0.5, {"hold_out": "square"}, [0], [0]),
-        ("mse_ood", "none", 3e-3, {"hold_out": "square"}, [1, 2, 3], [1, 2, 3]),
-        ("mse_ood", "free", 1e-3, {}, [], [1]),
-        ("mse_train", "entropy", 1e-6, {}, [2], []),
-        ("mse_id", "entropy", 1e-6, {}, [], [2]),
-        ("mse_ood", "entropy", 8e-3, {}, [2, 3], [2, 3]),
-        ("mse_ood", "entropy", 1e-3, {}, [3], [3]),
-        ("mse_ood", "variance", 5e-3, {}, [4], [4]),
-        ("mse_train", "variance", 1e-5, {}, [4], []),
-        ("mse_ood", "variance", 3e-5, {}, [5], [5, 7]),
-        ("mse_ood", "variance", 5e-5, {}, [], [7]),
-        ("band", "both", 0.5, {}, [6], []),
-        ("band", "none", 0.6, {}, [6], []),
-        ("volume_spread", "both", 0.6, {}, [7], []),
-        ("mse_ood", "rank1", 1e-2, {}, [], [6]),
-        ("mse_ood", "both", 1.0, {"seed": 1}, [], []),  # one bad seed does not decide
-    ],
+CASES = [
+    case("mse_ood", "both", 1e-3, [0, 5], [0, 5, 7], hold_out="large_corner"),
+    case("hit_ood", "both", 0.5, [0], [0], hold_out="square"),
+    case("mse_ood", "none", 3e-3, [1, 2, 3], [1, 2, 3], hold_out="square"),
+    case("mse_ood", "free", 1e-3, [], [1]),
+    case("mse_train", "entropy", 1e-6, [2], []),
+    case("mse_id", "entropy", 1e-6, [], [2]),
+    case("mse_ood", "entropy", 8e-3, [2, 3], [2, 3]),
+    case("mse_ood", "entropy", 1e-3, [3], [3]),
+    case("mse_ood", "variance", 5e-3, [4], [4]),
+    case("mse_train", "variance", 1e-5, [4], []),
+    case("mse_ood", "variance", 3e-5, [5], [5, 7]),
+    case("mse_ood", "variance", 5e-5, [], [7]),
+    case("band", "both", 0.5, [6], []),
+    case("band", "none", 0.6, [6], []),
+    case("volume_spread", "both", 0.6, [7], []),
+    case("mse_ood", "rank1", 1e-2, [], [6]),
+    case("mse_ood", "both", 1.0, [], [], seed=1),  # one bad seed does not decide
+]
+test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
+    {"FR-3": made}, CASES, [("FR-3", {"model": "rank1"}, "the model(s) rank1")]
 )
-def test_each_part_fails_on_what_it_is_about(name, model, value, where, printed, controls):
-    ds = results()
-    ds[name].loc[{"model": model} | where] = value
-    assert failing("FR-3", ds) == (printed, controls)
 
 
 def test_bands_along_the_wrong_axis_do_not_count():
-    ds = results()
-    ds["band"] = ds["band"].isel(along=[1, 0]).assign_coords(along=["y", "x"])
-    assert failing("FR-3", ds)[0] == [6]
-
-
-def test_a_missing_model_is_named():
-    row = judged("FR-3", results().drop_sel(model=["rank1"]))
-    assert row["verdict"] == NOT_TESTABLE and "rank1" in row["missing"]
+    r = made()
+    r["band"] = r["band"].isel(along=[1, 0]).assign_coords(along=["y", "x"])
+    assert failing("FR-3", r)[0] == [6]
 
 
 def test_half_of_the_energy_is_in_bands_where_one_axis_has_them():
-    ds = results()
-    ds["band"].loc[{"axis": "x"}] = 0.0
-    np.testing.assert_allclose(own_band(ds).sel(model="both"), 0.475)
+    r = changed(made(), "band", {"axis": "x"}, 0)
+    np.testing.assert_allclose(own_band(r).sel(model="both"), 0.475)
