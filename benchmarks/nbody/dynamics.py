@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import xarray as xr
 
-from benchmarks.nbody.baseline import Dynamics, built
+from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import Accelerations, Bodies, Samples, scales_of
 from benchmarks.nbody.forces import Device, Predict, Trained, relative_errors
 from benchmarks.nbody.graph import GraphNetwork
@@ -21,6 +21,7 @@ from benchmarks.nbody.sequence import BodyMamba, BodyTransformer
 from benchmarks.nbody.tokens import TokenNetwork
 from benchmarks.nbody.vector_networks import vector_network
 from vnlib import checks
+from vnlib.baselines.parts import built, n_parameters
 from vnlib.fit import GradientLearner, Training, fit
 
 NETWORKS: dict[str, type[Dynamics]] = {
@@ -78,10 +79,8 @@ def network(
     family: str, train: Samples, validation: Samples, training: Training, **options: Any
 ) -> Trained:
     """A network of `NETWORKS`, by back-propagation."""
-    scales = scales_of(train)
-    model = built(NETWORKS[family], scales=scales, seed=training.seed, **options).to(
-        train.position.device
-    )
+    scales, device = scales_of(train), train.position.device
+    model = built(NETWORKS[family], scales=scales, seed=training.seed, **options).to(device)
     predict = predictor(model)
     history = fit(
         GradientLearner(model, lr=training.lr),
@@ -91,8 +90,7 @@ def network(
         validate=lambda: float(relative_errors(predict, validation).mean()),
         checkpoint=training.workdir / "fit.safetensors",
     )
-    facts = {"parameters": sum(p.numel() for p in model.parameters())}
-    return Trained(predict, curve=history.validation, facts=facts)
+    return Trained(predict, curve=history.validation, facts={"parameters": n_parameters(model)})
 
 
 def regression(train: Samples, validation: Samples, training: Training, **options: Any) -> Trained:

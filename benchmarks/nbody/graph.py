@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MessagePassing
 
-from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.baseline import Dynamics, amplify
 from benchmarks.nbody.bodies import LAWS, N_BODIES, Accelerations, Bodies, Scales, own_velocity
 from benchmarks.nbody.networks import perceptron
-from vnlib import checks
+from vnlib.baselines.parts import check_sizes
 
 
 class GraphNetwork(Dynamics):
@@ -33,9 +33,7 @@ class GraphNetwork(Dynamics):
         self, *, scales: Scales, width: int = 64, rounds: int = 2, gain: float = 1.0
     ) -> None:
         super().__init__(scales=scales)
-        for name, value in (("width", width), ("rounds", rounds)):
-            checks.number(name, value, low=1, integer=True)
-        checks.number("gain", gain, above=0)
+        check_sizes(width=width, rounds=rounds)
         self.embed = nn.Linear(2 + len(LAWS), width)
         self.rounds = nn.ModuleList(Round(width, gain) for _ in range(rounds))
         self.readout = perceptron(width, width, 1, 2)
@@ -66,15 +64,10 @@ class Round(MessagePassing):
 
     def __init__(self, width: int, gain: float) -> None:
         super().__init__(aggr="sum")
-        self.receive, self.send = (
-            nn.Linear(width, width, bias=False),
-            nn.Linear(width, width, bias=False),
-        )
+        self.receive, self.send = (nn.Linear(width, width, bias=False) for _ in range(2))
         self.along, self.deepen = nn.Linear(4, width), nn.Linear(width, width)
         self.update_node = perceptron(2 * width, width, 1, width)
-        with torch.no_grad():
-            for parameter in self.along.parameters():
-                parameter.mul_(gain)
+        amplify(self.along, gain)
 
     def forward(
         self,

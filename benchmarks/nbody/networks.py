@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.baseline import Dynamics, amplify
 from benchmarks.nbody.bodies import (
     LAWS,
     Accelerations,
@@ -20,6 +20,7 @@ from benchmarks.nbody.bodies import (
     pairs,
 )
 from vnlib import checks
+from vnlib.baselines.parts import check_sizes
 
 STATE = 18  # of the literal 22 numbers, those that are not the forces' code
 STRUCTURES = ("pairwise", "dense")
@@ -30,8 +31,7 @@ class BodyMLP(Dynamics):
     acceleration.
 
     The MLP of VN Sec. 4.3 and App. H, which give no sizes. `gain` multiplies the first layer's
-    initial weights: from torch's own (1), networks learn smooth functions long before steep ones,
-    such as gravity at close range.
+    initial weights (see `amplify`).
 
     Raises
     ------
@@ -73,7 +73,7 @@ class FiLM(Dynamics):
         gain: float = 1.0,
     ) -> None:
         super().__init__(scales=scales)
-        checks.number("code_width", code_width, low=1, integer=True)
+        check_sizes(code_width=code_width)
         self.hidden, self.readout = stack(STATE, width, layers, gain), nn.Linear(width, 2)
         self.code = nn.Sequential(
             nn.Linear(len(LAWS), code_width), nn.SiLU(), nn.Linear(code_width, 2 * layers * width)
@@ -177,11 +177,7 @@ def stack(n_inputs: int, width: int, layers: int, gain: float = 1.0) -> nn.Modul
     ValueError
         Unless `width` and `layers` are integers >= 1 and `gain` is > 0.
     """
-    for name, value in (("width", width), ("layers", layers)):
-        checks.number(name, value, low=1, integer=True)
-    checks.number("gain", gain, above=0)
+    check_sizes(width=width, layers=layers)
     maps = nn.ModuleList(nn.Linear(*sizes) for sizes in pairwise([n_inputs, *[width] * layers]))
-    with torch.no_grad():
-        for parameter in maps[0].parameters():
-            parameter.mul_(gain)
+    amplify(maps[0], gain)
     return maps

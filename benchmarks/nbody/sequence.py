@@ -7,35 +7,50 @@ from jaxtyping import Float, Int
 from mambapy.mamba import MambaBlock
 from torch import Tensor, nn
 
-from benchmarks.nbody.baseline import Dynamics
+from benchmarks.nbody.baseline import Dynamics, amplify
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
 from vnlib import checks
 from vnlib.baselines.mamba import Blocks
+from vnlib.baselines.parts import check_sizes
 
 READINGS = ("literal", "state")
 
 
-class Tokens(nn.Module):
-    """One token per body, 0 for an absent one: a linear map of the numbers that `reading` gives.
+class OfTokens(Dynamics):
+    """A model that reads bodies as tokens of `d_model` numbers, and gives every body a linear map of
+    what it makes of the body's token.
 
-    "literal": the body's 22 numbers, as the other models get them, and its own position: 24
-    numbers. What it holds of the others is in the order of their places. "state": velocity,
-    position and the forces' code, 8 numbers that hold nothing of the others. Positions have their
-    origin in the box's centre, in the scale of displacements.
+    A token is a linear map of the numbers that `reading` gives, 0 for an absent body. "literal":
+    the body's 22 numbers, as the other models get them, and its own position: 24 numbers. What it
+    holds of the others is in the order of their places. "state": velocity, position and the forces'
+    code, 8 numbers that hold nothing of the others. Positions have their origin in the box's
+    centre, in the scale of displacements.
+
+    Parameters
+    ----------
+    reading
+        One of `READINGS`.
+    gain
+        Multiplies the initial weights of the map (see `amplify`).
+
+    Raises
+    ------
+    ValueError
+        Unless sizes are integers >= 1, `reading` is one of `READINGS` and `gain` is > 0.
     """
 
-    def __init__(self, scales: Scales, reading: str, d_model: int, gain: float) -> None:
-        super().__init__()
+    def __init__(
+        self, scales: Scales, reading: str, gain: float, *, d_model: int, **sizes: int
+    ) -> None:
+        super().__init__(scales=scales)
         checks.choice("reading", reading, READINGS)
-        checks.number("d_model", d_model, low=1, integer=True)
-        checks.number("gain", gain, above=0)
-        self.scales, self.reading = scales, reading
+        check_sizes(d_model=d_model, **sizes)
+        self.reading = reading
         self.embed = nn.Linear(24 if reading == "literal" else 4 + len(LAWS), d_model)
-        with torch.no_grad():
-            for parameter in self.embed.parameters():
-                parameter.mul_(gain)
+        amplify(self.embed, gain)
 
-    def forward(self, bodies: Bodies) -> Float[Tensor, "batch body d_model"]:
+    def tokens(self, bodies: Bodies) -> Float[Tensor, "batch body d_model"]:
+        """The tokens of checked bodies."""
         here = bodies.present[..., None]
         parts = [torch.where(here, bodies.position / self.scales.displacement, 0.0)]
         if self.reading == "literal":
@@ -46,7 +61,7 @@ class Tokens(nn.Module):
         return torch.where(here, self.embed(torch.cat(parts, -1)), 0.0)
 
 
-class BodyTransformer(Dynamics):
+class BodyTransformer(OfTokens):
     """Bodies as tokens -> `layers` of attention among those that are there, and
     MLP -> norm -> accelerations.
 
@@ -55,16 +70,10 @@ class BodyTransformer(Dynamics):
     GELU units), no dropout, and nothing that tells a token's place. With reading="state" the order
     of the bodies does not matter; with "literal" it does, by way of the numbers read.
 
-    Parameters
-    ----------
-    reading
-        See `Tokens`; `gain` multiplies the initial weights of its map.
-
     Raises
     ------
     ValueError
-        Unless sizes are integers >= 1, `heads` divides `d_model`, `reading` is one of `READINGS`
-        and `gain` is > 0.
+        For what `OfTokens` refuses, and unless `heads` divides `d_model`.
     """
 
     def __init__(
@@ -78,10 +87,8 @@ class BodyTransformer(Dynamics):
         width: int = 128,
         gain: float = 1.0,
     ) -> None:
-        super().__init__(scales=scales)
-        for name, value in (("heads", heads), ("layers", layers), ("width", width)):
-            checks.number(name, value, low=1, integer=True)
-        self.tokens = Tokens(scales, reading, d_model, gain)
+        sizes = {"d_model": d_model, "heads": heads, "layers": layers, "width": width}
+        super().__init__(scales, reading, gain, **sizes)
         if d_model % heads:
             raise ValueError(f"heads must divide d_model={d_model}, got {heads}")
         layer = nn.TransformerEncoderLayer(
@@ -100,7 +107,7 @@ class BodyTransformer(Dynamics):
         return self.readout(self.layers(self.tokens(bodies), src_key_padding_mask=hidden))
 
 
-class BodyMamba(Dynamics):
+class BodyMamba(OfTokens):
     """Bodies as a sequence of tokens -> Mamba, from either end -> the sum of both -> accelerations.
 
     The Mamba of VN Sec. 4.3 and App. H, which name it and give no sizes; here the blocks of mambapy
@@ -109,16 +116,6 @@ class BodyMamba(Dynamics):
     in the order of their places and in the reverse order, and a body's acceleration is a linear map
     of the sum of what the two leave at its place. Absent bodies come last both times, as zeros, and
     nothing reads on from them. The order of the bodies matters.
-
-    Parameters
-    ----------
-    reading
-        See `Tokens`; `gain` multiplies the initial weights of its map.
-
-    Raises
-    ------
-    ValueError
-        Unless sizes are integers >= 1, `reading` is one of `READINGS` and `gain` is > 0.
     """
 
     def __init__(
@@ -132,11 +129,9 @@ class BodyMamba(Dynamics):
         expand: int = 1,
         gain: float = 1.0,
     ) -> None:
-        super().__init__(scales=scales)
-        for name, value in (("layers", layers), ("d_state", d_state), ("expand", expand)):
-            checks.number(name, value, low=1, integer=True)
-        self.tokens = Tokens(scales, reading, d_model, gain)
-        self.blocks, self.readout = Blocks(d_model, layers, d_state, expand), nn.Linear(d_model, 2)
+        sizes = {"d_model": d_model, "layers": layers, "d_state": d_state, "expand": expand}
+        super().__init__(scales, reading, gain, **sizes)
+        self.blocks, self.readout = Blocks(**sizes), nn.Linear(d_model, 2)
         self.blocks.config.pscan = False
         for block in self.blocks.blocks.layers:
             block.mixer = ShortScan(self.blocks.config)

@@ -10,11 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks.nbody.baseline import Dynamics, built
+from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples, Scales, literal
 from benchmarks.nbody.graph import GraphNetwork, edges
 from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
 from benchmarks.nbody.sequence import BodyMamba, BodyTransformer, both_ways, placed
+from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 SCALES = Scales(displacement=2.0, velocity=0.5, relative_velocity=0.8, acceleration=3.0)
@@ -175,8 +176,8 @@ FIRST = {
     ),
     "factorized_dense": tuple(f"nets.{law}.0." for law in range(4)),
     "gnn_2": ("rounds.0.along.", "rounds.1.along."),
-    "transformer": ("tokens.embed.",),
-    "mamba": ("tokens.embed.",),
+    "transformer": ("embed.",),
+    "mamba": ("embed.",),
 }
 
 
