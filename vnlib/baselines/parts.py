@@ -12,10 +12,10 @@ from torch import nn
 
 from vnlib import checks
 
-Model = TypeVar("Model", bound=nn.Module)
+T = TypeVar("T", bound=nn.Module)
 
 
-def built(family: type[Model], *, seed: int, **options: object) -> Model:
+def built(family: type[T], *, seed: int, **options: object) -> T:
     """A model whose initial weights are fixed by `seed`; the global random state is left as it was.
 
     It is built on the CPU, so that the weights do not depend on the device it is moved to.
