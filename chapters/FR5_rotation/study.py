@@ -19,10 +19,8 @@ from data_gen import mnist, rotations
 from vnlib.book.chapter import Chapter
 
 FAMILIES = {"rotation": RotationDecoder, "mlp": "mlp"}
-SHARED = (
-    *("n_angles", "n_turn", "n_shown", "split_seed"),
-    *("lr", "weight_decay", "steps", "batch_size"),
-)
+TRAINED = ("options", "lr", "weight_decay", "steps", "batch_size")
+SHARED = ("n_angles", "n_turn", "n_shown", "split_seed", *TRAINED[1:])
 UNRELATED = (90, 270)  # angles of the images whose blend is the null
 
 VARIABLES = {
@@ -93,42 +91,26 @@ def run(
 ) -> xr.Dataset:
     """One decoder, trained on one digit with one seed, and measured (see `measure.report`).
 
-    Parameters
-    ----------
-    axes
-        model, digit and seed.
-    settings
-        As `settings` gives them.
-    workdir
-        Where checkpoints are kept.
-    device
-        Where to compute.
-    allow_fallback
-        Whether scikit-learn's digits will do where MNIST is not there.
+    Where MNIST is not there, scikit-learn's digits will do if `allow_fallback`.
     """
+    s, gap = settings, tuple(settings["gap"])
     image, source = digit_image(axes["digit"], allow_fallback)
-    gap, n_frequencies = tuple(settings["gap"]), settings["n_frequencies"]
-    made = partial(rotations.RotationConfig, gap=gap, n_frequencies=n_frequencies)
-    split = {"n_angles": settings["n_angles"], "split_seed": settings["split_seed"]}
-    seen = rotations.make(image, made(**split))
-    turn = rotations.make(image, made(n_angles=settings["n_turn"]))
+    task = partial(rotations.RotationConfig, gap=gap, n_frequencies=s["n_frequencies"])
+    seen = rotations.make(image, task(n_angles=s["n_angles"], split_seed=s["split_seed"]))
     model = train_decoder(
         *(as_pair(rotations.subset(seen, part), device) for part in ("train", "val")),
-        family=FAMILIES[settings["family"]],
+        family=FAMILIES[s["family"]],
         seed=axes["seed"],
         workdir=workdir,
-        **{
-            name: settings[name]
-            for name in ("options", "lr", "weight_decay", "steps", "batch_size")
-        },
+        **{name: s[name] for name in TRAINED},
     )
     found = report(
         model,
         seen,
-        turn,
+        rotations.make(image, task(n_angles=s["n_turn"])),
         gap=gap,
-        n_shown=settings["n_shown"],
-        pictures=settings["pictures"],
+        n_shown=s["n_shown"],
+        pictures=s["pictures"],
         ends=rotations.rotated(image, gap),
         others=rotations.rotated(image, UNRELATED),
     )

@@ -6,7 +6,7 @@ import pandas as pd
 import xarray as xr
 
 from chapters.FR5_rotation.claims import middle_of_gap
-from vnlib.plots.statistics import short
+from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table, spread
 
 EXPLAINED = {"blend": "a blend", "rotation": "a rotation", "truth": "the true image"}
@@ -25,33 +25,27 @@ def models(results: xr.Dataset) -> Table:
     """Errors, and what explains the outputs: median and range over digits and seeds."""
     columns = {"ID test error": results["mse_id"], "error in the gap": results["mse_ood"]}
     columns |= {f"explained by {name}": explained(results, by) for by, name in EXPLAINED.items()}
-    frame = pd.concat(
-        [
-            spread(values.stack(run=RUNS), "model", title=name, dim="run")
-            for name, values in columns.items()
-        ],
-        axis=1,
-    )
+    runs = {name: values.stack(run=RUNS) for name, values in columns.items()}
+    frame = pd.concat([spread(v, "model", title=n, dim="run") for n, v in runs.items()], axis=1)
     frame["parameters", ""] = results["n_parameters"].max(RUNS).values
     return Table(frame, formats={"parameters": "{:,.0f}"}, name="errors and explanations per model")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the models: medians over digits and seeds."""
-    shares = {by: explained(results, by) for by in ("blend", "rotation")}
-    hump = results["mse_ood"] / results["mse_id"]
-    found = {}
-    for model in results["model"].values.tolist():
-        key = f"fr5-{model.replace('_', '-')}"
-        found[f"{key}-hump"] = f"{float(hump.sel(model=model).median()):.0f}"
-        one = {by: share.sel(model=model) for by, share in shares.items()}
-        for by, share in one.items():
-            found[f"{key}-{by}"] = f"{100 * float(share.median()):.0f} %"
-        found[f"{key}-nearer"] = f"{100 * float((one['blend'] > one['rotation']).mean()):.0f} %"
+    blend, rotation = (explained(results, by) for by in ("blend", "rotation"))
+    shares = {"blend": blend.median(RUNS), "rotation": rotation.median(RUNS)}
+    shares["nearer"] = (blend > rotation).mean(RUNS)
+    hump = (results["mse_ood"] / results["mse_id"]).median(RUNS)
     first = results.isel(model=0)
+    gap = first.sel(angle=results["gap_angle"].values).mean("angle")
     guesses = {
-        "zero": first["error_zero_baseline"].sel(angle=results["gap_angle"].values).mean("angle"),
-        "mean": first["error_mean"].sel(angle=results["gap_angle"].values).mean("angle"),
-        "blend": first["blend_error"].mean("gap_angle"),
+        "zero": gap["error_zero_baseline"].median(),
+        "mean": gap["error_mean"].median(),
+        "blend": first["blend_error"].mean("gap_angle").median(),
     }
-    return found | {f"fr5-error-{n}": short(float(v.median())) for n, v in guesses.items()}
+    return {
+        **texts("fr5-hump", hump, "{:.0f}".format),
+        **texts("fr5", shares, percent),
+        **texts("fr5-error", guesses),
+    }

@@ -20,7 +20,7 @@ def share(results, model: str, by: str) -> float:
 
 def test_a_blend_is_nearer_than_a_rotation_with_one_frequency(results):
     found = numbers(results)
-    assert found["fr5-cnn-nearer"] == found["fr5-mlp-nearer"] == "100 %"
+    assert found["fr5-nearer-cnn"] == found["fr5-nearer-mlp"] == "100 %"
     for model in ("cnn", "mlp"):
         assert share(results, model, "blend") > share(results, model, "rotation") > 0
 
