@@ -53,13 +53,13 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
         seeds = value
         if isinstance(value, int) and not isinstance(value, bool):
             seeds = range(value) if value <= MAX_SEEDS else ()
-        several = isinstance(seeds, (list, tuple, range)) and seeds
-        if not several or len(set(map(repr, seeds))) != len(seeds):
+        several = seeds if isinstance(seeds, (list, tuple, range)) else ()
+        if not several or len(set(map(repr, several))) != len(several):
             wanted = f"a count >= 1 and <= {MAX_SEEDS} or a list of different integers >= 0"
             raise ValueError(f"{name} must be {wanted}, got {value!r}")
-        for seed in seeds:
+        for seed in several:
             checks.number(f"each of {name}", seed, low=0, high=2**31 - 1, integer=True)
-        return list(seeds)
+        return list(several)
     if kind == "names":
         value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
         if not isinstance(value, (list, tuple)) or not value:
