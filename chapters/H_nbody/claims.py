@@ -35,9 +35,6 @@ TERMS = (
 )
 
 
-# --- Bodies drop out ------------------------------------------------------------------------------
-
-
 def plane(r: xr.Dataset, *, relative: bool = False) -> xr.Dataset:
     """Medians over force sets (model, seed, bodies), all forces given at once: `id` of the four
     single ones, `ood` of the mixtures, `pool` of all of them, which is the paper's pool.
@@ -137,9 +134,6 @@ def dropout_controls(plane: xr.Dataset) -> list[Part]:
     ]
 
 
-# --- Feedback -------------------------------------------------------------------------------------
-
-
 def change(r: xr.Dataset, old: str, new: str, name: str = "ood_error") -> xr.DataArray:
     """What another variant changes in log10 of an error (model, seed)."""
     logs = np.log10(of(r[name], variant=(old, new)))
@@ -153,7 +147,7 @@ def change(r: xr.Dataset, old: str, new: str, name: str = "ood_error") -> xr.Dat
     statement="A small global feedback weight lowers the OOD error a little, at a modest cost in "
     "distribution; the benefit does not add to that of drawing dead atoms anew; a readout per "
     "force makes it worse, and inverting the coupling worsens every measure.",
-    terms=f"{TERMS} Feedback is beta = 0.02 against 0; the others differ from beta = 0.02. Changes "
+    terms=f"{TERMS} Feedback is beta = 0.02 against 0; other variants against beta = 0.02. Changes "
     "are of log10 of relative errors within a seed, ID for single forces and five bodies, OOD for "
     "mixtures and 5, 4 and 3; as printed, medians over seeds of VN-3L, literal, with controls those "
     "of every reading and seed.",
@@ -178,25 +172,18 @@ def feedback_parts(r: xr.Dataset, *, each: bool) -> list[Part]:
     revived = of(r["fact_revived"], variant=ANEW).sum("variant")
     inverted = {f"inverted_{name}_log10": change(r, DEFAULT, "inverted", name) for name in METRICS}
     falls = are("change of the OOD error by feedback", "<", 0, ood_log10=gain)
+    less = "that change where dead atoms are drawn anew less that where they are not"
     measures = "changes of validation, ID and OOD errors and OOD MSE by inverted coupling"
     return [
         falls
         & are("share of seeds in which it falls", ">", 0.5, falls_share=(gain < 0).mean())
         & are("change of the ID error", "<=", np.log10(1.25), id_log10=cost),
         falls
-        & are(
-            "that change with dead atoms drawn anew less that without",
-            ">",
-            0,
-            interaction_log10=anew,
-        )
+        & are(less, ">", 0, interaction_log10=anew)
         & are("atoms drawn anew", ">", 0, revived=revived if each else revived.max()),
         are("change of the OOD error by a readout per force", ">", 0, split_log10=split),
         are(measures, ">", 0, **inverted),
     ]
-
-
-# --- Rollouts -------------------------------------------------------------------------------------
 
 
 def drift(r: xr.Dataset) -> xr.DataArray:
@@ -245,18 +232,14 @@ def rollouts(r: xr.Dataset) -> Decision:
     drifts = of(drift(r), model=[LITERAL, TOKENS, *rivals], panel=PANELS)
     each, now, before = drifts.isel(step=-1), behind(drifts, 1), behind(drifts, 0.1)
     last, error = each.median("seed"), of(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
-    low = error.sel(model="factorized").median("panel").median("seed")
+    step = error.sel(model="factorized").median("panel").median("seed")
     numbers = {"factorized.behind_panels": (now > 1).sum(), "factorized.vs_vn_median": now.median()}
+    low = "one-step error of Factorized, median over panels"
     far = "panels on which Factorized drifts farther than VN-3L, literal, at least 4"
     later = "panels on which it is farther off, relative to that one, than at a tenth of the way"
     parts = [
         *nearest(last, "literal"),
-        bounded(
-            "one-step error of Factorized, median over panels",
-            "<=",
-            0.05,
-            **{"factorized.one_step": low},
-        ),
+        bounded(low, "<=", 0.05, **{"factorized.one_step": step}),
         part(far, (now > 1).sum() >= 4, **numbers),
         bounded(later, ">=", 4, **{"factorized.later_panels": (now > before).sum()}),
     ]
@@ -265,16 +248,12 @@ def rollouts(r: xr.Dataset) -> Decision:
     middle = error.median("seed")
     better = (middle.sel(model=rivals) < middle.sel(model=TOKENS)).sum("panel") >= 4
     farther = (last.sel(model=rivals) > last.sel(model=TOKENS)).sum("panel") >= 4
+    every = "panels on which it drifts less than each of the six in every seed"
     same = "panels on which it drifts less than each of the controls on the same tokens"
     undecided = "models of less one-step error and more drift than it, each on at least 4 panels"
     controls = [
         *nearest(last, "tokens", f"{TOKENS}."),
-        bounded(
-            "panels on which it drifts less than the six in each seed",
-            ">=",
-            5,
-            **{f"{TOKENS}.panels_least": least},
-        ),
+        bounded(every, ">=", 5, **{f"{TOKENS}.panels_least": least}),
         bounded(same, ">=", 5, **{f"{TOKENS}.panels_vs_tokens": beside}),
         bounded(undecided, ">", 0, lower_error_more_drift_models=(better & farther).sum()),
     ]

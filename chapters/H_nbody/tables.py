@@ -11,42 +11,14 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.nbody.figures import in_order
-from chapters.H_nbody.claims import (
-    ANEW,
-    DEFAULT,
-    LITERAL,
-    READINGS,
-    SIX,
-    STILL,
-    ZERO,
-    behind,
-    change,
-    drift,
-    growth,
-    one_step,
-    over_least,
-    plane,
-)
+from benchmarks.nbody.tables import by_model
+from chapters.H_nbody import claims
+from chapters.H_nbody.claims import change, drift, growth, plane
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, short, texts
-from vnlib.plots.tables import Table, frame, if_computed, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
-WAYS = (
-    "ID up",
-    "both up",
-    "OOD up",
-    "ID down, OOD up",
-    "ID down",
-    "both down",
-    "OOD down",
-    "ID up, OOD down",
-)
-ERRORS = {
-    "ID validation": "criterion",
-    "ID test": "id_error",
-    "OOD": "ood_error",
-    "OOD [(box/s²)²]": "ood_mse",
-}
+WAYS = "ID up; both up; OOD up; ID down, OOD up; ID down; both down; OOD down; ID up, OOD down"
 
 
 def directions(shared: xr.Dataset, *, relative: bool = False) -> dict[str, str]:
@@ -60,9 +32,9 @@ def direction(ids: float, oods: float) -> str:
     """The nearest of eight directions, from the log10 of the growth along both axes; "hardly" for
     less than a factor of 1.5.
     """
-    if np.hypot(ids, oods) <= STILL:
+    if np.hypot(ids, oods) <= claims.STILL:
         return "hardly"
-    return WAYS[int(np.rint(np.arctan2(oods, ids) / (np.pi / 4))) % 8]
+    return WAYS.split("; ")[int(np.rint(np.arctan2(oods, ids) / (np.pi / 4))) % 8]
 
 
 def summary_table(shared: xr.Dataset) -> Table:
@@ -73,11 +45,8 @@ def summary_table(shared: xr.Dataset) -> Table:
         "mixtures": moved["ood"],
         "drift at the end [box²]": median(drift(shared).isel(step=-1)).median("panel"),
     }
-    rows = {
-        label(shared, m): {title: float(values.sel(model=m)) for title, values in columns.items()}
-        for m in in_order(shared, ("vn", "printed"))
-    }
-    return Table(frame(rows, "model"), name="models of the paper")
+    models = in_order(shared, ("vn", "printed"))
+    return by_model(shared, models, columns, "models of the paper")
 
 
 def growth_table(shared: xr.Dataset, *, relative: bool = False) -> Table:
@@ -97,19 +66,22 @@ def growth_table(shared: xr.Dataset, *, relative: bool = False) -> Table:
 def feedback_table(results: xr.Dataset, model: str) -> Table:
     """All variants of one reading: errors, and atoms that are dead, drawn anew, used."""
     one, whole = results.sel(model=model), ("dead", "revived", "used")
-    found = spreads({title: one[name] for title, name in ERRORS.items()}, "variant")
+    errors = {
+        "ID validation": one["criterion"],
+        "ID test": one["id_error"],
+        "OOD": one["ood_error"],
+        "OOD [(box/s²)²]": one["ood_mse"],
+    }
+    found = spreads(errors, "variant")
     for name in whole:
         found[name, ""] = median(one[f"fact_{name}"]).values
     name = f"variants of {label(results, model)}"
     return Table(found, formats=dict.fromkeys(whole, "{:.0f}"), name=name)
 
 
-# --- Numbers of the prose -------------------------------------------------------------------------
-
-
 def rank_correlations(shared: xr.Dataset) -> pd.Series:
     """Spearman's coefficient of one-step error and final drift over models, by panel."""
-    both = median(one_step(shared)), median(drift(shared).isel(step=-1))
+    both = median(claims.one_step(shared)), median(drift(shared).isel(step=-1))
     error, last = (one.transpose("model", "panel").to_pandas() for one in both)
     return error.corrwith(last, method="spearman")
 
@@ -121,43 +93,38 @@ def numbers(shared: xr.Dataset, results: xr.Dataset) -> dict[str, str]:
 
 def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
     moved, followed = 10 ** growth(plane(shared)).median("seed"), drift(shared)
-    last, error, ranks = median(followed.isel(step=-1)), one_step(shared), rank_correlations(shared)
-    shown = {**READINGS, "factorized": "factorized"}
+    last, ranks = median(followed.isel(step=-1)), rank_correlations(shared)
+    error = claims.one_step(shared).median(("seed", "panel"))
+    shares, shown = {"early": 0.1, "late": 1}, claims.READINGS | {"factorized": "factorized"}
     sizes = {
-        "vn": moved[["id", "ood"]].sel(model=LITERAL),
+        "vn": moved[["id", "ood"]].sel(model=claims.LITERAL),
         "gnn-id": moved["id"].sel(model="gnn"),
         "drift": {key: last.sel(model=model).median() for key, model in shown.items()},
         "rank": {"low": ranks.min(), "high": ranks.max()},
-        "step": {
-            "factorized": error.sel(model="factorized").median(),
-            "vn": error.sel(model=LITERAL).median(),
-        },
-        "behind": {"early": behind(followed, 0.1).median(), "late": behind(followed, 1).median()},
+        "step-factorized": error.sel(model="factorized"),
+        "step-vn": error.sel(model=claims.LITERAL),
+        "behind": {key: claims.behind(followed, at).median() for key, at in shares.items()},
     }
-    won = {key: over_least(last, model, SIX) < 1 for key, model in READINGS.items()}
     counts = {"panels": shared.sizes["panel"], "models": shared.sizes["model"]}
-    counts["won"] = {key: panels.sum() for key, panels in won.items()}
+    for key, model in claims.READINGS.items():
+        counts[f"won-{key}"] = (claims.over_least(last, model, claims.SIX) < 1).sum()
     return texts("appH", sizes) | texts("appH", counts, "{:.0f}".format)
 
 
 def _of_ablation(results: xr.Dataset) -> dict[str, str]:
-    gain = change(results, ZERO, DEFAULT)
-    both = change(results, *ANEW) - gain
+    gain = change(results, claims.ZERO, claims.DEFAULT)
+    both = change(results, *claims.ANEW) - gain
     changes = {
-        "id": change(results, ZERO, DEFAULT, "id_error"),
+        "id": change(results, claims.ZERO, claims.DEFAULT, "id_error"),
         "ood": gain,
-        "split": change(results, DEFAULT, "split"),
-        "inverted": change(results, DEFAULT, "inverted"),
+        "split": change(results, claims.DEFAULT, "split"),
+        "inverted": change(results, claims.DEFAULT, "inverted"),
     }
     sizes = (10 ** xr.Dataset(changes).median("seed")).assign(both=both.median("seed"))
-    revived = results["fact_revived"].sel(variant=list(ANEW)).max(("variant", "seed"))
-    counts = {
-        "falls": (gain < 0).sum("seed"),
-        "competes": (both > 0).sum("seed"),
-        "revived": revived,
-    }
-    parts = ((sizes, short), (xr.Dataset(counts), "{:.0f}".format))
+    revived = results["fact_revived"].sel(variant=list(claims.ANEW)).max(("variant", "seed"))
+    counts = {"falls": (gain < 0).sum("seed"), "competes": (both > 0).sum("seed")}
+    counts = xr.Dataset(counts | {"revived": revived})
     found = {"appH-seeds": str(results.sizes["seed"])}
-    for values, form in parts:
+    for values, form in ((sizes, short), (counts, "{:.0f}".format)):
         found |= texts("appH", values.to_array("of").transpose("model", "of"), form)
     return found

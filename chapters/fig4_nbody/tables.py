@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import xarray as xr
 
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
+from benchmarks.nbody.tables import by_model
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
-from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, frame
+from vnlib.plots.tables import Table
 
 EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but for rounding
 MEASURES = {"MSE": False, "relative MSE": True}
@@ -30,15 +31,6 @@ SIMULATED_AT_ONCE = {
 }
 
 
-def _table(results: xr.Dataset, columns: dict[tuple[str, str], xr.DataArray], name: str) -> Table:
-    """A row per model."""
-    rows = {
-        label(results, m): {title: float(values.sel(model=m)) for title, values in columns.items()}
-        for m in in_order(results, mean=True)
-    }
-    return Table(frame(rows, "model"), name=name)
-
-
 def cells(results: xr.Dataset, *, relative: bool = False) -> xr.DataArray:
     """Median errors (model, number, bodies), means over the sets of each number of forces."""
     return median(by_number(error(results, relative=relative)))
@@ -53,7 +45,7 @@ def errors_table(results: xr.Dataset) -> Table:
             columns[name, f"{number} force{'s' * (number > 1)}"] = five.sel(number=number)
     inside, outside = inside_and_out(error(results))
     columns["OOD / ID", ""] = median(outside / inside)
-    return _table(results, columns, "errors by number of forces")
+    return by_model(results, in_order(results, mean=True), columns, "errors by number of forces")
 
 
 def dropout(results: xr.Dataset, *, relative: bool) -> dict[str, xr.DataArray]:
@@ -70,7 +62,12 @@ def dropout_table(results: xr.Dataset) -> Table:
         for name, relative in MEASURES.items()
         for what, ratio in dropout(results, relative=relative).items()
     }
-    return _table(results, columns, "errors with three bodies over errors with five")
+    return by_model(
+        results,
+        in_order(results, mean=True),
+        columns,
+        "errors with three bodies over errors with five",
+    )
 
 
 def simulator_table(results: xr.Dataset) -> Table:
@@ -84,21 +81,12 @@ def simulator_table(results: xr.Dataset) -> Table:
 
 
 def unconverged(results: xr.Dataset, most: float = 0.3) -> Table:
-    """By what share the validation error of each trained model fell after 0.7 of the steps; at
-    least by `most`: with more steps these would fit better.
-    """
+    """By what share validation errors fell after 0.7 of the steps, if by more than `most`."""
     curve = median(results["curve"])
     gain = 1 - curve.sel(share=1.0, method="nearest") / curve.sel(share=0.7, method="nearest")
-    gains = {label(results, m): {"fell by": float(gain.sel(model=m))} for m in in_order(results)}
-    fell = frame(gains, "model")
-    return Table(
-        fell[fell["fell by"] > most],
-        formats={"fell by": "{:.0%}"},
-        name="models that had not converged",
-    )
-
-
-# --- Numbers of the prose -------------------------------------------------------------------------
+    models = [m for m in in_order(results) if gain.sel(model=m) > most]
+    table = by_model(results, models, {"fell by": gain}, "models that had not converged")
+    return replace(table, formats={"fell by": "{:.0%}"})
 
 
 def won(results: xr.Dataset, model: str, others: Sequence[str]) -> int:
@@ -108,21 +96,16 @@ def won(results: xr.Dataset, model: str, others: Sequence[str]) -> int:
 
 
 def fits(results: xr.Dataset) -> xr.DataArray:
-    """Relative error of each model of the paper that is trained, on single forces of five bodies;
-    models with a low one fit these forces.
-    """
+    """Relative error of the paper's trained models on single forces of five bodies."""
     single = cells(results, relative=True).sel(number=1, bodies=5)
     return single.sel(model=in_order(results, ("vn", "printed")))
 
 
 def kept_in_passes(results: xr.Dataset) -> xr.DataArray:
-    """What one pass per force leaves of the error on mixtures, of models that are told all forces
-    by a code.
-    """
-    joint, passes = (
-        median(inside_and_out(error(results, way=way))[1]) for way in ("joint", "passes")
-    )
-    return (passes / joint).sel(model=WITHOUT)
+    """What one pass per force leaves of the error on mixtures, of models told forces by a code."""
+    ways = (inside_and_out(error(results, way=way))[1] for way in ("joint", "passes"))
+    joint, passes = (median(one).sel(model=WITHOUT) for one in ways)
+    return passes / joint
 
 
 def gaps(results: xr.Dataset) -> xr.DataArray:
