@@ -13,7 +13,6 @@ from benchmarks.functions.transformer import TransformerReconstructor
 from benchmarks.images.controls import principal_axes
 from benchmarks.images.networks import built as built_autoencoder
 from benchmarks.images.vector_networks import settle_in_batches, train_network
-from benchmarks.nbody.baseline import built as built_dynamics
 from benchmarks.nbody.bodies import Bodies, Samples, gated, literal, scales_of, tokens
 from benchmarks.nbody.dynamics import NETWORKS, predictor
 from benchmarks.nbody.forces import relative_errors
@@ -33,6 +32,7 @@ from chapters.beyond_representation.coded import (
     with_supports,
 )
 from vnlib import checks
+from vnlib.baselines.parts import built
 from vnlib.fit import Training
 
 BODY_NETWORKS = ("mlp", "film")  # whose layers see one body at a time
@@ -213,7 +213,7 @@ def dynamics(
 
         return Coded(layers, model.predict, f"code {len(sizes)}")
     if family in BODY_NETWORKS:
-        net = built_dynamics(NETWORKS[family], scales=scales, seed=training.seed, **options)
+        net = built(NETWORKS[family], scales=scales, seed=training.seed, **options)
         predict = predictor(net)
         learned(net, train, training, lambda: float(relative_errors(predict, validation).mean()))
         # All maps but the first read a hidden layer; the network that reads the forces of FiLM is
