@@ -30,14 +30,16 @@ def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
     return plain, controls
 
 
-def filled(coords: Mapping, **values: tuple[object, str]) -> xr.Dataset:
+def filled(
+    coords: Mapping, axes: str = "model seed", /, **values: tuple[object, str]
+) -> xr.Dataset:
     """Made-up results of three seeds: name=(number, or numbers along the last dimensions, and the
-    names of the dimensions beside model and seed).
+    names of the dimensions after `axes`).
     """
     r = xr.Dataset(coords={name: list(one) for name, one in coords.items()} | {"seed": range(3)})
     for name, (value, dims) in values.items():
-        axes = ("model", "seed", *dims.split())
-        r[name] = axes, np.full([r.sizes[axis] for axis in axes], value, float)
+        over = [*axes.split(), *dims.split()]
+        r[name] = over, np.full([r.sizes[axis] for axis in over], value, float)
     return r
 
 

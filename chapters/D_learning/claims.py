@@ -60,9 +60,9 @@ def locality(r: xr.Dataset) -> Decision:
     figure="appD-overlap",
     statement="Updates of different samples interfere only through atoms that both use, so sparse "
     "codes limit interference, unlike dense layers.",
-    terms="Updates of two test samples overlap by the size of their cosine; a step on one passes on "
-    "the change of the other's loss relative to its own. Medians over pairs, worst seed. The linear "
-    "autoencoder with a whitened code computes the same function as the trained one.",
+    terms="Updates of two test samples overlap by the size of their cosine; a step on one passes "
+    "on the change of the other's loss relative to its own. Medians over pairs, worst seed. The "
+    "linear autoencoder with a whitened code computes the same function as the trained one.",
 )
 def interference(r: xr.Dataset) -> Decision:
     vn, size, passed = main_network(r), abs(r["meet_pair_cosine"]), abs(r["passed_on"])
@@ -129,8 +129,8 @@ def upkeep(r: xr.Dataset) -> Decision:
     source="VN Eq. 9; App. D, Eq. 27",
     figure="appD-interface",
     statement="The same residual x coefficient rule learns the interface dictionary U.",
-    terms="Two layers, after training, worst seed. The strict error is that of the reading from the "
-    "top code down. U learns by the literal rule, or by the subspace rule, our addition.",
+    terms="Two layers, after training, worst seed. The strict error is that of the reading from "
+    "the top code down. U learns by the literal rule, or by the subspace rule, our addition.",
 )
 def interface(r: xr.Dataset) -> Decision:
     last = r[[f"interface_{name}" for name in ("energy", "mse", "mse_from_top")]].isel(stage=-1)

@@ -15,11 +15,11 @@ from torch import Tensor
 from benchmarks.images.samples import mnist_rows
 from chapters.E_theory import descent, gradient, measure, recovery
 from chapters.E_theory.variables import VARIABLES
-from vnlib import evaluate
 from vnlib.book.chapter import Chapter
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
+from vnlib.seeding import generator
 from vnlib.settle import SettleConfig
 
 Settings = Mapping[str, Any]
@@ -28,32 +28,26 @@ Settings = Mapping[str, Any]
 def learned(s: Settings, x: Float[Tensor, "n pixels"], seed: int) -> VectorNetwork:
     """A network of two layers, trained on digits; its top layer has a U and so an operator."""
     t = s["training"]
-    sizes = {"atoms": tuple(s["atoms"]), "interface": tuple(s["interface"]), "top_k": s["top_k"]}
     config = VNConfig(
         n_inputs=784,
-        **sizes,
+        atoms=tuple(s["atoms"]),
+        interface=tuple(s["interface"]),
+        top_k=s["top_k"],
         sparsity=tuple(s["network"]["sparsity"]),
         feedback=s["network"]["feedback"],
     )
     network = VectorNetwork(config, seed=seed).to(x.device)
     network.start_from_samples(x, seed=seed)
-    learner = LocalLearner(
-        network, lr=t["lr"], settle=SettleConfig.training(max_sweeps=t["sweeps"])
-    )
-    steps = FitConfig(
-        steps=s["train_steps"],
-        batch_size=t["batch_size"],
-        lr_floor=t["lr_floor"],
-        eval_every=s["train_steps"],
-    )
-    fit(
-        learner,
-        (x,),
-        steps,
-        seed=seed,
-        validate=lambda: evaluate.reconstruction_error(network, x[:200]),
-    )
+    settle = SettleConfig.training(max_sweeps=t["sweeps"])
+    steps = {"steps": s["train_steps"], "batch_size": t["batch_size"], "lr_floor": t["lr_floor"]}
+    learner = LocalLearner(network, lr=t["lr"], settle=settle)
+    fit(learner, (x,), FitConfig(**steps, keep="last"), seed=seed)
     return network
+
+
+def on_both(planted: xr.Dataset, digits: xr.Dataset) -> xr.Dataset:
+    """The same measurements of planted samples and of digits."""
+    return xr.concat([planted, digits], "data").assign_coords(data=["planted", "digits"])
 
 
 def superposition_and_recovery(
@@ -61,44 +55,29 @@ def superposition_and_recovery(
 ) -> list[xr.Dataset]:
     """Prop. 1 and Thm. 1, on planted bases and on the dictionary V learned on the digits x."""
     bases = recovery.overlapping_bases(s["d"], s["d"] ** -0.5, "pairs")
-    options = {"samples": s["samples"], "share": s["share"], "gap": s["gap"], "seed": seed}
-    codes = recovery.planted_codes(
-        2 * s["samples"], bases.shape[1], 4, recovery.generator(seed, "linear")
+    n, K, simplex = s["samples"], bases.shape[1], recovery.simplex(8)
+    options = {"samples": n, "share": s["share"], "gap": s["gap"], "seed": seed}
+    codes = recovery.planted_codes(2 * n, K, 4, generator(seed, "linear"))
+    planted = recovery.planted_codes(30, K, 4, generator(seed, "stopped")) @ bases.T
+    stopped = (
+        recovery.stopped_early(W, z, share=0.05, sweeps=s["sweeps"])
+        for W, z in ((bases, planted), (V, x[:30]))
     )
-    simplex, half = recovery.simplex(8), len(x) // 2
-    stopped = {"share": 0.05, "sweeps": s["sweeps"]}
-    again = {
-        sign: recovery.recovery(simplex, range(1, 8), signed=sign == "mixed_signs", **options)
-        for sign in ("mixed_signs", "equal_signs")
+    named = {
+        "digits": recovery.sums(V, *x.chunk(2), share=0.05, gap=s["gap"]),
+        "mixed_signs": recovery.recovery(simplex, range(1, 8), **options),
+        "equal_signs": recovery.recovery(simplex, range(1, 8), signed=False, **options),
+        "learned": recovery.recovery(V, s["counts_learned"], **options),
     }
-    planted = (
-        recovery.planted_codes(30, bases.shape[1], 4, recovery.generator(seed, "stopped")) @ bases.T
-    )
+    noisy = {"noise": s["noise"], "samples": 2 * n, "gap": s["gap"], "seed": seed}
+    active = s["noisy_active"]
     return [
-        recovery.linearity(bases, *codes.split(s["samples"])),
+        recovery.linearity(bases, *codes.split(n)),
         recovery.sums_by_count(bases, s["each"], **options),
-        measure.prefixed(
-            recovery.sums(V, x[:half], x[half : 2 * half], share=0.05, gap=s["gap"]), "digits"
-        ),
         recovery.recovery_diagram(s["d"], s["coherences"], s["counts"], **options),
-        *(measure.prefixed(found, sign) for sign, found in again.items()),
-        measure.prefixed(recovery.recovery(V, s["counts_learned"], **options), "learned"),
-        recovery.noisy_recovery(
-            bases,
-            s["noisy_active"],
-            s["multiples"],
-            noise=s["noise"],
-            samples=2 * s["samples"],
-            gap=s["gap"],
-            seed=seed,
-        ).assign(noisy_active=s["noisy_active"]),
-        xr.concat(
-            [
-                recovery.stopped_early(bases, planted, **stopped),
-                recovery.stopped_early(V, x[:30], **stopped),
-            ],
-            "data",
-        ).assign_coords(data=["planted", "digits"]),
+        recovery.noisy_recovery(bases, active, s["multiples"], **noisy).assign(noisy_active=active),
+        on_both(*stopped),
+        *(measure.prefixed(found, name) for name, found in named.items()),
     ]
 
 
@@ -106,80 +85,42 @@ def gradients_and_descent(
     s: Settings, seed: int, V: Float[Tensor, "d atoms"], x: Float[Tensor, "n d"]
 ) -> list[xr.Dataset]:
     """Thms. 2 and 3, on random stacks and dictionaries, and on V with digits."""
-    random, planted = (
-        t.double() for t in measure.planted_samples(32, 64, 4, s["rate_samples"], seed)
-    )
-    pairs = [(random, planted, 0.1), (V, x[: s["rate_samples"]], s["digits_sparsity"])]
-    stack = {name: s["danskin"][name] for name in ("feedback", "sparsity")}
-    found = [
+    n = s["rate_samples"]
+    random, planted = (t.double() for t in measure.planted_samples(32, 64, 4, n, seed))
+    way = {"factors": s["descent"]["factors"], "steps": s["descent_steps"], "top_k": 4}
+    found = (
         descent.rates(W, z, sparsity=sparsity, steps=s["rate_steps"]).merge(
-            descent.descent(
-                W,
-                z,
-                sparsity=sparsity,
-                top_k=4,
-                factors=s["descent"]["factors"],
-                steps=s["descent_steps"],
-            )
+            descent.descent(W, z, sparsity=sparsity, **way)
         )
-        for W, z, sparsity in pairs
-    ]
+        for W, z, sparsity in ((random, planted, 0.1), (V, x[:n], s["digits_sparsity"]))
+    )
+    stack = {name: s["danskin"][name] for name in ("feedback", "sparsity")}
+    stack |= {"batch": 20, "top_k": 4, "sweeps": s["stack_sweeps"], "seed": seed}
     return [
         gradient.danskin_cases(**s["danskin"], seed=seed),
-        xr.concat(found, "data").assign_coords(data=["planted", "digits"]),
-        descent.sweep_energies(
-            8, 12, batch=20, top_k=4, sweeps=s["stack_sweeps"], seed=seed, **stack
-        ),
+        on_both(*found),
+        descent.sweep_energies(8, 12, **stack),
     ]
 
 
 def capacity_and_failures(
-    s: Settings,
-    seed: int,
-    network: VectorNetwork,
-    V: Float[Tensor, "d atoms"],
-    x: Float[Tensor, "n d"],
+    s: Settings, seed: int, V: Float[Tensor, "d atoms"], x: Float[Tensor, "n d"]
 ) -> list[xr.Dataset]:
     """Prop. 2 and Remarks 6 and 7."""
-    bases = recovery.overlapping_bases(s["d"], s["d"] ** -0.5, "pairs")
-    c, options = s["capacity"], {"share": 0.02, "sweeps": s["capacity"]["sweeps"]}
+    bases, c = recovery.overlapping_bases(s["d"], s["d"] ** -0.5, "pairs"), s["capacity"]
+    options, source = {"share": 0.02, "sweeps": c["sweeps"]}, s["planted"] | s["hebb"]
     parts = measure.planted_parts(bases, c["parts"], samples=c["samples"], seed=seed)
-    images = x[: len(x) // c["digits"] * c["digits"]].reshape(-1, c["digits"], x.shape[1])[
-        : c["samples"]
-    ]
-    p = s["planted"]
-    source = {
-        "d": p["d"],
-        "K": p["K"],
-        "samples": p["samples"],
-        "seed": seed,
-        "steps": p["steps"],
-        **s["hebb"],
-    }
+    images = torch.stack(x.split(c["digits"])[: len(x) // c["digits"]])[: c["samples"]]
+    twins = {"samples": 2 * s["samples"], "share": 0.03, "gap": 1e-5, "seed": seed}
+    surplus = {"atoms": s["surplus_atoms"], "strengths": s["strengths"], "active": 3}
+    surplus |= {"share": 0.01, "gap": 1e-4, "seed": seed}
     return [
-        measure.operator_ranks(network, x[: s["n_ranks"]].to(network.V[0])),
         measure.prefixed(measure.capacity(bases, parts, k=c["k"], **options), "planted"),
         measure.prefixed(measure.capacity(V, images, k=c["digits_k"], **options), "digits"),
-        measure.twins(
-            bases,
-            s["cosines"],
-            s["noises"],
-            3,
-            samples=2 * s["samples"],
-            share=0.03,
-            gap=1e-5,
-            seed=seed,
-        ),
-        measure.decorrelation(
-            atoms=s["surplus_atoms"],
-            strengths=s["strengths"],
-            active=3,
-            share=0.01,
-            gap=1e-4,
-            **source,
-        ),
-        measure.learning_recovers(counts=s["mixed"], **source),
-        xr.Dataset({"cap_k": c["k"], "digits_cap_k": c["digits_k"], "planted_atoms": p["K"]}),
+        measure.twins(bases, s["cosines"], s["noises"], 3, **twins),
+        measure.decorrelation(**surplus, **source),
+        measure.learning_recovers(counts=s["mixed"], seed=seed, **source),
+        xr.Dataset({"cap_k": c["k"], "digits_cap_k": c["digits_k"], "planted_atoms": source["K"]}),
     ]
 
 
@@ -191,19 +132,7 @@ def run(
     device: torch.device | str,
     allow_fallback: bool,
 ) -> xr.Dataset:
-    """All measurements of one seed; only learning the digits is on the device.
-
-    Parameters
-    ----------
-    axes
-        seed.
-    settings
-        Those of `settings`.
-    workdir
-        Not used: training is short and keeps no checkpoint.
-    allow_fallback
-        Whether the small digits of scikit-learn will do where MNIST is not at hand.
-    """
+    """All measurements of one seed; only learning the digits, which is short, is on the device."""
     s, seed = settings, axes["seed"]
     (train, *_), (test, _, source) = (
         mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], allow_fallback=allow_fallback)
@@ -214,7 +143,8 @@ def run(
     pieces = [
         *superposition_and_recovery(s, seed, V, x),
         *gradients_and_descent(s, seed, V, x),
-        *capacity_and_failures(s, seed, network, V, x),
+        measure.operator_ranks(network, test[: s["n_ranks"]].to(device)),
+        *capacity_and_failures(s, seed, V, x),
     ]
     return xr.merge(pieces, join="exact").assign(data_source=source)
 

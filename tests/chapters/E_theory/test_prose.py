@@ -29,8 +29,8 @@ def test_the_bound_of_the_learned_dictionary_allows_one_atom(said):
 
 
 def test_the_gradient_is_exact_for_one_layer_and_f_alone(said):
-    assert max(said["appE-error-one"], said["appE-error-three"]) < 1e-6
-    assert min(said["appE-error-summed"], said["appE-error-relu"]) > 0.5
+    assert max(said["appE-error-one-layer"], said["appE-error-three-layers"]) < 1e-6
+    assert min(said["appE-error-summed"], said["appE-error-ReLU"]) > 0.5
 
 
 def test_f_never_rises_and_the_added_energies_in_most_sweeps(shipped, said):
