@@ -176,7 +176,7 @@ def dct(
 
 
 def zero_baseline(train: Images, validation: Images, training: Training) -> Trained:
-    """Nothing drawn: its error is the mean square of the images."""
+    """The zero image: its error is the mean square of the images."""
     return _fixed_count(torch.zeros_like, 0, parameters=0)
 
 

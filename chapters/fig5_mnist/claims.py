@@ -1,130 +1,114 @@
 """The claims of VN Fig. 5: image composition.
 
-Errors are medians over seeds unless a rule says otherwise.
+Errors over sets begin with the set in distribution (ID).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import of, one, part, tagged
+from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
+from vnlib.book.evidence import bounded, of, one, tagged, within
 from vnlib.book.ledger import Decision, Part, claim
 
-DIGITS = {
-    "add_subtract": ("add2", "sub2", "add3", "addsub4"),
-    "max": ("max2", "max3", "max5"),
-    "corruption": ("occlude0", "occlude1", "stripes0", "stripes1", "invert", "salt_pepper"),
-}
-ALL_DIGITS = tuple(name for family in DIGITS.values() for name in family)
 STEPS, MORE = ("", "_x1.5", "_x2", "_x3"), ("", "_2d", "_3d")
 STARTS = [("single", STEPS), ("RTS", STEPS), ("single", MORE), ("RTS", MORE), ("RTS_x2", MORE)]
 LADDERS = [[f"{moves}{end}" for end in ends] for moves, ends in STARTS]
-RUNGS = dict.fromkeys(name for ladder in LADDERS for name in ladder if name != "single")
-ALL_MOTIONS = ("RT", "RS", "TS", *RUNGS)
 VNS, AES = ("vn_1", "vn_3"), ("ae", "ksparse")
-STRONGEST = 2  # sets in which the autoencoder errs most
-# Models that VN-1L is compared with on both benchmarks, and on digits alone.
 CONTROLS = {
-    "dct": "fixed DCT atoms at the same ID error",
-    "dictionary_learning": "scikit-learn's dictionary learning",
+    "pca_matched": "PCA of the same ID error",
+    "pca_adaptive": "each image's largest PCA coefficients, as many as VN-1L uses",
+    "dct": "fixed DCT atoms with a lasso of the same ID error",
+    "dictionary_learning": "scikit-learn's dictionary learning with the same lasso",
+    "vn_untrained": "its own untrained start",
+    "untrained": "its own untrained start",
 }
-PCA = {"pca_matched": "PCA of the same ID error"}
-ADAPTIVE = {"pca_adaptive": "the largest PCA coefficients of each image"}
-UNTRAINED = "its own untrained start"
+TERMS = (
+    "The AE is matched with VN-1L on ID error, the k-sparse AE on active units. Growth is a "
+    "model's error over its own error on ID. Errors are medians over seeds, their means over sets "
+    "are geometric; {} sets lie outside."
+)
 
 
-def _mean(values: xr.DataArray) -> float:
-    """Geometric mean over sets."""
-    return float(np.exp(np.log(values).mean("set")))
-
-
+@dataclass(frozen=True)
 class _Benchmark:
-    """Median errors of a benchmark: its sets, the one in distribution first."""
+    """Errors of the models of a benchmark, whose names begin with `prefix`."""
 
-    def __init__(self, r: xr.Dataset, inside: str, outside: Sequence[str], prefix: str = ""):
-        self.mse = of(r["mse"], set=[inside, *outside])
-        self.inside, self.outside, self.prefix = inside, list(outside), prefix
-        power = one(r["zero_baseline"], model=f"{prefix}vn_1")
-        self.power = power.median("seed").sel(set=self.mse["set"])
+    r: xr.Dataset
+    name: str
+    prefix: str = ""
 
     def seeds(self, model: str, reading: str = "own") -> xr.DataArray:
-        """Errors (seed, set). KeyError where the model or its reading lacks."""
-        name = f"{self.prefix}{model}"
-        found = one(self.mse, model=name, reading=reading)
-        if bool(found.isnull().any()):
-            raise KeyError(f"the model(s) {name} in the reading {reading!r}, on all sets and seeds")
-        return found
+        """Errors (seed, set)."""
+        found = one(self.r["mse"], model=f"{self.prefix}{model}", reading=reading)
+        return of(found, set=SETS[self.name])
 
     def error(self, model: str, reading: str = "own") -> xr.DataArray:
         """Errors (set), medians over seeds."""
-        return self.seeds(model, reading).reduce(np.median, "seed")
+        return self.seeds(model, reading).median("seed")
 
-    def ood(self, model: str, reading: str = "own") -> xr.DataArray:
-        return self.error(model, reading).sel(set=self.outside)
-
-    def id(self, model: str, reading: str = "own") -> float:
-        return float(self.error(model, reading).sel(set=self.inside))
-
-    def growth(self, model: str, reading: str = "own") -> xr.DataArray:
-        """Errors over own ID error, over the other sets."""
-        return self.ood(model, reading) / self.id(model, reading)
-
-    def ratio(self, model: str, other: str, reading: str = "own", against: str = "own") -> float:
-        """Geometric mean over the sets outside of a model's error over another's."""
-        return _mean(self.ood(model, reading) / self.ood(other, against))
-
-    def worst(self, model: str, reading: str = "own") -> float:
-        """Where `model` errs most, the least ratio of its error to that of VN-1L."""
-        errors = self.ood(model, reading)
-        sets = errors.sortby(errors, ascending=False)["set"].values[:STRONGEST]
-        return float((errors / self.ood("vn_1")).sel(set=sets).min())
-
-    def against_vn(self, model: str) -> dict[str, float]:
-        """A model's error over that of VN-1L: on ID, and the least of all sets outside."""
-        least = float((self.ood(model) / self.ood("vn_1")).min())
-        return {"id": self.id(model) / self.id("vn_1"), "least_ood": least}
-
-    def at_24(self, model: str, reading: str = "own") -> dict[str, float]:
-        """A model's error over that of the k-sparse AE of 24 units."""
-        inside = self.id(model, reading) / self.id("ksparse_24")
-        return {"id": inside, "ood": self.ratio(model, "ksparse_24", reading)}
+    def over(self, model: str, other: str = "vn_1", reading: str = "own") -> xr.DataArray:
+        """A model's errors over another's (set)."""
+        return self.error(model, reading) / self.error(other)
 
     def matched(self) -> list[Part]:
-        """That the AE is matched on ID, and that VN-1L's worst seed is below its best one."""
-        over = self.id("ae") / self.id("vn_1")
-        high, low = self.seeds("vn_1").max("seed"), self.seeds("ae").min("seed")
-        most = float((high / low).sel(set=self.outside).max())
+        """That the AE is matched, and VN-1L below it."""
+        highest, lowest = self.seeds("vn_1").max("seed"), self.seeds("ae").min("seed")
+        below = "error of VN-1L's worst seed over that of the AE's best, in every set outside"
         return [
-            part("the AE is matched on ID within 5 %", abs(over - 1) <= 0.05, ae_id_vs_vn=over),
-            part("VN-1L is below the AE in every set and seed", most < 1, vn_worst_vs_ae_best=most),
+            within("ID error of the AE over VN-1L's", 0.95, 1.05, ae_id_vs_vn=self.over("ae")[0]),
+            bounded(below, "<", 1, vn_worst_vs_ae_best=(highest / lowest)[1:]),
         ]
 
-    def below(self, controls: Mapping[str, str]) -> list[Part]:
+    def below_aes(self, says: str, tag: str, *, relative: bool) -> Part:
+        """That both Vector Networks have less error, or growth, than both AEs outside."""
+        errors = {m: self.error(m) for m in (*VNS, *AES)}
+        values = {m: error / (error[0] if relative else 1) for m, error in errors.items()}
+        over = {m: (values[m] / np.minimum(*(values[ae] for ae in AES)))[1:] for m in VNS}
+        says = f"{says} of VN-1L and VN-3L over the lesser of both AEs', in every set outside"
+        return bounded(says, "<", 1, **tagged(over, tag))
+
+    def fivefold(self, says: str, key: str, model: str, reading: str = "own") -> Part:
+        """That a model has five times VN-1L's error where it errs most."""
+        errors, over = self.error(model, reading)[1:], self.over(model, reading=reading)[1:]
+        says = f"error of {says} over VN-1L's, in each of the two sets where it errs most"
+        return bounded(says, ">=", 5, **{key: over.sortby(errors)[-2:]})
+
+    def above(self, says: str, key: str, model: str) -> Part:
+        """That a model has more error than VN-1L everywhere."""
+        over = self.over(model)
+        found = {f"id.{key}": over[0], f"least_ood.{key}": over[1:]}
+        return bounded(f"error of {says} over VN-1L's, in every set", ">", 1, **found)
+
+    def below(self, controls: tuple[str, ...]) -> list[Part]:
         """That VN-1L has less mean error than each of these."""
-        less = "VN-1L has less OOD error than"
-        ratios = {name: self.ratio("vn_1", name) for name in controls}
+        says = "mean error of VN-1L over that of"
+        means = {name: _mean(self.over("vn_1", name)) for name in controls}
         return [
-            part(f"{less} {controls[name]}", ratio < 1, **{f"vn_vs_{name}": ratio})
-            for name, ratio in ratios.items()
+            bounded(f"{says} {CONTROLS[name]}", "<", 1, **{f"vn_vs_{name}": mean})
+            for name, mean in means.items()
         ]
 
-
-def _over_aes(values: Mapping[str, xr.DataArray]) -> dict[str, float]:
-    """In the worst set, values of the Vector Networks over the lesser of both AEs'."""
-    least = np.minimum(*(values[m] for m in AES))
-    return {m: float((values[m] / least).max()) for m in VNS}
-
-
-def _below(says: str, values: Mapping[str, float], tag: str) -> Part:
-    return Part(says, max(values.values()) < 1, tagged(values, tag))
+    def below_24(self, says: str, key: str, model: str, reading: str = "own") -> Part:
+        """That a model has less error than the k-sparse AE of 24 units."""
+        over = self.over(model, "ksparse_24", reading)
+        says = f"error of {says} over a k-sparse AE's of 24 units, on ID and in the mean"
+        return bounded(says, "<", 1, **{f"id.{key}": over[0], f"ood.{key}": _mean(over)})
 
 
-def _above(says: str, values: Mapping[str, float], tag: str) -> Part:
-    return Part(says, min(values.values()) > 1, tagged(values, tag))
+def _mean(errors: xr.DataArray) -> xr.DataArray:
+    """The geometric mean over the sets outside."""
+    return np.exp(np.log(errors[1:]).mean("set"))
+
+
+def _rises(errors: xr.DataArray) -> np.ndarray:
+    """The ratios of errors of successive sets of all ladders."""
+    less, more = zip(*(pair for ladder in LADDERS for pair in pairwise(ladder)), strict=True)
+    return errors.sel(set=list(more)).values / errors.sel(set=list(less)).values
 
 
 @claim(
@@ -135,37 +119,34 @@ def _above(says: str, values: Mapping[str, float], tag: str) -> Part:
     "and damaged digits errors of autoencoders rise strongly while VN stays near its ID error, "
     "about ten times lower in the strongest conditions; autoencoders of the same sparsity are "
     "worse on both.",
+    terms=TERMS.format(13),
 )
 def decide_digits(r: xr.Dataset) -> Decision:
     """VN-F5a."""
-    b = _Benchmark(r, "id", ALL_DIGITS)
-    power = float(b.power.sel(set="id"))
-    fit = {m: b.id(m) / power for m in (*VNS, *AES)}
-    growth = {m: b.growth(m) for m in fit}
-    families = {name: _mean(growth["ae"].sel(set=list(sets))) for name, sets in DIGITS.items()}
-    doubles = "the AE at least doubles its error in each family"
-    ae, signed, searched = b.worst("ae"), b.worst("ae_signed"), b.worst("ae", "searched")
-    sparse, linear = b.against_vn("ksparse"), b.against_vn("ksparse_linear")
-    top, strict = b.at_24("vn_1_top24"), b.at_24("vn_3_top24", "top")
+    b = _Benchmark(r, "digits")
+    shares = {f"{m}.id_share": b.over(m, "zero_baseline")[0] for m in (*VNS, *AES)}
+    ae = b.error("ae")
+    families = {
+        f"{name.replace('/', '_')}.ae_growth": _mean(ae.sel(set=["id", *sets]) / ae[0])
+        for name, sets in FAMILIES["digits"].items()
+        if name != "ID"
+    }
+    drawn = "ID error of VN-1L, VN-3L and both AEs over the zero image's"
     parts = [
-        Part("all draw single digits", max(fit.values()) <= 0.15, tagged(fit, "id_share")),
-        Part(doubles, min(families.values()) >= 2, tagged(families, "ae_growth")),
-        _below("VN-1L and VN-3L grow less in every set", _over_aes(growth), "growth_vs_ae"),
-        part("the AE has 5 times the error of VN-1L in its two worst sets", ae >= 5, ae_worst=ae),
-        _above(
-            "at equal sparsity the AE is worse on ID and everywhere else", sparse, "ksparse_vs_vn"
-        ),
+        bounded(drawn, "<=", 0.15, **shares),
+        bounded("growth of the AE, mean over the sets of each family", ">=", 2, **families),
+        b.below_aes("growth", "growth_vs_ae", relative=True),
+        b.fivefold("the AE", "ae_worst", "ae"),
+        b.above("the k-sparse AE", "ksparse_vs_vn", "ksparse"),
     ]
     controls = [
         *b.matched(),
-        part(
-            "the factor of 5 holds for an AE trained on x and -x", signed >= 5, signed_worst=signed
-        ),
-        part("it holds for the AE with optimised codes", searched >= 5, searched_worst=searched),
-        *b.below(PCA | ADAPTIVE | CONTROLS | {"vn_untrained": UNTRAINED}),
-        _below("with 24 coefficients VN-1L is below the k-sparse AE", top, "top24"),
-        _below("so is VN-3L read from its top layer", strict, "strict24"),
-        _above("VN-1L is below a linear k-sparse AE on ID and everywhere", linear, "linear_vs_vn"),
+        b.fivefold("an AE trained on x and -x", "signed_worst", "ae_signed"),
+        b.fivefold("the AE with each image's code optimised", "searched_worst", "ae", "searched"),
+        *b.below(("pca_matched", "pca_adaptive", "dct", "dictionary_learning", "vn_untrained")),
+        b.below_24("VN-1L of 24 units", "top24", "vn_1_top24"),
+        b.below_24("VN-3L, read from 24 units at the top,", "strict24", "vn_3_top24", "top"),
+        b.above("a k-sparse AE without hidden layers", "linear_vs_vn", "ksparse_linear"),
     ]
     return Decision(parts, controls)
 
@@ -177,47 +158,41 @@ def decide_digits(r: xr.Dataset) -> Decision:
     statement="Trained on motion signals of single rotations, translations and scalings, all "
     "models draw them alike; with larger steps, several moves and several digits the errors of "
     "autoencoders grow steadily and VN's gracefully.",
+    terms=TERMS.format(16)
+    + " A rung is a step more, of 1, 1.5, 2 and 3 (one move; all three), or a "
+    "digit more, of up to 3 (one move; all three; all of step 2).",
 )
 def decide_motions(r: xr.Dataset) -> Decision:
     """VN-F5b."""
-    b = _Benchmark(r, "single", ALL_MOTIONS, "m_")
-    ids = [b.id(m) for m in (*VNS, "ae")]
-    alike = max(ids) / min(ids)
-    growth, errors = ({m: f(m) for m in (*VNS, *AES)} for f in (b.growth, b.ood))
-    rises = {m: _rise(b.error(m)) for m in AES}
-    relative = {m: _rise(b.error(m) / b.power) for m in AES}
-    far = float((errors["vn_1"] / errors["ae"]).sel(set=["RTS_x2_3d", "RTS_x3"]).max())
-    gain = b.power.sel(set=b.outside) / float(b.power.sel(set=b.inside))
-    beyond = {m: float((growth[m] / gain).max()) for m in VNS}
-    graceful = max(beyond.values()) <= 1
-    optimised = "VN-1L has less OOD error than the AE with optimised codes"
-    best = b.ratio("vn_1", "ae", against="searched")
-    top = _mean(b.growth("vn_3", "top") / growth["ae"])
+    b = _Benchmark(r, "motions", "m_")
+    ids = [float(b.error(m)[0]) for m in (*VNS, "ae")]
+    rises = {f"{m}.least_rise": _rises(b.error(m)) for m in AES}
+    shares = {m: b.over(m, "zero_baseline") for m in (*VNS, *AES)}
+    relative = {f"{m}.least_relative_rise": _rises(shares[m]) for m in AES}
+    beyond = {f"{m}.growth_vs_power": (shares[m] / shares[m][0])[1:] for m in VNS}
+    searched = _mean(b.error("vn_1") / b.error("ae", "searched"))
+    top, ae = b.error("vn_3", "top"), b.error("ae")
+    strict = _mean(top / top[0] / (ae / ae[0]))
+    alike = "largest ID error of VN-1L, VN-3L and the AE over the least"
+    rungs = "errors of both AEs over those one rung below"
+    far = "error of VN-1L over the AE's for all moves, of three digits at step 2 and one at step 3"
+    shared = "errors of both AEs over the signals' power, over those one rung below"
+    power = "growth of VN-1L and VN-3L over that of the power, in every set outside"
+    optimised = "mean error of VN-1L over the AE's with each signal's code optimised"
+    from_top = "mean growth of VN-3L, read from its top layer, over the AE's"
     parts = [
-        part("all draw single moves alike", alike <= 1.5, id_ratio=alike),
-        _above("errors of AEs rise with every step and digit", rises, "least_rise"),
-        _below("VN-1L and VN-3L grow less in every set", _over_aes(growth), "growth_vs_ae"),
-        _below("they have less error in every set", _over_aes(errors), "vs_ae"),
-        part(
-            "at the extremes VN-1L has at most half the AE's error", far <= 0.5, extreme_vs_ae=far
-        ),
+        bounded(alike, "<=", 1.5, id_ratio=max(ids) / min(ids)),
+        bounded(rungs, ">", 1, **rises),
+        b.below_aes("growth", "growth_vs_ae", relative=True),
+        b.below_aes("error", "vs_ae", relative=False),
+        bounded(far, "<=", 0.5, extreme_vs_ae=b.over("vn_1", "ae").sel(set=list(EXTREMES))),
     ]
     controls = [
         *b.matched(),
-        _above(
-            "errors of AEs rise beyond the power of the signals", relative, "least_relative_rise"
-        ),
-        Part("errors of VN-1L and VN-3L do not", graceful, tagged(beyond, "growth_vs_power")),
-        part(optimised, best < 1, vn_vs_searched=best),
-        *b.below(PCA | CONTROLS | {"untrained": UNTRAINED}),
-        part(
-            "VN-3L read from its top layer grows less than the AE", top < 1, strict_growth_vs_ae=top
-        ),
+        bounded(shared, ">", 1, **relative),
+        bounded(power, "<=", 1, **beyond),
+        bounded(optimised, "<", 1, vn_vs_searched=searched),
+        *b.below(("pca_matched", "dct", "dictionary_learning", "untrained")),
+        bounded(from_top, "<", 1, strict_growth_vs_ae=strict),
     ]
     return Decision(parts, controls)
-
-
-def _rise(errors: xr.DataArray) -> float:
-    """The least ratio of errors of successive sets of all ladders."""
-    pairs = [pair for ladder in LADDERS for pair in pairwise(ladder)]
-    return min(float(errors.sel(set=more) / errors.sel(set=less)) for less, more in pairs)

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, NullFormatter
 
+from chapters.fig5_mnist.sets import FAMILIES, SETS
 from vnlib.plots.frames import (
     between_groups,
     empty,
@@ -35,21 +36,6 @@ GROUPS = {
     "vn": ("Vector Network", PALETTE[0], "o"),
     "printed": ("autoencoders as printed", PALETTE[3], "s"),
     "control": ("controls", "#4d4d4d", "^"),
-}
-# The sets by family, the one in distribution first.
-FAMILIES = {
-    "digits": {
-        "ID": ("id",),
-        "add/subtract": ("add2", "sub2", "add3", "addsub4"),
-        "max": ("max2", "max3", "max5"),
-        "corruption": ("occlude0", "occlude1", "stripes0", "stripes1", "invert", "salt_pepper"),
-    },
-    "motions": {
-        "ID": ("single",),
-        "kinds": ("RT", "RS", "TS", "RTS"),
-        "steps": ("single_x1.5", "single_x2", "single_x3", "RTS_x1.5", "RTS_x2", "RTS_x3"),
-        "digits": ("single_2d", "RTS_2d", "RTS_x2_2d", "single_3d", "RTS_3d", "RTS_x2_3d"),
-    },
 }
 # What the line figures compare, where it is there: more would hide each other.
 MAIN = {
@@ -85,8 +71,7 @@ def main_models(results: xr.Dataset, benchmark: str) -> list[str]:
 
 def sets_of(results: xr.Dataset, benchmark: str) -> list[str]:
     """The sets of a benchmark that are there, family by family."""
-    names = [name for family in FAMILIES[benchmark].values() for name in family]
-    return [name for name in names if name in results["set"].values]
+    return [name for name in SETS[benchmark] if name in results["set"].values]
 
 
 def inside(benchmark: str) -> str:

@@ -11,10 +11,11 @@ import xarray as xr
 
 from benchmarks.images.models import train_images
 from benchmarks.images.pictures import Images
+from benchmarks.images.samples import training_digits
 from chapters.fig5_mnist.measure import measure, pixels
 from data_gen import digits, mnist, motions
 from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book.comparison import Axes, Comparison, with_candidate
 
 MAKERS = {"digits": digits, "motions": motions}
 INK2 = "ink^2"
@@ -54,24 +55,15 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds, sets in the order of the book, and the candidates that were tried."""
-    real = chapter.profile == "paper"
-    comparison = Comparison(
-        chapter,
-        partial(run, device=chapter.device, real=real),
-        partial(settings, chapter),
-        VARIABLES,
-    )
-    found, selection = comparison.results()
+    one = partial(run, device=chapter.device, real=chapter.profile == "paper")
+    found, selection = Comparison(chapter, one, partial(settings, chapter), VARIABLES).results()
+    # Merged runs of different sets have them by the alphabet.
     names = [name for name in (*digits.SETS, *motions.SETS) if name in found["set"].values]
-    return found.sel(
-        set=names
-    ), selection  # merged runs of different sets have them by the alphabet
+    return found.sel(set=names), selection
 
 
-def settings(
-    chapter: Chapter, axes: dict[str, Any], candidate: int, selecting: bool
-) -> dict[str, Any]:
-    """What a run depends on. A selecting run makes a share of the updates and sees no tests."""
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> dict[str, Any]:
+    """A selecting run makes a share of the updates and sees no tests."""
     s, model = chapter.settings, chapter.model(axes["model"])
     sizes = s.get("sizes", {})
     own = model["options"] | sizes.get(model["family"], {}) | sizes.get(axes["model"], {})
@@ -79,9 +71,9 @@ def settings(
     if selecting:
         options.pop("target", None)  # chosen by the least error, not by how near it is to another's
     updates = (s["selection_share"] if selecting else 1.0) * s["scale"] * model["steps"]
+    data = {name: s[name] for name in ("n_train", "n_val", "motion_seed")}
     return {
-        "data": {"benchmark": model["benchmark"]}
-        | {name: s[name] for name in ("n_train", "n_val", "motion_seed")},
+        "data": data | {"benchmark": model["benchmark"]},
         "tests": {} if selecting else {name: s[name] for name in ("n_test", "test_seed")},
         "few": s["few"],
         "training": {
@@ -96,64 +88,44 @@ def settings(
 
 
 def run(
-    axes: dict[str, Any],
+    axes: Axes,
     settings: dict[str, Any],
     workdir: Path,
     *,
     device: torch.device | str = "cpu",
     real: bool = True,
 ) -> xr.Dataset:
-    """A model trained and measured (see `measure`); its axes are model and seed.
-
-    Parameters
-    ----------
-    real
-        Whether the images must be those of MNIST; otherwise others will do where there are none.
-    """
-    data = settings["data"]
-    train, held = training_images(**data, device=device, real=real)
+    """A model trained and measured (see `measure`), on images that must be MNIST's if `real`."""
+    train, held, fallback = training_images(**settings["data"], real=real)
+    train, held = train.to(device), held.to(device)
     model = train_images(train, held, seed=axes["seed"], workdir=workdir, **settings["training"])
-    found = measure(
-        held,
-        model,
-        tests=composed_sets(data["benchmark"], **settings["tests"], real=real)
-        if settings["tests"]
-        else None,
-        few=settings["few"],
-        details=settings["details"],
-        device=device,
-    )
-    return found.assign(fallback=source("train", real).attrs["fallback"], n_train=len(train))
-
-
-@cache
-def source(part: str, real: bool) -> xr.Dataset:
-    """A part of MNIST, read once."""
-    return mnist.load(part, allow_fallback=not real)
+    tests, more = None, {name: settings[name] for name in ("few", "details")}
+    if settings["tests"]:
+        tests = composed_sets(settings["data"]["benchmark"], **settings["tests"], real=real)
+    found = measure(held, model, tests=tests, device=device, **more)
+    return found.assign(fallback=fallback, n_train=len(train))
 
 
 @cache
 def training_images(
-    benchmark: str,
-    n_train: int,
-    n_val: int,
-    motion_seed: int,
-    *,
-    device: torch.device | str,
-    real: bool,
-) -> list[Images]:
-    """Training images and validation images, which are the last of the training part."""
-    every = source("train", real)["image"].values
-    parts = every[:-n_val][:n_train], every[-n_val:]
+    benchmark: str, n_train: int, n_val: int, motion_seed: int, *, real: bool
+) -> tuple[Images, Images, int]:
+    """Images or motions to train on and to validate with, and whether scikit-learn's digits stand
+    in for MNIST.
+    """
+    train, held, fallback = training_digits(n_train, n_val, real=real)
     if benchmark == "motions":
-        parts = [motions.train(part, seed=motion_seed + k) for k, part in enumerate(parts)]
-    return [pixels(part, device) for part in parts]
+        train, held = (
+            pixels(motions.train(part.view(-1, 28, 28).numpy(), seed=motion_seed + number))
+            for number, part in enumerate((train, held))
+        )
+    return train, held, fallback
 
 
 @cache
 def composed_sets(benchmark: str, n_test: int, test_seed: int, *, real: bool) -> xr.Dataset:
     """All sets of a benchmark, composed of test images."""
-    images = source("test", real)["image"].values
+    images = mnist.load("test", allow_fallback=not real)["image"].values
     return MAKERS[benchmark].make(images, n=n_test, seed=test_seed)[["image"]]
 
 

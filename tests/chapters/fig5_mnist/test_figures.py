@@ -74,9 +74,7 @@ def test_points_are_where_the_errors_are(fig5_results):
     assert np.isclose(drawn, 0.153).sum() == 3 and np.isclose(drawn, 0.0075).sum() == 3, (
         "every seed a point"
     )
-    assert any(np.allclose(line.get_xdata(), 0.1) for line in panel.lines), (
-        "the error of drawing nothing"
-    )
+    assert any(np.allclose(line.get_xdata(), 0.1) for line in panel.lines), "the zero baseline"
     plt.close(figure)
 
 

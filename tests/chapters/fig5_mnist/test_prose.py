@@ -28,8 +28,9 @@ def test_the_lower_error_in_all_sets(shipped, found):
     assert found["fig5-digits-sets"] == "13" and found["fig5-motions-sets"] == "16"
 
 
-def test_the_factor_of_ten_in_one_set_only(found):
-    assert found["fig5-digits-ratio-most-set"] == "sub2"
+def test_the_factor_of_ten_in_one_set_only(shipped, found):
+    ratio = tables.over_vn(shipped, "digits").sel(model="ae")
+    assert ratio.idxmax() == "sub2"
     assert (
         float(found["fig5-digits-ratio-most"]) > 10 > 3 > float(found["fig5-digits-ratio-second"])
     )
@@ -47,7 +48,7 @@ def test_every_set_but_that_of_single_digits(shipped):
 
 
 def test_searching_helps_and_beats_vn_on_motions_only(shipped, found):
-    assert float(found["fig5-motions-ae-searched-ood"]) == pytest.approx(0.5, abs=0.05), "halves"
+    assert float(found["fig5-motions-searched-ood-m-ae"]) == pytest.approx(0.5, abs=0.05), "halves"
     over = {
         benchmark: float(
             tables.geometric_mean(
