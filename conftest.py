@@ -22,7 +22,7 @@ import torch
 from nbmake.pytest_items import NotebookItem
 
 from vnlib.book import build as book
-from vnlib.book import cli, paths
+from vnlib.book import cli, ledger, paths
 
 # Data that are already here are used; a download would make a test wait for a network that may not
 # be there.
@@ -138,6 +138,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with one chapter, `tiny`, whose runs take no time; the command and its kernels work
     there.
     """
+    ledger.all_claims()  # found once in a process: those of the book, not of this project
     root = tmp_path / "project"
     (root / "chapters" / "tiny").mkdir(parents=True)
     (root / "chapters" / "tiny" / "tiny.toml").write_text(TINY, encoding="utf-8")

@@ -1,0 +1,130 @@
+"""What several tests of the book share."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import chromium
+import nbformat
+import pytest
+from playground_cases import DATA, PATIENCE
+from store_cases import Lab
+
+from vnlib.book import paths, playground
+
+CHROMIUM = chromium.path()
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """A grid in a temporary folder whose runs are counted."""
+    return Lab(tmp_path)
+
+
+@pytest.fixture
+def reader(project) -> Path:
+    """A second chapter, `alpha`, that needs the results of `tiny`; returns the project."""
+    (project / "chapters" / "alpha").mkdir()
+    (project / "chapters" / "alpha" / "alpha.toml").write_text(
+        'title = "Reads another"\nclaims = []\nneeds = ["tiny"]\n[profiles]\nsmoke = '
+        "{}\nfast = {}\npaper = {}\n"
+    )
+    notebook = nbformat.read(project / "chapters" / "tiny" / "tiny.ipynb", as_version=4)
+    notebook.cells[
+        0
+    ].source = 'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nstale = "keep"\nresults_dir = None\n'
+    notebook.cells[1].source = (
+        'from vnlib.book.chapter import open_chapter\nchapter = open_chapter("alpha", globals())\n'
+        'print("sum", float(chapter.results_of("tiny")["y"].sum()))\n'
+    )
+    notebook.cells = notebook.cells[:2]
+    nbformat.write(notebook, project / "chapters" / "alpha" / "alpha.ipynb")
+    return project
+
+
+@pytest.fixture(scope="module")
+def shipped() -> tuple:
+    """The network as the page has it, and the digits by their place, (n, 784)."""
+    network, x, labels = playground.read(DATA)
+    return network, x, labels
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator:
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as tool:
+        window = tool.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE
+        )
+        yield window
+        window.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    """A folder with page and scripts at the places they have in the built book, without the book
+    around them.
+    """
+    folder = tmp_path_factory.mktemp("site")
+    shutil.copytree(DATA, folder / "_static" / "playground")
+    source = (paths.SOURCE / "book" / "playground.md").read_text(encoding="utf-8")
+    html = re.search(r"```\{raw\} html\n(.*?)\n```", source, re.DOTALL)[1]
+    html = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>P</title>{html}</html>'
+    (folder / "book").mkdir()
+    (folder / "book" / "playground.html").write_text(html, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(site) -> Iterator[str]:
+    """The address at which this machine serves the same folder to itself."""
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=site)
+    ) as one:
+        Thread(target=one.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{one.server_port}"
+        one.shutdown()
+
+
+@pytest.fixture
+def open_page(browser, site) -> Iterator[Callable]:
+    """Opens the page from the disk or another place.
+
+    What it asks for elsewhere, and any error, fails the test.
+    """
+    asked, wrong, contexts, places = [], [], [], []
+
+    def open_(place: str = site.as_uri(), **options):
+        places.append(place)
+        contexts.append(
+            browser.new_context(**{"viewport": {"width": 1000, "height": 1200}} | options)
+        )
+        contexts[-1].set_default_timeout(PATIENCE)
+        page = contexts[-1].new_page()
+        page.route("**/*", lambda route: (asked.append(route.request.url), route.continue_()))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on(
+            "console",
+            lambda message: wrong.append(message.text) if message.type == "error" else None,
+        )
+        page.goto(f"{place}/book/playground.html")
+        page.wait_for_function(
+            "window.vnPlayground && document.querySelector('#vn-active').textContent"
+        )
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not wrong
+    assert len(asked) >= 6 and all(
+        url.startswith(tuple(f"{place}/" for place in places)) for url in asked
+    ), asked

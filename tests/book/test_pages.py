@@ -1,0 +1,171 @@
+"""The pages that are written: the ledger, its headlines, and where results come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from store_cases import stored
+
+from vnlib.book import ledger as claims
+from vnlib.book import ledger_page as pages
+from vnlib.book import store
+from vnlib.book.store import provenance
+from vnlib.book.store import source_hash as source
+
+
+def row(**changes: object) -> dict:
+    return {
+        "id": "VN-X1",
+        "source": "VN Fig. 9",
+        "chapter": "fig9",
+        "figure": "fig9-map",
+        "statement": "It works.",
+        "terms": "Works: runs.",
+        "verdict": claims.PARTLY,
+        "verdict_controls": None,
+        "numbers": {"it.ratio": 1.25},
+        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}],
+        "parts_controls": [],
+    } | changes
+
+
+def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
+    fair = {
+        "id": "VN-X2",
+        "verdict": claims.REPRODUCED,
+        "verdict_controls": claims.NOT,
+        "numbers": {},
+    }
+    fair["parts_controls"] = [{"says": "fairly", "holds": False}]
+    page = pages.ledger([row(), row(**fair)], "fast")
+    assert page.startswith("# ") and "`fast`" in page
+    for text in (
+        "VN-X1",
+        "VN-X2",
+        "It works.",
+        "Works: runs.",
+        "<br>[VN Fig. 9](#fig9-map) |",
+        "*[VN Fig. 9](#fig9-map).*",
+    ):
+        assert text in page
+    assert "`it.ratio`" in page and "1.25" in page
+    for said, holds in (("it works", True), ("always", False), ("fairly", False)):
+        line = next(line for line in page.splitlines() if line.endswith(f": {said}"))
+        assert ("does not hold" not in line) == holds
+    anchors = [
+        line[1:-2] for line in page.splitlines() if line.startswith("(") and line.endswith(")=")
+    ]
+    assert len(set(anchors)) == 2 and all(f"](#{anchor})" in page for anchor in anchors), (
+        "targets of the table's links"
+    )
+
+
+def test_ledger_page_says_why_a_claim_cannot_be_tested():
+    page = pages.ledger(
+        [row(verdict=claims.NOT_TESTABLE, parts=[], figures={}, missing="the results lack x")],
+        "fast",
+    )
+    assert "Not testable: the results lack x." in page
+
+
+def test_tables_of_the_ledger_page_have_rows_of_one_width():
+    page = pages.ledger([claims.judge(one, None) for one in claims.all_claims().values()], "paper")
+    widths = Counter(line.count("|") for line in page.splitlines() if line.startswith("|"))
+    papers = len(pages.PAPERS)
+    # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head
+    # and rule per paper.
+    assert widths == {4: 2 + 2 * papers, 5: len(claims.all_claims()) + 2 * papers}
+
+
+def test_claims_are_grouped_and_counted_by_paper():
+    rows = [
+        row(),
+        row(id="VN-X2", verdict=claims.NOT, verdict_controls=claims.NOT),
+        row(id="FR-9", verdict=claims.REPRODUCED),
+    ]
+    page = pages.ledger(rows, "fast")
+    ours, theirs = page.index("\n## Vector Networks"), page.index("\n## Forced Rendering")
+    assert (
+        ours < page.index("| [VN-X2](#claim-vn-x2)") < theirs < page.index("| [FR-9](#claim-fr-9)")
+    )
+    for counted in (page, pages.headlines(rows, "paper")):
+        assert "| claims | reproduced | partly | not reproduced | not asked |" in counted, (
+            "only verdicts that occur"
+        )
+        assert "| Vector Networks: as printed | 0 | 1 | 1 | 0 |" in counted
+        assert "| Vector Networks: with controls | 0 | 0 | 1 | 1 |" in counted
+        assert "| Forced Rendering: as printed | 1 | 0 | 0 | 0 |" in counted
+
+
+@pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
+def test_headlines_warn_of_results_that_are_not_the_shipped_ones(profile, warned):
+    text = pages.headlines([row()], profile)
+    assert ("{warning}" in text) == warned and ("`make book`" in text) == warned
+    assert "Vector Networks: as printed" in text
+    assert "It works." not in text, "claims are for the ledger's own page"
+
+
+def test_status_page_tells_where_results_come_from(project, tmp_path):
+    page = pages.status(tmp_path, "fast")
+    assert (
+        "| [](../chapters/tiny.ipynb) | no results in this profile |" in page
+        and "`fast` results" in page
+    )
+    stored(tmp_path / "tiny.nc")
+    page = pages.status(tmp_path, "fast")
+    line = next(line for line in page.splitlines() if "chapters/tiny.ipynb" in line)
+    assert "current" in line and "../../data/tiny.nc" in line
+    (machine,) = (line for line in page.splitlines() if line.startswith("- All chapters: "))
+    assert provenance.hardware() in machine and f"torch {provenance.versions()['torch']}" in machine
+    widths = {text.count("|") for text in page.splitlines() if text.startswith("|")}
+    assert len(widths) == 1
+
+
+def test_status_has_the_chapters_in_the_order_of_the_book(reader, tmp_path):
+    (reader / "_toc.yml").write_text("- file: book/chapters/tiny\n- file: book/chapters/alpha\n")
+    page = pages.status(tmp_path, "fast")
+    assert page.index("chapters/tiny.ipynb") < page.index("chapters/alpha.ipynb")
+    (reader / "_toc.yml").write_text("- file: book/chapters/alpha\n")
+    page = pages.status(tmp_path, "fast")
+    assert page.index("chapters/alpha.ipynb") < page.index("chapters/tiny.ipynb"), (
+        "what is not listed comes last"
+    )
+
+
+def test_status_says_that_the_library_changed(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "0123456789ab")
+    stored(tmp_path / "x.nc")
+    assert provenance.facts(store.read(tmp_path / "x.nc"))["library"] == "current"
+    monkeypatch.setattr(provenance, "source_hash", lambda *args: "ba9876543210")
+    facts = provenance.facts(store.read(tmp_path / "x.nc"))
+    assert facts["library"] == "changed since (0123456789ab)"
+    assert facts["runs"] == "2"
+
+
+def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
+    """An edit of what the chapter does not import leaves its results current; an edit of what it
+    computes does not.
+    """
+    assert vnbook("run", "tiny", "--quiet").code == 0
+    results = store.read(project / "results" / "smoke" / "tiny.nc")
+    assert (
+        results.attrs["source_hash"] == provenance.source_hash("tiny") != provenance.source_hash()
+    )
+    assert provenance.facts(results)["library"] == "current"
+    executed = project / "results" / "executed" / "smoke" / "tiny.ipynb"
+    assert f"current; its source is now {provenance.source_hash('tiny')}" in executed.read_text(
+        encoding="utf-8"
+    )
+
+    study = project / "chapters" / "tiny" / "study.py"
+    text = study.read_text(encoding="utf-8")
+    for old, new, current in (
+        ("import xarray as xr", "import xarray as xr  # labelled arrays", True),
+        ("seed times width", "the width times the seed", True),
+        ("> 9", "> 8", False),
+    ):
+        study.write_text(text.replace(old, new), encoding="utf-8")
+        source._hash_once.cache_clear()  # as in a new process
+        library = provenance.facts(results)["library"]
+        assert (library == "current") is current and (current or "changed since" in library)
