@@ -1,12 +1,11 @@
 """The hopes of VN Sec. 5: slow inference and its remedy, tasks one after the other, and few
-images.
+images; and what is forgotten, as tables and figures show it.
 """
 
 from __future__ import annotations
 
 import xarray as xr
 
-from chapters.beyond_continual.forgetting import final, forgotten
 from vnlib.book.evidence import bounded, medians, of, one, part, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
@@ -16,6 +15,52 @@ PCA = "pca"
 TOKENS, MLP, TOKEN_NET = "b_vn_token", "b_mlp", "b_token_mlp"
 LEARNED, FREE = ("lista", "linear"), ("cold", "untrained")
 LEVEL, SETS = 1e-3, ("id", "add2")
+STREAMS = {
+    "sequence": "in turn",
+    "replay": "with replay",
+    "joint": "all mixed",
+    "last": "the last alone",
+}
+
+
+def relative(results: xr.Dataset) -> xr.DataArray:
+    """Errors in units of the mean square of a task (model, seed, stream, after, task); those of
+    forces are so.
+
+    Streams are those of `STREAMS`, with NaN where no model went through one.
+    """
+    unit = results["power"].where(results["tasks"] == "digits", 1.0)
+    return results["error"].reindex(stream=list(STREAMS)) / unit
+
+
+def end(results: xr.Dataset) -> xr.DataArray:
+    """Relative errors after the last turn (model, seed, stream, task)."""
+    errors, turns = relative(results), results["power"].notnull().sum("task")
+    return errors.where(errors["after"] == turns).max("after")
+
+
+def final(results: xr.Dataset) -> xr.DataArray:
+    """Mean relative error over tasks after the last turn (model, seed, stream)."""
+    return end(results).mean("task")
+
+
+def forgotten(results: xr.Dataset) -> xr.DataArray:
+    """Error at the end over that right after the task, mean over all tasks but the last (model,
+    seed, stream).
+    """
+    errors = relative(results)
+    own = errors.where(errors["after"] == errors["task"] + 1).max("after")
+    turns = results["power"].notnull().sum("task")
+    return (end(results) / own).where(own["task"] < turns - 1).mean("task")
+
+
+def transfer(results: xr.Dataset) -> xr.DataArray:
+    """Error on a task just before it is learned over that at the start, mean over all tasks but the
+    first.
+    """
+    errors = relative(results)
+    before = errors.where(errors["after"] == errors["task"]).max("after")
+    return (before / errors.sel(after=0)).where(before["task"] > 0).mean("task")
 
 
 @claim(
@@ -27,8 +72,8 @@ LEVEL, SETS = 1e-3, ("id", "add2")
     "weight atoms.",
     terms="Medians over seeds. Pairs of digits and force laws are learned in turn; forgotten is "
     "the error at the end over that right after the task. Operations and sweeps, to within a "
-    "thousandth of the lowest energy, are those of VN-1L after joint training. The long "
-    "autoencoders, one k-sparse and linear, have five times the updates.",
+    "thousandth of the lowest energy, are those of VN-1L after joint training. The "
+    "autoencoder has as many updates as VN-1L, the long ones, one k-sparse and linear, five times.",
 )
 def decide_discussion(r: xr.Dataset) -> Decision:
     """VN-disc."""

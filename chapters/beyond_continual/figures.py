@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
-from chapters.beyond_continual.forgetting import STREAMS, final, forgotten, relative
+from chapters.beyond_continual.claims import STREAMS, final, forgotten, relative
 from vnlib.plots.frames import between_groups, empty, group, label, long_frame, seeds_and_medians
 from vnlib.plots.statistics import median
 from vnlib.plots.style import GROUPS, PALETTE, SEQUENTIAL

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from chapters.beyond_continual.claims import STREAMS, final, forgotten, transfer
 from chapters.beyond_continual.figures import KINDS, SETS
-from chapters.beyond_continual.forgetting import STREAMS, final, forgotten, transfer
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads

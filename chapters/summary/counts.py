@@ -13,8 +13,6 @@ PROTOCOLS = {
 }
 DECIDED = (ledger.REPRODUCED, ledger.PARTLY, ledger.NOT)
 ALL, OTHERS = "all", "other chapters"
-Counts = Mapping[tuple[str, str], Mapping[str, int]]
-"""(Benchmark, protocol) -> what is counted -> how many."""
 
 
 def benchmark(name: str) -> str:
@@ -41,7 +39,9 @@ def count(rows: Sequence[Mapping], protocol: str) -> dict[str, int]:
     return {"claims": len(asked)} | found | {"statements": len(statements), "hold": sum(statements)}
 
 
-def by_benchmark(rows: Sequence[Mapping], benchmarks: Sequence[str]) -> Counts:
+def by_benchmark(
+    rows: Sequence[Mapping], benchmarks: Sequence[str]
+) -> dict[tuple[str, str], dict[str, int]]:
     """The counts of all claims, of those of each benchmark, and of those of other chapters."""
     return {
         (name, protocol): count(own, protocol)

@@ -8,11 +8,12 @@ import pandas as pd
 import xarray as xr
 
 from chapters.summary import swaps
-from chapters.summary.counts import ALL, PROTOCOLS, Counts, weaker
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, frame, spreads
 
 Swaps = Mapping[str, xr.Dataset | None]
+Counts = Mapping[tuple[str, str], Mapping[str, int]]
+"""(Benchmark, protocol) -> what is counted -> how many."""
 
 
 def percent(share: float) -> str:
@@ -66,19 +67,20 @@ def errors_table(tables: Swaps) -> Table:
 
 
 def numbers(
-    found: swaps.Found, tables: Swaps, counts: Counts, rows: Sequence[Mapping]
+    found: swaps.Found, tables: Swaps, counts: Counts, weaker: Sequence[str]
 ) -> dict[str, str]:
-    """The numbers of the prose: medians over seeds, what stands beside them, and counts of all
-    claims.
+    """The numbers of the prose: medians over seeds, what stands beside them, counts of all claims,
+    and of those that are `weaker` with controls.
     """
     beside = {
-        "weaker": str(len(weaker(rows))),
+        "weaker": str(len(weaker)),
         "digits-coefficients": swaps.coefficients(found["fig5_mnist"]),
         "signals-scattered": swaps.scattered(found["fig3_functions"]),
     }
-    for protocol in PROTOCOLS:
-        counted = counts[ALL, protocol].items()
-        beside[protocol.split()[-1]] = {word.replace(" ", "-"): str(n) for word, n in counted}
+    for (name, protocol), counted in counts.items():
+        if name == "all":
+            words = {word.replace(" ", "-"): str(n) for word, n in counted.items()}
+            beside[protocol.split()[-1]] = words
     said = texts("summary", beside)
     for name, table in tables.items():
         one = table.set_index(row="key")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import pytest
 
-from chapters.beyond_continual import figures, forgetting
+from chapters.beyond_continual import claims, figures
 
 DRAWN = [figures.matrices, figures.ends, figures.overlaps, figures.data]
 
@@ -44,17 +44,15 @@ def test_cells_hold_the_errors(continual_results):
 
 def test_measures_by_hand(continual_results):
     one = {"stream": "sequence", "seed": 0}
-    forgotten = forgetting.forgotten(continual_results).sel(one)
+    forgotten = claims.forgotten(continual_results).sel(one)
     assert forgotten.values.tolist() == pytest.approx([1.5, 3, 5, 1])
     # Four of five tasks have grown; digits are in units of their mean square, which is 10.
-    final = forgetting.final(continual_results).sel(one)
+    final = claims.final(continual_results).sel(one)
     assert final.values.tolist() == pytest.approx([0.14, 0.26, 0.42, 1.0])
-    assert forgetting.transfer(continual_results).sel(one).values.tolist() == pytest.approx(
-        [0.5] * 4
-    )
+    assert claims.transfer(continual_results).sel(one).values.tolist() == pytest.approx([0.5] * 4)
 
 
 def test_measures_of_streams_that_lack_are_missing(continual_results):
-    final = forgetting.final(continual_results.sel(stream=["sequence"]))
+    final = claims.final(continual_results.sel(stream=["sequence"]))
     assert bool(final.sel(stream="joint").isnull().all())
     assert float(final.sel(stream="sequence", model="ae")[0]) == pytest.approx(0.26)

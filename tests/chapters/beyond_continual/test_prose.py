@@ -6,8 +6,8 @@ import pytest
 import xarray as xr
 
 from chapters.beyond_continual import tables
+from chapters.beyond_continual.claims import final, forgotten
 from chapters.beyond_continual.figures import models_of
-from chapters.beyond_continual.forgetting import final, forgotten
 from vnlib.book import paths
 from vnlib.plots.statistics import median
 
