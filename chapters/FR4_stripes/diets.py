@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 import xarray as xr
-from jaxtyping import Real
 
 from vnlib import seeding
 
@@ -61,12 +60,13 @@ def training_set(
     return np.concatenate(codes), np.concatenate(images)
 
 
-def with_constant(codes: Real[np.ndarray, "n code"], value: float) -> Real[np.ndarray, "n code+2"]:
-    """Codes with a constant entry at the end of each half, so that no half is ever empty; 0 leaves
-    them alone.
+def with_constant(data: xr.Dataset, value: float) -> xr.Dataset:
+    """Data with a constant entry at the end of each half of a code, so that no half is ever empty;
+    0 leaves them alone.
     """
     if not value:
-        return codes
-    x, y = np.split(codes, 2, axis=1)
-    constant = np.full((len(codes), 1), value, codes.dtype)
-    return np.concatenate([x, constant, y, constant], axis=1)
+        return data
+    x, y = np.split(data["code"].values, 2, axis=1)
+    constant = np.full((len(x), 1), value, x.dtype)
+    codes = np.concatenate([x, constant, y, constant], axis=1)
+    return data.drop_dims("code").assign(code=(data["code"].dims, codes))

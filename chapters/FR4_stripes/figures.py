@@ -222,11 +222,11 @@ def _exponent(one: xr.Dataset) -> str:
     return f"exponent {value:.2f} {interval}, {int(one['sides'])} sides"
 
 
-def scaling(results: xr.Dataset, laws: xr.Dataset | None) -> plt.Figure:
+def scaling(results: xr.Dataset, laws: xr.Dataset) -> plt.Figure:
     """Fewest training items that reach the target accuracy, against the image side; arrows where it
     is not reached.
     """
-    if laws is None:
+    if not laws:
         return empty("No model of another image side was asked for.")
     fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.9), sharey=True)
     models = sizes(results)

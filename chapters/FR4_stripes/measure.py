@@ -18,7 +18,6 @@ from jaxtyping import Float, Real
 from torch import nn
 
 from benchmarks.spatial.report import peak_distance
-from chapters.FR4_stripes.diets import with_constant
 from vnlib import evaluate
 
 SETS = (("train", "train"), ("val", "val"), ("id", "id_test"), ("ood", "ood"))
@@ -29,6 +28,12 @@ def ink(images: Real[np.ndarray, "n y x"], data: xr.Dataset) -> Real[np.ndarray,
     bumps.
     """
     return 1 - images if json.loads(data.attrs["config"])["polarity"] == "dark" else images
+
+
+def draw(model: nn.Module, codes: Real[np.ndarray, "n code"]) -> Float[np.ndarray, "n y x"]:
+    """The images that a decoder makes of codes."""
+    device = next(model.parameters()).device
+    return evaluate.predict(model, torch.from_numpy(codes).to(device)).cpu().numpy()
 
 
 def shapes(
@@ -75,9 +80,7 @@ def _correlation(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(norms > 1e-12, (a * b).sum(1) / np.maximum(norms, 1e-12), 0.0)
 
 
-def drawing_report(
-    model: nn.Module, data: xr.Dataset, lines: xr.Dataset, *, constant: float
-) -> xr.Dataset:
+def drawing_report(model: nn.Module, data: xr.Dataset, lines: xr.Dataset) -> xr.Dataset:
     """How a decoder draws bumps everywhere and stripes.
 
     Per set (train, val, id, ood): mse; hit, the *joint* accuracy: the strongest pixel is within 1
@@ -85,13 +88,7 @@ def drawing_report(
     ood: marginal accuracy hit_x and hit_y, and the means of `shapes`, with `cross_share` the share
     that is more like a cross. stripe_mse.
     """
-    device = next(model.parameters()).device
-
-    def draw(of: xr.Dataset) -> np.ndarray:
-        codes = torch.from_numpy(with_constant(of["code"].values, constant)).to(device)
-        return evaluate.predict(model, codes).cpu().numpy()
-
-    images = draw(data)
+    images = draw(model, data["code"].values)
     x, y, split = data["position_x"].values, data["position_y"].values, data["split"].values
     error = ((images.astype(np.float64) - data["image"].values) ** 2).mean((1, 2))
     drawn = ink(images, data)
@@ -99,7 +96,9 @@ def drawing_report(
     found = shapes(drawn, x, y, sigma=json.loads(data.attrs["config"])["sigma"])
     crossed = found["like_cross"] > found["like_bump"]
     values: dict[str, float] = {
-        "stripe_mse": float(((draw(lines) - lines["image"].values) ** 2).mean())
+        "stripe_mse": float(
+            ((draw(model, lines["code"].values) - lines["image"].values) ** 2).mean()
+        )
     }
     for name, split_name in SETS:
         inside = split == split_name
@@ -120,17 +119,13 @@ def drawing_report(
     return xr.Dataset({name: ((), float(value)) for name, value in values.items()})
 
 
-def pictures(
-    model: nn.Module, data: xr.Dataset, *, constant: float, samples: Sequence[Sequence[int]]
-) -> xr.Dataset:
+def pictures(model: nn.Module, data: xr.Dataset, *, samples: Sequence[Sequence[int]]) -> xr.Dataset:
     """What a decoder draws at the bump positions `samples` (x, y) [px], as `picture` (sample, v,
     u).
     """
     x, y = data["position_x"].values, data["position_y"].values
     rows = [int(np.flatnonzero((x == a) & (y == b))[0]) for a, b in samples]
-    device = next(model.parameters()).device
-    codes = torch.from_numpy(with_constant(data["code"].values[rows], constant)).to(device)
-    drawn = evaluate.predict(model, codes).cpu().numpy()
+    drawn = draw(model, data["code"].values[rows])
     names = [f"{a}, {b}" for a, b in samples]
     return xr.Dataset({"picture": (("sample", "v", "u"), coarse(drawn))}, {"sample": names})
 

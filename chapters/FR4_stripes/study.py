@@ -7,12 +7,11 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import Pair, train_decoder
+from benchmarks.spatial.decoders import as_pair, train_decoder
 from chapters.FR4_stripes.diets import diet, training_set, with_constant
 from chapters.FR4_stripes.measure import drawing_report, pictures
 from chapters.FR4_stripes.scaling import laws, needs
@@ -62,12 +61,12 @@ VARIABLES = positions.VARIABLES | {
 
 
 class Results(NamedTuple):
-    """The reported runs over (model, seed), how their need of data grows with the image (None
+    """The reported runs over (model, seed), how their need of data grows with the image (nothing
     without models of other sizes), and the runs behind the selection (None where there are none).
     """
 
     runs: xr.Dataset
-    laws: xr.Dataset | None
+    laws: xr.Dataset
     selection: xr.Dataset | None
 
 
@@ -79,24 +78,18 @@ def results(chapter: Chapter) -> Results:
         partial(run, task=task, device=chapter.device),
         partial(settings, chapter),
         VARIABLES,
-        criterion=partial(criterion, chapter.settings["selection_diet"]),
+        criterion=lambda tried: tried["mse_val"].sel(diet=chapter.settings["selection_diet"]),
     ).results()
-    sized = [name for name in chapter.models if name.startswith("side_")]
-    sides = [chapter.models[name]["grid"] for name in sized]
-    return Results(runs, laws(runs, models=sized, sides=sides) if sized else None, selection)
-
-
-def criterion(diet: str, selection: xr.Dataset) -> xr.DataArray:
-    """What models choose by."""
-    return selection["mse_val"].sel(diet=diet)
+    sides = {name: m["grid"] for name, m in chapter.models.items() if name.startswith("side_")}
+    found = laws(runs, models=list(sides), sides=list(sides.values())) if sides else xr.Dataset()
+    return Results(runs, found, selection)
 
 
 def settings(
     chapter: Chapter, axes: Mapping[str, Any], candidate: int, selecting: bool
 ) -> dict[str, Any]:
     """What a run depends on besides its axes and the task."""
-    every, model = chapter.settings, chapter.models.get(axes["model"])
-    model = model or chapter.model(axes["model"])  # one that others are like
+    every, model = chapter.settings, chapter.model(axes["model"])
     lr, options = with_candidate(model, candidate)
     if model["family"] == "cnn":
         options = {"width": every["width"]} | options
@@ -132,60 +125,33 @@ def run(
 
     It is kept at its best step on held-out bumps of the ID region; without any bump in the diet
     there are only the stripes themselves.
-
-    Parameters
-    ----------
-    axes
-        model and seed.
-    settings
-        As `settings` gives them.
-    workdir
-        Where checkpoints are kept.
-    task
-        sigma and split_seed.
-    device
-        Where to compute.
     """
-    data, lines = datasets(**settings["data"], **task)
+    s, seed, parts = settings, axes["seed"], []
+    data, lines = datasets(s["constant"], **s["data"], **task)
     side, available = data.sizes["y"], int((data["split"] == "train").sum())
-    constant, parts = settings["constant"], []
-    held = bumps.subset(data, "val")
-    for name in settings["diets"]:
+    held = positions.pair(data, "val", device)
+    for name in s["diets"]:
         eaten = diet(name, side=side, available=available)
-        codes, images = training_set(data, lines, eaten, seed=axes["seed"])
-        train = _pair(codes, images, constant, device)
-        validation = _pair(held["code"].values, held["image"].values, constant, device)
-        model = train_decoder(
-            train,
-            validation if eaten.bumps else train,
-            seed=axes["seed"],
-            workdir=workdir / name,
-            **settings["training"],
-        )
-        found = drawing_report(model, data, lines, constant=constant)
-        found = found.assign(bumps=eaten.bumps, items=len(codes), stripes=int(eaten.stripes))
-        if shown := settings["samples"]:
-            found = found.merge(pictures(model, data, constant=constant, samples=shown))
-        if name in settings["layers_of"]:
-            plane = torch.from_numpy(with_constant(data["code"].values, constant)).to(device)
+        images = training_set(data, lines, eaten, seed=seed)
+        train = tuple(torch.from_numpy(values).to(device) for values in images)
+        validation = held if eaten.bumps else train
+        model = train_decoder(train, validation, seed=seed, workdir=workdir / name, **s["training"])
+        found = drawing_report(model, data, lines)
+        found = found.assign(bumps=eaten.bumps, items=len(train[0]), stripes=int(eaten.stripes))
+        if s["samples"]:
+            found = found.merge(pictures(model, data, samples=s["samples"]))
+        if name in s["layers_of"]:
             ood = (data["split"].values == "ood").reshape(side, side)
-            shown = settings["units_shown"]
-            found = found.merge(layer_report(model, plane, ood, units_shown=shown))
+            plane = as_pair(data, device)[0]
+            found = found.merge(layer_report(model, plane, ood, units_shown=s["units_shown"]))
         parts.append(found.expand_dims(diet=[name]))
-    found = xr.merge(parts, join="outer", compat="no_conflicts").reindex(diet=settings["diets"])
+    found = xr.merge(parts, join="outer", compat="no_conflicts").reindex(diet=s["diets"])
     found = found.assign(positions.zero_baseline(data))
-    return xr.merge([found, needs(found, targets=settings["targets"])])
+    return xr.merge([found, needs(found, targets=s["targets"])])
 
 
 @cache
-def datasets(**config: Any) -> tuple[xr.Dataset, xr.Dataset]:
-    """All bumps of a square grid, and all stripes (see `bumps.BumpConfig`)."""
+def datasets(constant: float, **config: Any) -> tuple[xr.Dataset, xr.Dataset]:
+    """All bumps of a square grid, and all stripes (see `bumps.BumpConfig` and `with_constant`)."""
     made = bumps.BumpConfig(**config)
-    return bumps.make(made), bumps.stripes(made)
-
-
-def _pair(
-    codes: np.ndarray, images: np.ndarray, constant: float, device: torch.device | str
-) -> Pair:
-    codes = with_constant(codes, constant)
-    return torch.from_numpy(codes).to(device), torch.from_numpy(images).to(device)
+    return with_constant(bumps.make(made), constant), with_constant(bumps.stripes(made), constant)

@@ -73,8 +73,8 @@ def short(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a whole number of percent, "87 %"; none is -0."""
-    return f"{round(100 * float(share)) + 0.0:.0f} %"
+    """A share as a whole number of percent, "87 %", none as -0; "" where there is no number."""
+    return f"{round(100 * float(share)) + 0.0:.0f} %" if np.isfinite(share) else ""
 
 
 def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[str, str]:

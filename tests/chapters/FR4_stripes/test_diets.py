@@ -66,8 +66,9 @@ def test_training_sets_are_nested_and_stay_in_the_training_split(data, lines):
 
 def test_the_constant_ends_each_half():
     codes = np.arange(8, dtype=np.float32).reshape(2, 4)
-    assert diets.with_constant(codes, 0.0) is codes
-    assert diets.with_constant(codes, 0.5).tolist() == [
+    bare = xr.Dataset({"code": (("position", "code"), codes)}, {"code_axis": ("code", [*"xxyy"])})
+    assert diets.with_constant(bare, 0.0) is bare
+    assert diets.with_constant(bare, 0.5)["code"].values.tolist() == [
         [0, 1, 0.5, 2, 3, 0.5],
         [4, 5, 0.5, 6, 7, 0.5],
     ]

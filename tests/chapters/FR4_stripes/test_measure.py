@@ -74,7 +74,7 @@ class Painter(nn.Module):
 
 
 def test_a_perfect_decoder_of_bumps(data, lines):
-    report = measure.drawing_report(Painter("bump"), data, lines, constant=0)
+    report = measure.drawing_report(Painter("bump"), data, lines)
     assert (
         report["mse_ood"] < 1e-12
         and report["hit_ood"] == report["bump_hit_ood"] == report["hit_x_ood"] == 1
@@ -86,19 +86,19 @@ def test_a_perfect_decoder_of_bumps(data, lines):
 
 
 def test_a_decoder_of_crosses_hits_but_draws_no_bump(data, lines):
-    report = measure.drawing_report(Painter("cross"), data, lines, constant=0)
+    report = measure.drawing_report(Painter("cross"), data, lines)
     assert report["hit_ood"] == 1 and report["bump_hit_ood"] == 0 and report["cross_share_ood"] == 1
     assert report["line_ood"] == pytest.approx(1, abs=1e-5) and report["stripe_mse"] < 1e-12
     assert report["cross_mse_ood"] < 1e-12 < report["mse_ood"]
 
 
 def test_marginal_accuracy_forgives_a_wrong_row(data, lines):
-    report = measure.drawing_report(Painter("bump", shift=6), data, lines, constant=0)
+    report = measure.drawing_report(Painter("bump", shift=6), data, lines)
     assert report["hit_x_ood"] == 1 and report["hit_y_ood"] == 0 and report["hit_ood"] == 0
 
 
 def test_pictures_show_the_positions_asked_for(data, lines):
-    found = measure.pictures(Painter("bump"), data, constant=0, samples=[[2, 7]])
+    found = measure.pictures(Painter("bump"), data, samples=[[2, 7]])
     image = found["picture"].sel(sample="2, 7").values
     assert np.unravel_index(image.argmin(), image.shape) == (7, 2)
     assert np.array_equal(image * 256, np.round(image * 256))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-import xarray as xr
 from torch import nn
 
 from chapters.FR4_stripes import study
@@ -77,7 +76,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
     study.run(AXES, GIVEN | own, tmp_path, task=TASK)
     (train, held), (_, validation) = seen
     assert held is train
-    kept = bumps.subset(study.datasets(**DATA, **TASK)[0], "val")
+    kept = bumps.subset(study.datasets(0, **DATA, **TASK)[0], "val")
     assert np.array_equal(validation[0].numpy(), kept["code"].values), "held-out bumps"
 
 
@@ -116,9 +115,3 @@ def test_a_selecting_run_is_of_one_diet_and_keeps_no_pictures():
     found = study.settings(opened(profile="paper"), {"model": "cnn", "candidate": 1}, 1, True)
     assert found["diets"] == ["stripes+100"]
     assert found["samples"] == found["layers_of"] == []
-
-
-def test_models_choose_by_validation_bumps_of_one_diet():
-    errors = xr.DataArray([[1.0, 2.0], [3.0, 0.0]], dims=("candidate", "diet"))
-    selection = xr.Dataset({"mse_val": errors.assign_coords(diet=["a", "b"])})
-    assert study.criterion("a", selection).values.tolist() == [1.0, 3.0]
