@@ -84,6 +84,11 @@ def test_rules_have_names(given, made):
     assert stopping.rule(*given) == made
 
 
+@pytest.mark.parametrize("name", stopping.CRITERIA)
+def test_a_name_makes_its_own_rule(name):
+    assert type(stopping.rule(name, 0.5)) is stopping.CRITERIA[name]
+
+
 def test_what_is_no_rule_is_refused():
     with pytest.raises(ValueError, match="criterion must be one of 'energy', 'gap', got 'kkt'"):
         stopping.rule("kkt", 0.1)

@@ -140,7 +140,7 @@ def rule(criterion: str, tol: float, cap_from: int = 0) -> StoppingRule:
         For an unknown name, and a tolerance that is negative or no number.
     """
     checks.choice("criterion", criterion, CRITERIA)
-    made = DualityGap(tol) if criterion == "gap" else EnergyStall(tol, cap_from)
+    made = EnergyStall(tol, cap_from) if criterion == "energy" else CRITERIA[criterion](tol)
     return made if tol else Sweeps()
 
 
