@@ -100,11 +100,11 @@ def controls(r: xr.Dataset) -> list[Part]:
     statement="A disentangled input does not suffice: inside the hold-out a CNN draws "
     "superpositions of bumps that it memorised, and the similarities of its images follow the "
     "binary factorised kernel.",
-    terms="All are medians over seeds, of each model in each hold-out: as printed CNNs with bump and "
-    "with ramp code; with controls MLPs and a CNN on bright bumps, too, and two decoders that can "
-    "compose, the factorised one and the full 2D VN. The sum of seen parts is that of outputs for "
-    "averaged inputs; for ramps, of outputs at training positions of that row or column. Chance "
-    "is what comes of another OOD position. Kernels have the bump's own width.",
+    terms="All are medians over seeds, of each model in each hold-out: as printed CNNs with bump "
+    "and with ramp code; with controls MLPs and a CNN on bright bumps, too, and two decoders that "
+    "can compose, the factorised one and the full 2D VN. The sum of seen parts is that of outputs "
+    "for averaged inputs; for ramps, of outputs at training positions of that row or column. "
+    "Chance is what comes of another OOD position. Kernels have the bump's own width.",
 )
 def failure(r: xr.Dataset) -> Decision:
     return Decision(printed(r), controls(r))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import xarray as xr
@@ -73,7 +71,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     )
 
 
-def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: dict) -> dict:
     """The settings of one run: the task, how the model trains, and what is measured."""
     model, s = chapter.models[axes["model"]], chapter.settings
     scale = s["scale"][model["family"]]
@@ -94,12 +92,7 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    config: Mapping[str, Any],
-    device: torch.device,
+    axes: dict, settings: dict, workdir: Path, *, config: dict, device: torch.device
 ) -> xr.Dataset:
     """One trained decoder: its errors, what it draws, and how similar its images are."""
     s, seed, polarity = settings, axes["seed"], settings["task"]["polarity"]

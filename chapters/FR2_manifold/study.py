@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import xarray as xr
@@ -57,7 +55,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     )
 
 
-def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: dict) -> dict:
     """What a run depends on besides its axes, and the parameters that have a file of their own."""
     every, model = chapter.settings, chapter.models[axes["model"]]
     first = axes["seed"] == chapter.seeds[0]
@@ -76,12 +74,7 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    bump: Mapping[str, Any],
-    device: torch.device | str = "cpu",
+    axes: dict, settings: dict, workdir: Path, *, bump: dict, device: torch.device | str = "cpu"
 ) -> xr.Dataset:
     """One decoder, trained with one seed, or a reference that nobody trained: all its layers
     measured (see `measure.report`).

@@ -61,8 +61,8 @@ def _ablation(m: xr.Dataset, split: str, said: str) -> list[Part]:
     "variance penalty composes, in a square and in a corner; without penalties it does not, "
     "entropy alone helps a little, variance a lot, both most.",
     terms="All are medians over seeds, in both hold-outs. The four settings are no penalty, either "
-    "alone, and both. A decoder composes where its OOD error is at most a tenth of a zero image's and "
-    "at least 90 % of the held-out peaks are within 1 px.",
+    "alone, and both. A decoder composes where its OOD error is at most a tenth of a zero image's "
+    "and at least 90 % of the held-out peaks are within 1 px.",
 )
 def low_rank_composes(r: xr.Dataset) -> Decision:
     r = of(r, model=(*FOUR, "free", "rank1"), hold_out=HOLD_OUTS)

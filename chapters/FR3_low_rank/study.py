@@ -4,10 +4,8 @@ measured (FR Sec. 4.1, App. C).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import xarray as xr
@@ -55,7 +53,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     )
 
 
-def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: dict) -> dict:
     """What a run depends on besides its axes; the penalties given overrule those that a model
     has.
     """
@@ -70,11 +68,7 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str = "cpu",
+    axes: dict, settings: dict, workdir: Path, *, device: torch.device | str = "cpu"
 ) -> xr.Dataset:
     """One decoder, trained with one hold-out and one seed, and measured (see `measure.report`)."""
     s, bump = settings, {name: settings[name] for name in ("grid", "sigma", "split_seed")}

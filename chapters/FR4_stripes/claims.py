@@ -68,11 +68,11 @@ def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
     "with depth, and the volume stays smooth in the hold-out.",
     terms="All are medians over seeds of a CNN on dark bumps: as printed with the corner held out, "
     "with controls with the square, too. Hits are held-out images whose strongest pixel is within "
-    "1 px in x and in y; drawn hits are more like the bump, crosses more like the additive cross, by "
-    "correlation. Items are stripes and bumps. The rest is the share of a unit's map that no sum of "
-    "stripes gives, median over units; roughness is that of log10 volume in the hold-out, mean over "
-    "ReLU layers. Product readouts are those of VN-1L per axis, the full 2D VN and the factorised "
-    "decoder.",
+    "1 px in x and in y; drawn hits are more like the bump, crosses more like the additive cross, "
+    "by correlation. Items are stripes and bumps. The rest is the share of a unit's map that no "
+    "sum of stripes gives, median over units; roughness is that of log10 volume in the hold-out, "
+    "mean over ReLU layers. Product readouts are those of VN-1L per axis, the full 2D VN and the "
+    "factorised decoder.",
 )
 def stripes_compose(r: xr.Dataset) -> Decision:
     def both(name: str, diet: str) -> xr.DataArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -85,9 +84,7 @@ def results(chapter: Chapter) -> Results:
     return Results(runs, found, selection)
 
 
-def settings(
-    chapter: Chapter, axes: Mapping[str, Any], candidate: int, selecting: bool
-) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: dict, candidate: int, selecting: bool) -> dict:
     """What a run depends on besides its axes and the task."""
     every, model = chapter.settings, chapter.model(axes["model"])
     lr, options = with_candidate(model, candidate)
@@ -114,12 +111,7 @@ def settings(
 
 
 def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    task: Mapping[str, Any],
-    device: torch.device | str = "cpu",
+    axes: dict, settings: dict, workdir: Path, *, task: dict, device: torch.device | str = "cpu"
 ) -> xr.Dataset:
     """One decoder per diet, trained with one seed: what it draws, and how much data it needs.
 

@@ -52,11 +52,11 @@ def _as_printed(r: xr.Dataset, digits: Sequence[int], share: float) -> list[Part
     figure="FR5-blend",
     statement="A network that draws a rotated digit fails inside the left-out angles: there it "
     "draws linear blends of the images at the two ends of the gap, while its layers stay smooth.",
-    terms="All are medians over seeds, as printed of digit 4, with controls of every digit. The blend "
-    "is the best convex one of the images at the two ends of the gap; in the middle half of the gap "
-    "its rest is its squared distance from the output, and it explains a share of that of the mean "
-    "training image. Its weight should be proportional to the angle. A step is the median distance "
-    "between neighbouring angles.",
+    terms="All are medians over seeds, as printed of digit 4, with controls of every digit. The "
+    "blend is the best convex one of the images at the two ends of the gap; in the middle half of "
+    "the gap its rest is its squared distance from the output, and it explains a share of that of "
+    "the mean training image. Its weight should be proportional to the angle. A step is the median "
+    "distance between neighbouring angles.",
 )
 def blends_in_the_gap(r: xr.Dataset) -> Decision:
     printed, wider = (one(r, model=name) for name in ("cnn", "cnn_4"))

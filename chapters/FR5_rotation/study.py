@@ -1,11 +1,9 @@
-"""A decoder of angles learns one rotated digit, and what it draws in the gap is measured (FR App. F.2)."""
+"""A decoder of angles learns one rotated digit; what it draws in the gap is measured (FR App. F.2)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -68,7 +66,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     )
 
 
-def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: dict) -> dict:
     """What a run depends on besides its axes."""
     every, model = chapter.settings, chapter.models[axes["model"]]
     half = chapter.parameters["gap_width"] / 2
@@ -82,8 +80,8 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    axes: dict,
+    settings: dict,
     workdir: Path,
     *,
     device: torch.device | str = "cpu",
