@@ -104,12 +104,14 @@ def descent(r: xr.Dataset) -> Decision:
         & part("no step raises the energy", not soft["rises"].any()),
         bounded("height of ISTA over its bound, like 1 / n", "<=", 1, ista_to_bound=ista),
         bounded("height of FISTA over its bound, like 1 / n^2", "<=", 1, fista_to_bound=fista),
-        bounded("share of steps that raise it, hard top-k", "<=", 0, rises_top_k=hard["rises"]),
+        bounded("share of steps that rise with a hard top-k", "<=", 0, rises_top_k=hard["rises"]),
     ]
     controls = [
         bounded(f"{gains}, hard top-k", ">=", least, gain_top_k=hard["smallest_gain"]),
         bounded("share of sweeps that raise F", "<=", 0, rises_joint=joint),
-        bounded("that raise the layer energies of VN Eq. 3 added up", "<=", 0, rises_summed=summed),
+        bounded(
+            "sweeps that raise the layer energies of VN Eq. 3 added", "<=", 0, rises_summed=summed
+        ),
     ]
     return Decision(printed, printed + controls)
 

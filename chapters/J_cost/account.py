@@ -20,16 +20,16 @@ from vnlib import checks
 from vnlib.book import paths
 
 TEXTS = {
-    "before": ("B", "memory that the process held when the run began"),
+    "before": ("memory that the process held when the run began", "B"),
     "peak": (
-        "B",
         "most memory that the process held during the run, the program and its libraries included",
+        "B",
     ),
-    "wall": ("s", "time by the clock"),
-    "cpu": ("s", "time of the processor"),
-    "checkpoints": ("B", "most that the run's checkpoints took on disk, seen ten times a second"),
-    "device_peak": ("B", "most memory that tensors held on a GPU during the run; NaN without one"),
-    "done": ("1", "whether the run came to its end"),
+    "wall": ("time by the clock", "s"),
+    "cpu": ("time of the processor", "s"),
+    "checkpoints": ("most that the run's checkpoints took on disk, seen ten times a second", "B"),
+    "device_peak": ("most memory that tensors held on a GPU during the run; NaN without one", "B"),
+    "done": ("whether the run came to its end", "1"),
 }
 
 
@@ -99,19 +99,9 @@ def table(report: Mapping[str, Any]) -> xr.Dataset:
         {name: ("run", np.array([entry[name] for entry in entries], float)) for name in TEXTS},
         {"run": np.arange(len(entries))},
     )
-    ds["label"] = (
-        "run",
-        [f"{entry['part']}: {entry['run']}" for entry in entries] or np.array([], "U1"),
-    )
-    ds["program"] = (
-        (),
-        float(report["program"]),
-        {"units": "B", "long_name": "held before the chapter began"},
-    )
-    ds["why"] = ((), report["why"])
-    for name, (units, text) in TEXTS.items():
-        ds[name].attrs = {"units": units, "long_name": text}
-    return ds
+    labels = np.array([f"{entry['part']}: {entry['run']}" for entry in entries], str)
+    ds["label"] = "run", labels
+    return ds.assign(program=float(report["program"]), why=report["why"])
 
 
 def largest(measured: xr.Dataset) -> dict[str, float]:

@@ -30,49 +30,41 @@ AXES = {
 }
 
 
-def axes_of(scaling: xr.Dataset) -> list[str]:
-    """What was varied, in the order of the page."""
-    return [name for name in AXES if name in scaling["vary"].values]
-
-
-def line(scaling: xr.Dataset, vary: str, values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes (n) and values (n, seed) along one axis, without places that it does not have."""
-    sizes = scaling["size"].sel(vary=vary).max("seed").values
-    there = np.isfinite(sizes)
-    return sizes[there], values.sel(vary=vary).transpose("place", "seed").values[there]
-
-
-def typical(scaling: xr.Dataset) -> xr.DataArray:
-    """Median time over repeats (vary, seed, task, place)."""
-    return scaling["time"].median("repeat")
+def along(scaling: xr.Dataset, vary: str) -> xr.Dataset:
+    """Costs along one axis, at the places that it has."""
+    one = scaling.sel(vary=vary)
+    return one.sel(place=one["size"].notnull().all("seed"))
 
 
 def growth(scaling: xr.Dataset) -> plt.Figure:
     """Operations (above) and time (below) of every task; points: seeds, lines: their medians."""
-    wanted = axes_of(scaling)
-    fig, axes = plt.subplots(
-        2, len(wanted), figsize=(2.55 * len(wanted), 5.4), sharey="row", squeeze=False
-    )
-    rows = (
-        (scaling["operations"], "operations per batch"),
-        (typical(scaling), "time per batch, s"),
-    )
-    for row, (values, name) in zip(axes, rows, strict=True):
-        for ax, vary in zip(row, wanted, strict=True):
+    fig, axes = _panels(5.4)
+    for column, vary in zip(axes.T, AXES, strict=True):
+        one = along(scaling, vary)
+        sizes = one["size"][0]
+        for ax, values in zip(
+            column, (one["operations"], one["time"].median("repeat")), strict=True
+        ):
             for task, (label, color, marker) in TASKS.items():
-                sizes, found = line(scaling, vary, values.sel(task=task))
-                if not np.isfinite(found).any():
+                found = values.sel(task=task)
+                if found.isnull().all():
                     continue
-                ax.plot(sizes, np.median(found, axis=1), "-", color=color, lw=1)
-                for seed in found.T:
+                ax.plot(sizes, found.median("seed"), "-", color=color, lw=1)
+                for seed in found.transpose("seed", ...):
                     ax.plot(sizes, seed, marker, color=color, ms=4, label=label)
                     label = None
-            _logarithmic(ax, sizes)
+            _logarithmic(ax, sizes.values)
             ax.set_xlabel(AXES[vary])
-        row[0].set_ylabel(name)
+    axes[0, 0].set_ylabel("operations per batch")
+    axes[1, 0].set_ylabel("time per batch, s")
     handles, labels = axes[1, 0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside lower center", ncol=3, fontsize=8.5)
     return fig
+
+
+def _panels(height: float) -> tuple[plt.Figure, np.ndarray]:
+    """Two rows of panels, a column for each axis."""
+    return plt.subplots(2, len(AXES), figsize=(2.55 * len(AXES), height), sharey="row")
 
 
 def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
@@ -82,14 +74,12 @@ def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
     ax.grid(color="0.93")
 
 
-def ratio(scaling: xr.Dataset, what: str, over: str) -> dict[str, xr.DataArray]:
+def ratio(scaling: xr.Dataset, what: str, over: str) -> xr.Dataset:
     """How many times one task costs another: "time" of each repeat (they took turns), and
     "operations".
     """
-    return {
-        name: scaling[name].sel(task=what) / scaling[name].sel(task=over)
-        for name in ("time", "operations")
-    }
+    costs = scaling[["time", "operations"]]
+    return costs.sel(task=what) / costs.sel(task=over)
 
 
 PAIRS = (
@@ -100,23 +90,17 @@ PAIRS = (
 
 def slowdown(scaling: xr.Dataset) -> plt.Figure:
     """How many times a settle costs a forward pass, and a local update one by backpropagation."""
-    wanted = axes_of(scaling)
-    fig, axes = plt.subplots(
-        2, len(wanted), figsize=(2.55 * len(wanted), 4.8), sharey="row", squeeze=False
-    )
+    fig, axes = _panels(4.8)
     for row, (what, over, name) in zip(axes, PAIRS, strict=True):
-        found = ratio(scaling, what, over)
-        for ax, vary in zip(row, wanted, strict=True):
-            middle = found["time"].median("repeat")
-            sizes, times = line(scaling, vary, middle)
-            _, low = line(scaling, vary, found["time"].min("repeat"))
-            _, high = line(scaling, vary, found["time"].max("repeat"))
-            _, counts = line(scaling, vary, found["operations"])
-            ax.vlines(sizes, low.min(axis=1), high.max(axis=1), color=PALETTE[0], lw=1, alpha=0.6)
-            ax.plot(sizes, np.median(times, axis=1), "o-", color=PALETTE[0], ms=5, label="time")
-            ax.plot(
-                sizes, np.median(counts, axis=1), "s--", color=PALETTE[1], ms=4, label="operations"
-            )
+        for ax, vary in zip(row, AXES, strict=True):
+            one = along(scaling, vary)
+            sizes, found = one["size"][0].values, ratio(one, what, over)
+            every, counts = found["time"], found["operations"].median("seed")
+            low, high = (getattr(every, end)(["seed", "repeat"]) for end in ("min", "max"))
+            times = every.median("repeat").median("seed")
+            ax.vlines(sizes, low, high, color=PALETTE[0], lw=1, alpha=0.6)
+            ax.plot(sizes, times, "o-", color=PALETTE[0], ms=5, label="time")
+            ax.plot(sizes, counts, "s--", color=PALETTE[1], ms=4, label="operations")
             _logarithmic(ax, sizes)
             ax.axhline(1, color="0.5", ls=":", lw=1)
             ax.set_xlabel(AXES[vary])

@@ -37,7 +37,7 @@ RUNS = {
     "label": ("which run it was", ""),
     "why": ("why the work ended early", ""),
     "program": ("memory held before the chapter began", "B"),
-    **{name: (text, units) for name, (units, text) in account.TEXTS.items()},
+    **account.TEXTS,
 }
 VARIABLES = {
     "chapter": ("chapter", ""),
@@ -45,7 +45,6 @@ VARIABLES = {
     "missing": ("what of its results is missing", ""),
     **account.NUMBERS,
 }
-PARTS = {"scaling": SCALING, "runs": RUNS}
 
 
 class Results(NamedTuple):
@@ -66,16 +65,14 @@ def run_scaling(
     axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path, *, device: object
 ) -> xr.Dataset:
     """Costs along one axis with one seed."""
-    options = {name: s[name] for name in ("updates", "sweeps", "repeats")}
-    where = {"seed": axes["seed"], "device": device}
-    return measure.scaling(axes["vary"], s["sizes"], s["base"], **where, **options)
+    return measure.scaling(**axes, **s, device=device)
 
 
 def run_chapter(
     axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path, **where: Any
 ) -> xr.Dataset:
     """The measured runs of one chapter."""
-    return account.measure(axes["chapter"], **where, **s)
+    return account.measure(**axes, **s, **where)
 
 
 def run(axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path) -> xr.Dataset:
@@ -87,6 +84,8 @@ def results(chapter: Chapter) -> Results:
     """All parts; the account is made anew for a chapter whose files changed."""
     s, folder = chapter.settings, chapter.file().parent
     common = {name: s[name] for name in ("updates", "sweeps", "repeats")}
+    where = {"profile": chapter.profile, "device": str(chapter.device), "results": folder.parent}
+    wanted = s["chapters"] or list(s["measured"])
     scaling = chapter.grid(
         partial(run_scaling, device=chapter.device),
         {"vary": list(s["scaling"]), "seed": chapter.seeds},
@@ -94,17 +93,10 @@ def results(chapter: Chapter) -> Results:
         variables=SCALING,
         part="scaling",
     )
-    wanted = s["chapters"] or list(s["measured"])
-
-    def settings_of_runs(axes: Mapping[str, Any]) -> dict[str, Any]:
-        one = s["measured"][axes["chapter"]]
-        return {"lengths": one["lengths"], "only": one.get("only", {}), "limit": s["limit"]}
-
-    where = {"profile": chapter.profile, "device": str(chapter.device), "results": folder.parent}
     measured = chapter.grid(
         partial(run_chapter, **where),
         {"chapter": wanted},
-        settings_of_runs,
+        lambda axes: {"only": {}, "limit": s["limit"]} | s["measured"][axes["chapter"]],
         variables=RUNS,
         part="runs",
     )

@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import numpy as np
-import pandas as pd
 import xarray as xr
 
-from chapters.J_cost.figures import AXES, PAIRS, TASKS, axes_of, line, ratio
-from vnlib.plots.tables import Table
+from chapters.J_cost.figures import AXES, PAIRS, TASKS, along, ratio
+from vnlib.plots.statistics import median, over_seeds, texts
+from vnlib.plots.tables import SHOWN, Table, frame
 
 # What the page says of a pair of tasks.
 SHORT = {"settle": "settle / pass", "update": "update / backprop"}
@@ -38,12 +35,10 @@ def yes(value: float) -> str:
     return "yes" if value else "no"
 
 
-def _spread(values: np.ndarray, title: str) -> dict[tuple[str, str], float]:
-    """Median and range of the values that exist, as columns of a table."""
-    found = np.asarray(values, float).ravel()
-    found = found[np.isfinite(found)]
-    every = (np.median(found), found.min(), found.max()) if found.size else [np.nan] * 3
-    return {(title, one): float(v) for one, v in zip(("median", "low", "high"), every, strict=True)}
+def _spread(values: xr.DataArray, title: str) -> dict[tuple[str, str], float]:
+    """Median and range over seeds, as columns of a table."""
+    found = over_seeds(values)
+    return {(title, name): float(found[name]) for name in SHOWN}
 
 
 def exponents(scaling: xr.Dataset) -> Table:
@@ -52,15 +47,11 @@ def exponents(scaling: xr.Dataset) -> Table:
     for task, (name, *_) in TASKS.items():
         for of in ("operations", "time"):
             found = scaling[f"{of}_exponent"].sel(task=task)
-            if bool(found.notnull().any()):
-                rows[name, of] = {
-                    key: value
-                    for vary in axes_of(scaling)
-                    for key, value in _spread(found.sel(vary=vary).values, AXES[vary]).items()
-                }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.index.names = ["", "exponent of"]
-    return Table(frame, name="exponents of costs")
+            if found.notnull().any():
+                rows[name, of] = {}
+                for vary, axis in AXES.items():
+                    rows[name, of] |= _spread(found.sel(vary=vary), axis)
+    return Table(frame(rows, "", "exponent of"), name="exponents of costs")
 
 
 def ratios(scaling: xr.Dataset) -> Table:
@@ -68,23 +59,18 @@ def ratios(scaling: xr.Dataset) -> Table:
     repeats.
     """
     rows = {}
-    for vary in axes_of(scaling):
+    for vary, axis in AXES.items():
+        one = along(scaling, vary)
         for what, over, _ in PAIRS:
-            found = ratio(scaling, what, over)
-            sizes, times = line(scaling, vary, found["time"].median("repeat"))
-            _, low = line(scaling, vary, found["time"].min("repeat"))
-            _, high = line(scaling, vary, found["time"].max("repeat"))
-            _, counts = line(scaling, vary, found["operations"])
             for at in (0, -1):
-                rows[AXES[vary], f"{sizes[at]:g}", SHORT[what]] = {
-                    **_spread(counts[at], "operations"),
-                    **_spread(times[at], "time"),
-                    ("single repeats, least", ""): low[at].min(),
-                    ("single repeats, most", ""): high[at].max(),
+                found = ratio(one, what, over).isel(place=at)
+                rows[axis, f"{float(one['size'][0, at]):g}", SHORT[what]] = {
+                    **_spread(found["operations"], "operations"),
+                    **_spread(found["time"].median("repeat"), "time"),
+                    ("single repeats, least", ""): float(found["time"].min()),
+                    ("single repeats, most", ""): float(found["time"].max()),
                 }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.index.names = ["varied", "value", "ratio"]
-    return Table(frame, name="ratios of costs")
+    return Table(frame(rows, "varied", "value", "ratio"), name="ratios of costs")
 
 
 # Label, how to write it, how to put chapters together.
@@ -105,22 +91,21 @@ def chapters(results: xr.Dataset) -> Table:
     """The account, chapter by chapter; in the last row the sum, of memory and checkpoints the most;
     a run that did not come to its end may have needed more.
     """
-    frame = results[list(COLUMNS)].to_dataframe()[list(COLUMNS)]
-    frame.loc["all"] = [getattr(frame[key], over)() for key, (*_, over) in COLUMNS.items()]
-    frame.columns = [label for label, *_ in COLUMNS.values()]
+    rows = results[list(COLUMNS)].to_dataframe()[list(COLUMNS)]
+    rows.loc["all"] = rows.agg({key: over for key, (*_, over) in COLUMNS.items()})
+    rows.columns = [label for label, *_ in COLUMNS.values()]
     formats = {label: form for label, form, _ in COLUMNS.values()}
-    return Table(frame, formats, name="what the chapters took")
+    return Table(rows, formats, name="what the chapters took")
 
 
 def runs(measured: xr.Dataset) -> Table:
     """Every measured run."""
-    frame = measured[["label", "peak", "program", "cpu", "done"]].to_dataframe().dropna()
-    frame["label"] = [text.split(": ", 1)[-1] for text in frame["label"].astype(str)]
-    frame = frame.reset_index().set_index(["chapter", "label"])[["peak", "program", "cpu", "done"]]
-    frame.index.names = ["chapter", "run"]
-    frame.columns = ["at its peak", "program", "processor", "to its end"]
+    names = {"peak": "at its peak", "program": "program", "cpu": "processor", "done": "to its end"}
+    rows = measured[["label", *names]].to_dataframe().dropna().reset_index()
+    rows["run"] = rows["label"].str.split(": ", n=1).str[-1]
+    rows = rows.set_index(["chapter", "run"])[list(names)].rename(columns=names)
     formats = {"at its peak": size, "program": size, "processor": "{:.1f} s", "to its end": yes}
-    return Table(frame, formats, name="measured runs")
+    return Table(rows, formats, name="measured runs")
 
 
 def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
@@ -132,22 +117,14 @@ def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
     found
         As `stored.table` gives it; a chapter without models has one row, of its own name.
     """
-    names = list(zip(found["chapter"].values.tolist(), found["model"].values.tolist(), strict=True))
-    index = pd.MultiIndex.from_tuples(names or [("", "")], names=["chapter", "model"])
-    frame = pd.DataFrame(
-        {
-            "runs": found["runs"].values,
-            "all runs": found["seconds"].values,
-            "a run": found["median"].values,
-            "weights": found["weights"].values,
-            "their size": 4 * found["weights"].values,
-            "largest process": [_peak(measured, *name) for name in names],
-        },
-        index=index[: len(names)],
-    )
+    rows = found.to_dataframe().reset_index().set_index(["chapter", "model"])
+    rows = rows[["runs", "seconds", "median", "weights"]]
+    rows = rows.set_axis(["runs", "all runs", "a run", "weights"], axis=1)
+    rows["their size"] = 4 * rows["weights"]
+    rows["largest process"] = [_peak(measured, *name) for name in rows.index]
     forms = ("{:.0f}", duration, "{:.3g} s", "{:.0f}", size, size)
-    formats = dict(zip(frame.columns, forms, strict=True))
-    return Table(frame, formats, name="cost of all models of all chapters")
+    formats = dict(zip(rows.columns, forms, strict=True))
+    return Table(rows, formats, name="cost of all models of all chapters")
 
 
 def _peak(measured: xr.Dataset, chapter: str, model: str) -> float:
@@ -162,34 +139,25 @@ def _peak(measured: xr.Dataset, chapter: str, model: str) -> float:
 
 def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, str]:
     """What the page's prose says; raw: bytes of MNIST."""
-    known = results.where(results["bytes"].notnull(), drop=True)
-    seen = results.where(results["peak"].notnull(), drop=True)
-    off = float(abs(scaling["other_weights"] / scaling["weights"] - 1).max())
+    off = abs(scaling["other_weights"] / scaling["weights"] - 1).max()
+    whole = "{:.0f}".format
     said = {
-        "appj-chapters": f"{known.sizes['chapter']}",
-        "appj-time": duration(float(known["seconds"].sum())),
-        "appj-runs-count": f"{int(known['runs'].sum())}",
-        "appj-disk": size(float(known["bytes"].sum())),
-        "appj-largest": str(seen["chapter"].values[int(seen["peak"].values.argmax())]),
-        "appj-peak": size(float(seen["peak"].max())),
-        "appj-program": size(float((seen["peak"] - seen["own"]).max())),
-        "appj-own": size(float(seen["own"].max())),
-        "appj-mnist": size(raw),
-        "appj-off": f"{100 * off:.1f}",
+        "appj-time": duration(float(results["seconds"].sum())),
+        "appj-largest": results["peak"].idxmax().item(),
+        **texts("appj-chapters", results["bytes"].count(), whole),
+        **texts("appj-runs", results["runs"].sum(), whole),
+        **texts("appj", {"disk": results["bytes"].sum(), "mnist": raw}, size),
+        **texts("appj", results[["peak", "own"]].max(), size),
+        **texts("appj-program", (results["peak"] - results["own"]).max(), size),
+        **texts("appj-off", 100 * off, "{:.1f}".format),
     }
     for what, over, _ in PAIRS:
-        found = ratio(scaling, what, over)
-        for name in ("time", "operations"):
-            values = found[name].median("repeat") if name == "time" else found[name]
-            said |= _glued(f"appj-{what}-{name}", _spread(values.values, ""))
-    for vary in axes_of(scaling):
-        sizes, found = line(scaling, vary, scaling["needed"])
-        key = f"appj-needed-{vary.lower() if vary != 'K' else 'atoms'}"
-        said[f"{key}-first"], said[f"{key}-last"] = (f"{np.median(found[n]):.0f}" for n in (0, -1))
-        said[f"{key}-from"], said[f"{key}-to"] = f"{sizes[0]:g}", f"{sizes[-1]:g}"
+        for cost, values in ratio(scaling, what, over).median("repeat").items():
+            found = over_seeds(values.stack(all=values.dims), "all")
+            middle, low, high = (whole(float(found[name])) for name in SHOWN)
+            said[f"appj-{what}-{cost}"] = f"{middle} [{low}, {high}]"
+    for vary in AXES:
+        one = along(scaling, vary)
+        ends = median(one[["needed", "size"]].to_array("of")).isel(place=[0, -1])
+        said |= texts(f"appj-{vary}", ends.assign_coords(place=["first", "last"]), whole)
     return said
-
-
-def _glued(key: str, found: Mapping[tuple[str, str], float]) -> dict[str, str]:
-    low, middle, high = (f"{found['', one]:.0f}" for one in ("low", "median", "high"))
-    return {key: f"{middle} [{low}, {high}]"}

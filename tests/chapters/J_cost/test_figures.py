@@ -112,12 +112,12 @@ def test_exponents_show_their_spread_and_what_was_not_counted():
 def test_the_prose_gets_the_numbers():
     said = tables.numbers(results(), scaling(), 5e7)
     assert said["appj-chapters"] == "2" and said["appj-time"] == "4.0 h"
-    assert said["appj-runs-count"] == "10" and said["appj-disk"] == "4 MB"
+    assert said["appj-runs"] == "10" and said["appj-disk"] == "4 MB"
     assert said["appj-largest"] == "whole" and said["appj-peak"] == "500 MB"
     assert said["appj-program"] == "300 MB" and said["appj-mnist"] == "50 MB"
     assert said["appj-settle-time"] == "50 [50, 50]" and said["appj-update-time"] == "20 [20, 20]"
-    assert [said[f"appj-needed-d-{one}"] for one in ("first", "last")] == ["5", "20"]
-    assert said["appj-needed-depth-to"] == "20" and said["appj-off"] == "2.0"
+    assert [said[f"appj-d-needed-{one}"] for one in ("first", "last")] == ["5", "20"]
+    assert said["appj-depth-size-last"] == "20" and said["appj-off"] == "2.0"
 
 
 def test_the_account_sums_what_is_known():
@@ -169,12 +169,10 @@ def test_sizes(number, said):
     assert tables.size(number) == said
 
 
-@pytest.mark.parametrize("axes", [list(AXES), ["K"]])
-def test_figures_are_drawn(axes):
-    some = scaling().sel(vary=axes)
+def test_figures_are_drawn():
     for draw, data, panels in (
-        (figures.growth, some, 2 * len(axes)),
-        (figures.slowdown, some, 2 * len(axes)),
+        (figures.growth, scaling(), 2 * len(AXES)),
+        (figures.slowdown, scaling(), 2 * len(AXES)),
         (figures.account, results(), 3),
     ):
         figure = draw(data)
@@ -185,9 +183,9 @@ def test_figures_are_drawn(axes):
 
 
 def test_the_figure_shows_times_in_the_measure_of_its_axis():
-    figure = figures.growth(scaling().sel(vary=["d"]))
+    figure = figures.growth(scaling())
     settle = next(
-        one for one in figure.axes[1].lines if one.get_label() == figures.TASKS["settle"][0]
+        one for one in figure.axes[len(AXES)].lines if one.get_label() == figures.TASKS["settle"][0]
     )
     assert np.allclose(settle.get_ydata(), [50 * n * 1e-4 for n in (10, 20, 40)])
     plt.close(figure)
