@@ -154,8 +154,8 @@ def subset(ds: xr.Dataset, *splits: str) -> xr.Dataset:
     return ds.isel(position=np.flatnonzero(np.isin(ds["split"].values, splits)))
 
 
-def blank_mse(ds: xr.Dataset, *splits: str) -> float:
-    """Mean squared error of an empty image on `splits`: the score of a model that draws nothing."""
+def zero_mse(ds: xr.Dataset, *splits: str) -> float:
+    """Mean squared error of the zero baseline, an image of background alone, on `splits`."""
     background = float(json.loads(ds.attrs["config"])["polarity"] == "dark")
     return float(
         np.square(subset(ds, *splits)["image"].values - background, dtype=np.float64).mean()

@@ -69,8 +69,8 @@ def trained(data: xr.Dataset, device: torch.device | str, **settings: Any) -> nn
 def zero_baseline(data: xr.Dataset) -> dict[str, float]:
     """The error of a zero image at ID test positions and at held-out ones."""
     return {
-        "zero_baseline_id": bumps.blank_mse(data, "id_test"),
-        "zero_baseline_ood": bumps.blank_mse(data, "ood"),
+        "zero_baseline_id": bumps.zero_mse(data, "id_test"),
+        "zero_baseline_ood": bumps.zero_mse(data, "ood"),
     }
 
 

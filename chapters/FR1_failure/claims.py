@@ -76,9 +76,9 @@ def controls(r: xr.Dataset) -> list[Part]:
     widest = medians(sums.max("width") - products.max("width"), ENTANGLED)
     kernels = "R² of the sum kernel on OOD cosines less that of the product kernel"
     return [
-        every("bump codes: ID error over a zero image's", "<=", 0.25, id_over_blank=learned),
-        every("OOD error over a zero image's", ">=", 0.5, ood_over_blank=fails),
-        every("the same of the two controls", "<=", 0.01, ood_over_blank=composes),
+        every("bump codes: ID error over a zero image's", "<=", 0.25, id_over_zero=learned),
+        every("OOD error over a zero image's", ">=", 0.5, ood_over_zero=fails),
+        every("the same of the two controls", "<=", 0.01, ood_over_zero=composes),
         every("share of OOD images with two or more bumps", ">", 0.5, several=several)
         & every(
             "ink near the right row or column above chance", ">=", 0.2, cross_above_chance=cross

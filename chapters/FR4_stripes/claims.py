@@ -108,7 +108,7 @@ def stripes_compose(r: xr.Dataset) -> Decision:
     inks = {f"ink.{model}": ink.sel(model=model) for model in ink["model"].values}
     also = {"square.joint_0": place.sel(square), "square.crosses_0": crosses.sel(square)}
     error = both("mse_ood", FEW) / r["zero_baseline_ood"].median("seed")
-    errors = {"error_vs_blank": error.sel(cnn), "square.error_vs_blank": error.sel(square)}
+    errors = {"error_vs_zero": error.sel(cnn), "square.error_vs_zero": error.sel(square)}
     drawn = {"bumps_100": bumps.sel(cnn), "square.bumps_100": bumps.sel(square)}
     drawn_law = _law(r, "stripes", "bump_hit", "drawn")
     ever, learned = both("hit_ood", MOST), both("hit_id", MOST)

@@ -54,7 +54,7 @@ def decide_task(r: xr.Dataset) -> Decision:
     task = [
         part("training and the ID test hold the same four families", four, families=families),
         part(held_out, apart, compositions=new.sum(), repeated=repeated),
-        bounded("least relative error of eleven models on ID", "<=", 0.01, best_id_vs_blank=least),
+        bounded("least relative error of eleven models on ID", "<=", 0.01, best_id_vs_zero=least),
     ]
     says = "relative error of 24 principal components (PCA) on Easy over that on ID"
     sums = bounded(says, ">", 10, pca_easy_vs_id=linear)

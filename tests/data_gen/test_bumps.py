@@ -140,18 +140,18 @@ def test_subset_joins_splits_in_order(ds):
     assert set(both["split"].values) == {"train", "val"}
 
 
-def test_blank_mse_is_the_mean_square_of_the_images(ds):
+def test_zero_mse_is_the_mean_square_of_the_images(ds):
     # A squared image sums to the product of what its two profiles, squared, sum to.
     energy = [sum(np.exp(-((k - x) ** 2) / 2.0**2) for k in range(28)) for x in range(28)]
     inside = [energy[x] * energy[y] / 784 for x in range(6, 23) for y in range(6, 23)]
     everywhere = sum(energy) ** 2 / 784
-    assert bumps.blank_mse(ds, "ood") == pytest.approx(sum(inside) / 289, rel=1e-6)
-    within = bumps.blank_mse(ds, "train", "val", "id_test")
+    assert bumps.zero_mse(ds, "ood") == pytest.approx(sum(inside) / 289, rel=1e-6)
+    within = bumps.zero_mse(ds, "train", "val", "id_test")
     assert within == pytest.approx((everywhere - sum(inside)) / 495, rel=1e-6)
-    assert (within, bumps.blank_mse(ds, "ood")) == pytest.approx((0.0141, 0.0160), abs=5e-5)
+    assert (within, bumps.zero_mse(ds, "ood")) == pytest.approx((0.0141, 0.0160), abs=5e-5)
     # Far from the edges the sum over pixels is nearly the integral pi sigma^2.
     sharp = bumps.make(BumpConfig(sigma=1.0))
-    assert bumps.blank_mse(sharp, "ood") == pytest.approx(np.pi / 784, rel=5e-4)
+    assert bumps.zero_mse(sharp, "ood") == pytest.approx(np.pi / 784, rel=5e-4)
 
 
 # Codes
@@ -250,7 +250,7 @@ def test_unknown_splits_are_named(ds):
     ):
         bumps.subset(ds, "train", "test")
     with pytest.raises(ValueError, match="got none"):
-        bumps.blank_mse(ds)
+        bumps.zero_mse(ds)
 
 
 # Dark bumps, positions between the pixels, stripes
@@ -260,13 +260,13 @@ def test_dark_bumps_are_one_minus_the_bright_ones(ds):
     dark = bumps.make(BumpConfig(polarity="dark"))
     np.testing.assert_allclose(dark["image"], 1 - ds["image"], atol=1e-7)
     xr.testing.assert_equal(dark["code"], ds["code"])
-    assert bumps.blank_mse(dark, "ood") == pytest.approx(bumps.blank_mse(ds, "ood"), rel=1e-6)
+    assert bumps.zero_mse(dark, "ood") == pytest.approx(bumps.zero_mse(ds, "ood"), rel=1e-6)
 
 
-def test_blank_error_is_the_energy_of_the_gaussian():
+def test_zero_error_is_the_energy_of_the_gaussian():
     """Bumps far from the edge: sum of exp(-r^2 / sigma^2) over the pixels is pi sigma^2."""
     for polarity in bumps.POLARITIES:
-        found = bumps.blank_mse(bumps.make(BumpConfig(sigma=1.0, polarity=polarity)), "ood")
+        found = bumps.zero_mse(bumps.make(BumpConfig(sigma=1.0, polarity=polarity)), "ood")
         assert found == pytest.approx(np.pi / 784, rel=1e-3)
 
 

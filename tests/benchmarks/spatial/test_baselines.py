@@ -335,9 +335,9 @@ def test_gradients_reach_every_parameter(name):
 
 @every_baseline
 def test_eight_samples_can_be_overfitted(name):
-    blank = float((IMAGES**2).mean())
+    zero_mse = float((IMAGES**2).mean())
     before, after = overfit(small(name), updates=300)
-    assert after < 0.1 * min(before, blank)
+    assert after < 0.1 * min(before, zero_mse)
 
 
 # --- bad input ---

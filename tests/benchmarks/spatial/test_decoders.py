@@ -70,9 +70,9 @@ def train(tmp_path, *, seed: int = 0, family: str = "vn", **changes):
     ids=("axes", "one phase", "random V", "axis loss", "rank 2", "joint", "bilinear"),
 )
 def test_training_reduces_the_validation_error_tenfold(changes, tmp_path):
-    blank = VALIDATION[1].square().mean().item()
+    zero_mse = VALIDATION[1].square().mean().item()
     model = train(tmp_path, **changes)
-    assert mean_squared_error(model, VALIDATION) < 0.1 * blank
+    assert mean_squared_error(model, VALIDATION) < 0.1 * zero_mse
     prediction = model(CODES).detach().numpy()
     # Bumps are drawn at [y, x], where they belong.
     assert (peak_distance(prediction, AT_X.numpy(), AT_Y.numpy()) <= 1).mean() > 0.9

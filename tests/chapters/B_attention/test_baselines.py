@@ -206,7 +206,7 @@ def test_training_learns_what_only_mixing_can_tell(kind):
     """All patches of a sample are equal, so a hidden one can be read from any other."""
     tokens = torch.randn(256, 1, 5, generator=rng()).expand(-1, T, -1).contiguous()
     model, hidden = predictor(kind=kind, d_head=8), (torch.arange(T) % 2 == 0)[None]
-    blank = float(tokens.square().mean())
+    zero_mse = float(tokens.square().mean())
     fit(
         GradientLearner(model, lr=1e-2, weight_decay=0),
         (tokens,),
@@ -214,7 +214,7 @@ def test_training_learns_what_only_mixing_can_tell(kind):
         seed=0,
         validate=lambda: float(model.error(tokens, hidden).detach()),
     )
-    assert float(model.error(tokens, hidden).detach()) < 0.2 * blank
+    assert float(model.error(tokens, hidden).detach()) < 0.2 * zero_mse
 
 
 # --- Bad input ------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def test_a_run_says_how_well_each_position_is_drawn(tmp_path):
     assert found["mse"].sizes == {"position": 144} and 0 < float(found["active_share"]) <= 1
     ood = DATA["split"].values == "ood"
     assert float(found["mse_ood"]) == pytest.approx(found["mse"].values[ood].mean())
-    assert float(found["zero_baseline_ood"]) == bumps.blank_mse(DATA, "ood")
+    assert float(found["zero_baseline_ood"]) == bumps.zero_mse(DATA, "ood")
     assert np.array_equal(found["target_image"], DATA["image"].values[[3, 70]])
     assert np.array_equal(found["split"], DATA["split"]) and found["sample"].values[1] == 70
 

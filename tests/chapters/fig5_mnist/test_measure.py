@@ -54,7 +54,7 @@ def test_an_offset_is_its_square(tests, held):
     assert not {"case", "drawn", "truth", "active", "path_mse"} & set(report)
 
 
-def test_drawing_nothing_has_the_error_blank(tests, held):
+def test_the_zero_image_has_the_error_of_the_baseline(tests, held):
     report = images.measure(held, Trained({"own": torch.zeros_like}), tests=tests)
     power = (tests["image"].astype(float) ** 2).mean(("sample", "y", "x"))
     assert np.allclose(report["zero_baseline"].sel(set=list(SETS)), power, rtol=1e-6)
