@@ -11,22 +11,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
+from vnlib.plots.frames import if_computed
 from vnlib.plots.style import DIVERGING, PALETTE, bare
 
 WIDE, TALL = 9.9, (1.1, 0.6)  # inches that a row of atoms has, and a row of drawings and of pairs
 TITLES = {"most": "used most", "middle": "in the middle", "least": "used least"}
 
 
+@if_computed
 def atlas(results: xr.Dataset, layer: int) -> plt.Figure:
     """Atoms of one layer in three bands: drawing, the two images with the largest coefficients, use
     by digit.
     """
-    found = entries(results, layer)
-    if found is None:
-        fig, ax = plt.subplots(figsize=(6, 1))
-        ax.axis("off")
-        ax.text(0.5, 0.5, "No atlas was made of these networks.", ha="center", va="center")
-        return fig
+    found = entries(results).sel(layer=layer)
+    found = found.dropna("place", how="all", subset=["atlas_atom"])
     # One axis for a whole row: an axis per atom would take seconds to lay out.
     fig, axes = plt.subplots(9, 1, figsize=(10.5, 8.2), height_ratios=(*TALL, 0.5) * 3, sharex=True)
     for rows, (band, title) in zip(axes.reshape(3, 3), TITLES.items(), strict=True):
@@ -87,19 +85,17 @@ def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> Non
     rows[2].tick_params(axis="y", labelsize=6)
 
 
-def entries(results: xr.Dataset, layer: int) -> xr.Dataset | None:
-    """The atlas of a layer (band, place), of the network and seed that have one; None where there
-    is none.
+def entries(results: xr.Dataset) -> xr.Dataset:
+    """The atlas (layer, band, place) of the network and seed that have one.
+
+    Raises
+    ------
+    KeyError
+        Where none has.
     """
-    wanted = [str(name) for name in results if str(name).startswith("atlas")]
-    if not wanted or layer not in results["layer"].values:
-        return None
-    every = results[wanted].sel(layer=layer)
-    there = every["atlas_atom"].notnull().any(("band", "place"))
-    for model in every["model"].values:
-        for seed in every["seed"].values:
-            if bool(there.sel(model=model, seed=seed)):
-                return every.sel(model=model, seed=seed).dropna(
-                    "place", how="all", subset=["atlas_atom"]
-                )
-    return None
+    atlas = results[[str(name) for name in results if str(name).startswith("atlas")]]
+    made = atlas["atlas_atom"].notnull().any(("layer", "band", "place"))
+    runs = made.where(made, drop=True)
+    if not runs.size:
+        raise KeyError("an atlas")
+    return atlas.sel(model=runs["model"].values[0], seed=runs["seed"].values[0])

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 import xarray as xr
 
-from benchmarks.images.pictures import Images
+from benchmarks.images.samples import training_digits
 from benchmarks.images.vector_networks import train_network
 from chapters.I_mnist.measure import measure
 from data_gen import digits, mnist
 from vnlib.book.chapter import Chapter
+from vnlib.book.comparison import Axes
 from vnlib.fit import Training
 
 HELD = 1000  # of the training part, the last, which are never trained on
@@ -87,13 +88,12 @@ VARIABLES = {
 def results(chapter: Chapter) -> xr.Dataset:
     """All networks over seeds."""
     axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    return chapter.grid(
-        partial(run, device=chapter.device), axes, partial(settings, chapter), variables=VARIABLES
-    )
+    one, own = partial(run, device=chapter.device), partial(settings, chapter)
+    return chapter.grid(one, axes, own, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: dict[str, Any]) -> dict[str, Any]:
-    """What one run depends on. The atlas is made of one network and seed only."""
+def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
+    """The atlas is made of one network and seed only."""
     s, model = chapter.settings, chapter.models[axes["model"]]
     real = chapter.profile == "paper"
     with_atlas = axes == {"model": ATLAS, "seed": chapter.seeds[0]}
@@ -108,30 +108,16 @@ def settings(chapter: Chapter, axes: dict[str, Any]) -> dict[str, Any]:
 
 
 def run(
-    axes: dict[str, Any],
-    settings: dict[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str = "cpu",
+    axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str = "cpu"
 ) -> xr.Dataset:
-    """A network trained and measured (see `measure`); its axes are model and seed."""
-    train, held = training_images(**settings["data"], device=device)
+    """A network trained and measured (see `measure`)."""
+    data = settings["data"]
+    train, held, fallback = training_digits(data["n_train"], HELD, real=data["real"])
+    train, held = train.to(device), held[: data["n_val"]].to(device)
     training = Training(seed=axes["seed"], workdir=workdir, **settings["training"])
     network, curve = train_network(train, held, training, **settings["network"])
-    data = labelled_sets(**settings["test"])
-    found = measure(network, data, held, curve=curve, **settings["study"])
-    return found.assign(fallback=data["fallback"])
-
-
-@cache
-def training_images(
-    n_train: int, n_val: int, real: bool, *, device: torch.device | str
-) -> tuple[Images, Images]:
-    """Training and validation digits. real: whether no others than those of MNIST will do."""
-    images = mnist.load("train", allow_fallback=not real)["image"].values.reshape(-1, 784)
-    end = len(images) - min(HELD, len(images) // 4)
-    train, held = images[:end][:n_train], images[end:][:n_val]
-    return torch.from_numpy(train).to(device), torch.from_numpy(held).to(device)
+    tests = labelled_sets(**settings["test"])
+    return measure(network, tests, held, curve=curve, **settings["study"]).assign(fallback=fallback)
 
 
 @cache
@@ -141,6 +127,4 @@ def labelled_sets(n: int, seed: int, real: bool) -> xr.Dataset:
     n = min(n, singles.sizes["sample"])
     data = digits.make(singles["image"].values, n=n, seed=seed, sets=("id", "add2"))
     first = data["parts"].sel(set="id").isel(part=0).values
-    return data.assign(
-        label=("sample", singles["label"].values[first]), fallback=singles.attrs["fallback"]
-    )
+    return data.assign(label=("sample", singles["label"].values[first]))

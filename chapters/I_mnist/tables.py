@@ -5,11 +5,10 @@ Results as in `chapters.I_mnist.figures`; medians over seeds with their range.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-import pandas as pd
 import xarray as xr
-from IPython.display import HTML
 
 from chapters.I_mnist.figures import (
     CAPPED,
@@ -24,50 +23,41 @@ from chapters.I_mnist.figures import (
 )
 from chapters.I_mnist.figures_atlas import entries
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, short
-from vnlib.plots.tables import Table, caption, spread
+from vnlib.plots.statistics import median, percent, texts
+from vnlib.plots.tables import Table, if_computed, spreads
 
-NOTHING = "Not computed in this profile."
 MILLI, PERCENT = 1e3, 100.0
-READINGS = ("own", "top")
 
 
-def throughout(values: xr.DataArray, model: str, direction: int) -> int:
-    """In how many seeds a measure rises (1) or falls (-1) from every layer of a network to the
-    next.
-    """
-    change = values.sel(model=model).dropna("layer", how="all").diff("layer")
-    return int((direction * change > 0).all("layer").sum()) if change.sizes["layer"] else 0
+def throughout(values: xr.DataArray, direction: int) -> xr.DataArray:
+    """In how many seeds a measure rises (1) or falls (-1) from every layer to the next."""
+    return (direction * values.diff("layer") > 0).all("layer").sum("seed")
 
 
-def locked_all(
-    results: xr.Dataset, model: str, *, kind: str = "id", threshold: float = LOCKED
-) -> xr.DataArray:
-    """Sweeps until the mean overlaps of all layers have locked (seed, solver)."""
-    return results["locked_mean"].sel(model=model, set=kind, threshold=threshold).max("layer")
+def locked_all(results: xr.Dataset) -> xr.DataArray:
+    """Sweeps until the mean overlaps of all layers have locked (model, seed, solver)."""
+    return results["locked_mean"].sel(set="id", threshold=LOCKED).max("layer")
 
 
-def soonest(results: xr.Dataset, model: str, *, kind: str = "id") -> tuple[str, float]:
-    """The solver that locks all layers first, and its sweeps; medians over seeds."""
-    middle = median(locked_all(results, model, kind=kind))
-    return str(middle["solver"].values[int(middle.argmin("solver"))]), float(middle.min())
+def lowest_sum(results: xr.Dataset) -> xr.DataArray:
+    """The least sum of energies on the way, over that at rest."""
+    return results["summed_energy"].min("sweep") / results["summed_energy_end"]
 
 
-def above_chance(results: xr.Dataset, model: str) -> xr.DataArray:
-    """Whether labels tell more than any shuffled ones (seed, layer); NaN for layers that lack."""
-    one = results.sel(model=model, state="active")
-    return (one["told"] > one["told_shuffled_most"]).where(one["told"].notnull())
-
-
-def sweeps_or_never(last: int) -> Callable[[float], str]:
-    """How a number of sweeps is shown: one more than the last watched is never."""
-    return lambda value: f"{value:.0f}" if value <= last else f"> {last}"
+def by_row(results: xr.Dataset, axis: str, said: Callable[[Any], str]) -> xr.Dataset:
+    """The networks, and for each the values of an axis, as rows that are named for readers."""
+    found = results.sel(model=networks(results)).stack(row=("model", axis))
+    names = [f"{label(results, model)}, {said(value)}" for model, value in found["row"].values]
+    return found.drop_vars(["row", "model", axis]).assign_coords(row=names)
 
 
 def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
     """Every network and layer: atoms, and how a code uses them."""
-    one = results.sel(set=kind)
-    values = {
+    names = ["atoms", "used", "effective", "active", "active_share", "carrying", "hoyer"]
+    one = by_row(results[names].sel(set=kind), "layer", "layer {}".format)
+    one = one.dropna("row", how="all", subset=["active"])
+    columns = {
+        "atoms": median(one["atoms"]),
         "used [%]": PERCENT * one["used"],
         "effective [%]": PERCENT * one["effective"] / one["atoms"],
         "active": one["active"],
@@ -75,174 +65,134 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
         "carry 90 %": one["carrying"],
         "Hoyer": one["hoyer"],
     }
-    parts = []
-    for model in networks(results):
-        layers = layers_of(results, model)
-        frame = pd.concat(
-            [
-                spread(value.sel(model=model, layer=layers), "layer", title=title)
-                for title, value in values.items()
-            ],
-            axis=1,
-        )
-        frame.insert(0, ("atoms", ""), median(one["atoms"].sel(model=model, layer=layers)).values)
-        frame.index = pd.Index([f"{label(results, model)}, layer {n}" for n in layers])
-        parts.append(frame)
-    return Table(pd.concat(parts), name="use of the budget, by network and layer")
+    frame = spreads(columns, "row").rename_axis(None)
+    return Table(frame, name="use of the budget, by network and layer")
 
 
 def locking_table(results: xr.Dataset) -> Table:
     """Every network and solver: sweeps until all layers have locked, in the mean and for nine of
     ten images, and for sums of two; and the error of the drawing then and at rest.
     """
-    rows = {}
-    for model in networks(results):
-        for solver, (shown, *_) in SOLVERS.items():
-            one = results.sel(model=model, solver=solver)
-            single, row = one.sel(set="id"), {}
-            for threshold in results["threshold"].values.tolist():
-                mean = single["locked_mean"].sel(threshold=threshold).max("layer")
-                tail = single["locked"].sel(threshold=threshold, quantile=0.9).max("layer")
-                row[f"≥ {threshold:g}, mean"] = float(median(mean))
-                row[f"≥ {threshold:g}, 9 of 10"] = float(median(tail))
-            sums = one["locked_mean"].sel(set="add2", threshold=LOCKED).max("layer")
-            row[f"sums, ≥ {LOCKED:g}, mean"] = float(median(sums))
-            sweeps = list(row)
-            row["MSE then"] = MILLI * float(median(single["error_locked"].sel(threshold=LOCKED)))
-            row["MSE at rest"] = MILLI * float(median(single["error_end"]))
-            rows[f"{label(results, model)}, {shown}"] = row
-    form = sweeps_or_never(int(results["sweep"].max()))
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    return Table(frame, dict.fromkeys(sweeps, form), name="sweeps until supports lock")
+    some = results[["locked_mean", "locked", "error_locked", "error_end"]]
+    some = some.sel(solver=list(SOLVERS), quantile=0.9).max("layer").median("seed")
+    one = by_row(some, "solver", lambda solver: SOLVERS[solver][0])
+    single, columns = one.sel(set="id"), {}
+    for threshold in results["threshold"].values.tolist():
+        at = single.sel(threshold=threshold)
+        columns[f"≥ {threshold:g}, mean"] = at["locked_mean"]
+        columns[f"≥ {threshold:g}, 9 of 10"] = at["locked"]
+    columns[f"sums, ≥ {LOCKED:g}, mean"] = one["locked_mean"].sel(set="add2", threshold=LOCKED)
+    last = int(results["sweep"].max())
+    formats = dict.fromkeys(columns, lambda v: f"{v:.0f}" if v <= last else f"> {last}")
+    columns["MSE then"] = MILLI * single["error_locked"].sel(threshold=LOCKED)
+    columns["MSE at rest"] = MILLI * single["error_end"]
+    frame = spreads(columns, "row").rename_axis(None)
+    return Table(frame, formats, name="sweeps until supports lock")
 
 
 def errors_table(results: xr.Dataset) -> Table:
     """What the networks draw: errors in both readings, in 10⁻³ ink², and the zero baseline's."""
-    models = networks(results)
-    one = results.sel(model=models)
-    parts = [spread(MILLI * one["criterion"], "model", title="validation")]
-    zero = {}
+    one = results.sel(model=networks(results))
+    columns, zero = {"validation": MILLI * one["criterion"]}, {}
     for kind, (title, *_) in SETS.items():
-        for reading in READINGS:
-            values = MILLI * one["mse"].sel(set=kind, reading=reading)
-            name = f"{title}, {reading}"
-            parts.append(spread(values, "model", title=name))
-            power = MILLI * float(median(one["zero_baseline"].sel(set=kind)).median())
-            zero |= {(name, statistic): power for statistic in ("median", "low", "high")}
-    frame = pd.concat(parts, axis=1)
-    frame.loc["Zero baseline"] = pd.Series(zero)
+        for reading in ("own", "top"):
+            columns[f"{title}, {reading}"] = MILLI * one["mse"].sel(set=kind, reading=reading)
+            zero[f"{title}, {reading}"] = MILLI * float(one["zero_baseline"].sel(set=kind).median())
+    frame = spreads(columns, "model")
+    frame.loc["Zero baseline"] = [zero.get(title) for title, _ in frame.columns]
     return Table(frame, name="errors of the drawings")
 
 
-def depth_table(results: xr.Dataset) -> Table | HTML:
+@if_computed
+def depth_table(results: xr.Dataset) -> Table:
     """Active shares by layer, and in how many seeds measures fall or rise throughout."""
-    rows = {}
-    for model in [m for m in networks(results) if len(layers_of(results, m)) > 1]:
-        row = {}
-        for kind, (title, *_) in SETS.items():
-            share = results["active_share"].sel(set=kind)
-            for layer in layers_of(results, model):
-                value = median(share.sel(model=model, layer=layer))
-                row[f"{title}, layer {layer} [%]"] = PERCENT * float(value)
-            row[f"{title}, falls [seeds]"] = throughout(share, model, -1)
-        row["Hoyer rises [seeds]"] = throughout(results["hoyer"].sel(set="id"), model, 1)
-        rows[label(results, model)] = row
-    if not rows:
-        return caption(NOTHING)
-    return _of_networks(rows, "active atoms by depth")
+    deep = results.sel(model=[m for m in networks(results) if len(layers_of(results, m)) > 1])
+    columns = {}
+    for kind, (title, *_) in SETS.items():
+        share = deep["active_share"].sel(set=kind)
+        for layer in share["layer"].values:
+            columns[f"{title}, layer {layer} [%]"] = PERCENT * median(share.sel(layer=layer))
+        columns[f"{title}, falls [seeds]"] = throughout(share, -1)
+    columns["Hoyer rises [seeds]"] = throughout(deep["hoyer"].sel(set="id"), 1)
+    return _of_networks(columns, "active atoms by depth")
 
 
 def selectivity_table(results: xr.Dataset) -> Table:
     """What labels tell of atoms' activity above chance, by layer."""
-    told, rows = measure_of(results, "told"), {}
-    for model in networks(results):
-        middle, above = median(told.sel(model=model)), above_chance(results, model)
-        rows[label(results, model)] = {
-            **{f"layer {n}": float(middle.sel(layer=n)) for n in layers_of(results, model)},
-            "rises [seeds]": throughout(told, model, 1),
-            "above all shuffles [%]": PERCENT * float(above.mean()),
-        }
-    return _of_networks(rows, "selectivity by layer")
+    one = results.sel(model=networks(results))
+    told = measure_of(one, "told")
+    above = (one["told"] > one["told_shuffled_most"]).where(one["told"].notnull())
+    columns = {f"layer {n}": median(told.sel(layer=n)) for n in told["layer"].values}
+    columns["rises [seeds]"] = throughout(told, 1)
+    columns["above all shuffles [%]"] = PERCENT * above.sel(state="active").mean(("seed", "layer"))
+    return _of_networks(columns, "selectivity by layer")
 
 
 def rest_table(results: xr.Dataset) -> Table:
     """How sure the supports at rest are, the worst layer, set and seed of each network."""
-    rows = {}
-    for model in networks(results):
-        one = results.sel(model=model)
-        rows[label(results, model)] = {
-            "overlap half way, least": float(one["end_certain"].min()),
-            "relative duality gap, most": float(one["gap_end"].max()),
-            "overlap with line search's, least": float(one["end_agreement"].min()),
-        }
-    return _of_networks(rows, "supports at rest")
+    one = results.sel(model=networks(results))
+    least = one[["end_certain", "end_agreement"]].min(("seed", "set", "solver", "layer"))
+    columns = {
+        "overlap half way, least": least["end_certain"],
+        "relative duality gap, most": one["gap_end"].max(("seed", "set", "solver")),
+        "overlap with line search's, least": least["end_agreement"],
+    }
+    return _of_networks(columns, "supports at rest")
 
 
 def energies_table(results: xr.Dataset) -> Table:
     """In how many sweeps each energy rises, and how low the sum comes; default network."""
     one = results.sel(model=typical(results), set="id", solver=list(SOLVERS))
     one = one.assign_coords(solver=[shown for shown, *_ in SOLVERS.values()])
-    lowest = one["summed_energy"].min("sweep") / one["summed_energy_end"]
-    parts = [
-        spread(one["energy_rises"], "solver", title="F rises [sweeps]"),
-        spread(one["summed_energy_rises"], "solver", title="sum rises [sweeps]"),
-        spread(lowest, "solver", title="lowest sum over that at rest"),
-    ]
-    return Table(pd.concat(parts, axis=1), name="rises of both energies")
+    columns = {
+        "F rises [sweeps]": one["energy_rises"],
+        "sum rises [sweeps]": one["summed_energy_rises"],
+        "lowest sum over that at rest": lowest_sum(one),
+    }
+    return Table(spreads(columns, "solver"), name="rises of both energies")
 
 
-def atlas_table(results: xr.Dataset) -> Table | HTML:
+@if_computed
+def atlas_table(results: xr.Dataset) -> Table:
     """How many times as often as the mean over digits the digit uses an atom that uses it most;
     medians over the atoms drawn.
     """
-    rows = {}
-    for layer in results["layer"].values.tolist():
-        found = entries(results, layer)
-        if found is not None:
-            profile = found["atlas_profile"]
-            ratio = (profile.max("digit") / profile.mean("digit")).median("place")
-            rows[f"layer {layer}"] = dict(
-                zip(ratio["band"].values.tolist(), ratio.values.tolist(), strict=True)
-            )
-    if not rows:
-        return caption(NOTHING)
-    return _of_networks(rows, "one digit among those of atoms")
+    profile = entries(results)["atlas_profile"]
+    ratio = (profile.max("digit") / profile.mean("digit")).median("place")
+    frame = ratio.transpose("layer", "band").astype(float).to_pandas()
+    frame.index = [f"layer {n}" for n in frame.index]
+    return Table(frame, name="one digit among those of atoms")
 
 
-def _of_networks(rows: dict[str, dict[str, float]], name: str) -> Table:
-    """A table with a row each; seeds are counted in whole numbers."""
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    return Table(frame, {c: "{:.0f}" for c in frame.columns if "[seeds]" in c}, name=name)
+def _of_networks(columns: Mapping[str, xr.DataArray], name: str) -> Table:
+    """A network in each row; seeds are counted in whole numbers."""
+    formats = {title: "{:.0f}" for title in columns if "[seeds]" in title}
+    return Table(spreads(columns, "model").rename_axis(None), formats, name=name)
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
-    """The numbers of the prose; as many as the networks that were asked for allow."""
-    one, told, found = results.sel(set="id"), measure_of(results, "told"), {}
-    share = one["effective"] / one["atoms"]
-    for model in networks(results):
-        key, layers = f"appI-{model.replace('_', '-')}", layers_of(results, model)
-        found[f"{key}-locked"] = f"{soonest(results, model)[1]:.0f}"
-        found[f"{key}-locked-sums"] = f"{soonest(results, model, kind='add2')[1]:.0f}"
-        in_time = locked_all(results, model).min("solver") <= FAST
-        found[f"{key}-in-time"] = str(int(in_time.sum()))
-        found[f"{key}-falls"] = str(throughout(one["active_share"], model, -1))
-        found[f"{key}-rises"] = str(throughout(told, model, 1))
-        for name, values in (("effective", share), ("active", one["active_share"])):
-            shown = [PERCENT * float(median(values.sel(model=model, layer=n))) for n in layers]
-            found[f"{key}-{name}"] = ", ".join(f"{value:.0f} %" for value in shown)
-    never = median(results["locked_mean"].sel(set="id", solver="ista", threshold=LOCKED))
-    last = int(results["sweep"].max())
-    lowest = results["summed_energy"].min("sweep") / results["summed_energy_end"]
-    lowest = median(lowest.sel(model=typical(results), set="id"))
-    found |= {
-        "appI-seeds": str(results.sizes["seed"]),
-        "appI-last": str(last),
-        "appI-used-least": f"{PERCENT * float(one['used'].min()):.0f} %",
-        "appI-effective-least": f"{PERCENT * float(share.min()):.0f} %",
-        "appI-plain-locked": str(int((never.max("layer") <= last).sum())),
-        "appI-certain": f"{float(results['end_certain'].min()):.3f}",
-        "appI-sum-lowest": f"{PERCENT * float(lowest.min()):.0f} %",
+    """The numbers of the prose."""
+    one, locked = results.sel(set="id"), locked_all(results)
+    free = results.sel(model=[m for m in networks(results) if m != CAPPED])
+    active = median(one["active_share"])
+    active = {m: active.sel(model=m, layer=layers_of(results, m)) for m in networks(results)}
+    counted = {
+        "locked": median(locked).min("solver"),
+        "in-time": (locked.min("solver") <= FAST).sum("seed"),
+        "falls": throughout(one["active_share"], -1),
+        "rises": throughout(measure_of(results, "told"), 1),
+        "seeds": results.sizes["seed"],
+        "last": results["sweep"].max(),
     }
-    if free := [m for m in networks(results) if m != CAPPED]:
-        found["appI-gap"] = short(float(results["gap_end"].sel(model=free).max()))
-    return found
+    shares = {
+        "used-least": one["used"].min(),
+        "effective-least": (one["effective"] / one["atoms"]).min(),
+        "sum-lowest": median(lowest_sum(one.sel(model=typical(results)))).min(),
+    }
+    said = {
+        "active": {m: ", ".join(map(percent, values)) for m, values in active.items()},
+        "certain": f"{float(results['end_certain'].min()):.3f}",
+        "gap": free["gap_end"].max(),
+    }
+    form = "{:.0f}".format
+    return texts("appI", counted, form) | texts("appI", shares, percent) | texts("appI", said)

@@ -16,7 +16,7 @@ from chapters.fig5_mnist.figures_parts import MATCHED
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, percent, texts
-from vnlib.plots.tables import Table, if_computed, spread, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 MILLI = 1e3
 UNCONVERGED = 0.1  # share of its error that a model still loses late in training
@@ -72,13 +72,6 @@ def late_gain(results: xr.Dataset) -> xr.DataArray:
     return (1 - end / late).dropna("model")
 
 
-def by_model(columns: Mapping[str, xr.DataArray]) -> pd.DataFrame:
-    """Numbers (model) by title, in rows that are named as readers call the models."""
-    names = next(iter(columns.values()))["label"].values.astype(str)
-    index = pd.Index(names, name="model")
-    return pd.DataFrame({title: one.values for title, one in columns.items()}, index)
-
-
 @if_computed
 def errors_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
     """ID error, growth by family of sets, and mean OOD error of every model."""
@@ -100,15 +93,13 @@ def matching_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
     middle, held = median(own), median(results["criterion"].sel(model=models))
     units = median(results["active"].sel(model=models, set=SETS[benchmark], layer=1))
     columns = {
+        "ID error, test": MILLI * own,
         "over VN-1L, test": middle / middle.sel(model=vn, drop=True),
         "over VN-1L, validation": held / held.sel(model=vn, drop=True),
         "units, ID": units.sel(set=start),
         "units, most of any set": units.max("set"),
     }
-    frame = spread(MILLI * own, "model", title="ID error, test")
-    for title, values in columns.items():
-        frame[title, ""] = values.values
-    return Table(frame, name=f"what is matched, {benchmark}")
+    return Table(spreads(columns, "model"), name=f"what is matched, {benchmark}")
 
 
 @if_computed
@@ -123,8 +114,8 @@ def sets_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
         "VN-1L better [% of images]": 100 * better_images(results, benchmark),
         "power over ID": power(results, benchmark, relative=True),
     }
-    frame = pd.DataFrame({title: one.to_series() for title, one in columns.items()})
     formats = {"VN-1L better [% of images]": "{:.0f}"}
+    frame = spreads(columns, "set")
     return Table(frame, formats, name=f"VN-1L and the matched autoencoder by set, {benchmark}")
 
 
@@ -137,14 +128,14 @@ def readings_table(results: xr.Dataset, benchmark: str, reading: str) -> Table:
         "OOD, geometric mean": found["ood"],
         "sets worse than the zero baseline": found["worse"],
     }
-    return Table(by_model(columns), name=f"readings of {benchmark}: {reading}")
+    return Table(spreads(columns, "model"), name=f"readings of {benchmark}: {reading}")
 
 
 def convergence_table(results: xr.Dataset) -> Table:
     """How much of its validation error each model still lost late in training."""
     gain = late_gain(results)
     title = "lost in the last 3/10 [%]"
-    frame = by_model({"images": gain["benchmark"], title: 100 * gain})
+    frame = spreads({"images": gain["benchmark"], title: 100 * gain}, "model")
     return Table(frame, {title: lambda share: f"{round(share) + 0.0:.0f}"}, name="convergence")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.plots.tables import Table, spread
+from vnlib.plots.tables import Table, spread, spreads
 
 
 def errors() -> xr.DataArray:
@@ -86,3 +86,11 @@ def test_a_quantity_alone_stands_beside_those_in_groups():
     shown = Table(frame).shown()
     assert shown.columns.tolist() == [("MSE", "1"), ("MSE", "2"), ("OOD / ID", "")]
     assert shown.iloc[0].tolist() == ["1.00", "2.00", "3.00"]
+
+
+def test_quantities_with_and_without_seeds_stand_side_by_side():
+    values = errors().sel(set="id")
+    shown = Table(spreads({"error": values, "most": values.max("seed")}, "model")).shown()
+    assert shown.loc["A"].tolist() == ["2.00 [1.00, 3.00]", "3.00"]
+    plain = spreads({"most": values.max("seed"), "least": values.min("seed")}, "model")
+    assert plain.columns.tolist() == ["most", "least"] and plain.loc["B"].tolist() == [4, 4]

@@ -125,14 +125,26 @@ def spread(
         one = found if value is None else found.sel({columns: value})
         for statistic in SHOWN:
             parts[title if value is None else value, statistic] = one[statistic].values
-    names = values["label"] if rows == "model" and "label" in values.coords else values[rows]
-    index = pd.Index(names.values.astype(str), name=rows)
-    return pd.DataFrame(parts, index=index)
+    return pd.DataFrame(parts, index=_names(values, rows))
 
 
 def spreads(values: Mapping[str, xr.DataArray], rows: str) -> pd.DataFrame:
-    """Quantities by title, each over `rows` and seeds, side by side (see `spread`)."""
-    return pd.concat([spread(one, rows, title=title) for title, one in values.items()], axis=1)
+    """Quantities by title, each over `rows`, side by side: those over seeds as in `spread`, others
+    in a column each.
+    """
+    seeded = any("seed" in one.dims for one in values.values())
+    parts = [
+        spread(one, rows, title=title)
+        if "seed" in one.dims
+        else pd.DataFrame({(title, "") if seeded else title: one.values}, _names(one, rows))
+        for title, one in values.items()
+    ]
+    return pd.concat(parts, axis=1)
+
+
+def _names(values: xr.DataArray, rows: str) -> pd.Index:
+    named = rows == "model" and "label" in values.coords
+    return pd.Index(values["label" if named else rows].values.astype(str), name=rows)
 
 
 def frame(rows: Mapping[Any, Mapping[Any, Any]], *names: str) -> pd.DataFrame:

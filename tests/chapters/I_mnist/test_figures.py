@@ -52,11 +52,11 @@ def test_selectivity_is_taken_above_chance(appI_results):
 
 
 def test_the_atlas_is_that_of_the_network_that_has_one(appI_atlas, appI_results):
-    found = figures_atlas.entries(appI_atlas, 2)
+    found = figures_atlas.entries(appI_atlas)
     assert str(found["model"].item()) == "vn_3" and int(found["seed"]) == 0
-    assert figures_atlas.entries(appI_results, 2) is None
-    assert figures_atlas.entries(appI_atlas, 4) is None
-    assert figures_atlas.entries(appI_atlas.sel(model=["vn_1"]), 2) is None
+    for without in (appI_results, appI_atlas.sel(model=["vn_1"])):
+        with pytest.raises(KeyError):
+            figures_atlas.entries(without)
     for one in (appI_atlas, appI_results):
         figure = figures_atlas.atlas(one, 2)
         assert figure.axes
