@@ -51,7 +51,7 @@ def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) 
     passes, worst, shown = TESTS[sign]
     holds = all(np.all(passes(np.asarray(value), bound)) for value in values.values())
     nearest = {name: worst(value) for name, value in values.items()}
-    return part(f"{says} {shown} {bound:g}", holds, **nearest)
+    return part(f"{says} {shown} {bound:.3g}", holds, **nearest)
 
 
 def every(says: str, sign: str, bound: float, **values: Mapping[str, float] | xr.DataArray) -> Part:
@@ -64,7 +64,7 @@ def every(says: str, sign: str, bound: float, **values: Mapping[str, float] | xr
 def within(says: str, low: float, high: float, **values: float | xr.DataArray) -> Part:
     """That all values are at least `low` and at most `high`, with the largest of each name."""
     above, below = bounded(says, ">=", low, **values), bounded(says, "<=", high, **values)
-    return Part(f"{says} in [{low:g}, {high:g}]", above.holds and below.holds, below.numbers)
+    return Part(f"{says} in [{low:.3g}, {high:.3g}]", above.holds and below.holds, below.numbers)
 
 
 def of(values: T, **wanted: Sequence) -> T:
