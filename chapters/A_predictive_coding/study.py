@@ -65,17 +65,7 @@ VARIABLES = {
     "interference": ("task 1's error after task 2, above that after task 1 again, relative", "1"),
     "rise": ("task 1's error after task 2, minus that after task 1 again", "1"),
 }
-SHARED = (
-    "data_seed",
-    "pool",
-    "n_train",
-    "n_val",
-    "n_test",
-    "lrs",
-    "steps",
-    "batch_size",
-    "lr_floor",
-)
+NOT_SHARED = {"seeds", "pairs", "sparsity", "upper_sparsity", "infer_steps"}
 SIZES = ("units", "interface", "prior", "feedback", "discriminative", "revive_after")
 
 
@@ -152,6 +142,8 @@ def compare(
     before = build(name, sizes, pair[0].train, seed=seed)
     first, second, stayed, lr = before, before, before, np.nan
     validation = np.full(len(lrs), np.nan)
+    tests = [task.test for task in pair]
+    share, idle = np.nan, np.nan
     if before.learns:
         candidates = [copy.deepcopy(before) for _ in lrs]
         validation = np.array(
@@ -161,32 +153,24 @@ def compare(
         second, stayed = copy.deepcopy(first), copy.deepcopy(first)
         learn(second, lr, pair[1], "second")
         learn(stayed, lr, pair[0], "second")
-    tests = [task.test for task in pair]
-    some = [x[: max(measure.BATCHES)] for x in tests]
-    result = measure.portrait(first, *some).merge(measure.shown(first, tests[0]))
-    errors = [
-        [measure.errors(model, x) for x in tests] for model in (before, first, second, stayed)
-    ]
-    mse, from_top = np.moveaxis(errors, -1, 0)
-    share, idle = np.nan, np.nan
-    if before.learns:
         share, idle = measure.moved(first, tests[0][:SAMPLES_MOVED], lr=lr)
-    ended, would_be = mse[2, 0], mse[3, 0]
-    scalars = {
-        "moved": share,
-        "idle_moved": idle,
-        "lr": lr,
-        "final_error": mse[2].mean(),
-        "forgetting": ended / mse[1, 0] - 1,
-        "interference": ended / would_be - 1,
-        "rise": ended - would_be,
-    }
+    stages = dict(zip(STAGES, (before, first, second, stayed), strict=True))
+    errors = [[measure.errors(model, x) for x in tests] for model in stages.values()]
+    mse, from_top = np.moveaxis(errors, -1, 0)
+    found = measure.portrait(first, *(x[: max(measure.BATCHES)] for x in tests))
     return (
-        result.assign({key: ((), float(value)) for key, value in scalars.items()})
+        found.merge(measure.shown(first, tests[0]))
         .assign(
+            moved=share,
+            idle_moved=idle,
+            lr=lr,
+            validation=("candidate", validation),
             mse=(("stage", "task"), mse),
             mse_from_top=(("stage", "task"), from_top),
-            validation=("candidate", validation),
+            final_error=mse[2].mean(),
+            forgetting=mse[2, 0] / mse[1, 0] - 1,
+            interference=mse[2, 0] / mse[3, 0] - 1,
+            rise=mse[2, 0] - mse[3, 0],
         )
         .assign_coords(stage=list(STAGES), task=[1, 2])
     )
@@ -200,41 +184,24 @@ def run(
     device: torch.device | str,
     allow_fallback: bool,
 ) -> xr.Dataset:
-    """One model on one pair of tasks.
-
-    Parameters
-    ----------
-    axes
-        model, pair, seed.
-    settings
-        Those of `settings`.
-    workdir
-        Not used: a run takes seconds and keeps no checkpoint.
-    allow_fallback
-        Whether the small digits of scikit-learn will do where MNIST is not at hand.
-    """
-    s = settings
+    """One model on one pair of tasks; it takes seconds and keeps no checkpoint."""
+    s, val = settings, settings["n_val"]
     # More images than two tasks need, since digits are not equally frequent.
-    counts = {"train": 5 * (s["n_train"] + s["n_val"]) // 2, "test": 5 * s["n_test"] // 2}
-    learned, tested = [], []
-    for part, both in (("train", learned), ("test", tested)):
+    counts = {"train": 5 * (s["n_train"] + val) // 2, "test": 5 * s["n_test"] // 2}
+    parts = []
+    for part, n in counts.items():
         rows, labels, source = mnist_rows(
-            part, counts[part], seed=s["data_seed"], allow_fallback=allow_fallback
+            part, n, seed=s["data_seed"], allow_fallback=allow_fallback
         )
         images = avg_pool2d(rows.view(-1, 1, 28, 28), s["pool"])[:, 0]
-        both.extend(tasks(axes["pair"], images, torch.from_numpy(labels)))
+        both = tasks(axes["pair"], images, torch.from_numpy(labels))
+        parts.append([x.to(device) for x in both])
     pair = tuple(
-        Task(
-            train=x[s["n_val"] :][: s["n_train"]].to(device),
-            validation=x[: s["n_val"]].to(device),
-            test=test[: s["n_test"]].to(device),
-        )
-        for x, test in zip(learned, tested, strict=True)
+        Task(train=x[val:][: s["n_train"]], validation=x[:val], test=test[: s["n_test"]])
+        for x, test in zip(*parts, strict=True)
     )
-    config = FitConfig(
-        steps=s["steps"], batch_size=s["batch_size"], lr_floor=s["lr_floor"], eval_every=s["steps"]
-    )
-    sizes = Sizes(**{k: tuple(v) if isinstance(v, list) else v for k, v in s["sizes"].items()})
+    training = {name: s[name] for name in ("steps", "batch_size", "lr_floor")}
+    config, sizes = FitConfig(eval_every=s["steps"], **training), Sizes(**s["sizes"])
     found = compare(axes["model"], sizes, pair, lrs=s["lrs"], config=config, seed=axes["seed"])
     return found.assign(data_source=source, n_learned=len(pair[0].train))
 
@@ -242,12 +209,13 @@ def run(
 def settings(chapter: Chapter) -> dict[str, Any]:
     """The settings of every run; models differ by their name alone."""
     s = chapter.settings
-    sizes = {
+    sizes = {name: s[name] for name in SIZES} | {
         "n_inputs": (28 // s["pool"]) ** 2,
         "sparsity": [s["sparsity"], s["upper_sparsity"]],
         "steps": s["infer_steps"],
     }
-    return {k: s[k] for k in SHARED} | {"sizes": sizes | {k: s[k] for k in SIZES}}
+    own = {name: s[name] for name in set(s) - NOT_SHARED - set(SIZES)}
+    return own | {"sizes": sizes}
 
 
 def results(chapter: Chapter) -> xr.Dataset:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import xarray as xr
 
-from vnlib.plots.statistics import median
-from vnlib.plots.tables import Table, spread
-
-# In the order of the story.
-MODELS = (
-    "pc",
-    "bpc",
-    "vn",
-    "pc_sparse",
-    "vn_dense",
-    "vn_revived",
-    "autoencoder",
-    "linear",
-    "vn_untrained",
-    "vn_random",
-)
+from chapters.A_predictive_coding.figures import present_models
+from vnlib.plots.statistics import median, texts
+from vnlib.plots.tables import Table, spreads
 
 
 def errors(results: xr.Dataset, pair: str) -> Table:
     """Size, sparsity and errors of all models on one pair of tasks."""
-    order = [model for model in MODELS if model in results["model"].values]
-    chosen = results.sel(pair=pair, model=order)
+    chosen = results.sel(pair=pair, model=list(present_models(results)))
     mse, top = 100 * chosen["mse"], 100 * chosen["mse_from_top"]
     quantities = {
         "nonzero states, %": 100 * chosen["active_share"],
@@ -37,37 +22,25 @@ def errors(results: xr.Dataset, pair: str) -> Table:
         "from the top: error 1, learned": top.sel(stage="first", task=1),
         "from the top: error 1, after 2": top.sel(stage="second", task=1),
     }
-    parts = [spread(values, "model", title=title) for title, values in quantities.items()]
-    frame = pd.concat(parts, axis=1)
-    for place, name in enumerate(("n_weights", "lr")):
-        title = ("weights", "learning rate")[place]
+    frame = spreads(quantities, "model")
+    for place, (name, title) in enumerate({"n_weights": "weights", "lr": "learning rate"}.items()):
         frame.insert(place, (title, "median"), median(chosen[name]).values)
     return Table(frame, {"weights": "{:,.0f}", "learning rate": "{:g}"}, name=f"errors, {pair}")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds, on digits where no pair is named."""
-
-    def present(models: tuple[str, ...]) -> list[str]:
-        return [model for model in models if model in results["model"].values]
-
-    found = {}
+    digits = results.sel(pair="digits")
+    shares = {"active": "active_share", "gated": "gated_variability", "map": "map_variability"}
     shares = {
-        "active": ("active_share", 0),
-        "gated": ("gated_variability", 0),
-        "map": ("map_variability", 0),
-        "moved": ("moved", 0),
-        "power": ("power_share", 1),
+        key: 100 * median(digits[name]) for key, name in (shares | {"moved": "moved"}).items()
     }
-    for key, (name, digits) in shares.items():
-        share = 100 * median(results[name].sel(pair="digits"))
-        for model in present(("pc", "bpc", "vn")):
-            found[f"appA-{key}-{model}"] = f"{float(share.sel(model=model)):.{digits}f}"
-    quotient = 1 + median(results["interference"])
-    second = 100 * median(results["mse"].sel(stage="second", task=2))
-    for pair in results["pair"].values:
-        for model in present(("pc", "bpc", "vn", "pc_sparse")):
-            at, key = {"model": model, "pair": pair}, f"{model.replace('_', '-')}-{pair}"
-            found[f"appA-interference-{key}"] = f"{float(quotient.sel(at)):.3g}"
-            found[f"appA-second-{key}"] = f"{float(second.sel(at)):.1f}"
-    return found
+    quotient = (1 + median(results["interference"])).transpose("model", "pair")
+    second = 100 * median(results["mse"].sel(stage="second", task=2)).transpose("model", "pair")
+    power = 100 * median(digits["power_share"])
+    return (
+        texts("appA", shares, "{:.0f}".format)
+        | texts("appA-power", power, "{:.1f}".format)
+        | texts("appA-interference", quotient, "{:.3g}".format)
+        | texts("appA-second", second, "{:.1f}".format)
+    )

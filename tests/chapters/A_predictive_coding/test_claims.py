@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import xarray as xr
-from judging import failing, judged
+from judging import rules
 
-from vnlib.book.ledger import NOT_TESTABLE, REPRODUCED
-
-PAIRS = ("digits", "permuted", "halves")
 NAN = np.nan
+PAIRS = ["digits", "permuted", "halves"]
 MODELS = ["pc", "bpc", "vn", "pc_sparse", "vn_dense", "autoencoder", "linear"]
 MODELS += ["vn_untrained", "vn_random"]
 # Variable -> values of the models, so that everything holds.
@@ -30,59 +27,44 @@ HOLDS = {
 }
 
 
-def results(where: dict | None = None, **changes: float) -> xr.Dataset:
-    """Three seeds, three pairs. `vn__overlap=0.2` changes that of the VN in the last pair alone."""
-    wobble = 1 + 0.001 * np.arange(3) * np.ones((len(MODELS), len(PAIRS), 3))
-    values = {
-        name: (("model", "pair", "seed"), np.array(of_models)[:, None, None] * wobble)
-        for name, of_models in HOLDS.items()
-    }
-    ds = xr.Dataset(values, {"model": MODELS, "pair": list(PAIRS), "seed": [0, 1, 2]})
-    ds["mse"] = ds["mse"].expand_dims(stage=["first", "second"], task=[1, 2]).copy()
-    for key, value in changes.items():
-        model, name = key.split("__")
-        ds[name].loc[{"model": model, "pair": "halves", **(where or {})}] = value
-    return ds
+def made() -> xr.Dataset:
+    """Three seeds and three pairs, in which everything holds."""
+    axes = {"model": MODELS, "pair": PAIRS, "seed": [0, 1, 2]}
+    wobble = xr.DataArray(1 + 0.001 * np.arange(3), {"seed": axes["seed"]})
+    ones = xr.DataArray(1.0, axes, list(axes)) * wobble
+    r = xr.Dataset(
+        {name: ones * xr.DataArray(list(of), {"model": MODELS}) for name, of in HOLDS.items()}
+    )
+    r["mse"] = r["mse"].expand_dims(stage=["first", "second"], task=[1, 2]).copy()
+    return r
 
 
-def test_all_parts_hold_on_results_where_everything_holds():
-    row = judged("VN-A", results())
-    assert row["verdict"] == row["verdict_controls"] == REPRODUCED
-    assert (len(row["parts"]), len(row["parts_controls"])) == (7, 13)
-
-
-# What is changed, to what, and the part that then fails.
+# What is changed, of which model in the last pair, to what, and the part that then fails.
 CHANGES = [
-    ("pc__active_share", 0.9, 0),
-    ("bpc__map_variability", 0.01, 0),
-    ("vn__active_share", 0.26, 1),
-    ("vn__map_variability", 0.4, 1),
-    ("vn__moved", 0.26, 2),
-    ("vn__idle_moved", 1, 2),
-    ("pc__moved", 0.8, 3),
-    ("bpc__moved", 0.8, 4),
-    ("bpc__overlap", 0.005, 5),
-    ("pc__forgetting", 0.05, 6),
-    ("pc__gated_variability", 0.85, 7),
-    ("bpc__power_share", 0.02, 8),
-    ("linear__interference", 0.05, 9),
-    ("pc_sparse__interference", 0.05, 9),
-    ("pc__rise", 0.005, 10),
-    ("vn__final_error", 0.25, 11),
-    ("vn__mse", 0.6, 12),
+    ("active_share", "pc", 0.9, 0),
+    ("map_variability", "bpc", 0.01, 0),
+    ("active_share", "vn", 0.26, 1),
+    ("map_variability", "vn", 0.4, 1),
+    ("moved", "vn", 0.26, 2),
+    ("idle_moved", "vn", 1, 2),
+    ("moved", "pc", 0.8, 3),
+    ("moved", "bpc", 0.8, 4),
+    ("overlap", "bpc", 0.005, 5),
+    ("forgetting", "pc", 0.05, 6),
+    ("gated_variability", "pc", 0.85, 7),
+    ("power_share", "bpc", 0.02, 8),
+    ("interference", "linear", 0.05, 9),
+    ("interference", "pc_sparse", 0.05, 9),
+    ("rise", "pc", 0.005, 10),
+    ("final_error", "vn", 0.25, 11),
+    ("mse", "vn", 0.6, 12),
 ]
-
-
-@pytest.mark.parametrize(("change", "value", "part"), CHANGES)
-def test_each_part_can_fail_alone_and_in_one_pair(change, value, part):
-    changed = results(**{change: value})
-    assert failing("VN-A", changed) == ([part] if part < 7 else [], [part])
-
-
-def test_one_moving_idle_atom_in_one_seed_is_enough():
-    assert failing("VN-A", results({"pair": "digits", "seed": 2}, vn__idle_moved=1))[0] == [2]
-
-
-def test_a_missing_model_makes_the_claim_not_testable():
-    row = judged("VN-A", results().drop_sel(model="bpc"))
-    assert row["verdict"] == NOT_TESTABLE and "bpc" in row["missing"]
+CASES = [
+    ("VN-A", name, {"model": model, "pair": "halves"}, value, [part] if part < 7 else [], [part])
+    for name, model, value, part in CHANGES
+]
+# One idle atom in one seed is enough.
+CASES += [("VN-A", "idle_moved", {"model": "vn", "pair": "digits", "seed": 2}, 1, [2], [2])]
+test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
+    {"VN-A": made}, CASES, [("VN-A", {"model": "bpc"}, "the model(s) bpc")]
+)
