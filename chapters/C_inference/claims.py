@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import part
+from vnlib.book.evidence import bounded, part
 from vnlib.book.ledger import Decision, claim
 
-DISTANCE, HEIGHT = 1e-3, 1e-6  # of the codes, and of F above its minimum; both relative
-SAVES = 2.0  # momentum must save this factor of layer steps
+NEAR, LOW = 1e-3, 1e-6  # distance of the codes, and height of F above its minimum; both relative
 
 
 @claim(
@@ -18,33 +17,32 @@ SAVES = 2.0  # momentum must save this factor of layer steps
     statement="Sweeps, staggered and fully recurrent schedules, plain and accelerated proximal "
     "steps, and cold, warm, resumed and random starts settle to the same fixed point; steps of "
     "1/L descend, and a sweep that raises the energy can be taken back.",
+    terms="Codes and F are compared, relatively, with a settle to a duality gap of 1e-13: worst of "
+    "seeds, digits, 1 to 3 layers, beta 0.1 and 1, ISTA, FISTA, restarts and line search, with l1 "
+    "penalties and identity messages if not said otherwise. Sweeps, to within 1e-3 of F, are "
+    "medians over digits and seeds.",
 )
 def same_point(r: xr.Dataset) -> Decision:
-    """Ends of all settles, what safeguards change, and what momentum and earlier codes save."""
-    names = ("end_distance", "end_height", "start_distance", "start_end")
-    distance, height, start_distance, start_height = (float(r[name].max()) for name in names)
-    rises, capped, relu = (float(r[name].max()) for name in ("rises", "cap_height", "relu_spread"))
-    rejecting = r[["guard_rises", "guard_distance"]].sel(safeguard="reject").max()
-    guard = {name: float(value) for name, value in rejecting.items()}
-    resumed = float(r["resumed"].all())
-    starts = {"start_distance": start_distance, "start_height": start_height, "resumed": resumed}
+    resumed, reject = r["resumed"].all(), r.sel(safeguard="reject")
     sweeps, warm = (r[name].sel(level=1e-3).median("seed") for name in ("needed", "start_needed"))
-    saved = float((sweeps.sel(solver="ista") / sweeps.drop_sel(solver="ista")).min())
-    earlier = float((warm.sel(start="cold") / warm.sel(start="earlier codes")).min())
-    meet = distance <= DISTANCE and height <= HEIGHT
-    starts_meet = start_distance <= DISTANCE and start_height <= HEIGHT and resumed == 1
-    safe = guard["guard_rises"] == 0 and guard["guard_distance"] <= DISTANCE
-    parts = [
-        part("all schedules and methods end in one point", meet, distance=distance, height=height),
-        part("so do all starts; resuming changes no bit", starts_meet, **starts),
-        part("plain steps of 1/L never raise F", rises == 0, rises=rises),
-        part("accept/reject never raises F, and changes no end", safe, **guard),
+    saved = (sweeps.sel(solver="ista") / sweeps.drop_sel(solver="ista")).min()
+    earlier = (warm.sel(start="cold") / warm.sel(start="earlier codes")).min()
+    momentum = "sweeps of ISTA over those of every other method, all stacks and schedules"
+    codes = "sweeps from zero over those from codes of one pass through the data before"
+    printed = [
+        bounded("distance of the codes, all schedules", "<=", NEAR, distance=r["end_distance"])
+        & bounded("height of F", "<=", LOW, height=r["end_height"]),
+        bounded("distance, all starts", "<=", NEAR, start_distance=r["start_distance"])
+        & bounded("height of F", "<=", LOW, start_height=r["start_end"])
+        & part("30 + 30 sweeps give the bits of 60", resumed, resumed=resumed),
+        bounded("share of plain steps of 1/L that raise F", "<=", 0, rises=r["rises"]),
+        bounded("that share with accept/reject", "<=", 0, guard_rises=reject["guard_rises"])
+        & bounded("distance", "<=", NEAR, guard_distance=reject["guard_distance"]),
     ]
     controls = [
-        *parts,
-        part("with a hard top-k, too, one energy", capped <= HEIGHT, capped_height=capped),
-        part("with ReLU messages, too, one point", relu <= DISTANCE, relu_distance=relu),
-        part("momentum halves the sweeps", saved >= SAVES, saved_by_momentum=saved),
-        part("earlier codes save sweeps", earlier > 1, saved_by_earlier_codes=earlier),
+        bounded("height of F, hard top-k, all trials", "<=", LOW, capped_height=r["cap_height"]),
+        bounded("distance, ReLU messages, all trials", "<=", NEAR, relu_distance=r["relu_spread"]),
+        bounded(momentum, ">=", 2, saved_by_momentum=saved),
+        bounded(codes, ">", 1, saved_by_earlier_codes=earlier),
     ]
-    return Decision(parts, controls)
+    return Decision(printed, printed + controls)

@@ -7,7 +7,7 @@ per size and gap, or per stack, for the times.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,12 +16,12 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from benchmarks.images.samples import mnist_rows
 from chapters.C_inference import limits, measure, penalties, steps
 from chapters.C_inference.speed.layers import several_layers
 from chapters.C_inference.speed.memory import memory
 from chapters.C_inference.speed.problems import Workloads, size_of
 from chapters.C_inference.speed.speed import one_layer
-from data_gen import mnist
 from vnlib.book.chapter import Chapter
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
@@ -141,11 +141,7 @@ COSTS = {
     "rise": ("most memory held during the settle, above what was held just before", "B"),
     "per_sample": ("rise per sample, between half of the batch and all of it", "B"),
 }
-PARTS = dict.fromkeys(("speed", "layers", "memory", "cuda"), COSTS)
 APART = ("seeds", "speed", "layers", "memory", "sparsity")  # what a run of `run` does not depend on
-
-
-Run = Callable[[Mapping, Mapping, Path], xr.Dataset]
 
 
 class Results(NamedTuple):
@@ -156,14 +152,6 @@ class Results(NamedTuple):
     layers: xr.Dataset
     memory: xr.Dataset | None
     cuda: xr.Dataset | None
-
-
-@cache
-def digits(part: str, n: int, seed: int, fallback: bool) -> tuple[Tensor, str]:
-    """Images (n, pixel) of a part of MNIST, or of what stands in for it, and which of both."""
-    count = min(n, mnist.load(part, allow_fallback=fallback).sizes["sample"])
-    some = mnist.load(part, n=count, seed=seed, allow_fallback=fallback)
-    return torch.from_numpy(some["image"].values).flatten(1), some.attrs["source"]
 
 
 def learned(x: Tensor, s: Mapping[str, Any], seed: int) -> tuple[VectorNetwork, VectorNetwork]:
@@ -182,10 +170,8 @@ def learned(x: Tensor, s: Mapping[str, Any], seed: int) -> tuple[VectorNetwork, 
     learner, earlier = LocalLearner(network, lr=s["lr"], settle=settle), network
     for part, updates in enumerate((s["updates"], s["later_updates"])):
         earlier = copy.deepcopy(network).cpu()
-        schedule = FitConfig(
-            steps=updates, batch_size=s["batch_size"], lr_floor=s["lr_floor"], keep="last"
-        )
-        fit(learner, (x,), schedule, seed=seed + 1000 * part)
+        schedule = {"batch_size": s["batch_size"], "lr_floor": s["lr_floor"], "keep": "last"}
+        fit(learner, (x,), FitConfig(steps=updates, **schedule), seed=seed + 1000 * part)
     return earlier, network.cpu()
 
 
@@ -198,43 +184,33 @@ def run(
     fallback: bool = True,
 ) -> xr.Dataset:
     """One seed: a network that learns, and all that is measured of its settle (see `VARIABLES`)."""
-    seed, beta, cap = axes["seed"], s["betas"][0], s["cap"]
-    images = partial(digits, fallback=fallback)
-    pool, _ = images("train", s["n_train"], s["data_seed"])
+    seed, cap, p = axes["seed"], s["cap"], s["penalties"]
+    images = partial(mnist_rows, allow_fallback=fallback)
+    pool, *_ = images("train", s["n_train"], seed=s["data_seed"])
     earlier, network = learned(pool.to(device), s, seed)
-    (x, source), (pool, _) = (
-        images("test", s["samples"], seed),
-        images("train", s["pool"], s["data_seed"]),
-    )
-    shallow, deep = (
-        measure.with_reference(measure.task(network, x, depth=d, feedback=beta))
-        for d in (1, s["depths"][-1])
-    )
-    before = measure.task(earlier, x, depth=s["depths"][-1], feedback=beta)
-    walks, ends = {"sweeps": s["sweeps"], "kept": s["kept"]}, {"end_steps": s["end_steps"]}
-    trial, layer = {"scale": s["trial_scale"], "seed": seed}, network.layers[0]
+    x, _, source = images("test", s["samples"], seed=seed)
+    pool, *_ = images("train", s["pool"], seed=s["data_seed"])
+    many, *_ = images("test", p["samples"], seed=seed)
     near = measure.neighbours(x, pool, noise=s["noise"], seed=seed)
-    many, _ = images("test", s["penalties"]["samples"], seed)
+    task = partial(measure.task, x=x, feedback=s["betas"][0])
+    before = task(earlier, depth=s["depths"][-1])
+    shallow, deep = (
+        measure.with_reference(task(network, depth=depth)) for depth in (1, s["depths"][-1])
+    )
+    kept, ends, layer = {"kept": s["kept"]}, {"end_steps": s["end_steps"]}, network.layers[0]
+    walks, trial = {"sweeps": s["sweeps"]} | kept, {"scale": s["trial_scale"], "seed": seed}
+    caps = {"k": cap["top_k"], "random": cap["random"], "sweeps": cap["sweeps"]}
     pieces = [
         measure.schedules(network, x, depths=s["depths"], betas=s["betas"], **walks, **ends),
         measure.starts(deep, near, before, random=s["random_starts"], seed=seed, **walks, **ends),
         steps.step_sizes([shallow, deep], factors=s["factors"], **walks),
-        steps.found_steps([shallow, deep], sweeps=s["guard_sweeps"], kept=s["kept"]),
+        steps.found_steps([shallow, deep], sweeps=s["guard_sweeps"], **kept),
         steps.safeguards(deep, sweeps=s["guard_sweeps"], **ends),
-        steps.variants(deep, sweeps=s["sweeps"] // 2, kept=s["kept"], **ends),
-        limits.hard_cap(
-            [shallow, deep],
-            k=cap["top_k"],
-            random=cap["random"],
-            sweeps=cap["sweeps"],
-            caps_from=cap["from"],
-            **trial,
-        ),
+        steps.variants(deep, sweeps=s["sweeps"] // 2, **kept, **ends),
+        limits.hard_cap([shallow, deep], caps_from=cap["from"], **caps, **trial),
         limits.momentum_under_a_cap(shallow, k=cap["top_k"], **s["momentum"]),
-        limits.relu_messages(deep, betas=s["betas"], kept=s["kept"], **s["relu"], **trial),
-        penalties.compare(
-            layer.V, many, atoms=s["penalties"]["atoms"], sparsity=layer.penalty.sparsity
-        ),
+        limits.relu_messages(deep, betas=s["betas"], **kept, **s["relu"], **trial),
+        penalties.compare(layer.V, many, atoms=p["atoms"], sparsity=layer.penalty.sparsity),
     ]
     found = xr.merge(pieces, join="exact", combine_attrs="drop")
     return found.assign(data_source=source, cap_k=cap["top_k"])
@@ -251,18 +227,19 @@ def settings(chapter: Chapter) -> dict[str, Any]:
 def results(chapter: Chapter) -> Results:
     """All parts of the chapter, computed where they are not stored."""
     fallback, s = chapter.profile != "paper", chapter.settings
+    timing, stacked, images = s["speed"], s["layers"], {"images": s["speed"]["images"]}
     main = chapter.grid(
         partial(run, device=chapter.device, fallback=fallback),
         {"seed": chapter.seeds},
-        lambda axes: settings(chapter),
+        lambda _: settings(chapter),
         variables=VARIABLES,
     )
-    timing, stacked = s["speed"], s["layers"]
 
     @cache
     def workloads() -> Workloads:
+        rows = partial(mnist_rows, seed=s["data_seed"], allow_fallback=fallback)
         parts = zip(("train", "test"), timing["images"], strict=True)
-        return Workloads(*(digits(part, n, s["data_seed"], fallback)[0] for part, n in parts))
+        return Workloads(*(rows(part, n)[0] for part, n in parts))
 
     def one_size(axes: Mapping, own: Mapping, workdir: Path, where: object = "cpu") -> xr.Dataset:
         options = {name: own[name] for name in ("threads", "repeats", "patience")}
@@ -270,33 +247,25 @@ def results(chapter: Chapter) -> Results:
         return one_layer(problem, gap=axes["gap"], device=where, **options)
 
     def one_stack(axes: Mapping, own: Mapping, workdir: Path) -> xr.Dataset:
-        atoms = list(map(int, axes["stack"].split("-")))
+        atoms, n = list(map(int, axes["stack"].split("-"))), own["samples"]
         layers = workloads().stack(atoms, [K // 2 for K in atoms[:-1]])
-        samples = workloads().test[: own["samples"]]
-        found = several_layers(
-            layers, samples, feedback=s["feedback_weight"], repeats=own["repeats"]
-        )
-        return found.assign(n_samples=own["samples"])
+        options = {"feedback": s["feedback_weight"], "repeats": own["repeats"]}
+        return several_layers(layers, workloads().test[:n], **options).assign(n_samples=n)
 
     def one_memory(axes: Mapping, own: Mapping, workdir: Path) -> xr.Dataset:
         return memory(workloads().problem(axes["size"]))
 
-    def costs(one: Run, axes: Mapping, own: Callable, part: str) -> xr.Dataset:
-        return chapter.grid(one, axes, own, variables=PARTS[part], part=part)
-
-    images = {"images": timing["images"]}
     # The digits to fall back on are few; `paper` has all, and reads what is stored without any.
     enough = len(workloads().test) if fallback else float("inf")
     sizes = [size for size in timing["sizes"] if size_of(size)[2] <= enough]
-    grid = {"size": sizes, "gap": timing["gaps"]}
-    stacks = ["-".join(map(str, atoms)) for atoms in stacked["stacks"]]
-    held, cuda = s["memory"], chapter.device.type == "cuda"
+    grid, held = {"size": sizes, "gap": timing["gaps"]}, {"size": s["memory"]}
+    stacks = {"stack": ["-".join(map(str, atoms)) for atoms in stacked["stacks"]]}
+    costs, gpu = partial(chapter.grid, variables=COSTS), partial(one_size, where=chapter.device)
+    cuda = chapter.device.type == "cuda"
     return Results(
         main,
-        costs(one_size, grid, lambda axes: timing, part="speed"),
-        costs(one_stack, {"stack": stacks}, lambda axes: stacked | images, part="layers"),
-        costs(one_memory, {"size": held}, lambda axes: images, part="memory") if held else None,
-        costs(partial(one_size, where=chapter.device), grid, lambda axes: timing, part="cuda")
-        if cuda
-        else None,
+        costs(one_size, grid, lambda _: timing, part="speed"),
+        costs(one_stack, stacks, lambda _: stacked | images, part="layers"),
+        costs(one_memory, held, lambda _: images, part="memory") if s["memory"] else None,
+        costs(gpu, grid, lambda _: timing, part="cuda") if cuda else None,
     )

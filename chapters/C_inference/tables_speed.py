@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
@@ -18,121 +17,84 @@ SOLVERS = {
     "spams_lars": "SPAMS lasso",
     "spams_lars_cholesky": "SPAMS lasso, Cholesky",
 }
-OURS = "vn_cd"
-# Peers, how many times faster we want to be than the best of them, and for which (d, K).
+# Peers, how many times faster than the best of them coordinate descent should be, and whether only
+# for d >= 512 and K <= 1024.
 TARGETS = {
-    "plain FISTA": (("fista",), 10.0, lambda d, K: d >= 512 and K <= 1024),
-    "scikit-learn's best": (("sklearn_cd", "sklearn_lars"), 2.0, lambda d, K: True),
-    "SPAMS' best": (
-        ("spams_lars", "spams_lars_cholesky"),
-        1.0,
-        lambda d, K: d >= 512 and K <= 1024,
-    ),
+    "plain FISTA": (["fista"], 10, True),
+    "scikit-learn's best": (["sklearn_cd", "sklearn_lars"], 2, False),
+    "SPAMS' best": (["spams_lars", "spams_lars_cholesky"], 1, True),
 }
-LAYERS_TARGET = 3.0
-GAP = 1e-3
+LAYERS_TARGET = 3
 
 
 def seconds(speed: xr.Dataset, threads: int) -> xr.DataArray:
     """Seconds of those that reached the gap: of the processor for one thread, which other programs
     do not lengthen.
     """
-    one = speed.sel(threads=threads)
+    one = speed.sel(threads=threads, drop=True)
     return one["cpu" if threads == 1 else "wall"].where(one["reached"] == 1)
 
 
-def _threads(count: int) -> str:
-    return f"{count} thread{'s' * (count > 1)}"
+def samples(speed: xr.Dataset) -> xr.DataArray:
+    """How many samples there are of every size."""
+    return speed["size"].str.split("part", "x").isel(part=-1).astype(int)
 
 
-def _sizes(speed: xr.Dataset) -> list[str]:
-    return [str(size) for size in speed["size"].values]
+def by_threads(speed: xr.Dataset) -> dict[str, xr.DataArray]:
+    """`seconds` with every number of threads."""
+    counts = speed["threads"].values.tolist()
+    return {f"{n} thread{'s' * (n > 1)}": seconds(speed, n) for n in counts}
 
 
 def table(speed: xr.Dataset) -> Table:
     """Milliseconds per sample, all sizes, gaps and numbers of threads; empty where the gap was not
     reached.
     """
-    rows = {}
-    for threads in map(int, speed["threads"].values):
-        for gap in speed["gap"].values:
-            for size in _sizes(speed):
-                values = seconds(speed, threads).sel(size=size, gap=gap)
-                rows[_threads(threads), f"{gap:g}", size] = {
-                    name: 1e3 * float(values.sel(solver=s)) / int(size.split("x")[2])
-                    for s, name in SOLVERS.items()
-                    if s in speed["solver"].values
-                }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.index.names = ["", "gap", "size"]
-    return Table(frame, dict.fromkeys(frame.columns, "{:.3g}"), name="time per sample")
-
-
-def ratios(speed: xr.Dataset) -> pd.DataFrame:
-    """How many times faster coordinate descent is than the best peer of a kind, at gap 1e-3, and
-    whether that is asked for: columns (peers, "times") and (peers, "asked").
-    """
-    rows = {}
-    for threads in map(int, speed["threads"].values):
-        found = seconds(speed, threads).sel(gap=GAP)
-        for size in _sizes(speed):
-            d, K, _ = map(int, size.split("x"))
-            ours, row = float(found.sel(size=size, solver=OURS)), {}
-            for name, (peers, _, asked) in TARGETS.items():
-                there = [p for p in peers if p in speed["solver"].values]
-                row[name, "times"] = float(found.sel(size=size, solver=there).min("solver")) / ours
-                row[name, "asked"] = asked(d, K)
-            rows[f"{size}, {_threads(threads)}"] = row
-    return pd.DataFrame.from_dict(rows, orient="index")
-
-
-def met(speed: xr.Dataset) -> tuple[int, int]:
-    """How many targets are met, and how many apply."""
-    found, met, asked = ratios(speed), 0, 0
-    for name, (_, wanted, _) in TARGETS.items():
-        times = found[name, "times"][found[name, "asked"].astype(bool)].dropna()
-        met, asked = met + int((times >= wanted).sum()), asked + len(times)
-    return met, asked
+    found = xr.Dataset(by_threads(speed)).to_array("threads").sel(solver=list(SOLVERS))
+    found = (1e3 * found / samples(speed)).stack(row=["threads", "gap", "size"])
+    frame = found.transpose("row", "solver").to_pandas().rename(columns=SOLVERS)
+    frame = frame.rename(index="{:g}".format, level="gap").rename_axis(["", "gap", "size"])
+    return Table(frame, dict.fromkeys(frame, "{:.3g}"), name="time per sample")
 
 
 def targets(speed: xr.Dataset) -> Table:
-    """The ratios, with a tick where what is wanted is reached."""
-    found = ratios(speed)
-    frame = pd.DataFrame(
-        {f"{name}, wanted {one[1]:g}": found[name, "times"] for name, one in TARGETS.items()}
-    )
-    formats = {}
-    for name, (_, wanted, _) in TARGETS.items():
-        asked = set(found[name, "times"][found[name, "asked"].astype(bool)])
-
-        def form(value: float, wanted: float = wanted, asked: set[float] = asked) -> str:
-            mark = (" ✓" if value >= wanted else " ✗") if value in asked else ""
-            return f"{value:.1f}{mark}"
-
-        formats[f"{name}, wanted {wanted:g}"] = form
-    return Table(frame, formats, name="times faster than other solvers")
+    """How many times faster coordinate descent is than the best peer of a kind, at gap 1e-3, with a
+    tick where what is wanted is reached.
+    """
+    columns, formats = {}, {}
+    for name, (peers, wanted, large) in TARGETS.items():
+        column, marks = {}, {}
+        for threads, found in by_threads(speed).items():
+            found = found.sel(gap=1e-3)
+            times = found.sel(solver=peers).min("solver") / found.sel(solver="vn_cd")
+            for size, value in zip(times["size"].values, times.values.tolist(), strict=True):
+                d, K, _ = map(int, size.split("x"))
+                column[f"{size}, {threads}"] = value
+                if not large or (d >= 512 and K <= 1024):
+                    marks[value] = " ✓" if value >= wanted else " ✗"
+        title = f"{name}, wanted {wanted}"
+        columns[title] = column
+        formats[title] = lambda value, marks=marks: f"{value:.1f}{marks.get(value, '')}"
+    return Table(pd.DataFrame(columns), formats, name="times faster than other solvers")
 
 
 def layers(stacks: xr.Dataset) -> Table:
     """Several layers: sweeps and time to a relative duality gap of F, against plain interleaved
     steps.
     """
-    rows, column = {}, f"times faster, wanted {LAYERS_TARGET:g}"
-    for stack in map(str, stacks["stack"].values):
-        base = stacks.sel(stack=stack, solver="ista", schedule="sweep")
-        for schedule in map(str, stacks["schedule"].values):
-            for solver in map(str, stacks["solver"].values):
-                one = stacks.sel(stack=stack, schedule=schedule, solver=solver)
-                rows[stack, schedule, solver] = {
-                    "sweeps": float(one["sweeps"]),
-                    "ms per sample": 1e3 * float(one["cpu"] / stacks["n_samples"].max()),
-                    "fewer sweeps": float(base["sweeps"] / one["sweeps"]),
-                    column: float(base["cpu"] / one["cpu"]),
-                }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
+    plain = stacks.sel(solver="ista", schedule="sweep", drop=True)
+    columns = {
+        "sweeps": (stacks["sweeps"], "{:.0f}"),
+        "ms per sample": (1e3 * stacks["cpu"] / stacks["n_samples"].max(), "{:.2f}"),
+        "fewer sweeps": (plain["sweeps"] / stacks["sweeps"], "{:.1f}"),
+        f"times faster, wanted {LAYERS_TARGET}": (plain["cpu"] / stacks["cpu"], "{:.1f}"),
+    }
+    found = xr.Dataset({title: values for title, (values, _) in columns.items()})
+    frame = found.to_dataframe(["stack", "schedule", "solver"])[list(columns)]
     frame.index.names = ["stack", "schedule", "method"]
-    formats = {"sweeps": "{:.0f}", "ms per sample": "{:.2f}", "fewer sweeps": "{:.1f}"}
-    return Table(frame, {**formats, column: "{:.1f}"}, name="stacks of layers")
+    return Table(
+        frame, {title: form for title, (_, form) in columns.items()}, name="stacks of layers"
+    )
 
 
 def memory(found: xr.Dataset) -> Table:
@@ -144,8 +106,7 @@ def memory(found: xr.Dataset) -> Table:
         "settle alone, MB": found["rise"] / 1e6,
         "per sample, kB": found["per_sample"] / 1e3,
     }
-    frame = pd.DataFrame({name: values.to_series() for name, values in columns.items()})
-    frame.index.names = ["size", "method"]
+    frame = xr.Dataset(columns).to_dataframe()[list(columns)].rename_axis(["size", "method"])
     return Table(frame, dict.fromkeys(columns, "{:.0f}"), name="memory of the settle")
 
 
@@ -153,16 +114,11 @@ def cuda(speed: xr.Dataset) -> Table:
     """The solvers that run on a GPU: time by the clock, and the share of its rate in matrix
     products.
     """
-    rows = {}
-    for gap in speed["gap"].values:
-        for size in _sizes(speed):
-            for solver in (s for s in SOLVERS if s in speed["solver"].values):
-                one = speed.isel(threads=0).sel(size=size, gap=gap, solver=solver)
-                if np.isfinite(float(one["wall"])):
-                    rows[f"{gap:g}", size, SOLVERS[solver]] = {
-                        "us per sample": 1e6 * float(one["wall"]) / int(size.split("x")[2]),
-                        "share of the GEMM rate": float(one["gemm_share"]),
-                    }
-    frame = pd.DataFrame.from_dict(rows, orient="index")
-    frame.index.names = ["gap", "size", "solver"]
-    return Table(frame, name="time per sample on a GPU")
+    one = speed.isel(threads=0)
+    columns = {
+        "us per sample": 1e6 * one["wall"] / samples(speed),
+        "share of the GEMM rate": one["gemm_share"],
+    }
+    frame = xr.Dataset(columns).to_dataframe(["gap", "size", "solver"])[list(columns)]
+    frame = frame.dropna(subset="us per sample").rename(index=SOLVERS, level="solver")
+    return Table(frame.rename(index="{:g}".format, level="gap"), name="time per sample on a GPU")

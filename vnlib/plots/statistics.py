@@ -78,7 +78,8 @@ def percent(share: float) -> str:
 
 
 def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[str, str]:
-    """Numbers as the texts of prose, by keys that name the way to each: "key-model-set".
+    """Numbers as the texts of prose, by keys that name the way to each: "key-model-set", without
+    blanks.
 
     Parameters
     ----------
@@ -89,14 +90,14 @@ def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[s
     if isinstance(values, xr.Dataset):
         values = dict(values.data_vars)
     if isinstance(values, str):
-        return {key.replace("_", "-"): values}
+        return {key.replace("_", "-").replace(" ", "-"): values}
     if isinstance(values, xr.DataArray) and values.ndim:
         names = values[values.dims[0]].values.tolist()
         values = dict(zip(names, values, strict=True))
     if isinstance(values, Mapping):
         parts = [texts(f"{key}-{name}", one, form) for name, one in values.items()]
         return {name: text for part in parts for name, text in part.items()}
-    return {key.replace("_", "-"): form(float(values))}
+    return texts(key, form(float(values)))
 
 
 def said(middle: float, low: float, high: float) -> str:

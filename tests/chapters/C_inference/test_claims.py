@@ -3,82 +3,67 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 import xarray as xr
-from judging import failing, judged
+from judging import filled, rules
 
-from vnlib.book.ledger import NOT_TESTABLE
-
-STACK = {"depth": [1, 2, 3], "beta": [0.1, 1.0], "schedule": ["sweep", "recurrent"]}
-SOLVER = {"solver": ["ista", "fista"]}
-START = {"start": ["cold", "earlier codes"], "start_solver": ["ista", "restart"]}
-LEVEL = {"level": [1e-3, 1e-6]}
-GUARD = {"guard_solver": ["ista", "fista"], "safeguard": ["none", "reject"]}
-# Results in which everything holds.
-VALUES = {
-    "end_distance": (1e-5, STACK | SOLVER),
-    "end_height": (1e-9, STACK | SOLVER),
-    "needed": (100.0, STACK | SOLVER | LEVEL),
-    "rises": (0.0, STACK),
-    "start_distance": (1e-5, START),
-    "start_end": (1e-9, START),
-    "start_needed": (100.0, START | LEVEL),
-    "resumed": (True, {"schedule": STACK["schedule"]} | SOLVER),
-    "guard_rises": (0.0, GUARD),
-    "guard_distance": (1e-5, GUARD),
-    "cap_height": (1e-9, {"cap_depth": [1, 3], "sample": range(4)}),
-    "relu_spread": (1e-5, {"beta": [0.1, 1.0], "sample": range(4)}),
+COORDS = {
+    "depth": [1, 2, 3],
+    "beta": [0.1, 1.0],
+    "schedule": ["sweep", "recurrent"],
+    "solver": ["ista", "fista"],
+    "start": ["cold", "earlier codes"],
+    "start_solver": ["ista", "restart"],
+    "level": [1e-3, 1e-6],
+    "guard_solver": ["ista", "fista"],
+    "safeguard": ["none", "reject"],
+    "cap_depth": [1, 3],
+    "sample": range(4),
 }
 
 
 def results() -> xr.Dataset:
-    ds = xr.Dataset(
-        {
-            name: xr.DataArray(value, {"seed": range(3)} | axes, ["seed", *axes]).copy()
-            for name, (value, axes) in VALUES.items()
-        }
+    """Everything as the paper says."""
+    stacks = "depth beta schedule"
+    return filled(
+        COORDS,
+        "seed",
+        end_distance=(1e-5, f"{stacks} solver"),
+        end_height=(1e-9, f"{stacks} solver"),
+        needed=([100, 10], f"{stacks} level solver"),
+        rises=(0, stacks),
+        start_distance=(1e-5, "start start_solver"),
+        start_end=(1e-9, "start start_solver"),
+        start_needed=([100, 60], "start_solver level start"),
+        resumed=(1, "schedule solver"),
+        guard_rises=([0.3, 0], "guard_solver safeguard"),  # what the safeguard is there for
+        guard_distance=(1e-5, "guard_solver safeguard"),
+        cap_height=(1e-9, "cap_depth sample"),
+        relu_spread=(1e-5, "beta sample"),
     )
-    # what the safeguard is there for
-    ds["guard_rises"].loc[{"safeguard": "none", "guard_solver": "fista"}] = 0.3
-    ds["needed"].loc[{"solver": "fista"}] = 10.0
-    ds["start_needed"].loc[{"start": "earlier codes"}] = 60.0
-    return ds
 
 
-def test_all_parts_hold():
-    assert failing("VN-C", results()) == ([], [])
-
-
-CELL_1 = {"depth": 3, "beta": 1.0, "schedule": "recurrent", "solver": "fista", "seed": 1}
+CELL = {"depth": 3, "beta": 1.0, "schedule": "recurrent", "solver": "fista", "seed": 1}
 COLD = {"start": "cold", "start_solver": "ista", "seed": 2}
+PLAIN = {"depth": 1, "beta": 0.1, "schedule": "sweep", "seed": 0}
 FAST = {"depth": 2, "beta": 0.1, "schedule": "sweep", "solver": "fista", "level": 1e-3}
-
-
-@pytest.mark.parametrize(
-    ("part", "name", "where", "value"),
-    [
-        ([0], "end_distance", CELL_1, 2e-3),
-        ([0], "end_height", CELL_1, 2e-6),
-        ([1], "start_distance", COLD, 2e-3),
-        ([1], "start_end", COLD, 2e-6),
-        ([1], "resumed", {"schedule": "sweep", "solver": "ista", "seed": 0}, False),
-        ([2], "rises", {"depth": 1, "beta": 0.1, "schedule": "sweep", "seed": 0}, 1e-4),
-        ([3], "guard_rises", {"guard_solver": "fista", "safeguard": "reject", "seed": 0}, 1e-4),
-        ([3], "guard_distance", {"guard_solver": "ista", "safeguard": "reject", "seed": 0}, 2e-3),
-        ([4], "cap_height", {"cap_depth": 3, "sample": 0, "seed": 0}, 1e-4),
-        ([5], "relu_spread", {"beta": 1.0, "sample": 3, "seed": 1}, 2e-3),
-        ([6], "needed", FAST, 51.0),
-        ([6], "needed", FAST, np.inf),
-        ([7], "start_needed", {"start": "earlier codes", "level": 1e-3}, 101.0),
-        ([], "guard_rises", {"safeguard": "none"}, 0.9),
-    ],
+REJECT = {"safeguard": "reject", "seed": 0}
+CASES = [
+    ("VN-C", "end_distance", CELL, 2e-3, [0], [0]),
+    ("VN-C", "end_height", CELL, 2e-6, [0], [0]),
+    ("VN-C", "start_distance", COLD, 2e-3, [1], [1]),
+    ("VN-C", "start_end", COLD, 2e-6, [1], [1]),
+    ("VN-C", "resumed", {"schedule": "sweep", "solver": "ista", "seed": 0}, 0, [1], [1]),
+    ("VN-C", "rises", PLAIN, 1e-4, [2], [2]),
+    ("VN-C", "guard_rises", REJECT | {"guard_solver": "fista"}, 1e-4, [3], [3]),
+    ("VN-C", "guard_distance", REJECT | {"guard_solver": "ista"}, 2e-3, [3], [3]),
+    ("VN-C", "guard_rises", {"safeguard": "none"}, 0.9, [], []),
+    ("VN-C", "cap_height", {"cap_depth": 3, "sample": 0, "seed": 0}, 1e-4, [], [4]),
+    ("VN-C", "relu_spread", {"beta": 1.0, "sample": 3, "seed": 1}, 2e-3, [], [5]),
+    ("VN-C", "needed", FAST, 51, [], [6]),
+    ("VN-C", "needed", FAST, np.inf, [], [6]),
+    ("VN-C", "start_needed", {"start": "earlier codes", "level": 1e-3}, 101, [], [7]),
+]
+LACKING = [("VN-C", {"start": ["earlier codes"]}, "start")]
+test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
+    {"VN-C": results}, CASES, LACKING
 )
-def test_each_part_can_fail_alone(part, name, where, value):
-    ds = results()
-    ds[name].loc[where] = value
-    assert failing("VN-C", ds) == ([n for n in part if n < 4], part)
-
-
-def test_results_without_top_k_cannot_be_judged():
-    row = judged("VN-C", results().drop_vars("cap_height"))
-    assert row["verdict"] == NOT_TESTABLE and "cap_height" in row["missing"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks.images.samples import mnist_rows
 from chapters.C_inference import study
 from vnlib.book import chapter
 
@@ -30,7 +31,7 @@ def test_a_run_gives_what_variables_names(settings, tmp_path):
 
 
 def test_a_network_learns_and_the_earlier_one_is_what_it_was(settings):
-    x, _ = study.digits("train", 64, 0, True)
+    x, *_ = mnist_rows("train", 64, seed=0, allow_fallback=True)
     earlier, network = study.learned(x, settings, seed=0)
     again, _ = study.learned(x, settings, seed=0)
     assert torch.equal(earlier.V[0], again.V[0]), "the same seed gives the same bits"
