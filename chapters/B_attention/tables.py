@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandas as pd
 import xarray as xr
 
-from vnlib.plots.statistics import median
-from vnlib.plots.tables import Table, spread
+from vnlib.plots.statistics import median, texts
+from vnlib.plots.tables import Table, spreads
 
 # Title -> variable, in the order of the sections.
 ADAPTS = {
@@ -35,6 +34,9 @@ LEARNS = {
     "error of hidden patches": "restored",
 }
 AT = {"untouched": {"batch": 1}, "added_share": {"similarity": 1.0}}
+# Model -> its name in the keys of the prose.
+NAMED = {"vn_image": "vn", "feed_forward": "one-pass", "softmax": "softmax"}
+NAMED |= {"softmax_2": "narrow", "topk": "topk"}
 
 
 def adapting(results: xr.Dataset) -> Table:
@@ -48,55 +50,27 @@ def learning(results: xr.Dataset) -> Table:
 
 
 def _table(results: xr.Dataset, rows: Mapping[str, str], name: str) -> Table:
-    parts = {
-        title: spread(results[key].sel(AT.get(key, {})), "model", title="")
-        for title, key in rows.items()
-    }
-    frame = pd.concat({title: part.droplevel(0, axis=1) for title, part in parts.items()}, axis=1)
-    return Table(frame, name=name)
+    values = {title: results[key].sel(AT.get(key, {})) for title, key in rows.items()}
+    return Table(spreads(values, "model"), name=name)
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds."""
+    r = results.sel(model=list(NAMED)).assign_coords(model=list(NAMED.values()))
 
-    def at(name: str, model: str, **where: float) -> float:
-        return float(median(results[name].sel(model=model, **where)))
+    def said(form: str, factor: float = 1, **names: str) -> dict[str, str]:
+        values = {key: factor * median(r[name]) for key, name in names.items()}
+        return texts("appB", values, form.format)
 
-    found: dict[str, str] = {}
-    for key, name, models, digits in (
-        ("zero", "zero_share", ("vn_image", "softmax"), 0),
-        ("share", "effective_share", ("vn_image", "softmax", "topk"), 0),
-        ("fixed", "fixed_share", ("vn_image", "softmax"), 0),
-        ("explained", "kept_explained", ("vn_image", "softmax"), 0),
-        ("rest", "kept_rest", ("vn_image", "softmax"), 0),
-        ("copy", "duplicate_shift", ("softmax",), 0),
-        ("copy", "duplicate_shift", ("vn_image",), 4),
-        ("gap", "gap", ("vn_image",), 4),
-        ("gap", "gap", ("feed_forward",), 0),
-    ):
-        for model in models:
-            found[f"appB-{key}-{_short(model)}"] = f"{100 * at(name, model):.{digits}f}"
-    for batch in (1, 64):
-        for model in ("vn_image", "softmax"):
-            share = at("untouched", model, batch=batch)
-            found[f"appB-untouched-{_short(model)}-{batch}"] = f"{100 * share:.0f}"
-    for key, name, models, digits in (
-        ("number", "effective_number", ("vn_image", "softmax", "topk"), 1),
-        ("entries", "entries", ("vn_image", "softmax"), 0),
-        ("rank", "rank", ("vn_image",), 1),
-        ("rank", "rank", ("softmax_2",), 1),
-        ("bound", "bound", ("vn_image",), 1),
-        ("bound", "bound", ("softmax_2",), 0),
-        ("scores", "score_rank", ("softmax_2",), 0),
-        ("map", "map_rank", ("vn_image", "softmax"), 0),
-        ("limit", "map_limit", ("vn_image", "softmax"), 0),
-        ("correlation", "gate_correlation", ("vn_image", "softmax"), 2),
-    ):
-        for model in models:
-            found[f"appB-{key}-{_short(model)}"] = f"{at(name, model):.{digits}f}"
-    found["appB-gap-softmax"] = f"{at('gap', 'softmax'):.0e}"
-    return found
-
-
-def _short(model: str) -> str:
-    return {"vn_image": "vn", "feed_forward": "one-pass", "softmax_2": "narrow"}.get(model, model)
+    shares = {"zero": "zero_share", "share": "effective_share", "fixed": "fixed_share"}
+    shares |= {"explained": "kept_explained", "rest": "kept_rest", "untouched": "untouched"}
+    counts = {"entries": "entries", "width": "bound", "scores": "score_rank"}
+    counts |= {"map": "map_rank", "limit": "map_limit"}
+    return {
+        **said("{:.0f}", 100, **shares),
+        **said("{:.2g}", 100, gap="gap", copy="duplicate_shift"),
+        **said("{:.0f}", **counts),
+        **said("{:.1f}", number="effective_number", rank="rank", bound="bound"),
+        **said("{:.2f}", correlation="gate_correlation"),
+        "appB-gap-softmax": f"{float(median(r['gap'].sel(model='softmax'))):.0e}",
+    }

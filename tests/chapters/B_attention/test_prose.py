@@ -34,7 +34,7 @@ def test_softmax_has_no_zeros_and_sparse_attention_is_as_sparse_as_a_code(shippe
 
 def test_the_rank_is_that_of_the_active_atoms(said):
     assert said["appB-rank-vn"] == pytest.approx(said["appB-bound-vn"], abs=0.5)
-    assert said["appB-scores-narrow"] == said["appB-bound-narrow"] == 2
+    assert said["appB-scores-narrow"] == said["appB-width-narrow"] == 2
 
 
 def test_one_digit_spares_atoms_and_a_batch_none(said):
