@@ -47,6 +47,7 @@ def states_or_operators(r: xr.Dataset) -> Decision:
     few = "effective number over entries: codes of images and of patches less than softmax rows"
     alone = "selectivity of top-k, sparsemax and the one-pass code at most a third of the VN's"
     moved = "correlation of an active atom's coefficient with the length of its update"
+    minimum = "gap of softmax weights to the minimum of their energy (theory: 0)"
     gates = "correlation of a token's softmax weight with its part in the gradient of W_V"
     printed = [
         asks("share of the code that is exactly 0", ">=", 0.5, "vn.zero_share")
@@ -65,12 +66,7 @@ def states_or_operators(r: xr.Dataset) -> Decision:
     ]
     controls = [
         part(few, used < dense, effective_share=used, **{"softmax.effective_share": dense}),
-        asks(
-            "gap of softmax weights to the minimum of their energy (theory: 0)",
-            ">",
-            1e-6,
-            "softmax.gap",
-        ),
+        asks(minimum, ">", 1e-6, "softmax.gap"),
         asks(gates, "<", 0.5, "softmax.gate_correlation"),
         asks("share of atoms that a batch of 64 leaves untouched", ">=", 0.1, "vn.untouched_by_64"),
         part(alone, others <= own / 3, selectivity=others),

@@ -21,6 +21,7 @@ from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
+Settings = Mapping[str, Any]
 # "Weights": the entries of an adaptive variable, coefficients of a code or rows of attention.
 VARIABLES = {
     "batch": ("digits in a batch", "1"),
@@ -70,26 +71,17 @@ VARIABLES = {
 
 
 def train_network(
-    config: VNConfig,
-    train: Tensor,
-    validation: Tensor,
-    settings: Mapping,
-    *,
-    seed: int,
-    checkpoint: Path,
+    config: VNConfig, train: Tensor, validation: Tensor, s: Settings, *, seed: int, checkpoint: Path
 ) -> VectorNetwork:
     """A layer of atoms, started from samples and trained by Atomic-Hebb."""
     network = VectorNetwork(config, seed=seed).to(train.device)
     network.start_from_samples(train, seed=seed)
-    learner = LocalLearner(
-        network, lr=settings["lr"], settle=SettleConfig.training(max_sweeps=settings["sweeps"])
-    )
-    steps, size = settings["steps"], settings["batch_size"]
-    plan = FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4))
+    settle = SettleConfig.training(max_sweeps=s["sweeps"])
+    steps, size = s["steps"], s["batch_size"]
     fit(
-        learner,
+        LocalLearner(network, lr=s["lr"], settle=settle),
         (train,),
-        plan,
+        FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4)),
         seed=seed,
         checkpoint=checkpoint,
         validate=lambda: reconstruction_error(network, validation),
@@ -98,85 +90,65 @@ def train_network(
 
 
 def train_predictor(
-    options: Mapping,
+    options: Settings,
     train: Tensor,
     validation: Tensor,
-    settings: Mapping,
+    s: Settings,
     *,
     seed: int,
     checkpoint: Path,
 ) -> PatchPredictor:
     """One attention layer, trained by back-propagation to restore hidden patches."""
-    model = PatchPredictor(
-        n_tokens=train.shape[1], d_token=train.shape[2], seed=seed, **options
-    ).to(train.device)
-    hidden = checkerboard(train.shape[1]).to(train.device)[None]
-
-    @torch.no_grad()
-    def error() -> float:
-        return float(model.error(validation, hidden))
-
-    steps, size = settings["steps"], settings["batch_size"]
-    plan = FitConfig(steps=steps, batch_size=size, eval_every=max(1, steps // 8))
-    learner = GradientLearner(model, lr=settings["lr"], weight_decay=0)
-    fit(learner, (train,), plan, seed=seed, validate=error, checkpoint=checkpoint)
+    _, tokens, width = train.shape
+    model = PatchPredictor(n_tokens=tokens, d_token=width, seed=seed, **options).to(train.device)
+    hidden = checkerboard(tokens).to(train.device)[None]
+    steps, size = s["steps"], s["batch_size"]
+    fit(
+        GradientLearner(model, lr=s["lr"], weight_decay=0),
+        (train,),
+        FitConfig(steps=steps, batch_size=size, eval_every=max(1, steps // 8)),
+        seed=seed,
+        checkpoint=checkpoint,
+        validate=torch.no_grad()(lambda: float(model.error(validation, hidden))),
+    )
     return model
 
 
 def run(
     axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    settings: Settings,
     workdir: Path,
     *,
     device: torch.device | str,
     allow_fallback: bool,
 ) -> xr.Dataset:
-    """One seed: both dictionaries and all attention layers are trained and compared.
-
-    Parameters
-    ----------
-    axes
-        seed.
-    settings
-        Those of `settings`.
-    workdir
-        Holds the checkpoints of the training.
-    allow_fallback
-        Whether the small digits of scikit-learn will do where MNIST is not at hand.
-    """
+    """One seed: both dictionaries and all attention layers are trained and compared."""
     s, seed = settings, axes["seed"]
-    counts = {"train": s["n_train"] + s["n_val"], "test": s["n_test"]}
-    (pixels, _, source), (test, *_) = (
-        mnist_rows(part, n, seed=s["data_seed"], allow_fallback=allow_fallback)
-        for part, n in counts.items()
-    )
-    pixels, test = pixels.to(device), test.to(device)
-    validation, train = pixels[: s["n_val"]], pixels[s["n_val"] :]
+    load = partial(mnist_rows, seed=s["data_seed"], allow_fallback=allow_fallback)
+    pixels, _, source = load("train", s["n_train"] + s["n_val"])
+    validation, train = pixels.to(device).tensor_split([s["n_val"]])
     tokens, held_out = (to_patches(x, s["side"]) for x in (train, validation))
     patches = tokens.flatten(0, 1)
     patches = patches[patches.norm(dim=1) > 0]  # blank ones teach nothing
 
+    def kept(name: str) -> dict[str, Any]:
+        return {"seed": seed, "checkpoint": workdir / f"{name}.safetensors"}
+
     def dictionary(name: str, x: Tensor, val: Tensor, atoms: int, sparsity: float) -> VectorNetwork:
-        config = VNConfig(
-            n_inputs=x.shape[1], atoms=(atoms,), interface=(atoms,), sparsity=(sparsity,)
-        )
-        checkpoint = workdir / f"{name}.safetensors"
-        return train_network(config, x, val, s[name], seed=seed, checkpoint=checkpoint)
+        layer = {"atoms": (atoms,), "interface": (atoms,), "sparsity": (sparsity,)}
+        config = VNConfig(n_inputs=x.shape[1], **layer)
+        return train_network(config, x, val, s[name], **kept(name))
 
-    def predictor(name: str, options: Mapping[str, Any]) -> PatchPredictor:
-        options = {"d_model": s["d_model"], "heads": s["n_heads"]} | options
-        checkpoint = workdir / f"{name}.safetensors"
-        return train_predictor(
-            options, tokens, held_out, s["attention"], seed=seed, checkpoint=checkpoint
-        )
-
+    shared = {"d_model": s["d_model"], "heads": s["n_heads"]}
+    size, penalty = s["n_patch_atoms"], s["patch_sparsity"]
     found = compare(
         dictionary("network", train, validation, s["n_atoms"], s["sparsity"]),
-        dictionary(
-            "patches", patches, held_out.flatten(0, 1), s["n_patch_atoms"], s["patch_sparsity"]
-        ),
-        {name: predictor(name, options) for name, options in s["predictors"].items()},
-        test,
+        dictionary("patches", patches, held_out.flatten(0, 1), size, penalty),
+        {
+            name: train_predictor(shared | own, tokens, held_out, s["attention"], **kept(name))
+            for name, own in s["predictors"].items()
+        },
+        load("test", s["n_test"])[0].to(device),
         side=s["side"],
         seed=seed,
         **s["measures"],
