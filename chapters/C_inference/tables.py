@@ -36,10 +36,8 @@ def deepest(r: xr.Dataset) -> dict[str, float | str]:
 def needed(r: xr.Dataset) -> Table:
     """Sweeps, and steps on single layers, until F is within 1e-3 of its minimum."""
     rows, sweeps = {}, median(r["needed"].sel(level=LEVEL))
-    most = {"sweeps": int(r["look"][-1]), "steps": 0}
     for depth, beta, schedule in cells(r):
         units = {"steps": per_sweep(depth, schedule), "sweeps": 1}
-        most["steps"] = max(most["steps"], units["steps"] * most["sweeps"])
         one = sweeps.sel(depth=depth, beta=beta, schedule=schedule)
         name = stack_name(depth) + (f", beta {beta:g}, {schedule}" if depth > 1 else "")
         rows[name] = {
@@ -47,7 +45,8 @@ def needed(r: xr.Dataset) -> Table:
             for solver, label in sorted(LABELS.items(), key=lambda item: item[1])
             for unit, per in units.items()
         }
-    found = frame(rows)
+    found, looks = frame(rows), int(r["look"][-1])
+    most = {"sweeps": looks, "steps": looks * per_sweep(int(r["depth"].max()), "sweep")}
     formats = {column: at_most(most[column[1]]) for column in found}
     return Table(found, formats, name="sweeps and steps to 1e-3")
 

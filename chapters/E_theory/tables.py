@@ -13,29 +13,27 @@ def measured(r: xr.Dataset) -> Table:
     """The numbers that the text rests on, over seeds."""
     below, above = diagram(r)
     stopped = r.sel(data="digits", solver="ista", sweep=20)
+    active = stopped["stopped_active"] / stopped["settled_active"]
+    gap = r["largest_gap"].max(["family", "coherence"])
     rows = {
         "V(a+b) - Va - Vb, float32 (eps)": r["rounding"].sel(dtype="float32"),
         "V(a+b) - Va - Vb, float64 (eps)": r["rounding"].sel(dtype="float64"),
         "the same for relu(V a), relative": r["relu_error"],
         "recovered below the bound, worst cell": below,
         "recovered at or above it, mean of the diagram": above,
-        "largest duality gap of the diagram / energy": r["largest_gap"].max(
-            ("family", "coherence")
-        ),
+        "largest duality gap of the diagram / energy": gap,
         "mu of the dictionary learned on digits": r["learned_mu"],
         "overlap of sum and union, digits": r["digits_sum_overlap"].median("digits_pair"),
-        "active / settled atoms after 20 ISTA sweeps, digits": stopped["stopped_active"]
-        / stopped["settled_active"],
+        "active / settled atoms after 20 ISTA sweeps, digits": active,
         "error of the update after 20 ISTA sweeps, digits": stopped["stopped_update"],
     }
-    used = r["active_atoms"].mean("sample") * r["per_atom"] / r["dense"]
     for layer in r["layer"].values:
-        for title, values in {
-            "samples with rank = active atoms": (r["rank"] == r["active_atoms"]).mean("sample"),
-            "parameters in use / d m": used,
-            "library / d m": r["library"] / r["dense"],
-        }.items():
-            rows[f"layer {layer}: {title}"] = values.sel(layer=layer)
+        one = r.sel(layer=layer)
+        used = one["active_atoms"].mean("sample") * one["per_atom"] / one["dense"]
+        full = (one["rank"] == one["active_atoms"]).mean("sample")
+        rows[f"layer {layer}: samples with rank = active atoms"] = full
+        rows[f"layer {layer}: parameters in use / d m"] = used
+        rows[f"layer {layer}: library / d m"] = one["library"] / one["dense"]
     found = xr.Dataset({name: values.reset_coords(drop=True) for name, values in rows.items()})
     frame = spread(found.to_array("row"), "row", title="over seeds").rename_axis(None)
     return Table(frame, name="numbers of appendix E")

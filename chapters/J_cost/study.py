@@ -1,5 +1,5 @@
-"""App. J as a study: costs along one axis at a time, runs of other chapters measured in processes of
-their own, and the account that is made of what all chapters stored.
+"""App. J as a study: costs along one axis at a time, measured runs of other chapters, and the
+account that is made of what all chapters stored.
 """
 
 from __future__ import annotations

@@ -109,13 +109,8 @@ def runs(measured: xr.Dataset) -> Table:
 
 
 def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
-    """Every model of every chapter: runs, time of all and of a typical one, weights, and the largest
-    process where the model is among the measured runs.
-
-    Parameters
-    ----------
-    found
-        As `stored.table` gives it; a chapter without models has one row, of its own name.
+    """Every model of every chapter (see `stored.table`): runs, time of all and of a typical one,
+    weights, and the largest process where the model is among the measured runs.
     """
     rows = found.to_dataframe().reset_index().set_index(["chapter", "model"])
     rows = rows[["runs", "seconds", "median", "weights"]]
@@ -131,10 +126,9 @@ def _peak(measured: xr.Dataset, chapter: str, model: str) -> float:
     """The most memory of a measured run of a model; NaN where none was measured."""
     if chapter not in measured["chapter"].values:
         return float("nan")
-    one = measured.sel(chapter=chapter)
-    said = [str(text).split(": ", 1)[-1].split(", ") for text in one["label"].values]
-    mine = [model in words or model == chapter for words in said]
-    return float(one["peak"].where(xr.DataArray(mine, dims="run")).max())
+    one = measured.sel(chapter=chapter).to_dataframe()
+    words = one["label"].astype(str).str.split(": ", n=1).str[-1].str.split(", ")
+    return one["peak"][[model == chapter or model in said for said in words]].max()
 
 
 def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, str]:

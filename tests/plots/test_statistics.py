@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from vnlib.plots.statistics import over_seeds, said, short
+from vnlib.plots.statistics import over_seeds, said, short, texts
 
 
 def values(*rows: list[float]) -> xr.DataArray:
@@ -62,3 +62,10 @@ def test_a_range_is_said_only_where_it_reads_differently():
         and said(2, 2, 2) == "2.00"
         and said(*[np.nan] * 3) == ""
     )
+
+
+def test_texts_are_named_by_the_way_to_them_without_blanks():
+    error = xr.DataArray([[1.0, 2], [3, 4]], {"model": ["a_1", "b c"], "set": ["x", "y"]})
+    found = texts("key", {"error": error, "word": "many"}, "{:.0f}".format)
+    cells = {"key-error-a-1-x": "1", "key-error-a-1-y": "2"}
+    assert found == cells | {"key-error-b-c-x": "3", "key-error-b-c-y": "4", "key-word": "many"}
