@@ -37,25 +37,15 @@ def links(
     drawn: Sequence[Callable] = (),
     mixed: bool = False,
 ) -> str:
-    """Where the code and the data of a figure are, and the command that makes it again.
-
-    Parameters
-    ----------
-    drawn
-        The functions that drew it, of a chapter or a kit; with them comes a link to the chapter's
-        study.
-    mixed
-        Whether its runs were computed by more than one version of the code, which is said.
+    """Where the code and the data of a figure are: the functions that have `drawn` it and the
+    study; whether its runs are of `mixed` versions of the code; the command that makes it again.
     """
     warning = "<b>drawn from runs of two versions of the code</b> · " if mixed else ""
     sources = [code("drawing", one.__module__, one.__qualname__) for one in drawn]
     if drawn and paths.notebook(chapter).with_name("study.py").is_file():
         sources.append(code("study", f"chapters.{chapter}.study"))
-    data = (
-        f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · '
-        if results.exists()
-        else ""
-    )
+    stored = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · '
+    data = stored if results.exists() else ""
     return (
         f'<p class="vn-links">{warning}{"".join(f"{one} · " for one in sources)}'
         f'<a href="../../notebooks/{chapter}.ipynb" download>notebook</a> · {data}'
@@ -65,17 +55,12 @@ def links(
 
 def caution(remarks: Sequence[str]) -> str:
     """A box with these remarks, which are HTML."""
-    text = " ".join(remarks)
-    return (
-        '<div class="admonition warning"><p '
-        f'class="admonition-title">Caution</p><p>{text}</p></div>'
-    )
+    title, text = '<p class="admonition-title">Caution</p>', " ".join(remarks)
+    return f'<div class="admonition warning">{title}<p>{text}</p></div>'
 
 
 def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "") -> str:
-    """What the rules of a chapter's claims make of `results`, by the name of the chapter that
-    stored them.
-    """
+    """What the rules of a chapter's claims make of `results`, by the chapter that stored them."""
     rows = []
     for one in claims.all_claims().values():
         if one.chapter == chapter:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import pairwise
-from typing import Any, ParamSpec
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,7 +20,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-P = ParamSpec("P")
 Groups = Mapping[str, tuple[str, Any, str]]
 """Group of models -> its name in legends, its colour, its marker (see
 `vnlib.plots.style.GROUPS`).
@@ -76,39 +75,17 @@ def seeds_and_medians(
         How far below its row all is drawn, in rows: two conditions can stand apart.
     """
     there = {*ax.collections, *ax.lines}
+    rows: dict[str, Any] = {"x": value, "y": by, "order": order, "ax": ax}
     palette = {name: look[1] for name, look in groups.items()}
     for name, (_, color, marker) in groups.items():
         with _same_jitter():
-            sns.stripplot(
-                frame.loc[frame[hue] == name],
-                x=value,
-                y=by,
-                order=order,
-                ax=ax,
-                marker=marker,
-                size=4,
-                jitter=0.15,
-                facecolor="none" if hollow else color,
-                edgecolor=color,
-                linewidth=0.7,
-                zorder=3,
-            )
-    sns.pointplot(
-        frame,
-        x=value,
-        y=by,
-        hue=hue,
-        order=order,
-        palette=palette,
-        estimator="median",
-        errorbar=None,
-        ax=ax,
-        marker="|",
-        markersize=12,
-        linestyle="none",
-        legend=False,
-        zorder=2,
-    )
+            face = "none" if hollow else color
+            look = {"marker": marker, "size": 4, "jitter": 0.15, "linewidth": 0.7, "zorder": 3}
+            one = frame.loc[frame[hue] == name]
+            sns.stripplot(one, **rows, facecolor=face, edgecolor=color, **look)
+    bar = {"marker": "|", "markersize": 12, "linestyle": "none", "legend": False, "zorder": 2}
+    center = {"estimator": "median", "errorbar": None}
+    sns.pointplot(frame, **rows, hue=hue, palette=palette, **center, **bar)
     for points in {*ax.collections} - there:
         points.set_offsets(np.add(points.get_offsets(), [0.0, shift]))
     for bars in {*ax.lines} - there:
@@ -151,14 +128,20 @@ def empty(said: str) -> Figure:
     return fig
 
 
-def if_computed(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Where results lack what a figure shows, which is a KeyError, one that says so."""
+def otherwise(say: Callable[[str], Any]) -> Callable[[Callable], Callable]:
+    """A decorator: where results lack what is shown, which is a KeyError, `say` says so."""
 
-    @wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        try:
-            return draw(*args, **kwargs)
-        except KeyError:
-            return empty("Not computed in this profile.")
+    def decorate(show: Callable) -> Callable:
+        @wraps(show)
+        def shown(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return show(*args, **kwargs)
+            except KeyError:
+                return say("Not computed in this profile.")
 
-    return drawn
+        return shown
+
+    return decorate
+
+
+if_computed = otherwise(empty)

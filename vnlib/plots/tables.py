@@ -6,18 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any
 from zlib import crc32
 
 import pandas as pd
 import xarray as xr
 from IPython.display import HTML
 
+from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import over_seeds, said, short
 
 SHOWN = ("median", "low", "high")
-P = ParamSpec("P")
 
 
 @dataclass(frozen=True)
@@ -164,22 +163,12 @@ def frame(rows: Mapping[Any, Mapping[Any, Any]], *names: str) -> pd.DataFrame:
     return found.set_index(pd.Index(list(rows), name=names[0] if names else None))
 
 
-def if_computed(make: Callable[P, Table]) -> Callable[P, Table | HTML]:
-    """Where results lack what a table shows, which is a KeyError, a sentence in its place."""
-
-    @wraps(make)
-    def made(*args: P.args, **kwargs: P.kwargs) -> Table | HTML:
-        try:
-            return make(*args, **kwargs)
-        except KeyError:
-            return caption("Not computed in this profile.")
-
-    return made
-
-
 def caption(text: str) -> HTML:
-    """A sentence below a table."""
+    """A sentence below a table, or in its place."""
     return HTML(f'<p class="vn-caption">{text}</p>')
+
+
+if_computed = otherwise(caption)
 
 
 def _quantity(column: Any) -> Any:
