@@ -127,6 +127,6 @@ CASES = [
     ("VN-E5", "end_gap", {"factor": 2.5, "safeguard": "reject", "data": "digits"}, 0.02, [], [5]),
     ("VN-E5", "end_gap", {"safeguard": "none"}, 1e9, [], []),
 ]
-LACKING = [("VN-E2", {"case": ["top-k"]}, "case")]
+LACKING = [("VN-E2", {"case": ["top-k"]}, "top-k")]
 MADE = dict.fromkeys([f"VN-E{n}" for n in range(1, 6)], results)
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(MADE, CASES, LACKING)
