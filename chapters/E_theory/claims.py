@@ -88,8 +88,8 @@ def gradient(r: xr.Dataset) -> Decision:
     "length of the step over 2 eta; the energy converges like 1/n with ISTA and 1/n^2 with FISTA; "
     "with a hard top-k it still descends.",
     terms="Steps up to 1/L on random and on learned dictionaries, sweeps of three layers, soft or "
-    "top-k: in every seed. With |a|^2 of the settled code ISTA is bound by L |a|^2 / 2 n, FISTA by "
-    "2 L |a|^2 / (n + 1)^2. The summed energies are those of VN Eq. 3, over layers.",
+    "top-k: in every seed. With s, the squared length of the settled code, ISTA is bound by "
+    "L s / 2 n, FISTA by 2 L s / (n + 1)^2. The summed energies are those of VN Eq. 3, over layers.",
 )
 def descent(r: xr.Dataset) -> Decision:
     steps = r.sel(factor=r["factor"] <= 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -65,7 +66,8 @@ def test_all_of_a_chapter_lies_in_one_folder(name):
 # --- Prose ----------------------------------------------------------------------------------------
 
 
-def results_for(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+@cache
+def results_for(name: str) -> dict[str, str]:
     """What the page glues from the shipped results, of which none may be missing: its cells up to
     there, drawn by nobody.
     """
@@ -73,26 +75,22 @@ def results_for(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     def attempt(self, cell, *_) -> None:
         pytest.fail(f"{name} would compute {cell.key} anew: its shipped file is not complete")
 
-    monkeypatch.setattr(store.store._Fill, "attempt", attempt)
     glued: dict[str, str] = {}
     one = chapter.spec(name)
     opened = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
-    monkeypatch.setattr(chapter.Chapter, "glue", lambda _, made, *given: glued.update(made(*given)))
     space: dict = {"chapter": opened}
-    for cell in cells(name, "code"):
-        tags, text = cell.metadata.get("tags", []), cell.source
-        if "parameters" in tags:
-            exec(text, space)
-            continue
-        lines = [line for line in text.splitlines() if "open_chapter" not in line]
-        text = "\n".join(lines)
-        if (
-            re.match(r"(from|import) ", text)
-            or "study.results(" in text
-            or "glue(" in text
-            or re.match(r"\w+(, \w+)* = chapter\.(results_of|stored)\(", text)
-        ):
-            exec(text, space)
+    wanted = (
+        r"(from|import) |\w+(, \w+)* = chapter\.(results_of|stored)\(|.*(study\.results|glue)\("
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store.store._Fill, "attempt", attempt)
+        patch.setattr(chapter.Chapter, "glue", lambda _, made, *given: glued.update(made(*given)))
+        for cell in cells(name, "code"):
+            lines = [line for line in cell.source.splitlines() if "open_chapter" not in line]
+            text = "\n".join(lines)
+            parameters = "parameters" in cell.metadata.get("tags", [])
+            if parameters or re.match(wanted, text, re.DOTALL):
+                exec(text, space)
     return glued
 
 
@@ -102,8 +100,8 @@ def gluing(name: str) -> bool:
 
 @pytest.mark.skipif(not SHIPPED_FILES, reason="no shipped results")
 @pytest.mark.parametrize("name", [name for name in NAMES if gluing(name)])
-def test_every_number_that_prose_names_is_glued_and_is_a_number_of_the_results(name, monkeypatch):
-    glued = results_for(name, monkeypatch)
+def test_every_number_that_prose_names_is_glued_and_is_a_number_of_the_results(name):
+    glued = results_for(name)
     named = {key for cell in cells(name, "markdown") for key in GLUE.findall(cell.source)}
     assert named, "numbers are glued that no sentence says"
     assert named <= set(glued), sorted(named - set(glued))
@@ -118,12 +116,12 @@ def test_sentences_with_numbers_of_the_shipped_results_are_marked_as_such(name):
 
 
 @pytest.mark.skipif(not SHIPPED_FILES, reason="no shipped results")
-def test_pages_that_state_the_same_quantity_state_the_same_number(monkeypatch):
+def test_pages_that_state_the_same_quantity_state_the_same_number():
     """A key names one quantity: wherever it is glued, it has one value."""
     found: dict[str, dict[str, str]] = {}
     for name in NAMES:
         if gluing(name):
-            for key, text in results_for(name, monkeypatch).items():
+            for key, text in results_for(name).items():
                 found.setdefault(key, {})[name] = text
     shared = {key: pages for key, pages in found.items() if len(pages) > 1}
     assert not {key: pages for key, pages in shared.items() if len(set(pages.values())) > 1}

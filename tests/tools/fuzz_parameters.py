@@ -20,8 +20,9 @@ from unittest import mock
 from papermill.translators import PythonTranslator
 
 from vnlib.book import cli, paths
-from vnlib.book.chapter import names, open_chapter, spec
+from vnlib.book.chapter import open_chapter, spec
 from vnlib.book.parameters import MAX_TEXT
+from vnlib.book.paths import chapters
 
 
 @dataclass(frozen=True)
@@ -152,7 +153,7 @@ def draw(rng: random.Random) -> tuple[Callable, str, dict[str, object], str | No
     """How to set parameters, the chapter, the parameters, and the name of the one that is bad, if
     one is.
     """
-    chapter, route = rng.choice(names()), rng.choice([typed, injected])
+    chapter, route = rng.choice(chapters()), rng.choice([typed, injected])
     rules = spec(chapter).parameters
     given = {
         name: good(rules[name], rng) for name in rng.sample(list(rules), 3) if name != "results_dir"
@@ -229,7 +230,7 @@ def good_sets(times: int, seed: int = 0) -> Iterator[tuple[str, dict[str, object
     """
     rng = random.Random(seed)
     for _ in range(times):
-        chapter = rng.choice(names())
+        chapter = rng.choice(chapters())
         own = {name: rule for name, rule in spec(chapter).parameters.items() if rule.get("variant")}
         yield (
             chapter,
