@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -22,22 +23,7 @@ BATCH = 500  # images of one settle
 
 
 def vector_network(
-    train: Images,
-    validation: Images,
-    training: Training,
-    *,
-    atoms: Sequence[int],
-    sparsity: Sequence[float],
-    factor: float = 1.0,
-    interface: Sequence[int] = (),
-    feedback: float = 0.1,
-    top_k: int | None = None,
-    interface_rule: str = "subspace",
-    interface_lr: float = 3e-3,
-    revive_after: int | None = 64,
-    sweeps: int = 20,
-    test_sweeps: int = 150,
-    looks: int = 5,
+    train: Images, validation: Images, training: Training, **options: Any
 ) -> Trained:
     """A Vector Network, trained as by `train_network`, whose options these are.
 
@@ -45,23 +31,7 @@ def vector_network(
     code of the top layer alone says, each code below read back from its message
     (`VectorNetwork.reconstruct_from_top`).
     """
-    network, curve = train_network(
-        train,
-        validation,
-        training,
-        atoms=atoms,
-        sparsity=sparsity,
-        factor=factor,
-        interface=interface,
-        feedback=feedback,
-        top_k=top_k,
-        interface_rule=interface_rule,
-        interface_lr=interface_lr,
-        revive_after=revive_after,
-        sweeps=sweeps,
-        test_sweeps=test_sweeps,
-        looks=looks,
-    )
+    network, curve = train_network(train, validation, training, **options)
     return of_network(network, validation, curve=curve)
 
 
