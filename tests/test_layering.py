@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -143,6 +144,20 @@ def test_the_method_knows_nothing_of_the_book(name):
 def test_the_library_stays_small():
     texts = [path.read_text(encoding="utf-8") for path in modules("vnlib/**/*.py")]
     assert sum(text.count("\n") for text in texts) < 8000
+
+
+SHOWING = [
+    name for name in ALL if re.search(r"\.(figures|tables|claims)(_\w+)?$|^vnlib\.plots", name)
+]
+
+
+def test_what_shows_and_judges_loads_no_torch():
+    """Whatever it imports, and they in turn: the names are looked for after the imports."""
+    code = (
+        f"import sys\nfor name in {SHOWING}:\n    __import__(name)\nprint('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False"]
 
 
 SHOWS = re.compile(r"(vnlib\.plots\..*|(chapters|benchmarks)\.\w+\.(figures|tables)(_\w+)?)")

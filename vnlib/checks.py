@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
-import torch
-from torch import Tensor
-
 T = TypeVar("T")
 
 
@@ -48,19 +45,21 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
-def finite(name: str, x: Tensor) -> None:
+def finite(name: str, x: Any) -> None:
     """Raise ValueError if `x` is not a floating-point tensor of finite numbers."""
+    from torch import Tensor  # here: what checks no tensors, such as a figure, needs no torch
+
     if not isinstance(x, Tensor) or not x.is_floating_point():
         kind = getattr(x, "dtype", type(x).__name__)
         raise ValueError(f"{name} must be a floating-point tensor, got {kind}")
-    bad = int((~torch.isfinite(x)).sum())
+    bad = int((~x.isfinite()).sum())
     if bad:
         raise ValueError(
             f"{name} holds {bad} value(s) that are NaN or infinite; remove or impute them first"
         )
 
 
-def matrix(name: str, x: Tensor, columns: int, meaning: str) -> None:
+def matrix(name: str, x: Any, columns: int, meaning: str) -> None:
     """Raise ValueError unless `x` is a finite tensor of shape (batch, columns)."""
     finite(name, x)
     if x.ndim != 2 or x.shape[1] != columns:

@@ -32,7 +32,7 @@ class Imputer:
     reconstruct
         `reconstruct(x)`: the model's drawing of whole signals.
     zero_filled
-        `zero_filled(x, observed)`: the paper's protocol, hidden samples as zeros, or five rounds of
+        `zero_filled(x, observed)`: as printed, hidden samples as zeros, or five rounds of
         imputation for a dictionary.
     mask_aware
         `mask_aware(x_val, observed_val)`: inference that knows the mask, ready for one mask;

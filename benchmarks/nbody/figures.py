@@ -28,7 +28,7 @@ RELATIVE = "relative mean squared error"
 def in_order(
     results: xr.Dataset, groups: Sequence[str] = tuple(GROUPS), *, mean: bool = False
 ) -> list[str]:
-    """The models of some groups, in the order of the groups; the mean prediction only if asked
+    """The models of some groups, in the order of the groups; Random only if asked
     for.
     """
     return [m for g in groups for m in in_groups(results, g) if mean or m != MEAN]

@@ -29,7 +29,6 @@ VARIABLES = {
     "path": ("positions of bodies that follow the model", "box"),
 }
 
-Accelerate = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Integrate = Callable[..., Iterator[tuple[np.ndarray, np.ndarray]]]
 Energy = Callable[[np.ndarray, np.ndarray, Sequence[str]], np.ndarray]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import of, part, tagged
+from vnlib.book.evidence import part, select, tagged
 from vnlib.book.ledger import Part
 
 MEDIANS = "All are medians over seeds; the ratio is of OOD to ID error."
@@ -25,7 +25,7 @@ def middles(results: xr.Dataset, *models: str) -> xr.Dataset:
     *models
         Those wanted, all where none is named. KeyError says which of them lack.
     """
-    r = of(results, model=models) if models else results
+    r = select(results, model=models) if models else results
     errors = {"id": r["mse_id"], "ood": r["mse_ood"], "ratio": ratio(r)}
     found = xr.Dataset(errors | {"zero": r["zero_baseline_ood"]}).median("seed")
     low = found["ood"] <= 0.01 * found["zero"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, of, part
+from vnlib.book.evidence import bounded, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 PC = ("pc", "bpc")
@@ -21,7 +21,7 @@ OTHERS = {
 
 def numbers(values: xr.DataArray, models: Sequence[str]) -> dict[str, xr.DataArray]:
     """The medians over seeds of several models, for each pair of tasks."""
-    middle = of(values, model=models).median("seed").stack(row=("model", "pair"))
+    middle = select(values, model=models).median("seed").stack(row=("model", "pair"))
     return {
         f"{one}.{values.name}.{pair}": middle.sel(model=one, pair=pair)
         for one, pair in middle["row"].values
@@ -36,7 +36,7 @@ def each(says: str, sign: str, bound: float, values: xr.DataArray, *models: str)
 def below(says: str, values: xr.DataArray, others: Sequence[str], sign: int = 1) -> Part:
     """That the VN's median is below (sign -1: above) those of all others, in each pair."""
     found = numbers(values, ("vn", *others))
-    middle = sign * of(values, model=["vn", *others]).median("seed")
+    middle = sign * select(values, model=["vn", *others]).median("seed")
     holds = (middle.sel(model="vn") < middle.sel(model=list(others))).all()
     return part(f"{says} in the VN than in {OTHERS[others]}", holds, **found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, of, one, part
+from vnlib.book.evidence import bounded, one, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 WIDTHS = ("softmax", "softmax_2", "softmax_4", "softmax_16")
@@ -35,14 +35,14 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         values = one(r[variable], model="vn_image" if model == "vn" else model)
         return bounded(says, sign, bound, **{name: values})
 
-    codes, heads = of(r, model=["vn_image", "vn_patches"]), of(r, model=WIDTHS)
+    codes, heads = select(r, model=["vn_image", "vn_patches"]), select(r, model=WIDTHS)
     narrow = (heads["bound"] < heads["rank_limit"]).all("seed")
     above = (heads["rank"] - heads["bound"]).where(narrow, drop=True)
     ranks = {"vn.rank_above_active": codes["rank_excess"]}
     scores = {"scores.rank_above_d_head": heads["rank_excess"]}
     weights = {"weights.rank_above_d_head": above}
     own, even = one(apart, model="vn_image").min(), abs(one(apart, model="softmax"))
-    used, others = codes["effective_share"].max("seed"), of(apart, model=CONTROLS).max("seed")
+    used, others = codes["effective_share"].max("seed"), select(apart, model=CONTROLS).max("seed")
     dense = one(r["effective_share"], model="softmax").min()
     few = "effective number over entries: codes of images and of patches less than softmax rows"
     alone = "selectivity of top-k, sparsemax and the one-pass code at most a third of the VN's"

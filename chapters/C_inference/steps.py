@@ -52,12 +52,6 @@ class ScaledIsta(Ista):
         state.code = problem.penalty.prox(state.code - gradient / lip, 1 / lip)
 
 
-def _heights(
-    one: Task, config: SettleConfig, looks: Sequence[int], rule: Ista | None = None
-) -> Tensor:
-    return torch.stack([one.height(s.codes) for s in walk(one.settler(config, rule), one.x, looks)])
-
-
 def _needed(looks: Sequence[int], heights: Tensor) -> list[float]:
     """Median over samples, per level."""
     return [float(sweeps_to(looks, heights, level).median()) for level in LEVELS]

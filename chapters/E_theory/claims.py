@@ -143,7 +143,7 @@ def capacity(r: xr.Dataset) -> Decision:
     figure="appE-collapse",
     statement="A code of k atoms under-fits compositions of more than k components; near-duplicate "
     "atoms make inference choose wrong ones; decorrelation and accept/reject mitigate.",
-    terms="Medians over seeds. Decorrelation has the strength that names most supports right; a "
+    terms="Medians over seeds; steps of FISTA the most of all seeds and data. Decorrelation has the strength that names most supports right; a "
     "height is relative, above the least energy; steps of more than 2/L are too long.",
 )
 def failures(r: xr.Dataset) -> Decision:

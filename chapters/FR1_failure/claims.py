@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import every, of, part
+from vnlib.book.evidence import every, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 CNN = ("cnn_bump", "cnn_ramp")
@@ -19,7 +19,7 @@ HOLD_OUTS = ("square", "corner")
 
 def medians(values: xr.DataArray, models: Sequence[str]) -> xr.DataArray:
     """Medians over seeds by model and hold-out. KeyError says what lacks."""
-    found = of(values, model=models, hold_out=HOLD_OUTS).median("seed")
+    found = select(values, model=models, hold_out=HOLD_OUTS).median("seed")
     return found.transpose("model", "hold_out")
 
 
@@ -72,7 +72,7 @@ def controls(r: xr.Dataset) -> list[Part]:
     sums, products = cosine_r2(r, "sum"), cosine_r2(r, "product")
     lead = (sums - products).isel(width=0)
     margin, control = (medians(lead, m) for m in (ENTANGLED, COMPOSING))
-    often = (of(lead, model=ENTANGLED, hold_out=HOLD_OUTS) > 0).mean("seed") >= 0.75
+    often = (select(lead, model=ENTANGLED, hold_out=HOLD_OUTS) > 0).mean("seed") >= 0.75
     widest = medians(sums.max("width") - products.max("width"), ENTANGLED)
     kernels = "R² of the sum kernel on OOD cosines less that of the product kernel"
     return [

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import of, part
+from vnlib.book.evidence import part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 HOLD_OUTS = ("square", "large_corner")
@@ -65,7 +65,7 @@ def _ablation(m: xr.Dataset, split: str, said: str) -> list[Part]:
     "and at least 90 % of the held-out peaks are within 1 px.",
 )
 def low_rank_composes(r: xr.Dataset) -> Decision:
-    r = of(r, model=(*FOUR, "free", "rank1"), hold_out=HOLD_OUTS)
+    r = select(r, model=(*FOUR, "free", "rank1"), hold_out=HOLD_OUTS)
     m = r[["mse_train", "mse_id", "mse_ood", "hit_ood"]].median("seed")
     m["zero"] = zero_baseline(r)
     band, spread = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, of, one, part
+from vnlib.book.evidence import bounded, one, part, select
 from vnlib.book.ledger import Decision, claim
 
 STRIPES, FEW = "stripes+0", "stripes+100"
@@ -71,12 +71,13 @@ def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
     "1 px in x and in y; drawn hits are more like the bump, crosses more like the additive cross, "
     "by correlation. Items are stripes and bumps. The rest is the share of a unit's map that no "
     "sum of stripes gives, median over units; roughness is that of log10 volume in the hold-out, "
-    "mean over ReLU layers. Product readouts are those of VN-1L per axis, the full 2D VN and the "
+    "mean over ReLU layers; the cross's ink is told by the weight of its two stripes in the "
+    "image. Product readouts are those of VN-1L per axis, the full 2D VN and the "
     "factorised decoder.",
 )
 def stripes_compose(r: xr.Dataset) -> Decision:
     def both(name: str, diet: str) -> xr.DataArray:
-        return one(of(r[name], model=("cnn", "cnn_square")), diet=diet).median("seed")
+        return one(select(r[name], model=("cnn", "cnn_square")), diet=diet).median("seed")
 
     place, crosses, ink = (both(f"{n}_ood", STRIPES) for n in ("hit", "cross_share", "line"))
     bumps, cnn, square = both("bump_hit_ood", FEW), {"model": "cnn"}, {"model": "cnn_square"}

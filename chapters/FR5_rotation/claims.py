@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import every, of, one, part
+from vnlib.book.evidence import every, one, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 PAPER_DIGIT = 4
@@ -27,7 +27,7 @@ def middle_of_gap(results: xr.Dataset) -> xr.Dataset:
 
 def _as_printed(r: xr.Dataset, digits: Sequence[int], share: float) -> list[Part]:
     """What the paper says, for some digits; `share` is what a blend must explain of the outputs."""
-    r = of(r, digit=digits)
+    r = select(r, digit=digits)
     rest = middle_of_gap(r).median("seed")
     # Angles are evenly spaced and lie strictly between the ends of the gap.
     line = xr.DataArray(np.linspace(0, 1, r.sizes["gap_angle"] + 2)[1:-1], dims="gap_angle")

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.spatial.errors import COMPOSES, MEDIANS, composing, middles, ratio
-from vnlib.book.evidence import bounded, every, of, part, tagged
+from vnlib.book.evidence import bounded, every, part, select, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 CODES = ("one_hot", "scalar", "fourier14", "fourier7")
@@ -36,7 +36,7 @@ def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]
 )
 def ranks(r: xr.Dataset) -> Decision:
     def copies(family: str, *models: str) -> list[Part]:
-        alike = of(r["stream_similarity"], model=models[1:]).median("seed")
+        alike = select(r["stream_similarity"], model=models[1:]).median("seed")
         ood = middles(r, *models)["ood"]
         says, half = f"{family}, |cosine| of two streams' images", 0.5 * ood[0]
         rank = "no rank has less than half of rank 1's OOD error"

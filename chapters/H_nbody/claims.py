@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, of, part, within
+from vnlib.book.evidence import bounded, part, select, within
 from vnlib.book.ledger import Decision, Part, claim
 
 READINGS = {"literal": "vn_literal_3", "gated": "vn_gated_3", "tokens": "vn_token_3"}
@@ -100,7 +100,7 @@ def over_least(values: xr.DataArray, own: str, others: Sequence[str]) -> xr.Data
     "degrees of these directions in the plane of ID and OOD growth.",
 )
 def dropout(r: xr.Dataset) -> Decision:
-    printed = of(plane(r), model=[LITERAL, *SIX, "random"])
+    printed = select(plane(r), model=[LITERAL, *SIX, "random"])
     moved, middle = growth(printed), printed.median("seed")
     still, least = "growth of ID and OOD error of", "over the least of the six, at each N"
     pool = "error of the paper's OOD pool, all 15 sets, over ID error, each of its models and N"
@@ -112,7 +112,7 @@ def dropout(r: xr.Dataset) -> Decision:
         within(f"{still} Random", -STILL, STILL, **steps(moved, "random")),
         bounded(pool, ">=", 1, pool_vs_id_least=middle["pool"] / middle["id"]),
     ]
-    return Decision(parts, dropout_controls(of(plane(r, relative=True), model=EVERYONE)))
+    return Decision(parts, dropout_controls(select(plane(r, relative=True), model=EVERYONE)))
 
 
 def dropout_controls(plane: xr.Dataset) -> list[Part]:
@@ -136,7 +136,7 @@ def dropout_controls(plane: xr.Dataset) -> list[Part]:
 
 def change(r: xr.Dataset, old: str, new: str, name: str = "ood_error") -> xr.DataArray:
     """What another variant changes in log10 of an error (model, seed)."""
-    logs = np.log10(of(r[name], variant=(old, new)))
+    logs = np.log10(select(r[name], variant=(old, new)))
     return logs.sel(variant=new, drop=True) - logs.sel(variant=old, drop=True)
 
 
@@ -156,7 +156,7 @@ def feedback(r: xr.Dataset) -> Decision:
     readings = ["literal", "gated", "token"]
     there = {*readings} <= {*r["model"].values.tolist()}
     controls = feedback_parts(r.sel(model=readings), each=True) if there else None
-    return Decision(feedback_parts(of(r, model=["literal"]), each=False), controls)
+    return Decision(feedback_parts(select(r, model=["literal"]), each=False), controls)
 
 
 def feedback_parts(r: xr.Dataset, *, each: bool) -> list[Part]:
@@ -169,7 +169,7 @@ def feedback_parts(r: xr.Dataset, *, each: bool) -> list[Part]:
 
     gain, cost = change(r, ZERO, DEFAULT), change(r, ZERO, DEFAULT, "id_error")
     split, anew = change(r, DEFAULT, "split"), change(r, *ANEW) - gain
-    revived = of(r["fact_revived"], variant=ANEW).sum("variant")
+    revived = select(r["fact_revived"], variant=ANEW).sum("variant")
     inverted = {f"inverted_{name}_log10": change(r, DEFAULT, "inverted", name) for name in METRICS}
     falls = are("change of the OOD error by feedback", "<", 0, ood_log10=gain)
     less = "that change where dead atoms are drawn anew less that where they are not"
@@ -194,7 +194,7 @@ def drift(r: xr.Dataset) -> xr.DataArray:
 def one_step(r: xr.Dataset) -> xr.DataArray:
     """One-step errors of five bodies over the power of accelerations (model, seed, panel)."""
     relative = (r["mse"].sel(way="joint", drop=True) / r["power"]).sel(bodies=5, drop=True)
-    return of(relative, forces=r["panel"].values).rename(forces="panel")
+    return select(relative, forces=r["panel"].values).rename(forces="panel")
 
 
 def behind(drift: xr.DataArray, share: float) -> xr.DataArray:
@@ -229,9 +229,9 @@ def nearest(last: xr.DataArray, reading: str, tag: str = "") -> list[Part]:
 )
 def rollouts(r: xr.Dataset) -> Decision:
     rivals = [*SIX, *ON_TOKENS]
-    drifts = of(drift(r), model=[LITERAL, TOKENS, *rivals], panel=PANELS)
+    drifts = select(drift(r), model=[LITERAL, TOKENS, *rivals], panel=PANELS)
     each, now, before = drifts.isel(step=-1), behind(drifts, 1), behind(drifts, 0.1)
-    last, error = each.median("seed"), of(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
+    last, error = each.median("seed"), select(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
     step = error.sel(model="factorized").median("panel").median("seed")
     numbers = {"factorized.behind_panels": (now > 1).sum(), "factorized.vs_vn_median": now.median()}
     low = "one-step error of Factorized, median over panels"

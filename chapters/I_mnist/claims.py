@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, of, one, part
+from vnlib.book.evidence import bounded, one, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 PRINTED = "vn_3_top24"  # with the hard step of Eq. 6 in the top layer
@@ -41,11 +41,11 @@ def decide_selection(r: xr.Dataset) -> Decision:
     most = _best(capped["locked"].sel(threshold=LOCKED, quantile=0.9)).median("seed")
     locked = _best(single["locked_mean"].sel(threshold=LOCKED))
     stable = "share of the support that the last sweep moves, in the worst layer by the best solver"
-    in_time, soon = "sweeps until {} has locked".format, float(single["sweep"].max())
+    in_time, soon = "sweeps until {} locked".format, float(single["sweep"].max())
     parts = [
         _budget(capped[list(USE)].median("seed"), "capped.{}"),
         bounded(stable, "<=", 0.01, **{"capped.moved_share_last": moved}),
-        bounded(in_time("that of 9 in 10 images"), "<=", soon, **{"capped.locked_sweeps_90": most}),
+        bounded(in_time("9 in 10 supports have"), "<=", soon, **{"capped.locked_sweeps_90": most}),
         _falls("share of active atoms falls", capped["active_share"], "active_share"),
         _falls("selectivity grows", one(told, model=PRINTED), "told_above_chance", sign=-1),
     ]
@@ -54,11 +54,11 @@ def decide_selection(r: xr.Dataset) -> Decision:
     growth = "least growth of selectivity from a layer to the next, at every level"
     mean, tag = _each(locked, LEVELS, "locked_sweeps_most"), "active_share_fall_least"
     controls = [
-        _budget(of(single, model=LEVELS), "levels.{}_least"),
-        bounded(in_time("the mean overlap, at every level,"), "<=", 20, **mean),
+        _budget(select(single, model=LEVELS), "levels.{}_least"),
+        bounded(in_time("the mean overlap has, at every level,"), "<=", 20, **mean),
         bounded(f"{sparser}, without a cap", ">", 0, **_each(fall, FREE, tag)),
         bounded(f"{sparser}, all of one size", ">", 0, **{f"equal.{tag}": one(fall, model=EQUAL)}),
-        bounded(chance, ">", 0, **{"levels.told_margin_least": of(margin, model=LEVELS)}),
+        bounded(chance, ">", 0, **{"levels.told_margin_least": select(margin, model=LEVELS)}),
         bounded(growth, ">", 0, **_each(told.diff("layer"), LEVELS, "told_growth_least")),
     ]
     return Decision(parts, controls)

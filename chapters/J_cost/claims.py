@@ -38,7 +38,11 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
         part(
             f"{at_a_time} run(s) at a time of {tag} hold < 16 GB", peak < MEMORY, **memory, **spent
         ),
-        part(f"of which data, {seen}, < 11 GB", own < CARD, **tagged({"own_GB": own / 1e9}, tag)),
+        part(
+            f"memory for data alone < 11 GB ({seen})",
+            own < CARD,
+            **tagged({"own_GB": own / 1e9}, tag),
+        ),
         part(
             f"results and checkpoints of {tag} take ≤ 1 GB of disk",
             disk <= DISK,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, medians, of, one, part, tagged
+from vnlib.book.evidence import bounded, medians, one, part, select, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 VN, AE = "vn_1", "ae"
@@ -79,7 +79,7 @@ def decide_discussion(r: xr.Dataset) -> Decision:
     """VN-disc."""
     vn, few = one(r, model=VN), r["data_error"].median("seed")
     settle, saved = vn["inference_ratio"], one(vn["inference_saved"], set="id", solver="ista")
-    saved = of(saved, start=LEARNED).sel(level=LEVEL).median("seed").max()
+    saved = select(saved, start=LEARNED).sel(level=LEVEL).median("seed").max()
     over_ae = one(few, model=VN, set="id") / one(few, model=AE, set="id")
     lost, left = forgotten(r).sel(stream="sequence"), final(r)
     slow = "operations of a settle to a duality gap of a thousandth over those of the autoencoder"
@@ -95,7 +95,7 @@ def decide_discussion(r: xr.Dataset) -> Decision:
     ]
 
     sweeps = (vn["inference_sweeps"] + vn["inference_cost"]).sel(level=LEVEL).median("seed")
-    learned, free = (of(sweeps, start=s).min(("start", "solver")) for s in (LEARNED, FREE))
+    learned, free = (select(sweeps, start=s).min(("start", "solver")) for s in (LEARNED, FREE))
     both = {f"vn_1.sweeps_learned_{kind}": learned.sel(set=kind) for kind in SETS}
     both |= {f"vn_1.sweeps_free_{kind}": free.sel(set=kind) for kind in SETS}
     joint, replay = left.sel(stream="joint"), left.sel(stream="replay")

@@ -31,8 +31,8 @@ def architecture(r: xr.Dataset) -> Decision:
         bounded("overlap of two digits' supports (Jaccard)", "<", 0.5, support_overlap=overlap),
     ]
     controls = [
-        part("training saves active atoms, mean", n < n_before, atoms=n, atoms_untrained=n_before)
-        & part("and error, at equal l1 weight", mse < before, mse=mse, mse_untrained=before),
+        part("fewer atoms active than untrained", n < n_before, atoms=n, atoms_untrained=n_before)
+        & part("less error, at equal l1 weight", mse < before, mse=mse, mse_untrained=before),
         part("error below that of PCA with as many components", mse < mse_pca, mse_pca=mse_pca),
     ]
     return Decision(parts, [*parts, *controls])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import xarray as xr
 
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, THUMB, UNLEARNED, VN
-from vnlib.book.evidence import bounded, of, part
+from vnlib.book.evidence import bounded, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
 INFERRED = ("zero_baseline", "rslds", "pca", "gaussian", "nearest", "exemplars")
@@ -18,7 +18,7 @@ Models = Sequence[str]
 
 def best(r: xr.Dataset, models: Models, protocol: str) -> xr.DataArray:
     """The lowest median error on hidden samples among models, over (mask, set)."""
-    hidden = of(r["hidden"].sel(protocol=protocol), model=models, mask=list(MASKS))
+    hidden = select(r["hidden"].sel(protocol=protocol), model=models, mask=list(MASKS))
     return hidden.median("seed").min("model")
 
 
@@ -39,7 +39,7 @@ def decide_task(r: xr.Dataset) -> Decision:
     four = families == 4 and (tested.sel(set="id") == trained).all()
     new, repeated = tested.sel(set=OOD).any("set"), first["repeated"].sum()
     apart = new.any() and not (trained & new).any() and repeated == 0
-    error = of(r["mse"], model=[*ELEVEN, "pca"]).median("seed")
+    error = select(r["mse"], model=[*ELEVEN, "pca"]).median("seed")
     relative = error / first["zero_baseline"]
     least, pca = relative.sel(set="id", model=list(ELEVEN)).min(), relative.sel(model="pca")
     linear = pca.sel(set="easy") / pca.sel(set="id")
@@ -75,7 +75,7 @@ def decide_task(r: xr.Dataset) -> Decision:
 )
 def decide_reconstruction(r: xr.Dataset) -> Decision:
     """Errors of a model over the least of others, by medians, and its worst seed to their best."""
-    seeds = of(r["mse"], model=[*ELEVEN, "vn_dense"])
+    seeds = select(r["mse"], model=[*ELEVEN, "vn_dense"])
 
     def parts(
         top: xr.DataArray, rest: xr.DataArray, vn: Models, coders: Models, how: str = ""
@@ -115,7 +115,7 @@ def decide_masked(r: xr.Dataset) -> Decision:
     vn, tail = best(r, VN, "zero_filled"), {"mask": "forecast_25", "set": "hard"}
     ratio = vn / best(r, OTHERS, "zero_filled")
     cells = {m: {f"{m}.{s}": ratio.sel(mask=m, set=s) for s in SETS} for m in MASKS}
-    hidden = of(r["hidden"].sel(tail).sel(protocol="zero_filled"), model=OTHERS).median("seed")
+    hidden = select(r["hidden"].sel(tail).sel(protocol="zero_filled"), model=OTHERS).median("seed")
     decline = hidden / r["mse"].sel(set="hard").median("seed")
     degrades = {f"{model}.degrades": decline.sel(model=model) for model in OTHERS}
     zero = vn.sel(tail) / r["zero_baseline_hidden"].sel(tail).isel(model=0, seed=0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, of, part, tagged, within
+from vnlib.book.evidence import bounded, part, select, tagged, within
 from vnlib.book.ledger import Decision, Part, claim
 
 BASELINES = ("mlp", "gnn", "transformer", "mamba", "film", "factorized")
@@ -31,7 +31,7 @@ TERMS = (
 def cells(error: xr.DataArray, models: Sequence[str], way: str = "joint") -> xr.DataArray:
     """Median errors (model, number, bodies), means over the sets of each number of forces."""
     number = (error["forces"].str.count(r"\+") + 1).rename("number")
-    return of(error.sel(way=way), model=models).groupby(number).mean().median("seed")
+    return select(error.sel(way=way), model=models).groupby(number).mean().median("seed")
 
 
 def several(values: xr.DataArray) -> xr.DataArray:
@@ -100,7 +100,7 @@ def errors(r: xr.Dataset) -> Decision:
 
 def means(r: xr.Dataset, models: Sequence[str], way: str = "joint") -> xr.Dataset:
     """Medians over seeds of the mean OOD error and of its ratio to the mean ID error."""
-    error, mixed = of(r["mse"].sel(way=way), model=models), r["forces"].str.contains(r"\+")
+    error, mixed = select(r["mse"].sel(way=way), model=models), r["forces"].str.contains(r"\+")
     inside = error.where(~mixed).sel(bodies=5, drop=True).mean("forces")
     outside = error.where(mixed).mean(("forces", "bodies"))
     return xr.Dataset({"ood": outside, "ratio": outside / inside}).median("seed")

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
-from vnlib.book.evidence import bounded, of, one, tagged, within
+from vnlib.book.evidence import bounded, one, select, tagged, within
 from vnlib.book.ledger import Decision, Part, claim
 
 STEPS, MORE = ("", "_x1.5", "_x2", "_x3"), ("", "_2d", "_3d")
@@ -45,7 +45,7 @@ class _Benchmark:
     def seeds(self, model: str, reading: str = "own") -> xr.DataArray:
         """Errors (seed, set)."""
         found = one(self.r["mse"], model=f"{self.prefix}{model}", reading=reading)
-        return of(found, set=SETS[self.name])
+        return select(found, set=SETS[self.name])
 
     def error(self, model: str, reading: str = "own") -> xr.DataArray:
         """Errors (set), medians over seeds."""

@@ -16,19 +16,19 @@ def values() -> xr.DataArray:
     return xr.DataArray(data, {"model": ["a", "b"], "seed": [0, 1, 2]}, ("model", "seed"))
 
 
-def test_of_keeps_the_order_asked_for(values):
-    assert numbers.of(values, model=["b", "a"])["model"].values.tolist() == ["b", "a"]
-    assert numbers.of(values, model=("a",), seed=[2]).item() == 3
+def test_select_keeps_the_order_asked_for(values):
+    assert numbers.select(values, model=["b", "a"])["model"].values.tolist() == ["b", "a"]
+    assert numbers.select(values, model=("a",), seed=[2]).item() == 3
 
 
-def test_of_names_everything_that_lacks(values):
+def test_select_names_everything_that_lacks(values):
     with pytest.raises(KeyError, match=r"the model\(s\) c, d"):
-        numbers.of(values, model=["c", "a", "d"])
+        numbers.select(values, model=["c", "a", "d"])
 
 
 def test_names_that_lack_may_be_numbers(values):
     with pytest.raises(KeyError, match=r"the seed\(s\) 3"):
-        numbers.of(values, seed=[0, 3])
+        numbers.select(values, seed=[0, 3])
 
 
 def test_one_takes_the_dimension_away():

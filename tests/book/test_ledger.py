@@ -59,6 +59,15 @@ def test_a_verdict_counts_the_parts_that_hold(holds, controls, verdict, verdict_
     assert row["numbers"] == {f"y{n}": 1.235 for n in range(len(holds))}
 
 
+def test_numbers_with_controls_do_not_hide_those_as_printed():
+    def decide(_: xr.Dataset) -> Decision:
+        plain = [Part("a", True, {"same": 1.0, "differs": 1.0})]
+        return Decision(plain, [Part("b", True, {"same": 1.0, "differs": 2.0, "new": 3.0})])
+
+    found = ledger.judge(claim(decide=decide), xr.Dataset())["numbers"]
+    assert found == {"same": 1.0, "differs": 1.0, "differs (controls)": 2.0, "new": 3.0}
+
+
 def test_numbers_that_do_not_exist_are_left_out():
     def decide(_: xr.Dataset) -> Decision:
         return Decision([Part("x", True, {"a": 1.0, "b": math.nan, "c": math.inf})])

@@ -67,7 +67,7 @@ def within(says: str, low: float, high: float, **values: float | xr.DataArray) -
     return Part(f"{says} in [{low:.3g}, {high:.3g}]", above.holds and below.holds, below.numbers)
 
 
-def of(values: T, **wanted: Sequence) -> T:
+def select(values: T, **wanted: Sequence) -> T:
     """`values` at the names wanted along their dimensions. KeyError says which names lack."""
     for axis, names in wanted.items():
         if lacking := [name for name in names if name not in values[axis].values]:
@@ -77,13 +77,13 @@ def of(values: T, **wanted: Sequence) -> T:
 
 def one(values: T, **wanted: object) -> T:
     """`values` at one name along each of these dimensions. KeyError says which name lacks."""
-    found = of(values, **{axis: [name] for axis, name in wanted.items()})
+    found = select(values, **{axis: [name] for axis, name in wanted.items()})
     return found.squeeze(list(wanted), drop=True)
 
 
 def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
     """The median over seeds of every model. KeyError says which models lack."""
-    middle = of(values, model=models).median("seed")
+    middle = select(values, model=models).median("seed")
     return {model: float(middle.sel(model=model)) for model in models}
 
 

@@ -120,11 +120,12 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
         lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
         return empty | {"verdict": NOT_TESTABLE, "missing": f"the results lack {lacks}"}
     controls = decision.controls
-    numbers = {
-        name: value
-        for part in [*decision.parts, *(controls or [])]
-        for name, value in part.numbers.items()
-    }
+    numbers, more = (
+        {name: value for part in parts for name, value in part.numbers.items()}
+        for parts in (decision.parts, controls or [])
+    )
+    # The same measure with controls is another number, unless it has the same value.
+    numbers |= {n if numbers.get(n, v) == v else f"{n} (controls)": v for n, v in more.items()}
     return row | {
         "verdict": verdict(decision.parts),
         "verdict_controls": verdict(controls) if controls is not None else None,

@@ -6,6 +6,7 @@ Every page takes these from here, so that two pages cannot say different things 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import xarray as xr
 from scipy.stats import bootstrap
 
+_KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 STATISTICS = ("median", "low", "high", "ci_low", "ci_high", "n")
 
 
@@ -90,7 +92,7 @@ def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[s
     if isinstance(values, xr.Dataset):
         values = dict(values.data_vars)
     if isinstance(values, str):
-        return {key.replace("_", "-").replace(" ", "-"): values}
+        return {_KEY.sub("-", key): values}
     if isinstance(values, xr.DataArray) and values.ndim:
         names = values[values.dims[0]].values.tolist()
         values = dict(zip(names, values, strict=True))
