@@ -25,7 +25,7 @@ import pytest
 
 from vnlib.book import chapter, paths, store
 
-CLUSTER = paths.SOURCE / "tests" / "cluster"
+CLUSTER = paths.SOURCE / "tests" / "tools" / "cluster"
 needs_snakemake = pytest.mark.skipif(
     importlib.util.find_spec("snakemake") is None,
     reason="snakemake is not installed (the extra `cluster`)",
