@@ -91,7 +91,7 @@ FAULTS = (
         "vnlib/settle/quadratic.py",
         "(seen if mask is None else mask * seen) @ self.V",
         "seen @ self.V",
-        ("test_settle_variants.py::test_a_masked_quadratic_sees_the_observed_rows_only",),
+        ("test_settle_quadratic.py::test_a_masked_quadratic_sees_the_observed_rows_only",),
     ),
     Fault(
         "a threshold that ignores the step",

@@ -1,4 +1,4 @@
-"""Schedules, solvers, starts and stopping rules of the settle: all must reach the point that plain
+"""Schedules, solvers and starts of the settle: all must reach the point that plain
 steps reach.
 """
 
@@ -9,52 +9,14 @@ import dataclasses
 import pytest
 import torch
 from sklearn.linear_model import Lasso
+from stack_cases import FEEDBACK, REST, SCHEDULES, SOON, X, draw, settle, stack
 
 from vnlib.layer import Layer, hessian, lipschitz
 from vnlib.learning.rules import unit_columns
 from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, NonNegativeL1, TopK
-from vnlib.settle import SettleConfig, Settler, Stop, duality_gap, joint_energy
-from vnlib.settle.quadratic import Coupling, Quadratic
+from vnlib.settle import SettleConfig, Settler, Stop, joint_energy
+from vnlib.settle.quadratic import Quadratic
 from vnlib.settle.steps import METHODS, LineSearch
-
-FEEDBACK = 0.3
-SCHEDULES = ("sweep", "staggered", "recurrent")
-
-
-def draw(*shape: int, seed: int) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-def stack(depth=3, *, sparsity=(0.4, 0.2, 0.1), seed=3, penalty=L1, tilt=0.0) -> list[Layer]:
-    inputs, atoms = (16, 10, 8)[:depth], (20, 12, 9)[:depth]
-    layers = []
-    for i, (d, K) in enumerate(zip(inputs, atoms, strict=True)):
-        V = unit_columns(draw(d, K, seed=seed + 10 * i) + tilt)
-        U = unit_columns(draw(inputs[i + 1], K, seed=seed + 10 * i + 1)) if i + 1 < depth else None
-        layers.append(Layer(V, U, penalty(sparsity=sparsity[i])))
-    return layers
-
-
-def settle(
-    layers,
-    x,
-    start=None,
-    *,
-    mask=None,
-    trace=False,
-    feedback=FEEDBACK,
-    activation="identity",
-    **config,
-):
-    settler = Settler(
-        layers, feedback=feedback, activation=activation, config=SettleConfig(**config)
-    )
-    return settler(x, start, trace=trace, mask=mask)
-
-
-X = draw(6, 16, seed=77)
-REST = {"tol": 0.0, "max_sweeps": 2500}
-SOON = {"method": "restart", "tol": 0.0, "max_sweeps": 600}  # at rest too, where momentum is of use
 
 
 @pytest.fixture(scope="module")
@@ -144,55 +106,6 @@ def test_staggered_lower_layers_step_while_upper_ones_are_started():
         step(i, coupled)
     for code, expected in zip(staggered.codes, a, strict=True):
         torch.testing.assert_close(code, expected)
-
-
-# --- one product with H per step, in either form ---
-
-
-@pytest.mark.parametrize(("d", "K"), [(30, 12), (6, 40)])
-@pytest.mark.parametrize("coupled", [False, True])
-def test_both_forms_of_the_quadratic_agree_with_the_hessian(d, K, coupled):
-    layer = Layer(draw(d, K, seed=1), draw(5, K, seed=2), L1(sparsity=0.1))
-    quadratic, code = Quadratic(layer, 0.7), draw(4, K, seed=3)
-    exact = hessian(layer, 0.7 if coupled else 0.0)
-    torch.testing.assert_close(quadratic.times(code, coupled), code @ exact)
-    torch.testing.assert_close(
-        quadratic.times(code, coupled, torch.ones(4, d, dtype=torch.float64)), code @ exact
-    )
-    assert quadratic.lipschitz() == pytest.approx(lipschitz(hessian(layer, 0.7)))
-    assert 0.5 * lipschitz(exact) < quadratic.rough_lipschitz(coupled) <= lipschitz(exact)
-
-
-def test_a_masked_quadratic_sees_the_observed_rows_only():
-    layer, mask = (
-        Layer(draw(9, 14, seed=1), None, L1(sparsity=0.1)),
-        (draw(3, 9, seed=5) > 0).double(),
-    )
-    code = draw(3, 14, seed=2)
-    expected = [a @ (layer.V.T * m) @ layer.V for a, m in zip(code, mask, strict=True)]
-    torch.testing.assert_close(
-        Quadratic(layer, 0.0).times(code, False, mask), torch.stack(expected)
-    )
-
-
-@pytest.mark.parametrize("m", [2, 40])
-@pytest.mark.parametrize("activation", ["identity", "relu"])
-@pytest.mark.parametrize("untied", [False, True])
-def test_couplings_carry_messages_up_and_targets_down(m, activation, untied):
-    below = Layer(
-        draw(6, 9, seed=1),
-        draw(m, 9, seed=2),
-        L1(sparsity=0.1),
-        draw(m, 9, seed=4) if untied else None,
-    )
-    above = Layer(draw(m, 7, seed=3), None, L1(sparsity=0.1))
-    coupling, a, b = Coupling(below, above, activation), draw(4, 9, seed=5), draw(4, 7, seed=6)
-    sent = a @ below.U.T
-    torch.testing.assert_close(
-        coupling.up(a), (sent.relu() if activation == "relu" else sent) @ above.V
-    )
-    torch.testing.assert_close(coupling.down(b), b @ above.V.T @ (below.B if untied else below.U))
-    assert (coupling.cross is not None) == (m == 40 and activation == "identity" and not untied)
 
 
 # --- solvers for one layer ---
@@ -306,82 +219,6 @@ def test_coordinate_descent_says_what_it_cannot_do(change, message):
         if "penalty" in change:  # the gap itself is refused before
             object.__setattr__(config, "criterion", "energy")
         Settler([layer], config=config)
-
-
-# --- the duality gap ---
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize(
-    "penalty", [L1, NonNegativeL1, lambda sparsity: ElasticNet(sparsity=sparsity, ridge=0.3)]
-)
-def test_the_gap_bounds_what_is_left_to_gain(depth, penalty):
-    layers = stack(depth, penalty=penalty)
-    best = settle(layers, X, **SOON)
-    for sweeps in (1, 3, 10, 30, 100):
-        found = settle(layers, X, method="restart", tol=0, max_sweeps=sweeps)
-        gap = duality_gap(layers, found.codes, X, FEEDBACK)
-        assert (gap >= found.energy - best.energy - 1e-12).all()
-    assert (duality_gap(layers, best.codes, X, FEEDBACK) < 1e-6 * best.energy).all()
-
-
-def test_the_gap_of_one_layer_is_that_of_the_lasso():
-    """Primal minus dual, as every textbook has it, at the scaled residual."""
-    layer, sparsity = stack(1)[0], 0.4
-    code = settle([layer], X, tol=0, max_sweeps=8).codes[0]
-    r = X - code @ layer.V.T
-    s = (sparsity / (r @ layer.V).abs().amax(1)).clamp(max=1)[:, None]
-    primal = 0.5 * r.square().sum(1) + sparsity * code.abs().sum(1)
-    dual = 0.5 * X.square().sum(1) - 0.5 * (X - s * r).square().sum(1)
-    torch.testing.assert_close(duality_gap([layer], [code], X), primal - dual)
-
-
-def test_a_sample_stops_where_its_gap_is_small_enough():
-    layers = stack()
-    found = settle(layers, X, criterion="gap", tol=1e-4, check_every=5, max_sweeps=2000)
-    gap = duality_gap(layers, found.codes, X, FEEDBACK)
-    assert found.converged.all() and (gap <= 1e-4 * found.energy).all()
-    assert (
-        set(found.reasons) == {Stop.GAP}
-        and (found.sweeps % 5 == 0).all()
-        and len(set(found.sweeps.tolist())) > 1
-    )
-    few = settle(layers, X, criterion="gap", tol=1e-12, max_sweeps=3)
-    assert set(few.reasons) == {Stop.MAX_SWEEPS}
-
-
-@pytest.mark.parametrize(
-    ("change", "activation", "message"),
-    [
-        ({"penalty": L0(sparsity=0.1)}, "identity", "needs convex penalties; layer 1 has L0"),
-        ({"B": draw(10, 20, seed=0)}, "identity", "needs identity messages and tied dictionaries"),
-        ({}, "relu", "needs identity messages and tied dictionaries"),
-    ],
-)
-def test_the_gap_is_refused_where_it_means_nothing(change, activation, message):
-    first, second = stack(2)
-    first = dataclasses.replace(first, **change)
-    with pytest.raises(ValueError, match=message):
-        Settler(
-            [first, second],
-            feedback=0.1,
-            activation=activation,
-            config=SettleConfig(criterion="gap"),
-        )
-    if change:
-        with pytest.raises(ValueError, match="a duality gap needs"):
-            duality_gap([first, second], [draw(6, 20, seed=1), draw(6, 12, seed=2)], X, 0.1)
-
-
-def test_looking_less_often_does_not_change_the_way():
-    often, seldom = (
-        settle(stack(), X, tol=0, max_sweeps=60, check_every=n, trace=True, method="ista")
-        for n in (1, 7)
-    )
-    assert often.trace.sweep == list(range(1, 61)) and seldom.trace.sweep == [*range(7, 60, 7), 60]
-    for code, other in zip(often.codes, seldom.codes, strict=True):
-        assert torch.equal(code, other)
-    torch.testing.assert_close(seldom.trace.energy[0], often.trace.energy[6])
 
 
 # --- starts ---
