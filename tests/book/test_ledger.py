@@ -7,6 +7,7 @@ import json
 import math
 import re
 
+import fuzz_files
 import nbformat
 import pytest
 import xarray as xr
@@ -112,6 +113,16 @@ def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, monkeypatch
 def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
     (tmp_path / "fig2_spatial.nc").write_bytes(b"\x89HDF\r\n\x1a\nbut no more")
     with pytest.raises(store.StoreError, match=r"fig2_spatial\.nc cannot be read"):
+        ledger.ledger(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", ["axis renamed", "axis missing", "nothing in it"])
+def test_results_of_another_form_are_named_with_the_rule_that_reads_them(tmp_path, wrong):
+    results = fuzz_files.WRONG[wrong](fuzz_files.trial(tmp_path / "trial.nc"))
+    store.write(results, tmp_path / "fig3_functions.nc")
+    with pytest.raises(
+        store.StoreError, match=r"fig3_functions\.nc has not the form .* rule of VN-F3a reads \("
+    ):
         ledger.ledger(tmp_path)
 
 

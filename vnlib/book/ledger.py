@@ -21,6 +21,7 @@ from pathlib import Path
 import xarray as xr
 
 from vnlib.book import paths, store
+from vnlib.book.store.netcdf import REMEDY
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
 NOT_TESTABLE = "not testable"
@@ -143,7 +144,7 @@ def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
     Raises
     ------
     StoreError
-        For a result file that cannot be read.
+        For a result file that cannot be read, or is not of the form that a rule reads.
     """
     rows, files = [], {}
     for one in all_claims().values():
@@ -151,7 +152,11 @@ def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
             path = folder / f"{one.results}.nc"
             if one.results not in files:
                 files[one.results] = store.read(path) if path.exists() else None
-            rows.append(judge(one, files[one.results]))
+            try:
+                rows.append(judge(one, files[one.results]))
+            except (IndexError, TypeError, ValueError) as error:
+                said = f"{path} has not the form that the rule of {one.id} reads ({error})"
+                raise store.StoreError(f"{said}; {REMEDY}") from error
     return rows
 
 
