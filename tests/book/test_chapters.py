@@ -14,14 +14,17 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
 import papermill
 import psutil
 import pytest
+import torch
 from click.testing import CliRunner
 from papermill.cli import papermill as papermill_command
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from vnlib.book import chapter, paths, store
 from vnlib.book import ledger as claims
@@ -237,6 +240,27 @@ def test_the_command_on_the_page_gives_the_same_parameters(given, tmp_path, monk
     exec(cell.source, injected)
     injected.pop("__builtins__")
     assert before.spec.check(injected) == before.parameters
+
+
+@pytest.mark.parametrize("start", [chapter.open_chapter, chapter.fill])
+def test_a_chapter_computes_in_one_thread_of_every_library(start, monkeypatch):
+    """Or its last bits would depend on the number of cores: NumPy and SciPy bring a BLAS each."""
+
+    def threads(*_: object) -> list[int]:
+        blas = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+        return [torch.get_num_threads(), *blas]
+
+    found, before = [], torch.get_num_threads()
+    study = SimpleNamespace(results=lambda _: found.extend(threads()))
+    monkeypatch.setattr(paths, "module", lambda *_: study)
+    try:
+        with threadpool_limits(2):
+            torch.set_num_threads(2)
+            assert min(threads()) == 2 and len(threads()) >= 3
+            start("fig2_spatial", {})
+            assert set(found or threads()) == {1}
+    finally:
+        torch.set_num_threads(before)
 
 
 # --- Runs -----------------------------------------------------------------------------------------

@@ -20,9 +20,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import scipy.linalg  # noqa: F401 - its BLAS can be limited once it is loaded
 import torch
 import xarray as xr
 from IPython.display import HTML, display
+from threadpoolctl import threadpool_limits
 
 from vnlib import checks
 from vnlib.book import html, paths, store
@@ -132,9 +134,7 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
         and not isinstance(value, (ModuleType, type))
         and not (callable(value) and hasattr(value, "__module__"))
     }
-    # One thread: the same bits whatever the machine's load, and two processes fill a grid faster
-    # than two threads.
-    torch.set_num_threads(1)
+    one_thread()
     return Chapter(one, one.check(given))
 
 
@@ -148,8 +148,16 @@ def fill(name: str, given: Mapping[str, Any]) -> None:
     one = spec(name)
     parameters = one.check(given)
     if study := paths.module(name, "study"):  # a chapter that only reads has none
-        torch.set_num_threads(1)
+        one_thread()
         study.results(Chapter(one, parameters))
+
+
+def one_thread() -> None:
+    """Limit torch, NumPy and SciPy to one thread: the same bits whatever the cores and the load,
+    and two processes fill a grid faster than two threads.
+    """
+    torch.set_num_threads(1)
+    threadpool_limits(1)
 
 
 @dataclass(frozen=True)
