@@ -61,6 +61,20 @@ def test_help_names_every_command(vnbook, flag):
     assert all(name in said.out for name in ("list", "run", "build", "status", "ledger", "export"))
 
 
+@pytest.mark.parametrize("arguments", ["--help", "rnu", "run fig9", "build --profile quick"])
+def test_help_and_refusals_wait_for_no_library_of_computing(arguments):
+    heavy = {"torch", "xarray", "pandas", "papermill", "IPython", "matplotlib"}
+    code = (
+        "import atexit, sys; from vnlib.book import cli; "
+        f"atexit.register(lambda: print('loaded', sorted({heavy} & set(sys.modules)))); cli.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments.split()], capture_output=True, text=True
+    )
+    assert "Traceback" not in done.stderr
+    assert done.stdout.splitlines()[-1] == "loaded []"
+
+
 def test_status_tells_each_profile_and_chapter(vnbook, results):
     (results / "fast").mkdir()
     (results / "fast" / "fig2_spatial.nc").write_bytes(b"not NetCDF")

@@ -1,4 +1,7 @@
-"""`vnbook`: list, run, build, check and export the chapters of the book."""
+"""`vnbook`: list, run, build, check and export the chapters of the book.
+
+A command imports what it works with, so that help and refusals come at once.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +11,29 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
-import papermill
 import yaml
 
 from vnlib import checks
-from vnlib.book import build as book
-from vnlib.book import chapter, paths, store
-from vnlib.book import ledger as claims
-from vnlib.book import ledger_page as pages
-from vnlib.book import repository_url as public_home
-from vnlib.book.parameters import PROFILES
-from vnlib.book.store.store import STALE
+from vnlib.book import paths
+from vnlib.book.parameters import COMMON, PROFILES
+
+
+def _one_of(what: str, allowed: Callable[[], Iterable[str]]) -> Callable[..., str]:
+    """The callback of an argument that is one of these, as they are when the command is given."""
+    return lambda context, parameter, value: checks.choice(what, value, allowed()) or value
+
 
 PATH, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
-PROFILE = click.option("--profile", default="paper", show_default=True, help="smoke, fast or paper")
+CHAPTER = click.argument("name", callback=_one_of("chapter", paths.chapters))
+PROFILE = click.option(
+    "--profile",
+    **{"default": "paper", "show_default": True, "help": "smoke, fast or paper"},
+    callback=_one_of("profile", lambda: PROFILES),
+)
 RESULTS_DIR = click.option(
     "--results-dir", type=PATH, default=paths.RESULTS, help="holds <profile>/<chapter>.nc"
 )
@@ -43,6 +52,8 @@ def vnbook() -> None:
 @vnbook.command("list")
 def list_chapters() -> None:
     """The chapters, with what each can be told."""
+    from vnlib.book import chapter
+
     for name in paths.chapters():
         one = chapter.spec(name)
         times = ", ".join(map(" ".join, one.sidecar.get("runtime", {}).items()))
@@ -59,13 +70,13 @@ def _range(rule: dict) -> str:
 
 
 @vnbook.command()
-@click.argument("name")
+@CHAPTER
 @click.option("-p", "--parameter", "pairs", **PARAMETER)
 @click.option("--output", type=PATH, help="where the executed notebook goes")
 @JOBS
 @click.option(
     "--stale",
-    type=click.Choice(STALE),
+    type=click.Choice(COMMON["stale"]["choices"]),
     help="stored runs of other code than is here: keep them (as is usual) or recompute them",
 )
 @QUIET
@@ -82,6 +93,9 @@ def run(
     no_page: bool,
 ) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
+    from vnlib.book import build as book
+    from vnlib.book import chapter
+
     given = {key: _value(text) for key, text in pairs} | ({"stale": stale} if stale else {})
     one = chapter.spec(name)
     parameters = one.check(given)
@@ -127,6 +141,8 @@ def _value(text: str) -> object:
 @QUIET
 def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet: bool) -> None:
     """Build the HTML from stored results, computing what is missing."""
+    from vnlib.book import build as book
+
     jobs = jobs or _processes(profile)
     html = book.build(profile, results_dir, fresh=fresh, jobs=jobs, progress=not quiet)
     click.echo(f"Open {paths.shown(html / 'index.html')}")
@@ -136,6 +152,9 @@ def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet:
 @RESULTS_DIR
 def status(results_dir: Path) -> None:
     """What results there are, and whether the library changed since."""
+    from vnlib.book import chapter, store
+    from vnlib.book import ledger_page as pages
+
     for profile in PROFILES:
         for name in filter(lambda one: chapter.spec(one).stores, paths.chapters()):
             path = results_dir / profile / f"{name}.nc"
@@ -152,7 +171,8 @@ def status(results_dir: Path) -> None:
 @RESULTS_DIR
 def ledger(profile: str, results_dir: Path) -> None:
     """Decide every claim from the results and write ledger.json beside them."""
-    checks.choice("profile", profile, PROFILES)
+    from vnlib.book import ledger as claims
+
     folder = results_dir / profile
     if not folder.is_dir():
         raise ValueError(
@@ -177,17 +197,20 @@ def home(url: str) -> None:
     """Name the book's repository on GitHub: pages get their buttons, chapters the cell that
     installs them on Colab.
     """
-    public_home.move_in(url)
+    from vnlib.book import repository_url
+
+    repository_url.move_in(url)
     click.echo("written: _config.yml and every chapter; build the book to see the buttons")
 
 
 @vnbook.command()
-@click.argument("name")
+@CHAPTER
 @click.option("--to", "form", type=click.Choice(["html", "script", "pdf"]), required=True)
 @click.option("--output-dir", type=PATH, default=Path("."), show_default="this folder")
 def export(name: str, form: str, output_dir: Path) -> None:
     """Export chapter NAME by nbconvert, as executed for the book where it has been."""
-    chapter.spec(name)
+    from vnlib.book import build as book
+
     if form == "pdf" and not shutil.which("xelatex"):
         raise ValueError(
             "--to pdf needs xelatex (TeX Live), which is not installed; use --to html, or install it"
@@ -197,16 +220,8 @@ def export(name: str, form: str, output_dir: Path) -> None:
     # "script" asks the notebook for its language's file type, which sources stripped of outputs do
     # not say.
     target = "python" if form == "script" else form
-    command = [
-        sys.executable,
-        "-m",
-        "nbconvert",
-        source,
-        "--to",
-        target,
-        "--output-dir",
-        output_dir,
-    ]
+    command = [sys.executable, "-m", "nbconvert", source, "--to", target]
+    command += ["--output-dir", output_dir]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no message"]
@@ -223,10 +238,13 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit("vnbook: interrupted; finished runs are kept, the same command goes on")
-    except papermill.PapermillExecutionError as error:
-        sys.exit(f"vnbook: a cell failed with {error.ename}: {error.evalue}")
     except (ValueError, RuntimeError, OSError) as error:
         sys.exit(f"vnbook: {error}")
+    except Exception as error:
+        failed = vars(error)
+        if "ename" not in failed:  # papermill's has it; a help text does not wait for papermill
+            raise
+        sys.exit(f"vnbook: a cell failed with {failed['ename']}: {failed['evalue']}")
 
 
 if __name__ == "__main__":
