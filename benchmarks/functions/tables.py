@@ -8,10 +8,8 @@ ranges where a table has them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from benchmarks.functions.names import (
@@ -24,10 +22,10 @@ from benchmarks.functions.names import (
     UNLEARNED,
     VN,
 )
-from vnlib.plots.frames import in_groups, label
+from vnlib.plots.frames import in_groups, label, named
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.style import PALETTE
-from vnlib.plots.tables import Table, frame, spread
+from vnlib.plots.tables import Table, spreads
 
 PROTOCOLS = {"zero_filled": "as printed", "mask_aware": "told the mask"}
 # Group -> its name in legends, colour and marker.
@@ -65,29 +63,21 @@ def reconstruction(results: xr.Dataset) -> Table:
     """Table 5: errors on whole signals of every model that draws them, its parameters, and its
     atoms in use.
     """
-    models = measured(results, results["mse"])
-    values = results["mse"].sel(model=models, set=list(SETS)).assign_coords(set=list(SETS.values()))
-    whole = spread(values, "model", "set")
-    for fact, title in (("fact_parameters", "parameters"), ("fact_active", "atoms in use")):
-        if fact in results:
-            whole[title, ""] = median(results[fact].sel(model=models)).values
-    return Table(
-        whole,
-        formats={"parameters": "{:,.0f}", "atoms in use": "{:.1f}"},
-        best=list(SETS.values()),
-        name="errors on whole signals",
-    )
+    one = named(results.sel(model=measured(results, results["mse"])), set=SETS)
+    facts = {"parameters": "fact_parameters", "atoms in use": "fact_active"}
+    known = {title: median(one[fact]) for title, fact in facts.items()}
+    formats = {"parameters": "{:,.0f}", "atoms in use": "{:.1f}"}
+    whole = spreads({"": one["mse"]} | known, "model")
+    return Table(whole, formats, best=list(SETS.values()), name="errors on whole signals")
 
 
 def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASKS)) -> Table:
     """Table 6: errors on hidden samples by one protocol, for every model that has it; the least of
     a column is bold.
     """
-    hidden = results["hidden"].sel(protocol=protocol)
-    hidden = hidden.sel(model=measured(results, hidden), set=list(SETS))
-    hidden = hidden.assign_coords(set=list(SETS.values()))
-    parts = {MASKS[mask]: spread(hidden.sel(mask=mask), "model", "set") for mask in masks}
-    whole = pd.concat(parts, axis=1)
+    hidden = results["hidden"].sel(protocol=protocol, mask=list(masks))
+    hidden = named(hidden.sel(model=measured(results, hidden)), mask=MASKS, set=SETS)
+    whole = spreads({"": hidden.transpose(..., "mask", "set")}, "model")
     best = list(dict.fromkeys(column[:2] for column in whole))
     return Table(whole, best=best, name=f"errors on hidden samples, {PROTOCOLS[protocol]}")
 
@@ -121,16 +111,13 @@ def winners(results: xr.Dataset) -> Table:
         "told the mask": (results["model"].values.tolist(), "mask_aware"),
         "told the mask, the paper's eleven": (ELEVEN, "mask_aware"),
     }
-    names = {m: label(results, m) for m in results["model"].values.tolist()} | {"": ""}
-    found = {said: (winner(results, *one), least(results, *one)) for said, one in asked.items()}
-    rows = {}
-    for mask, name in product(results["mask"].values.tolist(), SETS):
-        cell = {"mask": mask, "set": name}
-        row = rows[MASKS[mask], SETS[name]] = {("Zero baseline", "error"): zero.sel(cell).item()}
-        for said, (who, error) in found.items():
-            row[said, "model"] = names[who.sel(cell).item()]
-            row[said, "error"] = error.sel(cell).item()
-    return Table(frame(rows, "mask", "set"), name="the least error of every cell")
+    names = results["label"].to_series().to_dict() | {"": ""}
+    columns = {("Zero baseline", "error"): zero}
+    for said, one in asked.items():
+        columns[said, "model"] = xr.apply_ufunc(np.vectorize(names.get), winner(results, *one))
+        columns[said, "error"] = least(results, *one)
+    columns = {title: named(one, mask=MASKS, set=SETS) for title, one in columns.items()}
+    return Table(spreads(columns, "mask", "set"), name="the least error of every cell")
 
 
 def counts(results: xr.Dataset, page: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ import xarray as xr
 
 from chapters.E_theory.claims import diagram, mending
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, spread
+from vnlib.plots.tables import Table, spreads
 
 
 def measured(r: xr.Dataset) -> Table:
@@ -35,7 +35,7 @@ def measured(r: xr.Dataset) -> Table:
         rows[f"layer {layer}: parameters in use / d m"] = used
         rows[f"layer {layer}: library / d m"] = one["library"] / one["dense"]
     found = xr.Dataset({name: values.reset_coords(drop=True) for name, values in rows.items()})
-    frame = spread(found.to_array("row"), "row", title="over seeds").rename_axis(None)
+    frame = spreads({"over seeds": found.to_array("row")}, "row").rename_axis(None)
     return Table(frame, name="numbers of appendix E")
 
 

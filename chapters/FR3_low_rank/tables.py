@@ -9,7 +9,7 @@ from chapters.FR3_low_rank.claims import own_band, zero_baseline
 from vnlib.book.evidence import spearman
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, over_seeds, percent, texts
-from vnlib.plots.tables import SHOWN, Table, frame, if_computed, spread
+from vnlib.plots.tables import SHOWN, Table, frame, if_computed, spreads
 
 PLACES = {"square": "square", "large_corner": "corner"}
 
@@ -74,7 +74,7 @@ def evenness(results: xr.Dataset) -> Table:
     """How even the output's volume is inside the hold-out."""
     values = results["volume_spread"].sel(layer="output", drop=True)
     values = values.sel(hold_out=list(PLACES)).assign_coords(hold_out=list(PLACES.values()))
-    found = spread(values.sel(model=with_maps(results)), "model", "hold_out")
+    found = spreads({"": values.sel(model=with_maps(results))}, "model")
     return Table(found, name="standard deviation of log10 volume inside the hold-out")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import xarray as xr
 
 from chapters.FR5_rotation.claims import middle_of_gap
 from vnlib.plots.statistics import percent, texts
-from vnlib.plots.tables import Table, spread
+from vnlib.plots.tables import Table, spreads
 
 EXPLAINED = {"blend": "a blend", "rotation": "a rotation", "truth": "the true image"}
 RUNS = ("digit", "seed")
@@ -25,8 +24,11 @@ def models(results: xr.Dataset) -> Table:
     """Errors, and what explains the outputs: median and range over digits and seeds."""
     columns = {"ID test error": results["mse_id"], "error in the gap": results["mse_ood"]}
     columns |= {f"explained by {name}": explained(results, by) for by, name in EXPLAINED.items()}
-    runs = {name: values.stack(run=RUNS) for name, values in columns.items()}
-    frame = pd.concat([spread(v, "model", title=n, dim="run") for n, v in runs.items()], axis=1)
+    runs = {
+        name: values.rename(seed="run").stack(seed=("digit", "run"))
+        for name, values in columns.items()
+    }
+    frame = spreads(runs, "model")
     frame["parameters", ""] = results["n_parameters"].max(RUNS).values
     return Table(frame, formats={"parameters": "{:,.0f}"}, name="errors and explanations per model")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from vnlib.plots.statistics import percent, texts
-from vnlib.plots.tables import Table, spread
+from vnlib.plots.tables import Table, spreads
 
 ROWS = {
     "active atoms, layer 1": "active",
@@ -41,7 +41,7 @@ def quantities(results: xr.Dataset) -> Table:
     """All numbers over seeds, each a mean over digits or pairs."""
     values = by_seed(results)[list(ROWS.values())].to_dataarray("quantity")
     values = values.assign_coords(quantity=list(ROWS))
-    return Table(spread(values, "quantity", title="over seeds"), name="the numbers of all seeds")
+    return Table(spreads({"over seeds": values}, "quantity"), name="the numbers of all seeds")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

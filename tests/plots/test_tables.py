@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.plots.tables import Table, spread, spreads
+from vnlib.plots.tables import Table, spreads
 
 
 def errors() -> xr.DataArray:
@@ -23,19 +23,20 @@ def errors() -> xr.DataArray:
 
 
 def test_a_spread_holds_numbers_named_by_labels():
-    frame = spread(errors(), "model", "set")
+    frame = spreads({"": errors()}, "model")
     assert frame.index.tolist() == ["A", "B"] and all(dtype.kind == "f" for dtype in frame.dtypes)
     assert frame.loc["A", ("ood", "median")] == 20 and frame.loc["B", ("ood", "high")] == 7
 
 
 def test_three_columns_are_shown_as_one():
-    shown = Table(spread(errors(), "model", "set")).shown()
+    shown = Table(spreads({"": errors()}, "model")).shown()
     assert shown.columns.tolist() == ["id", "ood"]
     assert shown.loc["A", "id"] == "2.00 [1.00, 3.00]" and shown.loc["B", "id"] == "4.00"
 
 
 def test_the_csv_holds_the_numbers_in_full():
-    frame = spread(errors() / 3, "model", "set").assign(atoms=[3, 7])
+    frame = spreads({"": errors() / 3}, "model")
+    frame["atoms", ""] = [3, 7]
     read = pd.read_csv(io.StringIO(Table(frame).csv()), index_col=0)
     assert read.columns.tolist()[0] == "id median" and read.loc["A", "ood median"] == 20 / 3
     assert read["atoms"].tolist() == [3, 7]
@@ -52,7 +53,7 @@ def test_formats_texts_and_gaps():
 
 def test_the_least_of_a_column_is_bold_and_what_is_heard_is_named():
     bundle = Table(
-        spread(errors(), "model", "set"), best=["ood"], name="errors by set"
+        spreads({"": errors()}, "model"), best=["ood"], name="errors by set"
     )._repr_mimebundle_()
     assert (
         bundle["text/html"].count("font-weight: bold") == 1
@@ -62,15 +63,12 @@ def test_the_least_of_a_column_is_bold_and_what_is_heard_is_named():
 
 
 def test_a_table_looks_the_same_each_time():
-    table = Table(spread(errors(), "model", "set"))
+    table = Table(spreads({"": errors()}, "model"))
     assert table._repr_mimebundle_() == table._repr_mimebundle_()
 
 
 def test_two_header_rows_stay_two():
-    frame = pd.concat(
-        {"easy": spread(errors(), "model", "set"), "hard": spread(errors() * 2, "model", "set")},
-        axis=1,
-    )
+    frame = spreads({"easy": errors(), "hard": errors() * 2}, "model")
     shown = Table(frame).shown()
     assert shown.columns.tolist() == [
         ("easy", "id"),
@@ -94,3 +92,23 @@ def test_quantities_with_and_without_seeds_stand_side_by_side():
     assert shown.loc["A"].tolist() == ["2.00 [1.00, 3.00]", "3.00"]
     plain = spreads({"most": values.max("seed"), "least": values.min("seed")}, "model")
     assert plain.columns.tolist() == ["most", "least"] and plain.loc["B"].tolist() == [4, 4]
+
+
+def test_places_along_several_rows_without_numbers_are_left_out():
+    values = {"error": errors(), "parameters": errors().max("seed") * 2}
+    frame = spreads(values, "model", "set")
+    assert frame.index.names == ["model", "set"] and len(frame) == 4
+    assert frame.loc[("B", "ood"), ("error", "low")] == 5
+    assert frame.loc[("A", "ood"), ("parameters", "")] == 60
+    known = errors().where((errors()["model"] == "a") | (errors()["set"] == "id"))
+    left = spreads({"error": known}, "set", "model").index
+    assert left.tolist() == [("id", "A"), ("id", "B"), ("ood", "A")]
+
+
+def test_other_dimensions_are_columns_below_their_title():
+    frame = spreads(
+        {("MSE", "median"): errors().median("seed"), "": errors().isel(seed=0)}, "model"
+    )
+    assert frame.columns.tolist()[:2] == [("MSE", "median", "id"), ("MSE", "median", "ood")]
+    assert frame.columns.tolist()[2:] == [("id", "", ""), ("ood", "", "")]
+    assert frame.loc["B"].tolist() == [4, 6, 4, 5]

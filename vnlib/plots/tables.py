@@ -4,8 +4,9 @@ CSV.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 from zlib import crc32
 
@@ -27,7 +28,7 @@ class Table:
     ----------
     frame
         One row per thing; a quantity over seeds has three columns, ("ID", "median"), ("ID", "low"),
-        ("ID", "high") (see `spread`), and is shown as one, "0.41 [0.38, 0.44]".
+        ("ID", "high") (see `spreads`), and is shown as one, "0.41 [0.38, 0.44]".
     formats
         `column` -> format string or function, `short` where none is given.
     best
@@ -44,20 +45,16 @@ class Table:
     def shown(self) -> pd.DataFrame:
         """The frame as texts, a column for each quantity."""
         columns = {}
-        for quantity in dict.fromkeys(_quantity(column) for column in self.frame.columns):
-            one = self.frame[[c for c in self.frame.columns if _quantity(c) == quantity]]
-            if one.shape[1] == len(SHOWN) and tuple(_last(c) for c in one.columns) == SHOWN:
+        for quantity in dict.fromkeys(map(_quantity, self.frame.columns)):
+            one = self._of(quantity)
+            if tuple(_last(column) for column in one.columns) == SHOWN:
                 columns[quantity] = [said(*row) for row in one.to_numpy(float)]
             else:
                 columns[quantity] = [self._text(quantity, value) for value in one.iloc[:, 0]]
-        frame = pd.DataFrame(columns, index=self.frame.index)
-        if any(isinstance(column, tuple) for column in columns):
-            levels = max(len(column) for column in columns if isinstance(column, tuple))
-            parts = [column if isinstance(column, tuple) else (column,) for column in columns]
-            frame.columns = pd.MultiIndex.from_tuples(
-                [part + ("",) * (levels - len(part)) for part in parts]
-            )
-        return frame
+        return pd.DataFrame(columns, self.frame.index).set_axis(_header(columns), axis=1)
+
+    def _of(self, quantity: Any) -> pd.DataFrame:
+        return self.frame.loc[:, [_quantity(column) == quantity for column in self.frame.columns]]
 
     def _text(self, quantity: Any, value: Any) -> str:
         form = self.formats.get(quantity)
@@ -65,22 +62,17 @@ class Table:
             return value
         if pd.isna(value):
             return ""
-        return (
-            form(value) if callable(form) else form.format(value) if form else short(float(value))
-        )
+        if form is None:
+            return short(float(value))
+        return form(value) if callable(form) else form.format(value)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
         style = shown.style
         for quantity in self.best:
-            numbers = self.frame[[c for c in self.frame.columns if _quantity(c) == quantity]].iloc[
-                :, 0
-            ]
-            least = numbers == numbers.min()
-            style = style.apply(
-                lambda _, least=least: least.map({True: "font-weight: bold", False: ""}),
-                subset=[quantity],
-            )
+            numbers = self._of(quantity).iloc[:, 0]
+            bold = (numbers == numbers.min()).map({True: "font-weight: bold", False: ""})
+            style = style.apply(lambda _, bold=bold: bold, subset=[quantity])
         box = f'<div class="vn-table" tabindex="0" role="region" aria-label="{self.name}">'
         html = style.set_table_attributes('class="dataframe"').to_html(
             table_uuid=f"{crc32(self.csv().encode()):x}"
@@ -101,44 +93,28 @@ class Table:
         return flat.to_csv(lineterminator="\n")
 
 
-def spread(
-    values: xr.DataArray,
-    rows: str,
-    columns: str | None = None,
-    *,
-    title: str = "",
-    dim: str = "seed",
-) -> pd.DataFrame:
-    """Numbers over seeds as three columns each: median, low, high, for the values along `columns`
-    or for `title`.
+def spreads(values: Mapping[Any, xr.DataArray], *rows: str) -> pd.DataFrame:
+    """Quantities by title, side by side, with a row for each place along `rows`.
 
-    Parameters
-    ----------
-    values
-        Over `rows`, `dim` and, if given, `columns`. Rows are named by the coordinate `label` where
-        rows are models.
+    A quantity over seeds has three columns: median, low, high. Along any other dimension it has a
+    column for each place, below its title, if that is not "". Places along several `rows` without
+    any number are left out. Rows that are models are named by their coordinate `label`.
     """
-    found = over_seeds(values, dim)
-    parts = {}
-    for value in [None] if columns is None else values[columns].values.tolist():
-        one = found if value is None else found.sel({columns: value})
-        for statistic in SHOWN:
-            parts[title if value is None else value, statistic] = one[statistic].values
-    return pd.DataFrame(parts, index=_names(values, rows))
+    found = pd.concat([_columns(title, one, rows) for title, one in values.items()], axis=1)
+    found.columns = _header(found.columns)
+    return found.dropna(how="all") if len(rows) > 1 else found
 
 
-def spreads(values: Mapping[str, xr.DataArray], rows: str) -> pd.DataFrame:
-    """Quantities by title, each over `rows`, side by side: those over seeds as in `spread`, others
-    in a column each.
-    """
-    seeded = any("seed" in one.dims for one in values.values())
-    parts = [
-        spread(one, rows, title=title)
-        if "seed" in one.dims
-        else pd.DataFrame({(title, "") if seeded else title: one.values}, _names(one, rows))
-        for title, one in values.items()
-    ]
-    return pd.concat(parts, axis=1)
+def _columns(title: Any, values: xr.DataArray, rows: Sequence[str]) -> pd.DataFrame:
+    if "seed" in values.dims:
+        values = over_seeds(values)[list(SHOWN)].to_array("statistic").transpose(..., "statistic")
+    across = [dim for dim in values.dims if dim not in rows]
+    first = title if isinstance(title, tuple) else (title,) if title else ()
+    columns = [first + place for place in product(*(values[dim].values for dim in across))]
+    names = [_names(values, dim) for dim in rows]
+    index = pd.MultiIndex.from_product(names, names=rows) if len(rows) > 1 else names[0]
+    numbers = values.transpose(*rows, *across).values.reshape(len(index), -1)
+    return pd.DataFrame(numbers, index, pd.Index(columns, tupleize_cols=False))
 
 
 def _names(values: xr.DataArray, rows: str) -> pd.Index:
@@ -155,12 +131,18 @@ def frame(rows: Mapping[Any, Mapping[Any, Any]], *names: str) -> pd.DataFrame:
         What the parts of the keys are.
     """
     found = pd.DataFrame(list(rows.values()))
-    if any(isinstance(column, tuple) for column in found):
-        pairs = [one if isinstance(one, tuple) else (one, "") for one in found]
-        found.columns = pd.MultiIndex.from_tuples(pairs)
+    found.columns = _header(found.columns)
     if len(names) > 1 and rows:
         return found.set_index(pd.MultiIndex.from_tuples(rows, names=names))
     return found.set_index(pd.Index(list(rows), name=names[0] if names else None))
+
+
+def _header(columns: Iterable[Any]) -> pd.Index:
+    parts = [column if isinstance(column, tuple) else (column,) for column in columns]
+    levels = max(map(len, parts), default=1)
+    if levels == 1:
+        return pd.Index([one for (one,) in parts])
+    return pd.MultiIndex.from_tuples([part + ("",) * (levels - len(part)) for part in parts])
 
 
 def caption(text: str) -> HTML:

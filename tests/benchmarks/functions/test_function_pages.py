@@ -37,7 +37,7 @@ def results() -> xr.Dataset:
     zero = 20.0 + 0 * own * seeds
     return xr.Dataset(
         {"mse": (own * seeds * places[1]).where(own["model"] != "hold_last"), "hidden": hidden,
-         "zero_baseline": zero * places[1], "zero_baseline_hidden": zero * places[0] * places[1]}
+         "fact_parameters": 100 * own * seeds, "fact_active": own * seeds, "zero_baseline": zero * places[1], "zero_baseline_hidden": zero * places[0] * places[1]}
     ).assign_coords(label=("model", [m.upper() for m in models]),
                     group=("model", ["vn"] * 3 + ["printed"] * 8 + list(CONTROLS.values())))  # fmt: skip
 
@@ -45,6 +45,7 @@ def results() -> xr.Dataset:
 def test_table_5_holds_medians_and_ranges_of_what_draws(results):
     frame = tables.reconstruction(results).frame
     assert frame.loc["VN_3", "ID"].tolist() == [4, 2, 12]
+    assert frame.loc["VN_3", ["parameters", "atoms in use"]].tolist() == [400, 4]
     assert "HOLD_LAST" not in frame.index and frame.index[-1] == "LINEAR"
 
 
