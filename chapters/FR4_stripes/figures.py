@@ -5,8 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +15,7 @@ import xarray as xr
 
 from chapters.FR4_stripes.claims import TARGET, sizes, zero_baseline
 from chapters.FR4_stripes.tables import KINDS, MEASURES, amounts, diets_of
-from vnlib.plots.frames import empty, label, long_frame
+from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, bare
 
 LOOKS = {"stripes": (PALETTE[0], "o"), "bumps": (PALETTE[3], "s")}
@@ -26,18 +25,6 @@ DECODERS = (
     *("vn_axes", "vn_axes_const", "vn_joint", "vn_joint_const"),
     *("vn_flat", "factorised", "cnn_bright"),
 )
-
-
-def of_cnn(draw: Callable[..., plt.Figure]) -> Callable[..., plt.Figure]:
-    """Draw only where the results hold the model "cnn"."""
-
-    @wraps(draw)
-    def drawn(results: xr.Dataset, *given: object, **options: object) -> plt.Figure:
-        if "cnn" not in results["model"].values:
-            return empty("The model cnn was not asked for.")
-        return draw(results, *given, **options)
-
-    return drawn
 
 
 def amount_labels(results: xr.Dataset, models: Sequence[str]) -> list[str]:
@@ -87,7 +74,7 @@ def _panels(results: xr.Dataset, names: dict[str, str], *, sharey: bool) -> plt.
     return fig
 
 
-@of_cnn
+@if_computed
 def accuracy(results: xr.Dataset) -> plt.Figure:
     """Accuracy out of distribution against the number of bumps: marginal, joint, and joint with a
     bump drawn.
@@ -104,7 +91,7 @@ def accuracy(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-@of_cnn
+@if_computed
 def crossness(results: xr.Dataset) -> plt.Figure:
     """Out of distribution: weight of the stripes and of their product in what is drawn, and the
     share of crosses.

@@ -11,8 +11,7 @@ import seaborn as sns
 import xarray as xr
 
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, hidden
-from chapters.FR4_stripes.figures import of_cnn
-from vnlib.plots.frames import long_frame
+from vnlib.plots.frames import if_computed, long_frame
 from vnlib.plots.style import PALETTE, bare
 
 DIETS = {
@@ -24,7 +23,7 @@ DIETS = {
 EDGE = 13.5  # of the corner that is held out, on 28 px
 
 
-@of_cnn
+@if_computed
 def volumes(results: xr.Dataset, diets: Sequence[str] = (FEW, ALONE, MOST)) -> plt.Figure:
     """log10 volume at every position by layer (first seed), its colour range mean +- 3 sd of each
     map.
@@ -61,7 +60,7 @@ def _by_layer(ax: plt.Axes, values: xr.DataArray) -> None:
     ax.set(ylabel="", xticks=range(1, len(layers) + 1))
 
 
-@of_cnn
+@if_computed
 def smoothness(results: xr.Dataset) -> plt.Figure:
     """Roughness of log10 volume inside the hold-out, and how much more volume there is inside than
     outside.
@@ -76,7 +75,7 @@ def smoothness(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-@of_cnn
+@if_computed
 def tuning(results: xr.Dataset) -> plt.Figure:
     """Share of the maps that no sum of stripes gives: median unit, whole layer; and the share of
     the better axis.
@@ -97,7 +96,7 @@ def tuning(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
-@of_cnn
+@if_computed
 def units(results: xr.Dataset, diets: Sequence[str] = (STRIPES, FEW)) -> plt.Figure:
     """Maps of some units of every ReLU layer over the plane of positions, each scaled by its
     largest value.

@@ -20,7 +20,15 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
 from chapters.beyond_continual.claims import STREAMS, final, forgotten, relative
-from vnlib.plots.frames import between_groups, empty, group, label, long_frame, seeds_and_medians
+from vnlib.plots.frames import (
+    between_groups,
+    empty,
+    group,
+    if_computed,
+    label,
+    long_frame,
+    seeds_and_medians,
+)
 from vnlib.plots.statistics import median
 from vnlib.plots.style import GROUPS, PALETTE, SEQUENTIAL
 
@@ -198,10 +206,9 @@ def overlaps(results: xr.Dataset) -> Figure:
     return fig
 
 
+@if_computed
 def data(results: xr.Dataset) -> Figure:
     """Error on single digits and on sums of two against the number of training images."""
-    if "data_error" not in results:
-        return empty("None of these models was trained on fewer images.")
     errors = results["data_error"].dropna("model", how="all")
     fig, axes = plt.subplots(1, len(SETS), figsize=(10.5, 3.6), squeeze=False)
     seen = dict.fromkeys(LOOKS, 0)

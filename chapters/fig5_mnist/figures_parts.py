@@ -30,7 +30,7 @@ from chapters.fig5_mnist.figures import (
     rows_by_set,
     sets_of,
 )
-from vnlib.plots.frames import empty, label, long_frame
+from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.statistics import median
 from vnlib.plots.style import DIVERGING, PALETTE, bare
 
@@ -79,13 +79,12 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     return fig
 
 
+@if_computed
 def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     """The matched autoencoder along its training: ID error against that of some sets, and the point
     of VN-1L.
     """
     vn, ae = MATCHED[benchmark]
-    if "path_mse" not in results or not {vn, ae} <= set(results["model"].values):
-        return empty("The matched autoencoder and VN-1L are not both there.")
     start = inside(benchmark)
     sets = [name for name in PATHS[benchmark] if name in sets_of(results, benchmark)]
     own, trained = errors_of(results, benchmark), results["path_mse"].sel(model=ae)
@@ -164,12 +163,11 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
     return fig
 
 
+@if_computed
 def active_units(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     """Mean nonzero units of the code of each set, medians and ranges over seeds, of models whose
     number depends on the image; a panel for each layer.
     """
-    if "active" not in results:
-        return empty("No model that was asked for has a code.")
     sets, layers = sets_of(results, benchmark), results["layer"].values.tolist()
     units = results["active"].sel(set=sets, model=present_models(results, benchmark))
     varies = (units.sel(layer=1).std("set") > 1e-9).any("seed")

@@ -10,12 +10,15 @@ import tomllib
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import FunctionType, ModuleType
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
 from vnlib.book import chapter, paths, store
 from vnlib.book.build import SHIPPED
+from vnlib.plots import tables
 from vnlib.plots.tables import Table
 
 NAMES = paths.chapters()
@@ -67,9 +70,9 @@ def test_all_of_a_chapter_lies_in_one_folder(name):
 
 
 @cache
-def results_for(name: str) -> dict[str, str]:
-    """What the page glues from the shipped results, of which none may be missing: its cells up to
-    there, drawn by nobody.
+def page_of(name: str) -> tuple[dict[str, str], dict]:
+    """What the page glues from the shipped results, of which none may be missing, and the names its
+    cells up to there define; drawn by nobody.
     """
 
     def attempt(self, cell, *_) -> None:
@@ -91,7 +94,11 @@ def results_for(name: str) -> dict[str, str]:
             parameters = "parameters" in cell.metadata.get("tags", [])
             if parameters or re.match(wanted, text, re.DOTALL):
                 exec(text, space)
-    return glued
+    return glued, space
+
+
+def results_for(name: str) -> dict[str, str]:
+    return page_of(name)[0]
 
 
 def gluing(name: str) -> bool:
@@ -135,6 +142,49 @@ def test_a_key_is_glued_by_one_chapter_only():
     """Or two pages could say two things under it."""
     keys = [key for name in NAMES if gluing(name) for key in results_for(name)]
     assert len(set(keys)) == len(keys)
+
+
+def may_lack(space: dict) -> dict[str, dict[str, FunctionType]]:
+    """The figures and tables of a page that say "Not computed in this profile." where results lack
+    what they show, by module; bare, so that they raise it.
+    """
+    modules = {key: one for key, one in space.items() if isinstance(one, ModuleType)}
+    return {
+        key: found
+        for key, module in modules.items()
+        if (found := {n: f.__wrapped__ for n, f in vars(module).items() if kept(f)})
+    }
+
+
+def kept(one: object) -> bool:
+    return isinstance(one, FunctionType) and one.__code__ is tables.if_computed(kept).__code__
+
+
+LACKING = [
+    name
+    for name in NAMES
+    if any("@if_computed" in path.read_text() for path in paths.notebook(name).parent.glob("*.py"))
+]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHIPPED_FILES, reason="no shipped results")
+@pytest.mark.parametrize("name", LACKING)
+def test_shipped_pages_lack_nothing(name, monkeypatch):
+    """No figure and no table of theirs says that it was not computed."""
+    space = dict(page_of(name)[1])
+    functions = may_lack(space)
+    assert functions
+    for key, bare in functions.items():
+        for one, function in bare.items():
+            monkeypatch.setattr(space[key], one, function)
+    calls = re.compile(
+        "|".join(rf"\b{key}\.{one}\(" for key in functions for one in functions[key])
+    )
+    for cell in cells(name, "code"):
+        if calls.search(cell.source):
+            exec(cell.source.split("chapter.links(")[0], space)
+    plt.close("all")
 
 
 # --- Files ----------------------------------------------------------------------------------------

@@ -148,14 +148,19 @@ def empty(said: str) -> Figure:
 
 
 def otherwise(say: Callable[[str], Any]) -> Callable[[Callable], Callable]:
-    """A decorator: where results lack what is shown, which is a KeyError, `say` says so."""
+    """A decorator: where results lack what is shown, which is a KeyError, `say` says so, and no
+    figure that was begun is left.
+    """
 
     def decorate(show: Callable) -> Callable:
         @wraps(show)
         def shown(*args: Any, **kwargs: Any) -> Any:
+            before = plt.get_fignums()
             try:
                 return show(*args, **kwargs)
             except KeyError:
+                for begun in set(plt.get_fignums()).difference(before):
+                    plt.close(begun)
                 return say("Not computed in this profile.")
 
         return shown
