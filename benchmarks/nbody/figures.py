@@ -1,8 +1,8 @@
 """What pages on force composition share: the order and looks of models, the names of laws, and
 errors by number of forces.
 
-Results are those of VN Fig. 4, over model, seed, way (joint, passes), forces (15 sets) and bodies
-(5, 4, 3), with the coordinates label and group of the model.
+Results are those of VN Fig. 4, over model, seed, inference (joint, passes), forces (15 sets) and
+bodies (5, 4, 3), with the coordinates label and group of the model.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ def mixed(values: xr.DataArray | xr.Dataset, dim: str = "forces") -> xr.DataArra
     return values[dim].str.contains(r"\+")
 
 
-def error(results: xr.Dataset, *, relative: bool = False, way: str = "joint") -> xr.DataArray:
+def error(results: xr.Dataset, *, relative: bool = False, inference: str = "joint") -> xr.DataArray:
     """Mean squared errors (model, seed, forces, bodies), or these over the mean square of true
     accelerations.
     """
-    found = results["mse"].sel(way=way, drop=True)
+    found = results["mse"].sel(inference=inference, drop=True)
     return found / results["power"] if relative else found
 
 

@@ -49,7 +49,7 @@ VARIABLES = {
     **ERRORS,
     **FACTS,
     **rollout.VARIABLES,
-    "way": ("how forces are given: jointly, or in one pass for each", ""),
+    "inference": ("how forces are given: jointly, or in one pass for each", ""),
     "gap": ("joint minus passes, mean square over power", "1"),
     "train_states": ("training states", "1"),
     "test_states": ("test states", "1"),
@@ -102,8 +102,8 @@ def study(
     """All that is measured of one model; `VARIABLES` says what.
 
     Always: what `validated` finds, and `curve` (share) at tenths of the training. With tests, over
-    the force sets and numbers of bodies of the test: `mse` (way, forces, bodies), `power` (forces,
-    bodies), `gap` (forces) for five bodies, and counts of states. With a truth also what `rollout`
+    the force sets and numbers of bodies of the test: `mse` (inference, forces, bodies), `power`
+    (forces, bodies), `gap` (forces) for five bodies, and counts of states. With a truth also what `rollout`
     measures.
 
     Parameters
@@ -186,13 +186,13 @@ def _errors(test: xr.Dataset, model: Trained, device: Device) -> xr.Dataset:
     bodies, truth = samples(test, device).bodies, test["acceleration"].values
     with torch.no_grad():
         given = {"joint": model.predict(bodies), "passes": in_passes(model.predict, bodies)}
-    given = {way: one.double().cpu().numpy() for way, one in given.items()}
+    given = {name: one.double().cpu().numpy() for name, one in given.items()}
     errors = [mean_squares(one - truth, test) for one in given.values()]
     power = mean_squares(truth, test)
     gap = mean_squares(given["joint"] - given["passes"], test) / power
     return xr.Dataset(
         {
-            "mse": xr.concat(errors, xr.IndexVariable("way", list(given))),
+            "mse": xr.concat(errors, xr.IndexVariable("inference", list(given))),
             "power": power,
             "gap": gap.sel(bodies=N_BODIES, drop=True),
         }

@@ -44,7 +44,10 @@ def plane(r: xr.Dataset, *, relative: bool = False) -> xr.Dataset:
     relative
         Errors over the mean square of true accelerations: fewer bodies feel weaker forces.
     """
-    values, mixed = r["mse"].sel(way="joint", drop=True), r["forces"].str.contains(r"\+").values
+    values, mixed = (
+        r["mse"].sel(inference="joint", drop=True),
+        r["forces"].str.contains(r"\+").values,
+    )
     values = values / r["power"] if relative else values
     # A model without numbers stays without: skipna would make a median of what is left.
     parts = {"id": values.isel(forces=~mixed), "ood": values.isel(forces=mixed), "pool": values}
@@ -193,7 +196,7 @@ def drift(r: xr.Dataset) -> xr.DataArray:
 
 def one_step(r: xr.Dataset) -> xr.DataArray:
     """One-step errors of five bodies over the power of accelerations (model, seed, panel)."""
-    relative = (r["mse"].sel(way="joint", drop=True) / r["power"]).sel(bodies=5, drop=True)
+    relative = (r["mse"].sel(inference="joint", drop=True) / r["power"]).sel(bodies=5, drop=True)
     return select(relative, forces=r["panel"].values).rename(forces="panel")
 
 

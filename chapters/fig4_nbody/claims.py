@@ -28,10 +28,12 @@ TERMS = (
 )
 
 
-def cells(error: xr.DataArray, models: Sequence[str], way: str = "joint") -> xr.DataArray:
+def cells(error: xr.DataArray, models: Sequence[str], inference: str = "joint") -> xr.DataArray:
     """Median errors (model, number, bodies), means over the sets of each number of forces."""
     number = (error["forces"].str.count(r"\+") + 1).rename("number")
-    return select(error.sel(way=way), model=models).groupby(number).mean().median("seed")
+    return (
+        select(error.sel(inference=inference), model=models).groupby(number).mean().median("seed")
+    )
 
 
 def several(values: xr.DataArray) -> xr.DataArray:
@@ -75,7 +77,9 @@ def errors(r: xr.Dataset) -> Decision:
     plain, relative = cells(r["mse"], EVERYONE), cells(share, EVERYONE)
     nine, passes = several(plain), several(cells(r["mse"], trained, "passes"))
     fit = relative.sel(model=trained, number=1, bodies=5).to_series()
-    each = share.sel(model=trained, way="joint", bodies=5).where(~r["forces"].str.contains(r"\+"))
+    each = share.sel(model=trained, inference="joint", bodies=5).where(
+        ~r["forces"].str.contains(r"\+")
+    )
     worst = each.median("seed").max("forces").to_series()
     low = several(relative.sel(model=[LITERAL, GATED])).min("model")
     fits = "relative error of VN-3L, literal, and of each of the six, five bodies, under"
@@ -98,9 +102,12 @@ def errors(r: xr.Dataset) -> Decision:
     return Decision(parts, controls)
 
 
-def means(r: xr.Dataset, models: Sequence[str], way: str = "joint") -> xr.Dataset:
+def means(r: xr.Dataset, models: Sequence[str], inference: str = "joint") -> xr.Dataset:
     """Medians over seeds of the mean OOD error and of its ratio to the mean ID error."""
-    error, mixed = select(r["mse"].sel(way=way), model=models), r["forces"].str.contains(r"\+")
+    error, mixed = (
+        select(r["mse"].sel(inference=inference), model=models),
+        r["forces"].str.contains(r"\+"),
+    )
     inside = error.where(~mixed).sel(bodies=5, drop=True).mean("forces")
     outside = error.where(mixed).mean(("forces", "bodies"))
     return xr.Dataset({"ood": outside, "ratio": outside / inside}).median("seed")

@@ -177,10 +177,10 @@ def legend(
     )
 
 
-def table(results: xr.Dataset, way: str = "joint") -> Figure:
+def table(results: xr.Dataset, inference: str = "joint") -> Figure:
     """All force sets and numbers of bodies as colours: relative errors, medians over seeds."""
     models = in_order(results, mean=True)
-    values = median(error(results, relative=True, way=way)).sel(model=models)
+    values = median(error(results, relative=True, inference=inference)).sel(model=models)
     names = ["".join(LAWS[law][0].upper() for law in f.split("+")) for f in values["forces"].values]
     numbers = values["bodies"].values.tolist()
     fig, axes = plt.subplots(

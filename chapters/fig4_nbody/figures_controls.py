@@ -35,11 +35,11 @@ def passes(results: xr.Dataset) -> Figure:
         return empty("No model was asked for.")
     fig, axes = plt.subplots(1, 2, figsize=(9, 1.5 + 0.28 * len(models)), sharey=True)
     both = {}
-    for way in ("joint", "passes"):
-        values = error(results, way=way).sel(bodies=5)
-        both[way] = values.where(mixed(values)).mean("forces").clip(FLOOR)
-        frame = long_frame(both[way].sel(model=models))
-        rows(axes[0], results, frame, models, hollow=way == "passes")
+    for inference in ("joint", "passes"):
+        values = error(results, inference=inference).sel(bodies=5)
+        both[inference] = values.where(mixed(values)).mean("forces").clip(FLOOR)
+        frame = long_frame(both[inference].sel(model=models))
+        rows(axes[0], results, frame, models, hollow=inference == "passes")
     for y, model in enumerate(models):
         ends = [float(median(one.sel(model=model))) for one in both.values()]
         axes[0].plot(ends, [y, y], color=GROUPS[group(results, model)][1], lw=1, zorder=1)

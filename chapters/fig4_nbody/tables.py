@@ -103,8 +103,8 @@ def fits(results: xr.Dataset) -> xr.DataArray:
 
 def kept_in_passes(results: xr.Dataset) -> xr.DataArray:
     """What one pass per force leaves of the error on mixtures, of models told forces by a code."""
-    ways = (inside_and_out(error(results, way=way))[1] for way in ("joint", "passes"))
-    joint, passes = (median(one).sel(model=WITHOUT) for one in ways)
+    both = (inside_and_out(error(results, inference=one))[1] for one in ("joint", "passes"))
+    joint, passes = (median(one).sel(model=WITHOUT) for one in both)
     return passes / joint
 
 

@@ -137,14 +137,14 @@ def scattered(results: xr.Dataset) -> dict[str, xr.DataArray]:
     }
 
 
-def _accelerations(way: str) -> Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]]:
-    return lambda one: nbody.inside_and_out(nbody.error(one, relative=True, way=way))
+def _accelerations(inference: str) -> Callable[[xr.Dataset], tuple[xr.DataArray, xr.DataArray]]:
+    return lambda one: nbody.inside_and_out(nbody.error(one, relative=True, inference=inference))
 
 
 def forces(found: Found) -> xr.Dataset | None:
     """Accelerations under one force and under several, of Fig. 4, over their power."""
     results = found["fig4_nbody"]
-    joint, passes = (errors_by(results, _accelerations(way)) for way in ("joint", "passes"))
+    joint, passes = (errors_by(results, _accelerations(one)) for one in ("joint", "passes"))
     free = ("mlp", "gnn", "transformer", "film")
     return table(
         {

@@ -51,7 +51,7 @@ def test_the_physics_itself_has_no_error(data):
         report["mse"].max() < 1e-10 and report["gap"].max() < 1e-10 and report["criterion"] < 1e-10
     )
     assert list(report["forces"].values) == list(nbody.FORCE_SETS)
-    assert list(report["bodies"].values) == [5, 4, 3] and list(report["way"].values) == [
+    assert list(report["bodies"].values) == [5, 4, 3] and list(report["inference"].values) == [
         "joint",
         "passes",
     ]
@@ -75,8 +75,8 @@ def test_zero_has_the_power_as_its_error(data):
 def test_an_offset_counts_once_jointly_and_once_per_pass(data):
     report = measure.study(data, Trained(partial(exact, add=1.0)))
     n = np.array([len(f.split("+")) for f in report["forces"].values])
-    assert np.allclose(report["mse"].sel(way="joint"), 1, rtol=1e-4)
-    assert np.allclose(report["mse"].sel(way="passes"), n[:, None] ** 2, rtol=1e-4)
+    assert np.allclose(report["mse"].sel(inference="joint"), 1, rtol=1e-4)
+    assert np.allclose(report["mse"].sel(inference="passes"), n[:, None] ** 2, rtol=1e-4)
     assert np.allclose(report["gap"], (n - 1) ** 2 / report["power"].sel(bodies=5), rtol=1e-3)
 
 

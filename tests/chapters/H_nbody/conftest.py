@@ -22,7 +22,7 @@ def shared() -> xr.Dataset:
         coords={
             "model": list(models),
             "seed": [0, 1],
-            "way": ["joint", "passes"],
+            "inference": ["joint", "passes"],
             "forces": FORCES,
             "bodies": [5, 4, 3],
             "panel": ["gravity", "gravity+drag"],
@@ -35,13 +35,13 @@ def shared() -> xr.Dataset:
     )
     power = xr.DataArray([4.0, 2.0, 1.0], dims="bodies", coords={"bodies": [5, 4, 3]})
     ds["power"] = power.expand_dims(model=ds["model"], seed=ds["seed"], forces=ds["forces"]).copy()
-    ds["mse"] = (0.01 * ds["power"]).expand_dims(way=ds["way"]).copy()
+    ds["mse"] = (0.01 * ds["power"]).expand_dims(inference=ds["inference"]).copy()
     ds["mse"].loc[{"model": "random"}] = ds["power"].sel(model="random", drop=True)
     ds["mse"].loc[{"model": "gnn", "forces": FORCES[:3]}] = xr.DataArray(
         [0.01, 0.1, 1.0], dims="bodies"
     )
     ds["mse"].loc[{"model": "gnn", "forces": FORCES[3:]}] = 1.0
-    ds["mse"].loc[{"way": "passes"}] = 7.0
+    ds["mse"].loc[{"inference": "passes"}] = 7.0
     ds["drift"] = (
         ds["step"] / 1000
         + 0 * ds["power"].isel(forces=0, bodies=0)

@@ -25,7 +25,7 @@ def shared() -> xr.Dataset:
     """Fig. 4's results as the paper would have them, and our controls too."""
     coords = {
         "model": EVERYONE,
-        "way": ["joint", "passes"],
+        "inference": ["joint", "passes"],
         "forces": nbody.FORCE_SETS,
         "bodies": [5, 4, 3],
         "panel": PANELS,
@@ -33,7 +33,9 @@ def shared() -> xr.Dataset:
         "step": [0, 100, 500, 999],
     }
     drift = np.array(coords["step"]) / 999, "panel start step"
-    r = filled(coords, power=(1, "forces bodies"), mse=(0.01, "way forces bodies"), drift=drift)
+    r = filled(
+        coords, power=(1, "forces bodies"), mse=(0.01, "inference forces bodies"), drift=drift
+    )
     r["mse"].loc[{"forces": MIXED}] = 0.3
     put(r, "mse", 0.1, NETWORKS)
     put(r, "mse", 1.0, "random")

@@ -32,7 +32,7 @@ def results() -> xr.Dataset:
         coords={
             "model": list(MODELS),
             "seed": [0, 1, 2],
-            "way": ["joint", "passes"],
+            "inference": ["joint", "passes"],
             "forces": list(FORCE_SETS),
             "bodies": [5, 4, 3],
             "share": np.arange(1, 11) / 10,
@@ -46,8 +46,8 @@ def results() -> xr.Dataset:
 
     factor, gap = (over("model", [one[k] for one in MODELS.values()]) for k in (1, 2))
     number, seeds = over("forces", [1 + f.count("+") for f in FORCE_SETS]), over("seed", [1] * 3)
-    whole = factor * seeds * over("way", [1, 1]) * number * over("bodies", [1, 0.8, 0.5])
-    whole.loc[{"model": WITHOUT, "way": "passes"}] *= 0.5
+    whole = factor * seeds * over("inference", [1, 1]) * number * over("bodies", [1, 0.8, 0.5])
+    whole.loc[{"model": WITHOUT, "inference": "passes"}] *= 0.5
     trained = (r["group"] != "control") & (r["model"] != "random")
     return r.assign(
         mse=whole,

@@ -15,7 +15,7 @@ def made() -> xr.Dataset:
     """Everything as the paper says, and as our controls would have it; the power is 1 per force."""
     coords = {
         "model": EVERYONE,
-        "way": ["joint", "passes"],
+        "inference": ["joint", "passes"],
         "forces": FORCE_SETS,
         "bodies": [5, 4, 3],
         "law": LAWS,
@@ -26,7 +26,9 @@ def made() -> xr.Dataset:
         ("superposition", "boundary"), (1e-13, "")
     )
     simulator = {f"sim_{name}": one for name, one in simulator.items()}
-    r = filled(coords, power=(1, "forces bodies"), mse=(0.01, "way forces bodies"), **simulator)
+    r = filled(
+        coords, power=(1, "forces bodies"), mse=(0.01, "inference forces bodies"), **simulator
+    )
     number = r["forces"].str.count(r"\+") + 1.0
     r["power"] *= number
     r["mse"] *= number
@@ -39,7 +41,7 @@ def made() -> xr.Dataset:
     return r
 
 
-JOINT = {"way": "joint"}
+JOINT = {"inference": "joint"}
 ERRORS = [
     # Errors on single forces: of all laws, of one law.
     ({"model": "gnn", "forces": list(LAWS)}, 6, [0], [0, 1]),
@@ -57,8 +59,8 @@ ERRORS = [
     # The same tokens, and one pass per force.
     ({"model": "rbf_tokens", "bodies": 5, "forces": [ALL]}, 0.1, [], [4]),
     ({"model": TOKENS, "bodies": 5, "forces": [ALL]}, 60, [], [3, 4]),
-    ({"model": "transformer", "way": "passes"}, 0.03, [], [5]),
-    ({"model": LITERAL, "way": "passes", "forces": [ALL]}, 60, [], [5]),
+    ({"model": "transformer", "inference": "passes"}, 0.03, [], [5]),
+    ({"model": LITERAL, "inference": "passes", "forces": [ALL]}, 60, [], [5]),
     # Seeds count by their median.
     ({"model": "gnn", "seed": 1}, 100, [], []),
     ({"model": "gnn", "seed": [1, 2], "forces": list(LAWS)}, 6, [0], [0, 1]),
@@ -71,7 +73,7 @@ DIAGONAL = [
     ({"model": "token_mlp", "forces": MIXED}, 0.4, [], [1]),
     ({"model": "linear_gated"}, 0.3, [], [2]),
     ({"model": "linear_literal", "forces": MIXED}, 0.9, [], [2]),
-    ({"model": "factorized", "way": "passes", "forces": MIXED}, 0.02, [], [3]),
+    ({"model": "factorized", "inference": "passes", "forces": MIXED}, 0.02, [], [3]),
     ({"model": "factorized", **JOINT, "forces": MIXED}, 0.02, [0, 1, 2], []),
 ]
 SIMULATOR = [

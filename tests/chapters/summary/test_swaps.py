@@ -72,16 +72,16 @@ def test_signals_are_means_over_hidden_stretches_and_compositions(nothing):
 def test_forces_are_means_over_single_and_mixed_ones(nothing):
     mse = xr.DataArray(
         [[[[[1.0], [3.0], [8.0]], [[1.0], [3.0], [4.0]]]]],
-        dims=("model", "seed", "way", "forces", "bodies"),
+        dims=("model", "seed", "inference", "forces", "bodies"),
         coords={
             "model": ["vn_literal_3"],
             "seed": [0],
-            "way": ["joint", "passes"],
+            "inference": ["joint", "passes"],
             "forces": ["gravity", "drag", "gravity+drag"],
             "bodies": [5],
         },
     )
-    power = xr.full_like(mse.isel(way=0, drop=True), 4.0)
+    power = xr.full_like(mse.isel(inference=0, drop=True), 4.0)
     found = swaps.forces(nothing | {"fig4_nbody": xr.Dataset({"mse": mse, "power": power})})
     assert found["key"].values.tolist() == ["vn_3", "passes"]
     assert found["inside"].values.ravel() == pytest.approx([0.5, 0.5])
