@@ -16,7 +16,8 @@ import pytest
 from playground_cases import DATA, PATIENCE
 from store_cases import Lab
 
-from vnlib.book import paths, playground
+from benchmarks.images import playground
+from vnlib.book import paths
 
 CHROMIUM = chromium.path()
 

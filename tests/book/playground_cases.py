@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from vnlib.book import paths, playground
+from benchmarks.images import playground
+from vnlib.book import paths
 
 DATA = paths.SOURCE / "book" / "_static" / "playground"
 PATIENCE = 120_000  # milliseconds for a page on a busy machine

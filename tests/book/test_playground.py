@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.images import playground
 from data_gen import mnist
-from vnlib.book import paths, playground
+from vnlib.book import paths
 from vnlib.network import VectorNetwork, VNConfig
 
 ROOT = paths.SOURCE

@@ -11,7 +11,7 @@ import pytest
 import torch
 from playground_cases import DATA
 
-from vnlib.book import playground
+from benchmarks.images import playground
 from vnlib.settle import SettleConfig
 
 NODE = shutil.which("node")
