@@ -11,7 +11,6 @@ baselines.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -162,6 +161,4 @@ def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
 
 def write_ledger(rows: Sequence[Mapping], path: Path) -> None:
     """Write the ledger as JSON, in one step."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    paths.replace(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vnlib.book import chapter, paths, store
-from vnlib.book import ledger as claims
 from vnlib.book.html import COLOR
 from vnlib.book.page_size import PLACE
 from vnlib.book.store import provenance
@@ -15,7 +14,6 @@ from vnlib.book.store.netcdf import REMEDY
 
 PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}  # by how the ids of their claims begin
 OTHERS = "Beyond the papers"
-VERDICTS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.NOT_TESTABLE)
 NOT_ASKED = "not asked"
 
 # What the landing page says of results that are not the shipped ones.
@@ -94,7 +92,7 @@ def _counts(rows: Sequence[Mapping]) -> list[str]:
     for paper, covered in _by_paper(rows).items():
         for protocol, key in (("as printed", "verdict"), ("with controls", "verdict_controls")):
             counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
-    used = [word for word in (*VERDICTS, NOT_ASKED) if any(one[word] for one in counts.values())]
+    used = [word for word in (*COLOR, NOT_ASKED) if any(one[word] for one in counts.values())]
     lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
     lines += [
         f"| {name} | {' | '.join(str(one[word]) for word in used)} |"
@@ -105,18 +103,18 @@ def _counts(rows: Sequence[Mapping]) -> list[str]:
 
 def _table(rows: Sequence[Mapping]) -> list[str]:
     """One row per claim; its links are labels, so it reads the same on every page."""
-    lines = [
-        ":::{table}",
-        ":class: vn-ledger",
-        "",
-        "| claim | in our words | as printed | with controls |",
-        "|---|---|---|---|",
-    ]
+    lines = []
     for row in rows:
         verdicts = f"{_badge(row['verdict'])} | {_badge(row['verdict_controls'])}"
         shown = f"{row['statement']}<br>[{row['source']}](#{row['figure']})"
         lines.append(f"| [{row['id']}](#{_anchor(row)}) | {shown} | {verdicts} |")
-    return [*lines, ":::"]
+    return _boxed("vn-ledger", "| claim | in our words | as printed | with controls |", lines)
+
+
+def _boxed(style: str, head: str, rows: Sequence[str]) -> list[str]:
+    """A table of a style of its own."""
+    rule = "|---" * (head.count("|") - 1) + "|"
+    return [":::{table}", f":class: {style}", "", head, rule, *rows, ":::"]
 
 
 def status(folder: Path, profile: str) -> str:
@@ -129,18 +127,13 @@ def status(folder: Path, profile: str) -> str:
         "results, the chapter's own and that of every module it imports, is the code of this "
         "book; where it changed since, `make reproduce` computes them anew.",
         "",
-        ":::{table}",
-        ":class: vn-status",
-        "",
-        "| chapter | date (UTC) | runs | compute time | library | data |",
-        "|---|---|---|---|---|---|",
     ]
-    machines = defaultdict(list)
+    machines, rows = defaultdict(list), []
     for name in paths.in_order(name for name in paths.chapters() if chapter.spec(name).stores):
         path = folder / f"{name}.nc"
         title = f"[](../chapters/{name}.ipynb)"
         if not path.exists():
-            lines.append(f"| {title} | no results in this profile | | | | |")
+            rows.append(f"| {title} | no results in this profile | | | | |")
             continue
         known = facts(path)
         machines[f"{known['hardware']}; {known['versions']}"].append(title)
@@ -148,8 +141,11 @@ def status(folder: Path, profile: str) -> str:
         library = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
         data = f'<a href="../../data/{name}.nc" download>NetCDF</a>'
         cells = (title, known["date"], known["runs"], known["time"], library, data)
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += [":::", "", "## Machines and versions", ""]
+        rows.append(f"| {' | '.join(cells)} |")
+    lines += _boxed(
+        "vn-status", "| chapter | date (UTC) | runs | compute time | library | data |", rows
+    )
+    lines += ["", "## Machines and versions", ""]
     for machine, titles in machines.items():
         lines.append(f"- {', '.join(titles) if len(machines) > 1 else 'All chapters'}: {machine}")
     lines += ["", "## Weight of the pages", "", "What a reader loads, with pictures, uncompressed."]

@@ -83,12 +83,7 @@ def versions() -> dict[str, str]:
         "torch": torch.__version__,
         "cuda": torch.version.cuda or "none",
     }
-    for package in ("numpy", "xarray", "h5netcdf"):
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            found[package] = "unknown"
-    return found
+    return found | {name: metadata.version(name) for name in ("numpy", "xarray", "h5netcdf")}
 
 
 def collect(device: str = "cpu") -> dict[str, str | int]:

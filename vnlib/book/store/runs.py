@@ -16,20 +16,9 @@ import numpy as np
 import xarray as xr
 
 from vnlib.book.store.netcdf import FORMAT, REMEDY, StoreError, plain_attrs, to_json
+from vnlib.book.store.variables import COMMON
 
 Axes = dict[str, str | int | float]
-
-STAMP = [
-    "settings",
-    "source_hash",
-    "date",
-    "versions",
-    "wall_time",
-    "git_revision",
-    "git_dirty",
-    "hardware",
-]
-"""What every file says of each of its runs, in variables `run_*`."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +93,7 @@ def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, 
             raise StoreError(
                 f"{path} has {name} = {ds[name].values.tolist()}, not like {values}; {REMEDY}"
             )
-    if lacking := [f"run_{name}" for name in STAMP if f"run_{name}" not in ds]:
+    if lacking := [name for name in COMMON if name.startswith("run_") and name not in ds]:
         raise StoreError(
             f"{path} does not say of its runs what it should ({', '.join(lacking)}); {REMEDY}"
         )

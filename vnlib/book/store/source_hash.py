@@ -92,11 +92,8 @@ def closure(references: Collection[Reference], root: Path) -> dict[str, Path]:
     """
     found: dict[str, Path] = {}
     fresh = {ref.target for ref in references}
-    while fresh := {
-        m
-        for target in fresh
-        if (m := _module(target, root)) and m not in found and not _presents(m)
-    }:
+    while fresh := {name for target in fresh if (name := _module(target, root))} - found.keys():
+        fresh = {name for name in fresh if not _PRESENT.fullmatch(name)}
         found |= {module: file for module in fresh if (file := _file(module, root))}
         fresh = {ref.target for module in fresh for ref in _read(found[module]).references}
     return found
@@ -109,15 +106,11 @@ def canonical(node: object) -> str:
     if isinstance(node, ast.Constant) and _named(node):
         return "#"
     if isinstance(node, ast.AST):
-        fields = {
-            name: value
-            for name, value in ast.iter_fields(node)
-            if value is not None and value != []
-        }
-        return (
-            f"{type(node).__name__}("
-            f"{', '.join(f'{name}={canonical(value)}' for name, value in fields.items())})"
-        )
+        fields = [
+            (name, one) for name, one in ast.iter_fields(node) if one is not None and one != []
+        ]
+        said = ", ".join(f"{name}={canonical(one)}" for name, one in fields)
+        return f"{type(node).__name__}({said})"
     if isinstance(node, list):
         return f"[{', '.join(canonical(one) for one in node if not _passed_over(one))}]"
     return ascii(node)
@@ -164,11 +157,8 @@ def _named(node: ast.Constant) -> re.Match | None:
 
 def _everything(root: Path) -> tuple[Reference, ...]:
     files = [file for package in PACKAGES for file in (root / package).rglob("*.py")]
-    names = (
-        ".".join(file.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        for file in files
-    )
-    return tuple(Reference("", name) for name in names)
+    names = (".".join(file.relative_to(root).with_suffix("").parts) for file in files)
+    return tuple(Reference("", name.removesuffix(".__init__")) for name in names)
 
 
 def _module(target: str, root: Path) -> str | None:
@@ -185,15 +175,9 @@ def _resolved(target: str, found: Collection[str]) -> tuple[str, str] | None:
 
 
 def _file(module: str, root: Path) -> Path | None:
-    path = root.joinpath(*module.split("."))
-    files = (
-        (path.with_suffix(".py"), path / "__init__.py") if module.split(".")[0] in PACKAGES else ()
-    )
+    path, ours = root.joinpath(*module.split(".")), module.split(".")[0] in PACKAGES
+    files = (path.with_suffix(".py"), path / "__init__.py") if ours else ()
     return next((file for file in files if file.is_file()), None)
-
-
-def _presents(module: str) -> bool:
-    return bool(_PRESENT.fullmatch(module))
 
 
 def _passed_over(node: object) -> bool:

@@ -24,20 +24,9 @@ from tqdm import tqdm
 
 from vnlib import checks
 from vnlib.book.store import provenance
-from vnlib.book.store.netcdf import (
-    FORMAT,
-    WHOLE,
-    StoreError,
-    plain_attrs,
-    read,
-    tidy,
-    to_json,
-    write,
-)
+from vnlib.book.store.netcdf import WHOLE, StoreError, plain_attrs, tidy, to_json
 from vnlib.book.store.runfiles import RunFiles
 from vnlib.book.store.runs import Axes, Cell, Made, header, listed
-
-__all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "read", "write"]
 
 Run = Callable[[Axes, dict, Path], xr.Dataset]
 Describe = Callable[[xr.Dataset], xr.Dataset]
@@ -194,8 +183,8 @@ class _Fill:
     wanted: Mapping[str, str]
     recompute: bool
     source: str
-    renew: bool = False
-    describe: Describe = lambda ds: ds
+    renew: bool
+    describe: Describe
     started: str = field(default_factory=lambda: _now())
     waited: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
