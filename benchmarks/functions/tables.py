@@ -22,7 +22,7 @@ from benchmarks.functions.names import (
     UNLEARNED,
     VN,
 )
-from vnlib.plots.frames import in_groups, label, named
+from vnlib.plots.frames import in_groups, label
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.style import PALETTE
 from vnlib.plots.tables import Table, spreads
@@ -63,11 +63,11 @@ def reconstruction(results: xr.Dataset) -> Table:
     """Table 5: errors on whole signals of every model that draws them, its parameters, and its
     atoms in use.
     """
-    one = named(results.sel(model=measured(results, results["mse"])), set=SETS)
+    one = results.sel(model=measured(results, results["mse"]))
     facts = {"parameters": "fact_parameters", "atoms in use": "fact_active"}
     known = {title: median(one[fact]) for title, fact in facts.items()}
     formats = {"parameters": "{:,.0f}", "atoms in use": "{:.1f}"}
-    whole = spreads({"": one["mse"]} | known, "model")
+    whole = spreads({"": one["mse"]} | known, "model", set=SETS)
     return Table(whole, formats, best=list(SETS.values()), name="errors on whole signals")
 
 
@@ -76,8 +76,8 @@ def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASK
     a column is bold.
     """
     hidden = results["hidden"].sel(protocol=protocol, mask=list(masks))
-    hidden = named(hidden.sel(model=measured(results, hidden)), mask=MASKS, set=SETS)
-    whole = spreads({"": hidden.transpose(..., "mask", "set")}, "model")
+    hidden = hidden.sel(model=measured(results, hidden)).transpose(..., "mask", "set")
+    whole = spreads({"": hidden}, "model", mask=MASKS, set=SETS)
     best = list(dict.fromkeys(column[:2] for column in whole))
     return Table(whole, best=best, name=f"errors on hidden samples, {PROTOCOLS[protocol]}")
 
@@ -116,8 +116,8 @@ def winners(results: xr.Dataset) -> Table:
     for said, one in asked.items():
         columns[said, "model"] = xr.apply_ufunc(np.vectorize(names.get), winner(results, *one))
         columns[said, "error"] = least(results, *one)
-    columns = {title: named(one, mask=MASKS, set=SETS) for title, one in columns.items()}
-    return Table(spreads(columns, "mask", "set"), name="the least error of every cell")
+    found = spreads(columns, "mask", "set", mask=MASKS, set=SETS)
+    return Table(found, name="the least error of every cell")
 
 
 def counts(results: xr.Dataset, page: str) -> dict[str, str]:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, UNLEARNED, VN
@@ -16,7 +15,7 @@ from chapters.G_functions.figures_gallery import gaps
 from chapters.G_functions.figures_readings import READINGS, deep, followed
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, frame, if_computed
+from vnlib.plots.tables import Table, frame, if_computed, spreads
 
 # What the text of the paper still has of Table 6: its columns and the units are lost.
 SURVIVORS = {
@@ -64,27 +63,18 @@ def survivors(shared: xr.Dataset) -> Table:
 def signature_table(shared: xr.Dataset) -> Table:
     """All signatures of the paper's eleven on Hard signals; tails as printed."""
     found = signatures(shared)[list(SIGNATURES)].sel(model=present(shared, ELEVEN)).map(median)
-    named = found.assign_coords(model=found["label"].values).to_dataframe()
-    rows = named[list(SIGNATURES)].rename(columns=SIGNATURES)
-    return Table(rows, name="signatures of failure")
+    return Table(spreads(found.rename(SIGNATURES), "model"), name="signatures of failure")
 
 
 def reading_table(r: xr.Dataset) -> Table:
     """Errors of every network by both readings, and what its layers do on ID signals."""
-    middle = r[["mse", "active", "explained", "unused", "coherence"]].map(median)
-    columns = {
-        (title, reading): middle["mse"].sel(set=name, reading=reading).values
-        for name, title in SETS.items()
-        for reading in READINGS
-    }
-    for layer in r["layer"].values:
-        one = middle.sel(layer=layer, set="id")
-        columns[f"layer {layer}", "in use"] = one["active"].values
-        for name in ("explained", "unused", "coherence"):
-            columns[f"layer {layer}", name] = one[name].values
-    whole = {column: "{:.0f}" for column in columns if column[1] in ("in use", "unused")}
-    rows = pd.DataFrame(columns, index=pd.Index(r["label"].values, name="network"))
-    return Table(rows, formats=whole, name="networks of this page")
+    errors = median(r["mse"].sel(reading=list(READINGS))).transpose("model", "set", "reading")
+    known = r[["active", "explained", "unused", "coherence"]].rename(active="in use")
+    layers = median(known.sel(set="id").to_array("of")).transpose("model", "layer", "of")
+    rows = spreads({"": errors}, "model", set=SETS)
+    rows = rows.join(spreads({"": layers}, "model", layer="layer {}".format))
+    whole = {column: "{:.0f}" for column in rows if column[1] in ("in use", "unused")}
+    return Table(rows.rename_axis("network"), formats=whole, name="networks of this page")
 
 
 def strict_table(r: xr.Dataset) -> Table:
@@ -92,7 +82,7 @@ def strict_table(r: xr.Dataset) -> Table:
     cells = median(r["hidden"].sel(model=deep(r), set=list(SETS), solver="limit"))
     ratio = cells.sel(reading="top") / cells.sel(reading="first")
     over = {"median over cells": ratio.median(["mask", "set"]), "most": ratio.max(["mask", "set"])}
-    rows = pd.DataFrame(over, index=pd.Index(ratio["label"].values, name="network"))
+    rows = spreads(over, "model").rename_axis("network")
     return Table(rows, name="masked error, top code over first code")
 
 
@@ -116,9 +106,8 @@ def rounds_table(r: xr.Dataset) -> Table:
         "hidden: cold": one["cold_hidden"].sel(early=last),
         "hidden: falling λ": one["falling_hidden"],
     }
-    cells = xr.Dataset({title: median(v).reset_coords(drop=True) for title, v in columns.items()})
-    titles = {model: label(r, model) for model in models} | MASKS
-    rows = cells.to_dataframe(["model", "mask"]).rename(titles).rename_axis(["network", "mask"])
+    cells = {title: median(values) for title, values in columns.items()}
+    rows = spreads(cells, "model", "mask", mask=MASKS).rename_axis(["network", "mask"])
     return Table(rows, name="rounds of imputation")
 
 

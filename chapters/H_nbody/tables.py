@@ -11,7 +11,6 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.nbody.figures import in_order
-from benchmarks.nbody.tables import by_model
 from chapters.H_nbody import claims
 from chapters.H_nbody.claims import change, drift, growth, plane
 from vnlib.plots.frames import label
@@ -21,11 +20,10 @@ from vnlib.plots.tables import Table, if_computed, spreads
 WAYS = "ID up; both up; OOD up; ID down, OOD up; ID down; both down; OOD down; ID up, OOD down"
 
 
-def directions(shared: xr.Dataset, *, relative: bool = False) -> dict[str, str]:
+def directions(shared: xr.Dataset, *, relative: bool = False) -> xr.DataArray:
     """Which way each model moves in the plane; medians over seeds."""
     moved = growth(plane(shared, relative=relative)).median("seed")
-    ends = {m: moved.sel(model=m) for m in shared["model"].values.tolist()}
-    return {m: direction(float(one["id"]), float(one["ood"])) for m, one in ends.items()}
+    return xr.apply_ufunc(np.vectorize(direction), moved["id"], moved["ood"])
 
 
 def direction(ids: float, oods: float) -> str:
@@ -39,44 +37,45 @@ def direction(ids: float, oods: float) -> str:
 
 def summary_table(shared: xr.Dataset) -> Table:
     """Growth of errors as bodies drop out, and drift at the end, of models of the paper."""
-    moved = 10 ** growth(plane(shared)).median("seed")
+    one = shared.sel(model=in_order(shared, ("vn", "printed")))
+    moved = 10 ** growth(plane(one)).median("seed")
     columns = {
         "errors, three bodies over five: ID": moved["id"],
         "mixtures": moved["ood"],
-        "drift at the end [box²]": median(drift(shared).isel(step=-1)).median("panel"),
+        "drift at the end [box²]": median(drift(one).isel(step=-1)).median("panel"),
     }
-    models = in_order(shared, ("vn", "printed"))
-    return by_model(shared, models, columns, "models of the paper")
+    return Table(spreads(columns, "model"), name="models of the paper")
 
 
 def growth_table(shared: xr.Dataset, *, relative: bool = False) -> Table:
     """Medians over force sets with five bodies, and their growth to three."""
     points = plane(shared, relative=relative)
     five, moved = points.sel(bodies=5).median("seed"), 10 ** growth(points)
-    found = spreads({"ID grows by": moved["id"], "OOD grows by": moved["ood"]}, "model")
-    titles = {"id": "ID, N = 5", "ood": "OOD, N = 5", "pool": "all 15 sets"}
-    for place, (name, title) in enumerate(titles.items()):
-        found.insert(place, (title, ""), five[name].values)
-    found["all grow by", ""] = median(moved["pool"]).values
-    found["moves", ""] = list(directions(shared, relative=relative).values())
-    return Table(found, name="growth of errors as bodies drop out")
+    columns = {
+        "ID, N = 5": five["id"],
+        "OOD, N = 5": five["ood"],
+        "all 15 sets": five["pool"],
+        "ID grows by": moved["id"],
+        "OOD grows by": moved["ood"],
+        "all grow by": median(moved["pool"]),
+        "moves": directions(shared, relative=relative),
+    }
+    return Table(spreads(columns, "model"), name="growth of errors as bodies drop out")
 
 
 @if_computed
 def feedback_table(results: xr.Dataset, model: str) -> Table:
     """All variants of one reading: errors, and atoms that are dead, drawn anew, used."""
     one, whole = results.sel(model=model), ("dead", "revived", "used")
-    errors = {
+    columns = {
         "ID validation": one["criterion"],
         "ID test": one["id_error"],
         "OOD": one["ood_error"],
         "OOD [(box/s²)²]": one["ood_mse"],
+        **{name: median(one[f"fact_{name}"]) for name in whole},
     }
-    found = spreads(errors, "variant")
-    for name in whole:
-        found[name, ""] = median(one[f"fact_{name}"]).values
     name = f"variants of {label(results, model)}"
-    return Table(found, formats=dict.fromkeys(whole, "{:.0f}"), name=name)
+    return Table(spreads(columns, "variant"), dict.fromkeys(whole, "{:.0f}"), name=name)
 
 
 def rank_correlations(shared: xr.Dataset) -> pd.Series:

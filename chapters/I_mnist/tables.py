@@ -5,9 +5,10 @@ Results as in `chapters.I_mnist.figures`; medians over seeds with their range.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+import pandas as pd
 import xarray as xr
 
 from chapters.I_mnist.figures import (
@@ -22,7 +23,6 @@ from chapters.I_mnist.figures import (
     typical,
 )
 from chapters.I_mnist.figures_atlas import entries
-from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
@@ -44,18 +44,16 @@ def lowest_sum(results: xr.Dataset) -> xr.DataArray:
     return results["summed_energy"].min("sweep") / results["summed_energy_end"]
 
 
-def by_row(results: xr.Dataset, axis: str, said: Callable[[Any], str]) -> xr.Dataset:
-    """The networks, and for each the values of an axis, as rows that are named for readers."""
-    found = results.sel(model=networks(results)).stack(row=("model", axis))
-    names = [f"{label(results, model)}, {said(value)}" for model, value in found["row"].values]
-    return found.drop_vars(["row", "model", axis]).assign_coords(row=names)
+def _by_row(columns: Mapping[str, xr.DataArray], axis: str, names: Any) -> pd.DataFrame:
+    """Rows that are named for readers: the networks, and for each the values of an axis."""
+    found = spreads(columns, "model", axis, **{axis: names})
+    return found.set_axis(found.index.map(", ".join))
 
 
 def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
     """Every network and layer: atoms, and how a code uses them."""
     names = ["atoms", "used", "effective", "active", "active_share", "carrying", "hoyer"]
-    one = by_row(results[names].sel(set=kind), "layer", "layer {}".format)
-    one = one.dropna("row", how="all", subset=["active"])
+    one = results[names].sel(set=kind, model=networks(results))
     columns = {
         "atoms": median(one["atoms"]),
         "used [%]": PERCENT * one["used"],
@@ -65,8 +63,8 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
         "carry 90 %": one["carrying"],
         "Hoyer": one["hoyer"],
     }
-    frame = spreads(columns, "row").rename_axis(None)
-    return Table(frame, name="use of the budget, by network and layer")
+    rows = _by_row(columns, "layer", "layer {}".format)
+    return Table(rows, name="use of the budget, by network and layer")
 
 
 def locking_table(results: xr.Dataset) -> Table:
@@ -74,8 +72,7 @@ def locking_table(results: xr.Dataset) -> Table:
     ten images, and for sums of two; and the error of the drawing then and at rest.
     """
     some = results[["locked_mean", "locked", "error_locked", "error_end"]]
-    some = some.sel(solver=list(SOLVERS), quantile=0.9).max("layer").median("seed")
-    one = by_row(some, "solver", lambda solver: SOLVERS[solver][0])
+    one = some.sel(model=networks(results), quantile=0.9).max("layer").median("seed")
     single, columns = one.sel(set="id"), {}
     for threshold in results["threshold"].values.tolist():
         at = single.sel(threshold=threshold)
@@ -86,8 +83,7 @@ def locking_table(results: xr.Dataset) -> Table:
     formats = dict.fromkeys(columns, lambda v: f"{v:.0f}" if v <= last else f"> {last}")
     columns["MSE then"] = MILLI * single["error_locked"].sel(threshold=LOCKED)
     columns["MSE at rest"] = MILLI * single["error_end"]
-    frame = spreads(columns, "row").rename_axis(None)
-    return Table(frame, formats, name="sweeps until supports lock")
+    return Table(_by_row(columns, "solver", SOLVERS), formats, name="sweeps until supports lock")
 
 
 def errors_table(results: xr.Dataset) -> Table:
@@ -142,14 +138,13 @@ def rest_table(results: xr.Dataset) -> Table:
 
 def energies_table(results: xr.Dataset) -> Table:
     """In how many sweeps each energy rises, and how low the sum comes; default network."""
-    one = results.sel(model=typical(results), set="id", solver=list(SOLVERS))
-    one = one.assign_coords(solver=[shown for shown, *_ in SOLVERS.values()])
+    one = results.sel(model=typical(results), set="id")
     columns = {
         "F rises [sweeps]": one["energy_rises"],
         "sum rises [sweeps]": one["summed_energy_rises"],
         "lowest sum over that at rest": lowest_sum(one),
     }
-    return Table(spreads(columns, "solver"), name="rises of both energies")
+    return Table(spreads(columns, "solver", solver=SOLVERS), name="rises of both energies")
 
 
 @if_computed
@@ -158,10 +153,9 @@ def atlas_table(results: xr.Dataset) -> Table:
     medians over the atoms drawn.
     """
     profile = entries(results)["atlas_profile"]
-    ratio = (profile.max("digit") / profile.mean("digit")).median("place")
-    frame = ratio.transpose("layer", "band").astype(float).to_pandas()
-    frame.index = [f"layer {n}" for n in frame.index]
-    return Table(frame, name="one digit among those of atoms")
+    ratio = (profile.max("digit") / profile.mean("digit")).median("place").astype(float)
+    rows = spreads({"": ratio}, "layer", layer="layer {}".format).rename_axis(None)
+    return Table(rows, name="one digit among those of atoms")
 
 
 def _of_networks(columns: Mapping[str, xr.DataArray], name: str) -> Table:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import xarray as xr
 
 from chapters.J_cost.figures import AXES, PAIRS, TASKS, along, ratio
-from vnlib.plots.statistics import median, over_seeds, texts
-from vnlib.plots.tables import SHOWN, Table, frame
+from vnlib.plots.statistics import median, texts
+from vnlib.plots.tables import Table, spreads
 
 # What the page says of a pair of tasks.
 SHORT = {"settle": "settle / pass", "update": "update / backprop"}
@@ -35,42 +36,30 @@ def yes(value: float) -> str:
     return "yes" if value else "no"
 
 
-def _spread(values: xr.DataArray, title: str) -> dict[tuple[str, str], float]:
-    """Median and range over seeds, as columns of a table."""
-    found = over_seeds(values)
-    return {(title, name): float(found[name]) for name in SHOWN}
-
-
 def exponents(scaling: xr.Dataset) -> Table:
     """Fitted exponents of operations and time by task and axis, over seeds."""
-    rows = {}
-    for task, (name, *_) in TASKS.items():
-        for of in ("operations", "time"):
-            found = scaling[f"{of}_exponent"].sel(task=task)
-            if found.notnull().any():
-                rows[name, of] = {}
-                for vary, axis in AXES.items():
-                    rows[name, of] |= _spread(found.sel(vary=vary), axis)
-    return Table(frame(rows, "", "exponent of"), name="exponents of costs")
+    costs = scaling[["operations_exponent", "time_exponent"]].to_array("of")
+    names = {"task": TASKS, "vary": AXES, "of": lambda name: name.removesuffix("_exponent")}
+    rows = spreads({"": costs.transpose(..., "vary", "seed")}, "task", "of", **names)
+    return Table(rows.rename_axis(["", "exponent of"]), name="exponents of costs")
 
 
 def ratios(scaling: xr.Dataset) -> Table:
     """Both ratios at the smallest and the largest size of every axis, and the range of single
     repeats.
     """
-    rows = {}
+    parts, every = {}, ("seed", "repeat")
     for vary, axis in AXES.items():
-        one = along(scaling, vary)
+        one = along(scaling, vary).isel(place=[0, -1])
+        one = one.assign_coords(place=[f"{size:g}" for size in one["size"][0].values])
         for what, over, _ in PAIRS:
-            for at in (0, -1):
-                found = ratio(one, what, over).isel(place=at)
-                rows[axis, f"{float(one['size'][0, at]):g}", SHORT[what]] = {
-                    **_spread(found["operations"], "operations"),
-                    **_spread(found["time"].median("repeat"), "time"),
-                    ("single repeats, least", ""): float(found["time"].min()),
-                    ("single repeats, most", ""): float(found["time"].max()),
-                }
-    return Table(frame(rows, "varied", "value", "ratio"), name="ratios of costs")
+            found = ratio(one, what, over)
+            columns = {"operations": found["operations"], "time": found["time"].median("repeat")}
+            columns["single repeats, least"] = found["time"].min(every)
+            columns["single repeats, most"] = found["time"].max(every)
+            parts[axis, SHORT[what]] = spreads(columns, "place")
+    rows = pd.concat(parts, names=["varied", "ratio", "value"]).swaplevel()
+    return Table(rows, name="ratios of costs")
 
 
 # Label, how to write it, how to put chapters together.
@@ -147,8 +136,9 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
     }
     for what, over, _ in PAIRS:
         for cost, values in ratio(scaling, what, over).median("repeat").items():
-            found = over_seeds(values.stack(all=values.dims), "all")
-            middle, low, high = (whole(float(found[name])) for name in SHOWN)
+            middle, low, high = (
+                whole(one) for one in (values.median(), values.min(), values.max())
+            )
             said[f"appj-{what}-{cost}"] = f"{middle} [{low}, {high}]"
     for vary in AXES:
         one = along(scaling, vary)

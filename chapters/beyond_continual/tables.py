@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -12,7 +10,7 @@ from chapters.beyond_continual.claims import STREAMS, final, forgotten, transfer
 from chapters.beyond_continual.figures import KINDS, SETS
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, frame, if_computed, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 STARTS = {
     "cold": "cold",
@@ -65,27 +63,25 @@ def overlaps_table(results: xr.Dataset) -> Table:
     of the code.
     """
     one = results.sel(stream="sequence")
-    pairs = {title: one[name].mean(("task", "other")) for name, title in SHARED.items()}
     units, drawn = median(one["fact_units"]), median(one["fact_revived"])
-    rows = spreads(pairs, "model")
-    rows["correlation of codes and updates", ""] = correlation(one).values
-    rows["units at the start", ""] = units.sel(after=1).values
-    rows["units at the end", ""] = units.max("after").values
-    rows["drawn anew", ""] = drawn.max("after").values
-    return Table(_by_kind(results, rows), name="what updates and codes of two tasks share")
+    columns = {title: one[name].mean(("task", "other")) for name, title in SHARED.items()}
+    columns |= {
+        "correlation of codes and updates": correlation(one),
+        "units at the start": units.sel(after=1),
+        "units at the end": units.max("after"),
+        "drawn anew": drawn.max("after"),
+    }
+    rows = _by_kind(results, spreads(columns, "model"))
+    return Table(rows, name="what updates and codes of two tasks share")
 
 
 @if_computed
 def data_table(results: xr.Dataset) -> Table:
     """Errors by number of training images, in 10⁻³ ink²; the least of each column stands out."""
     middle = MILLI * median(results["data_error"]).dropna("model", how="all")
-    columns = {
-        f"{title}, {n}": middle.sel(set=kind, images=n).values
-        for kind, title in SETS.items()
-        for n in results["images"].values
-    }
-    rows = pd.DataFrame(columns, pd.Index(middle["label"].values.astype(str), name="model"))
-    return Table(rows, best=list(columns), name="errors by number of training images")
+    rows = spreads({"": middle.transpose("model", "set", "images")}, "model", set=SETS, images=str)
+    rows.columns = rows.columns.map(", ".join)
+    return Table(rows, best=list(rows), name="errors by number of training images")
 
 
 @if_computed
@@ -93,18 +89,13 @@ def inference_table(results: xr.Dataset) -> Table:
     """Sweeps to within a thousandth of the lowest energy, by start, set and solver, cost of the
     start apart.
     """
-    cost, rows = median(results["inference_cost"]), {}
-    sweeps = median(results["inference_sweeps"].sel(level=LEVEL)).dropna("model", how="all")
-    for model, start in product(sweeps["model"].values, sweeps["start"].values):
-        one = {"model": model, "start": start}
-        row = {"cost": float(cost.sel(one))}
-        for kind, solver in product(SETS, SOLVERS):
-            value = sweeps.sel(one | {"set": kind, "solver": solver})
-            row[f"{SETS[kind]}, {SOLVERS[solver]}"] = float(value)
-        rows[label(results, model), STARTS[start]] = row
-    found = frame(rows)
-    formats = dict.fromkeys(found.columns[1:], _sweeps) | {"cost": "{:.1f}"}
-    return Table(found, formats, name="sweeps of a settle by start and solver")
+    sweeps = median(results["inference_sweeps"].sel(level=LEVEL)).transpose(..., "set", "solver")
+    columns = {"cost": median(results["inference_cost"]), "": sweeps}
+    names = {"start": STARTS, "set": SETS, "solver": SOLVERS}
+    rows = spreads(columns, "model", "start", **names).rename_axis([None, None])
+    rows.columns = ["cost", *rows.columns[1:].map(", ".join)]
+    formats = dict.fromkeys(rows, _sweeps) | {"cost": "{:.1f}"}
+    return Table(rows, formats, name="sweeps of a settle by start and solver")
 
 
 def _sweeps(value: float) -> str:

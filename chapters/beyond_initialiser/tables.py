@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, free, starts
-from vnlib.plots.frames import label
+from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, free
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, frame, spreads
+from vnlib.plots.tables import Table, spreads
 
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 
@@ -55,32 +54,21 @@ def worth(results: xr.Dataset, model: str, name: str, solver: str) -> float:
     return float(np.interp(-np.log(height), -np.log(curve.clip(1e-16)), curve["sweep"]))
 
 
-def _rows(results: xr.Dataset, *, cold: bool = True) -> tuple[dict[str, xr.DataArray], pd.Index]:
-    """Every network with its starts: where they are, and their names."""
-    models = results["model"].values.tolist()
-    rows = [(m, s) for m in models for s in starts(results, m) if cold or s != "cold"]
-    at = zip(("model", "start"), zip(*rows, strict=True), strict=True)
-    named = [(label(results, model), STARTS[name][0]) for model, name in rows]
-    index = pd.MultiIndex.from_tuples(named, names=["network", "start"])
-    return {axis: xr.DataArray(list(names), dims="row") for axis, names in at}, index
+def _title(names: Mapping[str, Sequence[str]], values: xr.DataArray) -> xr.DataArray:
+    return xr.apply_ufunc(np.vectorize(lambda name: names[name][0]), values)
 
 
-def _spreads(
-    results: xr.Dataset, values: Mapping[str, xr.DataArray], *, cold: bool = True
-) -> pd.DataFrame:
-    """Quantities (model, start, seed) as columns of median, lowest and highest."""
-    at, index = _rows(results, cold=cold)
-    return spreads({title: one.sel(at) for title, one in values.items()}, "row").set_index(index)
+def _by_start(values: Mapping[Any, xr.DataArray], **names: Any) -> pd.DataFrame:
+    """Quantities with a row for every start of every network."""
+    names = {"start": STARTS, "set": SETS, "solver": SOLVERS} | names
+    return spreads(values, "model", "start", **names).rename_axis(["network", "start"])
 
 
 def sweeps_table(results: xr.Dataset) -> Table:
     """Sweeps by set and solver, without what the start costs, which stands apart."""
-    at, index = _rows(results)
-    columns, needed = {("cost", ""): median(results["cost"]).sel(at)}, sweeps(results).sel(at)
-    for kind, solver in product(SETS, SOLVERS):
-        columns[SETS[kind], SOLVERS[solver][0]] = needed.sel(set=kind, solver=solver)
-    rows = pd.DataFrame({title: one.values for title, one in columns.items()}, index)
-    formats = dict.fromkeys(columns, reached) | {"cost": "{:.1f}"}
+    needed = sweeps(results).transpose(..., "set", "solver")
+    rows = _by_start({"cost": median(results["cost"]), "": needed})
+    formats = dict.fromkeys(rows, reached) | {"cost": "{:.1f}"}
     return Table(rows, formats=formats, name="sweeps after every start")
 
 
@@ -95,90 +83,85 @@ def training_table(results: xr.Dataset) -> Table:
         "rate": results["rate"],
         "F above minimum, validation": results["excess"],
         "untrained": results["excess_untrained"].where(learned),
+        "": results["time_ratio"],
     }
-    for solver in results["timed_solver"].values.tolist():
-        values[f"time, {SOLVERS[solver][0]}"] = results["time_ratio"].sel(timed_solver=solver)
-    return Table(_spreads(results, values), name="cost and training of starts")
+    rows = _by_start(values, timed_solver=lambda solver: f"time, {SOLVERS[solver][0]}")
+    return Table(rows, name="cost and training of starts")
 
 
 def guesses_table(results: xr.Dataset) -> Table:
     """What starts know before any sweep, by set: height of F, distance of codes, overlap of
     supports by layer.
     """
-    parts = {}
+    values = {}
     for kind, title in SETS.items():
         one = results.sel(set=kind)
-        values = {"F above minimum": one["start_height"], "distance": one["start_distance"]}
-        layers = results["layer"].values.tolist()
-        values |= {f"overlap, layer {n}": one["overlap"].sel(layer=n) for n in layers}
-        parts[title] = _spreads(results, values)
-    return Table(pd.concat(parts, axis=1), name="starts before any sweep")
+        values[title, "F above minimum"] = one["start_height"]
+        values[title, "distance"] = one["start_distance"]
+        values[title,] = one["overlap"].transpose(..., "layer", "seed")
+    rows = _by_start(values, layer="overlap, layer {}".format)
+    return Table(rows, name="starts before any sweep")
 
 
 def ends_table(results: xr.Dataset) -> Table:
     """Where starts end, against the end of the cold one; the largest over sets and inputs."""
+    warm = results.drop_sel(start="cold")
     values = {
-        "distance of codes": results["end_distance"].max("set"),
-        "of energies": results["end_height"].max("set"),
-        "other support [%]": 100 * results["end_differs"].mean("set"),
-        "lower energy [%]": 100 * results["end_lower"].mean("set"),
+        "distance of codes": warm["end_distance"].max("set"),
+        "of energies": warm["end_height"].max("set"),
+        "other support [%]": 100 * warm["end_differs"].mean("set"),
+        "lower energy [%]": 100 * warm["end_lower"].mean("set"),
     }
-    return Table(_spreads(results, values, cold=False), name="ends of the settle")
+    return Table(_by_start(values), name="ends of the settle")
 
 
 def tail_table(results: xr.Dataset) -> Table:
     """Why low guesses save little: how many sweeps the lowest one is worth, of how many."""
-    lowest, rows, formats = median(results["start_height"].sel(set="id")), {}, {}
+    lowest = median(results["start_height"].sel(set="id"))
     best = lowest.sel(start=trained(results)).idxmin("start")
-    cold = sweeps(results).sel(set="id", start="cold")
-    for model in results["model"].values.tolist():
-        name, heights = best.sel(model=model).item(), lowest.sel(model=model)
-        row = {
-            ("lowest guess", "start"): STARTS[name][0],
-            ("lowest guess", "F above minimum"): float(heights.sel(start=name)),
-            ("zero codes", "F above minimum"): float(heights.sel(start="cold")),
-        }
-        for solver, (said, *_) in SOLVERS.items():
-            row[said, "sweeps it is worth"] = worth(results, model, name, solver)
-            row[said, "of"] = float(cold.sel(model=model, solver=solver))
-            formats |= {(said, "sweeps it is worth"): "{:.1f}", (said, "of"): reached}
-        rows[label(results, model)] = row
-    return Table(frame(rows, "network"), formats=formats, name="what the lowest guess is worth")
+    cold, formats = sweeps(results).sel(set="id", start="cold"), {}
+    columns = {
+        ("lowest guess", "start"): _title(STARTS, best),
+        ("lowest guess", "F above minimum"): lowest.sel(start=best),
+        ("zero codes", "F above minimum"): lowest.sel(start="cold"),
+    }
+    for solver, (said, *_) in SOLVERS.items():
+        gains = [worth(results, model, name, solver) for model, name in best.to_series().items()]
+        columns[said, "sweeps it is worth"] = best.copy(data=gains)
+        columns[said, "of"] = cold.sel(solver=solver)
+        formats |= {(said, "sweeps it is worth"): "{:.1f}", (said, "of"): reached}
+    rows = spreads(columns, "model").rename_axis("network")
+    return Table(rows, formats=formats, name="what the lowest guess is worth")
 
 
 def against_table(results: xr.Dataset) -> Table:
     """Whether momentum, which is free, gives as much as learning does: the cheapest pairs."""
-    ways, rows = {"something learned": True, "nothing learned": False}, {}
-    pairs = {said: cheapest(results, learned=learned) for said, learned in ways.items()}
-    for model, kind in product(results["model"].values.tolist(), SETS):
-        row = {}
-        for said, fewest in pairs.items():
-            one = fewest.sel(model=model, set=kind)
-            row[said, "sweeps"] = float(one)
-            row[said, "start"] = STARTS[one["start"].item()][0]
-            row[said, "solver"] = SOLVERS[one["solver"].item()][0]
-        ratio = row["something learned", "sweeps"] / row["nothing learned", "sweeps"]
-        rows[label(results, model), SETS[kind]] = row | {("change [%]", ""): 100 * (ratio - 1)}
+    columns: dict[Any, xr.DataArray] = {}
+    ways = {"something learned": True, "nothing learned": False}
+    for said, learned in ways.items():
+        fewest = cheapest(results, learned=learned)
+        columns[said, "sweeps"] = fewest
+        columns[said, "start"] = _title(STARTS, fewest["start"])
+        columns[said, "solver"] = _title(SOLVERS, fewest["solver"])
+    ratio, free = (columns[said, "sweeps"].drop_vars(["start", "solver"]) for said in ways)
+    columns["change [%]"] = 100 * (ratio / free - 1)
+    rows = spreads(columns, "model", "set", set=SETS).rename_axis(["network", "inputs"])
     formats = {(said, "sweeps"): "{:.1f}" for said in ways} | {"change [%]": percent}
-    return Table(frame(rows, "network", "inputs"), formats=formats, name="against momentum")
+    return Table(rows, formats=formats, name="against momentum")
 
 
 def outside_table(results: xr.Dataset) -> Table:
     """Shares of sweeps saved by set [%], cost included, for the start that saves most in
     distribution.
     """
-    paid, rows = 100 * median(results["saved_paid"].sel(level=LEVEL)), {}
-    paid = paid.sel(start=trained(results))
-    for model, solver in product(results["model"].values.tolist(), SOLVERS):
-        share = paid.sel(model=model, solver=solver)
-        known = share.sel(set="id").dropna("start")
-        if known.size:  # the cold settle ends within the sweeps that are tried
-            best = known.idxmax("start").item()
-            row = {title: float(share.sel(start=best, set=k)) for k, title in SETS.items()}
-            rows[label(results, model), SOLVERS[solver][0]] = {"start": STARTS[best][0]} | row
+    paid = 100 * median(results["saved_paid"].sel(level=LEVEL, start=trained(results)))
+    paid = paid.isel(start=paid.sel(set="id", drop=True).fillna(-np.inf).argmax("start"))
+    known = paid.sel(set="id").notnull()  # the cold settle ends within the sweeps that are tried
+    columns = {"start": _title(STARTS, paid["start"]).where(known), "": paid.where(known)}
+    rows = spreads(columns, "model", "solver", set=SETS, solver=SOLVERS)
     formats = dict.fromkeys(SETS.values(), percent)
-    found = frame(rows, "network", "solver")
-    return Table(found, formats=formats, name="sweeps saved out of distribution, in %")
+    rows = rows.rename_axis(["network", "solver"])
+    return Table(rows, formats=formats, name="sweeps saved out of distribution, in %")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import xarray as xr
@@ -67,7 +68,7 @@ def rank(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> flo
     return MEASURES[measure][1] * float(spearmanr(pair[measure], pair[error]).statistic)
 
 
-def exact(values: float | xr.DataArray) -> float | xr.DataArray:
+def exact(values: Any) -> Any:
     """Values without what rounding of float64 leaves where they are 0."""
     return values * (abs(values) > 1e-15)
 
@@ -95,12 +96,14 @@ def codes_table(results: xr.Dataset) -> Table:
 
 def free_table(results: xr.Dataset) -> Table:
     """What nothing that was learned has: linear codes, and small errors without them."""
-    named, rows = _models(results), {}
-    for name in benchmarks(results):
-        for model, one in medians(results, name, ("untrained", "control")).iterrows():
-            rows[named[model]] = {"linearity": one["linearity"], "overlap": exact(one["overlap"])}
-            rows[named[model]]["error"] = one["error_unseen"]
-    return Table(frame(rows, "benchmark", "nothing learned"), name="codes without learning")
+    groups = ("untrained", "control")
+    parts = {BENCHMARKS[name]: medians(results, name, groups) for name in benchmarks(results)}
+    rows = pd.concat(parts, names=["benchmark", "nothing learned"])
+    rows = rows.rename(results["label"].to_series(), level=1).rename(
+        columns={"error_unseen": "error"}
+    )
+    rows = rows.assign(overlap=exact(rows["overlap"]))[["linearity", "overlap", "error"]]
+    return Table(rows, name="codes without learning")
 
 
 def layers_table(results: xr.Dataset) -> Table:
@@ -114,11 +117,9 @@ def layers_table(results: xr.Dataset) -> Table:
         "read": (results["read_first"] + results["read_second"]) / 2,
         "linear drawing": results["error_linear"],
     }
-    middle, rows = xr.Dataset(values).median("seed"), {}
-    for (model, layer), named in _layers(results).items():
-        if len(layers(results, model)) > 1:
-            one = middle.sel(model=model, layer=layer)
-            rows[named] = {title: value.item() for title, value in one.items()}
+    middle = xr.Dataset(values).median("seed").to_dataframe(["model", "layer"])[list(values)]
+    deep = {model for model in _models(results) if len(layers(results, model)) > 1}
+    rows = {named: middle.loc[at] for at, named in _layers(results).items() if at[0] in deep}
     found = frame(rows, "benchmark", "model", "layer")
     return Table(found, formats={"units": "{:.0f}"}, name="all layers of all models")
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, present
-from vnlib.plots.frames import group
+from vnlib.plots.frames import group, label
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table
+from vnlib.plots.tables import Table, spreads
 
 DICTIONARIES = ("vn_1", "vn_untrained", "fourier")
 INFERENCES = {"zero_filled": "imputation", "mask_aware": "masked lasso"}
@@ -18,17 +20,10 @@ def ablation_table(results: xr.Dataset) -> Table:
     """Errors on hidden samples of VN-1L, of its atoms before learning and of a fixed dictionary, by
     both inferences; medians over seeds.
     """
-    asked = {"model": present(results, DICTIONARIES), "protocol": list(INFERENCES)}
-    cells = median(results["hidden"].sel(asked | {"set": list(SETS)}))
-    cells = cells.assign_coords(
-        model=cells["label"].values,
-        protocol=list(INFERENCES.values()),
-        mask=[MASKS[mask] for mask in cells["mask"].values],
-        set=list(SETS.values()),
-    )
-    rows = cells.stack(row=("mask", "set"), column=("protocol", "model")).transpose("row", ...)
-    frame = rows.to_pandas().swaplevel(axis=1)
-    return Table(frame, name="errors by dictionary and inference")
+    cells = median(results["hidden"].sel(model=present(results, DICTIONARIES)))
+    names = {"mask": MASKS, "set": SETS, "protocol": INFERENCES, "model": partial(label, results)}
+    found = spreads({"": cells.transpose(..., "protocol", "model")}, "mask", "set", **names)
+    return Table(found.swaplevel(axis=1), name="errors by dictionary and inference")
 
 
 def late_gain(results: xr.Dataset) -> xr.DataArray:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pandas as pd
 import xarray as xr
 
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
-from benchmarks.nbody.tables import by_model
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table
+from vnlib.plots.tables import Table, spreads
 
 EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but for rounding
 MEASURES = {"MSE": False, "relative MSE": True}
@@ -38,14 +36,12 @@ def cells(results: xr.Dataset, *, relative: bool = False) -> xr.DataArray:
 
 def errors_table(results: xr.Dataset) -> Table:
     """Errors with five bodies by number of forces, and mean OOD over mean ID error."""
-    columns = {}
-    for name, relative in MEASURES.items():
-        five = cells(results, relative=relative).sel(bodies=5)
-        for number in five["number"].values.tolist():
-            columns[name, f"{number} force{'s' * (number > 1)}"] = five.sel(number=number)
-    inside, outside = inside_and_out(error(results))
-    columns["OOD / ID", ""] = median(outside / inside)
-    return by_model(results, in_order(results, mean=True), columns, "errors by number of forces")
+    one = results.sel(model=in_order(results, mean=True))
+    columns = {name: cells(one, relative=yes).sel(bodies=5) for name, yes in MEASURES.items()}
+    inside, outside = inside_and_out(error(one))
+    columns["OOD / ID"] = median(outside / inside)
+    rows = spreads(columns, "model", number=lambda count: f"{count} force{'s' * (count > 1)}")
+    return Table(rows, name="errors by number of forces")
 
 
 def dropout(results: xr.Dataset, *, relative: bool) -> dict[str, xr.DataArray]:
@@ -57,17 +53,14 @@ def dropout(results: xr.Dataset, *, relative: bool) -> dict[str, xr.DataArray]:
 
 def dropout_table(results: xr.Dataset) -> Table:
     """Errors with three bodies over errors with five, plain and relative."""
+    one = results.sel(model=in_order(results, mean=True))
     columns = {
         (what, name): ratio
         for name, relative in MEASURES.items()
-        for what, ratio in dropout(results, relative=relative).items()
+        for what, ratio in dropout(one, relative=relative).items()
     }
-    return by_model(
-        results,
-        in_order(results, mean=True),
-        columns,
-        "errors with three bodies over errors with five",
-    )
+    name = "errors with three bodies over errors with five"
+    return Table(spreads(columns, "model"), name=name)
 
 
 def simulator_table(results: xr.Dataset) -> Table:
@@ -84,9 +77,9 @@ def unconverged(results: xr.Dataset, most: float = 0.3) -> Table:
     """By what share validation errors fell after 0.7 of the steps, if by more than `most`."""
     curve = median(results["curve"])
     gain = 1 - curve.sel(share=1.0, method="nearest") / curve.sel(share=0.7, method="nearest")
-    models = [m for m in in_order(results) if gain.sel(model=m) > most]
-    table = by_model(results, models, {"fell by": gain}, "models that had not converged")
-    return replace(table, formats={"fell by": "{:.0%}"})
+    rows = spreads({"fell by": gain.sel(model=in_order(results))}, "model")
+    rows = rows[rows["fell by"] > most]
+    return Table(rows, {"fell by": "{:.0%}"}, name="models that had not converged")
 
 
 def won(results: xr.Dataset, model: str, others: Sequence[str]) -> int:

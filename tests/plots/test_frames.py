@@ -90,11 +90,3 @@ def test_a_figure_of_what_was_not_computed_says_so():
     assert figure.axes[0].texts[0].get_text() == "Not computed in this profile."
     assert plt.get_fignums() == [*others, figure.number], "a page shows what was begun, too"
     plt.close("all")
-
-
-def test_coordinates_get_names_that_readers_know_in_their_order():
-    values = xr.DataArray([[1, 2, 3], [4, 5, 6]], {"layer": [1, 2], "set": ["id", "sum", "rest"]})
-    found = frames.named(values, set={"sum": ("sums", "-"), "id": "digits", "no": "none"})
-    assert found["set"].values.tolist() == ["sums", "digits"] and found[0].values.tolist() == [2, 1]
-    found = frames.named(values.to_dataset(name="error"), layer="layer {}".format)
-    assert found["layer"].values.tolist() == ["layer 1", "layer 2"]

@@ -112,3 +112,12 @@ def test_other_dimensions_are_columns_below_their_title():
     assert frame.columns.tolist()[:2] == [("MSE", "median", "id"), ("MSE", "median", "ood")]
     assert frame.columns.tolist()[2:] == [("id", "", ""), ("ood", "", "")]
     assert frame.loc["B"].tolist() == [4, 6, 4, 5]
+
+
+def test_places_get_names_that_readers_know_in_their_order():
+    names = {"ood": ("elsewhere", "-"), "id": "at home", "no": "nowhere"}
+    frame = spreads({"": errors().max("seed")}, "model", set=names)
+    assert frame.columns.tolist() == ["elsewhere", "at home"]
+    assert frame.loc["A"].tolist() == [30, 3]
+    frame = spreads({"": errors().max("seed")}, "model", set="error, {}".format)
+    assert frame.columns.tolist() == ["error, id", "error, ood"]

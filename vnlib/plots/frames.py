@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -24,7 +24,6 @@ Groups = Mapping[str, tuple[str, Any, str]]
 """Group of models -> its name in legends, its colour, its marker (see
 `vnlib.plots.style.GROUPS`).
 """
-Values = TypeVar("Values", xr.Dataset, xr.DataArray)
 
 
 def long_frame(values: xr.DataArray, name: str = "value") -> pd.DataFrame:
@@ -40,24 +39,6 @@ def label(results: xr.Dataset | xr.DataArray, model: str) -> str:
 def group(results: xr.Dataset | xr.DataArray, model: str) -> str:
     """Which group of the chapter a model belongs to."""
     return str(results["group"].sel(model=model).item())
-
-
-def named(values: Values, **names: Any) -> Values:
-    """Values with coordinates that readers know, in the order of the names.
-
-    Parameters
-    ----------
-    **names
-        Dimension -> coordinate -> its name, or a tuple that begins with it; coordinates without a
-        name are left out. Or a function from coordinate to name.
-    """
-    for dim, name in names.items():
-        if not callable(name):
-            there = [one for one in name if one in values[dim].values]
-            values = values.sel({dim: there})
-            name = {k: v if isinstance(v, str) else v[0] for k, v in name.items()}.get
-        values = values.assign_coords({dim: [name(one) for one in values.indexes[dim].tolist()]})
-    return values
 
 
 def in_groups(results: xr.Dataset, *groups: str) -> list[str]:

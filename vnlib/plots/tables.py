@@ -93,16 +93,34 @@ class Table:
         return flat.to_csv(lineterminator="\n")
 
 
-def spreads(values: Mapping[Any, xr.DataArray], *rows: str) -> pd.DataFrame:
+def spreads(values: Mapping[Any, xr.DataArray], *rows: str, **names: Any) -> pd.DataFrame:
     """Quantities by title, side by side, with a row for each place along `rows`.
 
     A quantity over seeds has three columns: median, low, high. Along any other dimension it has a
     column for each place, below its title, if that is not "". Places along several `rows` without
     any number are left out. Rows that are models are named by their coordinate `label`.
+
+    Parameters
+    ----------
+    **names
+        Dimension -> coordinate -> what readers call it, or a tuple that begins with that; their
+        order is that of the table, and coordinates without a name are left out. Or a function from
+        coordinate to name.
     """
-    found = pd.concat([_columns(title, one, rows) for title, one in values.items()], axis=1)
+    parts = [_columns(title, _named(one, names), rows) for title, one in values.items()]
+    found = pd.concat(parts, axis=1)
     found.columns = _header(found.columns)
     return found.dropna(how="all") if len(rows) > 1 else found
+
+
+def _named(values: xr.DataArray, names: Mapping[str, Any]) -> xr.DataArray:
+    for dim in set(names).intersection(values.dims):
+        name = names[dim]
+        if not callable(name):
+            values = values.sel({dim: [one for one in name if one in values[dim].values]})
+            name = {k: v if isinstance(v, str) else v[0] for k, v in name.items()}.get
+        values = values.assign_coords({dim: [name(one) for one in values.indexes[dim].tolist()]})
+    return values
 
 
 def _columns(title: Any, values: xr.DataArray, rows: Sequence[str]) -> pd.DataFrame:

@@ -25,7 +25,7 @@ def ablation() -> xr.Dataset:
 def going(shipped: xr.Dataset, way: str, *, relative: bool = False) -> set[str]:
     """The models of the paper that move this way as bodies drop out."""
     ways = tables.directions(shipped, relative=relative)
-    return {m for m in in_order(shipped, ("vn", "printed"), mean=True) if ways[m] == way}
+    return {m for m in in_order(shipped, ("vn", "printed"), mean=True) if ways.sel(model=m) == way}
 
 
 def test_which_errors_fall_and_which_grow_as_bodies_drop_out(shipped):

@@ -97,8 +97,8 @@ def test_directions_have_names(ids, oods, said):
 
 def test_models_go_where_their_errors_go(shared):
     ways = tables.directions(shared), tables.directions(shared, relative=True)
-    assert [one["gnn"] for one in ways] == ["ID up", "ID up"]
-    assert [one["vn_token_3"] for one in ways] == ["both down", "hardly"]
+    assert [one.sel(model="gnn") for one in ways] == ["ID up", "ID up"]
+    assert [one.sel(model="vn_token_3") for one in ways] == ["both down", "hardly"]
 
 
 def test_a_change_is_that_of_one_variant_to_another_in_each_run(results):
