@@ -131,7 +131,7 @@ def _columns(title: Any, values: xr.DataArray, rows: Sequence[str]) -> pd.DataFr
     columns = [first + place for place in product(*(values[dim].values for dim in across))]
     names = [_names(values, dim) for dim in rows]
     index = pd.MultiIndex.from_product(names, names=rows) if len(rows) > 1 else names[0]
-    numbers = values.transpose(*rows, *across).values.reshape(len(index), -1)
+    numbers = values.transpose(*rows, *across).values.reshape(len(index), len(columns))
     return pd.DataFrame(numbers, index, pd.Index(columns, tupleize_cols=False))
 
 
