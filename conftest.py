@@ -114,14 +114,13 @@ import xarray as xr
 
 VARIABLES = {"y": ("seed times width", "1")}
 
-def run(axes, settings, workdir):
+def run(chapter, axes, settings, workdir):
     if settings["width"] > 9: raise RuntimeError("the width burst")
     return xr.Dataset({"y": ((), axes["seed"] * settings["width"])})
 
 def results(chapter):
-    width = chapter.parameters["width"]
-    axes = {"seed": chapter.seeds}
-    return chapter.grid(run, axes, lambda axes: {"width": width}, variables=VARIABLES)
+    settings = {"width": chapter.parameters["width"]}
+    return chapter.grid(run, settings=settings, variables=VARIABLES)
 """
 TINY_CELLS = (
     'profile = "smoke"\nseeds = None\ndevice = "cpu"\nrecompute = False\nstale = "keep"\n'

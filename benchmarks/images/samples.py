@@ -15,7 +15,7 @@ from data_gen import digits, mnist
 
 @cache
 def mnist_rows(
-    part: str, n: int, *, seed: int, allow_fallback: bool
+    part: str, n: int, *, seed: int, real: bool
 ) -> tuple[Float[Tensor, "n pixels"], Int[np.ndarray, " n"], str]:
     """At most n images of a part of MNIST as rows, their labels, and their source.
 
@@ -23,15 +23,16 @@ def mnist_rows(
     ----------
     seed
         Of the order; a larger n adds to a smaller one.
-    allow_fallback
-        Whether the small digits of scikit-learn will do where MNIST is not at hand.
+    real
+        Whether no others than those of MNIST will do; if not, the small digits of scikit-learn
+        stand in where MNIST is not at hand.
 
     Raises
     ------
     MnistError
         As of `data_gen.mnist.load`.
     """
-    data = mnist.load(part, allow_fallback=allow_fallback)
+    data = mnist.load(part, allow_fallback=not real)
     some = np.random.default_rng(seed).permutation(data.sizes["sample"])[:n]
     pixels = torch.from_numpy(data["image"].values[some]).flatten(1)
     return pixels, data["label"].values[some], data.attrs["source"]
@@ -47,7 +48,7 @@ def training_digits(
     Parameters
     ----------
     real
-        Whether no others than those of MNIST will do.
+        As in `mnist_rows`.
     """
     data = mnist.load("train", allow_fallback=not real)
     pixels = torch.from_numpy(data["image"].values).flatten(1)
@@ -63,7 +64,7 @@ def composed_digits(
     Parameters
     ----------
     real
-        As in `training_digits`.
+        As in `mnist_rows`.
     """
     singles = mnist.load("test", allow_fallback=not real)["image"].values
     made = torch.from_numpy(digits.make(singles, n=n, seed=seed, sets=sets)["image"].values)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +18,7 @@ from benchmarks.images.samples import mnist_rows
 from chapters.A_predictive_coding import measure
 from chapters.A_predictive_coding.contestants import Contestant, Sizes, build
 from vnlib import checks, seeding
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
 
 PAIRS = ("digits", "permuted", "halves")
@@ -176,14 +174,7 @@ def compare(
     )
 
 
-def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str,
-    allow_fallback: bool,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One model on one pair of tasks; it takes seconds and keeps no checkpoint."""
     s, val = settings, settings["n_val"]
     # More images than two tasks need, since digits are not equally frequent.
@@ -191,11 +182,11 @@ def run(
     parts = []
     for part, n in counts.items():
         rows, labels, source = mnist_rows(
-            part, n, seed=s["data_seed"], allow_fallback=allow_fallback
+            part, n, seed=s["data_seed"], real=chapter.profile == "paper"
         )
         images = avg_pool2d(rows.view(-1, 1, 28, 28), s["pool"])[:, 0]
         both = tasks(axes["pair"], images, torch.from_numpy(labels))
-        parts.append([x.to(device) for x in both])
+        parts.append([x.to(chapter.device) for x in both])
     pair = tuple(
         Task(train=x[val:][: s["n_train"]], validation=x[:val], test=test[: s["n_test"]])
         for x, test in zip(*parts, strict=True)
@@ -206,7 +197,7 @@ def run(
     return found.assign(data_source=source, n_learned=len(pair[0].train))
 
 
-def settings(chapter: Chapter) -> dict[str, Any]:
+def settings(chapter: Chapter) -> Settings:
     """The settings of every run; models differ by their name alone."""
     s = chapter.settings
     sizes = {name: s[name] for name in SIZES} | {
@@ -220,6 +211,5 @@ def settings(chapter: Chapter) -> dict[str, Any]:
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All models, pairs of tasks and seeds of the chapter; computed where they are not stored."""
-    axes = {"model": list(chapter.models), "pair": chapter.settings["pairs"], "seed": chapter.seeds}
-    one = partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper")
-    return chapter.grid(one, axes, lambda _: settings(chapter), variables=VARIABLES)
+    axes = chapter.axes(pair=chapter.settings["pairs"])
+    return chapter.grid(run, axes, settings(chapter), variables=VARIABLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,13 @@ from torch import Tensor
 from benchmarks.images.samples import mnist_rows
 from chapters.B_attention.baselines import PatchPredictor
 from chapters.B_attention.measure import checkerboard, compare, to_patches
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.evaluate import reconstruction_error
 from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
-Settings = Mapping[str, Any]
 # "Weights": the entries of an adaptive variable, coefficients of a code or rows of attention.
 VARIABLES = {
     "batch": ("digits in a batch", "1"),
@@ -114,19 +112,12 @@ def train_predictor(
     return model
 
 
-def run(
-    axes: Mapping[str, Any],
-    settings: Settings,
-    workdir: Path,
-    *,
-    device: torch.device | str,
-    allow_fallback: bool,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One seed: both dictionaries and all attention layers are trained and compared."""
     s, seed = settings, axes["seed"]
-    load = partial(mnist_rows, seed=s["data_seed"], allow_fallback=allow_fallback)
+    load = partial(mnist_rows, seed=s["data_seed"], real=chapter.profile == "paper")
     pixels, _, source = load("train", s["n_train"] + s["n_val"])
-    validation, train = pixels.to(device).tensor_split([s["n_val"]])
+    validation, train = pixels.to(chapter.device).tensor_split([s["n_val"]])
     tokens, held_out = (to_patches(x, s["side"]) for x in (train, validation))
     patches = tokens.flatten(0, 1)
     patches = patches[patches.norm(dim=1) > 0]  # blank ones teach nothing
@@ -148,7 +139,7 @@ def run(
             name: train_predictor(shared | own, tokens, held_out, s["attention"], **kept(name))
             for name, own in s["predictors"].items()
         },
-        load("test", s["n_test"])[0].to(device),
+        load("test", s["n_test"])[0].to(chapter.device),
         side=s["side"],
         seed=seed,
         **s["measures"],
@@ -156,14 +147,6 @@ def run(
     return found.assign(data_source=source)
 
 
-def settings(chapter: Chapter) -> dict[str, Any]:
-    """The settings of every run: all of the chapter but the seeds."""
-    return {key: value for key, value in chapter.settings.items() if key != "seeds"}
-
-
 def results(chapter: Chapter) -> xr.Dataset:
     """All seeds of the chapter; computed where they are not stored."""
-    one = partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper")
-    return chapter.grid(
-        one, {"seed": chapter.seeds}, lambda _: settings(chapter), variables=VARIABLES
-    )
+    return chapter.grid(run, variables=VARIABLES)

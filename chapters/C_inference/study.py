@@ -12,7 +12,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import torch
 import xarray as xr
 from torch import Tensor
 
@@ -22,7 +21,7 @@ from chapters.C_inference.speed.layers import several_layers
 from chapters.C_inference.speed.memory import memory
 from chapters.C_inference.speed.problems import Workloads, size_of
 from chapters.C_inference.speed.speed import one_layer
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
@@ -175,19 +174,12 @@ def learned(x: Tensor, s: Mapping[str, Any], seed: int) -> tuple[VectorNetwork, 
     return earlier, network.cpu()
 
 
-def run(
-    axes: Mapping[str, Any],
-    s: Mapping[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str = "cpu",
-    fallback: bool = True,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
     """One seed: a network that learns, and all that is measured of its settle (see `VARIABLES`)."""
     seed, cap, p = axes["seed"], s["cap"], s["penalties"]
-    images = partial(mnist_rows, allow_fallback=fallback)
+    images = partial(mnist_rows, real=chapter.profile == "paper")
     pool, *_ = images("train", s["n_train"], seed=s["data_seed"])
-    earlier, network = learned(pool.to(device), s, seed)
+    earlier, network = learned(pool.to(chapter.device), s, seed)
     x, _, source = images("test", s["samples"], seed=seed)
     pool, *_ = images("train", s["pool"], seed=s["data_seed"])
     many, *_ = images("test", p["samples"], seed=seed)
@@ -216,7 +208,7 @@ def run(
     return found.assign(data_source=source, cap_k=cap["top_k"])
 
 
-def settings(chapter: Chapter) -> dict[str, Any]:
+def settings(chapter: Chapter) -> Settings:
     """The settings of every seed's run."""
     s = {name: value for name, value in chapter.settings.items() if name not in APART}
     if (first := chapter.parameters["sparsity"]) is not None:
@@ -226,46 +218,46 @@ def settings(chapter: Chapter) -> dict[str, Any]:
 
 def results(chapter: Chapter) -> Results:
     """All parts of the chapter, computed where they are not stored."""
-    fallback, s = chapter.profile != "paper", chapter.settings
+    real, s = chapter.profile == "paper", chapter.settings
     timing, stacked, images = s["speed"], s["layers"], {"images": s["speed"]["images"]}
-    main = chapter.grid(
-        partial(run, device=chapter.device, fallback=fallback),
-        {"seed": chapter.seeds},
-        lambda _: settings(chapter),
-        variables=VARIABLES,
-    )
+    main = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
 
     @cache
     def workloads() -> Workloads:
-        rows = partial(mnist_rows, seed=s["data_seed"], allow_fallback=fallback)
+        rows = partial(mnist_rows, seed=s["data_seed"], real=real)
         parts = zip(("train", "test"), timing["images"], strict=True)
         return Workloads(*(rows(part, n)[0] for part, n in parts))
 
-    def one_size(axes: Mapping, own: Mapping, workdir: Path, where: object = "cpu") -> xr.Dataset:
+    def one_size(where: object, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
         options = {name: own[name] for name in ("threads", "repeats", "patience")}
         problem = workloads().problem(axes["size"])
         return one_layer(problem, gap=axes["gap"], device=where, **options)
 
-    def one_stack(axes: Mapping, own: Mapping, workdir: Path) -> xr.Dataset:
+    def on_cpu(chapter: Chapter, *run: Any) -> xr.Dataset:
+        return one_size("cpu", *run)
+
+    def on_cuda(chapter: Chapter, *run: Any) -> xr.Dataset:
+        return one_size(chapter.device, *run)
+
+    def one_stack(_: Chapter, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
         atoms, n = list(map(int, axes["stack"].split("-"))), own["samples"]
         layers = workloads().stack(atoms, [K // 2 for K in atoms[:-1]])
         options = {"feedback": s["feedback_weight"], "repeats": own["repeats"]}
         return several_layers(layers, workloads().test[:n], **options).assign(n_samples=n)
 
-    def one_memory(axes: Mapping, own: Mapping, workdir: Path) -> xr.Dataset:
+    def one_memory(_: Chapter, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
         return memory(workloads().problem(axes["size"]))
 
     # The digits to fall back on are few; `paper` has all, and reads what is stored without any.
-    enough = len(workloads().test) if fallback else float("inf")
+    enough = len(workloads().test) if not real else float("inf")
     sizes = [size for size in timing["sizes"] if size_of(size)[2] <= enough]
     grid, held = {"size": sizes, "gap": timing["gaps"]}, {"size": s["memory"]}
     stacks = {"stack": ["-".join(map(str, atoms)) for atoms in stacked["stacks"]]}
-    costs, gpu = partial(chapter.grid, variables=COSTS), partial(one_size, where=chapter.device)
-    cuda = chapter.device.type == "cuda"
+    costs, cuda = partial(chapter.grid, variables=COSTS), chapter.device.type == "cuda"
     return Results(
         main,
-        costs(one_size, grid, lambda _: timing, part="speed"),
-        costs(one_stack, stacks, lambda _: stacked | images, part="layers"),
-        costs(one_memory, held, lambda _: images, part="memory") if s["memory"] else None,
-        costs(gpu, grid, lambda _: timing, part="cuda") if cuda else None,
+        costs(on_cpu, grid, timing, part="speed"),
+        costs(one_stack, stacks, stacked | images, part="layers"),
+        costs(one_memory, held, images, part="memory") if s["memory"] else None,
+        costs(on_cuda, grid, timing, part="cuda") if cuda else None,
     )

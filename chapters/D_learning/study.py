@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import xarray as xr
@@ -13,7 +10,7 @@ import xarray as xr
 from benchmarks.images.samples import mnist_rows
 from chapters.D_learning import interface, measure
 from chapters.D_learning.interference import interference
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
 
@@ -80,21 +77,14 @@ VARIABLES = {
 }
 
 
-def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str,
-    allow_fallback: bool,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """All measurements of one seed; training is short and keeps no checkpoint."""
     s, seed = settings, axes["seed"]
     (train, _, source), (test, labels, _) = (
-        mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], allow_fallback=allow_fallback)
+        mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], real=chapter.profile == "paper")
         for part in ("train", "test")
     )
-    train, test = train.to(device), test.to(device)
+    train, test = train.to(chapter.device), test.to(chapter.device)
     settle, K, m = SettleConfig.training(max_sweeps=s["train_sweeps"]), s["n_atoms"], s["interface"]
     one = VNConfig(n_inputs=784, atoms=(K,), sparsity=(s["main_sparsity"],))
     two = VNConfig(
@@ -148,7 +138,7 @@ def run(
     return found.assign(data_source=source, shared_residual=("quantile", shared.numpy()))
 
 
-def settings(chapter: Chapter) -> dict[str, Any]:
+def settings(chapter: Chapter) -> Settings:
     """The settings of every run; a message is at most half as wide as its code."""
     s = {key: value for key, value in chapter.settings.items() if key != "seeds"}
     return s | {"interface": min(s["interface"], s["n_atoms"] // 2)}
@@ -156,7 +146,4 @@ def settings(chapter: Chapter) -> dict[str, Any]:
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All seeds of the chapter; computed where they are not stored."""
-    one = partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper")
-    return chapter.grid(
-        one, {"seed": chapter.seeds}, lambda _: settings(chapter), variables=VARIABLES
-    )
+    return chapter.grid(run, settings=settings(chapter), variables=VARIABLES)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 import xarray as xr
@@ -15,14 +12,12 @@ from torch import Tensor
 from benchmarks.images.samples import mnist_rows
 from chapters.E_theory import descent, gradient, measure, recovery
 from chapters.E_theory.variables import VARIABLES
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.seeding import generator
 from vnlib.settle import SettleConfig
-
-Settings = Mapping[str, Any]
 
 
 def learned(s: Settings, x: Float[Tensor, "n pixels"], seed: int) -> VectorNetwork:
@@ -124,39 +119,24 @@ def capacity_and_failures(
     ]
 
 
-def run(
-    axes: Mapping[str, Any],
-    settings: Settings,
-    workdir: Path,
-    *,
-    device: torch.device | str,
-    allow_fallback: bool,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """All measurements of one seed; only learning the digits, which is short, is on the device."""
     s, seed = settings, axes["seed"]
     (train, *_), (test, _, source) = (
-        mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], allow_fallback=allow_fallback)
+        mnist_rows(part, s[f"n_{part}"], seed=s["data_seed"], real=chapter.profile == "paper")
         for part in ("train", "test")
     )
-    network = learned(s, train.to(device), seed)
+    network = learned(s, train.to(chapter.device), seed)
     V, x = network.V[0].detach().double().cpu(), test.double()
     pieces = [
         *superposition_and_recovery(s, seed, V, x),
         *gradients_and_descent(s, seed, V, x),
-        measure.operator_ranks(network, test[: s["n_ranks"]].to(device)),
+        measure.operator_ranks(network, test[: s["n_ranks"]].to(chapter.device)),
         *capacity_and_failures(s, seed, V, x),
     ]
     return xr.merge(pieces, join="exact").assign(data_source=source)
 
 
-def settings(chapter: Chapter) -> dict[str, Any]:
-    """The settings of every run: all of the chapter but the seeds."""
-    return {key: value for key, value in chapter.settings.items() if key != "seeds"}
-
-
 def results(chapter: Chapter) -> xr.Dataset:
     """All seeds of the chapter; computed where they are not stored."""
-    one = partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper")
-    return chapter.grid(
-        one, {"seed": chapter.seeds}, lambda _: settings(chapter), variables=VARIABLES
-    )
+    return chapter.grid(run, variables=VARIABLES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -10,7 +9,7 @@ import xarray as xr
 
 from benchmarks.spatial import positions
 from chapters.FR1_failure import similarity, superposition
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 
 PLACES = ("position_x", "position_y")
 VARIABLES = {name: positions.VARIABLES[name] for name in (*PLACES, "mse")} | {
@@ -60,18 +59,11 @@ VARIABLES = {name: positions.VARIABLES[name] for name in (*PLACES, "mse")} | {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs over (model, hold_out, seed)."""
-    s = chapter.settings
-    config = {name: s[name] for name in ("grid", "split_seed")}
-    config["sigma"] = chapter.parameters["sigma"]
-    return chapter.grid(
-        partial(run, config=config, device=chapter.device),
-        {"model": list(chapter.models), "hold_out": s["hold_outs"], "seed": chapter.seeds},
-        partial(settings, chapter),
-        variables=VARIABLES,
-    )
+    axes = chapter.axes(hold_out=chapter.settings["hold_outs"])
+    return chapter.grid(run, axes, settings, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: dict) -> dict:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The settings of one run: the task, how the model trains, and what is measured."""
     model, s = chapter.models[axes["model"]], chapter.settings
     scale = s["scale"][model["family"]]
@@ -91,13 +83,13 @@ def settings(chapter: Chapter, axes: dict) -> dict:
     }
 
 
-def run(
-    axes: dict, settings: dict, workdir: Path, *, config: dict, device: torch.device
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained decoder: its errors, what it draws, and how similar its images are."""
     s, seed, polarity = settings, axes["seed"], settings["task"]["polarity"]
-    data = positions.plane(**config, **s["task"])
-    model = positions.trained(data, device, seed=seed, workdir=workdir, **s["training"])
+    size = {name: chapter.settings[name] for name in ("grid", "split_seed")}
+    sigma = chapter.parameters["sigma"]
+    data = positions.plane(**size, sigma=sigma, **s["task"])
+    model = positions.trained(data, chapter.device, seed=seed, workdir=workdir, **s["training"])
     drawn = superposition.outputs(model, torch.from_numpy(data["code"].values), polarity=polarity)
     reports = [
         superposition.drawn_report(drawn, data, polarity=polarity, reach=s["reach"], seed=seed),
@@ -108,7 +100,7 @@ def run(
             drawn,
             data,
             polarity=polarity,
-            sigma=config["sigma"],
+            sigma=sigma,
             widths=s["widths"],
             reach=s["displacement"],
             every=s["every"],

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
 from benchmarks.spatial.decoders import as_pair
 from chapters.FR2_manifold.measure import layers, reference, report, untrained, with_untrained
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 
 MEASURED = ("grid", "split_seed", "margin", "folds", "samples")
 TRAINED = ("family", "options", "lr", "steps", "batch_size", "consolidation")
@@ -46,16 +45,10 @@ VARIABLES = positions.VARIABLES | {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """The runs over (model, seed)."""
-    bump = {name: chapter.parameters[name] for name in ("sigma", "hold_out")}
-    return chapter.grid(
-        partial(run, bump=bump, device=chapter.device),
-        {"model": list(chapter.models), "seed": chapter.seeds},
-        partial(settings, chapter),
-        variables=VARIABLES,
-    )
+    return chapter.grid(run, settings=settings, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: dict) -> dict:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """What a run depends on besides its axes, and the parameters that have a file of their own."""
     every, model = chapter.settings, chapter.models[axes["model"]]
     first = axes["seed"] == chapter.seeds[0]
@@ -73,14 +66,13 @@ def settings(chapter: Chapter, axes: dict) -> dict:
     return chosen | training | positions.lengths(model, every["scale"])
 
 
-def run(
-    axes: dict, settings: dict, workdir: Path, *, bump: dict, device: torch.device | str = "cpu"
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One decoder, trained with one seed, or a reference that nobody trained: all its layers
     measured (see `measure.report`).
     """
-    s, seed = settings, axes["seed"]
-    task = {name: s[name] for name in ("grid", "split_seed")} | dict(bump)
+    s, seed, device = settings, axes["seed"], chapter.device
+    task = {name: s[name] for name in ("grid", "split_seed")}
+    task |= {name: chapter.parameters[name] for name in ("sigma", "hold_out")}
     data = positions.plane(encoding=s["encoding"], polarity=s["polarity"], **task)
     shown = positions.numbers(s["samples"], s["grid"])
     measured = partial(

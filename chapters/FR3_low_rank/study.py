@@ -4,16 +4,14 @@ measured (FR Sec. 4.1, App. C).
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder
 from chapters.FR3_low_rank.measure import report
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 
 SHARED = ("grid", "split_seed", "samples", "tokens", "steps", "batch_size")
 
@@ -44,16 +42,11 @@ VARIABLES = positions.VARIABLES | {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """The runs over (model, hold_out, seed)."""
-    axes = {"model": list(chapter.models), "hold_out": chapter.settings["hold_outs"]}
-    return chapter.grid(
-        partial(run, device=chapter.device),
-        axes | {"seed": chapter.seeds},
-        partial(settings, chapter),
-        variables=VARIABLES,
-    )
+    axes = chapter.axes(hold_out=chapter.settings["hold_outs"])
+    return chapter.grid(run, axes, settings, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: dict) -> dict:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """What a run depends on besides its axes; the penalties given overrule those that a model
     has.
     """
@@ -67,9 +60,7 @@ def settings(chapter: Chapter, axes: dict) -> dict:
     }
 
 
-def run(
-    axes: dict, settings: dict, workdir: Path, *, device: torch.device | str = "cpu"
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One decoder, trained with one hold-out and one seed, and measured (see `measure.report`)."""
     s, bump = settings, {name: settings[name] for name in ("grid", "sigma", "split_seed")}
     data = positions.plane(hold_out=axes["hold_out"], encoding="one_hot", **bump)
@@ -77,7 +68,8 @@ def run(
     training["family"] = s["family"]
     if s["family"] == "embedding":  # the factorised decoder keeps the weight decay of all decoders
         training |= {"family": EmbeddingDecoder, "weight_decay": s["weight_decay"]}
-    model = positions.trained(data, device, seed=axes["seed"], workdir=workdir, **training)
+    training |= {"seed": axes["seed"], "workdir": workdir}
+    model = positions.trained(data, chapter.device, **training)
     shown = positions.numbers(s["samples"], s["grid"])
     found = report(model, data, samples=shown, tokens=s["tokens"], pictures=s["pictures"])
     found["split_ood"] = ("position", data["split"].values == "ood")

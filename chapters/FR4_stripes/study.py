@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,8 @@ from chapters.FR4_stripes.measure import drawing_report, pictures
 from chapters.FR4_stripes.scaling import laws, needs
 from chapters.FR4_stripes.tuning import layer_report
 from data_gen import bumps
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, with_candidate
 
 DATA = ("grid", "hold_out", "encoding", "polarity")
 
@@ -71,20 +71,19 @@ class Results(NamedTuple):
 
 def results(chapter: Chapter) -> Results:
     """All runs of the chapter. Models choose by their error on ID validation bumps, on one diet."""
-    task = {"sigma": chapter.parameters["sigma"], "split_seed": chapter.settings["split_seed"]}
-    runs, selection = Comparison(
+    runs, selection = compared(
         chapter,
-        partial(run, task=task, device=chapter.device),
-        partial(settings, chapter),
+        run,
+        settings,
         VARIABLES,
         criterion=lambda tried: tried["mse_val"].sel(diet=chapter.settings["selection_diet"]),
-    ).results()
+    )
     sides = {name: m["grid"] for name, m in chapter.models.items() if name.startswith("side_")}
     found = laws(runs, models=list(sides), sides=list(sides.values())) if sides else xr.Dataset()
     return Results(runs, found, selection)
 
 
-def settings(chapter: Chapter, axes: dict, candidate: int, selecting: bool) -> dict:
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
     """What a run depends on besides its axes and the task."""
     every, model = chapter.settings, chapter.model(axes["model"])
     lr, options = with_candidate(model, candidate)
@@ -110,15 +109,14 @@ def settings(chapter: Chapter, axes: dict, candidate: int, selecting: bool) -> d
     }
 
 
-def run(
-    axes: dict, settings: dict, workdir: Path, *, task: dict, device: torch.device | str = "cpu"
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One decoder per diet, trained with one seed: what it draws, and how much data it needs.
 
     It is kept at its best step on held-out bumps of the ID region; without any bump in the diet
     there are only the stripes themselves.
     """
-    s, seed, parts = settings, axes["seed"], []
+    s, seed, device, parts = settings, axes["seed"], chapter.device, []
+    task = {"sigma": chapter.parameters["sigma"], "split_seed": chapter.settings["split_seed"]}
     data, lines = datasets(s["constant"], **s["data"], **task)
     side, available = data.sizes["y"], int((data["split"] == "train").sum())
     held = positions.pair(data, "val", device)

@@ -6,7 +6,6 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-import torch
 import xarray as xr
 from jaxtyping import Float
 
@@ -14,7 +13,7 @@ from benchmarks.spatial.decoders import as_pair, train_decoder
 from chapters.FR5_rotation.baselines import RotationDecoder
 from chapters.FR5_rotation.measure import report
 from data_gen import mnist, rotations
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 
 FAMILIES = {"rotation": RotationDecoder, "mlp": "mlp"}
 TRAINED = ("options", "lr", "weight_decay", "steps", "batch_size")
@@ -57,16 +56,11 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """The runs over (model, digit, seed)."""
-    axes = {"model": list(chapter.models), "digit": chapter.settings["digits"]}
-    return chapter.grid(
-        partial(run, device=chapter.device, allow_fallback=chapter.profile != "paper"),
-        axes | {"seed": chapter.seeds},
-        partial(settings, chapter),
-        variables=VARIABLES,
-    )
+    axes = chapter.axes(digit=chapter.settings["digits"])
+    return chapter.grid(run, axes, settings, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: dict) -> dict:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """What a run depends on besides its axes."""
     every, model = chapter.settings, chapter.models[axes["model"]]
     half = chapter.parameters["gap_width"] / 2
@@ -79,24 +73,14 @@ def settings(chapter: Chapter, axes: dict) -> dict:
     }
 
 
-def run(
-    axes: dict,
-    settings: dict,
-    workdir: Path,
-    *,
-    device: torch.device | str = "cpu",
-    allow_fallback: bool = True,
-) -> xr.Dataset:
-    """One decoder, trained on one digit with one seed, and measured (see `measure.report`).
-
-    Where MNIST is not there, scikit-learn's digits will do if `allow_fallback`.
-    """
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
+    """One decoder, trained on one digit with one seed, and measured (see `measure.report`)."""
     s, gap = settings, tuple(settings["gap"])
-    image, source = digit_image(axes["digit"], allow_fallback)
+    image, source = digit_image(axes["digit"], chapter.profile == "paper")
     task = partial(rotations.RotationConfig, gap=gap, n_frequencies=s["n_frequencies"])
     seen = rotations.make(image, task(n_angles=s["n_angles"], split_seed=s["split_seed"]))
     model = train_decoder(
-        *(as_pair(rotations.subset(seen, part), device) for part in ("train", "val")),
+        *(as_pair(rotations.subset(seen, part), chapter.device) for part in ("train", "val")),
         family=FAMILIES[s["family"]],
         seed=axes["seed"],
         workdir=workdir,
@@ -116,8 +100,8 @@ def run(
 
 
 @cache
-def digit_image(digit: int, allow_fallback: bool) -> tuple[Float[np.ndarray, "y x"], str]:
+def digit_image(digit: int, real: bool) -> tuple[Float[np.ndarray, "y x"], str]:
     """The first training image of a class, and where it comes from."""
-    images = mnist.load("train", allow_fallback=allow_fallback)
+    images = mnist.load("train", allow_fallback=not real)
     first = np.flatnonzero(images["label"].values == digit)[0]
     return images["image"].values[first], images.attrs["source"]

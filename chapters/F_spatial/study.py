@@ -5,19 +5,16 @@ Models that are alike but for what is changed share the choice among the candida
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
 from chapters.F_spatial import measure
 from data_gen import bumps
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, with_candidate
 
 VARIABLES = positions.VARIABLES | {
     "parts": ("tables that a model is in", ""),
@@ -43,15 +40,10 @@ FOURIER = {f"fourier{n}": {"encoding": "fourier", "n_frequencies": n} for n in (
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """The reported runs over (model, seed), and the selection behind them."""
-    one_run = partial(run, data_seed=chapter.settings["data_seed"], device=chapter.device)
-    return Comparison(
-        chapter, one_run, partial(settings, chapter), VARIABLES, criterion="mse_val"
-    ).results()
+    return compared(chapter, run, settings, VARIABLES, criterion="mse_val")
 
 
-def settings(
-    chapter: Chapter, axes: Mapping[str, Any], candidate: int, selecting: bool = False
-) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = False) -> Settings:
     """The settings of one run: how it trains, the task, and what is measured besides errors."""
     s, given, name = chapter.settings, chapter.parameters, axes["model"]
     model, own = chapter.model(name), chapter.spec.sidecar["models"][name]
@@ -72,18 +64,12 @@ def settings(
     }
 
 
-def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    data_seed: int,
-    device: torch.device,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained decoder: its errors, and what else its tables ask for."""
-    training, shown = settings["training"], settings["shown"]
+    shown, data_seed = settings["shown"], chapter.settings["data_seed"]
     data = task(**settings["task"], seed=data_seed)
-    model = positions.trained(data, device, seed=axes["seed"], workdir=workdir, **training)
+    training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
+    model = positions.trained(data, chapter.device, **training)
     report = measure.report(model, data, maps=settings["maps"], shown=shown)
     if settings["pairs"]:
         pairs = measure.distant_pairs(data, **settings["pairs"], seed=data_seed)

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.functions.imputer import error_of
@@ -19,13 +17,11 @@ from benchmarks.functions.samples import BySet, by_set, dataset, observed
 from chapters.G_functions import readings
 from chapters.G_functions.rounds import SETS
 from data_gen import signals
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
-
-Axes = dict[str, Any]
 
 POWER = "ID power"  # the mean power of training signals, which the task makes 1
 RMS = "r.m.s. of training signals"
@@ -114,13 +110,11 @@ def trained(
     return network
 
 
-def run(
-    axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """Train one network and read it, whole and masked."""
     sizes = dict(settings["data"])
     n = sizes.pop("n")
-    x = by_set(dataset(**sizes), n, device=device)
+    x = by_set(dataset(**sizes), n, device=chapter.device)
     seen = observed(x, signals.MASKS, {name: seed for seed, name in enumerate(SETS)})
     checkpoint = workdir / "fit.safetensors"
     network = trained(x, seed=axes["seed"], checkpoint=checkpoint, **settings["training"])
@@ -128,7 +122,7 @@ def run(
     return readings.measured(x, seen, network, config=config, **settings["study"])
 
 
-def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The settings of one run; only some networks are followed round by round, and at other
     lambdas.
     """
@@ -151,6 +145,4 @@ def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs of the chapter."""
-    axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    one_run = partial(run, device=chapter.device)
-    return chapter.grid(one_run, axes, partial(settings, chapter), variables=VARIABLES)
+    return chapter.grid(run, settings=settings, variables=VARIABLES)

@@ -10,8 +10,6 @@ every atom keeps to one force, as those of tokens do, a readout is split by forc
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,7 @@ import xarray as xr
 from benchmarks.nbody import measure
 from benchmarks.nbody.dynamics import train_dynamics
 from benchmarks.nbody.forces import Device, Trained
-from vnlib.book.chapter import Chapter, spec
-from vnlib.book.comparison import Axes
+from vnlib.book.chapter import Axes, Chapter, Settings, spec
 
 VARIABLES = {
     **measure.VALIDATION,
@@ -43,12 +40,7 @@ VARIABLES = {
 def results(chapter: Chapter) -> xr.Dataset:
     """The ablation over readings (model), variants and seeds, with the coordinates of `variants`."""
     own = variants(chapter)
-    found = chapter.grid(
-        partial(run, device=chapter.device),
-        {"model": list(chapter.models), "variant": list(own), "seed": chapter.seeds},
-        partial(settings, chapter),
-        variables=VARIABLES,
-    )
+    found = chapter.grid(run, chapter.axes(variant=list(own)), settings, variables=VARIABLES)
     told = {key: [one[key] for one in own.values()] for key in ("beta", "revive", "kind")}
     return found.assign_coords({key: ("variant", values) for key, values in told.items()})
 
@@ -65,7 +57,7 @@ def truth(shared: xr.Dataset) -> xr.Dataset:
     return measure.truth(**json.loads(str(shared["run_settings"].values.flat[0]))["rollouts"])
 
 
-def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The settings of one run: a reading of the input, a variant and a seed."""
     s, variant = chapter.settings, variants(chapter)[axes["variant"]]
     own = {
@@ -105,13 +97,11 @@ def variants(chapter: Chapter) -> dict[str, dict[str, Any]]:
     return plain | {kind: other | {"kind": kind} for kind in ("split", "inverted")}
 
 
-def run(
-    axes: Axes, settings: Mapping[str, Any], workdir: Path, *, device: Device = "cpu"
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One variant, trained on single forces and measured (see `errors`)."""
     data = measure.states(**settings["data"])
-    model = train_dynamics(data, axes["seed"], workdir, device, **settings["training"])
-    return errors(data, model, device=device)
+    model = train_dynamics(data, axes["seed"], workdir, chapter.device, **settings["training"])
+    return errors(data, model, device=chapter.device)
 
 
 def errors(data: xr.Dataset, model: Trained, *, device: Device = "cpu") -> xr.Dataset:

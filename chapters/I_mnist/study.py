@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.images.samples import training_digits
 from benchmarks.images.vector_networks import train_network
 from chapters.I_mnist.measure import measure
 from data_gen import digits, mnist
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Axes
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import Training
 
 HELD = 1000  # of the training part, the last, which are never trained on
@@ -87,12 +84,10 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All networks over seeds."""
-    axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    one, own = partial(run, device=chapter.device), partial(settings, chapter)
-    return chapter.grid(one, axes, own, variables=VARIABLES)
+    return chapter.grid(run, settings=settings, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The atlas is made of one network and seed only."""
     s, model = chapter.settings, chapter.models[axes["model"]]
     real = chapter.profile == "paper"
@@ -107,13 +102,11 @@ def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
     }
 
 
-def run(
-    axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str = "cpu"
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """A network trained and measured (see `measure`)."""
     data = settings["data"]
     train, held, fallback = training_digits(data["n_train"], HELD, real=data["real"])
-    train, held = train.to(device), held[: data["n_val"]].to(device)
+    train, held = train.to(chapter.device), held[: data["n_val"]].to(chapter.device)
     training = Training(seed=axes["seed"], workdir=workdir, **settings["training"])
     network, curve = train_network(train, held, training, **settings["network"])
     tests = labelled_sets(**settings["test"])

@@ -4,17 +4,15 @@ account that is made of what all chapters stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import xarray as xr
 
 from chapters.J_cost import account, measure, stored
 from vnlib.book import chapter as chapters
 from vnlib.book import paths
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 
 SCALING = {
     "vary": ("size that is varied: d, K, B or depth", ""),
@@ -61,21 +59,18 @@ def counted(chapter: Chapter) -> list[str]:
     return [name for name in names if chapters.spec(name).stores]
 
 
-def run_scaling(
-    axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path, *, device: object
-) -> xr.Dataset:
+def run_scaling(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
     """Costs along one axis with one seed."""
-    return measure.scaling(**axes, **s, device=device)
+    return measure.scaling(**axes, **s, device=chapter.device)
 
 
-def run_chapter(
-    axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path, **where: Any
-) -> xr.Dataset:
+def run_chapter(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
     """The measured runs of one chapter."""
-    return account.measure(**axes, **s, **where)
+    where = {"profile": chapter.profile, "device": str(chapter.device)}
+    return account.measure(**axes, **s, **where, results=chapter.file().parents[1])
 
 
-def run(axes: Mapping[str, Any], s: Mapping[str, Any], workdir: Path) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
     """A chapter's line in the account."""
     return account.account(s["stored"], s["measured"]).assign(paper=s["paper"])
 
@@ -84,24 +79,23 @@ def results(chapter: Chapter) -> Results:
     """All parts; the account is made anew for a chapter whose files changed."""
     s, folder = chapter.settings, chapter.file().parent
     common = {name: s[name] for name in ("updates", "sweeps", "repeats")}
-    where = {"profile": chapter.profile, "device": str(chapter.device), "results": folder.parent}
     wanted = s["chapters"] or list(s["measured"])
     scaling = chapter.grid(
-        partial(run_scaling, device=chapter.device),
+        run_scaling,
         {"vary": list(s["scaling"]), "seed": chapter.seeds},
-        lambda axes: common | s["scaling"][axes["vary"]],
+        lambda _, axes: common | s["scaling"][axes["vary"]],
         variables=SCALING,
         part="scaling",
     )
     measured = chapter.grid(
-        partial(run_chapter, **where),
+        run_chapter,
         {"chapter": wanted},
-        lambda axes: {"only": {}, "limit": s["limit"]} | s["measured"][axes["chapter"]],
+        lambda _, axes: {"only": {}, "limit": s["limit"]} | s["measured"][axes["chapter"]],
         variables=RUNS,
         part="runs",
     )
 
-    def settings(axes: Mapping[str, Any]) -> dict[str, Any]:
+    def settings(_: Chapter, axes: Axes) -> Settings:
         name = axes["chapter"]
         most = account.largest(measured.sel(chapter=name)) if name in wanted else {}
         paper = chapters.spec(name).sidecar.get("source", "")[:2]

@@ -17,8 +17,8 @@ from benchmarks.nbody.measure import samples
 from chapters.beyond_continual import bodies, images, inference
 from chapters.beyond_continual.measure import Data, learned, measure, order, stream
 from data_gen import mnist, nbody
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, with_candidate
 
 FAMILIES = images.FAMILIES | bodies.FAMILIES
 PAIRS, LAWS = 5, 4
@@ -62,19 +62,16 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds and streams, and the learning rates tried on the first task."""
-    real, data_seed = chapter.profile == "paper", chapter.settings["data_seed"]
-    return Comparison(
+    return compared(
         chapter,
-        partial(run, data_seed=data_seed, device=chapter.device, real=real),
-        partial(settings, chapter),
+        run,
+        settings,
         VARIABLES,
         criterion=lambda selection: selection["error"].sel(set="val"),
-    ).results()
+    )
 
 
-def settings(
-    chapter: Chapter, axes: dict[str, Any], candidate: int, selecting: bool
-) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
     """What one run depends on; a selecting run sees one task of one stream."""
     s, model = chapter.settings, chapter.model(axes["model"])
     body, sizes = model["tasks"] == "forces", _sizes(s)
@@ -123,19 +120,11 @@ def _sizes(s: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-def run(
-    axes: dict[str, Any],
-    settings: dict[str, Any],
-    workdir: Path,
-    *,
-    data_seed: int = 0,
-    device: torch.device | str = "cpu",
-    real: bool = True,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """A model in all its streams (see `measure`); where asked for, few data and its inference. To
-    choose it learns the first task only, and has its error on validation samples. `data_seed` draws
-    the sums of two digits; unless `real`, other digits stand in for MNIST where that lacks.
+    choose it learns the first task only, and has its error on validation samples.
     """
+    device, real = chapter.device, chapter.profile == "paper"
     seed, body, cut = axes["seed"], settings["body"], settings["data"]
     tasks = force_tasks(**cut)[0] if body else digit_tasks(**cut, device=device, real=real)
     make = partial(made, settings, seed)
@@ -153,7 +142,7 @@ def run(
     ds = ds.assign(power=("task", power), which=("task", ordered))
     if body:
         return ds
-    sets = partial(composed_digits, COMPOSED, seed=data_seed, real=real)
+    sets = partial(composed_digits, COMPOSED, seed=chapter.settings["data_seed"], real=real)
     if "amounts" in settings:
         tests = {k: x.to(device) for k, x in sets(settings["amounts"]["n_test"]).items()}
         ds = ds.merge(few_images(settings, seed, pixels(real)[0][0].to(device), tests))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import torch
 import xarray as xr
@@ -13,10 +12,8 @@ from benchmarks.images.samples import composed_digits, training_digits
 from benchmarks.images.vector_networks import train_network
 from benchmarks.starts import measure
 from data_gen import signals
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import Training
-
-Axes = dict[str, Any]
 
 SUPPORT = "of the support at rest"
 VARIABLES = {
@@ -80,13 +77,12 @@ def functions(n_train: int, n_val: int, n_test: int, seed: int, real: bool) -> I
 BENCHMARKS = {"digits": images, "signals": functions}
 
 
-def run(
-    axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """Train one network on the device, then learn and compare starts on the CPU."""
     train, held, tests, fallback = BENCHMARKS[settings["benchmark"]](**settings["data"])
     learning = Training(seed=axes["seed"], workdir=workdir, **settings["learning"])
-    network, _ = train_network(train.to(device), held.to(device), learning, **settings["network"])
+    train_on, held_on = (x.to(chapter.device) for x in (train, held))
+    network, _ = train_network(train_on, held_on, learning, **settings["network"])
     found = measure.study(
         network.cpu(),
         train[: settings["n_train"]],
@@ -99,7 +95,7 @@ def run(
     return found.assign(fallback=fallback)
 
 
-def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The settings of one run; a capped network is settled until F rests, from fewer starts."""
     s, model = chapter.settings, chapter.model(axes["model"])
     atoms, network, targets, sizes = s["atoms"][axes["model"]], {}, {}, {}
@@ -139,6 +135,4 @@ def settings(chapter: Chapter, axes: Axes) -> dict[str, Any]:
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs of the chapter."""
-    axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    one_run = partial(run, device=chapter.device)
-    return chapter.grid(one_run, axes, partial(settings, chapter), variables=VARIABLES)
+    return chapter.grid(run, settings=settings, variables=VARIABLES)

@@ -4,17 +4,14 @@ four benchmarks are trained, and read all combinations of two factors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
 from chapters.beyond_representation import grids, models
 from chapters.beyond_representation.codes import VARIABLES as MEASURED
 from chapters.beyond_representation.codes import measured
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import Training
 
 VARIABLES = MEASURED | {"benchmark": ("benchmark of the model", "")}
@@ -29,11 +26,10 @@ BENCHMARKS = {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All models over seeds, each with the label, group and benchmark of the sidecar."""
-    axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    return chapter.grid(run, axes, partial(settings, chapter), variables=VARIABLES)
+    return chapter.grid(run, settings=settings, variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes) -> Settings:
     """The settings of one run: a model with one seed; sizes of the profile are laid over it."""
     s, model = chapter.settings, chapter.model(axes["model"])
     benchmark = model["benchmark"]
@@ -55,7 +51,7 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def run(axes: Mapping[str, Any], settings: Mapping[str, Any], workdir: Path) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """Train one model with one seed, on the CPU, and measure its codes (see `codes.measured`)."""
     make, train = BENCHMARKS[settings["benchmark"]]
     grid = make(**settings["data"])

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 import xarray as xr
 
 from benchmarks.images.samples import mnist_rows
 from chapters.fig1_architecture import measure
 from vnlib import evaluate
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
@@ -64,16 +61,11 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """All runs over seeds."""
-    return chapter.grid(
-        partial(run, allow_fallback=chapter.profile != "paper", device=chapter.device),
-        {"seed": chapter.seeds},
-        partial(settings, chapter),
-        variables=VARIABLES,
-    )
+    return chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
 
 
-def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of one run: the profile's, and the network with the chapter's parameters."""
+def settings(chapter: Chapter) -> Settings:
+    """The settings of every run: the profile's, and the network with the chapter's parameters."""
     s, given = chapter.settings, {k: v for k, v in chapter.parameters.items() if v is not None}
     n_atoms, (first, *others) = given.get("n_atoms"), s["sparsity_by_layer"]
     atoms = [n_atoms, n_atoms // 2] if n_atoms else s["atoms"]
@@ -89,17 +81,10 @@ def settings(chapter: Chapter, axes: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {"network": network}
 
 
-def run(
-    axes: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    workdir: Path,
-    *,
-    allow_fallback: bool,
-    device: torch.device,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained network: its report on test digits, before and after, and its portrait."""
-    s, seed = settings, axes["seed"]
-    load = partial(mnist_rows, seed=s["data_seed"], allow_fallback=allow_fallback)
+    s, seed, device = settings, axes["seed"], chapter.device
+    load = partial(mnist_rows, seed=s["data_seed"], real=chapter.profile == "paper")
     pixels, _, source = load("train", s["n_train"] + s["n_val"])
     validation, train = pixels.to(device).tensor_split([s["n_val"]])
     test, labels, _ = load("test", s["n_test"])

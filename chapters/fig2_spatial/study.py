@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.spatial import positions
 from benchmarks.spatial.report import decoder_report
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, with_candidate
 
 VARIABLES = positions.VARIABLES | {
     "depth": ("depth: blocks of a CNN, layers of a VN per axis; 0 for others", "1"),
@@ -24,19 +21,10 @@ VARIABLES = positions.VARIABLES | {
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """The reported runs over (model, seed), and the selection behind them."""
-    s, p = chapter.settings, chapter.parameters
-    task = {"grid": s["grid"], "split_seed": s["split_seed"]}
-    data = positions.plane(**task, **{k: p[k] for k in ("sigma", "hold_out", "encoding")})
-    samples = positions.numbers(s["samples"], s["grid"])
-    one_run = partial(run, data=data, samples=samples, device=chapter.device)
-    return Comparison(
-        chapter, one_run, partial(settings, chapter), VARIABLES, criterion="mse_val"
-    ).results()
+    return compared(chapter, run, settings, VARIABLES, criterion="mse_val")
 
 
-def settings(
-    chapter: Chapter, axes: dict[str, Any], candidate: int, selecting: bool = False
-) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = False) -> Settings:
     """The settings of one run: what `train_decoder` takes, but for data, seed and folder."""
     model, given = chapter.model(axes["model"]), chapter.parameters
     lr, options = with_candidate(model, candidate)
@@ -48,17 +36,13 @@ def settings(
     return positions.training(model, lr, options, chapter.settings["scale"])
 
 
-def run(
-    axes: dict[str, Any],
-    settings: dict[str, Any],
-    workdir: Path,
-    *,
-    data: xr.Dataset,
-    samples: list[int],
-    device: torch.device,
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained decoder: its error at every position, and its images at the `samples`."""
-    model = positions.trained(data, device, seed=axes["seed"], workdir=workdir, **settings)
+    s, given = chapter.settings, chapter.parameters
+    task = {k: s[k] for k in ("grid", "split_seed")}
+    data = positions.plane(**task, **{k: given[k] for k in ("sigma", "hold_out", "encoding")})
+    samples = positions.numbers(s["samples"], s["grid"])
+    model = positions.trained(data, chapter.device, seed=axes["seed"], workdir=workdir, **settings)
     report = decoder_report(model, data, samples=samples).assign(positions.zero_baseline(data))
     target = {"target_image": (("sample", "y", "x"), data["image"].values[samples])}
     return report.assign_coords(positions.coordinates(data) | target)

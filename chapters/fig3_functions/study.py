@@ -7,20 +7,15 @@ zero.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.functions.imputers import fit_imputer
 from benchmarks.functions.samples import by_set, dataset, observed
 from chapters.fig3_functions import measure
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Comparison, with_candidate
-
-Axes = dict[str, Any]
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, training
 
 POWER = "ID power"  # the mean power of training signals, which the task makes 1
 OF_HARD = "of a Hard signal"
@@ -75,33 +70,26 @@ VARIABLES = {
 }
 
 
-def run(
-    axes: Axes, settings: dict[str, Any], workdir: Path, *, device: torch.device | str
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """Train one model and measure it on all sets, with masks that are the same for all runs."""
     data = dataset(**settings["data"])
-    x = by_set(data, device=device)
+    x = by_set(data, device=chapter.device)
     seen = observed(x, settings["masks"], settings["mask_seeds"])
-    training = {"seed": axes["seed"], "workdir": workdir, **settings["training"]}
-    model = fit_imputer(x["train"], x["val"], **training)
+    how = {"seed": axes["seed"], "workdir": workdir, **settings["training"]}
+    model = fit_imputer(x["train"], x["val"], **how)
     return measure.measured(data, x, seen, model, **settings["study"])
 
 
-def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> dict[str, Any]:
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
     """The settings of one run; those that select make fewer updates and see no test signal."""
-    s, model = chapter.settings, chapter.model(axes["model"])
-    family = model["family"]
-    rounds = {"rounds": chapter.parameters["rounds"]} if family in ("vn", "fourier") else {}
-    options = rounds | model["options"] | s.get("sizes", {}).get(family, {})
-    lr, options = with_candidate(model | {"options": options}, candidate)
-    share = s["scale"] * (s["selection_share"] if selecting else 1.0)
-    steps = max(s["least"], round(share * model["steps"])) if model["steps"] else 0
-    training = {"family": family, "options": options, "lr": lr, "steps": steps}
+    s, how = chapter.settings, training(chapter, axes["model"], candidate, selecting)
+    if how["family"] in ("vn", "fourier"):
+        how["options"] = {"rounds": chapter.parameters["rounds"]} | how["options"]
     return {
         "data": {k: s[k] for k in ("length", "n_train", "n_val", "n_test")},
         "masks": s["masks"],
         "mask_seeds": s["mask_seeds"],
-        "training": training | {"batch_size": model["batch_size"]},
+        "training": how,
         "study": {
             "tests": not selecting,
             "details": axes.get("seed") == chapter.seeds[0],
@@ -112,5 +100,4 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> d
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All runs of the chapter, and the selection of the models' settings."""
-    one_run, own = partial(run, device=chapter.device), partial(settings, chapter)
-    return Comparison(chapter, one_run, own, VARIABLES).results()
+    return compared(chapter, run, settings, VARIABLES)

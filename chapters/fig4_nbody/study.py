@@ -4,59 +4,40 @@ asked about several at once and about fewer bodies (VN Fig. 4, App. H.1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
 from benchmarks.nbody import measure
 from benchmarks.nbody.dynamics import train_dynamics
-from benchmarks.nbody.forces import Device
 from chapters.fig4_nbody import simulator
 from data_gen import nbody
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Axes, Comparison, with_candidate
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, training
 
 VARIABLES = measure.VARIABLES | simulator.VARIABLES
 
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds, and the candidates behind them (None where nothing was chosen)."""
-    one = partial(run, device=chapter.device)
-    return Comparison(chapter, one, partial(settings, chapter), VARIABLES).results()
+    return compared(chapter, run, settings, VARIABLES)
 
 
-def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> dict[str, Any]:
-    """The settings of one run; those that choose make fewer steps and see validation states only.
-
-    The profile's sizes are laid over the options of a family or a model, a candidate over both.
-    """
-    s, name = chapter.settings, axes["model"]
-    model, sizes = chapter.model(name), s.get("sizes", {})
-    small = sizes.get(model["family"], {}) | sizes.get(name, {})
-    lr, options = with_candidate(model | {"options": model["options"] | small}, candidate)
-    scale = s["scale"] * (s["selection_share"] if selecting else 1)
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
+    """The settings of one run; those that choose see validation states only."""
+    s = chapter.settings
     return {
         "data": {k: s[k] for k in ("n_train", "n_val", "n_test")},
         "rollouts": {} if selecting else {k: s[k] for k in ("n_starts", "steps", "every")},
-        "training": {
-            "family": model["family"],
-            "options": options,
-            "lr": lr,
-            "steps": max(s["least"], round(scale * model["steps"])) if model["steps"] else 0,
-            "batch_size": model["batch_size"],
-        },
+        "training": training(chapter, axes["model"], candidate, selecting),
         "details": not selecting and axes["seed"] == chapter.seeds[0],
     }
 
 
-def run(
-    axes: Axes, settings: Mapping[str, Any], workdir: Path, *, device: Device = "cpu"
-) -> xr.Dataset:
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One model, trained and measured; without rollouts it sees validation states only."""
-    data = measure.states(**settings["data"])
+    device, data = chapter.device, measure.states(**settings["data"])
     model = train_dynamics(data, axes["seed"], workdir, device, **settings["training"])
     if not settings["rollouts"]:
         return measure.study(data, model, tests=False, device=device)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-import torch
 import xarray as xr
 
 from benchmarks.images.models import train_images
@@ -14,8 +12,8 @@ from benchmarks.images.pictures import Images
 from benchmarks.images.samples import training_digits
 from chapters.fig5_mnist.measure import measure, pixels
 from data_gen import digits, mnist, motions
-from vnlib.book.chapter import Chapter
-from vnlib.book.comparison import Axes, Comparison, with_candidate
+from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.book.comparison import compared, training
 
 MAKERS = {"digits": digits, "motions": motions}
 INK2 = "ink^2"
@@ -55,47 +53,31 @@ VARIABLES = {
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """All models over seeds, sets in the order of the book, and the candidates that were tried."""
-    one = partial(run, device=chapter.device, real=chapter.profile == "paper")
-    found, selection = Comparison(chapter, one, partial(settings, chapter), VARIABLES).results()
+    found, selection = compared(chapter, run, settings, VARIABLES)
     # Merged runs of different sets have them by the alphabet.
     names = [name for name in (*digits.SETS, *motions.SETS) if name in found["set"].values]
     return found.sel(set=names), selection
 
 
-def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> dict[str, Any]:
-    """A selecting run makes a share of the updates and sees no tests."""
+def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
+    """A selecting run sees no tests."""
     s, model = chapter.settings, chapter.model(axes["model"])
-    sizes = s.get("sizes", {})
-    own = model["options"] | sizes.get(model["family"], {}) | sizes.get(axes["model"], {})
-    rate, options = with_candidate(model | {"options": own}, candidate)
-    if selecting:
-        options.pop("target", None)  # chosen by the least error, not by how near it is to another's
-    updates = (s["selection_share"] if selecting else 1.0) * s["scale"] * model["steps"]
+    how = training(chapter, axes["model"], candidate, selecting)
+    if selecting:  # chosen by the least error, not by how near it is to another's
+        how["options"].pop("target", None)
     data = {name: s[name] for name in ("n_train", "n_val", "motion_seed")}
     return {
         "data": data | {"benchmark": model["benchmark"]},
         "tests": {} if selecting else {name: s[name] for name in ("n_test", "test_seed")},
         "few": s["few"],
-        "training": {
-            "family": model["family"],
-            "options": options,
-            "lr": rate,
-            "steps": max(s["least"], round(updates)) if model["steps"] else 0,
-            "batch_size": model["batch_size"],
-        },
+        "training": how,
         "details": not selecting and axes["seed"] == chapter.seeds[0],
     }
 
 
-def run(
-    axes: Axes,
-    settings: dict[str, Any],
-    workdir: Path,
-    *,
-    device: torch.device | str = "cpu",
-    real: bool = True,
-) -> xr.Dataset:
-    """A model trained and measured (see `measure`), on images that must be MNIST's if `real`."""
+def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
+    """A model trained and measured (see `measure`)."""
+    device, real = chapter.device, chapter.profile == "paper"
     train, held, fallback = training_images(**settings["data"], real=real)
     train, held = train.to(device), held.to(device)
     model = train_images(train, held, seed=axes["seed"], workdir=workdir, **settings["training"])

@@ -49,7 +49,7 @@ from vnlib.book import paths
 
 VARIABLES = {"y": ("a number", "1")}
 
-def run(axes, settings, workdir):
+def run(chapter, axes, settings, workdir):
     cell = axes["model"] + str(axes["seed"])
     with (paths.ROOT / "log").open("a") as log:
         log.write(cell + "\\n")
@@ -58,9 +58,8 @@ def run(axes, settings, workdir):
     return xr.Dataset({"y": settings["factor"] * (1.0 + axes["seed"])})
 
 def results(chapter):
-    axes = {"model": list(chapter.models), "seed": chapter.seeds}
-    settings = lambda a: {"factor": len(a["model"])}
-    return chapter.grid(run, axes, settings, variables=VARIABLES)
+    settings = lambda chapter, axes: {"factor": len(axes["model"])}
+    return chapter.grid(run, settings=settings, variables=VARIABLES)
 """
 CELLS = (
     'profile = "smoke"\nseeds = None\nmodels = None\ndevice = "cpu"\nrecompute = False\n'

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
-from vnlib.book import chapter
-from vnlib.book.comparison import Comparison, with_candidate
+from vnlib.book import chapter, comparison
+from vnlib.book.comparison import with_candidate
 
 SIDECAR = """
 title = "Compared"
@@ -38,38 +38,40 @@ VARIABLES = {"error": ("error on test data", "1"), "error_val": ("error on valid
 BEST = {"one": 0.2, "two": 0.2, "three": 0.5}
 
 
+def opened(project: Path, profile: str) -> chapter.Chapter:
+    given = {"profile": profile, "results_dir": str(project / "results"), "seeds": None}
+    common = {"recompute": False, "stale": "keep", "device": "cpu"}
+    return chapter.Chapter(chapter.spec("tiny"), given | common)
+
+
 @pytest.fixture
 def compared(project: Path):
-    """Makes a comparison of a profile, and the list of its runs as they are computed."""
+    """The results of a profile and the selection behind them; its runs as they are computed."""
     folder = project / "chapters" / "tiny"
     (folder / "tiny.toml").write_text(SIDECAR, encoding="utf-8")
     ran = []
 
-    def make(profile: str, **given: object) -> Comparison:
-        spec = chapter.spec("tiny")
-        given = {"profile": profile, "results_dir": str(project / "results")} | given
-        one = chapter.Chapter(
-            spec, {"recompute": False, "stale": "keep", "device": "cpu", "seeds": None} | given
-        )
+    def make(profile: str, **given: object) -> tuple[xr.Dataset, xr.Dataset | None]:
+        make.chapter = one = opened(project, profile)
 
-        def run(axes, settings, workdir):
+        def run(chapter, axes, settings, workdir):
             ran.append((axes["model"], axes["seed"], settings["lr"]))
             val = abs(settings["lr"] - BEST[axes["model"]])
             # Out of distribution another candidate would win: it must not be looked at.
             return xr.Dataset({"error": -settings["lr"], "error_val": val})
 
-        def settings(axes, candidate, selecting):
-            lr, options = with_candidate(one.model(axes["model"]), candidate)
+        def settings(chapter, axes, candidate, selecting):
+            lr, options = with_candidate(chapter.model(axes["model"]), candidate)
             return {"lr": lr, "options": options, "tests": not selecting}
 
-        return Comparison(one, run, settings, VARIABLES, criterion="error_val")
+        return comparison.compared(one, run, settings, VARIABLES, criterion="error_val")
 
     make.ran = ran
     return make
 
 
 def test_the_candidate_with_the_least_validation_error_makes_the_reported_runs(compared):
-    results, selection = compared("fast").results()
+    results, selection = compared("fast")
     assert selection.sizes == {"model": 1, "candidate": 3}, (
         "three has one candidate, two takes one's choice"
     )
@@ -80,7 +82,7 @@ def test_the_candidate_with_the_least_validation_error_makes_the_reported_runs(c
 
 
 def test_the_seed_that_selects_is_never_reported(compared):
-    results, _ = compared("fast").results()
+    results, _ = compared("fast")
     assert {seed for model, seed, _ in compared.ran[:3]} == {1000}
     assert results["seed"].values.tolist() == [0, 1] and 1000 not in {
         seed for _, seed, _ in compared.ran[3:]
@@ -88,15 +90,14 @@ def test_the_seed_that_selects_is_never_reported(compared):
 
 
 def test_without_candidates_the_first_is_taken(compared):
-    results, selection = compared("smoke").results()
+    results, selection = compared("smoke")
     assert selection is None and {rate for _, _, rate in compared.ran} == {0.1, 0.5}
     assert results.sizes == {"model": 3, "seed": 1}
 
 
 def test_labels_and_units_are_in_the_file(compared):
-    one = compared("smoke")
-    results, _ = one.results()
-    stored = xr.open_dataset(one.chapter.file(), engine="h5netcdf")
+    results, _ = compared("smoke")
+    stored = xr.open_dataset(compared.chapter.file(), engine="h5netcdf")
     assert results["label"].values.tolist() == ["One", "Two", "Three"]
     assert results["group"].values.tolist() == ["printed", "control", "control"]
     assert (
@@ -106,13 +107,36 @@ def test_labels_and_units_are_in_the_file(compared):
 
 
 def test_a_model_is_laid_over_the_one_it_is_like_and_over_the_defaults(compared):
-    model = compared("smoke").chapter.model("two")
+    compared("smoke")
+    model = compared.chapter.model("two")
     assert model["label"] == "Two" and model["options"] == {"width": 3} and model["batch_size"] == 8
     assert with_candidate(model, 1) == (0.2, {"width": 4})
 
 
 def test_a_run_that_gives_what_is_not_declared_is_refused(compared):
-    one = compared("smoke")
-    wide = Comparison(one.chapter, lambda *_: xr.Dataset({"wide": 1.0}), one.settings, VARIABLES)
+    compared("smoke")
     with pytest.raises(ValueError, match="long name and units of wide"):
-        wide.results()
+        comparison.compared(
+            compared.chapter, lambda *_: xr.Dataset({"wide": 1.0}), lambda *_: {}, VARIABLES
+        )
+
+
+def test_how_a_model_trains_is_its_section_with_the_sizes_and_shares_of_the_profile(compared):
+    compared("fast")
+    one = compared.chapter
+    one.settings.update(scale=0.5, least=4, selection_share=0.1)
+    one.settings["sizes"] = {"net": {"width": 2}, "one": {"depth": 1, "width": 1}}
+    one.spec.sidecar["defaults"].update(family="net", steps=20)
+    found = comparison.training(one, "one", 1, False)
+    assert found == {
+        "family": "net",
+        "batch_size": 8,
+        "options": {"width": 4, "depth": 1},  # the candidate's width, above the sizes
+        "lr": 0.2,
+        "steps": 10,
+    }
+    assert comparison.training(one, "one", 0, True) == found | {
+        "options": {"width": 1, "depth": 1},
+        "lr": 0.1,
+        "steps": 4,
+    }

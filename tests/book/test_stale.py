@@ -20,11 +20,11 @@ def tiny(project, monkeypatch):
         spec = chapter.spec("tiny")
         one = chapter.Chapter(spec, spec.check({"results_dir": str(project / "mine")} | given))
 
-        def compute(axes, settings, workdir):
+        def compute(chapter, axes, settings, workdir):
             return xr.Dataset({"made_by": version})
 
         variables = {"made_by": ("version of the code", "")}
-        return one, one.grid(compute, {"seed": one.seeds}, lambda axes: {}, variables=variables)
+        return one, one.grid(compute, {"seed": one.seeds}, {}, variables=variables)
 
     return run
 
@@ -51,14 +51,14 @@ def test_they_are_computed_anew_where_that_is_asked_for_and_only_they(tiny, caps
 
 def test_a_figure_that_mixes_both_says_so(tiny, monkeypatch):
     shown: list[str] = []
-    monkeypatch.setattr(chapter, "display", lambda html: shown.append(html.data))
+    monkeypatch.setattr(chapter, "display", lambda one: shown.append(getattr(one, "data", one)))
     tiny("a" * 12, seeds=[0])
     one, _ = tiny("b" * 12, seeds=[0, 1])
     assert one.mixed == [""]
-    one.links()
+    one.show(str)
     assert "two versions of the code" in shown.pop()
     one, _ = tiny("b" * 12, seeds=[1])
-    one.links()
+    one.show(str)
     assert not one.mixed and "two versions" not in shown.pop()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import myst_nb
 
-from vnlib.book import chapter, html, ledger
+from vnlib.book import chapter, html
 
 
 def opened(**given: object) -> chapter.Chapter:
@@ -28,9 +28,10 @@ def test_texts_are_glued_under_their_keys_and_not_shown(monkeypatch):
     assert kept == {"fr5-one": ("87 %", False), "fr5-two": ("4.0", False)}
 
 
-def test_links_name_the_functions_that_drew(monkeypatch):
+def test_a_figure_is_shown_with_a_link_to_the_function_that_drew_it(monkeypatch):
     shown = []
     monkeypatch.setattr(chapter, "display", shown.append)
-    opened().links(html.caution, ledger.judge)
-    assert "_modules/vnlib/book/html.html#caution" in shown[0].data
-    assert "_modules/vnlib/book/ledger.html#judge" in shown[0].data
+    opened().show(html.caution, ["small"])
+    drawn, links = shown
+    assert drawn == html.caution(["small"])
+    assert "_modules/vnlib/book/html.html#caution" in links.data

@@ -36,11 +36,12 @@ EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
 FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of what a page shows
+LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # `python -m` cannot run it
-# links, verdicts, footer, sentences, tables: one call in one line
-PAGE_PART = re.compile(r"(\w+\()?\w+\.\w+\(.*\)")
+# verdicts, footer, sentences, tables: one call in one line
+PAGE_PART = re.compile(r"(?!chapter\.show\()(\w+\()?\w+\.\w+\(.*\)")
 
 
 def run_chapter(
@@ -209,7 +210,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
     # Sentences on the shipped results would be said of others.
     dropped = set() if profile == "paper" else {SHIPPED}
     kept = [one for one in notebook.cells if not dropped & set(one.metadata.get("tags", ()))]
-    notebook.cells = _joined(kept)
+    notebook.cells = [part for cell in _joined(kept) for part in _apart(cell)]
     label = None
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -220,7 +221,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
             # What is read, not studied, has one line of code, which would only be in the way.
             read = PAGE_PART.fullmatch(cell.source.strip())
             tags.append("remove-input" if read else "hide-cell" if printed else "hide-input")
-        if cell.source.strip().startswith("chapter.links("):
+        if LINKS in tags:
             _add_downloads(cell, label)
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
         _save_pictures(cell, label)
@@ -254,6 +255,15 @@ def _joined(cells: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNod
             cell.source = f"{kept.pop().source}\n\n{cell.source}"
         kept.append(cell)
     return kept
+
+
+def _apart(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """A cell, and apart the links under the figure that it shows: the caption is not for them."""
+    if cell.cell_type != "code" or "chapter.show(" not in cell.source or len(cell.outputs) < 2:
+        return [cell]
+    tags = {"tags": [LINKS, "remove-input"]}
+    last, name = cell.outputs.pop(), f"{cell.id}-links"
+    return [cell, nbformat.v4.new_code_cell(outputs=[last], metadata=tags, id=name)]
 
 
 def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:

@@ -35,6 +35,9 @@ from vnlib.book.store.variables import Labels, Variables, described
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
 warnings.filterwarnings("ignore", message="IProgress not found")
 
+Axes = dict[str, Any]  # of one run
+Settings = Mapping[str, Any]
+
 # What a model's section of the sidecar may leave out.
 MODEL: dict[str, Any] = {
     "options": {},
@@ -119,12 +122,16 @@ def _sidecar(name: str) -> dict[str, Any]:
 
 
 def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
-    """The chapter that a notebook's parameter cell describes; call it first, with `globals()`.
+    """The chapter that a notebook's parameter cell describes, and the style of its figures; call it
+    first, with `globals()`.
 
     Papermill injects misspelled names without a word. They are found here, as names that the
     kernel, the imports and the chapter's parameters do not explain: a ValueError, as for values
     out of range.
     """
+    from vnlib.plots import use_style  # here, since only pages draw
+
+    use_style()
     one = spec(name)
     given = {
         key: value
@@ -232,23 +239,31 @@ class Chapter:
         folder = self.parameters["results_dir"] or paths.RESULTS
         return paths.result_file(folder, self.profile, name, self.variant)
 
+    def axes(self, **others: Sequence) -> dict[str, Sequence]:
+        """The values of the axes: the models, if they can be asked for, `others`, the seeds."""
+        models = {"model": list(self.models)} if "models" in self.parameters else {}
+        return {**models, **others, "seed": self.seeds}
+
     def grid(
         self,
-        run: Callable[[dict[str, Any], dict[str, Any], Path], xr.Dataset],
-        axes: Mapping[str, Sequence],
-        settings: Callable[[dict[str, Any]], dict[str, Any]],
+        run: Run,
+        axes: Mapping[str, Sequence] | None = None,
+        settings: Settings | Callable[[Chapter, Axes], Settings] | None = None,
         *,
         variables: Variables,
         part: str = "",
     ) -> xr.Dataset:
-        """The results over `axes`: read where they are stored, computed where they are not (see
-        `vnlib.book.store`), with the names and units of `variables`.
+        """The results over `axes` (None: models and seeds): read where they are stored, computed by
+        `run(chapter, axes, settings, workdir)` where they are not (see `vnlib.book.store`).
+        Settings of all runs are given, or `settings(chapter, axes)`; None for the chapter's.
         """
+        if settings is None:
+            settings = {k: v for k, v in self.settings.items() if k not in ("seeds", "models")}
         result = store.grid(
-            run,
-            axes,
+            partial(run, self),
+            self.axes() if axes is None else axes,
             path=self.file(part),
-            settings=settings,
+            settings=lambda one: dict(settings(self, one) if callable(settings) else settings),
             title=f"{self.spec.title}{f' ({part})' if part else ''}",
             source=provenance.source_hash(self.spec.name),
             device=str(self.device),
@@ -298,12 +313,16 @@ class Chapter:
         flags = [_flag(n, v) for n, v in ({"profile": self.profile} | self.changed).items()]
         return " ".join(["papermill", str(notebook), "out.ipynb", *flags])
 
-    def links(self, *drawn: Callable) -> None:
-        """Show, under a figure, where the code that `drawn` it and its data are, and how to make it
-        again.
+    def show(self, draw: Callable, *results: Any, **options: Any) -> None:
+        """Show the figure `draw(*results, **options)`, and under it where the code that draws it
+        and its data are, and how to make it again.
         """
-        name, mixed = self.spec.name, bool(self.mixed)
-        display(HTML(html.links(name, self.file(), self.command, drawn, mixed)))
+        import matplotlib.pyplot as plt
+
+        display(draw(*results, **options))
+        plt.close("all")  # or the kernel shows it again
+        mixed = bool(self.mixed)
+        display(HTML(html.links(self.spec.name, self.file(), self.command, draw, mixed)))
 
     def glue(self, numbers: Callable[..., Mapping[str, str]], *results: Any) -> None:
         """Give the texts `numbers(*results)` to the prose on the shipped results, whose Markdown
@@ -328,6 +347,9 @@ class Chapter:
     def footer(self, results: xr.Dataset) -> None:
         """Show where the results come from, and whether the library changed since."""
         display(HTML(html.footer(self.spec.name, results, self.profile, self.command)))
+
+
+Run = Callable[[Chapter, Axes, Settings, Path], xr.Dataset]
 
 
 def _flag(name: str, value: Any) -> str:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from vnlib.book.chapter import Chapter
+from vnlib.book.chapter import Axes, Chapter, Run, Settings
 from vnlib.book.store.variables import Variables
 
-Axes = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Comparison:
-    """A grid of models and seeds; before it, one of models and candidates, where there is something
-    to choose.
+def compared(
+    chapter: Chapter,
+    run: Run,
+    settings: Callable[[Chapter, Axes, int, bool], Settings],
+    variables: Variables,
+    criterion: str | Callable[[xr.Dataset], xr.DataArray] = "criterion",
+) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """The reported runs over (model, seed), and those behind them over (model, candidate), None
+    where there is nothing to choose.
 
     A model's section of the sidecar lists its `candidates`, tables that are laid over its settings.
     Where the profile has `candidates` above 1, that many are tried with the seed `selection_seed`,
@@ -26,81 +28,59 @@ class Comparison:
     in-distribution validation data, makes the reported runs. A model that is `like` another takes
     that one's choice. Otherwise it is the first candidate.
 
-    Parameters
-    ----------
-    run
-        `run(axes, settings, workdir)`, one run as a dataset; its axes are model and seed, and those
-        of `axes`.
-    settings
-        `settings(axes, candidate, selecting)`, a run's settings; the axes of a selecting run lack
-        the seed.
-    variables
-        Names and units of what a run returns.
-    axes
-        Further axes of the reported runs.
-    choose
-        The choosing runs; None for `run` with the `selection_seed` as the seed of its axes.
+    Runs and variables are those of `Chapter.grid`. A run's settings are `settings(chapter, axes,
+    candidate, selecting)`; the axes of a selecting run lack the seed.
     """
 
-    chapter: Chapter
-    run: Callable[[Axes, dict[str, Any], Path], xr.Dataset]
-    settings: Callable[[Axes, int, bool], dict[str, Any]]
-    variables: Variables
-    criterion: str | Callable[[xr.Dataset], xr.DataArray] = "criterion"
-    axes: Mapping[str, Sequence] = field(default_factory=dict)
-    choose: Callable[[Axes, dict[str, Any], Path], xr.Dataset] | None = None
+    def selecting(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
+        seed = chapter.settings["selection_seed"]
+        return run(chapter, {"model": axes["model"], "seed": seed}, settings, workdir)
 
-    def chooser(self, name: str) -> str:
-        """The model whose choice a model takes: itself, unless it is `like` another."""
-        return self.chapter.spec.sidecar["models"][name].get("like", name)
-
-    def selection(self) -> xr.Dataset | None:
-        """What was tried, over (model, candidate); None where there is nothing to choose."""
-        count = self.chapter.settings.get("candidates", 1)
-        names = dict.fromkeys(self.chooser(name) for name in self.chapter.models)
-        names = [name for name in names if len(self.chapter.model(name)["candidates"]) > 1]
-        if count < 2 or not names:
-            return None
-        return self.chapter.grid(
-            self.choose or self._selecting,
+    sections = chapter.spec.sidecar["models"]
+    chooser = {name: sections[name].get("like", name) for name in chapter.models}
+    names = dict.fromkeys(chooser.values())
+    names = [name for name in names if len(chapter.model(name)["candidates"]) > 1]
+    selection, best = None, {}
+    if names and (count := chapter.settings.get("candidates", 1)) > 1:
+        selection = chapter.grid(
+            selecting,
             {"model": names, "candidate": list(range(count))},
-            lambda axes: self.settings(axes, axes["candidate"], True),
-            variables=self.variables,
+            lambda chapter, axes: settings(chapter, axes, axes["candidate"], True),
+            variables=variables,
             part="selection",
         )
-
-    def chosen(self, selection: xr.Dataset | None) -> dict[str, int]:
-        """Model -> number of its candidate."""
-        if selection is None:
-            return dict.fromkeys(self.chapter.models, 0)
-        measure = self.criterion
-        values = selection[measure] if isinstance(measure, str) else measure(selection)
-        best = {
-            m: int(values.sel(model=m).idxmin("candidate")) for m in values["model"].values.tolist()
-        }
-        return {name: best.get(self.chooser(name), 0) for name in self.chapter.models}
-
-    def results(self) -> tuple[xr.Dataset, xr.Dataset | None]:
-        """The reported runs over (model, seed, ...), and the selection behind them; computed where
-        they are not stored.
-        """
-        selection = self.selection()
-        chosen = self.chosen(selection)
-        results = self.chapter.grid(
-            self.run,
-            {"model": list(self.chapter.models), **self.axes, "seed": self.chapter.seeds},
-            lambda axes: self.settings(axes, chosen[axes["model"]], False),
-            variables=self.variables,
-        )
-        return results, selection
-
-    def _selecting(self, axes: Axes, settings: dict[str, Any], workdir: Path) -> xr.Dataset:
-        seed = self.chapter.settings["selection_seed"]
-        return self.run({"model": axes["model"], "seed": seed}, settings, workdir)
+        values = selection[criterion] if isinstance(criterion, str) else criterion(selection)
+        best = {name: int(values.sel(model=name).idxmin("candidate")) for name in names}
+    results = chapter.grid(
+        run,
+        {"model": list(chapter.models), "seed": chapter.seeds},
+        lambda chapter, axes: settings(chapter, axes, best.get(chooser[axes["model"]], 0), False),
+        variables=variables,
+    )
+    return results, selection
 
 
-def with_candidate(model: Mapping[str, Any], candidate: int) -> tuple[float, dict[str, Any]]:
-    """Learning rate and options of a model with one of its candidates laid over them."""
+def with_candidate(
+    model: Mapping[str, Any], candidate: int, sizes: Mapping[str, Any] | None = None
+) -> tuple[float, dict[str, Any]]:
+    """Learning rate and options of a model: over its own are laid the profile's `sizes`, and one of
+    its candidates over both.
+    """
     one = dict(model["candidates"][candidate])
     rate = one.pop("lr", model.get("lr"))
-    return rate, {**model.get("options", {}), **one}
+    return rate, {**model.get("options", {}), **(sizes or {}), **one}
+
+
+def training(chapter: Chapter, name: str, candidate: int, selecting: bool) -> dict[str, Any]:
+    """How a model trains: its family and batch size, learning rate and options (the profile's
+    `sizes` are of families or models), and steps: `scale` of its own, at least `least` where it has
+    any, in runs that select a `selection_share` of these.
+    """
+    s, model = chapter.settings, chapter.model(name)
+    sizes = s.get("sizes", {})
+    small = sizes.get(model["family"], {}) | sizes.get(name, {})
+    lr, options = with_candidate(model, candidate, small)
+    steps = s["scale"] * (s["selection_share"] if selecting else 1) * model["steps"]
+    steps = max(s["least"], round(steps)) if model["steps"] else 0
+    own = {key: model[key] for key in ("family", "batch_size")}
+    return own | {"options": options, "lr": lr, "steps": steps}

@@ -30,19 +30,13 @@ def code(thing: str, module: str, name: str = "") -> str:
     return f'<a href="../../_modules/{module.replace(".", "/")}.html{anchor}">{thing}</a>'
 
 
-def links(
-    chapter: str,
-    results: Path,
-    command: str,
-    drawn: Sequence[Callable] = (),
-    mixed: bool = False,
-) -> str:
-    """Where the code and the data of a figure are: the functions that have `drawn` it and the
-    study; whether its runs are of `mixed` versions of the code; the command that makes it again.
+def links(chapter: str, results: Path, command: str, draw: Callable, mixed: bool = False) -> str:
+    """Where the code and the data of a figure are: the function that draws it and the study;
+    whether its runs are of `mixed` versions of the code; the command that makes it again.
     """
     warning = "<b>drawn from runs of two versions of the code</b> · " if mixed else ""
-    sources = [code("drawing", one.__module__, one.__qualname__) for one in drawn]
-    if drawn and paths.notebook(chapter).with_name("study.py").is_file():
+    sources = [code("drawing", draw.__module__, draw.__qualname__)]
+    if paths.notebook(chapter).with_name("study.py").is_file():
         sources.append(code("study", f"chapters.{chapter}.study"))
     stored = f'<a href="../../data/{results.name}" download>data (NetCDF)</a> · '
     data = stored if results.exists() else ""

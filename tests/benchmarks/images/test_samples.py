@@ -27,14 +27,14 @@ def part(monkeypatch) -> Iterator[None]:
 
 
 def test_rows_are_flat_images_with_their_labels():
-    pixels, labels, source = mnist_rows("test", 5, seed=1, allow_fallback=False)
+    pixels, labels, source = mnist_rows("test", 5, seed=1, real=True)
     assert source == "made up" and len(set(labels)) == 5
     np.testing.assert_array_equal(pixels, 6 * labels[:, None] + np.arange(6))
 
 
 def test_more_add_to_fewer_and_a_small_part_gives_all():
     few, all_of, other = (
-        mnist_rows("test", n, seed=seed, allow_fallback=True)[1].tolist()
+        mnist_rows("test", n, seed=seed, real=False)[1].tolist()
         for n, seed in ((5, 1), (99, 1), (99, 2))
     )
     assert all_of[:5] == few and all_of != other

@@ -106,9 +106,14 @@ def test_compare_is_a_function_of_its_seed():
     assert one.identical(same) and not one["mse"].equals(other["mse"])
 
 
+def opened(profile: str = "smoke", **given: object) -> chapter.Chapter:
+    spec = chapter.spec("A_predictive_coding")
+    return chapter.Chapter(spec, spec.check({"profile": profile, "device": "cpu", **given}))
+
+
 def test_a_run_is_one_model_on_one_pair_and_all_it_holds_has_a_name_and_units():
     axes = {"model": "vn", "pair": "halves", "seed": 0}
-    one = study.run(axes, SETTINGS, Path(), device="cpu", allow_fallback=True)
+    one = study.run(opened(), axes, SETTINGS, Path())
     assert one["n_learned"] == 20 and one.sizes["sample"] == 10
     assert one["code"].sizes["unit"] == 10 and one["down_error"].sizes["pixel"] == 16
     named = described(one, study.VARIABLES)
@@ -116,12 +121,8 @@ def test_a_run_is_one_model_on_one_pair_and_all_it_holds_has_a_name_and_units():
 
 
 def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
-    spec = chapter.spec("A_predictive_coding")
-    given = {"profile": "paper", "sparsity": None, "discriminative": None}
     shipped = store.read(paths.RESULTS / "paper" / "A_predictive_coding.nc")
     texts = set(shipped["run_settings"].values.flat)
-    one = study.settings(chapter.Chapter(spec, spec.check(given)))
-    assert texts == {store.netcdf.to_json(one)}
-    changed = spec.check(given | {"sparsity": 0.5, "discriminative": 0.25})
-    sizes = study.settings(chapter.Chapter(spec, changed))["sizes"]
+    assert texts == {store.netcdf.to_json(study.settings(opened("paper")))}
+    sizes = study.settings(opened("paper", sparsity=0.5, discriminative=0.25))["sizes"]
     assert sizes["sparsity"] == [0.5, 0.05] and sizes["discriminative"] == 0.25

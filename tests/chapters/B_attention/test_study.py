@@ -78,10 +78,15 @@ def test_training_helps_both_kinds_of_model(tmp_path):
         assert model.error(tokens[:100], HIDDEN[None]) < fresh.error(tokens[:100], HIDDEN[None])
 
 
+def opened(profile: str = "smoke", **given: object) -> chapter.Chapter:
+    spec = chapter.spec("B_attention")
+    return chapter.Chapter(spec, spec.check({"profile": profile, "device": "cpu", **given}))
+
+
 @pytest.fixture(scope="module")
 def one(tmp_path_factory):
     axes, folder = {"seed": 0}, tmp_path_factory.mktemp("run")
-    return study.run(axes, SETTINGS, folder, device="cpu", allow_fallback=True)
+    return study.run(opened(), axes, SETTINGS, folder)
 
 
 def test_a_run_compares_dictionaries_and_all_predictors(one):
@@ -97,10 +102,8 @@ def test_all_that_a_run_holds_has_a_name_and_units(one):
 
 
 def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
-    spec = chapter.spec("B_attention")
     shipped = store.read(paths.RESULTS / "paper" / "B_attention.nc")
-    here = study.settings(chapter.Chapter(spec, spec.check({"profile": "paper"})))
+    here = {key: value for key, value in opened("paper").settings.items() if key != "seeds"}
     assert set(shipped["run_settings"].values.flat) == {store.netcdf.to_json(here)}
-    changed = spec.check({"profile": "paper", "n_atoms": 32, "sparsity": 0.5})
-    changed = study.settings(chapter.Chapter(spec, changed))
+    changed = opened("paper", n_atoms=32, sparsity=0.5).settings
     assert (changed["n_atoms"], changed["sparsity"]) == (32, 0.5)

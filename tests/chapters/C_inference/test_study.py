@@ -25,13 +25,13 @@ def settings() -> dict:
 
 
 def test_a_run_gives_what_variables_names(settings, tmp_path):
-    ds = study.run({"seed": 0}, settings, tmp_path)
+    ds = study.run(opened(), {"seed": 0}, settings, tmp_path)
     assert set(map(str, ds.variables)) <= set(study.VARIABLES)
     assert ds["cap_k"] == 4 and bool(ds["resumed"].all())
 
 
 def test_a_network_learns_and_the_earlier_one_is_what_it_was(settings):
-    x, *_ = mnist_rows("train", 64, seed=0, allow_fallback=True)
+    x, *_ = mnist_rows("train", 64, seed=0, real=False)
     earlier, network = study.learned(x, settings, seed=0)
     again, _ = study.learned(x, settings, seed=0)
     assert torch.equal(earlier.V[0], again.V[0]), "the same seed gives the same bits"

@@ -42,9 +42,14 @@ SETTINGS = {
 }
 
 
+def opened(profile: str = "smoke", **given: object) -> chapter.Chapter:
+    spec = chapter.spec("D_learning")
+    return chapter.Chapter(spec, spec.check({"profile": profile, "device": "cpu", **given}))
+
+
 @pytest.fixture(scope="module")
 def one():
-    return study.run({"seed": 0}, SETTINGS, Path(), device="cpu", allow_fallback=True)
+    return study.run(opened(), {"seed": 0}, SETTINGS, Path())
 
 
 def test_a_run_holds_all_measurements(one):
@@ -60,8 +65,7 @@ def test_all_that_a_run_holds_has_a_name_and_units(one):
 
 
 def settings(**given: object) -> dict:
-    spec = chapter.spec("D_learning")
-    return study.settings(chapter.Chapter(spec, spec.check({"profile": "paper", **given})))
+    return study.settings(opened("paper", **given))
 
 
 def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():

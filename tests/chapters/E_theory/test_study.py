@@ -10,7 +10,6 @@ from chapters.E_theory import study
 from vnlib.book import chapter, paths, store
 from vnlib.book.store.variables import described
 
-SPEC = chapter.spec("E_theory")
 TINY = {
     "n_train": 80,
     "n_test": 20,
@@ -33,14 +32,15 @@ TINY = {
 }
 
 
-def settings(profile: str, **given: object) -> dict:
-    return study.settings(chapter.Chapter(SPEC, SPEC.check({"profile": profile, **given})))
+def opened(profile: str = "smoke", **given: object) -> chapter.Chapter:
+    spec = chapter.spec("E_theory")
+    return chapter.Chapter(spec, spec.check({"profile": profile, "device": "cpu", **given}))
 
 
 @pytest.fixture(scope="module")
 def one():
-    tiny = settings("smoke") | TINY
-    return study.run({"seed": 0}, tiny, Path(), device="cpu", allow_fallback=True)
+    tiny = opened("smoke").settings | TINY
+    return study.run(opened("smoke"), {"seed": 0}, tiny, Path())
 
 
 def test_a_run_holds_the_measurements_of_all_theorems(one):
@@ -58,5 +58,6 @@ def test_all_that_a_run_holds_has_a_name_and_units(one):
 
 def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
     shipped = store.read(paths.RESULTS / "paper" / "E_theory.nc")
-    assert set(shipped["run_settings"].values.flat) == {store.netcdf.to_json(settings("paper"))}
-    assert settings("paper", share=0.5)["share"] == 0.5
+    here = {key: value for key, value in opened("paper").settings.items() if key != "seeds"}
+    assert set(shipped["run_settings"].values.flat) == {store.netcdf.to_json(here)}
+    assert opened("paper", share=0.5).settings["share"] == 0.5

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import torch
 import xarray as xr
 
 from chapters.FR1_failure import study
 from vnlib.book.chapter import Chapter, spec
 from vnlib.book.store.variables import described
-
-CONFIG = {"grid": 12, "split_seed": 0, "sigma": 1.0}
 
 
 def chapter(**parameters: object) -> Chapter:
@@ -27,8 +24,9 @@ def run(workdir, seed: int = 0) -> xr.Dataset:
     small = settings("mlp_bump", seed) | {"samples": [0, 70], "displacement": 4, "widths": [1]}
     small["training"] = small["training"] | {"steps": 3}
     axes = {"model": "mlp_bump", "hold_out": "square", "seed": seed}
-    cpu = torch.device("cpu")
-    return described(study.run(axes, small, workdir, config=CONFIG, device=cpu), study.VARIABLES)
+    one = chapter()
+    one.settings["grid"] = 12
+    return described(study.run(one, axes, small, workdir), study.VARIABLES)
 
 
 def test_a_run_measures_errors_drawings_and_similarities(tmp_path):

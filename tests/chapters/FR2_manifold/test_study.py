@@ -9,7 +9,6 @@ from chapters.FR2_manifold import study
 from vnlib.book import chapter
 from vnlib.book.store.variables import described
 
-BUMP = {"sigma": 1.0, "hold_out": "square"}
 TINY = {
     "grid": 10,
     "split_seed": 0,
@@ -27,12 +26,12 @@ MLP = TINY | TRAINING | {"family": "mlp", "options": {"hidden": [8]}}
 
 def opened(**given) -> chapter.Chapter:
     one = chapter.spec("FR2_manifold")
-    return chapter.Chapter(one, one.check({"device": "cpu", **given}))
+    return chapter.Chapter(one, one.check({"device": "cpu", "hold_out": "square", **given}))
 
 
 def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(tmp_path):
     axes = {"model": "mlp", "seed": 2}
-    one, two = (study.run(axes, MLP, tmp_path / name, bump=BUMP) for name in "ab")
+    one, two = (study.run(opened(), axes, MLP, tmp_path / name) for name in "ab")
     assert one.identical(two)
     assert one["F"].sel(weights="untrained", layer="output").notnull()
     assert one["plane"].isnull().all() and one["log_volume"].sel(weights="trained").notnull().any()
@@ -43,14 +42,14 @@ def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(tmp_path):
 
 def test_only_full_runs_measure_the_network_before_training(tmp_path):
     axes = {"model": "mlp", "seed": 2}
-    brief = study.run(axes, MLP | {"full": False}, tmp_path, bump=BUMP)
+    brief = study.run(opened(), axes, MLP | {"full": False}, tmp_path)
     assert brief["F"].sel(weights="untrained").isnull().all()
     assert brief["log_volume"].isnull().all()
 
 
 def test_a_reference_is_measured_without_training(tmp_path):
     given = TINY | {"family": "reference"}
-    found = study.run({"model": "perfect", "seed": 0}, given, tmp_path, bump=BUMP)
+    found = study.run(opened(), {"model": "perfect", "seed": 0}, given, tmp_path)
     assert float(found["mse_ood"].sel(weights="trained")) == 0 and not list(tmp_path.iterdir())
 
 

@@ -34,20 +34,23 @@ def opened(**given) -> chapter.Chapter:
 )
 def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(family, options, tmp_path):
     given = TINY | {"family": family, "options": options}
-    one, two = (study.run(AXES, given, tmp_path / name) for name in "ab")
+    one, two = (study.run(opened(), AXES, given, tmp_path / name) for name in "ab")
     assert one.identical(two) and one["sample_image"].notnull().all()
     assert one["band"].isnull().all() == (family == "factorised")
     np.testing.assert_allclose(one["target_image"][1].values[9, 9], 1)
     named = described(one.expand_dims(hold_out=["square"]), study.VARIABLES)
     assert named["position_x"].attrs["units"] == "px"
-    trained = study.run(AXES, given | {"steps": 60}, tmp_path / "c")
+    trained = study.run(opened(), AXES, given | {"steps": 60}, tmp_path / "c")
     assert float(trained["mse_train"]) < float(one["mse_train"])
 
 
 def test_weight_decay_is_of_the_embedding_networks(tmp_path):
     reports = [
         study.run(
-            AXES, TINY | {"family": f, "options": {}, "weight_decay": w}, tmp_path / f"{f}{w}"
+            opened(),
+            AXES,
+            TINY | {"family": f, "options": {}, "weight_decay": w},
+            tmp_path / f"{f}{w}",
         )
         for f in ("embedding", "factorised")
         for w in (0.0, 10.0)

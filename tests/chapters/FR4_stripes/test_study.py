@@ -41,7 +41,7 @@ def opened(**given) -> chapter.Chapter:
 
 
 def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(tmp_path):
-    one, two = (study.run(AXES, GIVEN, tmp_path / name, task=TASK) for name in "ab")
+    one, two = (study.run(opened(), AXES, GIVEN, tmp_path / name) for name in "ab")
     assert one.identical(two)
     assert one["diet"].values.tolist() == GIVEN["diets"]
     assert one["items"].values.tolist() == [24, 20, 36]
@@ -73,7 +73,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
 
     monkeypatch.setattr(study, "train_decoder", caught)
     own = {"diets": ["stripes+0", "stripes+5"], "constant": 0.0, "samples": [], "layers_of": []}
-    study.run(AXES, GIVEN | own, tmp_path, task=TASK)
+    study.run(opened(), AXES, GIVEN | own, tmp_path)
     (train, held), (_, validation) = seen
     assert held is train
     kept = bumps.subset(study.datasets(0, **DATA, **TASK)[0], "val")

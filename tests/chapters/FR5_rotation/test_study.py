@@ -33,7 +33,7 @@ def opened(**given) -> chapter.Chapter:
 @pytest.fixture
 def small_digit(monkeypatch):
     image = torch.rand(8, 8, generator=torch.Generator().manual_seed(0)).numpy()
-    monkeypatch.setattr(study, "digit_image", lambda digit, allow_fallback: (image, "made up"))
+    monkeypatch.setattr(study, "digit_image", lambda digit, real: (image, "made up"))
 
 
 @pytest.mark.parametrize("family", ["rotation", "mlp"])
@@ -41,12 +41,12 @@ def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(family, small_digi
     options = {"width": 4} if family == "rotation" else {"hidden": [8, 8]}
     given = TINY | {"family": family, "options": options, "pictures": True}
     axes = {"model": "any", "digit": 4, "seed": 1}
-    one, two = (study.run(axes, given, tmp_path / name) for name in "ab")
+    one, two = (study.run(opened(), axes, given, tmp_path / name) for name in "ab")
     assert one.identical(two) and one["data_source"] == "made up"
     assert list(one["layer"].values) == list(LAYERS) and one.sizes["shown"] == 2
     named = described(one.expand_dims(digit=[4]), study.VARIABLES)
     assert named["mse_ood"].attrs["units"] == "ink^2"
-    trained = study.run(axes, given | {"steps": 60}, tmp_path / "c")
+    trained = study.run(opened(), axes, given | {"steps": 60}, tmp_path / "c")
     assert float(trained["mse_train"]) < float(one["mse_train"])
 
 

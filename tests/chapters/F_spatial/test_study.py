@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 import xarray as xr
 
 from benchmarks.spatial import registry
@@ -43,8 +42,7 @@ def run(workdir, model: str, **changes: object) -> xr.Dataset:
     wanted["training"] = wanted["training"] | {"steps": 3, "consolidation": 0}
     if wanted["pairs"]:
         wanted["pairs"] = {"n": 5, "distance": 6}
-    cpu = torch.device("cpu")
-    found = study.run({"model": model, "seed": 0}, wanted, workdir, data_seed=0, device=cpu)
+    found = study.run(chapter(), {"model": model, "seed": 0}, wanted, workdir)
     return described(found, study.VARIABLES)
 
 

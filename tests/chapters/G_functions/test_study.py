@@ -20,7 +20,7 @@ def test_a_run_is_described_and_repeats(tmp_path):
     axes = {"model": "vn_1", "seed": 0}
     settings = study.settings(opened(n_atoms=8), axes)
     settings["settle"]["max_sweeps"] = 3
-    first, again = (study.run(axes, settings, tmp_path / part, device="cpu") for part in "ab")
+    first, again = (study.run(opened(), axes, settings, tmp_path / part) for part in "ab")
     assert first.equals(again)
     found = described(first, study.VARIABLES)
     assert found["hidden"].attrs["units"] == "ID power" and found.sizes["round"] == 5

@@ -141,5 +141,5 @@ def test_a_run_is_trained_and_measured(tmp_path):
     axes = {"model": "token", "variant": "beta 0.02, revived", "seed": 0}
     settings = study.settings(opened(), axes)
     assert settings["training"]["options"]["atoms"] == [16, 8, 8], "the profile's size"
-    found = study.run(axes, settings, tmp_path)
+    found = study.run(opened(), axes, settings, tmp_path)
     assert np.isfinite(found["ood_error"]) and found["fact_parameters"] > 0

@@ -22,13 +22,13 @@ def test_all_chapters_that_store_are_counted_but_this_one_and_found_not_listed()
 def test_a_run_of_scaling_gives_what_the_file_names(tmp_path):
     s = {"updates": 1, "sweeps": 2, "repeats": 1, "sizes": [4, 8], "base": {"K": 6, "B": 4}}
     s["base"]["depth"] = 1
-    ds = study.run_scaling({"vary": "d", "seed": 0}, s, tmp_path, device="cpu")
+    ds = study.run_scaling(opened("smoke"), {"vary": "d", "seed": 0}, s, tmp_path)
     assert set(map(str, ds.variables)) <= set(study.SCALING)
     assert s["sizes"] == [4, 8], "settings are left as they are"
 
 
 def test_the_account_says_what_is_not_known(tmp_path):
     s = {"stored": {"runs": 3, "weights": -1.0}, "measured": {"peak": 2.0}, "paper": "VN"}
-    ds = study.run({"chapter": "a"}, s, tmp_path)
+    ds = study.run(opened("smoke"), {"chapter": "a"}, s, tmp_path)
     assert ds["runs"] == 3 and ds["peak"] == 2 and ds["weights"].isnull() and ds["paper"] == "VN"
     assert set(map(str, ds.variables)) <= set(study.VARIABLES)

@@ -37,7 +37,7 @@ def test_the_shipped_runs_have_these_settings():
 def test_a_run_goes_through_its_streams_and_says_what_it_holds(model, tmp_path):
     one = opened("smoke")
     axes = {"model": model, "seed": 0}
-    ds = study.run(axes, study.settings(one, axes, 0, False), tmp_path, real=False)
+    ds = study.run(one, axes, study.settings(one, axes, 0, False), tmp_path)
     assert ds["stream"].values.tolist() == ["sequence", "replay", "joint"]
     turns = 4 if model == "b_mlp" else 5
     assert ds["error"].sizes == {"stream": 3, "after": turns + 1, "task": turns}
@@ -51,7 +51,7 @@ def test_choosing_sees_the_first_task_only(tmp_path):
     one = opened("smoke")
     settings = study.settings(one, {"model": "pca"}, 0, True)
     assert "streams" not in settings and "amounts" not in settings
-    found = study.run({"model": "pca", "seed": 1}, settings, tmp_path, real=False)
+    found = study.run(one, {"model": "pca", "seed": 1}, settings, tmp_path)
     assert found["set"].values.tolist() == ["val"] and float(found["error"][0]) > 0
 
 

@@ -21,7 +21,7 @@ def test_a_run_is_described_and_repeats(tmp_path):
     settings["study"]["starts"] = ["cold", "linear"]
     settings["network"]["atoms"] = [16]
     runs = [
-        study.run({"model": "digits_1", "seed": seed}, settings, tmp_path / str(n), device="cpu")
+        study.run(opened(), {"model": "digits_1", "seed": seed}, settings, tmp_path / str(n))
         for n, seed in enumerate((0, 0, 1))
     ]
     timed = ["time_ratio", "time_cold", "train_time", "codes_time"]

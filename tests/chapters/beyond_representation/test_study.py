@@ -30,7 +30,7 @@ def test_settings_are_those_of_the_shipped_runs():
 def test_a_run_of_each_benchmark_is_measured(model, tmp_path):
     small = opened(models=[model])
     axes = {"model": model, "seed": 0}
-    found = study.run(axes, study.settings(small, axes), tmp_path)
+    found = study.run(small, axes, study.settings(small, axes), tmp_path)
     named = described(found, study.VARIABLES)
     assert all(one.attrs["long_name"] for one in named.variables.values())
     assert found["is_code"].sum() == 1 and found["error_unseen"] >= 0

@@ -12,8 +12,6 @@ from vnlib.book.chapter import Chapter, spec
 from vnlib.book.store.variables import described
 from vnlib.network import VectorNetwork, VNConfig
 
-CPU = torch.device("cpu")
-
 
 def chapter(**parameters: object) -> Chapter:
     one = spec("fig1_architecture")
@@ -22,11 +20,11 @@ def chapter(**parameters: object) -> Chapter:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory) -> xr.Dataset:
-    small = study.settings(chapter(profile="smoke", n_atoms=16), {"seed": 0})
+    small = study.settings(chapter(profile="smoke", n_atoms=16))
     small |= {"n_train": 60, "n_val": 20, "n_test": 40, "n_ranks": 6, "steps": 2}
     small |= {"batch_size": 20, "shown_sweeps": 5, "shown_atoms": 4, "shown_pieces": 8}
     folder = tmp_path_factory.mktemp("run")
-    found = study.run({"seed": 0}, small, folder, allow_fallback=True, device=CPU)
+    found = study.run(chapter(profile="smoke"), {"seed": 0}, small, folder)
     return described(found, study.VARIABLES)
 
 
@@ -50,7 +48,7 @@ def test_pieces_are_the_largest_coefficients_and_nothing_beyond_the_active(run):
 
 
 def test_settings_hold_the_network():
-    found = study.settings(chapter(), {"seed": 0})
+    found = study.settings(chapter())
     assert found["network"] == {
         "n_inputs": 784,
         "atoms": [512, 256],
@@ -63,7 +61,7 @@ def test_settings_hold_the_network():
 
 
 def test_parameters_change_the_network():
-    given = study.settings(chapter(n_atoms=40, sparsity=0.5, feedback=0.0), {"seed": 0})["network"]
+    given = study.settings(chapter(n_atoms=40, sparsity=0.5, feedback=0.0))["network"]
     assert given["atoms"] == [40, 20] and given["interface"] == [40] and given["top_k"] == 20
     assert given["sparsity"] == [0.5, 0.07] and given["feedback"] == 0
 

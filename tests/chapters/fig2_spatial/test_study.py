@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 import xarray as xr
 
 from benchmarks.spatial import registry
@@ -16,7 +15,6 @@ from vnlib.book.store.variables import described
 from vnlib.plots.style import GROUPS
 
 DATA = bumps.make(bumps.BumpConfig(grid=12, sigma=1.0))
-CPU = torch.device("cpu")
 
 
 def chapter(**parameters: object) -> Chapter:
@@ -27,9 +25,9 @@ def chapter(**parameters: object) -> Chapter:
 def run(workdir, model: str, seed: int = 0) -> xr.Dataset:
     settings = study.settings(chapter(), {"model": model}, 0) | {"steps": 3, "consolidation": 0}
     workdir.mkdir(exist_ok=True)
-    return study.run(
-        {"model": model, "seed": seed}, settings, workdir, data=DATA, samples=[3, 70], device=CPU
-    )
+    one = chapter(sigma=1.0)
+    one.settings.update(grid=12, samples=[[3, 0], [10, 5]])
+    return study.run(one, {"model": model, "seed": seed}, settings, workdir)
 
 
 def test_a_run_says_how_well_each_position_is_drawn(tmp_path):

@@ -21,11 +21,11 @@ def test_a_run_is_described_and_repeats(tmp_path):
     one = opened()
     axes = {"model": "deep_ae", "seed": 0}
     settings = study.settings(one, axes, 0, False)
-    first, again = (study.run(axes, settings, tmp_path / part, device="cpu") for part in "ab")
+    first, again = (study.run(one, axes, settings, tmp_path / part) for part in "ab")
     assert first.equals(again)
     found = described(first, study.VARIABLES)
     assert found["hidden"].attrs["units"] == "ID power" and found.sizes["example"] == 6
-    other = study.run(axes | {"seed": 1}, settings, tmp_path / "c", device="cpu")
+    other = study.run(one, axes | {"seed": 1}, settings, tmp_path / "c")
     assert not np.allclose(first["mse"], other["mse"])
 
 

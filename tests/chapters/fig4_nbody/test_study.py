@@ -50,11 +50,13 @@ def test_sizes_of_the_profile_and_parameters_are_laid_over_the_models():
 
 
 def test_a_run_is_measured_and_every_number_has_a_name(tmp_path):
-    found = study.run({"model": "random", "seed": 0}, SMALL, tmp_path)
+    found = study.run(opened(), {"model": "random", "seed": 0}, SMALL, tmp_path)
     named = described(found, study.VARIABLES)
     assert {"mse", "drift", "path", "sim_order"} <= set(found) and found["gap"].max() < 1
     assert all(one.attrs["long_name"] for one in named.variables.values())
-    choosing = study.run({"model": "random", "seed": 0}, SMALL | {"rollouts": {}}, tmp_path)
+    choosing = study.run(
+        opened(), {"model": "random", "seed": 0}, SMALL | {"rollouts": {}}, tmp_path
+    )
     assert choosing["criterion"] == found["criterion"] and "mse" not in choosing
 
 

@@ -54,7 +54,7 @@ def test_a_run_is_measured_on_all_sets_and_says_what_it_holds(model, tmp_path):
     settings = study.settings(one, {"model": model, "seed": 4}, 0, False)
     settings["data"] |= {name: SMALL[name] for name in ("n_train", "n_val")}
     settings |= {"few": SMALL["few"], "tests": settings["tests"] | {"n_test": SMALL["n_test"]}}
-    ds = study.run({"model": model, "seed": 4}, settings, tmp_path, real=False)
+    ds = study.run(one, {"model": model, "seed": 4}, settings, tmp_path)
     maker = study.MAKERS[settings["data"]["benchmark"]]
     assert ds["set"].values.tolist() == list(maker.SETS) and int(ds["n_train"]) == 40
     assert np.isfinite(ds["mse"].sel(reading="own")).all() and ds["case"].sizes["sample"] == 3
