@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.images.networks import ImageAutoencoder, built
 from benchmarks.images.pictures import Draw, Images, Snapshot, Trained
-from vnlib import checks as check
+from vnlib import checks
 from vnlib.baselines.parts import n_parameters
 from vnlib.fit import FitConfig, GradientLearner, Training, fit
 
@@ -23,9 +23,9 @@ CHOOSERS = 100  # validation images that choose among them
 
 @dataclass(frozen=True)
 class Stage:
-    """An autoencoder after some of its updates, with its validation error."""
+    """An autoencoder after some of its steps, with its validation error."""
 
-    updates: int
+    steps: int
     error: float
     model: ImageAutoencoder
 
@@ -36,7 +36,7 @@ def autoencoder(
     training: Training,
     *,
     target: float | None = None,
-    checks: int = 40,
+    evaluations: int = 40,
     path: int = 20,
     search_steps: int = 100,
     **options: object,
@@ -44,13 +44,13 @@ def autoencoder(
     """An autoencoder that is kept where its validation error is nearest to `target`, or least
     (None).
 
-    The error of whole, clean validation images is measured at `checks` checks (see
-    `check_updates`), and the model kept at each. "own" is the one whose error is nearest to the
+    The error of whole, clean validation images is measured `evaluations` times (see
+    `evaluated_steps`), and the model kept at each. "own" is the one whose error is nearest to the
     target, as a ratio. "searched" starts from own's code of the very image and improves the code by
     `search_steps` steps (see `searched`); 0 leaves this reading out. No checkpoints: they would
     hold one model, and training takes about a minute.
 
-    facts: parameters; updates of own; best, the least validation error of all checks; used, units
+    facts: parameters; steps of own; best, the least validation error of all; used, units
     of the code that any validation image uses; matched, own's error over the target, where there is
     one; search_rate.
 
@@ -67,18 +67,18 @@ def autoencoder(
         For options out of range.
     """
     if target is not None:
-        check.number("target", target, above=0)
-    check.number("path", path, low=1, integer=True)
-    check.number("search_steps", search_steps, low=0, integer=True)
+        checks.number("target", target, above=0)
+    checks.number("path", path, low=1, integer=True)
+    checks.number("search_steps", search_steps, low=0, integer=True)
     model = built(pixels=train.shape[1], seed=training.seed, **options).to(train.device)
-    stages = stages_of(model, train, validation, training, checks=checks)
+    stages = stages_of(model, train, validation, training, evaluations=evaluations)
     best = min(stage.error for stage in stages)
     own = min(stages, key=lambda stage: abs(math.log(stage.error / (target or best))))
     kept = own.model
 
     facts = {
         "parameters": n_parameters(kept),
-        "updates": own.updates,
+        "steps": own.steps,
         "best": best,
         "used": int((codes(kept, validation) != 0).any(0).sum()),
     }
@@ -99,15 +99,20 @@ def autoencoder(
 
 
 def stages_of(
-    model: ImageAutoencoder, train: Images, validation: Images, training: Training, *, checks: int
+    model: ImageAutoencoder,
+    train: Images,
+    validation: Images,
+    training: Training,
+    *,
+    evaluations: int,
 ) -> list[Stage]:
-    """The model at all checks of its training, in order."""
-    due = set(check_updates(training.steps, checks))
+    """The model at all evaluations of its training, in order."""
+    due = set(evaluated_steps(training.steps, evaluations))
     stages: list[Stage] = []
     done, error = 0, math.inf
 
     def validate() -> float:
-        # `fit` asks after every update; between two checks it gets the last answer again.
+        # `fit` asks after every step; between two evaluations it gets the last answer again.
         nonlocal done, error
         done += 1
         if done in due:
@@ -126,21 +131,21 @@ def stages_of(
     return stages
 
 
-def check_updates(steps: int, checks: int) -> list[int]:
-    """After how many updates the error is measured: `steps` times the squares of 1/checks,
-    2/checks, ..., 1.
+def evaluated_steps(steps: int, evaluations: int) -> list[int]:
+    """After how many steps the error is measured: `steps` times the squares of 1/evaluations,
+    2/evaluations, ..., 1.
 
     The error falls fast at first and slowly later; equal steps of the square root of time keep the
-    ratio of two successive errors near one all along. Fewer than `checks` where steps are few.
+    ratio of two successive errors near one all along. Fewer than `evaluations` where steps are few.
 
     Raises
     ------
     ValueError
         Unless both are positive integers.
     """
-    check.number("steps", steps, low=1, integer=True)
-    check.number("checks", checks, low=1, integer=True)
-    return sorted({math.ceil(steps * i**2 / checks**2) for i in range(1, checks + 1)})
+    checks.number("steps", steps, low=1, integer=True)
+    checks.number("evaluations", evaluations, low=1, integer=True)
+    return sorted({math.ceil(steps * i**2 / evaluations**2) for i in range(1, evaluations + 1)})
 
 
 def thinned(stages: Sequence[Stage], n: int, own: Stage) -> list[Stage]:

@@ -16,7 +16,7 @@ Draw = Callable[[Images], Images]
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A model as it was at one check of its training: its validation error, and how it drew."""
+    """A model as it was at one evaluation of its training: its validation error, and how it drew."""
 
     error: float
     draw: Draw
@@ -37,7 +37,7 @@ class Trained:
     path
         The model along its training, in order, where that is to be measured.
     curve
-        The validation error at the checks of training.
+        The validation error at the evaluations of training.
     facts
         What else is known of the model.
     """

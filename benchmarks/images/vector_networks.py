@@ -18,7 +18,7 @@ from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled
 
 FIRST = 8000  # training images that a network's atoms are drawn from
-WATCHED = 250  # validation images at a check of training
+WATCHED = 250  # validation images of an evaluation in training
 BATCH = 500  # images of one settle
 
 
@@ -51,14 +51,14 @@ def train_network(
     revive_after: int | None = 64,
     sweeps: int = 20,
     test_sweeps: int = 150,
-    looks: int = 5,
+    evaluations: int = 5,
 ) -> tuple[VectorNetwork, list[float]]:
-    """A trained network and its validation error, per pixel, at about `looks` checks of training.
+    """A trained network and its validation error, per pixel, at about so many `evaluations`.
 
-    It starts from training images. With zero updates these, normalised, are its atoms.
+    It starts from training images. With zero steps these, normalised, are its atoms.
 
-    The last update is kept: lambda is relative to messages that grow, so that errors of different
-    updates are not errors of one problem. A check is of the first `WATCHED` validation images.
+    The last step is kept: lambda is relative to messages that grow, so that errors of different
+    steps are not errors of one problem. An evaluation is of the first `WATCHED` validation images.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def train_network(
     interface_rule, interface_lr
         How and how fast U learns.
     revive_after
-        Updates without use after which an atom is drawn anew, None for never.
+        Steps without use after which an atom is drawn anew, None for never.
     sweeps
         Of a settle in training.
     test_sweeps
@@ -87,7 +87,7 @@ def train_network(
         For what does not fit together.
     """
     checks.number("factor", factor, above=0)
-    checks.number("looks", looks, low=1, integer=True)
+    checks.number("evaluations", evaluations, low=1, integer=True)
     if not isinstance(sparsity, (list, tuple)):
         raise ValueError(f"sparsity must be a list with one number per layer, got {sparsity!r}")
     settle = SettleConfig.deep(max_sweeps=test_sweeps)
@@ -119,7 +119,7 @@ def train_network(
         settle=quick,
         revive_after=revive_after,
     )
-    plan = training.config(looks, keep="last")
+    plan = training.config(evaluations, keep="last")
     return network, fit(learner, (train,), plan, seed=training.seed, validate=error).validation
 
 

@@ -27,7 +27,7 @@ class Trained:
         Where given, makes a predictor for one rollout, which is called with the same bodies again
         and again and may start from what it last found.
     curve
-        The validation error at the checks of training.
+        The validation error at the evaluations of training.
     facts
         What else is known of the model.
     """

@@ -226,7 +226,7 @@ def _teach(
     Returns
     -------
     tuple[list[float], Tensor]
-        The validation error at the checks, and which atoms any training state uses.
+        The validation error at the evaluations, and which atoms any training state uses.
     """
     codes = model.codes(train.bodies)
     used = torch.stack([(codes[..., i] != 0).any() for i in range(codes.shape[-1])])

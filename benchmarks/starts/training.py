@@ -18,27 +18,27 @@ LOSSES = ("codes", "energy")
 
 @dataclass(frozen=True, kw_only=True)
 class RateSearch:
-    """How initialisers are trained: Adam without weight decay, for `steps` updates with a learning
+    """How initialisers are trained: Adam without weight decay, for `steps` steps with a learning
     rate that falls.
 
     Parameters
     ----------
-    trial
-        The share of the updates for which each learning rate is tried.
-    looks
-        Checks on validation.
+    selection_share
+        The share of the steps for which each learning rate is tried.
+    evaluations
+        Of the validation error.
     """
 
     steps: int
     batch_size: int = 256
-    trial: float = 0.25
-    looks: int = 8
+    selection_share: float = 0.25
+    evaluations: int = 8
 
     def __post_init__(self) -> None:
         checks.number("steps", self.steps, low=0, integer=True)
         checks.number("batch_size", self.batch_size, low=1, integer=True)
-        checks.number("trial", self.trial, above=0, high=1)
-        checks.number("looks", self.looks, low=1, integer=True)
+        checks.number("selection_share", self.selection_share, above=0, high=1)
+        checks.number("evaluations", self.evaluations, low=1, integer=True)
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,9 @@ def train(
     """An initialiser trained with that of the learning rates that validates best, and what is known
     of it.
 
-    Validation is by `Examples.excess`, and the best check of training is kept, which may be the untrained
-    network. Facts: rate, excess, and untrained, the excess before. No updates: nothing is changed.
+    Validation is by `Examples.excess`, and the network of the best evaluation is kept, which may be
+    the untrained one. Facts: rate, excess, and untrained, the excess before. No steps: nothing is
+    changed.
 
     Parameters
     ----------
@@ -96,9 +97,9 @@ def train(
     facts = {"rate": float("nan"), "excess": before, "untrained": before}
     if not training.steps:
         return model, facts
-    rate, trial = rates[0], max(1, round(training.trial * training.steps))
+    rate, steps = rates[0], max(1, round(training.selection_share * training.steps))
     if len(rates) > 1:
-        found = {lr: _fitted(make(), examples, training, loss, lr, trial, seed) for lr in rates}
+        found = {lr: _fitted(make(), examples, training, loss, lr, steps, seed) for lr in rates}
         rate = min(found, key=found.get)
     best = _fitted(model, examples, training, loss, rate, training.steps, seed)
     if best >= before:
@@ -121,12 +122,12 @@ def _fitted(
     config = FitConfig(
         steps=steps,
         batch_size=min(training.batch_size, len(examples.x)),
-        eval_every=max(1, steps // training.looks),
+        eval_every=max(1, steps // training.evaluations),
     )
     learner = GradientLearner(_Learning(model, loss, examples.codes), lr=lr, weight_decay=0.0)
-    data, check = (examples.x, *examples.codes), lambda: examples.excess(model.stack, model)
+    data, excess = (examples.x, *examples.codes), lambda: examples.excess(model.stack, model)
     try:
-        return fit(learner, data, config, seed=seed, validate=check).best_value
+        return fit(learner, data, config, seed=seed, validate=excess).best_value
     except FloatingPointError:
         return float("inf")
 

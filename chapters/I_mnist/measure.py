@@ -38,7 +38,7 @@ def measure(
     validation: Images,
     *,
     curve: Sequence[float] = (),
-    looks: Sequence[int] = (1, 150),
+    sweeps: Sequence[int] = (1, 150),
     end: int = 200,
     watched: int = 40,
     shuffles: int = 50,
@@ -52,8 +52,8 @@ def measure(
     ("top"); `zero_baseline` (set), the mean square of images; `converged` (set), the share of
     settles that came to rest; and what `settling` returns. Of the set "id" what `selectivity`
     returns of every layer and state, and the atlas. On validation images: `criterion`, the error of
-    V_1 a_1; `curve` (check); `fact_...`, as in `vector_networks.of_network`. `scale` (layer): the
-    r.m.s. norms of the layers' inputs that lambda is relative to.
+    V_1 a_1; `curve` (evaluation); `fact_...`, as in `vector_networks.of_network`. `scale` (layer):
+    the r.m.s. norms of the layers' inputs that lambda is relative to.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def measure(
         `image` (set, sample, y, x) and `label` (sample), the digit of every image of the set "id".
     validation
         Images whose error is told, curve: that error in training.
-    looks, end
+    sweeps, end
         As `settling` takes them, for the first `watched` images of every set.
     shuffles
         Of labels, by `seed`.
@@ -84,13 +84,13 @@ def measure(
         x = torch.from_numpy(test["image"].sel(set=name).values).to(validation).flatten(1)
         codes, converged = _codes(network, x)
         found = xr.merge([_budgets(codes), _errors(network, codes, x)]).assign(converged=converged)
-        parts.append(found.merge(settling(network, x[:watched], looks=looks, end=end)))
+        parts.append(found.merge(settling(network, x[:watched], sweeps=sweeps, end=end)))
         if name == ID:
             chosen = [_selectivities(codes, labels, shuffles=shuffles, seed=seed)]
             chosen += [atlas(network, codes, x, labels, count=atoms)] if atoms else []
     names = [str(name) for name in test["set"].values]
     error = (network.reconstruct(held) - validation).square().mean()
-    own = {"criterion": float(error), "curve": ("check", np.asarray(curve, float))}
+    own = {"criterion": float(error), "curve": ("evaluation", np.asarray(curve, float))}
     own |= {f"fact_{name}": value for name, value in facts_of(network, held).items()}
     if network.config.relative_sparsity:
         own["scale"] = ("layer", network.input_scale.double().cpu().numpy())

@@ -55,19 +55,19 @@ def locked(overlap: Float[np.ndarray, "sweep ..."], threshold: float) -> Int[np.
 
 
 def settling(
-    network: VectorNetwork, x: Float[Tensor, "batch d"], *, looks: Sequence[int], end: int
+    network: VectorNetwork, x: Float[Tensor, "batch d"], *, sweeps: Sequence[int], end: int
 ) -> xr.Dataset:
     """How supports and energies of a batch change from sweep to sweep, by solver (see `SOLVERS`).
 
-    Means over the batch, at every look, layers counted from 1: `overlap` (solver, sweep, layer),
-    the Jaccard overlap of the support with that of the end; `weighted_overlap`, the same of
+    Means over the batch, after each of `sweeps`, layers counted from 1: `overlap` (solver, sweep,
+    layer), the Jaccard overlap of the support with that of the end; `weighted_overlap`, the same of
     magnitudes; `nonzero`, the size of the support; `flips`, atoms that entered or left it with this
     sweep; `reversals`, coefficients that changed sign; `error` (solver, sweep), mean squared error
     per pixel of V_1 a_1; `energy` and `summed_energy` (solver, sweep), F and the sum of VN Eq. 3.
 
     `locked` (solver, layer, threshold, quantile): the sweep from which on the overlap of an image
     stays at or above the threshold, quantiles over images; `locked_mean` (solver, layer,
-    threshold), the same of the mean overlap; both are one more than the last look where that is
+    threshold), the same of the mean overlap; both are one more than the last sweep where that is
     never. `error_locked` (solver, threshold): `error` when the mean overlaps of all layers have
     locked, NaN where they have not. `energy_rises`, `summed_energy_rises` (solver): in how many
     sweeps after the first they rose, mean over images.
@@ -79,7 +79,7 @@ def settling(
 
     Parameters
     ----------
-    looks
+    sweeps
         Sweeps, counted from 1 and rising, that curves are kept of; the last of them is the last
         that is watched.
     end
@@ -89,14 +89,14 @@ def settling(
     Raises
     ------
     ValueError
-        For looks that do not rise from at least 1, or end below 2.
+        For sweeps that do not rise from at least 1, or end below 2.
     """
-    for look in looks:
-        checks.number("each of looks", look, low=1, integer=True)
-    if not looks or any(b <= a for a, b in pairwise(looks)):
-        raise ValueError(f"looks must be sweeps that rise, at least one, got {list(looks)}")
+    for sweep in sweeps:
+        checks.number("each of sweeps", sweep, low=1, integer=True)
+    if not sweeps or any(b <= a for a, b in pairwise(sweeps)):
+        raise ValueError(f"sweeps must rise, at least one, got {list(sweeps)}")
     checks.number("end", end, low=2, integer=True)
-    paths = {name: _watch(network, x, name, sweeps=looks[-1]) for name in SOLVERS}
+    paths = {name: _watch(network, x, name, sweeps=sweeps[-1]) for name in SOLVERS}
     capped = not all(layer.penalty.convex for layer in network.layers)
     shared = _end(network, x, "line_search", paths["line_search"][-1], sweeps=end)
     parts = []
@@ -107,13 +107,13 @@ def settling(
             for a, b in zip(support(last), support(shared[1]), strict=True)
         ]
         parts.append(
-            _report(network, x, path, half, last, looks=looks).assign(
+            _report(network, x, path, half, last, sweeps=sweeps).assign(
                 end_agreement=("layer", agreement)
             )
         )
     return xr.concat(parts, "solver").assign_coords(
         solver=list(SOLVERS),
-        sweep=list(looks),
+        sweep=list(sweeps),
         layer=np.arange(1, len(network.V) + 1),
         threshold=list(THRESHOLDS),
         quantile=list(QUANTILES),
@@ -150,10 +150,10 @@ def _report(
     half: Settled,
     last: Settled,
     *,
-    looks: Sequence[int],
+    sweeps: Sequence[int],
 ) -> xr.Dataset:
     layers, feedback = network.layers, network.config.feedback
-    at, depth = np.asarray(looks) - 1, len(layers)
+    at, depth = np.asarray(sweeps) - 1, len(layers)
     shape = (len(path), depth, len(x))
     names = ("overlap", "weighted_overlap", "nonzero", "flips", "reversals")
     found = {name: np.empty(shape) for name in names}

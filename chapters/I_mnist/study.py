@@ -97,7 +97,7 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
         "test": {"n": s["n_test"], "seed": s["data_seed"], "real": real},
         "training": {name: s[name] for name in ("lr", "steps", "batch_size")},
         "network": model["options"] | s["sizes"][model["size"]] | {"feedback": s["feedback"]},
-        "study": {name: s[name] for name in ("looks", "end", "watched", "shuffles")}
+        "study": {name: s[name] for name in ("sweeps", "end", "watched", "shuffles")}
         | {"atoms": s["atlas_atoms"] if with_atlas else 0, "seed": s["data_seed"]},
     }
 

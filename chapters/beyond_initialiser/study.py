@@ -117,7 +117,7 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
             "interface": [K // 2 for K in atoms[:-1]],
             "sparsity": model["sparsity"],
             "feedback": s["feedback"],
-            "looks": 1,
+            "evaluations": 1,
         },
         "learning": {k: s["network"][k] for k in ("lr", "steps", "batch_size")},
         "n_train": s["n_train"],

@@ -1,8 +1,8 @@
 """Errors of image composition, by set and by model (VN Fig. 5).
 
 Results have the dims model, seed, set (of both benchmarks), reading (own, top, searched), layer,
-stage and check, and the coordinates label, group and benchmark of the model. A model has values on
-the sets of its benchmark alone.
+stage and evaluation, and the coordinates label, group and benchmark of the model. A model has
+values on the sets of its benchmark alone.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ def training_curves(results: xr.Dataset) -> Figure:
     benchmark.
     """
     curve = results["curve"]
-    there = curve.notnull().any(("seed", "check"))
+    there = curve.notnull().any(("seed", "evaluation"))
     trained = {
         name: [m for m in present_models(results, name) if there.sel(model=m)] for name in FAMILIES
     }
@@ -228,7 +228,7 @@ def training_curves(results: xr.Dataset) -> Figure:
         for model, style in styles.items():
             sns.lineplot(
                 long_frame(curve.sel(model=model)),
-                x="check",
+                x="evaluation",
                 y="value",
                 estimator="median",
                 errorbar=None,

@@ -17,7 +17,7 @@ from benchmarks.images.pictures import Images, Trained
 from vnlib import checks
 
 READINGS = ("own", "top", "searched")
-CHECKS = 10  # of the validation error in training that are kept
+EVALUATIONS = 10  # of the validation error in training that are kept
 
 
 def pixels(images: np.ndarray | xr.DataArray, device: torch.device | str = "cpu") -> Images:
@@ -38,8 +38,8 @@ def measure(
 ) -> xr.Dataset:
     """All that is measured of one model.
 
-    Always: `criterion`, the error of "own" on validation images; `curve` (check), the validation
-    error at tenths of the checks that training made; `fact_...` of the model.
+    Always: `criterion`, the error of "own" on validation images; `curve` (evaluation), the
+    validation error at tenths of the evaluations in training; `fact_...` of the model.
 
     With tests: `mse` (reading, set), NaN for readings that the model lacks; `zero_baseline` (set),
     the mean square of the images, which is the error of the zero image; `active` (layer, set), mean
@@ -87,17 +87,17 @@ def measure(
 
 
 def _validation(held: Images, model: Trained) -> xr.Dataset:
-    curve = np.full(CHECKS, np.nan)
+    curve = np.full(EVALUATIONS, np.nan)
     if model.curve:
-        # Training may have fewer checks than tenths (few updates): the last value so far.
-        at = np.ceil(np.arange(1, CHECKS + 1) * len(model.curve) / CHECKS).astype(int) - 1
+        # Training may have fewer evaluations than tenths (few steps): the last value so far.
+        at = np.ceil(np.arange(1, EVALUATIONS + 1) * len(model.curve) / EVALUATIONS).astype(int) - 1
         curve = np.asarray(model.curve)[at]
     values = {
         "criterion": float(_squares(model.readings["own"](held), held).mean()),
-        "curve": ("check", curve),
+        "curve": ("evaluation", curve),
     }
     facts = {f"fact_{name}": float(value) for name, value in model.facts.items()}
-    return xr.Dataset(values | facts, {"check": np.arange(1, CHECKS + 1) / CHECKS})
+    return xr.Dataset(values | facts, {"evaluation": np.arange(1, EVALUATIONS + 1) / EVALUATIONS})
 
 
 def _errors(x: Images, model: Trained, few: int) -> xr.Dataset:

@@ -68,7 +68,7 @@ def other_reading(results: xr.Dataset, benchmark: str, reading: str) -> xr.Datas
 def late_gain(results: xr.Dataset) -> xr.DataArray:
     """The share of the validation error that went in the last three tenths of training (model)."""
     curve = median(results["curve"])
-    late, end = (curve.sel(check=at, method="nearest", drop=True) for at in (0.7, 1.0))
+    late, end = (curve.sel(evaluation=at, method="nearest", drop=True) for at in (0.7, 1.0))
     return (1 - end / late).dropna("model")
 
 

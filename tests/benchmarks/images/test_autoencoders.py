@@ -24,7 +24,7 @@ def trained(steps=40, **options):
     x = images()
     training = Training(lr=1e-2, steps=steps, batch_size=16, seed=1, workdir=Path("unused"))
     return family.autoencoder(
-        x[:64], x[64:], training, **{"checks": 12, "search_steps": 0, **SMALL, **options}
+        x[:64], x[64:], training, **{"evaluations": 12, "search_steps": 0, **SMALL, **options}
     )
 
 
@@ -177,12 +177,12 @@ def test_images_of_another_size_are_refused():
 
 
 def test_checks_lie_at_squares_and_end_with_the_last_update():
-    assert family.check_updates(100, 5) == [4, 16, 36, 64, 100]
-    assert family.check_updates(3, 40) == [1, 2, 3]
-    assert len(family.check_updates(1155, 40)) == 40
-    for name in ("steps", "checks"):
+    assert family.evaluated_steps(100, 5) == [4, 16, 36, 64, 100]
+    assert family.evaluated_steps(3, 40) == [1, 2, 3]
+    assert len(family.evaluated_steps(1155, 40)) == 40
+    for name in ("steps", "evaluations"):
         with pytest.raises(ValueError, match=f"{name} must be an integer >= 1, got 0"):
-            family.check_updates(**{"steps": 5, "checks": 5, name: 0})
+            family.evaluated_steps(**{"steps": 5, "evaluations": 5, name: 0})
 
 
 def test_own_is_the_snapshot_with_the_least_error_or_the_nearest_to_the_target():
@@ -200,7 +200,7 @@ def test_own_is_the_snapshot_with_the_least_error_or_the_nearest_to_the_target()
         error = float((kept.readings["own"](x) - x).square().mean())
         assert error == pytest.approx(free.curve[at]) and kept.facts["best"] == free.facts["best"]
         assert kept.facts["matched"] == pytest.approx(1 / 1.01)
-        assert kept.facts["updates"] == family.check_updates(40, 12)[at]
+        assert kept.facts["steps"] == family.evaluated_steps(40, 12)[at]
 
 
 def test_nearness_is_of_ratios():
@@ -231,7 +231,7 @@ def test_the_path_draws_as_it_did_at_its_checks():
 def test_a_thinned_path_is_short_in_order_and_holds_own(n, at):
     model = built(pixels=20, seed=0, **SMALL)
     stages = [family.Stage(i, 1.0, model) for i in range(10)]
-    found = [stage.updates for stage in family.thinned(stages, n, stages[at])]
+    found = [stage.steps for stage in family.thinned(stages, n, stages[at])]
     assert len(found) == min(n, 10) and at in found and found == sorted(set(found))
 
 
@@ -260,7 +260,7 @@ def test_active_and_used_units_are_counted():
 
 
 def test_wrong_arguments_of_the_family_are_named():
-    for name, value in (("target", 0), ("checks", 0), ("path", 0), ("search_steps", -1)):
+    for name, value in (("target", 0), ("evaluations", 0), ("path", 0), ("search_steps", -1)):
         with pytest.raises(ValueError, match=f"{name} must be .*, got {value}"):
             trained(**{name: value})
     with pytest.raises(ValueError, match="no option depth"):

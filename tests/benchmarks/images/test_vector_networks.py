@@ -63,7 +63,7 @@ def test_the_last_step_is_kept_even_where_it_is_not_the_best(monkeypatch):
         return fit(learner, data, plan, **options)
 
     monkeypatch.setattr("benchmarks.images.vector_networks.fit", spy)
-    network, curve = train_network(TRAIN, VALIDATION, training(10), **DEEP, looks=10)
+    network, curve = train_network(TRAIN, VALIDATION, training(10), **DEEP, evaluations=10)
     own = error(lambda x: network.reconstruct(network.settle(x)), VALIDATION)
     assert curve[-1] == pytest.approx(own, rel=1e-6) and len(curve) == 10
     assert plans[0].keep == "last" and plans[0].patience is None
@@ -94,7 +94,7 @@ def test_options_reach_the_network_and_the_learner():
         "interface_rule": "atomic_hebb",
         "test_sweeps": 77,
     }
-    network, curve = train_network(TRAIN, VALIDATION, training(4), **options, looks=2)
+    network, curve = train_network(TRAIN, VALIDATION, training(4), **options, evaluations=2)
     config = network.config
     assert (
         config.sparsity == (0.1, 0.1) and config.feedback == 0.2 and config.settle.max_sweeps == 77
@@ -203,7 +203,7 @@ def test_facts_by_hand():
     ("options", "message"),
     [
         ({"factor": 0}, "factor must be a finite number > 0, got 0"),
-        ({"looks": 0}, "looks must be an integer >= 1, got 0"),
+        ({"evaluations": 0}, "evaluations must be an integer >= 1, got 0"),
         ({"sparsity": 0.1}, "sparsity must be a list with one number per layer, got 0.1"),
         ({"sparsity": [0.1]}, r"sparsity must have one entry per layer \(2\)"),
         ({"interface": []}, "interface must have 1 or 2 entries"),

@@ -215,8 +215,8 @@ def test_stacks_that_cannot_be_unrolled():
         (lambda: Dense(stack(1), hidden=(0,), seed=0), "each of hidden"),
         (lambda: Dense(stack(1), threshold=-1, seed=0), "threshold"),
         (lambda: RateSearch(steps=-1), "steps"),
-        (lambda: RateSearch(steps=1, trial=0), "trial"),
-        (lambda: RateSearch(steps=1, looks=0), "looks"),
+        (lambda: RateSearch(steps=1, selection_share=0), "selection_share"),
+        (lambda: RateSearch(steps=1, evaluations=0), "evaluations"),
         (lambda: Lista(stack(1), sweeps=1)(draws(3, D + 1)), "x must have shape"),
         (lambda: Dense(stack(1), seed=0)(draws(3, D) * torch.nan), "x holds"),
         (

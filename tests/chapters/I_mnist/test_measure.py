@@ -65,7 +65,7 @@ def test_locked_is_where_the_overlap_stays():
 
 def test_settling_in_one_step_locks_at_once():
     net, x = orthonormal(), images(6)
-    found = settling(net, x, looks=[1, 2, 5], end=20)
+    found = settling(net, x, sweeps=[1, 2, 5], end=20)
     at = found.sel(solver=["ista", "restart"])
     np.testing.assert_allclose(at["overlap"], 1)
     np.testing.assert_array_equal(at["locked"], 1)
@@ -83,7 +83,7 @@ def test_settling_in_one_step_locks_at_once():
 
 def test_curves_are_those_of_the_settle_itself():
     net, x = network(feedback=0.2), images(8)
-    found = settling(net, x, looks=[1, 3, 12], end=300)
+    found = settling(net, x, sweeps=[1, 3, 12], end=300)
     ends = net.settle(x, config=SettleConfig(method="line_search", tol=0, max_sweeps=500)).codes
     for solver in SOLVERS:
         for sweep in (3, 12):
@@ -114,7 +114,7 @@ def test_curves_are_those_of_the_settle_itself():
 
 def test_under_a_cap_every_solver_has_an_end_of_its_own():
     net = network(feedback=0.2, top_k=2)
-    found = settling(net, images(8), looks=[1, 20], end=100)
+    found = settling(net, images(8), sweeps=[1, 20], end=100)
     assert found["gap_end"].isnull().all()
     assert float(found["nonzero"].sel(layer=3).max()) <= 2
     assert float(found["end_agreement"].sel(solver="line_search").min()) == 1
@@ -133,10 +133,10 @@ def test_under_a_cap_every_solver_has_an_end_of_its_own():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"looks": [1, 5, 5], "end": 4}, "looks must be sweeps that rise"),
-        ({"looks": [], "end": 4}, "looks must be sweeps that rise"),
-        ({"looks": [0, 5], "end": 4}, "each of looks"),
-        ({"looks": [1, 5], "end": 1}, "end must be"),
+        ({"sweeps": [1, 5, 5], "end": 4}, "sweeps must rise"),
+        ({"sweeps": [], "end": 4}, "sweeps must rise"),
+        ({"sweeps": [0, 5], "end": 4}, "each of sweeps"),
+        ({"sweeps": [1, 5], "end": 1}, "end must be"),
     ],
 )
 def test_sweeps_that_are_refused(options, message):
@@ -284,7 +284,7 @@ def found() -> xr.Dataset:
         task(),
         images(10, 2),
         curve=[3.0, 2.0],
-        looks=(1, 4),
+        sweeps=(1, 4),
         end=30,
         watched=5,
         shuffles=3,
@@ -326,7 +326,7 @@ def test_a_study_is_the_same_twice_and_may_go_without_an_atlas(found):
         task(),
         images(10, 2),
         curve=[3.0, 2.0],
-        looks=(1, 4),
+        sweeps=(1, 4),
         end=30,
         watched=5,
         shuffles=3,
@@ -342,7 +342,7 @@ def test_a_study_is_the_same_twice_and_may_go_without_an_atlas(found):
 def test_bad_options_of_a_study_are_named(options, message):
     with pytest.raises(ValueError, match=message):
         selection.measure(
-            network(), task(), images(3), looks=(1, 2), end=2, **({"watched": 2} | options)
+            network(), task(), images(3), sweeps=(1, 2), end=2, **({"watched": 2} | options)
         )
     with pytest.raises(ValueError, match="test must hold the set 'id'"):
         selection.measure(network(), task().sel(set=["add2"]), images(3))

@@ -44,7 +44,7 @@ def test_a_run_is_measured_on_both_sets_and_says_what_it_holds(tmp_path):
     settings["test"]["n"] = 50
     settings["training"] |= {"steps": 1, "batch_size": 20}
     settings["network"]["atoms"] = [12]
-    settings["study"] |= {"looks": [1, 3], "end": 4, "watched": 2, "shuffles": 2, "atoms": 2}
+    settings["study"] |= {"sweeps": [1, 3], "end": 4, "watched": 2, "shuffles": 2, "atoms": 2}
     ds = study.run(one, {"model": "vn_1", "seed": 0}, settings, tmp_path)
     assert ds["set"].values.tolist() == ["id", "add2"] and float(ds["atoms"][0, 0]) == 12
     assert bool((ds["mse"].sel(reading="own") < ds["zero_baseline"]).all())

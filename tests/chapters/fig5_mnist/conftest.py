@@ -38,7 +38,7 @@ def fig5_results() -> xr.Dataset:
             "set": [*digits.SETS, *motions.SETS],
             "layer": [1, 2, 3],
             "stage": range(stages),
-            "check": np.arange(1, 11) / 10,
+            "evaluation": np.arange(1, 11) / 10,
         }
     )
 
@@ -51,7 +51,7 @@ def fig5_results() -> xr.Dataset:
     )
     r["active"], r["criterion"] = empty("model", "seed", "layer", "set"), empty("model", "seed")
     r["curve"], r["case"] = (
-        empty("model", "seed", "check"),
+        empty("model", "seed", "evaluation"),
         empty("model", "seed", "set", sample=samples),
     )
     r["path_mse"], r["path_error"] = (
