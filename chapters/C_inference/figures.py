@@ -75,7 +75,7 @@ def schedules(r: xr.Dataset) -> plt.Figure:
                 chosen = {"depth": depth, "schedule": schedule}
                 style = {"color": SOLVERS[solver][1], "ls": LINES[schedule], "lw": 1.4}
                 curve = height.sel(solver=solver, **chosen)
-                axes[0, column].plot(r["look"], curve, **style)
+                axes[0, column].plot(r["sweep"], curve, **style)
                 axes[1, column].plot(steps.sel(chosen), curve, **style)
         axes[0, column].set(xscale="log", yscale="log", xlabel="sweeps", ylim=(FLOOR / 2, None))
         axes[1, column].set(xscale="log", yscale="log", xlabel="steps on single layers")
@@ -131,7 +131,7 @@ def rates(r: xr.Dataset) -> plt.Figure:
     theory.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.4, 3.6))
-    n = r["look"].values
+    n = r["sweep"].values
     height = r["height"].sel(depth=1, schedule="sweep").isel(beta=0)
     for solver in map(str, r["solver"].values):
         label, color, _ = SOLVERS[solver]
@@ -228,7 +228,7 @@ def steps(r: xr.Dataset) -> plt.Figure:
             color = LAYER_COLORS[layer - 1]
             for seed in found["seed"].values:
                 name = f"layer {layer}" if seed == found["seed"][0] else None
-                ax.plot(r["found_look"], found.sel(seed=seed), color=color, lw=1, label=name)
+                ax.plot(r["found_sweep"], found.sel(seed=seed), color=color, lw=1, label=name)
             ax.axhline(float(allowed.median()), color=color, ls="--", lw=1)
         ax.axhline(1, color="0.6", lw=0.8)
         ax.set(xscale="log", xlabel="sweep", ylim=(0, None), title=stack_name(int(depth)))
@@ -307,8 +307,10 @@ def rejection(r: xr.Dataset) -> plt.Figure:
 def limits(r: xr.Dataset) -> plt.Figure:
     """What a hard cap and ReLU messages do to the end of the settle."""
     fig, axes = plt.subplots(1, 3, figsize=(9.8, 3.6))
-    trial = [n for n in r["cap_height"].dims if n in ("schedule", "trial_solver", "trial_start")]
-    spread = r["cap_height"].max(trial)
+    starts = [
+        n for n in r["cap_height"].dims if n in ("schedule", "multistart_solver", "multistart")
+    ]
+    spread = r["cap_height"].max(starts)
     rng = np.random.default_rng(0)
     convex = max(float(r["end_height"].max()), float(r["start_end"].max()), 1e-16)
     for column, depth in enumerate(r["cap_depth"].values):
@@ -345,7 +347,7 @@ def limits(r: xr.Dataset) -> plt.Figure:
             curve = r["relu_change"].sel(beta=beta, activation=activation).median("seed")
             label = rf"{'ReLU' if activation == 'relu' else 'identity'}, $\beta$ = {beta:g}"
             axes[2].plot(
-                r["relu_look"], curve.clip(min=1e-14), color=color, ls=style, lw=1.3, label=label
+                r["relu_sweep"], curve.clip(min=1e-14), color=color, ls=style, lw=1.3, label=label
             )
     axes[2].set(xscale="log", yscale="log", xlabel="sweep", ylabel="change of the codes in a sweep")
     axes[2].set_title("ReLU messages, ISTA", fontsize=10)
@@ -361,13 +363,13 @@ def support(r: xr.Dataset) -> plt.Figure:
     for pair, depth in zip(axes.reshape(len(depths), 2), depths, strict=True):
         chosen = {"depth": depth, "beta": beta}
         active = r["active"].sel(chosen).sel(layer=1)
-        final = active.sel(solver="line_search").isel(look=-1)
+        final = active.sel(solver="line_search").isel(sweep=-1)
         for solver in map(str, r["solver"].values):
             label, color, _ = SOLVERS[solver]
             relative = (active.sel(solver=solver) / final).median("seed")
             height = r["height"].sel(chosen).sel(schedule="sweep", solver=solver).median("seed")
             shown = height.values > FLOOR
-            pair[0].plot(r["look"], relative, color=color, label=label)
+            pair[0].plot(r["sweep"], relative, color=color, label=label)
             pair[1].plot(height.values[shown], relative.values[shown], color=color)
         pair[0].set(xscale="log", xlabel="sweep", title=stack_name(depth))
         pair[1].set(xscale="log", xlabel=r"$(F - F^*)\,/\,F^*$", title=stack_name(depth))

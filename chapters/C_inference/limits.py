@@ -15,7 +15,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from chapters.C_inference.measure import Task, looks_at, random_start, walk
+from chapters.C_inference.measure import Task, evaluated_sweeps, random_start, walk
 from vnlib.layer import Layer
 from vnlib.metrics import jaccard, relative_distance
 from vnlib.prox import TopK
@@ -38,7 +38,7 @@ def capped(one: Task, k: int, kind: type[TopK] = TopK) -> Task:
     return replace(one, layers=(*below, Layer(top.V, top.U, kind(penalty=top.penalty.soft, k=k))))
 
 
-def trials(
+def multistart(
     one: Task, *, random: int, scale: float, sweeps: int, seed: int
 ) -> dict[tuple[str, str, int], Settled]:
     """The end of every (schedule, method, start); start 0 is cold, the others are random."""
@@ -62,8 +62,8 @@ def _grid(
     starts = sorted({start for *_, start in found})
     array = [[[values[s, m, n].tolist() for n in starts] for m in METHODS] for s in SCHEDULES]
     return xr.Dataset(
-        {name: (("schedule", "trial_solver", "trial_start", "sample"), np.array(array))},
-        {"schedule": list(SCHEDULES), "trial_solver": list(METHODS), "trial_start": starts},
+        {name: (("schedule", "multistart_solver", "multistart", "sample"), np.array(array))},
+        {"schedule": list(SCHEDULES), "multistart_solver": list(METHODS), "multistart": starts},
     )
 
 
@@ -80,16 +80,16 @@ def hard_cap(
     """Where the settle ends with a hard cap of k in the top layer, for stacks of several depths
     (`cap_depth`).
 
-    `cap_height` (cap_depth, schedule, trial_solver, trial_start, sample): F at the end above the
-    lowest F of all trials of that sample, relative to it. `cap_overlap`: mean overlap (Jaccard) of
-    the top supports of two trials, `cap_distance` their mean relative distance, `cap_rest` the
-    share of trials and samples that have come to rest, all per cap_depth. `late_height` (cap_depth,
+    `cap_height` (cap_depth, schedule, multistart_solver, multistart, sample): F at the end above
+    the lowest F of all ends of that sample, relative to it. `cap_overlap`: mean overlap (Jaccard)
+    of the top supports of two ends, `cap_distance` their mean relative distance, `cap_rest` the
+    share of ends and samples that have come to rest, all per cap_depth. `late_height` (cap_depth,
     cap_from, sample): the height where the cap sets in only after so many sweeps (cold, plain).
     """
     parts = []
     for one in tasks:
         hard = capped(one, k)
-        found = trials(hard, random=random, scale=scale, sweeps=sweeps, seed=seed)
+        found = multistart(hard, random=random, scale=scale, sweeps=sweeps, seed=seed)
         lowest = torch.stack([settled.energy for settled in found.values()]).amin(0)
         late = []
         for cap_from in caps_from:
@@ -116,7 +116,7 @@ def hard_cap(
 
 
 def _at_rest(one: Task, found: dict[tuple[str, str, int], Settled]) -> float:
-    """The share of trials and samples that one more plain sweep moves by less than `STILL`."""
+    """The share of ends and samples that one more plain sweep moves by less than `STILL`."""
     one_more = one.settler(SettleConfig(method="ista", max_sweeps=1, tol=0))
     moved = [relative_distance(one_more(one.x, s.codes).codes, s.codes) for s in found.values()]
     return float((torch.stack(moved) < STILL).double().mean())
@@ -131,7 +131,7 @@ def momentum_under_a_cap(one: Task, *, k: int, sweeps: int, window: int) -> xr.D
     of sweeps that raise F. `cap_end`: F at the end above the plain one's, relative (median).
     `cap_path` (momentum, cap_sweep): the median height over the lowest F of the three.
     """
-    looks = list(range(1, sweeps + 1))
+    evaluated = list(range(1, sweeps + 1))
     cases = {
         "plain": (TopK, "fista"),
         "fista": (MomentumTopK, "fista"),
@@ -140,7 +140,7 @@ def momentum_under_a_cap(one: Task, *, k: int, sweeps: int, window: int) -> xr.D
     energies, switched = [], []
     for kind, method in cases.values():
         hard = capped(one, k, kind)
-        path = list(walk(hard.settler(SettleConfig(method=method)), one.x, looks))
+        path = list(walk(hard.settler(SettleConfig(method=method)), one.x, evaluated))
         energies.append(torch.stack([hard.value(s.codes) for s in path]))
         on = torch.stack([s.codes[-1] != 0 for s in path[-window - 1 :]])
         switched.append(float((on[1:] != on[:-1]).double().sum(2).mean()))
@@ -159,7 +159,7 @@ def momentum_under_a_cap(one: Task, *, k: int, sweeps: int, window: int) -> xr.D
                 torch.stack([(e / lowest - 1).median(1).values for e in energies]).numpy(),
             ),
         },
-        {"momentum": list(cases), "cap_sweep": looks},
+        {"momentum": list(cases), "cap_sweep": evaluated},
     )
 
 
@@ -175,30 +175,31 @@ def relu_messages(
 ) -> xr.Dataset:
     """The settle with ReLU messages, for which no energy is known.
 
-    `relu_change` (beta, activation, relu_look): how far one sweep of plain ISTA moves the codes,
+    `relu_change` (beta, activation, relu_sweep): how far one sweep of plain ISTA moves the codes,
     relative (median over samples). `relu_rises` (beta, activation): the share of these sweeps that
-    raise F, as it would be with identity messages. `relu_spread` (beta, schedule, trial_solver,
-    trial_start, sample): relative distance of the end from that of a longer settle (ReLU).
-    `relu_rest` (beta): the share of trials and samples at rest.
+    raise F, as it would be with identity messages. `relu_spread` (beta, schedule,
+    multistart_solver, multistart, sample): relative distance of the end from that of a longer
+    settle (ReLU). `relu_rest` (beta): the share of ends and samples at rest.
     """
-    looks, shapes = looks_at(sweeps, kept), ("identity", "relu")
-    change, rises = np.empty((len(betas), 2, len(looks))), np.empty((len(betas), 2))
+    evaluated, shapes = evaluated_sweeps(sweeps, kept), ("identity", "relu")
+    change, rises = np.empty((len(betas), 2, len(evaluated))), np.empty((len(betas), 2))
     spread, rest = [], []
     for i, beta in enumerate(betas):
         for j, activation in enumerate(shapes):
             this = replace(one, feedback=beta, activation=activation)
             settler = this.settler(SettleConfig(method="ista"))
-            both = sorted({*looks, *(n + 1 for n in looks)})
+            both = sorted({*evaluated, *(n + 1 for n in evaluated)})
             path = dict(zip(both, walk(settler, one.x, both), strict=True))
             change[i, j] = [
-                float(relative_distance(path[n + 1].codes, path[n].codes).median()) for n in looks
+                float(relative_distance(path[n + 1].codes, path[n].codes).median())
+                for n in evaluated
             ]
             log = this.settler(SettleConfig(method="ista", max_sweeps=min(200, sweeps), tol=0))(
                 one.x, trace=True
             ).trace
             energy = torch.stack(log.energy)
             rises[i, j] = float((energy.diff(dim=0) > 1e-12 * energy[1:]).double().mean())
-        found = trials(this, random=random, scale=scale, sweeps=sweeps, seed=seed)
+        found = multistart(this, random=random, scale=scale, sweeps=sweeps, seed=seed)
         longer = this.settler(SettleConfig(method="line_search", max_sweeps=4 * sweeps, tol=1e-15))(
             one.x
         ).codes
@@ -212,8 +213,8 @@ def relu_messages(
         rest.append(_at_rest(this, found))
     return xr.concat(spread, xr.DataArray(list(betas), dims="beta", name="beta")).assign(
         relu_rest=("beta", rest),
-        relu_change=(("beta", "activation", "relu_look"), np.maximum(change, 1e-16)),
+        relu_change=(("beta", "activation", "relu_sweep"), np.maximum(change, 1e-16)),
         relu_rises=(("beta", "activation"), rises),
         activation=list(shapes),
-        relu_look=looks,
+        relu_sweep=evaluated,
     )

@@ -104,8 +104,8 @@ def with_reference(one: Task) -> Task:
     return replace(one, codes=settled.codes, energy=settled.energy)
 
 
-def looks_at(sweeps: int, kept: int) -> list[int]:
-    """Sweeps to look at: up to `kept` of them, from 1 to `sweeps`, equally spaced on a logarithmic
+def evaluated_sweeps(sweeps: int, kept: int) -> list[int]:
+    """Sweeps to evaluate: up to `kept` of them, from 1 to `sweeps`, equally spaced on a logarithmic
     scale.
     """
     return np.unique(np.geomspace(1, sweeps, kept).round().astype(int)).tolist()
@@ -114,15 +114,15 @@ def looks_at(sweeps: int, kept: int) -> list[int]:
 def walk(
     settler: Settler,
     x: Float[Tensor, "batch d"],
-    looks: Sequence[int],
+    evaluated: Sequence[int],
     start: Codes | Settled | None = None,
 ) -> Iterator[Settled]:
     """The settle as it stands after each of these numbers of sweeps.
 
-    It is resumed, so the looks change nothing.
+    It is resumed, so evaluations change nothing.
     """
     settled, done, config = start, 0, settler.config
-    for sweep in looks:
+    for sweep in evaluated:
         settler.config = replace(config, max_sweeps=sweep - done, tol=0.0)
         settled = settler(x, settled)
         done = sweep
@@ -147,12 +147,12 @@ def finish(
 
 
 def sweeps_to(
-    looks: Sequence[int], heights: Float[Tensor, "looks batch"], level: float
+    evaluated: Sequence[int], heights: Float[Tensor, "evaluated batch"], level: float
 ) -> Float[Tensor, " batch"]:
-    """Sweeps until a height falls to `level`, interpolated between looks on logarithmic scales; inf
-    if never.
+    """Sweeps until a height falls to `level`, interpolated between evaluations on logarithmic scales;
+    inf if never.
     """
-    n, h = torch.tensor(looks, dtype=heights.dtype).log(), heights.clamp_min(1e-16).log()
+    n, h = torch.tensor(evaluated, dtype=heights.dtype).log(), heights.clamp_min(1e-16).log()
     below = heights <= level
     first = below.int().argmax(0)
     last, column = (first - 1).clamp_min(0), torch.arange(heights.shape[1])
@@ -187,20 +187,20 @@ def schedules(
     """Every schedule with every method, from a cold start, for stacks of these depths and weights
     beta of the coupling.
 
-    Per (depth, beta, schedule, solver): `height` (look), (F - F*) / F* (median over samples),
+    Per (depth, beta, schedule, solver): `height` (sweep), (F - F*) / F* (median over samples),
     `needed` (level), the sweeps to a height (median over samples), and after `end_steps` more layer
     steps at most, worst over samples: `end_distance` of all codes from the reference, relative,
-    `end_height`, and `end_gap`, the relative duality gap. Also `active` (depth, beta, solver, look,
-    layer), mean, in the schedule "sweep"; `steps` (depth, schedule, look), layer steps done;
+    `end_height`, and `end_gap`, the relative duality gap. Also `active` (depth, beta, solver,
+    sweep, layer), mean, in the schedule "sweep"; `steps` (depth, schedule, sweep), layer steps done;
     `rises` (depth, beta, schedule), the share of plain ISTA sweeps that raise F, and `alone`
     (alone_solver), the distance at which ADMM and coordinate descent end for one layer. A single
     layer has no beta: its numbers are repeated.
     """
-    looks = looks_at(sweeps, kept)
+    evaluated = evaluated_sweeps(sweeps, kept)
     shape = (len(depths), len(betas), len(SCHEDULES), len(METHODS))
-    height, needed = np.empty((*shape, len(looks))), np.empty((*shape, len(LEVELS)))
+    height, needed = np.empty((*shape, len(evaluated))), np.empty((*shape, len(LEVELS)))
     ends, rises = np.empty((3, *shape)), np.empty(shape[:3])
-    active = np.full((*shape[:2], shape[3], len(looks), max(depths)), np.nan)
+    active = np.full((*shape[:2], shape[3], len(evaluated), max(depths)), np.nan)
     alone = np.full(2, np.nan)
     for i, depth in enumerate(depths):
         for j, beta in enumerate(betas):
@@ -215,7 +215,7 @@ def schedules(
                 for m, method in enumerate(METHODS):
                     settler = one.settler(SettleConfig(method=method, schedule=schedule))
                     heights = []
-                    for n, settled in enumerate(walk(settler, one.x, looks)):
+                    for n, settled in enumerate(walk(settler, one.x, evaluated)):
                         heights.append(one.height(settled.codes))
                         if schedule == "sweep":
                             active[i, j, m, n, :depth] = [
@@ -224,7 +224,7 @@ def schedules(
                     heights = torch.stack(heights)
                     height[i, j, s, m] = heights.median(1).values
                     needed[i, j, s, m] = [
-                        float(sweeps_to(looks, heights, level).median()) for level in LEVELS
+                        float(sweeps_to(evaluated, heights, level).median()) for level in LEVELS
                     ]
                     ends[:, i, j, s, m] = _end(
                         one, finish(settler, one.x, settled, steps=end_steps)
@@ -236,18 +236,18 @@ def schedules(
                 ]
     cell = ("depth", "beta", "schedule", "solver")
     steps = [
-        [[layer_steps(d, schedule, n) for n in looks] for schedule in SCHEDULES] for d in depths
+        [[layer_steps(d, schedule, n) for n in evaluated] for schedule in SCHEDULES] for d in depths
     ]
     return xr.Dataset(
         {
-            "height": ((*cell, "look"), height),
+            "height": ((*cell, "sweep"), height),
             "needed": ((*cell, "level"), needed),
             "end_distance": (cell, ends[0]),
             "end_height": (cell, ends[1]),
             "end_gap": (cell, ends[2]),
             "rises": (cell[:3], rises),
-            "active": (("depth", "beta", "solver", "look", "layer"), active),
-            "steps": (("depth", "schedule", "look"), np.array(steps)),
+            "active": (("depth", "beta", "solver", "sweep", "layer"), active),
+            "steps": (("depth", "schedule", "sweep"), np.array(steps)),
             "alone": ("alone_solver", alone),
         },
         {
@@ -255,7 +255,7 @@ def schedules(
             "beta": list(betas),
             "schedule": list(SCHEDULES),
             "solver": list(METHODS),
-            "look": looks,
+            "sweep": evaluated,
             "level": list(LEVELS),
             "layer": np.arange(1, max(depths) + 1),
             "alone_solver": ["admm", "cd"],
@@ -337,7 +337,7 @@ def starts(
     random
         Scale of normal codes.
     """
-    looks = looks_at(sweeps, kept)
+    evaluated = evaluated_sweeps(sweeps, kept)
     before = with_reference(earlier).codes
     found: dict[str, Codes | None] = {"cold": None}
     found |= {
@@ -357,9 +357,11 @@ def starts(
         first.append(float(one.height(zero if codes is None else codes).median()))
         for j, method in enumerate(methods):
             settler = one.settler(SettleConfig(method=method))
-            path = list(walk(settler, one.x, looks, codes))
+            path = list(walk(settler, one.x, evaluated, codes))
             heights = torch.stack([one.height(settled.codes) for settled in path])
-            needed[i, j] = [float(sweeps_to(looks, heights, level).median()) for level in LEVELS]
+            needed[i, j] = [
+                float(sweeps_to(evaluated, heights, level).median()) for level in LEVELS
+            ]
             ends[:, i, j] = _end(one, finish(settler, one.x, path[-1], steps=end_steps))[:2]
     cell = ("start", "start_solver")
     return xr.Dataset(

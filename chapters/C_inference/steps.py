@@ -16,9 +16,9 @@ from chapters.C_inference.measure import (
     LEVELS,
     Task,
     _end,
+    evaluated_sweeps,
     finish,
     layer_steps,
-    looks_at,
     sweeps_to,
     walk,
 )
@@ -52,9 +52,9 @@ class ScaledIsta(Ista):
         state.code = problem.penalty.prox(state.code - gradient / lip, 1 / lip)
 
 
-def _needed(looks: Sequence[int], heights: Tensor) -> list[float]:
+def _needed(evaluated: Sequence[int], heights: Tensor) -> list[float]:
     """Median over samples, per level."""
-    return [float(sweeps_to(looks, heights, level).median()) for level in LEVELS]
+    return [float(sweeps_to(evaluated, heights, level).median()) for level in LEVELS]
 
 
 def step_sizes(
@@ -67,18 +67,18 @@ def step_sizes(
     (step_depth, factor): the share of samples whose F ends above that of a = 0, or is not finite.
     `step_rises`: the share of sweeps that raise F.
     """
-    looks = looks_at(sweeps, kept)
+    evaluated = evaluated_sweeps(sweeps, kept)
     shape = (len(tasks), len(factors))
     needed, diverged, rises = np.empty((*shape, len(LEVELS))), np.empty(shape), np.empty(shape)
     for i, one in enumerate(tasks):
         silence = one.value([torch.zeros_like(c) for c in one.codes])
         for j, factor in enumerate(factors):
             rule, config = ScaledIsta(factor), SettleConfig(method="ista")
-            # A diverging path overflows within the looks: every comparison below treats that as
+            # A diverging path overflows within the sweeps: every comparison below treats that as
             # "not there".
-            path = [one.value(s.codes) for s in walk(one.settler(config, rule), one.x, looks)]
+            path = [one.value(s.codes) for s in walk(one.settler(config, rule), one.x, evaluated)]
             energy = torch.stack(path).nan_to_num(torch.inf, torch.inf)
-            needed[i, j] = _needed(looks, (energy / one.energy - 1).clamp_min(1e-16))
+            needed[i, j] = _needed(evaluated, (energy / one.energy - 1).clamp_min(1e-16))
             diverged[i, j] = float((energy[-1] > silence).double().mean())
             rises[i, j] = float(
                 (energy.diff(dim=0).nan_to_num(torch.inf) > ROUNDING * energy[:-1]).double().mean()
@@ -101,18 +101,18 @@ def found_steps(tasks: Sequence[Task], *, sweeps: int, kept: int) -> xr.Dataset:
     """The steps of the line search, in units of 1/L, and what allows them, per task (coordinate
     `step_depth`).
 
-    `found` (step_depth, found_look, layer): step times L on the way, median over samples.
+    `found` (step_depth, found_sweep, layer): step times L on the way, median over samples.
     `found_end` (step_depth, layer, sample): at the end. `allowed` (step_depth, layer, sample):
     L / L_S, where L_S is the largest eigenvalue of the Hessian on the settled support: the step of
     plain ISTA that would be safe if the support were known.
     """
-    looks, deepest = looks_at(sweeps, kept), max(one.depth for one in tasks)
-    found = np.full((len(tasks), len(looks), deepest), np.nan)
+    evaluated, deepest = evaluated_sweeps(sweeps, kept), max(one.depth for one in tasks)
+    found = np.full((len(tasks), len(evaluated), deepest), np.nan)
     ends, allowed = (np.full((len(tasks), deepest, len(tasks[0].x)), np.nan) for _ in range(2))
     for i, one in enumerate(tasks):
         settler = one.settler(SettleConfig(method="line_search"))
         L = [quadratic.lipschitz() for quadratic in settler.quadratics]
-        for n, settled in enumerate(walk(settler, one.x, looks)):
+        for n, settled in enumerate(walk(settler, one.x, evaluated)):
             steps = torch.cat(
                 [lip / s.memory["lip"].T for lip, s in zip(L, settled.states, strict=True)]
             )
@@ -126,13 +126,13 @@ def found_steps(tasks: Sequence[Task], *, sweeps: int, kept: int) -> xr.Dataset:
                     )
     return xr.Dataset(
         {
-            "found": (("step_depth", "found_look", "layer"), found),
+            "found": (("step_depth", "found_sweep", "layer"), found),
             "found_end": (("step_depth", "layer", "sample"), ends),
             "allowed": (("step_depth", "layer", "sample"), allowed),
         },
         {
             "step_depth": [one.depth for one in tasks],
-            "found_look": looks,
+            "found_sweep": evaluated,
             "layer": np.arange(1, deepest + 1),
         },
     )
@@ -152,7 +152,7 @@ def safeguards(
     back, and the height there (medians over the samples that have one; plain ISTA would repeat the
     rejected sweep for ever).
     """
-    looks = list(range(1, sweeps + 1))
+    evaluated = list(range(1, sweeps + 1))
     shape = (len(methods), 2)
     rises, rejected, ends = np.empty(shape), np.empty(shape), np.empty(shape)
     needed, paths = np.empty((*shape, len(LEVELS))), np.empty((*shape, sweeps))
@@ -167,7 +167,7 @@ def safeguards(
             change, counts = energy.diff(dim=0), heights[:-1] > 1e-10
             rises[i, j] = _share(change > ROUNDING * energy[1:], counts)
             rejected[i, j] = _share(change == 0, counts) if monotone else 0.0
-            needed[i, j], paths[i, j] = _needed(looks, heights), heights[:, 0].numpy()
+            needed[i, j], paths[i, j] = _needed(evaluated, heights), heights[:, 0].numpy()
             ends[i, j] = _end(one, finish(settler, one.x, settled, steps=end_steps))[0]
         summed[:, i] = _judged_by_the_sum(one, method, sweeps)
     cell = ("guard_solver", "safeguard")
@@ -186,7 +186,7 @@ def safeguards(
             "guard_solver": list(methods),
             "safeguard": ["none", "reject"],
             "level": list(LEVELS),
-            "guard_sweep": looks,
+            "guard_sweep": evaluated,
         },
     )
 
@@ -219,7 +219,7 @@ def variants(one: Task, *, sweeps: int, kept: int, end_steps: int) -> xr.Dataset
     damping of the downward steps; "... steps" per layer and pass; "bottom-up first", a longer step
     before targets exist (plain ISTA only).
     """
-    looks = looks_at(sweeps, kept)
+    evaluated = evaluated_sweeps(sweeps, kept)
     choices: dict[str, dict] = {
         "none": {},
         "mix 0.25": {"mix": 0.25},
@@ -242,10 +242,10 @@ def variants(one: Task, *, sweeps: int, kept: int, end_steps: int) -> xr.Dataset
                 SettleConfig(method=method, **options),
                 ScaledIsta(bottom_up=True) if first else None,
             )
-            path = list(walk(settler, one.x, looks))
+            path = list(walk(settler, one.x, evaluated))
             heights = torch.stack([one.height(settled.codes) for settled in path])
             per_sweep = options.get("steps", 1) * layer_steps(one.depth, "sweep", 1)
-            needed[i, j] = [per_sweep * n for n in _needed(looks, heights)]
+            needed[i, j] = [per_sweep * n for n in _needed(evaluated, heights)]
             ends[i, j] = _end(one, finish(settler, one.x, path[-1], steps=end_steps))[0]
     cell = ("variant", "variant_solver")
     return xr.Dataset(

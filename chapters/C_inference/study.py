@@ -32,7 +32,7 @@ VARIABLES = {
     "beta": ("feedback weight", "1"),
     "schedule": ("schedule of the settle", ""),
     "solver": ("method of the settle", ""),
-    "look": ("sweeps made", "1"),
+    "sweep": ("sweeps made", "1"),
     "level": ("height of F above its minimum, relative", "1"),
     "layer": ("layer, from the input upward", "1"),
     "height": ("F above its minimum, relative, median over digits", "1"),
@@ -57,7 +57,7 @@ VARIABLES = {
     "step_needed": ("sweeps of plain ISTA until F is within a level", "1"),
     "diverged": ("share of the digits for which F ended above that of zero codes", "1"),
     "step_rises": ("share of sweeps that raise F", "1"),
-    "found_look": ("sweeps made", "1"),
+    "found_sweep": ("sweeps made", "1"),
     "found": ("step of the line search, times L, median over digits", "1"),
     "found_end": ("step of the line search at the end, times L", "1"),
     "allowed": ("L over the curvature on the support", "1"),
@@ -80,22 +80,22 @@ VARIABLES = {
     "cap_from": ("sweep at which the cap sets in", "1"),
     "cap_sweep": ("sweeps made under the cap", "1"),
     "cap_k": ("atoms that the hard cap leaves", "1"),
-    "trial_solver": ("method of a trial", ""),
-    "trial_start": ("start of a trial: 0 is cold, others are random", "1"),
-    "cap_height": ("F at the end above that of the lowest trial, relative", "1"),
-    "cap_overlap": ("overlap of the top supports of two trials (Jaccard), mean", "1"),
-    "cap_distance": ("distance of the codes of two trials, relative, mean", "1"),
-    "cap_rest": ("share of the trials that came to rest", "1"),
-    "late_height": ("F at the end above that of the lowest trial, relative", "1"),
+    "multistart_solver": ("method of a settle from several starts", ""),
+    "multistart": ("start of a settle: 0 is cold, others are random", "1"),
+    "cap_height": ("F at the end above that of the lowest settle, relative", "1"),
+    "cap_overlap": ("overlap of the top supports of two settles (Jaccard), mean", "1"),
+    "cap_distance": ("distance of the codes of two settles, relative, mean", "1"),
+    "cap_rest": ("share of the settles that came to rest", "1"),
+    "late_height": ("F at the end above that of the lowest settle, relative", "1"),
     "momentum": ("momentum under the cap", ""),
     "switched": ("atoms that switch per sweep at the end", "1"),
     "cap_rises": ("share of sweeps that raise F", "1"),
     "cap_end": ("F at the end above that of plain steps, relative", "1"),
     "cap_path": ("F above the lowest value that was reached, relative", "1"),
     "activation": ("activation of the messages", ""),
-    "relu_look": ("sweeps made", "1"),
-    "relu_spread": ("distance of the codes of a trial from the first one's, relative", "1"),
-    "relu_rest": ("share of the trials that came to rest", "1"),
+    "relu_sweep": ("sweeps made", "1"),
+    "relu_spread": ("distance of the codes of a settle from the first one's, relative", "1"),
+    "relu_rest": ("share of the settles that came to rest", "1"),
     "relu_change": ("change of the codes per sweep, relative", "1"),
     "relu_rises": ("share of sweeps that raise F", "1"),
     "penalty": ("penalty", ""),
@@ -167,10 +167,10 @@ def learned(x: Tensor, s: Mapping[str, Any], seed: int) -> tuple[VectorNetwork, 
     network.start_from_samples(x, seed=seed)
     settle = SettleConfig.training(max_sweeps=s["train_sweeps"])
     learner, earlier = LocalLearner(network, lr=s["lr"], settle=settle), network
-    for part, updates in enumerate((s["updates"], s["later_updates"])):
+    for part, n_steps in enumerate((s["steps"], s["later_steps"])):
         earlier = copy.deepcopy(network).cpu()
         schedule = {"batch_size": s["batch_size"], "lr_floor": s["lr_floor"], "keep": "last"}
-        fit(learner, (x,), FitConfig(steps=updates, **schedule), seed=seed + 1000 * part)
+        fit(learner, (x,), FitConfig(steps=n_steps, **schedule), seed=seed + 1000 * part)
     return earlier, network.cpu()
 
 
@@ -190,7 +190,7 @@ def run(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
         measure.with_reference(task(network, depth=depth)) for depth in (1, s["depths"][-1])
     )
     kept, ends, layer = {"kept": s["kept"]}, {"end_steps": s["end_steps"]}, network.layers[0]
-    walks, trial = {"sweeps": s["sweeps"]} | kept, {"scale": s["trial_scale"], "seed": seed}
+    walks, several = {"sweeps": s["sweeps"]} | kept, {"scale": s["multistart_scale"], "seed": seed}
     caps = {"k": cap["top_k"], "random": cap["random"], "sweeps": cap["sweeps"]}
     pieces = [
         measure.schedules(network, x, depths=s["depths"], betas=s["betas"], **walks, **ends),
@@ -199,9 +199,9 @@ def run(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
         steps.found_steps([shallow, deep], sweeps=s["guard_sweeps"], **kept),
         steps.safeguards(deep, sweeps=s["guard_sweeps"], **ends),
         steps.variants(deep, sweeps=s["sweeps"] // 2, **kept, **ends),
-        limits.hard_cap([shallow, deep], caps_from=cap["from"], **caps, **trial),
+        limits.hard_cap([shallow, deep], caps_from=cap["from"], **caps, **several),
         limits.momentum_under_a_cap(shallow, k=cap["top_k"], **s["momentum"]),
-        limits.relu_messages(deep, betas=s["betas"], **kept, **s["relu"], **trial),
+        limits.relu_messages(deep, betas=s["betas"], **kept, **s["relu"], **several),
         penalties.compare(layer.V, many, atoms=p["atoms"], sparsity=layer.penalty.sparsity),
     ]
     found = xr.merge(pieces, join="exact", combine_attrs="drop")

@@ -45,8 +45,8 @@ def needed(r: xr.Dataset) -> Table:
             for solver, label in sorted(LABELS.items(), key=lambda item: item[1])
             for unit, per in units.items()
         }
-    found, looks = frame(rows), int(r["look"][-1])
-    most = {"sweeps": looks, "steps": looks * per_sweep(int(r["depth"].max()), "sweep")}
+    found, last = frame(rows), int(r["sweep"][-1])
+    most = {"sweeps": last, "steps": last * per_sweep(int(r["depth"].max()), "sweep")}
     formats = {column: at_most(most[column[1]]) for column in found}
     return Table(found, formats, name="sweeps and steps to 1e-3")
 
@@ -54,7 +54,7 @@ def needed(r: xr.Dataset) -> Table:
 def variants(r: xr.Dataset) -> Table:
     """Steps on single layers until F is within 1e-3 of its minimum, for the small choices."""
     found = median(r["variant_needed"].sel(level=LEVEL)).transpose("variant", "variant_solver")
-    most = int(r["look"][-1]) // 2 * per_sweep(int(r["depth"].max()), "sweep")
+    most = int(r["sweep"][-1]) // 2 * per_sweep(int(r["depth"].max()), "sweep")
     columns = found.to_pandas().rename(columns=LABELS)
     return Table(columns, dict.fromkeys(columns, at_most(most)), name="steps to 1e-3 by variant")
 
@@ -85,24 +85,26 @@ def early(r: xr.Dataset) -> Table:
     """Active atoms of layer 1 of the deepest stack when a settle is cut short, and at its end."""
     deep = deepest(r)
     active = median(r["active"].sel(depth=deep["depth"], beta=deep["beta"], layer=1))
-    looks = np.unique(r["look"].sel(look=[9, 30, 100], method="nearest"))
-    active = active.sel(solver=["ista", "restart", "line_search"], look=[*looks, r["look"][-1]])
-    found = active.transpose("look", "solver").to_pandas().rename(columns=LABELS)
-    found = found.set_axis([f"{look} sweeps" for look in found.index])
+    evaluated = np.unique(r["sweep"].sel(sweep=[9, 30, 100], method="nearest"))
+    active = active.sel(
+        solver=["ista", "restart", "line_search"], sweep=[*evaluated, r["sweep"][-1]]
+    )
+    found = active.transpose("sweep", "solver").to_pandas().rename(columns=LABELS)
+    found = found.set_axis([f"{sweep} sweeps" for sweep in found.index])
     return Table(found, dict.fromkeys(found, "{:.0f}"), name="active atoms by sweeps")
 
 
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the page's prose says: the ends of the settle, its speed, its limits."""
-    deep, most = deepest(r), at_most(int(r["look"][-1]))
+    deep, most = deepest(r), at_most(int(r["sweep"][-1]))
     guards = at_most(int(r["guard_sweep"][-1]))
     digits = ("seed", "sample")
     sweeps = median(r["needed"].sel(**deep, level=LEVEL))
-    fewer = sweeps.sel(solver="ista").clip(max=int(r["look"][-1])) / sweeps
+    fewer = sweeps.sel(solver="ista").clip(max=int(r["sweep"][-1])) / sweeps
     top = r.sel(step_depth=deep["depth"])
     steps = median(top["step_needed"].sel(level=LEVEL))
     fista, ista = r.sel(guard_solver="fista"), r.sel(guard_solver="ista")
-    capped = r["cap_height"].max(["schedule", "trial_solver", "trial_start"]).median(digits)
+    capped = r["cap_height"].max(["schedule", "multistart_solver", "multistart"]).median(digits)
     late = r["late_height"].isel(cap_depth=0, cap_from=[0, -1]).median(digits)
     relu = median(r["relu_rises"].sel(activation="relu"))
     worst = {

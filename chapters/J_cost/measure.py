@@ -86,7 +86,7 @@ def planted(size: Size, n: int, *, seed: int) -> Float[Tensor, "n d"]:
 
 
 def vector_network(
-    size: Size, *, seed: int, updates: int, sweeps: int, device: torch.device | str
+    size: Size, *, seed: int, steps: int, sweeps: int, device: torch.device | str
 ) -> VectorNetwork:
     """A network of this size that has learned a little from planted samples."""
     n = max(2 * size.K * size.depth, 512)
@@ -99,7 +99,7 @@ def vector_network(
         sparsity=0.05,
     ).to(device)
     learner, rng = learning(network, sweeps), seeding.generator(seed, "batches")
-    for _ in range(updates):
+    for _ in range(steps):
         learner.step(
             (x[torch.randint(n, (256,), generator=rng)].to(device),), scale=1.0, generator=rng
         )
@@ -127,10 +127,10 @@ def feed_forward(size: Size, *, seed: int) -> nn.Sequential:
 
 
 def tasks(
-    size: Size, *, seed: int, updates: int, sweeps: int, device: torch.device | str = "cpu"
+    size: Size, *, seed: int, steps: int, sweeps: int, device: torch.device | str = "cpu"
 ) -> dict[str, Callable[[], object]]:
     """Each of `TASKS` that there is at this size, as a call on one batch of B samples."""
-    network = vector_network(size, seed=seed, updates=updates, sweeps=sweeps, device=device)
+    network = vector_network(size, seed=seed, steps=steps, sweeps=sweeps, device=device)
     x = planted(size, size.B, seed=seed).to(device)
     settler, learner = (
         network.settler(SettleConfig.training(max_sweeps=sweeps)),
@@ -165,7 +165,7 @@ def tasks(
 
 def one_sweep(size: Size, *, seed: int, device: torch.device | str = "cpu") -> int:
     """Operations of one more sweep of a batch, without what a settle does once."""
-    network = vector_network(size, seed=seed, updates=0, sweeps=1, device=device)
+    network = vector_network(size, seed=seed, steps=0, sweeps=1, device=device)
     x = planted(size, size.B, seed=seed).to(device)
     counts = []
     for sweeps in (2, 3):
@@ -207,7 +207,7 @@ def scaling(
     *,
     seed: int,
     repeats: int,
-    updates: int,
+    steps: int,
     sweeps: int,
     device: torch.device | str = "cpu",
 ) -> xr.Dataset:
@@ -242,7 +242,7 @@ def scaling(
         size = Size(**{**base, vary: value})
         if on_gpu:
             torch.cuda.reset_peak_memory_stats(device)
-        todo = tasks(size, seed=seed, updates=updates, sweeps=sweeps, device=device)
+        todo = tasks(size, seed=seed, steps=steps, sweeps=sweeps, device=device)
         for name, call in todo.items():
             settled = call()
             if name == "settle":

@@ -78,7 +78,7 @@ def run(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
 def results(chapter: Chapter) -> Results:
     """All parts; the account is made anew for a chapter whose files changed."""
     s, folder = chapter.settings, chapter.file().parent
-    common = {name: s[name] for name in ("updates", "sweeps", "repeats")}
+    common = {name: s[name] for name in ("steps", "sweeps", "repeats")}
     wanted = s["chapters"] or list(s["measured"])
     scaling = chapter.grid(
         run_scaling,

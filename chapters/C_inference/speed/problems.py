@@ -77,7 +77,7 @@ class Workloads:
     """Problems made from images, rows of `train` for the dictionaries and of `test` for the
     samples.
 
-    Dictionaries start from samples and learn `updates` steps of Atomic-Hebb with batches of 256.
+    Dictionaries start from samples and learn `steps` steps of Atomic-Hebb with batches of 256.
     Where d is not the number of pixels, images are first reduced to d numbers: their first
     principal components where d < 100, else a random projection. All follows from the images and
     `seed`; what was made is kept.
@@ -86,7 +86,7 @@ class Workloads:
     train: Float[Tensor, "train pixels"]
     test: Float[Tensor, "test pixels"]
     seed: int = 0
-    updates: int = 10
+    steps: int = 10
     _made: dict = field(default_factory=dict, compare=False, repr=False)
 
     def problem(self, size: str) -> Problem:
@@ -145,7 +145,7 @@ class Workloads:
             self._made[key] = network = VectorNetwork(config, seed=self.seed)
             network.start_from_samples(x, seed=self.seed)
             learner, rng = LocalLearner(network, lr=5e-3), generator(self.seed, "batches")
-            for _ in range(self.updates):
+            for _ in range(self.steps):
                 learner.step(
                     (x[torch.randint(len(x), (256,), generator=rng)],), scale=1.0, generator=rng
                 )

@@ -1,5 +1,5 @@
-"""Hard caps and ReLU messages: trials on small stacks, with the cases in which they change
-nothing.
+"""Hard caps and ReLU messages: settles from several starts on small stacks, with the cases in
+which they change nothing.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_a_cap_that_binds_nobody_leaves_one_end():
 def test_a_cap_that_binds_leaves_several():
     found = study.hard_cap([stack()], k=1, sweeps=200, caps_from=[0], **OPTIONS).isel(cap_depth=0)
     heights = found["cap_height"]
-    assert np.allclose(heights.min(("schedule", "trial_solver", "trial_start")), 0)
+    assert np.allclose(heights.min(("schedule", "multistart_solver", "multistart")), 0)
     assert float(heights.max()) > 1e-6
     assert 0 <= float(found["cap_overlap"]) < 1
 
@@ -81,8 +81,8 @@ def test_relu_messages_are_told_from_identity_ones():
     assert found["relu_spread"].dims == (
         "beta",
         "schedule",
-        "trial_solver",
-        "trial_start",
+        "multistart_solver",
+        "multistart",
         "sample",
     )
     assert 0 <= float(found["relu_rest"].min()) <= 1

@@ -57,19 +57,21 @@ def test_layer_steps_are_those_that_the_settle_takes(schedule, depth):
 
 
 def test_sweeps_to_is_exact_on_a_power_law():
-    looks = [1, 3, 10, 40, 100]
-    n = torch.tensor(looks, dtype=torch.float64)[:, None]
+    evaluated = [1, 3, 10, 40, 100]
+    n = torch.tensor(evaluated, dtype=torch.float64)[:, None]
     heights = torch.cat([n**-2, n**-2 * 1e-9, 1 + 0 * n], 1)
-    found = study.sweeps_to(looks, heights, 1e-3)
+    found = study.sweeps_to(evaluated, heights, 1e-3)
     assert found[0] == pytest.approx(1e3**0.5, rel=1e-9)
-    assert found[1] == 1  # below it from the first look on
+    assert found[1] == 1  # below it from the first sweep on
     assert found[2] == torch.inf
 
 
-def test_looks_reach_from_one_to_the_last_sweep_without_repeats():
-    looks = study.looks_at(300, 20)
-    assert looks[0] == 1 and looks[-1] == 300 and len(set(looks)) == len(looks) <= 20
-    assert study.looks_at(1, 20) == [1]
+def test_evaluated_sweeps_reach_from_one_to_the_last_sweep_without_repeats():
+    evaluated = study.evaluated_sweeps(300, 20)
+    assert (
+        evaluated[0] == 1 and evaluated[-1] == 300 and len(set(evaluated)) == len(evaluated) <= 20
+    )
+    assert study.evaluated_sweeps(1, 20) == [1]
 
 
 def test_a_task_is_the_lower_part_of_the_network_in_double_precision():
@@ -130,9 +132,9 @@ def test_schedules_and_methods_end_in_the_reference():
         for name in ("ista", "line_search")
     )
     assert bool((slow > fast).all())
-    active = found["active"].sel(depth=3, beta=0.1, solver="line_search").isel(look=-1)
+    active = found["active"].sel(depth=3, beta=0.1, solver="line_search").isel(sweep=-1)
     assert bool((active > 0).all()) and bool(found["active"].sel(depth=1, layer=2).isnull().all())
-    assert found["steps"].sel(depth=3, schedule="sweep", look=100) == 100 * 5
+    assert found["steps"].sel(depth=3, schedule="sweep", sweep=100) == 100 * 5
 
 
 def test_neighbours_are_near():
@@ -180,11 +182,11 @@ def test_a_start_that_is_not_resumed_is_told_from_one_that_is(monkeypatch):
     """Codes alone lose the momentum: the test of `resumed` can fail."""
     one, honest = three(), study.walk
 
-    def forgetful(settler, x, looks, start=None):
-        for settled in honest(settler, x, looks[:1], start):
+    def forgetful(settler, x, evaluated, start=None):
+        for settled in honest(settler, x, evaluated[:1], start):
             yield settled
-        for look in looks[1:]:
-            yield from honest(settler, x, [look - looks[0]], settled.codes)
+        for sweep in evaluated[1:]:
+            yield from honest(settler, x, [sweep - evaluated[0]], settled.codes)
 
     monkeypatch.setattr(study, "walk", forgetful)
     same = study.resumed(one, half=5)

@@ -126,7 +126,7 @@ def test_sizes_that_are_none(name):
 
 def test_workloads_follow_from_images_and_seed():
     def made(seed: int, size: str) -> Problem:
-        return Workloads(images(120, 0), images(40, 1), seed=seed, updates=2).problem(size)
+        return Workloads(images(120, 0), images(40, 1), seed=seed, steps=2).problem(size)
 
     for size, d in (("36x20x10", 36), ("9x20x40", 9)):
         one, again, other = made(0, size), made(0, size), made(1, size)
@@ -142,8 +142,8 @@ def test_workloads_follow_from_images_and_seed():
 
 
 def test_workloads_learn_and_are_kept():
-    work = Workloads(images(120, 0), images(40, 1), updates=2)
-    fresh = Workloads(images(120, 0), images(40, 1), updates=0)
+    work = Workloads(images(120, 0), images(40, 1), steps=2)
+    fresh = Workloads(images(120, 0), images(40, 1), steps=0)
     assert not torch.equal(work.problem("36x20x10").V, fresh.problem("36x20x10").V)
     assert work.network(36, atoms=(20,)) is work.network(36, atoms=(20,))
     below, above = work.stack((20, 10), (8,))
@@ -303,7 +303,7 @@ def test_images_are_rows():
 
 
 def test_several_layers():
-    stack = Workloads(images(120, 0), images(40, 1), updates=1).stack((20, 10), (8,))
+    stack = Workloads(images(120, 0), images(40, 1), steps=1).stack((20, 10), (8,))
     x = images(6, 2)
     ds = layers.several_layers(stack, x, feedback=0.5, repeats=1)
     assert dict(ds.sizes) == {"solver": 4, "schedule": 3}

@@ -75,7 +75,7 @@ def test_orthonormal_atoms_allow_no_longer_step():
     V = torch.linalg.qr(torch.randn(8, 5, generator=generator(0, "q"), dtype=torch.float64)).Q
     found = study.found_steps([single(V)], sweeps=60, kept=10)
     assert np.allclose(found["allowed"], 1, atol=1e-3)
-    assert float(found["found"].isel(found_look=0).max()) <= 4.01  # it starts at 4 / L or below
+    assert float(found["found"].isel(found_sweep=0).max()) <= 4.01  # it starts at 4 / L or below
 
 
 def test_a_smaller_support_allows_longer_steps():

@@ -12,7 +12,7 @@ from chapters.J_cost import measure as cost
 from vnlib.book import store
 from vnlib.settle.cost import operations
 
-SMALL = {"updates": 1, "sweeps": 3}
+SMALL = {"steps": 1, "sweeps": 3}
 
 
 def size(d=16, K=32, B=8, depth=1):
@@ -55,7 +55,7 @@ def test_exponents_of_a_sweep(vary, sizes, base, power):
 @pytest.mark.parametrize("depth", [1, 2, 4])
 def test_the_feed_forward_network_has_as_many_weights(depth):
     one = size(64, 96, 1, depth)
-    network = cost.vector_network(one, seed=0, updates=0, sweeps=1, device="cpu")
+    network = cost.vector_network(one, seed=0, steps=0, sweeps=1, device="cpu")
     assert one.weights == sum(p.numel() for p in [*network.V, *network.U])
     other = sum(p.numel() for p in cost.feed_forward(one, seed=0).parameters())
     assert other == pytest.approx(one.weights, rel=0.03)
