@@ -59,18 +59,16 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
     for one in claims.all_claims().values():
         if one.chapter == chapter:
             row = claims.judge(one, results.get(one.results))
-            rows.append(
-                f"<tr><th>{_claim(one.id)}</th>"
-                f"<td>{escape(one.statement)}</td>"
-                f"<td>{_decided(row['verdict'], row['parts'], row.get('missing', ''))}</td>"
-                f"<td>{_decided(row['verdict_controls'], row['parts_controls'])}</td></tr>"
+            printed = _decided(row["verdict"], row["parts"], row.get("missing", ""))
+            controls = _decided(row["verdict_controls"], row["parts_controls"])
+            cells = "".join(
+                f"<td>{cell}</td>" for cell in (escape(one.statement), printed, controls)
             )
+            rows.append(f"<tr><th>{_claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
-    return (
-        f"{note}<table "
-        f'class="vn-verdicts"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
-    )
+    body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
+    return f'{note}<table class="vn-verdicts">{body}</table>'
 
 
 def by_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -86,12 +84,12 @@ def by_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
 def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
     """Where results come from, and whether the source changed since."""
     a, known = results.attrs, provenance.facts(results)
+    dirty = " with uncommitted changes" if a["git_dirty"] == 1 else ""
     rows = {
         "profile": profile,
         "computed": f"{known['date']} UTC on {known['hardware']}",
         "compute time": f"{known['time']}, summed over {known['runs']} runs",
-        "revision": f"{a['git_revision'][:12]}"
-        f"{' with uncommitted changes' if a['git_dirty'] == 1 else ''}",
+        "revision": a["git_revision"][:12] + dirty,
         "versions": known["versions"],
         "library": f"{known['library']}; its source is now {provenance.source_hash(chapter)}",
         "command": f"<code>{escape(command, quote=False)}</code>",
@@ -109,9 +107,6 @@ def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: s
     """A verdict: the word, then every part of its rule. The classes are those of sphinx-design."""
     if verdict is None:
         return ""
-    color = COLOR[verdict]
+    style = f"sd-badge sd-bg-{COLOR[verdict]} sd-bg-text-{COLOR[verdict]}"
     marks = "".join(f"<li>{'✓' if p['holds'] else '✗'} {escape(p['says'])}</li>" for p in parts)
-    return (
-        f'<b class="sd-badge sd-bg-{color} '
-        f'sd-bg-text-{color}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
-    )
+    return f'<b class="{style}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'

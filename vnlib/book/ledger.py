@@ -108,17 +108,15 @@ def judge(one: Claim, results: xr.Dataset | None) -> dict:
     keys = ("id", "source", "chapter", "figure", "statement", "terms")
     row = {key: getattr(one, key) for key in keys}
     empty = row | {"verdict_controls": None, "parts": [], "parts_controls": [], "numbers": {}}
+    empty |= {"verdict": NOT_TESTABLE, "missing": "the chapter has no results in this profile"}
     if results is None:
-        return empty | {
-            "verdict": NOT_TESTABLE,
-            "missing": "the chapter has no results in this profile",
-        }
+        return empty
     try:
         decision = one.decide(results)
     except KeyError as error:
         # xarray adds a list of what there is.
         lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
-        return empty | {"verdict": NOT_TESTABLE, "missing": f"the results lack {lacks}"}
+        return empty | {"missing": f"the results lack {lacks}"}
     controls = decision.controls
     numbers, more = (
         {name: value for part in parts for name, value in part.numbers.items()}

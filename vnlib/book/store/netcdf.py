@@ -58,8 +58,10 @@ def write(ds: xr.Dataset, path: Path) -> None:
         large = [n for n, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096]
         encoding = {name: {"zlib": True, "complevel": 4, "shuffle": True} for name in large}
         ds.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
-        _seal(temporary)
-        _sync(temporary)
+        with temporary.open("r+b") as file:
+            file.write(SEAL + hashlib.sha256(file.read()).digest())
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(temporary, path)
         _sync(path.parent)
     except (OSError, TypeError, ValueError) as exc:
@@ -86,12 +88,6 @@ def read(path: Path) -> xr.Dataset:
         lacks = f"it lacks format={FORMAT!r}"
         raise StoreError(f"{path} is not one of our result files ({lacks}); {REMEDY}")
     return ds
-
-
-def _seal(path: Path) -> None:
-    digest = hashlib.sha256(path.read_bytes()).digest()
-    with path.open("ab") as file:
-        file.write(SEAL + digest)
 
 
 def _check_seal(path: Path) -> None:
@@ -147,10 +143,10 @@ def plain_attrs(attrs: Mapping) -> dict:
     return {str(name): value if known(value) else to_json(value) for name, value in attrs.items()}
 
 
-def _sync(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
+def _sync(folder: Path) -> None:
+    if os.name == "nt":
         return  # Windows opens no folders
-    fd = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:

@@ -19,7 +19,7 @@ import glob
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,9 +46,22 @@ class RunFiles:
     def file(self, key: str) -> Path:
         return self.folder / f"{key}.nc"
 
-    def lock(self, key: str, *, wait: bool = False) -> AbstractContextManager[bool]:
+    @contextmanager
+    def lock(self, key: str, *, wait: bool = False) -> Iterator[bool]:
         """Context that holds the lock of a cell; its value is False if another process has it."""
-        return _lock(self.folder / f"{key}.lock", wait=wait)
+        lock = FileLock(self.folder / f"{key}.lock")
+        while not lock.is_locked:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                lock.acquire(blocking=wait)
+            except Timeout:
+                break
+            except FileNotFoundError:
+                continue  # another process has just removed the empty folder
+        try:
+            yield lock.is_locked
+        finally:
+            lock.release()
 
     def prepare(self) -> None:
         """Make the folders and read all run files: a damaged one should be named now, not after
@@ -162,23 +175,6 @@ class RunFiles:
                     shutil.rmtree(self._work(key), ignore_errors=True)
                 with suppress(OSError):
                     (self.folder / f"{key}.lock").unlink()
-
-
-@contextmanager
-def _lock(path: Path, *, wait: bool) -> Iterator[bool]:
-    lock = FileLock(path)
-    while not lock.is_locked:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock.acquire(blocking=wait)
-        except Timeout:
-            break
-        except FileNotFoundError:
-            continue  # another process has just removed the empty folder
-    try:
-        yield lock.is_locked
-    finally:
-        lock.release()
 
 
 def _stat(path: Path) -> tuple | None:

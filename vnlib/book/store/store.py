@@ -211,8 +211,6 @@ class _Fill:
             held = self.files.held(key)
             if any(self.skip(key, made) for made in held):
                 return True
-            # What is there and as asked for, and still computed: it is recomputed, or stale.
-            anew = self.recompute or any(made.settings == self.wanted[key] for made in held)
             owner, begin = self.wanted[key] + self.source, time.perf_counter()
             workdir = self.files.workdir(key, owner=owner, empty=self.recompute)
             origin = {"settings": self.wanted[key], **origin}
@@ -224,14 +222,16 @@ class _Fill:
                 )
                 raise
             self.files.save(key, ds)
-        reason = "stale, computed anew" if anew else "computed"
-        if self.recompute:
-            reason = "computed anew as asked"
-        elif held and not anew:
-            changes = _difference(held[0].settings, self.wanted[key])
-            reason = f"computed anew, settings changed: {changes}"
-        self.reasons[key] = reason
+        self.reasons[key] = self._why(held, self.wanted[key])
         return True
+
+    def _why(self, held: Sequence[Made], settings: str) -> str:
+        """Why a cell was computed of which so much was there."""
+        if self.recompute or not held:
+            return "computed anew as asked" if self.recompute else "computed"
+        if any(made.settings == settings for made in held):
+            return "stale, computed anew"
+        return f"computed anew, settings changed: {_difference(held[0].settings, settings)}"
 
     def older(self, made: Mapping[str, Made]) -> tuple[str, ...]:
         """The cells asked for whose runs came from another source."""
