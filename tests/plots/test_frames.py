@@ -82,11 +82,5 @@ def test_a_second_condition_can_stand_below_its_row():
 
 
 def test_a_figure_of_what_was_not_computed_says_so():
-    def draw(results: xr.Dataset) -> plt.Figure:
-        return plt.subplots()[0].suptitle(results["nothing"])
-
-    others = plt.get_fignums()
-    figure = frames.if_computed(draw)(xr.Dataset())
+    figure = frames.if_computed(lambda results: results["nothing"])(xr.Dataset())
     assert figure.axes[0].texts[0].get_text() == "Not computed in this profile."
-    assert plt.get_fignums() == [*others, figure.number], "a page shows what was begun, too"
-    plt.close("all")

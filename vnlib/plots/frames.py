@@ -129,19 +129,14 @@ def empty(said: str) -> Figure:
 
 
 def otherwise(say: Callable[[str], Any]) -> Callable[[Callable], Callable]:
-    """A decorator: where results lack what is shown, which is a KeyError, `say` says so, and no
-    figure that was begun is left.
-    """
+    """A decorator: where results lack what is shown, which is a KeyError, `say` says so."""
 
     def decorate(show: Callable) -> Callable:
         @wraps(show)
         def shown(*args: Any, **kwargs: Any) -> Any:
-            before = plt.get_fignums()
             try:
                 return show(*args, **kwargs)
             except KeyError:
-                for begun in set(plt.get_fignums()).difference(before):
-                    plt.close(begun)
                 return say("Not computed in this profile.")
 
         return shown
