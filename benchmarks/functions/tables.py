@@ -1,8 +1,6 @@
 """Tables 5 and 6 of the VN paper, and the counts that the pages take from them: Fig. 3, App. G.
 
-Results are those of chapter fig3_functions: `mse` (model, seed, set), `hidden` (model, seed,
-protocol, mask, set) and the errors of the zero baseline. All numbers are medians over seeds, and
-ranges where a table has them.
+Results are those of chapter fig3_functions; all numbers are medians over seeds.
 """
 
 from __future__ import annotations
@@ -50,19 +48,14 @@ def present(results: xr.Dataset, models: Sequence[str]) -> list[str]:
 
 
 def measured(results: xr.Dataset, values: xr.DataArray) -> list[str]:
-    """The models that have numbers: Vector Networks, the paper's others, those trained with masks,
-    controls.
-    """
-    names = values["model"].values[values.notnull().any([d for d in values.dims if d != "model"])]
-    first = [m for m in ELEVEN if m in names]
-    last = [m for m in in_groups(results, "masked") + in_groups(results, "control") if m in names]
-    return first + last
+    """The models that have numbers: the paper's eleven, those trained with masks, controls."""
+    names = values.dropna("model", how="all")["model"].values
+    order = [*ELEVEN, *in_groups(results, "masked"), *in_groups(results, "control")]
+    return [name for name in order if name in names]
 
 
 def reconstruction(results: xr.Dataset) -> Table:
-    """Table 5: errors on whole signals of every model that draws them, its parameters, and its
-    atoms in use.
-    """
+    """Table 5: errors on whole signals of every model that draws them, and its size."""
     one = results.sel(model=measured(results, results["mse"]))
     facts = {"parameters": "fact_parameters", "atoms in use": "fact_active"}
     known = {title: median(one[fact]) for title, fact in facts.items()}
@@ -72,9 +65,7 @@ def reconstruction(results: xr.Dataset) -> Table:
 
 
 def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASKS)) -> Table:
-    """Table 6: errors on hidden samples by one protocol, for every model that has it; the least of
-    a column is bold.
-    """
+    """Table 6: errors on hidden samples by one protocol; the least of a column is bold."""
     hidden = results["hidden"].sel(protocol=protocol, mask=list(masks))
     hidden = hidden.sel(model=measured(results, hidden)).transpose(..., "mask", "set")
     whole = spreads({"": hidden}, "model", mask=MASKS, set=SETS)
@@ -83,9 +74,7 @@ def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASK
 
 
 def cells(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
-    """Median errors on hidden samples (model, mask, set); NaN for a model that was not asked
-    for.
-    """
+    """Median errors on hidden samples (model, mask, set); NaN for models not asked for."""
     hidden = results["hidden"].sel(protocol=protocol, set=list(SETS))
     return median(hidden.reindex(model=list(models)))
 
@@ -102,9 +91,7 @@ def winner(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.Data
 
 
 def winners(results: xr.Dataset) -> Table:
-    """Who has the least error in every cell, as printed and where all are told the mask, and that
-    of the zero baseline.
-    """
+    """Who has the least error in every cell, by both protocols, beside the zero baseline."""
     zero = results["zero_baseline_hidden"].isel(seed=0).max("model")
     asked = {
         "as printed": (ELEVEN, "zero_filled"),
@@ -121,9 +108,7 @@ def winners(results: xr.Dataset) -> Table:
 
 
 def counts(results: xr.Dataset, page: str) -> dict[str, str]:
-    """What the pages say of Tables 5 and 6, under the keys of a page, which begin with its short
-    name.
-    """
+    """What the pages say of Tables 5 and 6; `page` begins the keys."""
     every = measured(results, results["hidden"].sel(protocol="mask_aware"))
     whole = median(results["mse"].sel(set=list(SETS)))
     ours, others = (least(results, models, "zero_filled") for models in (VN, OTHERS))

@@ -43,9 +43,7 @@ SIGNATURES = {
 
 
 def survivors(shared: xr.Dataset) -> Table:
-    """The six numbers that the text of Table 6 still has, beside ours on each set, the set that is
-    nearest, and the columns in which the model is the best of the eleven.
-    """
+    """The numbers left of Table 6 beside ours, and where the model is the best of the eleven."""
     rows, best = {}, winner(shared, ELEVEN, "zero_filled")
     for (model, mask), number in SURVIVORS.items():
         if present(shared, [model]):
@@ -88,9 +86,7 @@ def strict_table(r: xr.Dataset) -> Table:
 
 @if_computed
 def rounds_table(r: xr.Dataset) -> Table:
-    """Rounds in numbers on ID signals; last, warm and cold codes and falling lambdas on validation
-    signals.
-    """
+    """Rounds on ID signals; warm and cold codes and falling lambdas on validation signals."""
     models, masks = followed(r)
     last, final = int(r["early"].max()), int(r["round"].max())
     one = r.sel(model=models, mask=masks)

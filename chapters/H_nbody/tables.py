@@ -27,9 +27,7 @@ def directions(shared: xr.Dataset, *, relative: bool = False) -> xr.DataArray:
 
 
 def direction(ids: float, oods: float) -> str:
-    """The nearest of eight directions, from the log10 of the growth along both axes; "hardly" for
-    less than a factor of 1.5.
-    """
+    """The nearest of eight directions, of log10 of the growth along both axes, or "hardly"."""
     if np.hypot(ids, oods) <= claims.STILL:
         return "hardly"
     return WAYS.split("; ")[int(np.rint(np.arctan2(oods, ids) / (np.pi / 4))) % 8]

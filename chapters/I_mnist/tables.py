@@ -6,6 +6,7 @@ Results as in `chapters.I_mnist.figures`; medians over seeds with their range.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -68,9 +69,7 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
 
 
 def locking_table(results: xr.Dataset) -> Table:
-    """Every network and solver: sweeps until all layers have locked, in the mean and for nine of
-    ten images, and for sums of two; and the error of the drawing then and at rest.
-    """
+    """Sweeps until all layers have locked, and the error of the drawing then and at rest."""
     some = results[["locked_mean", "locked", "error_locked", "error_end"]]
     one = some.sel(model=networks(results), quantile=0.9).max("layer").median("seed")
     single, columns = one.sel(set="id"), {}
@@ -88,15 +87,14 @@ def locking_table(results: xr.Dataset) -> Table:
 
 def errors_table(results: xr.Dataset) -> Table:
     """What the networks draw: errors in both readings, in 10⁻³ ink², and the zero baseline's."""
-    one = results.sel(model=networks(results))
-    columns, zero = {"validation": MILLI * one["criterion"]}, {}
-    for kind, (title, *_) in SETS.items():
-        for reading in ("own", "top"):
-            columns[f"{title}, {reading}"] = MILLI * one["mse"].sel(set=kind, reading=reading)
-            zero[f"{title}, {reading}"] = MILLI * float(one["zero_baseline"].sel(set=kind).median())
-    frame = spreads(columns, "model")
-    frame.loc["Zero baseline"] = [zero.get(title) for title, _ in frame.columns]
-    return Table(frame, name="errors of the drawings")
+    one = MILLI * results[["criterion", "mse", "zero_baseline"]].sel(model=networks(results))
+    columns, zero = {"validation": one["criterion"]}, {}
+    for (kind, (title, *_)), reading in product(SETS.items(), ("own", "top")):
+        columns[f"{title}, {reading}"] = one["mse"].sel(set=kind, reading=reading)
+        zero[f"{title}, {reading}"] = float(one["zero_baseline"].sel(set=kind).median())
+    rows = spreads(columns, "model")
+    rows.loc["Zero baseline"] = [zero.get(title) for title, _ in rows]
+    return Table(rows, name="errors of the drawings")
 
 
 @if_computed
@@ -149,9 +147,7 @@ def energies_table(results: xr.Dataset) -> Table:
 
 @if_computed
 def atlas_table(results: xr.Dataset) -> Table:
-    """How many times as often as the mean over digits the digit uses an atom that uses it most;
-    medians over the atoms drawn.
-    """
+    """Use of an atom by the digit that uses it most over the mean of digits; median over atoms."""
     profile = entries(results)["atlas_profile"]
     ratio = (profile.max("digit") / profile.mean("digit")).median("place").astype(float)
     rows = spreads({"": ratio}, "layer", layer="layer {}".format).rename_axis(None)

@@ -45,9 +45,7 @@ def exponents(scaling: xr.Dataset) -> Table:
 
 
 def ratios(scaling: xr.Dataset) -> Table:
-    """Both ratios at the smallest and the largest size of every axis, and the range of single
-    repeats.
-    """
+    """Both ratios at the smallest and the largest size of every axis."""
     parts, every = {}, ("seed", "repeat")
     for vary, axis in AXES.items():
         one = along(scaling, vary).isel(place=[0, -1])
@@ -77,9 +75,7 @@ COLUMNS = {
 
 
 def chapters(results: xr.Dataset) -> Table:
-    """The account, chapter by chapter; in the last row the sum, of memory and checkpoints the most;
-    a run that did not come to its end may have needed more.
-    """
+    """The account, chapter by chapter, and the sum, of memory and checkpoints the most."""
     rows = results[list(COLUMNS)].to_dataframe()[list(COLUMNS)]
     rows.loc["all"] = rows.agg({key: over for key, (*_, over) in COLUMNS.items()})
     rows.columns = [label for label, *_ in COLUMNS.values()]
@@ -98,9 +94,7 @@ def runs(measured: xr.Dataset) -> Table:
 
 
 def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
-    """Every model of every chapter (see `stored.table`): runs, time of all and of a typical one,
-    weights, and the largest process where the model is among the measured runs.
-    """
+    """Every model of every chapter (see `stored.table`), and the largest process if measured."""
     rows = found.to_dataframe().reset_index().set_index(["chapter", "model"])
     rows = rows[["runs", "seconds", "median", "weights"]]
     rows = rows.set_axis(["runs", "all runs", "a run", "weights"], axis=1)

@@ -30,9 +30,7 @@ SHARED = {
 
 
 def correlation(results: xr.Dataset) -> xr.DataArray:
-    """Over pairs of tasks and seeds, between what codes and what updates share (model); NaN where
-    either is always the same.
-    """
+    """Between what codes and what updates share (model); NaN where either is always the same."""
     code, units = results["shared_code"], results["shared_units"]
     pairs = ("seed", "task", "other")
     differ = (code.std(pairs) > 1e-6) & (units.std(pairs) > 1e-6)
@@ -59,9 +57,7 @@ def tasks_table(results: xr.Dataset) -> Table:
 
 
 def overlaps_table(results: xr.Dataset) -> Table:
-    """What updates and codes of two tasks share, mean over pairs, and how they go together; units
-    of the code.
-    """
+    """What updates and codes of two tasks share, mean over pairs; units of the code."""
     one = results.sel(stream="sequence")
     units, drawn = median(one["fact_units"]), median(one["fact_revived"])
     columns = {title: one[name].mean(("task", "other")) for name, title in SHARED.items()}
@@ -86,9 +82,7 @@ def data_table(results: xr.Dataset) -> Table:
 
 @if_computed
 def inference_table(results: xr.Dataset) -> Table:
-    """Sweeps to within a thousandth of the lowest energy, by start, set and solver, cost of the
-    start apart.
-    """
+    """Sweeps to within a thousandth of the lowest energy; the cost of the start stands apart."""
     sweeps = median(results["inference_sweeps"].sel(level=LEVEL)).transpose(..., "set", "solver")
     columns = {"cost": median(results["inference_cost"]), "": sweeps}
     names = {"start": STARTS, "set": SETS, "solver": SOLVERS}

@@ -37,9 +37,7 @@ def sweeps(results: xr.Dataset) -> xr.DataArray:
 
 
 def cheapest(results: xr.Dataset, *, learned: bool) -> xr.DataArray:
-    """The fewest sweeps, cost of the start included, in distribution and elsewhere (model, set), at
-    their `start` and `solver`; of learned starts, or of those that nothing is trained for.
-    """
+    """The fewest sweeps with the cost of the start (model, set), at their `start` and `solver`."""
     total = sweeps(results) + median(results["cost"])
     total = total.sel(start=trained(results) == learned)
     return total.isel(total.argmin(("start", "solver")))
@@ -73,9 +71,7 @@ def sweeps_table(results: xr.Dataset) -> Table:
 
 
 def training_table(results: xr.Dataset) -> Table:
-    """What starts cost and know: multiply-adds in sweeps, training, F before any sweep, time with
-    the settle.
-    """
+    """What starts cost, before and with the settle, and how low F is before any sweep."""
     learned = trained(results)
     values = {
         "cost [sweeps]": results["cost"],
@@ -90,9 +86,7 @@ def training_table(results: xr.Dataset) -> Table:
 
 
 def guesses_table(results: xr.Dataset) -> Table:
-    """What starts know before any sweep, by set: height of F, distance of codes, overlap of
-    supports by layer.
-    """
+    """What starts know before any sweep: height of F, distance of codes, overlap of supports."""
     values = {}
     for kind, title in SETS.items():
         one = results.sel(set=kind)
@@ -151,9 +145,7 @@ def against_table(results: xr.Dataset) -> Table:
 
 
 def outside_table(results: xr.Dataset) -> Table:
-    """Shares of sweeps saved by set [%], cost included, for the start that saves most in
-    distribution.
-    """
+    """Shares of sweeps saved [%], cost included, by the start that saves most in distribution."""
     paid = 100 * median(results["saved_paid"].sel(level=LEVEL, start=trained(results)))
     paid = paid.isel(start=paid.sel(set="id", drop=True).fillna(-np.inf).argmax("start"))
     known = paid.sel(set="id").notnull()  # the cold settle ends within the sweeps that are tried

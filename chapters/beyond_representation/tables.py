@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -47,9 +48,7 @@ KNOWN = ["linearity", "overlap", "condition", "transfer", "read", "error_seen", 
 
 
 def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) -> pd.DataFrame:
-    """What is known of the codes of a benchmark's models and of their errors; medians over seeds, a
-    row for each model. `gap` is the error at new combinations over the one where nothing is new.
-    """
+    """Medians over seeds, a row for each model; `gap` is the error unseen over that seen."""
     models = of_benchmark(results, benchmark, groups)
     found = codes_of(results)[KNOWN].median("seed").to_dataframe()[KNOWN].loc[models]
     old = found["error_seen"].where(found["error_seen"] > 0)
@@ -57,9 +56,8 @@ def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED
 
 
 def rank(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> float:
-    """Spearman's coefficient of a measure with an error, over the rows of `medians`; measures are
-    turned so that more should mean less error. NaN for fewer than three models, and where one of
-    the two is the same for all.
+    """Spearman's coefficient of a measure, turned so that more should mean less error, with an
+    error over the rows of `medians`; NaN for fewer than three models, and where one is constant.
     """
     # Six digits: rounding must not order what is equal.
     pair = models[[measure, error]].dropna().map(lambda value: float(f"{value:.6g}"))
@@ -138,9 +136,7 @@ def supports_table(results: xr.Dataset) -> Table:
 
 
 def correlations_table(results: xr.Dataset) -> Table:
-    """Rank correlations of all measures with errors, by benchmark, over trained models and over
-    all.
-    """
+    """Rank correlations of all measures with errors, over trained models and over all."""
     rows = {}
     for kind, groups in (("trained", LEARNED), ("all", tuple(GROUPS))):
         models = {name: medians(results, name, groups) for name in benchmarks(results)}
@@ -159,11 +155,10 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
     found, ranks = {}, {}
     for name in BENCHMARKS:
-        for kind in LEARNED:
-            for measure in ("linearity", "overlap"):
-                values = medians(results, name, (kind,))[measure]
-                ends = (f"{values.min():.2f}", f"{values.max():.2f}")
-                found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(ends))
+        for kind, measure in product(LEARNED, ("linearity", "overlap")):
+            values = medians(results, name, (kind,))[measure]
+            ends = (f"{values.min():.2f}", f"{values.max():.2f}")
+            found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(ends))
         both = medians(results, name)
         found[f"{name}-least"] = both["error_unseen"].min()
         found[f"{name}-nearest"] = both["error_unseen"][nearest(both)]

@@ -17,9 +17,7 @@ INFERENCES = {"zero_filled": "imputation", "mask_aware": "masked lasso"}
 
 
 def ablation_table(results: xr.Dataset) -> Table:
-    """Errors on hidden samples of VN-1L, of its atoms before learning and of a fixed dictionary, by
-    both inferences; medians over seeds.
-    """
+    """Errors on hidden samples of learned, unlearned and fixed atoms, by both inferences."""
     cells = median(results["hidden"].sel(model=present(results, DICTIONARIES)))
     names = {"mask": MASKS, "set": SETS, "protocol": INFERENCES, "model": partial(label, results)}
     found = spreads({"": cells.transpose(..., "protocol", "model")}, "mask", "set", **names)
@@ -27,9 +25,7 @@ def ablation_table(results: xr.Dataset) -> Table:
 
 
 def late_gain(results: xr.Dataset) -> xr.DataArray:
-    """By which share the validation error of each network fell in the last three tenths of its
-    updates; median over seeds.
-    """
+    """The share of each network's validation error that went in its last three tenths."""
     trained = measured(results, results["curve"])
     networks = [m for m in trained if group(results, m) in ("printed", "masked")]
     curve = median(results["curve"].sel(model=networks))

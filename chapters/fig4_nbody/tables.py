@@ -16,12 +16,10 @@ EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but
 MEASURES = {"MSE": False, "relative MSE": True}
 WITHOUT = [m for m in BASELINES if m != "factorized"]  # models that are told forces by a code
 SAME_TOKENS = {"mlp": "token_mlp", "rbf": "rbf_tokens", "ridge": "linear_tokens"}
-SIMULATED = {  # for each law, or each set of laws
+SIMULATED = {
     "exact": "distance from the closed form, 5 s [box]",
     "energy": "relative change of energy, median of 16",
     "energy_worst": "relative change of energy, worst of 16",
-}
-SIMULATED_AT_ONCE = {
     "momentum": "change of total momentum under gravity and springs [box/s]",
     "superposition": "accelerations of mixtures minus sums [box/s²]",
     "order": "order of convergence",
@@ -67,9 +65,9 @@ def simulator_table(results: xr.Dataset) -> Table:
     """What was measured of the simulator."""
     sim, rows = results.isel(model=0, seed=0), {}
     for name, says in SIMULATED.items():
-        for laws, value in sim[f"sim_{name}"].to_series().items():
-            rows[f"{laws}: {says}"] = value
-    rows |= {says: float(sim[f"sim_{name}"]) for name, says in SIMULATED_AT_ONCE.items()}
+        value = sim[f"sim_{name}"]  # of all laws at once, or for each
+        each = value.to_series() if value.ndim else {}
+        rows |= {f"{laws}: {says}": one for laws, one in each.items()} or {says: float(value)}
     return Table(pd.DataFrame({"measured": rows}), name="the simulator")
 
 

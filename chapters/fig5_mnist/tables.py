@@ -41,18 +41,14 @@ def over_vn(results: xr.Dataset, benchmark: str, *, reading: str = "own") -> xr.
 
 
 def better_images(results: xr.Dataset, benchmark: str) -> xr.DataArray:
-    """The share of images on which VN-1L errs less than the matched autoencoder, first seed
-    (set).
-    """
+    """The share of images on which VN-1L errs less than the autoencoder, first seed (set)."""
     case = results["case"].isel(seed=0).sel(set=SETS[benchmark])
     vn, ae = (case.sel(model=m, drop=True) for m in MATCHED[benchmark])
     return (vn < ae).mean("sample")
 
 
 def other_reading(results: xr.Dataset, benchmark: str, reading: str) -> xr.Dataset:
-    """Another reading over a model's own: `id` and `ood`, the geometric mean, and in how many sets
-    it is `worse` than the zero baseline (model), of the models that have it.
-    """
+    """Another reading over a model's own, and in how many sets it is `worse` than zero (model)."""
     own = median(errors_of(results, benchmark))
     other = median(errors_of(results, benchmark, reading=reading)).dropna("model", how="all")
     ratio, sets = other / own, SETS[benchmark][1:]
@@ -104,9 +100,7 @@ def matching_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
 
 @if_computed
 def sets_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
-    """Set by set: the matched autoencoder's error over VN-1L's, the images on which VN-1L errs
-    less, and the growth of the power.
-    """
+    """VN-1L and the matched autoencoder, set by set, and the growth of the power."""
     own = median(errors_of(results, benchmark))
     vn, ae = (own.sel(model=m, drop=True) for m in MATCHED[benchmark])
     columns = {
