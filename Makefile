@@ -73,7 +73,7 @@ mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the te
 lint: $(STAMP) ## check style, docstrings, types, spelling and that notebooks hold no outputs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/numpydoc lint $$(git ls-files 'vnlib/*.py' 'data_gen/*.py' 'benchmarks/*.py')
+	$(BIN)/numpydoc lint $$(git ls-files 'vnlib/*.py' 'book/*.py' 'data_gen/*.py' 'benchmarks/*.py')
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 	$(BIN)/codespell
 	$(BIN)/nbstripout --keep-id --verify chapters/*/*.ipynb
@@ -89,4 +89,4 @@ linkcheck: $(STAMP) ## check the links of the built book (needs a network; run a
 
 clean: ## remove the built book and caches; results/ and .venv stay
 	rm -rf book/_build book/chapters book/generated book/extra .cache .pytest_cache .ruff_cache .hypothesis .coverage build dist *.egg-info
-	find vnlib data_gen tests chapters -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +
+	find vnlib book data_gen benchmarks tests chapters -type d \( -name __pycache__ -o -name .ipynb_checkpoints \) -prune -exec rm -rf {} +

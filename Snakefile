@@ -102,7 +102,7 @@ def whole(wildcards):
 def command(name, given, *flags):
     """The shell command that runs a chapter with these parameters, by the Python that runs Snakemake."""
     pairs = [part for key, value in {**COMMON, **given}.items() for part in ("-p", key, json.dumps(value))]
-    return shlex.join([sys.executable, "-m", "vnlib.book.cli", "run", name, *pairs, *flags])
+    return shlex.join([sys.executable, "-m", "book.site.cli", "run", name, *pairs, *flags])
 
 
 CONFIG = settings(config)
@@ -172,7 +172,7 @@ rule book:
         f"{EXECUTED}/slices/book.log",
     params:
         command=shlex.join(
-            [sys.executable, "-m", "vnlib.book.cli", "build", "--profile", CONFIG["profile"],
+            [sys.executable, "-m", "book.site.cli", "build", "--profile", CONFIG["profile"],
              "--results-dir", CONFIG["results_dir"], "--jobs", "1"]
         ),
     threads: 1

@@ -21,8 +21,9 @@ import pytest
 import torch
 from nbmake.pytest_items import NotebookItem
 
-from vnlib.book import build as book
-from vnlib.book import cli, ledger, paths
+from book.site import build as book
+from book.site import cli
+from vnlib.book import ledger, paths
 
 # Data that are already here are used; a download would make a test wait for a network that may not
 # be there.

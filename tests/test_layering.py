@@ -15,7 +15,7 @@ import pytest
 from vnlib.book import paths
 
 ROOT = paths.SOURCE
-PACKAGES = ("data_gen", "vnlib", "benchmarks", "chapters")
+PACKAGES = ("data_gen", "vnlib", "benchmarks", "chapters", "book/site")
 TEXT = {
     ".py",
     ".md",
@@ -99,6 +99,7 @@ def allowed(name: str, other: str) -> bool:
         "vnlib": (),
         "benchmarks": ("data_gen", "vnlib"),
         "chapters": ("data_gen", "vnlib", "benchmarks"),
+        "book": ("vnlib",),
     }
     return room(other) == room(name) or other.split(".")[0] in above[name.split(".")[0]]
 
@@ -115,6 +116,9 @@ def allowed(name: str, other: str) -> bool:
         ("chapters.fig2_spatial.study", "benchmarks.spatial.cnn", True),
         ("chapters.fig2_spatial.study", "chapters.FR1_failure.study", False),
         ("benchmarks.spatial.cnn", "chapters.fig2_spatial.study", False),
+        ("book.site.build", "vnlib.book.chapter", True),
+        ("book.site.build", "chapters.fig2_spatial.study", False),
+        ("vnlib.book.chapter", "book.site.build", False),
     ],
 )
 def test_what_is_allowed_is_as_the_house_is_built(name, other, may):

@@ -14,8 +14,9 @@ import click
 import pytest
 import yaml
 
+from book.site import cli
 from chapters.J_cost import stored as costs
-from vnlib.book import chapter, cli, paths
+from vnlib.book import chapter, paths
 from vnlib.book.parameters import PROFILES
 
 PAGES = [

@@ -14,8 +14,9 @@ import h5netcdf
 import xarray as xr
 from refusals import Call, made, refused
 
-from vnlib.book import build as book
-from vnlib.book import chapter, cli, store
+from book.site import build as book
+from book.site import cli
+from vnlib.book import chapter, store
 from vnlib.book import ledger as claims
 
 

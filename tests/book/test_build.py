@@ -11,10 +11,10 @@ import papermill
 import pytest
 from store_cases import stored
 
-from vnlib.book import build as book
+from book.site import build as book
+from book.site import ledger_page as pages
 from vnlib.book import chapter, paths
 from vnlib.book import ledger as claims
-from vnlib.book import ledger_page as pages
 from vnlib.book.parameters import PROFILES
 from vnlib.book.store import provenance
 

@@ -348,7 +348,7 @@ def test_two_processes_end_a_killed_run_with_the_bits_of_one(by_papermill, vnboo
     command = [
         sys.executable,
         "-m",
-        "vnlib.book.cli",
+        "book.site.cli",
         "run",
         "fig2_spatial",
         *arguments(tmp_path),

@@ -12,8 +12,9 @@ import nbformat
 import pytest
 import xarray as xr
 
-from vnlib.book import build as book
-from vnlib.book import chapter, cli, paths, store
+from book.site import build as book
+from book.site import cli
+from vnlib.book import chapter, paths, store
 from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
 from vnlib.book.store import provenance
@@ -65,7 +66,7 @@ def test_help_names_every_command(vnbook, flag):
 def test_help_and_refusals_wait_for_no_library_of_computing(arguments):
     heavy = {"torch", "xarray", "pandas", "papermill", "IPython", "matplotlib"}
     code = (
-        "import atexit, sys; from vnlib.book import cli; "
+        "import atexit, sys; from book.site import cli; "
         f"atexit.register(lambda: print('loaded', sorted({heavy} & set(sys.modules)))); cli.main()"
     )
     done = subprocess.run(
@@ -228,7 +229,7 @@ def test_an_interrupt_says_that_finished_runs_are_kept(vnbook, monkeypatch):
 
 def test_a_real_process_prints_no_traceback():
     done = subprocess.run(
-        [sys.executable, "-m", "vnlib.book.cli", "run", "fig9"], capture_output=True, text=True
+        [sys.executable, "-m", "book.site.cli", "run", "fig9"], capture_output=True, text=True
     )
     assert done.returncode == 1 and not done.stdout
     assert one_paragraph(done.stderr) and "'fig9'" in done.stderr

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 from PIL import Image
 
-from vnlib.book import build as book
+from book.site import build as book
 
 PICTURE = io.BytesIO()
 Image.new("RGB", (1440, 360)).save(PICTURE, "PNG")

@@ -16,8 +16,8 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
+from book.site.build import SHIPPED
 from vnlib.book import chapter, paths, store
-from vnlib.book.build import SHIPPED
 from vnlib.plots import tables
 from vnlib.plots.tables import Table
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vnlib.book import page_size as weight
+from book.site import page_size as weight
 
 SHARED = '<link rel="stylesheet" href="_static/a.css?v=1">'
 

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from store_cases import stored
 
+from book.site import ledger_page as pages
 from vnlib.book import ledger as claims
-from vnlib.book import ledger_page as pages
 from vnlib.book import store
 from vnlib.book.store import provenance
 from vnlib.book.store import source_hash as source

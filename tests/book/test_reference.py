@@ -18,7 +18,8 @@ from docutils.parsers.rst import roles
 from numpydoc.docscrape import NumpyDocString
 from sphinx.ext.napoleon import Config, NumpyDocstring
 
-from vnlib.book import paths, reference
+from book.site import reference
+from vnlib.book import paths
 
 ROOT = paths.SOURCE
 MODULES = list(reference.modules())

@@ -10,9 +10,9 @@ import pytest
 import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
-from vnlib.book import build as book
+from book.site import build as book
+from book.site import repository_url as home
 from vnlib.book import paths
-from vnlib.book import repository_url as home
 from vnlib.book.store import source_hash as source
 
 URL = "https://github.com/someone/some.book"

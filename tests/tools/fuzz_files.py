@@ -26,10 +26,11 @@ import psutil
 import xarray as xr
 from fuzz_parameters import Case
 
+from book.site import cli
+from book.site import ledger_page as pages
 from data_gen import mnist
 from data_gen.mnist import MnistError
-from vnlib.book import cli, store
-from vnlib.book import ledger_page as pages
+from vnlib.book import store
 from vnlib.book.chapter import Chapter, spec
 from vnlib.book.store import StoreError
 

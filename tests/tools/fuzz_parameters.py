@@ -19,7 +19,8 @@ from unittest import mock
 
 from papermill.translators import PythonTranslator
 
-from vnlib.book import cli, paths
+from book.site import cli
+from vnlib.book import paths
 from vnlib.book.chapter import open_chapter, spec
 from vnlib.book.parameters import MAX_TEXT
 from vnlib.book.paths import chapters

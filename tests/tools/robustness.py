@@ -62,7 +62,7 @@ def command(chapter: str, folder: Path, *more: str) -> list[str]:
     return [
         sys.executable,
         "-m",
-        "vnlib.book.cli",
+        "book.site.cli",
         "run",
         chapter,
         "-p",

@@ -19,9 +19,10 @@ import pytest
 import robustness
 import xarray as xr
 
+from book.site import cli
+from book.site import ledger_page as pages
 from data_gen import mnist
-from vnlib.book import chapter, cli, store
-from vnlib.book import ledger_page as pages
+from vnlib.book import chapter, store
 from vnlib.book.parameters import MAX_SEEDS
 from vnlib.book.store import netcdf
 

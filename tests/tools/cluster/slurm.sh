@@ -147,7 +147,7 @@ until_true 900 queue_is_empty
 
 # --- the same by one process ---
 for chapter in "${chapters[@]}"; do
-  "$python" -m vnlib.book.cli run "$chapter" -p profile smoke -p device cpu -p results_dir "$work/plain" --quiet >"$work/plain.log" 2>&1
+  "$python" -m book.site.cli run "$chapter" -p profile smoke -p device cpu -p results_dir "$work/plain" --quiet >"$work/plain.log" 2>&1
 done
 "$python" tests/tools/cluster/same.py "$work/plain/smoke" "$results/smoke"
 [[ -z $(find "$results" -name '*.runs') ]] || { echo "unmerged runs were left" >&2; exit 1; }

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from book.site.page_size import PLACE
 from vnlib.book import chapter, paths, store
 from vnlib.book.html import COLOR
-from vnlib.book.page_size import PLACE
 from vnlib.book.store import provenance
 from vnlib.book.store.netcdf import REMEDY
 

@@ -93,7 +93,7 @@ def run(
     no_page: bool,
 ) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
-    from vnlib.book import build as book
+    from book.site import build as book
     from vnlib.book import chapter
 
     given = {key: _value(text) for key, text in pairs} | ({"stale": stale} if stale else {})
@@ -141,7 +141,7 @@ def _value(text: str) -> object:
 @QUIET
 def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet: bool) -> None:
     """Build the HTML from stored results, computing what is missing."""
-    from vnlib.book import build as book
+    from book.site import build as book
 
     jobs = jobs or _processes(profile)
     html = book.build(profile, results_dir, fresh=fresh, jobs=jobs, progress=not quiet)
@@ -152,8 +152,8 @@ def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet:
 @RESULTS_DIR
 def status(results_dir: Path) -> None:
     """What results there are, and whether the library changed since."""
+    from book.site import ledger_page as pages
     from vnlib.book import chapter, store
-    from vnlib.book import ledger_page as pages
 
     for profile in PROFILES:
         for name in filter(lambda one: chapter.spec(one).stores, paths.chapters()):
@@ -197,7 +197,7 @@ def home(url: str) -> None:
     """Name the book's repository on GitHub: pages get their buttons, chapters the cell that
     installs them on Colab.
     """
-    from vnlib.book import repository_url
+    from book.site import repository_url
 
     repository_url.move_in(url)
     click.echo("written: _config.yml and every chapter; build the book to see the buttons")
@@ -209,7 +209,7 @@ def home(url: str) -> None:
 @click.option("--output-dir", type=PATH, default=Path("."), show_default="this folder")
 def export(name: str, form: str, output_dir: Path) -> None:
     """Export chapter NAME by nbconvert, as executed for the book where it has been."""
-    from vnlib.book import build as book
+    from book.site import build as book
 
     if form == "pdf" and not shutil.which("xelatex"):
         raise ValueError(

@@ -21,12 +21,13 @@ import nbformat
 import papermill
 from PIL import Image
 
+from book.site import ledger_page as pages
+from book.site import page_size as weight
+from book.site import reference
+from book.site import repository_url as home
 from vnlib import checks
-from vnlib.book import chapter, html, paths, reference
+from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
-from vnlib.book import ledger_page as pages
-from vnlib.book import page_size as weight
-from vnlib.book import repository_url as home
 from vnlib.book.parameters import PROFILES
 from vnlib.book.store import provenance
 
@@ -120,7 +121,7 @@ def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _helper(name: str, given: Mapping[str, Any], output: Path) -> subprocess.Popen:
     """A second process that works on the same results."""
-    command = [sys.executable, *["-m", "vnlib.book.cli", "run"], name, *["--jobs", "1", "--quiet"]]
+    command = [sys.executable, *["-m", "book.site.cli", "run"], name, *["--jobs", "1", "--quiet"]]
     command += [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
     command += ["--output", str(output)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

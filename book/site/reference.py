@@ -42,7 +42,7 @@ def pages() -> dict[str, list[str]]:
 
 def modules() -> Iterator[str]:
     """All modules of ours by name, a package before what is in it."""
-    for top in ("vnlib", "data_gen", "benchmarks", "chapters"):
+    for top in ("vnlib", "book/site", "data_gen", "benchmarks", "chapters"):
         for file in sorted((paths.SOURCE / top).rglob("*.py"), key=lambda file: file.parts):
             name = ".".join(file.relative_to(paths.SOURCE).with_suffix("").parts)
             if file.stat().st_size:

@@ -1,0 +1,1 @@
+"""The book: its pages, and what makes a site of them (`book.site`)."""

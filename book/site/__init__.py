@@ -1,0 +1,1 @@
+"""From chapters and results to HTML, and the command `vnbook`."""
