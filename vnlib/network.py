@@ -238,7 +238,7 @@ class VectorNetwork(nn.Module):
         in a nonnegative network. sparsity is relative to the scale of h where the network's own is.
         """
         layers, scales = self.layers, self.scales
-        config = SettleConfig(max_sweeps=max_sweeps, tol=1e-6)
+        config = SettleConfig.momentum(max_sweeps=max_sweeps, tol=1e-6)
         for below, above, scale in zip(layers[-2::-1], layers[:0:-1], scales[:0:-1], strict=True):
             penalty = make_penalty(sparsity=sparsity * scale, nonnegative=self.config.nonnegative)
             inverse = Layer(checks.given("U", below.U), None, penalty)

@@ -54,7 +54,7 @@ def vector_network(
         Of a settle of more than one layer, at most.
     """
     depth = len(sparsity)
-    settle = quick = SettleConfig.exact(device=train.device)
+    settle = quick = SettleConfig.exact()
     if depth > 1:
         settle, quick = SettleConfig.deep(max_sweeps=sweeps), TRAINING
     network = VectorNetwork.for_data(
@@ -91,7 +91,7 @@ def fixed_dictionary(
     `fourier_and_bumps`.
     """
     V = fourier_and_bumps(train.shape[1]).to(train)
-    settle = SettleConfig.exact(device=train.device)
+    settle = SettleConfig.exact()
     return of_network(
         fixed_network(V, train, sparsity=factor * sparsity, settle=settle),
         validation,

@@ -86,7 +86,7 @@ def dictionary_learning(
             # of single images that take more passes
             warnings.simplefilter("ignore", ConvergenceWarning)
             V = torch.from_numpy(model.fit(_numpy(train[seen])).components_).to(train)
-    settle = SettleConfig.exact(device=train.device)
+    settle = SettleConfig.exact()
     return of_network(fixed_network(V.T, train, sparsity=sparsity, settle=settle), validation)
 
 

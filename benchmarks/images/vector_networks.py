@@ -93,7 +93,7 @@ def train_network(
     settle = SettleConfig.deep(max_sweeps=test_sweeps)
     quick = SettleConfig.training(max_sweeps=sweeps)
     if len(atoms) == 1 and top_k is None:
-        settle = quick = SettleConfig.exact(device=train.device)
+        settle = quick = SettleConfig.exact()
     network = VectorNetwork.for_data(
         train[:FIRST],
         atoms=tuple(atoms),

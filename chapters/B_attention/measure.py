@@ -68,9 +68,13 @@ def descent(
     rows, each replaced again and again by the mean of the keys under its own softmax weights;
     iteration 1 is one attention step.
     """
-    trace = network.settle(x, config=SettleConfig(max_sweeps=ITERATIONS, tol=0), trace=True).trace
+    trace = network.settle(
+        x, config=SettleConfig.momentum(max_sweeps=ITERATIONS, tol=0), trace=True
+    ).trace
     energy = torch.stack([0.5 * x.square().sum(1), *trace.energy])
-    lowest = network.settle(x, config=SettleConfig(max_sweeps=20 * ITERATIONS, tol=0)).energy
+    lowest = network.settle(
+        x, config=SettleConfig.momentum(max_sweeps=20 * ITERATIONS, tol=0)
+    ).energy
     q, keys, _ = model.attention.project(model.embed(tokens, hidden[None]))
     beta, keys = model.attention.d_head**-0.5, keys[:, :, None].double()
     state, fall = q[:, :, hidden].double(), []

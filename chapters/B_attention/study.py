@@ -127,7 +127,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
 
     def dictionary(name: str, x: Tensor, val: Tensor, atoms: int, sparsity: float) -> VectorNetwork:
         layer = {"atoms": (atoms,), "interface": (atoms,), "sparsity": (sparsity,)}
-        config = VNConfig(n_inputs=x.shape[1], **layer)
+        config = VNConfig(n_inputs=x.shape[1], settle=SettleConfig.momentum(), **layer)
         return train_network(config, x, val, s[name], **kept(name))
 
     shared = {"d_model": s["d_model"], "heads": s["n_heads"]}

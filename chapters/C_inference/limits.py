@@ -46,7 +46,9 @@ def multistart(
     for schedule in SCHEDULES:
         for method in METHODS:
             settler = one.settler(
-                SettleConfig(method=method, schedule=schedule, max_sweeps=sweeps, tol=1e-14)
+                SettleConfig.momentum(
+                    method=method, schedule=schedule, max_sweeps=sweeps, tol=1e-14
+                )
             )
             for start in range(random + 1):
                 codes = random_start(one, seed=seed + start, scale=scale) if start else None
@@ -93,7 +95,7 @@ def hard_cap(
         lowest = torch.stack([settled.energy for settled in found.values()]).amin(0)
         late = []
         for cap_from in caps_from:
-            config = SettleConfig(
+            config = SettleConfig.momentum(
                 method="ista", max_sweeps=cap_from + sweeps, tol=1e-14, cap_from=cap_from
             )
             late.append(hard.settler(config)(one.x).energy)
@@ -200,7 +202,7 @@ def relu_messages(
             energy = torch.stack(log.energy)
             rises[i, j] = float((energy.diff(dim=0) > 1e-12 * energy[1:]).double().mean())
         found = multistart(this, random=random, scale=scale, sweeps=sweeps, seed=seed)
-        longer = this.settler(SettleConfig(method="line_search", max_sweeps=4 * sweeps, tol=1e-15))(
+        longer = this.settler(SettleConfig.deep(max_sweeps=4 * sweeps, tol=1e-15, check_every=1))(
             one.x
         ).codes
         spread.append(

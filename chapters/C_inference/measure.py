@@ -345,7 +345,6 @@ def starts(
     }
     found["earlier codes"] = before
     found["earlier top code"] = [*(torch.zeros_like(c) for c in before[:-1]), before[-1]]
-    settler = one.settler(SettleConfig())
     found |= {name: random_start(one, seed=seed, scale=scale) for name, scale in random.items()}
     needed, ends = (
         np.empty((len(found), len(methods), len(LEVELS))),

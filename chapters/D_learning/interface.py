@@ -27,7 +27,7 @@ RULES = {
     "literal": {"interface_rule": "atomic_hebb"},
     "untied": {"interface_rule": "subspace", "untied": True},
 }
-EXACT = SettleConfig(max_sweeps=400, tol=1e-6)
+EXACT = SettleConfig.momentum(max_sweeps=400, tol=1e-6)
 
 
 def effective_rank(W: Float[Tensor, "m atoms"]) -> float:

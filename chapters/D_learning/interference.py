@@ -125,7 +125,9 @@ class Dense:
 
 def train_sparse(x: Tensor, *, sparsity: float, atoms: int, **learning: Any) -> Sparse:
     """A layer that starts from samples and learns by masked Adam (see `measure.trained`)."""
-    config = VNConfig(n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,))
+    config = VNConfig(
+        n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,), settle=SettleConfig.momentum()
+    )
     network = trained(config, x, **learning)
     return Sparse(network.V[0].detach().double(), network.layers[0].penalty)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -86,17 +87,16 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     )
     train, test = train.to(chapter.device), test.to(chapter.device)
     settle, K, m = SettleConfig.training(max_sweeps=s["train_sweeps"]), s["n_atoms"], s["interface"]
-    one = VNConfig(n_inputs=784, atoms=(K,), sparsity=(s["main_sparsity"],))
-    two = VNConfig(
-        n_inputs=784,
+    config = partial(VNConfig, n_inputs=784, settle=SettleConfig.momentum())
+    one = config(atoms=(K,), sparsity=(s["main_sparsity"],))
+    two = config(
         atoms=(K, K // 2),
         interface=(m,),
         feedback=s["feedback"],
         sparsity=tuple(s["two_layer_sparsity"]),
         top_k=min(s["top_k"], K // 2),
     )
-    three = VNConfig(
-        n_inputs=784,
+    three = config(
         atoms=(K, 3 * K // 4, K // 2),
         interface=(m, 3 * m // 4),
         sparsity=(1.0, 1.0, 1.0),

@@ -87,7 +87,7 @@ def capacity(
     """
     left, used = [], []
     penalties = {"capped": TopK(penalty=L1(sparsity=share), k=k), "free": L1(sparsity=share)}
-    config = SettleConfig(max_sweeps=sweeps, tol=1e-9)
+    config = SettleConfig.momentum(max_sweeps=sweeps, tol=1e-9)
     settlers = [Settler([Layer(V, None, penalty)], config=config) for penalty in penalties.values()]
     for x in parts.cumsum(1).unbind(1):
         x = x / (x @ V).abs().amax(1, keepdim=True)

@@ -30,6 +30,7 @@ def learned(s: Settings, x: Float[Tensor, "n pixels"], seed: int) -> VectorNetwo
         top_k=s["top_k"],
         sparsity=tuple(s["network"]["sparsity"]),
         feedback=s["network"]["feedback"],
+        settle=SettleConfig.momentum(),
     )
     network = VectorNetwork(config, seed=seed).to(x.device)
     network.start_from_samples(x, seed=seed)

@@ -103,7 +103,7 @@ def trained(
     quick, epoch = SettleConfig.training(max_sweeps=sweeps), -(-len(x["train"]) // batch_size)
     rates = {"lr": lr, "interface_lr": interface_lr}
     learner = LocalLearner(network, **rates, settle=quick, revive_after=epoch)
-    settle = partial(network.settle, config=SettleConfig(max_sweeps=60))
+    settle = partial(network.settle, config=SettleConfig.momentum(max_sweeps=60))
     error = partial(error_of, lambda signals: network.reconstruct(settle(signals)), x["val"])
     config = FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, steps // 5))
     fit(learner, (x["train"],), config, seed=seed, validate=error, checkpoint=checkpoint)
@@ -118,7 +118,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     seen = observed(x, signals.MASKS, {name: seed for seed, name in enumerate(SETS)})
     checkpoint = workdir / "fit.safetensors"
     network = trained(x, seed=axes["seed"], checkpoint=checkpoint, **settings["training"])
-    config = SettleConfig(**settings["settle"])
+    config = SettleConfig(criterion="energy", **settings["settle"])
     return readings.measured(x, seen, network, config=config, **settings["study"])
 
 

@@ -103,7 +103,7 @@ class Network:
             raise ValueError(
                 "rest must be False where grow is 0: nothing would learn after the first set"
             )
-        settle = quick = SettleConfig.exact(device=first.device)
+        settle = quick = SettleConfig.exact()
         if len(atoms) > 1:
             settle = SettleConfig.deep(max_sweeps=test_sweeps)
             quick = SettleConfig.training(max_sweeps=sweeps)

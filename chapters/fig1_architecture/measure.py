@@ -96,7 +96,7 @@ def portrait(
     most = use.argsort(descending=True, stable=True)[:atoms]
     three = torch.stack([one, other, one + other])
     settled = network.settle(three)
-    story = network.settle(one[None], config=SettleConfig(max_sweeps=sweeps, tol=0), trace=True)
+    story = network.settle(one[None], config=SettleConfig.training(max_sweeps=sweeps), trace=True)
     log, code = checks.given("trace", story.trace), settled.codes[0][0]
     order = code.abs().argsort(descending=True, stable=True)[:pieces]
     active = (code[order] != 0).cpu().numpy()

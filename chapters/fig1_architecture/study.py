@@ -89,7 +89,9 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     validation, train = pixels.to(device).tensor_split([s["n_val"]])
     test, labels, _ = load("test", s["n_test"])
     test = test.to(device)
-    network = VectorNetwork(VNConfig(**s["network"]), seed=seed).to(device)
+    network = VectorNetwork(VNConfig(**s["network"], settle=SettleConfig.momentum()), seed=seed).to(
+        device
+    )
     network.start_from_samples(train, seed=seed)
     untrained = measure.network_report(network, test, n_ranks=1)
     config = FitConfig(
@@ -98,7 +100,9 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
         checkpoint_every=50,
     )
     history = fit(
-        LocalLearner(network, lr=s["lr"], settle=SettleConfig(max_sweeps=s["train_sweeps"], tol=0)),
+        LocalLearner(
+            network, lr=s["lr"], settle=SettleConfig.training(max_sweeps=s["train_sweeps"])
+        ),
         (train,),
         config,
         seed=seed,

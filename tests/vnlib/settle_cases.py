@@ -63,7 +63,7 @@ def settle(
     layers, x, *, feedback=FEEDBACK, start=None, trace=False, activation="identity", **config
 ):
     settler = Settler(
-        layers, feedback=feedback, activation=activation, config=SettleConfig(**config)
+        layers, feedback=feedback, activation=activation, config=SettleConfig.momentum(**config)
     )
     return settler(x, start, trace=trace)
 

@@ -39,7 +39,7 @@ def settle(
     **config,
 ):
     settler = Settler(
-        layers, feedback=feedback, activation=activation, config=SettleConfig(**config)
+        layers, feedback=feedback, activation=activation, config=SettleConfig.momentum(**config)
     )
     return settler(x, start, trace=trace, mask=mask)
 

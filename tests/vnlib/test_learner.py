@@ -184,7 +184,8 @@ def test_the_state_holds_every_tensor_that_changes():
 
 def test_double_precision_agrees():
     narrow, wide = make(**THREE), make(**THREE).double()
-    learners = [LocalLearner(network, lr=1e-2) for network in (narrow, wide)]
+    alike = {"lr": 1e-2, "settle": SettleConfig.training(max_sweeps=200)}
+    learners = [LocalLearner(network, **alike) for network in (narrow, wide)]
     for _ in range(3):
         learners[0].step((X,), scale=1.0, generator=torch.Generator())
         learners[1].step((X.double(),), scale=1.0, generator=torch.Generator())

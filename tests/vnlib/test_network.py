@@ -53,7 +53,8 @@ def test_a_narrow_frozen_interface_is_a_tight_frame():
 
 
 def test_untied_networks_read_the_target_with_a_dictionary_of_their_own():
-    network, tied = make(untied=True, **THREE), make(**THREE)
+    options = THREE | {"settle": SettleConfig.momentum()}
+    network, tied = make(untied=True, **options), make(**options)
     assert len(network.B) == 2 and len(tied.B) == 0
     for layer, B, U in zip(network.layers, network.B, network.U, strict=False):
         assert layer.B is B and torch.equal(B, U) and B.data_ptr() != U.data_ptr()
@@ -276,7 +277,7 @@ def test_atoms_start_as_different_normalised_samples():
 def test_upper_atoms_start_as_messages_of_other_samples():
     network, x = make(**THREE), draw(600, 12, seed=5)
     network.start_from_samples(x, seed=1)
-    below = Settler(network.layers[:1], config=SettleConfig(max_sweeps=50, tol=0))(x)
+    below = Settler(network.layers[:1], config=SettleConfig.training(max_sweeps=50))(x)
     picked = sources(network.V[1], below.codes[0] @ network.U[0].T)
     assert len(set(picked)) == 14
     assert not set(picked) & set(sources(network.V[0], x))

@@ -111,7 +111,7 @@ def test_from_the_gpu_and_back(saved, tmp_path):
 
 def test_the_file_can_be_read_without_this_library(saved):
     with safe_open(saved, framework="np") as file:
-        assert json.loads(file.metadata()["config"])["settle"]["method"] == "restart"
+        assert json.loads(file.metadata()["config"])["settle"]["method"] == "auto"
         assert file.get_tensor("V.0").shape == (6, 8)
 
 

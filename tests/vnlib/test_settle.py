@@ -353,8 +353,8 @@ def test_a_settler_can_be_used_again():
     [
         (
             {"method": "adam"},
-            r"method must be one of 'ista', 'fista', 'restart', 'line_search', 'admm', 'cd', "
-            r"got 'adam'",
+            r"method must be one of 'auto', 'ista', 'fista', 'restart', 'line_search', 'admm', "
+            r"'cd', got 'adam'",
         ),
         ({"max_sweeps": 0}, r"max_sweeps must be an integer >= 1, got 0"),
         ({"max_sweeps": 1.5}, r"max_sweeps must be an integer >= 1, got 1.5"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 from vnlib.layer import Layer
 from vnlib.prox import L0, L1
-from vnlib.settle import SettleConfig, Settler, Stop, stopping
+from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, stopping
 from vnlib.settle.stopping import DualityGap, EnergyStall, Look, Sweeps
 
 
@@ -109,7 +110,21 @@ def test_reasons_say_which_rule_it_was_and_what_to_do():
     both = torch.tensor([True, False])
     assert stopping.reasons("gap", both) == [Stop.GAP, Stop.MAX_SWEEPS]
     assert stopping.reasons("energy", both) == [Stop.CONVERGED, Stop.MAX_SWEEPS]
+    rounded = torch.tensor([True, True])
+    assert stopping.reasons("gap", rounded, ~both) == [Stop.GAP, Stop.ROUNDING]
     assert "raise it" in Stop.MAX_SWEEPS.value
+
+
+def test_who_has_not_settled_is_counted_once():
+    both = torch.tensor([True, False, False])
+    with pytest.warns(SettleWarning, match="2 of 3 samples .* tol=0.5 in max_sweeps=7") as found:
+        stopping.warn(both, 0.5, 7)
+    assert len(found) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        stopping.warn(both, 0.0, 7)  # all sweeps were asked for
+        stopping.warn(both[:1], 0.5, 7)
+        stopping.warn(both[:0], 0.5, 7)
 
 
 @pytest.mark.parametrize("criterion", ["energy", "gap"])
@@ -122,9 +137,11 @@ def test_a_settle_stops_by_the_rule_of_its_configuration(criterion, monkeypatch)
     monkeypatch.setattr(stopping.CRITERIA[criterion], "settled", in_turn)
     V = torch.linalg.qr(torch.randn(6, 6, generator=torch.Generator().manual_seed(0))).Q
     settler = Settler(
-        [Layer(V, None, L1(sparsity=0.1))], config=SettleConfig(criterion=criterion, max_sweeps=3)
+        [Layer(V, None, L1(sparsity=0.1))],
+        config=SettleConfig.momentum(criterion=criterion, max_sweeps=3),
     )
-    settled = settler(torch.ones(4, 6))
+    with pytest.warns(SettleWarning, match="1 of 4 samples have not settled"):
+        settled = settler(torch.ones(4, 6))
     assert settled.sweeps.tolist() == [1, 2, 3, 3]
     assert settled.converged.tolist() == [True, True, True, False]
 
@@ -136,15 +153,13 @@ def test_presets_are_what_they_say_and_can_be_overruled():
     exact, deep = SettleConfig.exact(), SettleConfig.deep()
     assert (exact.method, exact.rule, exact.max_sweeps) == ("cd", DualityGap(1e-3), 300)
     assert (deep.method, deep.rule, deep.check_every) == ("line_search", EnergyStall(1e-4), 5)
+    assert SettleConfig.momentum() == replace(
+        SettleConfig(), method="restart", criterion="energy", tol=1e-5
+    )
     few = SettleConfig.training(max_sweeps=7)
     assert (few.method, few.rule, few.max_sweeps) == ("restart", Sweeps(), 7)
     assert SettleConfig.deep(tol=1e-6, mix=0.5) == replace(deep, tol=1e-6, mix=0.5)
     assert SettleConfig.exact(method="restart") == replace(exact, method="restart")
-
-
-def test_where_coordinate_descent_does_not_run_one_layer_is_settled_like_many():
-    assert SettleConfig.exact(device="cuda") == SettleConfig.deep(max_sweeps=1000)
-    assert SettleConfig.exact(device="cuda", max_sweeps=9) == SettleConfig.deep(max_sweeps=9)
 
 
 def test_a_preset_refuses_what_no_settle_takes():

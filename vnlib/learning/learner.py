@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ from vnlib.learning.rules import (
     unit_columns,
 )
 from vnlib.network import VectorNetwork
-from vnlib.settle import SettleConfig, Settled
+from vnlib.settle import SettleConfig, Settled, SettleWarning
 
 log = logging.getLogger(__name__)
 
@@ -181,7 +182,9 @@ class LocalLearner:
     @torch.no_grad()
     def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
         """One update from a batch (x,); returns its mean settled energy before the update."""
-        settled = self.network.settle(batch[0], config=self.settle_config)
+        with warnings.catch_warnings():  # codes that still move a little teach as well
+            warnings.simplefilter("ignore", SettleWarning)
+            settled = self.network.settle(batch[0], config=self.settle_config)
         self.update(settled, scale=scale, generator=generator)
         return float(settled.energy.mean())
 

@@ -4,13 +4,14 @@ from vnlib.settle.config import SCHEDULES, SettleConfig, Settled, Trace
 from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.settler import Settler
 from vnlib.settle.steps import METHODS
-from vnlib.settle.stopping import CRITERIA, Stop
+from vnlib.settle.stopping import CRITERIA, SettleWarning, Stop
 
 __all__ = [
     "CRITERIA",
     "METHODS",
     "SCHEDULES",
     "SettleConfig",
+    "SettleWarning",
     "Settled",
     "Settler",
     "Stop",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -18,21 +17,26 @@ SCHEDULES = ("sweep", "staggered", "recurrent")
 
 @dataclass(frozen=True, kw_only=True)
 class SettleConfig:
-    """How to settle (VN Sec. 3.3, App. C); `exact`, `deep` and `training` are the usual ways.
+    """How to settle (VN Sec. 3.3, App. C); as it stands, the fastest way that fits the layers.
 
     Parameters
     ----------
     method
-        "ista" (plain proximal steps), "fista" (momentum), "restart" (momentum, restarted per sample
-        where it points uphill), "line_search" (the same with a step per sample, found on the way);
-        for layers that are settled alone also "admm" and "cd" (coordinate descent, on the CPU).
+        "auto" is "cd" where that fits and no option of the sweeps is set, else "line_search", on
+        every device (see `vnlib.settle.choice`). "cd" is coordinate descent, for l1 penalties and
+        elastic nets, each layer alone or all at once under identity messages and tied dictionaries;
+        it computes on the CPU, takes masks, and counts its passes as sweeps. The others go in
+        sweeps: "ista" (plain proximal steps), "fista" (momentum), "restart" (momentum, restarted
+        per sample where it points uphill), "line_search" (the same with a step per sample, found on
+        the way), and for layers that are settled alone "admm".
     schedule
         "sweep" (each layer once up, once down), "staggered" (lower layers go on stepping while the
         upper ones are started) or "recurrent" (after one pass upward all step at the same time).
     tol, criterion
         A sample stops when its energy improves per sweep by less than `tol`, relatively ("energy"),
         or when its duality gap is below `tol` times its energy ("gap", which bounds what is left to
-        gain; convex penalties and tied identity messages only). tol 0 runs all sweeps.
+        gain; convex penalties and tied identity messages only). "auto" is "gap" where there is one.
+        tol 0 runs all sweeps, or to rounding by coordinates.
     check_every
         Sweeps between two looks at the criterion.
     steps
@@ -45,11 +49,11 @@ class SettleConfig:
         Share of its code that a layer keeps in each downward step (the paper gives no formula).
     """
 
-    method: str = "restart"
+    method: str = "auto"
     schedule: str = "sweep"
     max_sweeps: int = 300
-    tol: float = 1e-5
-    criterion: str = "energy"
+    tol: float = 1e-4
+    criterion: str = "auto"
     check_every: int = 1
     steps: int = 1
     monotone: bool = False
@@ -57,14 +61,15 @@ class SettleConfig:
     mix: float = 0.0
 
     def __post_init__(self) -> None:
-        checks.choice("method", self.method, (*METHODS, "cd"))
+        checks.choice("method", self.method, ("auto", *METHODS, "cd"))
         checks.choice("schedule", self.schedule, SCHEDULES)
-        stopping.rule(self.criterion, self.tol)  # which checks both
+        checks.choice("criterion", self.criterion, ("auto", *stopping.CRITERIA))
+        checks.number("tol", self.tol, low=0)
         for name in ("max_sweeps", "check_every", "steps"):
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("cap_from", self.cap_from, low=0, high=self.max_sweeps - 1, integer=True)
         checks.number("mix", self.mix, low=0, high=1)
-        if self.method == "cd" and self.criterion != "gap":
+        if self.method == "cd" and self.criterion == "energy":
             raise ValueError("method 'cd' stops on the duality gap: set criterion='gap'")
         if self.monotone and self.check_every > 1:
             raise ValueError(
@@ -72,26 +77,28 @@ class SettleConfig:
             )
 
     @classmethod
-    def exact(cls, *, device: torch.device | str = "cpu", **changes: Any) -> SettleConfig:
-        """To the minimum, but for a thousandth of the energy: what one l1 layer is read by.
+    def exact(cls, **changes: Any) -> SettleConfig:
+        """To the minimum, but for a thousandth of the energy, by coordinate descent.
 
-        Coordinate descent, which runs on the CPU only; on another device it is `deep`. `changes`
-        are settings that are to be others.
+        `changes` are settings that are to be others.
         """
-        if torch.device(device).type != "cpu":
-            return cls.deep(**{"max_sweeps": 1000} | changes)
-        given = {"method": "cd", "criterion": "gap", "tol": 1e-3, "max_sweeps": 300}
-        return cls(**given | changes)
+        return cls(**{"method": "cd", "criterion": "gap", "tol": 1e-3} | changes)
+
+    @classmethod
+    def momentum(cls, **changes: Any) -> SettleConfig:
+        """Restarted momentum until F hardly falls, to follow its sweeps. `changes` as in `exact`."""
+        return cls(**{"method": "restart", "criterion": "energy", "tol": 1e-5} | changes)
 
     @classmethod
     def deep(cls, **changes: Any) -> SettleConfig:
         """Until F hardly falls: what coupled layers are read by. `changes` as in `exact`."""
-        return cls(**{"method": "line_search", "tol": 1e-4, "check_every": 5} | changes)
+        given: dict[str, Any] = {"method": "line_search", "criterion": "energy"}
+        return cls(**given | dict[str, Any](tol=1e-4, check_every=5) | changes)
 
     @classmethod
     def training(cls, **changes: Any) -> SettleConfig:
         """A few sweeps per step of learning, whatever comes of them. `changes` as in `exact`."""
-        return cls(**{"method": "restart", "tol": 0, "max_sweeps": 20} | changes)
+        return cls.momentum(**{"tol": 0, "max_sweeps": 20} | changes)
 
     @property
     def rule(self) -> stopping.StoppingRule:
@@ -107,7 +114,7 @@ class SettleConfig:
 class Trace:
     """What happened, a row per look: its sweep, F, and how many coefficients are not zero.
 
-    Entries of samples that had stopped repeat their last value.
+    Entries of samples that had stopped repeat their last value. By coordinates a row per settle.
     """
 
     sweep: list[int] = field(default_factory=list)
@@ -117,7 +124,11 @@ class Trace:
 
 @dataclass(frozen=True)
 class Settled:
-    """Codes and inputs per layer, and how each sample went; `states` let a settle be resumed."""
+    """Codes and inputs per layer, and how each sample went; `states` let a settle be resumed.
+
+    By coordinates `sweeps` are passes, `states` hold the codes, and `rounded` marks the samples
+    that came as near to the minimum as rounding allows, which is not as near as `tol` (None: none).
+    """
 
     codes: tuple[Float[Tensor, "batch _atoms"], ...]
     inputs: tuple[Float[Tensor, "batch _d"], ...]
@@ -127,8 +138,9 @@ class Settled:
     criterion: str = "energy"
     trace: Trace | None = None
     states: tuple[State, ...] = ()
+    rounded: Bool[Tensor, " batch"] | None = None
 
     @property
     def reasons(self) -> list[stopping.Stop]:
         """Why each sample stopped."""
-        return stopping.reasons(self.criterion, self.converged)
+        return stopping.reasons(self.criterion, self.converged, self.rounded)

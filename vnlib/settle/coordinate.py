@@ -1,5 +1,5 @@
-"""Coordinate descent on working sets: the fast settle of a single l1 layer on the CPU (VN Eq. 3
-without a target).
+"""Coordinate descent on working sets: the fast settle of l1 penalties, on the CPU (VN Eq. 3 without
+a target; `vnlib.settle.lasso` makes one such problem of a stack).
 
 Every sample is a lasso, min_a P(a) = 1/2 `|x - V a|^2` + sparsity `|a|_1`, which is solved by
 itself:
@@ -29,31 +29,37 @@ from math import ceil
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
 from vnlib import checks
 from vnlib.settle import working_set
 
 # batches are filled up to multiples of this: BLAS treats the rows of odd batches differently
 ROWS = 16
+MANY = 8000  # atoms, whose Gram matrix takes 256 MB in float32
 
 
 def coordinate_descent(
     V: Float[Tensor, "d atoms"],
     x: Float[Tensor, "batch d"],
     *,
-    sparsity: float,
+    sparsity: float | Float[Tensor, " batch"],
     tol: float,
     max_passes: int,
     nonnegative: bool = False,
-    start: Float[Tensor, "batch atoms"] | None = None,
-    gram: Float[Tensor, "atoms atoms"] | None = None,
-) -> tuple[Float[Tensor, "batch atoms"], Float[Tensor, " batch"], Int[Tensor, " batch"]]:
+    start: Float[Tensor, "batch all"] | None = None,
+    gram: Float[Tensor, "all all"] | None = None,
+    rest: Float[Tensor, "all all"] | None = None,
+    mask: Float[Tensor, "batch d"] | None = None,
+) -> tuple[Float[Tensor, "batch all"], Float[Tensor, " batch"], Int[Tensor, " batch"]]:
     """Codes that minimise 1/2 `|x - V a|^2` + sparsity `|a|_1` to a relative duality gap.
 
     Returns the codes, the gap of each in units of the energy (float64), and the passes made.
 
     Parameters
     ----------
+    sparsity
+        One number, or one per sample.
     tol
         A sample stops when its gap is at most `tol` times its energy, or no larger than rounding
         allows (about 1e-5 in float32).
@@ -61,8 +67,13 @@ def coordinate_descent(
         Passes over the working set at most, a pass with its Newton step counted as one.
     start
         Codes to start from; sparse ones save time.
-    gram
-        V'V, see `gram_matrix`; computed if not given (K^2 numbers).
+    gram, rest
+        H = V'V + rest, computed if not given (K^2 numbers; see `gram_matrix`). `rest` is what the
+        Hessian has beyond V'V: that of further rows of V, whose inputs are 0. It may know of more
+        atoms than V, which those rows alone hold.
+    mask
+        1 where x counts, 0 elsewhere: H = V'MV + rest for every sample, of which only blocks of
+        working sets are formed. So it is for more than `MANY` atoms, unless `gram` is given.
 
     Raises
     ------
@@ -75,33 +86,50 @@ def coordinate_descent(
         raise ValueError(
             f"V must be (d, atoms), float32 or float64, on the CPU, got {_described(V)}"
         )
-    batch, (d, K) = len(x) if x.ndim else 1, V.shape
-    checks.number("sparsity", sparsity, low=0)
+    batch, (d, own) = len(x) if x.ndim else 1, V.shape
+    K = max(own, *(len(t) for t in (gram, rest) if isinstance(t, Tensor) and t.ndim), own)
+    weights = torch.as_tensor(sparsity, dtype=V.dtype)
+    for value in set(weights.tolist() if weights.ndim else [sparsity]):
+        checks.number("sparsity", value, low=0)
     checks.number("tol", tol, low=0)
     checks.number("max_passes", max_passes, low=1, integer=True)
-    shapes = {"V": (d, K), "x": (batch, d), "start": (batch, K), "gram": (K, K)}
-    for name, given in (("V", V), ("x", x), ("start", start), ("gram", gram)):
-        if given is None:
+    given = {"V": V, "x": x, "mask": mask, "start": start, "gram": gram, "rest": rest}
+    shapes = {"V": (d, own), "x": (batch, d), "mask": (batch, d), "start": (batch, K)}
+    for name, t in given.items():
+        if t is None:
             continue
-        if given.shape != shapes[name] or given.dtype != V.dtype or given.device != V.device:
-            raise ValueError(
-                f"{name} must be {shapes[name]}, {V.dtype}, on the CPU, got {_described(given)}"
-            )
-        if not given.sum().isfinite():  # quicker than a look at every number, which it calls for
-            checks.finite(name, given)
+        shape = shapes.get(name, (K, K))
+        if t.shape != shape or t.dtype != V.dtype or t.device != V.device:
+            raise ValueError(f"{name} must be {shape}, {V.dtype}, on the CPU, got {_described(t)}")
+        if not t.sum().isfinite():  # quicker than a look at every number, which it calls for
+            checks.finite(name, t)
     codes = V.new_zeros(batch, K)
     if start is not None:
         codes.copy_(start.detach().clamp(min=0) if nonnegative else start.detach())
-    gram = gram_matrix(V) if gram is None else gram.detach().contiguous()
-    filled = torch.nn.functional.pad(x, (0, 0, 0, -batch % ROWS))
-    drive, energy = filled @ V, x.double().square().sum(1)
+    if mask is not None or (gram is None and K > MANY):
+        shown = torch.ones_like(x) if mask is None else mask.detach().contiguous()
+        x, atoms = (shown * x).contiguous(), V.T.contiguous()
+        G = V.new_zeros(0, 0) if rest is None else rest.detach().contiguous()
+        diagonal = pad(shown @ V.square(), (0, K - own))
+        diagonal = diagonal if rest is None else diagonal + rest.diagonal()
+    else:
+        shown, atoms = V.new_zeros(batch, 0), V.new_zeros(0, 0)
+        G = hessian(V, rest) if gram is None else gram.detach().contiguous()
+        diagonal = G.diagonal().expand(batch, K).contiguous()
+    drive, energy = pad(x, (0, 0, 0, -batch % ROWS)) @ V, x.double().square().sum(1)
+    drive = pad(drive[:batch], (0, K - own))
     gap, passes = torch.zeros(batch, dtype=torch.float64), torch.zeros(batch, dtype=torch.int64)
-    G, *arrays = (t.numpy() for t in (gram, drive[:batch], energy, codes, gap, passes))
-    weight, sign = G.dtype.type(sparsity), G.dtype.type(0 if nonnegative else 1)
+    rows = (x if len(atoms) else shown, shown, diagonal, drive, energy, codes, gap, passes)
+    by_row = [t.numpy() for t in (*rows, weights.expand(batch).contiguous())]
+    whole, sign = (G.numpy(), atoms.numpy()), G.numpy().dtype.type(0 if nonnegative else 1)
+    # Slides save most passes where supports are dense. Without them one layer keeps the bits of
+    # results that were computed before there were any.
+    flat = bool(len(atoms)) or own < K
+    norm = max(1.0, float(diagonal.max()) ** 0.5) if batch else 1.0
 
     def solve(rows: slice) -> None:
-        part = [a[rows] for a in arrays]
-        working_set.solve(G, *part, weight, sign, float(tol), int(max_passes))
+        part = [a[rows] for a in by_row]
+        working_set.solve(*whole, *part, sign, float(tol), int(max_passes), norm, flat)
 
     threads = min(torch.get_num_threads(), batch)
     if threads <= 1:
@@ -112,6 +140,17 @@ def coordinate_descent(
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(solve, [slice(i, i + size) for i in range(0, batch, size)]))
     return codes, gap, passes
+
+
+def hessian(
+    V: Float[Tensor, "d atoms"], rest: Float[Tensor, "all all"] | None = None
+) -> Float[Tensor, "all all"]:
+    """V'V + rest."""
+    if rest is None:
+        return gram_matrix(V)
+    H, K = rest.detach().clone(), V.shape[1]
+    H[:K, :K] += gram_matrix(V)
+    return H
 
 
 def gram_matrix(V: Float[Tensor, "d atoms"]) -> Float[Tensor, "atoms atoms"]:

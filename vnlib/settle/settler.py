@@ -17,18 +17,20 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.layer import ACTIVATIONS, Layer, message
-from vnlib.prox import L1, NonNegativeL1, l1_weight
+from vnlib.settle import choice, stopping
 from vnlib.settle.config import SettleConfig, Settled, Trace
-from vnlib.settle.energy import joint_energy
+from vnlib.settle.lasso import Lasso
 from vnlib.settle.quadratic import Coupling, Quadratic
 from vnlib.settle.record import Record
 from vnlib.settle.schedule import Run
 from vnlib.settle.steps import ALONE, METHODS, State
-from vnlib.settle.stopping import CRITERIA, DualityGap, Sweeps
+from vnlib.settle.stopping import CRITERIA, Sweeps
 
 
 class Settler:
     """A stack of layers made ready for many settles: Hessians and step sizes are computed once.
+
+    `config` is the one that is settled by, without "auto".
 
     Raises
     ------
@@ -54,10 +56,16 @@ class Settler:
                     f"{above.V.shape[0]}"
                 )
         self.layers, self.feedback, self.activation = tuple(layers), feedback, activation
-        self.config = config or SettleConfig()
-        # Without feedback a layer knows nothing of those above it.
-        self.alone = not feedback or len(self.layers) == 1
-        self._check_config()
+        about = {"feedback": feedback, "activation": activation}
+        self.config = choice.resolved(config or SettleConfig(), self.layers, **about)
+        self.alone = choice.alone(self.layers, feedback)
+        self.has_energy = choice.has_energy(self.layers, **about)
+        if self.config.method in ALONE and not self.alone:
+            raise ValueError(
+                f"method {self.config.method!r} settles one layer at a time: use feedback=0 or "
+                "a single layer"
+            )
+        CRITERIA[self.config.criterion].check(self.layers, self.has_energy)
         top = len(self.layers) - 1
         self.quadratics = [
             Quadratic(layer, feedback if index < top else 0.0)
@@ -66,33 +74,12 @@ class Settler:
         self.couplings = [
             Coupling(below, above, activation) for below, above in pairwise(self.layers)
         ]
-        by_coordinates = self.config.method == "cd"
-        self.rules = [] if by_coordinates else [METHODS[self.config.method]() for _ in self.layers]
-
-    @property
-    def has_energy(self) -> bool:
-        """Whether F is what the steps descend: ReLU messages and untied feedback have no energy."""
-        tied = all(layer.B is None for layer in self.layers)
-        return self.alone or (self.activation == "identity" and tied)
-
-    def _check_config(self) -> None:
-        config = self.config
-        if config.method in ALONE and not self.alone:
-            raise ValueError(
-                f"method {config.method!r} settles one layer at a time: use feedback=0 or "
-                "a single layer"
-            )
-        CRITERIA[config.criterion].check(self.layers, self.has_energy)
-        if config.method == "cd":
-            for number, layer in enumerate(self.layers, 1):
-                if not isinstance(layer.penalty, L1):
-                    raise ValueError(
-                        f"method 'cd' needs l1 penalties; layer {number} has {layer.penalty}"
-                    )
-                if layer.V.device.type != "cpu":
-                    raise ValueError(
-                        f"method 'cd' runs on the CPU, layer {number} is on {layer.V.device}"
-                    )
+        self.rules, self.lassos = [], []
+        if self.config.method == "cd":
+            parts = [[layer] for layer in self.layers] if self.alone else [self.layers]
+            self.lassos = [Lasso(part, feedback) for part in parts]
+        else:
+            self.rules = [METHODS[self.config.method]() for _ in self.layers]
 
     @torch.no_grad()
     def __call__(
@@ -118,19 +105,22 @@ class Settler:
         self._check_input(x, mask)
         begun = self._begun(x, start)
         warm = start is not None
-        if not self.alone:
-            return self._settle(slice(0, len(self.layers)), x, begun, warm, trace, mask)
+        size = 1 if self.alone else len(self.layers)
         parts, inputs = [], x
-        for index, layer in enumerate(self.layers):
-            one = slice(index, index + 1)
-            if self.config.method == "cd":
-                parts.append(self._by_coordinates(index, inputs, begun[index].code, trace, mask))
+        for index in range(0, len(self.layers), size):
+            part = slice(index, index + size)
+            if self.lassos:
+                codes = [state.code for state in begun[part]]
+                lasso = self.lassos[index]
+                parts.append(lasso.settle(inputs, codes, self.config, trace=trace, mask=mask))
             else:
-                parts.append(self._settle(one, inputs, begun[one], warm, trace, mask))
+                parts.append(self._settle(part, inputs, begun[part], warm, trace, mask))
             mask = None
-            if index + 1 < len(self.layers):
-                inputs = message(layer, parts[-1].codes[0], self.activation)
-        return _one_after_the_other(parts)
+            if index + size < len(self.layers):
+                inputs = message(self.layers[index], parts[-1].codes[0], self.activation)
+        settled = _one_after_the_other(parts)
+        stopping.warn(settled.converged, self.config.tol, self.config.max_sweeps)
+        return settled
 
     def _check_input(self, x: Tensor, mask: Tensor | None) -> None:
         checks.matrix("x", x, self.layers[0].V.shape[0], "one row per sample")
@@ -145,7 +135,7 @@ class Settler:
                     f"mask must hold 0 and 1 in the shape of x, {tuple(x.shape)}, got "
                     f"{tuple(mask.shape)}"
                 )
-            if self.config.method in ALONE:
+            if self.config.method in ALONE:  # its factor is that of all inputs
                 raise ValueError(f"method {self.config.method!r} takes no mask; use 'line_search'")
 
     def _begun(self, x: Tensor, start: Sequence[Tensor] | Settled | None) -> list[State]:
@@ -169,30 +159,6 @@ class Settler:
             rule.begin(code.clone(), quadratic)
             for rule, code, quadratic in zip(self.rules, codes, self.quadratics, strict=True)
         ]
-
-    def _by_coordinates(
-        self, index: int, x: Tensor, code: Tensor, trace: bool, mask: Tensor | None
-    ) -> Settled:
-        # here, since numba takes a second to load
-        from vnlib.settle.coordinate import coordinate_descent
-
-        layer, config = self.layers[index], self.config
-        code, gap, passes = coordinate_descent(
-            layer.V,
-            x,
-            sparsity=l1_weight(layer.penalty),
-            tol=config.tol,
-            max_passes=config.max_sweeps,
-            nonnegative=isinstance(layer.penalty, NonNegativeL1),
-            start=code,
-            gram=self.quadratics[index].gram(False),
-        )
-        total = joint_energy([layer], [code], x)
-        log = None
-        if trace and len(x):
-            log = Trace([int(passes.max())], [total], [(code != 0).sum(1)[None]])
-        closed = DualityGap(config.tol).closed(gap, total)
-        return Settled((code,), (x,), total, passes, closed, "gap", log, (State(code, {}),))
 
     def _settle(
         self,
@@ -261,4 +227,7 @@ def _one_after_the_other(parts: Sequence[Settled]) -> Settled:
         parts[0].criterion,
         log,
         tuple(p.states[0] for p in parts),
+        None
+        if parts[0].rounded is None
+        else torch.stack([p.rounded for p in parts if p.rounded is not None]).any(0),
     )

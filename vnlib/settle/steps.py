@@ -214,4 +214,4 @@ METHODS: dict[str, Callable[[], Rule]] = {
     "line_search": LineSearch,
     "admm": Admm,
 }
-ALONE = ("admm", "cd")
+ALONE = ("admm",)

@@ -10,6 +10,7 @@ which holds then whatever the rounding, or where rounding lets it come no nearer
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -23,11 +24,16 @@ from vnlib import checks
 from vnlib.layer import Layer
 
 
+class SettleWarning(UserWarning):
+    """Samples of a batch have not settled."""
+
+
 class Stop(Enum):
     """Why the settle of a sample ended, and what to do where that is not what was wanted."""
 
     CONVERGED = "the relative energy improvement of a sweep fell below tol"
     GAP = "the relative duality gap fell below tol"
+    ROUNDING = "settled as far as rounding allows; a smaller gap takes float64 or a larger tol"
     MAX_SWEEPS = "max_sweeps was reached; raise it, or raise tol, if a settled code is needed"
 
 
@@ -144,7 +150,23 @@ def rule(criterion: str, tol: float, cap_from: int = 0) -> StoppingRule:
     return made if tol else Sweeps()
 
 
-def reasons(criterion: str, converged: Bool[Tensor, " batch"]) -> list[Stop]:
+def reasons(
+    criterion: str, converged: Bool[Tensor, " batch"], rounded: Bool[Tensor, " batch"] | None = None
+) -> list[Stop]:
     """Why each sample of a settle stopped."""
     arrived = CRITERIA[criterion].reason
-    return [arrived if done else Stop.MAX_SWEEPS for done in converged.tolist()]
+    found = [arrived if done else Stop.MAX_SWEEPS for done in converged.tolist()]
+    rounded = torch.zeros_like(converged) if rounded is None else rounded
+    return [Stop.ROUNDING if r else stop for r, stop in zip(rounded.tolist(), found, strict=True)]
+
+
+def warn(converged: Bool[Tensor, " batch"], tol: float, max_sweeps: int) -> None:
+    """A `SettleWarning` where samples that were to settle (tol > 0) have not."""
+    missed = int((~converged).sum()) if tol else 0
+    if missed:
+        warnings.warn(
+            f"{missed} of {len(converged)} samples have not settled to tol={tol:g} in max_sweeps="
+            f"{max_sweeps}: raise max_sweeps, or tol; tol=0 asks for no more than the sweeps",
+            SettleWarning,
+            stacklevel=4,
+        )

@@ -1,8 +1,12 @@
 """The compiled loops of coordinate descent; `vnlib.settle.coordinate` says what they do.
 
 Rows are samples. The working set of a sample lists its `atoms`; w, g and `inverse` are their
-coefficients, correlations and inverse curvatures, and S their block of the Gram matrix G. `sign` is
+coefficients, correlations and inverse curvatures, and S their block of the Gram matrix. `sign` is
 0 where codes are >= 0, else 1.
+
+The Gram matrix is G, unless A holds the atoms as rows (atoms, d). Then it is A M A' + G, where M
+keeps the inputs that the `mask` of the sample shows and G may be empty, and only the blocks of
+working sets are formed of it.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ Array = np.ndarray
 
 REACH = 0.6  # an atom joins if its excess |q| - sparsity is at least this share of the largest one
 ROOM = 3  # ... and at most this many join at once, or half the working set
+TURNS = 8  # Newton steps per pass at most, where each ends at a coefficient that becomes zero
 INNER = 0.3  # the working set is solved to this share of the largest excess outside it
 # lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
 BLOCK = 32
@@ -37,39 +42,57 @@ def compiled(function: Callable) -> Callable:
 @compiled
 def solve(
     G: Array,
+    A: Array,
+    x: Array,
+    mask: Array,
+    diagonal: Array,
     drive: Array,
     energy: Array,
     codes: Array,
     gaps: Array,
     passes: Array,
-    lam: float,
+    weights: Array,
     sign: float,
     tol: float,
     max_passes: int,
+    norm_of_atoms: float,
+    flat: bool,
 ) -> None:
-    """Solve every row. `codes` holds the start and becomes the result."""
-    K = G.shape[0]
+    """Solve every row. `codes` holds the start and becomes the result.
+
+    `diagonal` is that of the Gram matrix, per sample; x and mask have no columns where A has no
+    rows. `flat`: see `_newton`.
+    """
+    K, columns = codes.shape[1], len(A) > 0
+    seen, B = np.empty(A.shape[1], np.int64), np.zeros((0, A.shape[1]), A.dtype)
+    r = np.zeros(A.shape[1], A.dtype)
     size = min(-(-K // BLOCK), 3) * BLOCK
     S, L = np.zeros((size, size), G.dtype), np.zeros((size, size), G.dtype)
     vectors = np.zeros((6, K + BLOCK), G.dtype)
     w, g, inverse = vectors[0], vectors[1], vectors[2]
     atoms, support, marked = np.empty(K, np.int64), np.empty(K, np.int64), np.zeros(K, np.bool_)
     q, excess = np.empty(K, G.dtype), np.empty(K, G.dtype)
-    zero = lam * 0
     for row in range(len(drive)):
+        lam, diag = weights[row], diagonal[row]
+        zero = lam * 0
         # np.int64(0), because numba would compile what is called with a literal 0 for that value
         # alone.
         n = factored = np.int64(0)
         c, filled, done = drive[row], 0, 0
-        noise = 4 * np.finfo(G.dtype).eps * np.sqrt(energy[row])
+        noise = 4 * np.finfo(G.dtype).eps * np.sqrt(energy[row]) * norm_of_atoms
+        held, shown = np.int64(0), _nonzero(mask[row], seen) if columns else np.int64(0)
         for j in range(K):
-            if codes[row, j] != 0 and G[j, j] > 0:
+            if codes[row, j] != 0 and diag[j] > 0:
                 atoms[n], w[n] = j, codes[row, j]
                 n += 1
             codes[row, j] = 0
         while True:
             # All correlations, and the gap.
-            _correlate(G, c, atoms, w, n, q)
+            if columns:
+                B, held = _gather(A, seen, shown, atoms, B, held, n)
+                _correlate_columns(G, A, B, x[row], seen, shown, atoms, w, n, r, q)
+            else:
+                _correlate(G, c, atoms, w, n, q)
             largest = zero
             for j in range(K):
                 excess[j] = max(q[j], -sign * q[j])
@@ -98,19 +121,25 @@ def solve(
             # More atoms.
             before = n
             if outside > 0:
-                n = _join(G, excess, lam + REACH * outside, lam + outside, ROOM + n // 2, atoms, n)
+                n = _join(
+                    diag, excess, lam + REACH * outside, lam + outside, ROOM + n // 2, atoms, n
+                )
             while n > size:
                 size *= 2
                 S, L = _wider(S, size), _wider(L, size)
             for i in range(before, n):
                 w[i], g[i] = 0, q[atoms[i]]
-            for i in range(filled, n):
-                source = G[atoms[i]]
-                inverse[i] = 1 / source[atoms[i]]
-                for k in range(n):
-                    S[i, k] = source[atoms[k]]
-                for k in range(filled):
-                    S[k, i] = S[i, k]
+            if columns:
+                B, held = _gather(A, seen, shown, atoms, B, held, n)
+                _products(G, B, shown, atoms, S, inverse, filled, n)
+            else:
+                for i in range(filled, n):
+                    source = G[atoms[i]]
+                    inverse[i] = 1 / source[atoms[i]]
+                    for k in range(n):
+                        S[i, k] = source[atoms[k]]
+                    for k in range(filled):
+                        S[k, i] = S[i, k]
             filled = n
             width = -(-n // BLOCK) * BLOCK
             for k in range(n, width):
@@ -118,7 +147,12 @@ def solve(
             # Solve on the working set.
             while done < max_passes:
                 _sweep(S, w, g, inverse, n, width, lam, sign)
-                factored = _newton(S, L, w, g, n, width, lam, support, factored, marked, vectors)
+                turns, cut = 0, True
+                while cut and (turns == 0 or (flat and turns < TURNS)):
+                    factored, cut = _newton(
+                        S, L, w, g, n, width, lam, support, factored, marked, vectors, flat
+                    )
+                    turns += 1
                 done += 1
                 norm = 0.0
                 for i in range(n):
@@ -153,6 +187,90 @@ def _correlate(G: Array, c: Array, atoms: Array, w: Array, n: int, q: Array) -> 
 
 
 @compiled
+def _nonzero(mask: Array, seen: Array) -> np.int64:
+    """List where the mask is not zero; returns how many."""
+    count = np.int64(0)
+    for t in range(len(mask)):
+        if mask[t] != 0:
+            seen[count] = t
+            count += 1
+    return count
+
+
+@compiled
+def _gather(
+    A: Array, seen: Array, shown: int, atoms: Array, B: Array, held: int, n: int
+) -> tuple[Array, int]:
+    """Rows held..n of B become what is seen of the atoms of the working set, nothing of those
+    without a row in A; returns B, which may have grown, and n.
+    """
+    if n > len(B):
+        higher = np.zeros((max(n, 2 * len(B)), A.shape[1]), B.dtype)
+        higher[:held] = B[:held]
+        B = higher
+    for i in range(held, n):
+        inside = atoms[i] < len(A)
+        for t in range(shown):
+            B[i, t] = A[atoms[i], seen[t]] if inside else 0
+    return B, n
+
+
+@compiled
+def _products(
+    G: Array, B: Array, shown: int, atoms: Array, S: Array, inverse: Array, filled: int, n: int
+) -> None:
+    """The rows and columns filled..n of S."""
+    for i in range(filled, n):
+        for k in range(i + 1):
+            v = G[atoms[i], atoms[k]] if len(G) else B[0, 0] * 0
+            for t in range(shown):
+                v += B[i, t] * B[k, t]
+            S[i, k] = S[k, i] = v
+        inverse[i] = 1 / S[i, i]
+
+
+@compiled
+def _correlate_columns(
+    G: Array,
+    A: Array,
+    B: Array,
+    x: Array,
+    seen: Array,
+    shown: int,
+    atoms: Array,
+    w: Array,
+    n: int,
+    r: Array,
+    q: Array,
+) -> None:
+    """q = A r - G a, with the residual r = x - B a where something is seen, else 0."""
+    y = np.empty(shown, r.dtype)
+    for t in range(shown):
+        y[t] = x[seen[t]]
+    for i in range(n):
+        v, line = w[i], B[i]
+        if v != 0:
+            for t in range(shown):
+                y[t] -= v * line[t]
+    for t in range(len(r)):
+        r[t] = 0
+    for t in range(shown):
+        r[seen[t]] = y[t]
+    for j in range(len(q)):
+        q[j] = 0
+    for j in range(len(A)):
+        v, line = q[j], A[j]
+        for t in range(len(r)):
+            v += line[t] * r[t]
+        q[j] = v
+    for i in range(n if len(G) else 0):
+        v, line = w[i], G[atoms[i]]
+        if v != 0:
+            for j in range(len(q)):
+                q[j] -= v * line[j]
+
+
+@compiled
 def _violation(w: Array, g: Array, n: int, lam: float, sign: float) -> float:
     """How far the working set is from its optimality conditions: g = lam sign(w) where w != 0, else
     `|g|` <= lam.
@@ -167,13 +285,15 @@ def _violation(w: Array, g: Array, n: int, lam: float, sign: float) -> float:
 
 
 @compiled
-def _join(G: Array, excess: Array, low: float, high: float, room: int, atoms: Array, n: int) -> int:
+def _join(
+    diag: Array, excess: Array, low: float, high: float, room: int, atoms: Array, n: int
+) -> int:
     """Append the atoms with low <= excess <= high, the largest first by 64 classes, as long as
     there is room.
     """
     found = n
     for j in range(len(excess)):
-        if excess[j] >= low and G[j, j] > 0:
+        if excess[j] >= low and diag[j] > 0:
             atoms[found] = j
             found += 1
     if found <= n + room:
@@ -226,17 +346,18 @@ def _newton(
     factored: int,
     marked: Array,
     vectors: Array,
-) -> int:
+    flat: bool,
+) -> tuple[int, bool]:
     """A Newton step on the support, cut where a coefficient becomes zero.
 
     L L' is the Gram matrix of the support, with 1 / L_kk kept on the diagonal. Rows up to the first
     atom that left the support are used again. Atoms that depend on earlier ones are left out:
-    coordinate descent moves those.
+    coordinate descent moves those, or, if `flat`, the first of them slides instead of the step.
 
     Returns
     -------
-    int
-        The rows of L that are in use.
+    tuple
+        The rows of L that are in use, and whether a coefficient became zero.
     """
     y, z, along = vectors[3], vectors[4], vectors[5]
     kept = 0
@@ -270,6 +391,9 @@ def _newton(
             new[m] = 1 / np.sqrt(pivot)
             support[m] = i
             m += 1
+        elif flat:
+            _slide(S, L, w, g, i, m, width, lam, support, y, z)
+            return m, True
     # y = (L L')^-1 (g - lam sign(w)).
     for k in range(m):
         known, i = L[k], support[k]
@@ -306,4 +430,46 @@ def _newton(
             w[emptied] = 0
         for t in range(width):
             g[t] -= step * along[t]
-    return m
+        return m, emptied >= 0
+    return m, False
+
+
+@compiled
+def _slide(
+    S: Array,
+    L: Array,
+    w: Array,
+    g: Array,
+    i: int,
+    m: int,
+    width: int,
+    lam: float,
+    support: Array,
+    y: Array,
+    z: Array,
+) -> None:
+    """Move along the direction in which atom i and the m first of the support, on which it depends,
+    change no residual, downhill to the first coefficient that becomes zero; L z is row i of S.
+    """
+    for k in range(m - 1, -1, -1):
+        known = L[k]
+        y[k] = z[k] * known[k]
+        for t in range(k):
+            z[t] -= y[k] * known[t]
+    slope = (lam if w[i] > 0 else -lam) - g[i]
+    for k in range(m):
+        slope -= y[k] * ((lam if w[support[k]] > 0 else -lam) - g[support[k]])
+    way = lam * 0 + (-1 if slope > 0 else 1)
+    step, emptied = abs(w[i]) if way * w[i] < 0 else lam * 0 + np.inf, i
+    for k in range(m):
+        if way * y[k] * w[support[k]] > 0 and abs(w[support[k]]) < step * abs(y[k]):
+            step, emptied = abs(w[support[k]] / y[k]), support[k]
+    step = step * way
+    w[i] += step
+    for t in range(width):
+        g[t] -= step * S[i, t]
+    for k in range(m):
+        w[support[k]] -= step * y[k]
+        for t in range(width):
+            g[t] += step * y[k] * S[support[k], t]
+    w[emptied] = 0

@@ -68,7 +68,9 @@ def several_layers(
     with limited(threads):
         # warms up
         timed(
-            lambda: Settler(layers, feedback=feedback, config=SettleConfig(max_sweeps=5))(x),
+            lambda: Settler(layers, feedback=feedback, config=SettleConfig.momentum(max_sweeps=5))(
+                x
+            ),
             x.device,
         )
         spent = np.zeros(shape)

@@ -1,0 +1,113 @@
+"""Layers that are settled together, as one lasso in all their codes.
+
+With w_l = feedback^(l-1), the residuals of the joint energy F are those of the input (x, 0, ..., 0)
+under the dictionary whose rows of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those
+of l - 1]. Its Hessian has the blocks w_l H_l on the diagonal (`vnlib.settle.quadratic`) and
+-w_l U_{l-1}'V_l beside it. Its penalties are w_l lambda_l, which counting the code of layer l in
+units of lambda_1 / (w_l lambda_l) makes all equal. The ridge of an elastic net is one more row per
+atom, sqrt(ridge) with the input 0, so that its Hessian has the ridge on the diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from vnlib.checks import given
+from vnlib.layer import Layer, message
+from vnlib.prox import L1, ElasticNet, NonNegativeL1
+from vnlib.settle.config import SettleConfig, Settled, Trace
+from vnlib.settle.energy import joint_energy
+from vnlib.settle.steps import State
+from vnlib.settle.stopping import DualityGap
+
+
+class Lasso:
+    """One lasso, whose Hessian is computed once, where it is first needed."""
+
+    def __init__(self, layers: Sequence[Layer], feedback: float) -> None:
+        self.layers, self.feedback = tuple(layers), feedback
+        self.sizes = [layer.V.shape[1] for layer in layers]
+        self.weights = [feedback**index for index in range(len(layers))]
+        penalties = [x.penalty for x in layers if isinstance(x.penalty, L1 | ElasticNet)]
+        lambdas = [w * p.sparsity for w, p in zip(self.weights, penalties, strict=True)]
+        self.sparsity, self.nonnegative = lambdas[0], isinstance(penalties[0], NonNegativeL1)
+        self.ridges = [p.ridge if isinstance(p, ElasticNet) else 0.0 for p in penalties]
+        self.units = [1.0, *(lambdas[0] / other for other in lambdas[1:])]
+
+    @cached_property
+    def V(self) -> Tensor:
+        return self.layers[0].V.detach().cpu()
+
+    @cached_property
+    def gram(self) -> Tensor:
+        """The whole Hessian, in these units."""
+        if self.rest is None:
+            return self.V.T @ self.V
+        from vnlib.settle.coordinate import hessian
+
+        return hessian(self.V, self.rest)
+
+    @cached_property
+    def rest(self) -> Tensor | None:
+        """The Hessian without V'V of the first layer, which alone a mask changes."""
+        if len(self.layers) == 1 and not self.ridges[0]:
+            return None
+        H = self.V.new_zeros(sum(self.sizes), sum(self.sizes))
+        blocks = [list(row.split(self.sizes, 1)) for row in H.split(self.sizes)]
+        for index, layer in enumerate(self.layers):
+            scale = self.weights[index] * self.units[index] ** 2
+            blocks[index][index].diagonal().add_(scale * self.ridges[index])
+            if index:
+                V, U = layer.V.detach().cpu(), given("U", self.layers[index - 1].U).detach().cpu()
+                below = self.weights[index] * self.units[index - 1]
+                blocks[index][index] += scale * V.T @ V
+                blocks[index - 1][index - 1] += below * self.units[index - 1] * U.T @ U
+                blocks[index - 1][index] -= below * self.units[index] * U.T @ V
+                blocks[index][index - 1].copy_(blocks[index - 1][index].T)
+        return H
+
+    def settle(
+        self,
+        x: Tensor,
+        codes: Sequence[Tensor],
+        config: SettleConfig,
+        *,
+        trace: bool,
+        mask: Tensor | None,
+    ) -> Settled:
+        """The codes of the minimum, from these; a trace has one row, the end."""
+        # here, since numba takes a second to load
+        from vnlib.settle.coordinate import MANY, coordinate_descent
+
+        whole = mask is None and sum(self.sizes) <= MANY
+        start = [code.cpu() / unit for code, unit in zip(codes, self.units, strict=True)]
+        found, gap, passes = coordinate_descent(
+            self.V,
+            x.cpu(),
+            sparsity=self.sparsity,
+            tol=config.tol,
+            max_passes=config.max_sweeps,
+            nonnegative=self.nonnegative,
+            start=torch.cat(start, 1),
+            gram=self.gram if whole else None,
+            rest=None if whole else self.rest,
+            mask=None if mask is None else mask.cpu(),
+        )
+        parts = zip(found.to(x.device).split(self.sizes, 1), self.units, strict=True)
+        ended = tuple(unit * part for part, unit in parts)
+        energy = joint_energy(self.layers, ended, x, self.feedback, mask=mask)
+        gap, passes = gap.to(x.device), passes.to(x.device)
+        closed = DualityGap(config.tol).closed(gap, energy)
+        rounded = ~closed & (passes < config.max_sweeps)
+        sent = zip(self.layers[:-1], ended[:-1], strict=True)
+        inputs = (x, *(message(layer, code) for layer, code in sent))
+        log = None
+        if trace and len(x):
+            active = torch.stack([(code != 0).sum(1) for code in ended])
+            log = Trace([int(passes.max())], [energy], [active])
+        states = tuple(State(code, {}) for code in ended)
+        return Settled(ended, inputs, energy, passes, closed | rounded, "gap", log, states, rounded)
