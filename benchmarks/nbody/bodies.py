@@ -32,6 +32,9 @@ class Bodies(NamedTuple):
     present: Bool[Tensor, "batch body"]
     forces: Float[Tensor, "batch law"]
 
+    def cpu(self) -> Bodies:
+        return Bodies(*(part.cpu() for part in self))
+
 
 class Samples(NamedTuple):
     """Bodies, and the accelerations (batch, 5, 2) they have."""
@@ -45,6 +48,9 @@ class Samples(NamedTuple):
     @property
     def bodies(self) -> Bodies:
         return Bodies(*self[:4])
+
+    def cpu(self) -> Samples:
+        return Samples(*(part.cpu() for part in self))
 
 
 class Scales(NamedTuple):

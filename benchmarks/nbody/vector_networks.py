@@ -3,7 +3,8 @@ Fig. 4, App. H).
 
 Two phases. First the dictionaries start as samples and learn by the local rules; then they rest,
 the codes of all training states are kept, and the readout learns by the delta rule. Accelerations
-are read from codes that are inferred from the state alone.
+are read from codes that are inferred from the state alone. Compiled loops find the codes, on the
+CPU: there all of it happens, wherever the bodies are.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ def vector_network(
         raise ValueError(
             f"inverted needs feedback > 0 and more than one layer, got {feedback} and {len(atoms)}"
         )
+    train, validation = train.cpu(), validation.cpu()
     scales = scales_of(train)
     reader = Reading(
         reading, scales, code=code, relative_velocity=relative_velocity, presence=presence
@@ -209,12 +211,12 @@ class BodyNetwork:
         return predict
 
     def _read(self, bodies: Bodies, places: list | None) -> Accelerations:
-        codes = self.coder(bodies, places, per_law=self.per_force)[..., self.read]
-        return self.scale * read_out(self.readouts, codes)
+        codes = self.coder(bodies.cpu(), places, per_law=self.per_force)[..., self.read]
+        return (self.scale * read_out(self.readouts, codes)).to(bodies.position.device)
 
     def codes(self, bodies: Bodies) -> Float[Tensor, "batch body atoms"]:
-        """The codes of all layers, summed over the inputs of a body."""
-        return torch.cat([self.coder(part)[:, :, 0] for part in _chunks(bodies)])
+        """The codes of all layers, summed over the inputs of a body; on the CPU."""
+        return torch.cat([self.coder(part)[:, :, 0] for part in _chunks(bodies.cpu())])
 
 
 def _teach(
