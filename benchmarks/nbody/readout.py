@@ -57,23 +57,16 @@ class ReadoutLearner:
         *,
         scale: float,
         generator: torch.Generator,
-    ) -> float:
+    ) -> Tensor:
         """One update; returns the mean squared error of present bodies before it."""
         codes, forces, present, truth = batch
         codes = per_readout(codes, forces, len(self.readouts))
         error = torch.where(present[..., None], truth - read_out(self.readouts, codes), 0.0)
         for index, (U, adam) in enumerate(zip(self.readouts, self.adam, strict=True)):
             seen = codes[:, :, index].flatten(0, 1)
-            used = (seen != 0).any(0)
-            if used.any():
-                adam.ascend(
-                    U,
-                    atomic_hebb(error.flatten(0, 1), seen),
-                    used,
-                    scale * self.lr,
-                    unit_norm=False,
-                )
-        return float(error[present].square().mean())
+            wanted, used = atomic_hebb(error.flatten(0, 1), seen), (seen != 0).any(0)
+            adam.ascend(U, wanted, used, scale * self.lr, unit_norm=False)
+        return error[present].square().mean()
 
     def state(self) -> dict[str, Tensor]:
         """Readouts and their moments."""
