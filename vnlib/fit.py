@@ -27,8 +27,12 @@ from vnlib.checkpoint import History, load, save
 class Learner(Protocol):
     """What `fit` trains."""
 
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
-        """One step with all learning rates multiplied by `scale`; returns the training loss."""
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> float | Tensor:
+        """One step with all learning rates multiplied by `scale`; returns the training loss, which
+        as a tensor need not be waited for.
+        """
         ...
 
     def state(self) -> dict[str, Tensor]:
@@ -81,9 +85,10 @@ class FitConfig:
         """Whether an evaluation follows a step, counted from 0."""
         return (step + 1) % self.eval_every == 0 or step + 1 == self.steps
 
-    def described(self) -> dict[str, object]:
+    def run(self, seed: int, samples: int) -> str:
         """What a checkpoint must share; `keep` as it always was goes without saying."""
-        return {name: value for name, value in asdict(self).items() if (name, value) != _USUAL}
+        own = {name: value for name, value in asdict(self).items() if (name, value) != _USUAL}
+        return json.dumps(own | {"seed": seed, "samples": samples}, sort_keys=True)
 
 
 @dataclass(frozen=True)
@@ -122,14 +127,16 @@ class GradientLearner:
             zeros = {"exp_avg": torch.zeros_like(p), "exp_avg_sq": torch.zeros_like(p)}
             self.optimizer.state[p] = {"step": torch.tensor(0.0), **zeros}
 
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> Tensor:
         self.optimizer.param_groups[0]["lr"] = scale * self.lr
         self.optimizer.zero_grad()
         # torch says of the members of a module that they are tensors or modules.
         loss: Tensor = self.model.loss(*batch, generator=generator)  # pyright: ignore[reportCallIssue]
         loss.backward()
         self.optimizer.step()
-        return float(loss.detach())
+        return loss.detach()
 
     def state(self) -> dict[str, Tensor]:
         tensors = {}
@@ -169,41 +176,42 @@ def fit(
     FloatingPointError
         If the loss stops being finite or the validation error becomes NaN.
     """
-    n, device = _length(data), data[0].device
-    if validate is None and (config.keep == "best" or config.patience is not None):
-        raise ValueError("validate must be given unless keep is 'last' and patience None, got None")
+    n, device = checked_length(data, config, validate), data[0].device
     history, state = History(), learner.state()
     kept = [name for name in state if name.startswith("model.") and config.keep == "best"]
     best = {name: state[name].clone() for name in kept}
-    first, run = 0, json.dumps(config.described() | {"seed": seed, "samples": n}, sort_keys=True)
+    losses: list[float | Tensor] = []
+    first, run = 0, config.run(seed, n)
     if checkpoint is not None and checkpoint.exists():
         first = load(checkpoint, state, best, history, run)
     with tqdm(
         total=config.steps, initial=first, desc=title, disable=not progress, leave=False
     ) as bar:
-        for step, rows in _batches(n, config, first, seed, device):
-            if _out_of_patience(history, config):
+        for step, rows in batches(n, config, first, seed, device):
+            if out_of_patience(history, config):
                 break
             rng = seeding.generator(seed, "step", step, device=device)
             batch = tuple(t[rows] for t in data)
-            loss = learner.step(batch, scale=config.scale(step), generator=rng)
-            if not math.isfinite(loss):
-                raise FloatingPointError(
-                    f"the loss became {loss} at step {step + 1}; lower the learning rate"
-                )
-            history.train.append(loss)
-            if validate is not None and config.evaluates_after(step):
+            losses.append(learner.step(batch, scale=config.scale(step), generator=rng))
+            evaluates = config.evaluates_after(step)
+            saves = checkpoint is not None and (step + 1) % config.checkpoint_every == 0
+            if evaluates or saves or device.type == "cpu":  # others would have to be waited for
+                note(history, losses)
+            if validate is not None and evaluates:
                 if history.add(validate(), step + 1):
-                    _copy(best, state)
+                    put(best, state)
                 bar.set_postfix(validation=f"{history.best_value:.2e}", refresh=False)
-            if checkpoint is not None and (step + 1) % config.checkpoint_every == 0:
+            if checkpoint is not None and saves:
                 save(checkpoint, state, best, history, run)
             bar.update()
-    _copy(state, best)
+    put(state, best)
     return history
 
 
-def _length(data: Sequence[Tensor]) -> int:
+def checked_length(data: Sequence[Tensor], config: FitConfig, validate: object) -> int:
+    """How many samples there are; ValueError for what `fit` refuses."""
+    if validate is None and (config.keep == "best" or config.patience is not None):
+        raise ValueError("validate must be given unless keep is 'last' and patience None, got None")
     sizes = {len(t) for t in data}
     if len(sizes) != 1 or 0 in sizes:
         raise ValueError(
@@ -212,7 +220,7 @@ def _length(data: Sequence[Tensor]) -> int:
     return sizes.pop()
 
 
-def _batches(
+def batches(
     n: int, config: FitConfig, first: int, seed: int, device: torch.device
 ) -> Iterator[tuple[int, Tensor]]:
     """The steps from `first` on, each with the samples of its batch; an order for every epoch."""
@@ -224,13 +232,25 @@ def _batches(
         yield step, order[index * config.batch_size : (index + 1) * config.batch_size]
 
 
-def _copy(into: dict[str, Tensor], source: dict[str, Tensor]) -> None:
+def note(history: History, losses: list[float | Tensor]) -> None:
+    """Move the losses of the last steps into the history; FloatingPointError if one is not finite."""
+    for loss in map(float, losses):
+        if not math.isfinite(loss):
+            raise FloatingPointError(
+                f"the loss became {loss} at step {len(history.train) + 1}; lower the learning rate"
+            )
+        history.train.append(loss)
+    losses.clear()
+
+
+def put(into: dict[str, Tensor], source: dict[str, Tensor]) -> None:
     """Copy the tensors that both have."""
     for name in into.keys() & source.keys():
         into[name].copy_(source[name])
 
 
-def _out_of_patience(history: History, config: FitConfig) -> bool:
+def out_of_patience(history: History, config: FitConfig) -> bool:
+    """Whether training ends here, before its steps are made."""
     if config.patience is None or not history.validation:
         return False
     since_best = (len(history.train) - history.best_step) // config.eval_every

@@ -146,7 +146,9 @@ class ReadoutLearner:
         self.adam = [MaskedAdam(R) for R in model.readouts]
 
     @torch.no_grad()
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> Tensor:
         """One update; returns the mean squared error of the batch before it."""
         *codes, image = batch
         error, seen = self._told(tuple(codes), image)
@@ -154,7 +156,7 @@ class ReadoutLearner:
             adam.ascend(
                 R, atomic_hebb(e, code), (code != 0).any(0), scale * self.lr, unit_norm=False
             )
-        return float(error.square().mean())
+        return error.square().mean()
 
     def _told(self, codes: Codes, image: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The error of the image, and the error that each readout is told."""
@@ -202,7 +204,9 @@ class SpatialLearner:
         self.dictionaries = [LocalLearner(net, lr=lr) for net in model.networks]
 
     @torch.no_grad()
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> Tensor:
         """One update; returns the mean squared error of the batch before it."""
         x, image = batch
         settled = self.model.settle(x)

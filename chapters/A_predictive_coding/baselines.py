@@ -301,7 +301,9 @@ class PCLearner(GradientLearner):
     def __init__(self, model: PredictiveCoding, *, lr: float) -> None:
         super().__init__(model, lr=lr, weight_decay=0.0)
 
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> Tensor:
         energy = super().step(batch, scale=scale, generator=generator)
         if self.model.config.sparsity:
             with torch.no_grad():

@@ -52,8 +52,8 @@ def test_only_two_states_can_be_kept():
 
 
 def test_checkpoints_from_before_the_choice_are_read():
-    assert "keep" not in FitConfig(steps=1).described()
-    assert FitConfig(steps=1, keep="last").described()["keep"] == "last"
+    assert "keep" not in FitConfig(steps=1).run(0, 1)
+    assert '"keep": "last"' in FitConfig(steps=1, keep="last").run(0, 1)
 
 
 # --- randomness ---

@@ -180,13 +180,15 @@ class LocalLearner:
         self.revived = torch.zeros(depth, dtype=torch.int64, device=network.V[0].device)
 
     @torch.no_grad()
-    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator) -> float:
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> Tensor:
         """One update from a batch (x,); returns its mean settled energy before the update."""
         with warnings.catch_warnings():  # codes that still move a little teach as well
             warnings.simplefilter("ignore", SettleWarning)
             settled = self.network.settle(batch[0], config=self.settle_config)
         self.update(settled, scale=scale, generator=generator)
-        return float(settled.energy.mean())
+        return settled.energy.mean()
 
     @torch.no_grad()
     def update(
