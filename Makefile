@@ -4,11 +4,15 @@
 #   PROFILE=...  smoke, fast or paper (for `reproduce` and `chapter`)
 #   NAME=...     a chapter, as listed by `vnbook list`
 #   STALE=...    keep or recompute: what becomes of stored runs of other code (for `chapter`)
+#   PRINTS=1     figures also as PDF and SVG, for download (for `book` and `reproduce`)
+#   TESTS=...    what is tested (for `test` and `coverage`)
 
 PYTHON  ?= python3
 PROFILE ?= fast
 NAME    ?=
 STALE   ?= keep
+PRINTS  ?=
+TESTS   ?= tests chapters
 
 BIN   := .venv/bin
 STAMP := .venv/.installed
@@ -44,10 +48,10 @@ $(STAMP): pyproject.toml constraints.txt
 	@printf '%s\n' "$(CURDIR)" > $@
 
 book: $(STAMP) ## build the book from the shipped results (computes what is missing)
-	$(BIN)/vnbook build --profile paper
+	$(BIN)/vnbook build --profile paper $(if $(PRINTS),--prints)
 
 reproduce: $(STAMP) ## compute everything afresh and build the book from that: make reproduce PROFILE=fast
-	$(BIN)/vnbook build --profile $(PROFILE) --results-dir results/reproduced --fresh
+	$(BIN)/vnbook build --profile $(PROFILE) --results-dir results/reproduced --fresh $(if $(PRINTS),--prints)
 
 chapter: $(STAMP) ## run one chapter: make chapter NAME=fig2_spatial PROFILE=fast
 	@if [ -z "$(NAME)" ]; then \
@@ -61,11 +65,11 @@ PYTEST = PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest --nb
   -n 2 --dist loadscope
 
 test: $(STAMP) ## run the tests and every chapter in smoke
-	$(PYTEST) tests chapters
+	$(PYTEST) $(TESTS)
 
 coverage: $(STAMP) ## the same, with branch coverage, which takes half as long again
 	@mkdir -p .cache
-	$(PYTEST) --cov --cov-report=term-missing:skip-covered tests chapters
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered $(TESTS)
 
 mutate: $(STAMP) ## put faults into a copy of the library, one at a time: the tests must notice each
 	$(BIN)/python tests/tools/mutation.py

@@ -171,4 +171,5 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "EXTRA": "extra",
     }.items():
         monkeypatch.setattr(book, name, root / "book" / folder)
+    monkeypatch.setattr(book, "CACHE", root / ".cache" / "book")
     return root

@@ -10,20 +10,23 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import papermill
+from filelock import FileLock
 from PIL import Image
 
+from book.site import executed, reference
 from book.site import ledger_page as pages
 from book.site import page_size as weight
-from book.site import reference
 from book.site import repository_url as home
 from vnlib import checks
 from vnlib.book import chapter, html, paths
@@ -33,6 +36,7 @@ from vnlib.book.store import provenance
 
 EXECUTED = paths.BOOK / "chapters"
 GENERATED = paths.BOOK / "generated"
+CACHE = paths.ROOT / ".cache" / "book"  # executed chapters of earlier builds
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
@@ -40,7 +44,9 @@ FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of w
 LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
-JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # `python -m` cannot run it
+# `python -m` cannot run it, and its command does not say how many processes Sphinx may take.
+JUPYTER_BOOK = """import functools, jupyter_book.sphinx as book; from jupyter_book.cli.main import main
+book.build_sphinx = functools.partial(book.build_sphinx, jobs={}); main()"""
 # verdicts, footer, sentences, tables: one call in one line
 PAGE_PART = re.compile(r"(?!chapter\.show\()(\w+\()?\w+\.\w+\(.*\)")
 
@@ -56,8 +62,8 @@ def run_chapter(
 ) -> dict[str, Any]:
     """Execute a chapter with papermill and keep the executed notebook; returns all its parameters.
 
-    Parameters are checked before anything starts. With jobs > 1, that many executions fill the
-    chapter's results together, unless there are results already; the first one's notebook is kept.
+    Parameters are checked before anything starts. With jobs > 1, that many processes fill the
+    chapter's results together, unless there are results already.
 
     Parameters
     ----------
@@ -81,9 +87,7 @@ def run_chapter(
         ) from error
     anew = parameters["recompute"] or parameters.get("stale") == "recompute"
     stored = chapter.Chapter(spec, parameters).file().exists() and not anew
-    thrown_away = tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True)
-    outputs = [Path(thrown_away.name) / f"{i}.ipynb" for i in range(0 if stored else jobs - 1)]
-    helpers = [_helper(name, given, one) for one in outputs]
+    helpers = [_helper(name, given) for _ in range(0 if stored else jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)
     draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
     try:
@@ -108,7 +112,6 @@ def run_chapter(
         for process in helpers:
             process.terminate()
             process.wait()
-        thrown_away.cleanup()
         draft.unlink(missing_ok=True)
     return parameters
 
@@ -119,19 +122,18 @@ def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, **({"results_dir": paths.shown(Path(folder).expanduser())} if folder else {})}
 
 
-def _helper(name: str, given: Mapping[str, Any], output: Path) -> subprocess.Popen:
+def _helper(name: str, given: Mapping[str, Any]) -> subprocess.Popen:
     """A second process that works on the same results."""
-    command = [sys.executable, *["-m", "book.site.cli", "run"], name, *["--jobs", "1", "--quiet"]]
+    command = [sys.executable, "-m", "book.site.cli", "run", name, "--no-page", "--quiet"]
     command += [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
-    command += ["--output", str(output)]
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def build(
-    profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1, progress: bool = True
+    profile: str, results_dir: Path, *, fresh: bool = False, jobs: int = 1, **drawing: bool
 ) -> Path:
     """Run every chapter from the results in `results_dir`, compute what is missing, build the HTML;
-    returns its folder.
+    returns its folder. What nothing has changed since the last build is taken from there.
 
     Raises what `run_chapter` raises, and RuntimeError for any complaint of jupyter-book.
 
@@ -139,40 +141,59 @@ def build(
     ----------
     fresh
         Compute everything anew. An interrupted fresh build of the same source goes on.
+    jobs
+        Chapters at work at the same time.
+    drawing
+        `progress` and `prints` (see `run_chapter`).
     """
     checks.choice("profile", profile, PROFILES)
     folder = results_dir.expanduser().resolve() / profile
-    if fresh:
-        _clear(folder)
-    for stale in (EXECUTED, GENERATED, EXTRA):
-        shutil.rmtree(stale, ignore_errors=True)
-    for part in ("notebooks", "data"):
-        (EXTRA / part).mkdir(parents=True)
-    GENERATED.mkdir()
-    repository = home.repository()
-    for name in sorted(paths.chapters(), key=lambda one: bool(chapter.spec(one).needs)):
-        print(f"Chapter {name} ({profile})", flush=True)
-        given = {"profile": profile, "results_dir": str(results_dir)}
-        run_chapter(
-            name, given, EXECUTED / f"{name}.ipynb", jobs=jobs, progress=progress, prints=True
-        )
-        finish(EXECUTED / f"{name}.ipynb", home.actions(name, repository), profile)
-        shutil.copy(paths.notebook(name), EXTRA / "notebooks")
-        for result in folder.glob(f"{name}*.nc"):
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with FileLock(CACHE / "lock"):  # of two builds one waits
+        if fresh:
+            _clear(folder)
+        for stale in (EXECUTED, GENERATED, EXTRA):
+            shutil.rmtree(stale, ignore_errors=True)
+        for part in (EXECUTED, GENERATED, EXTRA / "notebooks", EXTRA / "data"):
+            part.mkdir(parents=True)
+        page = partial(_page, results_dir=results_dir, profile=profile, fresh=fresh, **drawing)
+        ends = (signal.SIGINT, signal.SIG_DFL)  # an interrupt ends the workers and their kernels
+        with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=ends) as pool:
+            # Those that read the results of others come when all of these are there.
+            for needing in (False, True):
+                names = [n for n in paths.chapters() if bool(chapter.spec(n).needs) == needing]
+                list((map if jobs == 1 else pool.map)(page, names))
+        for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:
             shutil.copy(result, EXTRA / "data")
-    rows = claims.ledger(folder)
-    claims.write_ledger(rows, folder / "ledger.json")
-    shutil.copy(folder / "ledger.json", EXTRA / "data")
-    (GENERATED / "headlines.md").write_text(pages.headlines(rows, profile), encoding="utf-8")
-    (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
-    (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
-    reference.write(GENERATED / "modules")
-    _jupyter_book()
-    site = paths.BOOK / "_build" / "html"
-    weight.write_table(site, site / "book" / "generated" / "status.html")
-    if fresh:
-        (folder / UNFINISHED).unlink(missing_ok=True)
+        rows = claims.ledger(folder)
+        claims.write_ledger(rows, folder / "ledger.json")
+        shutil.copy(folder / "ledger.json", EXTRA / "data")
+        (GENERATED / "headlines.md").write_text(pages.headlines(rows, profile), encoding="utf-8")
+        (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
+        (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
+        reference.write(GENERATED / "modules")
+        site = _site(jobs)
+        if fresh:
+            (folder / UNFINISHED).unlink(missing_ok=True)
     return site
+
+
+def _page(name: str, results_dir: Path, profile: str, fresh: bool, **drawing: bool) -> None:
+    """Make a chapter's page: from the execution that an earlier build kept, or from a new one."""
+    page, given = EXECUTED / f"{name}.ipynb", {"profile": profile, "results_dir": str(results_dir)}
+    kept, folder = CACHE / profile / page.name, results_dir.expanduser().resolve() / profile
+    key = partial(executed.key, name, folder, str(given), str(drawing.get("prints")))
+    before = key()
+    text = None if fresh else executed.load(kept, before)
+    if text is None:
+        print(f"Chapter {name} ({profile})", flush=True)
+        run_chapter(name, given, page, **drawing)
+        text = page.read_text(encoding="utf-8")
+        if key() == before:  # nothing was computed, and no source edited meanwhile
+            executed.keep(kept, before, text)
+    paths.replace(page, text)
+    finish(page, home.actions(name, home.repository()), profile)
+    shutil.copy(paths.notebook(name), EXTRA / "notebooks")
 
 
 def _clear(folder: Path) -> None:
@@ -229,7 +250,8 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
         _save_table(cell, label or f"{path.stem}-{cell.id}")
     notebook.metadata.pop("papermill", None)  # holds paths of the machine
     for cell in notebook.cells:
-        cell.metadata.pop("papermill", None)
+        for when in ("papermill", "execution"):
+            cell.metadata.pop(when, None)
     if actions:
         notebook.cells.insert(1, nbformat.v4.new_markdown_cell(actions))
     nbformat.write(notebook, path)
@@ -311,10 +333,23 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
             output.data["text/html"] = output.data["text/html"].replace(" · re-make", said, 1)
 
 
-def _jupyter_book() -> None:
-    # From nothing: a page that is not read again does not repeat its warnings.
-    shutil.rmtree(paths.BOOK / "_build", ignore_errors=True)
-    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT)]
+def _site(jobs: int) -> Path:
+    """Build the HTML, unless it is of just what is there now; returns its folder."""
+    built, tops = paths.BOOK / "_build", (paths.SOURCE / top for top in provenance.PACKAGES)
+    parts = (*tops, *(part for part in paths.BOOK.iterdir() if part != built))
+    files = [one for part in parts for one in (part, *part.rglob("*")) if one.suffix != ".pyc"]
+    key = executed.digest(*executed.digests([*files, *paths.ROOT.glob("_*.yml")]))
+    if executed.load(built / "key", key) is None:
+        # From nothing: a page that is not read again does not repeat its warnings.
+        shutil.rmtree(built, ignore_errors=True)
+        _jupyter_book(jobs)
+        weight.write_table(built / "html", built / "html" / "book" / "generated" / "status.html")
+        executed.keep(built / "key", key, "")
+    return built / "html"
+
+
+def _jupyter_book(jobs: int = 1) -> None:
+    command = [sys.executable, "-c", JUPYTER_BOOK.format(jobs), "build", str(paths.ROOT)]
     command += ["--path-output", str(paths.BOOK), "-W", "-n", "--keep-going"]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")

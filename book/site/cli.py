@@ -138,13 +138,14 @@ def _value(text: str) -> object:
 @RESULTS_DIR
 @JOBS
 @click.option("--fresh", is_flag=True, help="compute everything anew, whatever is stored")
+@click.option("--prints", is_flag=True, help="offer every figure as PDF and SVG too")
 @QUIET
-def build(profile: str, results_dir: Path, jobs: int | None, fresh: bool, quiet: bool) -> None:
+def build(profile: str, results_dir: Path, jobs: int | None, quiet: bool, **options: bool) -> None:
     """Build the HTML from stored results, computing what is missing."""
     from book.site import build as book
 
-    jobs = jobs or _processes(profile)
-    html = book.build(profile, results_dir, fresh=fresh, jobs=jobs, progress=not quiet)
+    jobs = jobs or os.cpu_count() or 1
+    html = book.build(profile, results_dir, jobs=jobs, progress=not quiet, **options)
     click.echo(f"Open {paths.shown(html / 'index.html')}")
 
 

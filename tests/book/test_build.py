@@ -126,7 +126,7 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
         folder.mkdir(parents=True)
         (folder / "stale.txt").write_text("of an earlier build")
     results = project / "mine"
-    html = book.build("fast", results, jobs=3, progress=False)
+    html = book.build("fast", results, progress=False)
     assert html == project / "book" / "_build" / "html"
     assert [call[0] for call in calls[:-1]] == paths.chapters() and calls[-1] == "html"
     assert calls[0][1] == {"profile": "fast", "results_dir": str(results)}
@@ -187,11 +187,11 @@ def test_jupyter_book_is_strict_and_its_warnings_are_told(project, monkeypatch, 
     monkeypatch.setattr(book.subprocess, "run", run)
     if code:
         with pytest.raises(RuntimeError) as caught:
-            book._jupyter_book()
+            book._jupyter_book(jobs=2)
         assert "x.md:3: WARNING: no such target: y" in str(caught.value)
         assert "reading sources" not in str(caught.value)
     else:
-        book._jupyter_book()
+        book._jupyter_book(jobs=2)
     assert {"-W", "-n", "--keep-going"} <= set(seen["command"])
 
 

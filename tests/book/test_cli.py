@@ -255,6 +255,7 @@ def test_build_hands_over_its_options_and_says_what_to_open(vnbook, monkeypatch,
         "results_dir": tmp_path,
         "fresh": True,
         "jobs": 3,
+        "prints": False,
         "progress": False,
     }
     assert os.path.join("book", "_build", "html", "index.html") in said.out
@@ -263,7 +264,7 @@ def test_build_hands_over_its_options_and_says_what_to_open(vnbook, monkeypatch,
 @pytest.mark.parametrize(
     ("profile", "jobs"), [("smoke", 1), ("fast", os.cpu_count()), ("paper", os.cpu_count())]
 )
-def test_without_a_wish_there_are_as_many_processes_as_cores_but_one_in_smoke(
+def test_without_a_wish_there_are_as_many_processes_as_cores_but_one_for_a_chapter_in_smoke(
     vnbook, monkeypatch, tmp_path, profile, jobs
 ):
     seen = []
@@ -273,7 +274,7 @@ def test_without_a_wish_there_are_as_many_processes_as_cores_but_one_in_smoke(
     monkeypatch.setattr(book, "run_chapter", lambda *args, **options: seen.append(options["jobs"]))
     assert vnbook("build", "--profile", profile).code == 0
     assert vnbook("run", "fig2_spatial", "-p", "profile", profile).code == 0
-    assert seen == [jobs, jobs]
+    assert seen == [os.cpu_count(), jobs]
 
 
 def test_export_to_a_script_is_python(vnbook, tmp_path):

@@ -84,16 +84,18 @@ def hash_of(study: Path | None, root: Path) -> str:
     return digests[""][:12]
 
 
-def closure(references: Collection[Reference], root: Path) -> dict[str, Path]:
-    """The modules of ours behind references and behind all that these import, none that only
-    presents.
+def closure(
+    references: Collection[Reference], root: Path, presenting: bool = False
+) -> dict[str, Path]:
+    """The modules of ours behind references and behind all that these import; only those that
+    compute, or also those that are `presenting`.
 
     A package counts where something of its own is imported, not where a module in it is.
     """
     found: dict[str, Path] = {}
     fresh = {ref.target for ref in references}
     while fresh := {name for target in fresh if (name := _module(target, root))} - found.keys():
-        fresh = {name for name in fresh if not _PRESENT.fullmatch(name)}
+        fresh = {name for name in fresh if presenting or not _PRESENT.fullmatch(name)}
         found |= {module: file for module in fresh if (file := _file(module, root))}
         fresh = {ref.target for module in fresh for ref in _read(found[module]).references}
     return found
@@ -121,11 +123,11 @@ def _digest(*texts: str) -> str:
 
 
 def _read(file: Path) -> Source:
-    return _parsed(file.read_text(encoding="utf-8"))
+    return parsed(file.read_text(encoding="utf-8"))
 
 
 @cache
-def _parsed(text: str) -> Source:
+def parsed(text: str) -> Source:
     """A source once for all chapters, which share most of them."""
     try:
         return _source(ast.parse(text))
