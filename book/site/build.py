@@ -44,9 +44,7 @@ FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of w
 LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
-# `python -m` cannot run it, and its command does not say how many processes Sphinx may take.
-JUPYTER_BOOK = """import functools, jupyter_book.sphinx as book; from jupyter_book.cli.main import main
-book.build_sphinx = functools.partial(book.build_sphinx, jobs={}); main()"""
+JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # `python -m` cannot run it
 # verdicts, footer, sentences, tables: one call in one line
 PAGE_PART = re.compile(r"(?!chapter\.show\()(\w+\()?\w+\.\w+\(.*\)")
 
@@ -172,7 +170,7 @@ def build(
         (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
         (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
         reference.write(GENERATED / "modules")
-        site = _site(jobs)
+        site = _site()
         if fresh:
             (folder / UNFINISHED).unlink(missing_ok=True)
     return site
@@ -333,7 +331,7 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
             output.data["text/html"] = output.data["text/html"].replace(" · re-make", said, 1)
 
 
-def _site(jobs: int) -> Path:
+def _site() -> Path:
     """Build the HTML, unless it is of just what is there now; returns its folder."""
     built, tops = paths.BOOK / "_build", (paths.SOURCE / top for top in provenance.PACKAGES)
     parts = (*tops, *(part for part in paths.BOOK.iterdir() if part != built))
@@ -342,14 +340,14 @@ def _site(jobs: int) -> Path:
     if executed.load(built / "key", key) is None:
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)
-        _jupyter_book(jobs)
+        _jupyter_book()
         weight.write_table(built / "html", built / "html" / "book" / "generated" / "status.html")
         executed.keep(built / "key", key, "")
     return built / "html"
 
 
-def _jupyter_book(jobs: int = 1) -> None:
-    command = [sys.executable, "-c", JUPYTER_BOOK.format(jobs), "build", str(paths.ROOT)]
+def _jupyter_book() -> None:
+    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT)]
     command += ["--path-output", str(paths.BOOK), "-W", "-n", "--keep-going"]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")

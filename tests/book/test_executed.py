@@ -180,7 +180,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from book.site import build as book
-book._jupyter_book = lambda jobs: (book.paths.BOOK / "_build" / "html").mkdir(parents=True)
+book._jupyter_book = lambda: (book.paths.BOOK / "_build" / "html").mkdir(parents=True)
 if __name__ == "__main__":
     book.build("smoke", Path("mine"), jobs=int(sys.argv[1]), progress=False)
 """
