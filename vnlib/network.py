@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from vnlib import checks
+from vnlib.implicit import settled_code
 from vnlib.layer import ACTIVATIONS, Layer, message, operator, reconstruct
 from vnlib.learning.rules import INTERFACE_RULES, tight_frame, unit_columns
 from vnlib.prox import PENALTIES, Penalty, make_penalty
@@ -217,6 +218,14 @@ class VectorNetwork(nn.Module):
     ) -> Settled:
         """Infer the codes of a batch (VN Sec. 3.3); arguments and errors as for `Settler`."""
         return self.settler(config)(x, start, trace=trace, mask=mask)
+
+    def forward(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch atoms"]:
+        """The settled code of the top layer, for use in other modules.
+
+        Gradients reach x and the dictionaries that ask for them (`V[l].requires_grad_()`); errors
+        as for `vnlib.implicit.settled_code`. The columns of V are to be kept at unit norm.
+        """
+        return settled_code(self.settler(), x)
 
     def reconstruct(self, settled: Settled) -> Float[Tensor, "batch d"]:
         """x_hat = V_1 a_1: what the first layer's code says of the input."""
