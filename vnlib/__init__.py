@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vnlib.estimator import VectorNetworkCoder
     from vnlib.layer import Layer
     from vnlib.learning.learner import LocalLearner, learn
+    from vnlib.learning.online import OnlineDictionaryLearner
     from vnlib.masked import impute
     from vnlib.network import VectorNetwork, VNConfig
     from vnlib.serialize import load, save
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Layer",
     "LocalLearner",
+    "OnlineDictionaryLearner",
     "SettleConfig",
     "Settled",
     "Settler",
@@ -39,6 +41,7 @@ __all__ = [
 _HOME = {
     "Layer": "vnlib.layer",
     "LocalLearner": "vnlib.learning.learner",
+    "OnlineDictionaryLearner": "vnlib.learning.online",
     "SettleConfig": "vnlib.settle",
     "Settled": "vnlib.settle",
     "Settler": "vnlib.settle",

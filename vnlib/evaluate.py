@@ -18,3 +18,9 @@ def predict(model: nn.Module, x: Tensor, *, batch_size: int = 256) -> Tensor:
 def reconstruction_error(network: VectorNetwork, x: Tensor) -> float:
     """Mean squared error of V_1 a_1 after the settle."""
     return float((network.reconstruct(network.settle(x)) - x).square().mean())
+
+
+@torch.no_grad()
+def settled_energy(network: VectorNetwork, x: Tensor) -> float:
+    """Mean of the joint energy F that the settle ends at."""
+    return float(network.settle(x).energy.mean())

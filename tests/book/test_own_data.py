@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
 import torch
 
+from book import own_data_peers
 from vnlib import estimator, fit, network, settle
 from vnlib.book import paths
 from vnlib.learning import learner
@@ -27,10 +29,26 @@ def test_the_code_runs_and_does_what_the_text_says(tmp_path, monkeypatch):
     assert 0 < names["share"] <= 1 and names["W"].shape == (100, 32, 64)
     assert names["from_top"].shape == x.shape and len(names["active"]) == 2
     assert names["code"].shape == (1797, 64) and names["X_hat"].shape == names["X"].shape
+    assert 0.5 < names["explained"] < 1 and 5 < (names["code"] != 0).sum(1).mean() < 15
+    assert sum(names["losses"][-3:]) < 0.7 * sum(names["losses"][:3])
     assert names["model"].score(names["X"], names["y"]) > 0.9
     for name, tensor in names["network"].state_dict().items():
         assert torch.equal(names["again"].state_dict()[name], tensor)
     assert {path.name for path in Path().iterdir()} == {"digits.safetensors", "coder.safetensors"}
+
+
+def test_the_table_of_peers_is_what_its_script_makes(monkeypatch):
+    """The same rows and columns, from few samples; the stored numbers are on the page as they are."""
+    stored = pd.read_csv(own_data_peers.FILE)
+    monkeypatch.setattr(own_data_peers, "ATOMS", 12)
+    found = own_data_peers.compare(own_data_peers.signals(150), 4, steps=4)
+    assert list(stored) == ["data", *found]
+    assert list(stored.groupby("data", sort=False).groups) == list(own_data_peers.ACTIVE)
+    for _, rows in stored.groupby("data"):
+        assert list(rows["method"]) == list(found["method"])
+    assert f":file: {own_data_peers.FILE.name}" in PAGE
+    error = found["squared error / variance"].astype(float)
+    assert ((error > 0) & (error < 1)).all()
 
 
 def test_what_the_page_names_exists():

@@ -4,12 +4,17 @@ network.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -28,6 +33,7 @@ QUICK = {"n_steps": 3, "max_sweeps": 40, "random_state": 0}
             n_atoms=[6, 4], sparsity=[0.05, 0.02], top_k=3, n_steps=2, max_sweeps=20
         ),
         VectorNetworkCoder(n_atoms=4, nonnegative=True, n_steps=2, max_sweeps=20),
+        VectorNetworkCoder(n_atoms=4, learning="hebb", sparsity=0.02, n_steps=2, center=False),
     ]
 )
 def test_what_scikit_learn_asks_of_an_estimator(estimator, check):
@@ -48,7 +54,7 @@ def planted(n: int, seed: int = 0, dtype: type = np.float64) -> tuple[np.ndarray
 @pytest.fixture(scope="module")
 def fitted() -> VectorNetworkCoder:
     coder = VectorNetworkCoder(
-        12, sparsity=0.05, n_steps=200, batch_size=64, learning_rate=0.05, random_state=0
+        12, sparsity=0.05, center=False, n_steps=300, batch_size=64, random_state=0
     )
     return coder.fit(planted(400)[0])
 
@@ -86,7 +92,8 @@ def test_codes_are_those_of_the_network_however_the_rows_are_split(fitted, monke
 
 def test_a_stack_gives_its_top_code_and_reads_it_back_strictly():
     x = planted(200)[0]
-    coder = VectorNetworkCoder([16, 10], sparsity=[0.02, 0.01], n_steps=20, random_state=0).fit(x)
+    options = {"sparsity": [0.02, 0.01], "center": False, "n_steps": 20, "random_state": 0}
+    coder = VectorNetworkCoder([16, 10], **options).fit(x)
     code = coder.transform(x)
     assert code.shape == (200, 10) and list(coder.get_feature_names_out()[:2]) == [
         "vectornetworkcoder0",
@@ -124,6 +131,75 @@ def test_units_do_not_matter():
         for unit in (1.0, 1024.0)
     )
     np.testing.assert_allclose(larger, 1024 * back, rtol=1e-2, atol=0.1)
+
+
+@pytest.mark.parametrize("learning", ["online", "hebb"])
+def test_an_offset_costs_nothing_where_it_is_centred(learning):
+    """The same codes with and without it; uncentred, it is most of what the atoms explain."""
+    x = planted(200)[0]
+    quick = {"learning": learning, "n_steps": 20, "random_state": 0, "sparsity": 0.05}
+    moved = VectorNetworkCoder(12, **quick).fit(x + 100)
+    np.testing.assert_allclose(moved.mean_, x.mean(0) + 100, atol=1e-10)
+    code = VectorNetworkCoder(12, **quick).fit_transform(x)
+    np.testing.assert_allclose(moved.transform(x + 100), code, atol=1e-6)
+    back = moved.inverse_transform(moved.transform(x + 100))
+    assert ((back - x - 100) ** 2).mean() < 0.3 * x.var()
+    left = VectorNetworkCoder(12, center=False, **quick).fit(x + 100)
+    assert not left.mean_.any() and left.score(x + 100) < moved.score(x + 100) - 0.3
+
+
+@pytest.mark.parametrize(("n_atoms", "wanted"), [(40, 5.0), (40, None), ([30, 20], 3)])
+def test_an_automatic_sparsity_gives_as_many_active_atoms_as_asked_for(n_atoms, wanted):
+    x = np.random.default_rng(1).normal(size=(256, 24))
+    coder = VectorNetworkCoder(n_atoms, n_active=wanted, n_steps=10, random_state=0).fit(x)
+    active = (coder.transform(x) != 0).sum(1).mean()
+    assert active == pytest.approx(4 if wanted is None else wanted, rel=0.15)
+    assert 0 < coder.sparsity_[0] == coder.sparsity_[-1] < 1
+
+
+def test_the_score_is_the_share_of_variance_of_scikit_learn(fitted):
+    x = planted(50)[0]
+    back = fitted.inverse_transform(fitted.transform(x))
+    expected = r2_score(x, back, multioutput="variance_weighted")
+    assert fitted.score(x) == pytest.approx(expected) and expected > 0.9
+    assert fitted.score(x) == pytest.approx(1 - ((x - back) ** 2).mean() / x.var(0).mean())
+
+
+def test_codes_may_be_sparse_and_are_read_back(fitted):
+    x = planted(30, seed=4)[0]
+    dense = fitted.transform(x)
+    sparse = clone(fitted).set_params(sparse_output=True).fit(planted(400)[0]).transform(x)
+    assert issparse(sparse) and sparse.format == "csr" and sparse.nnz == (dense != 0).sum()
+    np.testing.assert_array_equal(sparse.toarray(), dense)
+    np.testing.assert_array_equal(fitted.inverse_transform(sparse), fitted.inverse_transform(dense))
+
+
+def test_it_learns_in_parts():
+    """Planted atoms are found from batches alone; the mean is that of all samples so far."""
+    x, atoms = planted(5000)
+    x = x + 5
+    coder = VectorNetworkCoder(12, sparsity=0.05, random_state=0)
+    first = coder.partial_fit(x[:100]).score(x)
+    for start in range(100, 5000, 100):
+        coder.partial_fit(x[start : start + 100])
+    np.testing.assert_allclose(coder.mean_, x.mean(0), atol=1e-10)
+    assert coder.n_samples_seen_ == 5000 and coder.score(x) > max(0.9, first)
+    assert np.median(np.abs(coder.components_ @ atoms.T).max(0)) > 0.99
+    fresh = clone(coder).fit(x[:300])
+    again = coder.fit(x[:300])
+    np.testing.assert_array_equal(fresh.components_, again.components_)
+
+
+def test_codes_that_have_not_settled_are_told():
+    x = planted(40)[0]
+    coder = VectorNetworkCoder([8, 6], sparsity=0.01, n_steps=2, max_sweeps=2, tol=1e-12).fit(x)
+    with pytest.warns(
+        ConvergenceWarning, match=r"40 of 40 samples have not settled in max_sweeps=2"
+    ):
+        coder.transform(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        VectorNetworkCoder(8, **QUICK).fit_transform(x)
 
 
 def test_the_seed_decides():
@@ -177,6 +253,12 @@ def test_the_fitted_network_can_be_saved(fitted, tmp_path):
         ({"n_atoms": []}, "atoms must name the number of atoms"),
         ({"sparsity": -1.0}, "sparsity of layer 1 must be"),
         ({"sparsity": [0.1, 0.1]}, "sparsity must have one entry per layer"),
+        ({"sparsity": "few"}, "sparsity must be one of 'auto', got 'few'"),
+        ({"n_active": 9}, "n_active must be .* <= 8 .*got 9"),
+        ({"n_active": 0}, "n_active must be .*> 0, got 0"),
+        ({"learning": "fast"}, "learning must be one of 'auto', 'hebb', 'online', got 'fast'"),
+        ({"learning": "online", "n_atoms": [8, 4]}, "one layer, got 2; LocalLearner"),
+        ({"nonnegative": True, "center": True}, "center must be False or None where nonnegative"),
         ({"n_steps": 0}, "n_steps must be an integer >= 1, got 0"),
         ({"batch_size": 1.5}, "batch_size must be an integer >= 1, got 1.5"),
         ({"learning_rate": 0}, "learning_rate must be .* > 0, got 0"),

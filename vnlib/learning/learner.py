@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -74,19 +75,25 @@ def learn(
     seed: int,
     steps: int = 500,
     batch_size: int = 256,
+    learner: type[LocalLearner] | None = None,
+    error: Callable[[VectorNetwork, Tensor], float] = reconstruction_error,
     **options: Any,
 ) -> list[float]:
-    """Local learning on samples, in place, to the state that reconstructs a held-out tenth best.
+    """Local learning on samples, in place, to the state in which a held-out tenth has least error.
 
     Parameters
     ----------
+    learner
+        `LocalLearner` if None, or a kind of it such as `OnlineDictionaryLearner`.
+    error
+        Of the network on samples: their mean squared error, or `vnlib.evaluate.settled_energy`.
     **options
-        As in `LocalLearner`.
+        Of the learner.
 
     Returns
     -------
     list[float]
-        The held-out mean squared error after each tenth of the steps.
+        The held-out error after each tenth of the steps.
 
     Raises
     ------
@@ -104,11 +111,8 @@ def learn(
     config = FitConfig(
         steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10))
     )
-    learner, validate = (
-        LocalLearner(network, **options),
-        partial(reconstruction_error, network, held),
-    )
-    return fit(learner, (rest,), config, seed=seed, validate=validate).validation
+    chosen, validate = (learner or LocalLearner)(network, **options), partial(error, network, held)
+    return fit(chosen, (rest,), config, seed=seed, validate=validate).validation
 
 
 class LocalLearner:
