@@ -36,16 +36,13 @@ def errors(results: xr.Dataset, *, training: bool = False) -> Table:
     """
     quantities = {"training error": results["mse_train"]} if training else {}
     quantities |= {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
-    frame = spreads(quantities | {"OOD / ID": ratio(results)}, "model")
-    for name, (variable, _) in SINGLE.items():
-        frame[name, ""] = median(results[variable]).values
+    quantities |= {"OOD / ID": ratio(results)}
+    quantities |= {title: median(results[name]) for title, (name, _) in SINGLE.items()}
     id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
-    frame = with_zero_baseline(
-        frame, {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
-    )
-    return Table(
-        frame, {name: form for name, (_, form) in SINGLE.items()}, name="errors of all models"
-    )
+    zero = {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
+    formats = {title: form for title, (_, form) in SINGLE.items()}
+    frame = with_zero_baseline(spreads(quantities, "model"), zero)
+    return Table(frame, formats, name="errors of all models")
 
 
 def gains(values: xr.DataArray, pairs: Mapping[str, tuple[str, str]]) -> dict[str, xr.DataArray]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import xarray as xr
 
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table, spreads
 
 # Title -> variable, in the order of the sections.
@@ -33,7 +31,6 @@ LEARNS = {
     "error of the reconstruction": "error",
     "error of hidden patches": "restored",
 }
-AT = {"untouched": {"batch": 1}, "added_share": {"similarity": 1.0}}
 # Model -> its name in the keys of the prose.
 NAMED = {"vn_image": "vn", "feed_forward": "one-pass", "softmax": "softmax"}
 NAMED |= {"softmax_2": "narrow", "topk": "topk"}
@@ -41,36 +38,31 @@ NAMED |= {"softmax_2": "narrow", "topk": "topk"}
 
 def adapting(results: xr.Dataset) -> Table:
     """How sparse, how variable and of what rank the adaptive variable of every model is."""
-    return _table(results, ADAPTS, "the adaptive variable of all models")
+    values = {title: results[name] for title, name in ADAPTS.items()}
+    return Table(spreads(values, "model"), name="the adaptive variable of all models")
 
 
 def learning(results: xr.Dataset) -> Table:
     """What the weights gate, what an added item does to them, and the errors of all models."""
-    return _table(results, LEARNS, "learning and competition in all models")
-
-
-def _table(results: xr.Dataset, rows: Mapping[str, str], name: str) -> Table:
-    values = {title: results[key].sel(AT.get(key, {})) for title, key in rows.items()}
-    return Table(spreads(values, "model"), name=name)
+    results = results.sel(batch=1, similarity=1.0)
+    values = {title: results[name] for title, name in LEARNS.items()}
+    return Table(spreads(values, "model"), name="learning and competition in all models")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds."""
     r = results.sel(model=list(NAMED)).assign_coords(model=list(NAMED.values()))
-
-    def said(form: str, factor: float = 1, **names: str) -> dict[str, str]:
-        values = {key: factor * median(r[name]) for key, name in names.items()}
-        return texts("appB", values, form.format)
-
-    shares = {"zero": "zero_share", "share": "effective_share", "fixed": "fixed_share"}
-    shares |= {"explained": "kept_explained", "rest": "kept_rest", "untouched": "untouched"}
-    counts = {"entries": "entries", "width": "bound", "scores": "score_rank"}
-    counts |= {"map": "map_rank", "limit": "map_limit"}
+    shares = {"zero_share": "zero", "effective_share": "share", "fixed_share": "fixed"}
+    shares |= {"kept_explained": "explained", "kept_rest": "rest", "untouched": "untouched"}
+    small = {"gap": "gap", "duplicate_shift": "copy"}
+    counts = {"entries": "entries", "bound": "width", "score_rank": "scores"}
+    counts |= {"map_rank": "map", "map_limit": "limit"}
+    decimals = {"effective_number": "number", "rank": "rank", "bound": "bound"}
     return {
-        **said("{:.0f}", 100, **shares),
-        **said("{:.2g}", 100, gap="gap", copy="duplicate_shift"),
-        **said("{:.0f}", **counts),
-        **said("{:.1f}", number="effective_number", rank="rank", bound="bound"),
-        **said("{:.2f}", correlation="gate_correlation"),
-        "appB-gap-softmax": f"{float(median(r['gap'].sel(model='softmax'))):.0e}",
+        **texts("appB", 100 * r[[*shares]].rename(shares), "{:.0f}".format),
+        **texts("appB", 100 * r[[*small]].rename(small), "{:.2g}".format),
+        **texts("appB", r[[*counts]].rename(counts), "{:.0f}".format),
+        **texts("appB", r[[*decimals]].rename(decimals), "{:.1f}".format),
+        **texts("appB-correlation", r["gate_correlation"], "{:.2f}".format),
+        **texts("appB-gap-softmax", r["gap"].sel(model="softmax"), "{:.0e}".format),
     }

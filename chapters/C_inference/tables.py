@@ -8,11 +8,12 @@ from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from chapters.C_inference.figures import SOLVERS, cells, stack_name
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, frame, spreads
+from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
 LABELS = {solver: label for solver, (label, *_) in SOLVERS.items()}
@@ -35,17 +36,17 @@ def deepest(r: xr.Dataset) -> dict[str, float | str]:
 
 def needed(r: xr.Dataset) -> Table:
     """Sweeps, and steps on single layers, until F is within 1e-3 of its minimum."""
-    rows, sweeps = {}, median(r["needed"].sel(level=LEVEL))
-    for depth, beta, schedule in cells(r):
-        units = {"steps": per_sweep(depth, schedule), "sweeps": 1}
-        one = sweeps.sel(depth=depth, beta=beta, schedule=schedule)
-        name = stack_name(depth) + (f", beta {beta:g}, {schedule}" if depth > 1 else "")
-        rows[name] = {
-            (label, unit): float(one.sel(solver=solver)) * per
-            for solver, label in sorted(LABELS.items(), key=lambda item: item[1])
-            for unit, per in units.items()
-        }
-    found, last = frame(rows), int(r["sweep"][-1])
+    stacks = cells(r)
+    names = [stack_name(d) + (f", beta {b:g}, {s}" if d > 1 else "") for d, b, s in stacks]
+    axes = zip(("depth", "beta", "schedule"), zip(*stacks, strict=True), strict=True)
+    places = {dim: xr.DataArray([*values], {"stack": names}) for dim, values in axes}
+    sweeps = median(r["needed"].sel(**places, level=LEVEL))
+    per = [per_sweep(depth, schedule) for depth, _, schedule in stacks]
+    steps = sweeps * xr.DataArray(per, dims="stack")
+    units = xr.concat([steps, sweeps], pd.Index(["steps", "sweeps"], name="unit"))
+    solvers = dict(sorted(LABELS.items(), key=lambda item: item[1]))
+    found = spreads({"": units.transpose(..., "unit")}, "stack", solver=solvers).rename_axis(None)
+    last = int(r["sweep"][-1])
     most = {"sweeps": last, "steps": last * per_sweep(int(r["depth"].max()), "sweep")}
     formats = {column: at_most(most[column[1]]) for column in found}
     return Table(found, formats, name="sweeps and steps to 1e-3")
@@ -96,54 +97,52 @@ def early(r: xr.Dataset) -> Table:
 
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the page's prose says: the ends of the settle, its speed, its limits."""
-    deep, most = deepest(r), at_most(int(r["sweep"][-1]))
-    guards = at_most(int(r["guard_sweep"][-1]))
-    digits = ("seed", "sample")
-    sweeps = median(r["needed"].sel(**deep, level=LEVEL))
-    fewer = sweeps.sel(solver="ista").clip(max=int(r["sweep"][-1])) / sweeps
-    top = r.sel(step_depth=deep["depth"])
+    last, digits = int(r["sweep"][-1]), ("seed", "sample")
+    most, guards = at_most(last), at_most(int(r["guard_sweep"][-1]))
+    sweeps = median(r["needed"].sel(**deepest(r), level=LEVEL))
+    top = r.sel(step_depth=int(r["depth"].max()))
     steps = median(top["step_needed"].sel(level=LEVEL))
     fista, ista = r.sel(guard_solver="fista"), r.sel(guard_solver="ista")
-    capped = r["cap_height"].max(["schedule", "multistart_solver", "multistart"]).median(digits)
     late = r["late_height"].isel(cap_depth=0, cap_from=[0, -1]).median(digits)
-    relu = median(r["relu_rises"].sel(activation="relu"))
     worst = {
         "distance": r["end_distance"].max(),
         "start-distance": r["start_distance"].max(),
         "guard-distance": r["guard_distance"].max(),
         "relu-distance": r["relu_spread"].max(),
         "alone": r["alone"].max("seed"),
-        "switched": median(r["switched"]),
+        "switched": r["switched"],
     }
     counts = {
-        "from": median(r["start_needed"].sel(level=LEVEL, start_solver="line_search")),
-        "summed-stop": median(ista["summed_stop"]),
+        "from": r["start_needed"].sel(level=LEVEL, start_solver="line_search"),
+        "summed-stop": ista["summed_stop"],
         "cap-from": r["cap_from"][-1],
     }
     shares = {
-        "fista-rises": median(fista["guard_rises"].sel(safeguard="none")),
-        "summed-rises": median(ista["summed_rises"]),
-        "overlap": median(r["cap_overlap"]),
-        "cap-rises": median(r["cap_rises"]),
-        "relu-rises": relu.drop_vars("beta"),
+        "fista-rises": fista["guard_rises"].sel(safeguard="none"),
+        "summed-rises": ista["summed_rises"],
+        "overlap": r["cap_overlap"],
+        "cap-rises": r["cap_rises"],
+        "relu-rises": r["relu_rises"].sel(activation="relu").drop_vars("beta"),
     }
     small = {
-        "fista-rejected": median(fista["rejected"].sel(safeguard="reject")),
+        "fista-rejected": fista["rejected"].sel(safeguard="reject"),
         "rejected-rises": r["guard_rises"].sel(safeguard="reject").max(),
-        "summed-height": median(ista["summed_height"]),
-        "capped": capped,
+        "summed-height": ista["summed_height"],
+        "capped": r["cap_height"]
+        .max(["schedule", "multistart_solver", "multistart"])
+        .median(digits),
         "cap": late.assign_coords(cap_from=["at-once", "late"]),
     }
     return {
         "appc-resumed": "all" if r["resumed"].all() else "not all",
         **texts("appc", worst),
         **texts("appc-needed", sweeps, most),
-        **texts("appc-fewer", fewer, "{:.1f}".format),
+        **texts("appc-fewer", sweeps.sel(solver="ista").clip(max=last) / sweeps, "{:.1f}".format),
         **texts("appc-step", {"one": steps.sel(factor=1.0), "best-sweeps": steps.min()}, most),
         **texts("appc-step-best", steps.idxmin("factor"), "{:g}".format),
         **texts("appc-found", top["found_end"].median(digits), "{:.1f}".format),
         **texts("appc-allowed", top["allowed"].median(digits), "{:.1f}".format),
-        **texts("appc-guarded", median(fista["guard_needed"].sel(level=1e-6)), guards),
+        **texts("appc-guarded", fista["guard_needed"].sel(level=1e-6), guards),
         **texts("appc", counts, "{:.0f}".format),
         **texts("appc", shares, lambda share: f"{100 * share:.0f}"),
         **texts("appc", small, lambda share: f"{100 * share:.2g}"),

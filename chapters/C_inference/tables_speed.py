@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from vnlib.plots.tables import Table
+from vnlib.plots.tables import Table, spreads
 
 SOLVERS = {
     "vn_cd": "ours: coordinate descent",
@@ -40,20 +40,20 @@ def samples(speed: xr.Dataset) -> xr.DataArray:
     return speed["size"].str.split("part", "x").isel(part=-1).astype(int)
 
 
-def by_threads(speed: xr.Dataset) -> dict[str, xr.DataArray]:
+def by_threads(speed: xr.Dataset) -> xr.DataArray:
     """`seconds` with every number of threads."""
     counts = speed["threads"].values.tolist()
-    return {f"{n} thread{'s' * (n > 1)}": seconds(speed, n) for n in counts}
+    found = {f"{n} thread{'s' * (n > 1)}": seconds(speed, n) for n in counts}
+    return xr.Dataset(found).to_array("threads")
 
 
 def table(speed: xr.Dataset) -> Table:
     """Milliseconds per sample, all sizes, gaps and numbers of threads; empty where the gap was not
     reached.
     """
-    found = xr.Dataset(by_threads(speed)).to_array("threads").sel(solver=list(SOLVERS))
-    found = (1e3 * found / samples(speed)).stack(row=["threads", "gap", "size"])
-    frame = found.transpose("row", "solver").to_pandas().rename(columns=SOLVERS)
-    frame = frame.rename(index="{:g}".format, level="gap").rename_axis(["", "gap", "size"])
+    found = (1e3 * by_threads(speed) / samples(speed)).transpose(..., "solver")
+    frame = spreads({"": found}, "threads", "gap", "size", solver=SOLVERS)
+    frame = frame.rename_axis(["", "gap", "size"])
     return Table(frame, dict.fromkeys(frame, "{:.3g}"), name="time per sample")
 
 
@@ -61,21 +61,20 @@ def targets(speed: xr.Dataset) -> Table:
     """How many times faster coordinate descent is than the best peer of a kind, at gap 1e-3, with a
     tick where what is wanted is reached.
     """
+    found = by_threads(speed).sel(gap=1e-3).stack(row=["threads", "size"])
+    rows = [f"{size}, {threads}" for threads, size in found["row"].values]
+    d, atoms, _ = found["size"].str.split("part", "x").astype(int).transpose("part", ...)
     columns, formats = {}, {}
     for name, (peers, wanted, large) in TARGETS.items():
-        column, marks = {}, {}
-        for threads, found in by_threads(speed).items():
-            found = found.sel(gap=1e-3)
-            times = found.sel(solver=peers).min("solver") / found.sel(solver="vn_cd")
-            for size, value in zip(times["size"].values, times.values.tolist(), strict=True):
-                d, K, _ = map(int, size.split("x"))
-                column[f"{size}, {threads}"] = value
-                if not large or (d >= 512 and K <= 1024):
-                    marks[value] = " ✓" if value >= wanted else " ✗"
-        title = f"{name}, wanted {wanted}"
-        columns[title] = column
-        formats[title] = lambda value, marks=marks: f"{value:.1f}{marks.get(value, '')}"
-    return Table(pd.DataFrame(columns), formats, name="times faster than other solvers")
+        times = found.sel(solver=peers).min("solver") / found.sel(solver="vn_cd")
+        marks = xr.where(times >= wanted, " ✓", " ✗")
+        marks = marks.where((d >= 512) & (atoms <= 1024) | (not large), "")
+        marks = dict(zip(times.values.tolist(), marks.values.tolist(), strict=True))
+        columns[f"{name}, wanted {wanted}"] = times.values
+        formats[f"{name}, wanted {wanted}"] = lambda value, marks=marks: (
+            f"{value:.1f}{marks[value]}"
+        )
+    return Table(pd.DataFrame(columns, rows), formats, name="times faster than other solvers")
 
 
 def layers(stacks: xr.Dataset) -> Table:
@@ -83,18 +82,17 @@ def layers(stacks: xr.Dataset) -> Table:
     steps.
     """
     plain = stacks.sel(solver="ista", schedule="sweep", drop=True)
+    faster = f"times faster, wanted {LAYERS_TARGET}"
     columns = {
-        "sweeps": (stacks["sweeps"], "{:.0f}"),
-        "ms per sample": (1e3 * stacks["cpu"] / stacks["n_samples"].max(), "{:.2f}"),
-        "fewer sweeps": (plain["sweeps"] / stacks["sweeps"], "{:.1f}"),
-        f"times faster, wanted {LAYERS_TARGET}": (plain["cpu"] / stacks["cpu"], "{:.1f}"),
+        "sweeps": stacks["sweeps"],
+        "ms per sample": 1e3 * stacks["cpu"] / stacks["n_samples"].max(),
+        "fewer sweeps": plain["sweeps"] / stacks["sweeps"],
+        faster: plain["cpu"] / stacks["cpu"],
     }
-    found = xr.Dataset({title: values for title, (values, _) in columns.items()})
-    frame = found.to_dataframe(["stack", "schedule", "solver"])[list(columns)]
-    frame.index.names = ["stack", "schedule", "method"]
-    return Table(
-        frame, {title: form for title, (_, form) in columns.items()}, name="stacks of layers"
-    )
+    formats = {"sweeps": "{:.0f}", "ms per sample": "{:.2f}", "fewer sweeps": "{:.1f}"}
+    frame = spreads(columns, "stack", "schedule", "solver")
+    frame = frame.rename_axis(["stack", "schedule", "method"])
+    return Table(frame, formats | {faster: "{:.1f}"}, name="stacks of layers")
 
 
 def memory(found: xr.Dataset) -> Table:
@@ -106,7 +104,7 @@ def memory(found: xr.Dataset) -> Table:
         "settle alone, MB": found["rise"] / 1e6,
         "per sample, kB": found["per_sample"] / 1e3,
     }
-    frame = xr.Dataset(columns).to_dataframe()[list(columns)].rename_axis(["size", "method"])
+    frame = spreads(columns, "size", "solver").rename_axis(["size", "method"])
     return Table(frame, dict.fromkeys(columns, "{:.0f}"), name="memory of the settle")
 
 
@@ -114,11 +112,10 @@ def cuda(speed: xr.Dataset) -> Table:
     """The solvers that run on a GPU: time by the clock, and the share of its rate in matrix
     products.
     """
-    one = speed.isel(threads=0)
+    one = speed.isel(threads=0).where(speed["wall"].isel(threads=0).notnull())
     columns = {
         "us per sample": 1e6 * one["wall"] / samples(speed),
         "share of the GEMM rate": one["gemm_share"],
     }
-    frame = xr.Dataset(columns).to_dataframe(["gap", "size", "solver"])[list(columns)]
-    frame = frame.dropna(subset="us per sample").rename(index=SOLVERS, level="solver")
-    return Table(frame.rename(index="{:g}".format, level="gap"), name="time per sample on a GPU")
+    frame = spreads(columns, "gap", "size", "solver", solver=SOLVERS)
+    return Table(frame, name="time per sample on a GPU")

@@ -27,11 +27,9 @@ def scaled(title: str, values: xr.DataArray) -> xr.DataArray:
 
 def upkeep(results: xr.Dataset) -> Table:
     """What became of the dictionary under every option, start and sparsity."""
-    cells = results.stack(cell=["upkeep_sparsity", "start", "variant"])
-    index = cells.indexes["cell"].rename(["λ", "start", "variant"])
-    cells = cells.reset_index("cell")
-    values = {title: scaled(title, cells[f"upkeep_{name}"]) for name, title in UPKEEP.items()}
-    return Table(spreads(values, "cell").set_index(index), name="upkeep of the dictionary")
+    values = {title: scaled(title, results[f"upkeep_{name}"]) for name, title in UPKEEP.items()}
+    frame = spreads(values, "upkeep_sparsity", "start", "variant")
+    return Table(frame.rename_axis(["λ", "start", "variant"]), name="upkeep of the dictionary")
 
 
 def meeting(results: xr.Dataset) -> Table:
@@ -54,13 +52,13 @@ def meeting(results: xr.Dataset) -> Table:
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds."""
     models = {main_network(results): "vn"} | {name: name for name in DENSE}
-    idle = median(results["local_idle"].sel(optimiser="masked Adam").mean("update"))
-    cosine = median(abs(results["meet_pair_cosine"]).median("pair")).sel(model=list(models))
+    idle = results["local_idle"].sel(optimiser="masked Adam").mean("update")
+    cosine = abs(results["meet_pair_cosine"]).median("pair").sel(model=list(models))
     error = median(results["upkeep_mse"])
     mask = abs(error.sel(variant="without the mask") / error.sel(variant="as it is") - 1).max()
-    dead = median(results["upkeep_dead"].sel(start="chance").isel(upkeep_sparsity=-1))
-    dead = dead.sel(variant=["as it is", "dead atoms re-drawn"])
-    shared = median(results["shared_residual"]).assign_coords(quantile=["low", "middle", "high"])
+    variants = {"as it is": "plain", "dead atoms re-drawn": "redrawn"}
+    dead = results["upkeep_dead"].isel(upkeep_sparsity=-1).sel(start="chance", variant=[*variants])
+    shared = results["shared_residual"].assign_coords(quantile=["low", "middle", "high"])
     last = results.isel(stage=-1)
     whole, two, four = "{:.0f}".format, "{:.2f}".format, "{:.4f}".format
     return {
@@ -68,9 +66,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         **texts("appD-idle", 100 * idle, whole),
         **texts("appD-mask", 100 * mask, "{:.1f}".format),
         **texts("appD-cosine", cosine.assign_coords(model=[*models.values()]), "{:.5f}".format),
-        **texts("appD-dead", 100 * dead.assign_coords(variant=["plain", "redrawn"]), whole),
-        **texts("appD-zero", median(results["mse_zero"]), four),
-        **texts("appD-strict", median(last["interface_mse_from_top"]), four),
-        **texts("appD-energy", median(last["interface_energy"]), two),
+        **texts("appD-dead", 100 * dead.assign_coords(variant=[*variants.values()]), whole),
+        **texts("appD-zero", results["mse_zero"], four),
+        **texts("appD-strict", last["interface_mse_from_top"], four),
+        **texts("appD-energy", last["interface_energy"], two),
         **texts("appD-shared", shared, two),
     }

@@ -5,9 +5,8 @@ from __future__ import annotations
 import xarray as xr
 
 from chapters.FR1_failure.claims import predicted
-from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, frame, spreads
+from vnlib.plots.tables import Table, spreads
 
 PAIRS = (("cosine", "id"), ("cosine", "ood"), ("l2", "ood"), ("overlap", "ood"))
 
@@ -39,22 +38,15 @@ def inside(results: xr.Dataset, hold_out: str) -> Table:
 def kernels(results: xr.Dataset, hold_out: str = "square") -> Table:
     """R^2 of the three kernels by similarity and pairs: medians over seeds."""
     r2 = median(results["kernel_r2"].sel(hold_out=hold_out).isel(width=0))
-    models = r2["model"].values.tolist()
-    rows = {"true bumps": ("bumps", models[0]), "superposed bumps": ("superposed bumps", models[0])}
-    rows |= {label(r2, model): ("model", model) for model in models}
+    models, first = r2.sel(source="model"), r2.isel(model=0)
+    bumps = {"true bumps": "bumps", "superposed bumps": "superposed bumps"}
+    rows = [first.sel(source=source).assign_coords(label=name) for name, source in bumps.items()]
+    r2 = xr.concat([*rows, models], "model", coords="minimal", compat="override")
     columns = {
         f"{metric}, {pairs.upper()} pairs": r2.sel(metric=metric, pairs=pairs)
         for metric, pairs in PAIRS
     }
-    cells = {
-        name: {
-            (title, kernel): float(values.sel(source=source, model=model, kernel=kernel))
-            for title, values in columns.items()
-            for kernel in r2["kernel"].values.tolist()
-        }
-        for name, (source, model) in rows.items()
-    }
-    found = frame(cells, "images")
+    found = spreads(columns, "model").rename_axis("images")
     return Table(found, dict.fromkeys(found.columns, "{:.2f}"), name="R² of kernels")
 
 
@@ -68,5 +60,4 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "sum": predicted(results["resembles"]),
         "bump": results["resembles_bump"],
     }
-    middle = {name: median(one).transpose("model", "hold_out") for name, one in values.items()}
-    return texts("FR1", middle)
+    return texts("FR1", {name: one.transpose("model", ...) for name, one in values.items()})

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from chapters.FR2_manifold.claims import error, have_learned, middle
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import texts
-from vnlib.plots.tables import Table
+from vnlib.plots.tables import Table, spreads
 
 
 def models(results: xr.Dataset) -> Table:
     """Errors and measures of every model, medians over seeds."""
     groups = ("reference", "cnn", "mlp", "vn")
-    ordered = [model for group in groups for model in in_groups(results, group)]
-    errors = {
-        "training error": error(results, "train", ordered),
-        "ID error": error(results, "id", ordered),
-        "OOD error": error(results, "ood", ordered),
-    }
-    last, output = (middle(results, place).sel(model=ordered) for place in ("last", "output"))
-    measures = {
+    models = [model for group in groups for model in in_groups(results, group)]
+    last, output = (middle(results, place).sel(model=models) for place in ("last", "output"))
+    splits = {"training error": "train", "ID error": "id", "OOD error": "ood"}
+    columns = {
+        # The table of positions draws no bumps.
+        **{
+            title: error(results, split, models).where(output["model"] != "table")
+            for title, split in splits.items()
+        },
         "F, last hidden": last["F"],
         "F, output": output["F"],
         "probe in hold-out, last hidden": last["probe_ood"],
         "F_A, output": output["one_factor"],
         "terms, output": output["terms"],
     }
-    frame = pd.DataFrame(errors | measures, index=pd.Index(ordered, name="model"))
-    # The table of positions draws no bumps.
-    frame.loc[frame.index == "table", list(errors)] = np.nan
-    frame.index = pd.Index(results["label"].sel(model=ordered).values.astype(str), name="model")
-    return Table(frame, name="errors and measures per model")
+    return Table(spreads(columns, "model"), name="errors and measures per model")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import xarray as xr
 
 from chapters.FR3_low_rank.claims import own_band, zero_baseline
 from vnlib.book.evidence import spearman
-from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, over_seeds, percent, texts
-from vnlib.plots.tables import SHOWN, Table, frame, if_computed, spreads
+from vnlib.plots.statistics import median, percent, texts
+from vnlib.plots.tables import Table, if_computed, spreads
 
 PLACES = {"square": "square", "large_corner": "corner"}
 
@@ -34,24 +32,18 @@ def errors(results: xr.Dataset) -> Table:
     """Errors, peaks and maps per model and hold-out: medians over seeds, the OOD error with its
     range.
     """
-    ends = over_seeds(results["mse_ood"])
     columns = {
         "training error": median(results["mse_train"]),
         "ID test error": median(results["mse_id"]),
-        **{("OOD error", name): ends[name] for name in SHOWN},
+        "OOD error": results["mse_ood"],
         "OOD / zero image": relative(results),
         "peak within 1 px, OOD": median(results["hit_ood"]),
         "effective rank": median(effective_rank(results)),
         "in bands": median(own_band(results)),
     }
-    rows = {
-        (label(results, m), place): {
-            name: float(values.sel(model=m, hold_out=h)) for name, values in columns.items()
-        }
-        for m in results["model"].values.tolist()
-        for h, place in PLACES.items()
-    }
-    return Table(frame(rows, "model", "held out"), name="errors and maps per model and hold-out")
+    found = spreads(columns, "model", "hold_out", hold_out=PLACES)
+    found = found.rename_axis(index={"hold_out": "held out"})
+    return Table(found, name="errors and maps per model and hold-out")
 
 
 def who_composes(results: xr.Dataset) -> Table:
@@ -64,17 +56,15 @@ def who_composes(results: xr.Dataset) -> Table:
         "in bands": median(own_band(some)).min("hold_out"),
         "OOD / zero image": relative(some).max("hold_out"),
     }
-    names = pd.Index(some["label"].values.astype(str), name="model")
-    found = pd.DataFrame({name: values.values for name, values in columns.items()}, index=names)
-    return Table(found.sort_values("OOD / zero image"), name="rank, bands and OOD error")
+    found = spreads(columns, "model").sort_values("OOD / zero image")
+    return Table(found, name="rank, bands and OOD error")
 
 
 @if_computed
 def evenness(results: xr.Dataset) -> Table:
     """How even the output's volume is inside the hold-out."""
-    values = results["volume_spread"].sel(layer="output", drop=True)
-    values = values.sel(hold_out=list(PLACES)).assign_coords(hold_out=list(PLACES.values()))
-    found = spreads({"": values.sel(model=with_maps(results))}, "model")
+    values = results["volume_spread"].sel(layer="output", drop=True, model=with_maps(results))
+    found = spreads({"": values}, "model", hold_out=PLACES)
     return Table(found, name="standard deviation of log10 volume inside the hold-out")
 
 
@@ -95,7 +85,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "fr3-correlation-bands": f"{bands:+.2f}",
         **texts("fr3-zero", zero_baseline(results).median()),
         **texts("fr3", relative(results), share),
-        **texts("fr3-hits", median(results["hit_ood"]), percent),
+        **texts("fr3-hits", results["hit_ood"], percent),
     }
 
 

@@ -8,11 +8,10 @@ import pandas as pd
 import xarray as xr
 from IPython.display import HTML
 
-from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET, middle, zero_baseline
+from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET
 from vnlib.plots.candidates import candidates
-from vnlib.plots.frames import label
-from vnlib.plots.statistics import percent, texts
-from vnlib.plots.tables import Table, frame, if_computed, spreads
+from vnlib.plots.statistics import median, percent, texts
+from vnlib.plots.tables import Table, if_computed, spreads
 
 KINDS = {"stripes": "stripes and bumps", "bumps": "bumps only"}
 TAGS = {STRIPES: "stripes", FEW: "few", ALONE: "alone", MOST: "all"}
@@ -43,26 +42,22 @@ def diets_of(results: xr.Dataset, model: str) -> list[str]:
 def by_diet(results: xr.Dataset, model: str) -> Table:
     """One row per diet of a model: median and range over seeds."""
     diets = diets_of(results, model)
-    one = results.sel(model=model, diet=diets).drop_vars("label")
-    found = spreads({title: one[name] for name, title in COLUMNS.items()}, "diet")
-    found.insert(0, ("items", ""), one["items"].max("seed").values)
-    found.index = pd.Index(map(_spaced, diets), name="diet")
-    return Table(found, formats={"items": "{:.0f}"}, name=f"the model {model} by diet")
+    one = results.sel(model=model, diet=diets)
+    columns = {"items": one["items"].max("seed"), **one[[*COLUMNS]].rename(COLUMNS)}
+    found = spreads(columns, "diet", diet=_spaced)
+    return Table(found, {"items": "{:.0f}"}, name=f"the model {model} by diet")
 
 
 @if_computed
 def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
     """Joint accuracy of bumps and OOD error of models (rows) by diet, medians over seeds."""
-    rows = {
-        (label(results, model), title): {
-            _spaced(diet): middle(results, name, model, diet) for diet in diets_of(results, model)
-        }
-        for model in models
-        for name, title in (("bump_hit_ood", "accuracy of bumps"), ("mse_ood", "OOD error"))
-    }
-    zero = {(label(results, m), "OOD error"): zero_baseline(results, m) for m in models}
-    found = frame(rows, "model", "").assign(**{"zero image": pd.Series(zero)})
-    return Table(found, name="accuracies and errors by model and diet")
+    some = results.sel(model=list(models))
+    diets = dict.fromkeys(diet for model in models for diet in diets_of(results, model))
+    titles = {"bump_hit_ood": "accuracy of bumps", "mse_ood": "OOD error"}
+    values = some[[*titles]].sel(diet=list(diets)).rename(titles).median("seed").to_array("of")
+    zero = median(some["zero_baseline_ood"]).where(values["of"] == "OOD error")
+    found = spreads({"": values, "zero image": zero}, "model", "of", diet=_spaced)
+    return Table(found.rename_axis(["model", ""]), name="accuracies and errors by model and diet")
 
 
 def _spaced(diet: str) -> str:
@@ -72,40 +67,35 @@ def _spaced(diet: str) -> str:
 @if_computed
 def exponents(laws: xr.Dataset) -> Table:
     """Fitted exponents with 95 % intervals, and how often the target is reached."""
-    rows = {}
-    for measure, title in MEASURES.items():
-        for kind, diet in KINDS.items():
-            for target in laws["target"].values:
-                one = laws.sel(kind=kind, measure=measure, target=target)
-                rows[f"{title}, {target:g}", diet] = {
-                    ("exponent [95 %]", "median"): float(one["exponent"]),
-                    ("exponent [95 %]", "low"): float(one["low"]),
-                    ("exponent [95 %]", "high"): float(one["high"]),
-                    "sides": float(one["sides"]),
-                    "runs that reach it": float(one["reached"]),
-                }
+    columns = {
+        ("exponent [95 %]", "median"): laws["exponent"],
+        ("exponent [95 %]", "low"): laws["low"],
+        ("exponent [95 %]", "high"): laws["high"],
+        "sides": laws["sides"],
+        "runs that reach it": laws["reached"],
+    }
+    found = spreads(columns, "measure", "kind", "target", measure=MEASURES, kind=KINDS)
+    rows = [(f"{measure}, {target}", kind) for measure, kind, target in found.index]
+    found.index = pd.MultiIndex.from_tuples(rows, names=["accuracy", "diet"])
     formats = {"sides": "{:.0f}", "runs that reach it": percent}
-    return Table(frame(rows, "accuracy", "diet"), formats=formats, name="fitted exponents")
+    return Table(found, formats, name="fitted exponents")
 
 
 def tried(selection: xr.Dataset | None) -> Table | HTML:
     """The candidates of all models, by what they were compared by: the error on ID validation bumps
     of the one diet that selects.
     """
-    return candidates(
-        selection, lambda runs: runs["mse_val"].isel(diet=0), title="ID validation error"
-    )
+    return candidates(selection, lambda r: r["mse_val"].isel(diet=0), title="ID validation error")
 
 
 def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds, by model and diet."""
-    middle = results[["hit_ood", "bump_hit_ood", "cross_share_ood", "mse_ood", "zero_baseline_ood"]]
-    middle = middle.sel(diet=list(TAGS)).assign_coords(diet=list(TAGS.values())).median("seed")
-    shares = {"hits": "hit_ood", "bumps": "bump_hit_ood", "crosses": "cross_share_ood"}
-    fits, reached = laws.sel(target=TARGET), laws["reached"].sel(kind="bumps", target=TARGET)
+    r = results.sel(diet=list(TAGS)).assign_coords(diet=list(TAGS.values()))
+    shares = {"hit_ood": "hits", "bump_hit_ood": "bumps", "cross_share_ood": "crosses"}
+    fits = laws.sel(target=TARGET)
     return {
-        **texts("fr4", {tag: middle[name] for tag, name in shares.items()}, percent),
-        **texts("fr4-error", middle["mse_ood"] / middle["zero_baseline_ood"]),
+        **texts("fr4", r[[*shares]].rename(shares), percent),
+        **texts("fr4-error", median(r["mse_ood"]) / median(r["zero_baseline_ood"])),
         **texts("fr4-law", fits[["exponent", "low", "high"]].sel(kind="stripes")),
-        **texts("fr4-law-bumps-reached", reached.max(), percent),
+        **texts("fr4-law-bumps-reached", fits["reached"].sel(kind="bumps").max(), percent),
     }

@@ -24,13 +24,9 @@ def models(results: xr.Dataset) -> Table:
     """Errors, and what explains the outputs: median and range over digits and seeds."""
     columns = {"ID test error": results["mse_id"], "error in the gap": results["mse_ood"]}
     columns |= {f"explained by {name}": explained(results, by) for by, name in EXPLAINED.items()}
-    runs = {
-        name: values.rename(seed="run").stack(seed=("digit", "run"))
-        for name, values in columns.items()
-    }
-    frame = spreads(runs, "model")
-    frame["parameters", ""] = results["n_parameters"].max(RUNS).values
-    return Table(frame, formats={"parameters": "{:,.0f}"}, name="errors and explanations per model")
+    runs = xr.Dataset(columns).rename(seed="run").stack(seed=("digit", "run"))
+    frame = spreads({**runs, "parameters": results["n_parameters"].max(RUNS)}, "model")
+    return Table(frame, {"parameters": "{:,.0f}"}, name="errors and explanations per model")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
@@ -40,7 +36,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     shares["nearer"] = (blend > rotation).mean(RUNS)
     hump = (results["mse_ood"] / results["mse_id"]).median(RUNS)
     first = results.isel(model=0)
-    gap = first.sel(angle=results["gap_angle"].values).mean("angle")
+    gap = first.sel(angle=first["gap_angle"].values).mean("angle")
     guesses = {
         "zero": gap["error_zero_baseline"].median(),
         "mean": gap["error_mean"].median(),

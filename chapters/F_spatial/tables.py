@@ -32,37 +32,30 @@ def errors(results: xr.Dataset, part: str) -> Table:
 @if_computed
 def streams(results: xr.Dataset) -> Table:
     """How alike the streams of each model of rank 2 and 3 are."""
-    names = {
-        "|cosine| of images": "stream_similarity",
-        "of profiles along x": "stream_similarity_x",
-        "of profiles along y": "stream_similarity_y",
-        "energy, weakest / strongest": "stream_share",
+    titles = {
+        "stream_similarity": "|cosine| of images",
+        "stream_similarity_x": "of profiles along x",
+        "stream_similarity_y": "of profiles along y",
+        "stream_share": "energy, weakest / strongest",
     }
-    one = within(results, "rank")[list(names.values())].dropna("model", how="all")
-    return Table(
-        spreads({title: one[name] for title, name in names.items()}, "model"),
-        name="similarity of streams",
-    )
+    streams = within(results, "rank")[[*titles]].rename(titles).dropna("model", how="all")
+    return Table(spreads(streams, "model"), name="similarity of streams")
 
 
 @if_computed
 def two(results: xr.Dataset) -> Table:
     """Two bumps at once: errors, how far from additive, and the brightness of what is drawn."""
     one = within(results, "two")
-    errors = {"one at a time, added": "two_single_mse", "both at once": "two_mse"}
-    brightness = {"brightness at the bumps": "two_real", "at the crossings": "two_ghost"}
-    quantities = errors | {"not additive": "two_additivity"}
-    frame = spreads({title: one[name] for title, name in quantities.items()}, "model")
-    for title, name in brightness.items():
-        frame[title, ""] = median(one[name]).values
+    errors = {"one at a time, added": one["two_single_mse"], "both at once": one["two_mse"]}
+    brightness = {
+        "brightness at the bumps": median(one["two_real"]),
+        "at the crossings": median(one["two_ghost"]),
+    }
+    columns = errors | {"not additive": one["two_additivity"]} | brightness
     zero = dict.fromkeys(errors, float(one["two_zero_baseline"].median()))
-    frame = spatial.with_zero_baseline(frame, zero | dict.fromkeys(brightness, 0.0))
-    return Table(frame, dict.fromkeys(brightness, _hundredths), name="two bumps at once")
-
-
-def _hundredths(value: float) -> str:
-    """Two decimals, and no minus sign before zero."""
-    return f"{round(value, 2) + 0.0:.2f}"
+    zero |= dict.fromkeys(brightness, 0.0)
+    frame = spatial.with_zero_baseline(spreads(columns, "model"), zero)
+    return Table(frame, dict.fromkeys(brightness, "{:z.2f}"), name="two bumps at once")
 
 
 def spread_of_seeds(results: xr.Dataset) -> xr.DataArray:
@@ -74,7 +67,7 @@ def spread_of_seeds(results: xr.Dataset) -> xr.DataArray:
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """Medians over seeds of all models that prose names, and what they come to."""
     m, factors = middles(results), spread_of_seeds(results)
-    found: dict = {name: m[name] for name in ("ood", "ratio")} | spatial.gains(m["ood"], GAINS)
-    found |= {"alike": median(results["stream_similarity"]), "ghost": median(results["two_ghost"])}
+    found = {**m[["ood", "ratio"]], **spatial.gains(m["ood"], GAINS)}
+    found |= {"alike": results["stream_similarity"], "ghost": results["two_ghost"]}
     found |= {"seeds": spatial.extent(factors), "zero": results["zero_baseline_ood"].median()}
     return texts("appF", found | {"widest": label(results, factors.idxmax("model").item())})

@@ -69,3 +69,7 @@ def test_texts_are_named_by_the_way_to_them_without_blanks():
     found = texts("key", {"error": error, "word": "many"}, "{:.0f}".format)
     cells = {"key-error-a-1-x": "1", "key-error-a-1-y": "2"}
     assert found == cells | {"key-error-b-c-x": "3", "key-error-b-c-y": "4", "key-word": "many"}
+
+
+def test_texts_say_the_median_over_seeds():
+    assert texts("key", {"one": values([1, 5, 2]).isel(model=0)}) == {"key-one": "2.00"}

@@ -87,12 +87,12 @@ def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[s
     ----------
     values
         A number, a text, an array, of which each dimension adds the value of its coordinate, or a
-        table of such things by name.
+        table of such things by name. Over seeds the median is said.
     """
-    if isinstance(values, xr.Dataset):
-        values = dict(values.data_vars)
     if isinstance(values, str):
         return {_KEY.sub("-", key): values}
+    if isinstance(values, xr.DataArray) and "seed" in values.dims:
+        values = median(values)
     if isinstance(values, xr.DataArray) and values.ndim:
         names = values[values.dims[0]].values.tolist()
         values = dict(zip(names, values, strict=True))

@@ -82,7 +82,7 @@ def test_tables_hold_numbers(shipped):
     upkeep, meeting = tables.upkeep(shipped).frame, tables.meeting(shipped).frame
     assert len(upkeep) == 2 * 2 * 7 and upkeep.index.names == ["λ", "start", "variant"]
     one = shipped["upkeep_dead"].sel(upkeep_sparsity=1.0, start="chance", variant="as it is")
-    dead = upkeep.loc[(1.0, "chance", "as it is"), ("dead, %", "median")]
+    dead = upkeep.loc[("1.0", "chance", "as it is"), ("dead, %", "median")]
     assert dead == pytest.approx(100 * float(one.median()))
     hurt = meeting["pairs hurt, %", "median"]
     assert hurt.notna().sum() == 4 and 60 < hurt["VN-1L, λ = 0.2"] < 70

@@ -41,6 +41,7 @@ def results() -> xr.Dataset:
     ds = ds.drop_vars(["u", "v", "row", "column", "neuron"])
     bumps = xr.DataArray(list(DIETS.values()), dims="diet") + 0.0 * ds["mse_ood"]
     ds["bumps"] = bumps.where(~((ds["model"] == "vn_axes") & (ds["diet"] == MOST)))
+    ds = ds.assign({name: ds[name].where(ds["bumps"].notnull()) for name in CELLS})
     ds["items"] = ds["bumps"] + 56
     ask = {"kind": ["bumps", "stripes"], "measure": ["hit", "bump_hit"], "target": [0.5, 0.8]}
     side = xr.DataArray([28.0, 28, 12, 16, 20], dims="model")
