@@ -61,7 +61,7 @@ def test_chapters_come_by_family_and_packages_before_what_is_in_them():
     pages = reference.pages()
     assert "chapters.FR1_failure.figures" in pages["chapters_forced_rendering"]
     assert "chapters.summary.figures" in pages["chapters_beyond"]
-    assert pages["vnlib.settle"][:2] == ["vnlib.settle", "vnlib.settle.config"]
+    assert pages["vnlib.settle"][:2] == ["vnlib.settle", "vnlib.settle.choice"]
     assert "vnlib.fit" in pages["vnlib"] and "vnlib.book.store.runs" in pages["vnlib.book"]
 
 
