@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -413,3 +414,17 @@ def test_executed_chapter_names_no_folder_of_the_machine_for_results_in_the_proj
     """Pages must not show where someone keeps the project."""
     assert paths.shown(paths.RESULTS / "smoke" / "x.nc") == str(Path("results/smoke/x.nc"))
     assert json.dumps(paths.shown(Path("/elsewhere/x.nc"))) == '"/elsewhere/x.nc"'
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc")
+def test_memory_of_large_tensors_is_kept():
+    """A second tensor of 16 MB, 4,096 pages, asks the kernel for none of them."""
+    chapter.keep_memory()
+
+    def faults() -> int:
+        torch.ones(2**22)
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+    faults()
+    before = faults()
+    assert [faults() for _ in range(5)][-1] - before < 2048
