@@ -15,7 +15,7 @@ from sklearn.linear_model import Lasso
 
 from vnlib.layer import Layer
 from vnlib.prox import L1, NonNegativeL1
-from vnlib.settle import duality_gap, joint_energy
+from vnlib.settle import coordinate, duality_gap, joint_energy
 from vnlib.settle.coordinate import coordinate_descent, gram_matrix
 
 SPARSITY = 0.3
@@ -288,3 +288,72 @@ print(coordinate_descent(eye, eye, sparsity=0.25, tol=1e-6, max_passes=9)[0][0, 
         env=os.environ | {"NUMBA_OPT": "0"},
     )
     assert done.stdout.strip() == "0.75", done.stderr
+
+
+# --- further forms ---
+
+
+def test_a_sparsity_per_sample_is_that_of_each_alone():
+    V, x = problem(30, 80, 4)
+    weights = torch.tensor([0.05, 0.3, 1.0, 0.3], dtype=torch.float64)
+    together = solve(V, x, sparsity=weights)
+    for row, weight in enumerate(weights.tolist()):
+        alone = solve(V, x[row : row + 1], sparsity=weight)
+        assert all(torch.equal(a[row : row + 1], b) for a, b in zip(together, alone, strict=True))
+    for bad in (weights[:3], weights[:, None]):
+        with pytest.raises(ValueError, match=r"sparsity must be a number or \(4,\)"):
+            solve(V, x, sparsity=bad)
+    with pytest.raises(ValueError, match="sparsity must be a finite number"):
+        solve(V, x, sparsity=-weights[1] * torch.ones(4, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_many_atoms_need_no_gram_matrix(dtype, monkeypatch):
+    V, x = problem(40, 300, 8, dtype)
+    expected = solve(V, x, tol=1e-9)[0]
+    monkeypatch.setattr(coordinate, "MANY", 299)
+    monkeypatch.setattr(coordinate, "gram_matrix", None)
+    codes, gap, _ = solve(V, x, tol=1e-9)
+    slack = 1e-4 if dtype == torch.float32 else 1e-8
+    torch.testing.assert_close(codes, expected, atol=slack, rtol=0)
+    assert bool((gap <= slack * x.double().square().sum(1)).all())
+
+
+def test_large_supports_lose_and_win_atoms():
+    """Dense codes, from a start that shares little with them, against the optimality conditions."""
+    V, x = problem(150, 400, 3)
+    start = solve(V, x.flip(0), sparsity=0.005)[0]
+    codes = solve(V, x, sparsity=0.01, start=start, tol=0)[0]
+    q, on = (x - codes @ V.T) @ V, codes != 0
+    assert int((start != 0).sum(1).min()) > 96 and int(on.sum(1).min()) > 64
+    torch.testing.assert_close(q[on], 0.01 * codes[on].sign(), atol=1e-11, rtol=0)
+    assert float(q.abs().max()) <= 0.01 + 1e-11
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flat_directions_do_not_stop_a_dictionary_by_columns(seed):
+    """More atoms than inputs, nearly without sparsity: supports meet atoms that depend on them."""
+    V, x = problem(12, 60, 10, seed=seed)
+    mask = torch.ones_like(x)
+    codes, _, passes = solve(V, x, sparsity=1e-3, mask=mask)
+    exact = solve(V, x, sparsity=1e-3, max_passes=100_000)[0]
+    few = layer(V, sparsity=1e-3)
+    energy, least = (joint_energy(few, [c], x) for c in (codes, exact))
+    torch.testing.assert_close(energy, least, rtol=1e-9, atol=0)
+    assert int(passes.max()) < 60 and int((codes != 0).sum(1).max()) <= 12
+
+
+def test_a_compilation_is_announced_once(tmp_path):
+    code = """
+import torch
+from vnlib.settle.coordinate import coordinate_descent
+for eye in (torch.eye(3), torch.eye(3)):
+    coordinate_descent(eye, eye, sparsity=0.25, tol=1e-6, max_passes=9)
+"""
+    env = os.environ | {"NUMBA_OPT": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, again = (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+        for _ in range(2)
+    )
+    assert first.stderr.count("compiling coordinate descent") == 1, first.stderr
+    assert not first.returncode and not again.returncode and not again.stderr

@@ -16,7 +16,7 @@ from stack_cases import FEEDBACK, X, draw, stack
 
 from vnlib.layer import Layer
 from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, NonNegativeL1, TopK
-from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, duality_gap
+from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, duality_gap, to_csr
 
 MASK = (draw(6, 16, seed=8) > -0.3).double()
 TIGHT = SettleConfig(tol=1e-12)
@@ -283,3 +283,10 @@ def test_nonconvex_layers_stop_on_their_energy():
     penalty = MCP(sparsity=0.2, gamma=3.0)
     found = Settler([replace(stack(1)[0], penalty=penalty)])(X)
     assert set(found.reasons) == {Stop.CONVERGED}
+
+
+def test_codes_as_sparse_arrays():
+    code = Settler(stack(1))(X).codes[0]
+    sparse = to_csr(code)
+    assert sparse.format == "csr" and sparse.nnz == int((code != 0).sum()) > 0
+    assert sparse.dtype == np.float64 and np.array_equal(sparse.toarray(), code.numpy())

@@ -144,3 +144,10 @@ class Settled:
     def reasons(self) -> list[stopping.Stop]:
         """Why each sample stopped."""
         return stopping.reasons(self.criterion, self.converged, self.rounded)
+
+
+def to_csr(code: Float[Tensor, "batch atoms"]) -> Any:
+    """A code as a `scipy.sparse.csr_array`, on the CPU: a row per sample, what is not zero kept."""
+    from scipy.sparse import csr_array
+
+    return csr_array(code.detach().cpu().numpy())

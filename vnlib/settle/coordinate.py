@@ -28,6 +28,7 @@ from math import ceil
 
 import torch
 from jaxtyping import Float, Int
+from numba.core import event
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -89,6 +90,8 @@ def coordinate_descent(
     batch, (d, own) = len(x) if x.ndim else 1, V.shape
     K = max(own, *(len(t) for t in (gram, rest) if isinstance(t, Tensor) and t.ndim), own)
     weights = torch.as_tensor(sparsity, dtype=V.dtype)
+    if weights.shape not in ((), (batch,)):
+        raise ValueError(f"sparsity must be a number or ({batch},), got {_described(sparsity)}")
     for value in set(weights.tolist() if weights.ndim else [sparsity]):
         checks.number("sparsity", value, low=0)
     checks.number("tol", tol, low=0)
@@ -132,13 +135,14 @@ def coordinate_descent(
         working_set.solve(*whole, *part, sign, float(tol), int(max_passes), norm, flat)
 
     threads = min(torch.get_num_threads(), batch)
-    if threads <= 1:
-        solve(slice(None))
-    else:
-        # small parts, since samples differ in their cost
-        size = min(64, ceil(batch / (4 * threads)))
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(solve, [slice(i, i + size) for i in range(0, batch, size)]))
+    with event.install_listener("numba:compile", working_set.Announce()):
+        if threads <= 1:
+            solve(slice(None))
+        else:
+            # small parts, since samples differ in their cost
+            size = min(64, ceil(batch / (4 * threads)))
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(solve, [slice(i, i + size) for i in range(0, batch, size)]))
     return codes, gap, passes
 
 

@@ -12,16 +12,20 @@ working sets are formed of it.
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable
 
 import numba
 import numpy as np
+from numba.core import event
 
+log = logging.getLogger(__name__)
 Array = np.ndarray
 
 REACH = 0.6  # an atom joins if its excess |q| - sparsity is at least this share of the largest one
 ROOM = 3  # ... and at most this many join at once, or half the working set
-TURNS = 8  # Newton steps per pass at most, where each ends at a coefficient that becomes zero
+LARGE = 64  # supports above this lose atoms by rotations
+TURNS = 4  # Newton steps per pass at most, where each ends at a coefficient that becomes zero
 INNER = 0.3  # the working set is solved to this share of the largest excess outside it
 # lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
 BLOCK = 32
@@ -37,6 +41,20 @@ def compiled(function: Callable) -> Callable:
         return numba.njit(cache=True, **options)(plain)
     except RuntimeError:  # no folder can be written
         return numba.njit(**options)(plain)
+
+
+class Announce(event.Listener):
+    """Says once that there is something to wait for, where the disk has no compiled code."""
+
+    said = False
+
+    def on_start(self, event: event.Event) -> None:
+        if not self.said:
+            log.warning("compiling coordinate descent: some seconds, once per version and machine")
+        self.said = True
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing to say."""
 
 
 @compiled
@@ -360,6 +378,11 @@ def _newton(
         The rows of L that are in use, and whether a coefficient became zero.
     """
     y, z, along = vectors[3], vectors[4], vectors[5]
+    if factored > LARGE:
+        for k in range(factored - 1, -1, -1):
+            if w[support[k]] == 0:
+                factored -= 1
+                _delete(L, support, k, factored, y, z)
     kept = 0
     while kept < factored and w[support[kept]] != 0:
         marked[support[kept]] = True
@@ -432,6 +455,23 @@ def _newton(
             g[t] -= step * along[t]
         return m, emptied >= 0
     return m, False
+
+
+@compiled
+def _delete(L: Array, support: Array, k: int, m: int, c: Array, s: Array) -> None:
+    """Take atom k out of the factor of the support, of which m are left, by rotations."""
+    for i in range(k, m):
+        old, new = L[i + 1], L[i]
+        v = old[k]
+        for j in range(k):
+            new[j] = old[j]
+        for j in range(k, i):
+            new[j] = c[j] * v + s[j] * old[j + 1]
+            v = c[j] * old[j + 1] - s[j] * v
+        pivot = 1 / old[i + 1]
+        size = np.sqrt(v * v + pivot * pivot)
+        c[i], s[i], new[i] = v / size, pivot / size, 1 / size
+        support[i] = support[i + 1]
 
 
 @compiled
