@@ -7,29 +7,29 @@ import xarray as xr
 from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table, spreads
 
-# Title -> variable, in the order of the sections.
+# Variable -> title, in the order of the sections.
 ADAPTS = {
-    "entries per row": "entries",
-    "exactly zero": "zero_share",
-    "effective number": "effective_number",
-    "effective number / entries": "effective_share",
-    "power of the mean over inputs": "fixed_share",
-    "gap to the minimum of its energy": "gap",
-    "active atoms, or head width": "bound",
-    "rank of W(x), or of A": "rank",
-    "effective rank": "rank_effective",
-    "rank of the map on all states": "map_rank",
+    "entries": "entries per row",
+    "zero_share": "exactly zero",
+    "effective_number": "effective number",
+    "effective_share": "effective number / entries",
+    "fixed_share": "power of the mean over inputs",
+    "gap": "gap to the minimum of its energy",
+    "bound": "active atoms, or head width",
+    "rank": "rank of W(x), or of A",
+    "rank_effective": "effective rank",
+    "map_rank": "rank of the map on all states",
 }
 LEARNS = {
-    "untouched by one digit": "untouched",
-    "parameters moved by one digit, effective share": "update_share",
-    "correlation of weight and update": "gate_correlation",
-    "share of a copy in its pair": "added_share",
-    "change of output by a copy": "duplicate_shift",
-    "kept by the half whose sum is added": "kept_explained",
-    "kept by the rest": "kept_rest",
-    "error of the reconstruction": "error",
-    "error of hidden patches": "restored",
+    "untouched": "untouched by one digit",
+    "update_share": "parameters moved by one digit, effective share",
+    "gate_correlation": "correlation of weight and update",
+    "added_share": "share of a copy in its pair",
+    "duplicate_shift": "change of output by a copy",
+    "kept_explained": "kept by the half whose sum is added",
+    "kept_rest": "kept by the rest",
+    "error": "error of the reconstruction",
+    "restored": "error of hidden patches",
 }
 # Model -> its name in the keys of the prose.
 NAMED = {"vn_image": "vn", "feed_forward": "one-pass", "softmax": "softmax"}
@@ -38,15 +38,16 @@ NAMED |= {"softmax_2": "narrow", "topk": "topk"}
 
 def adapting(results: xr.Dataset) -> Table:
     """How sparse, how variable and of what rank the adaptive variable of every model is."""
-    values = {title: results[name] for title, name in ADAPTS.items()}
-    return Table(spreads(values, "model"), name="the adaptive variable of all models")
+    frame = spreads(results[[*ADAPTS]].rename(ADAPTS), "model")
+    return Table(frame, name="the adaptive variable of all models")
 
 
 def learning(results: xr.Dataset) -> Table:
     """What the weights gate, what an added item does to them, and the errors of all models."""
-    results = results.sel(batch=1, similarity=1.0)
-    values = {title: results[name] for title, name in LEARNS.items()}
-    return Table(spreads(values, "model"), name="learning and competition in all models")
+    chosen = results[[*LEARNS]].sel(batch=1, similarity=1.0)
+    return Table(
+        spreads(chosen.rename(LEARNS), "model"), name="learning and competition in all models"
+    )
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

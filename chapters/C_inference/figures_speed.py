@@ -16,7 +16,7 @@ def times(speed: xr.Dataset) -> plt.Figure:
     sizes = list(map(str, speed["size"].values))
     solvers = [s for s in SOLVERS if s in speed["solver"].values]
     fig, axes = plt.subplots(1, len(sizes), figsize=(9.8, 3.2), sharey=True, squeeze=False)
-    found = seconds(speed, 1)
+    found = seconds(speed).sel(threads=1)
     for ax, size in zip(axes[0], sizes, strict=True):
         d, K, n = map(int, size.split("x"))
         for gap, filled in zip(speed["gap"].values, (True, False), strict=False):

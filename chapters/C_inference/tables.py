@@ -1,6 +1,4 @@
-"""Tables of App. C, and the numbers that its prose is given; medians over seeds, if not said
-otherwise.
-"""
+"""Tables of App. C, and the numbers of its prose: medians over seeds, if not said otherwise."""
 
 from __future__ import annotations
 
@@ -8,7 +6,6 @@ from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 
 from chapters.C_inference.figures import SOLVERS, cells, stack_name
@@ -24,40 +21,34 @@ def at_most(most: float) -> Callable[[float], str]:
     return lambda value: f"{value:.0f}" if isfinite(value) else f"> {most:.0f}"
 
 
-def per_sweep(depth: int, schedule: str) -> int:
-    """Steps on single layers in one sweep."""
-    return depth if schedule == "recurrent" else 2 * depth - 1
-
-
-def deepest(r: xr.Dataset) -> dict[str, float | str]:
-    """The deepest stack with the feedback weight that it learned with, settled in sweeps."""
-    return {"depth": int(r["depth"].max()), "beta": float(r["beta"][0]), "schedule": "sweep"}
+def per_sweep(r: xr.Dataset) -> xr.DataArray:
+    """Steps on single layers in one sweep of every stack."""
+    return xr.where(r["schedule"] == "recurrent", r["depth"], 2 * r["depth"] - 1)
 
 
 def needed(r: xr.Dataset) -> Table:
     """Sweeps, and steps on single layers, until F is within 1e-3 of its minimum."""
-    stacks = cells(r)
-    names = [stack_name(d) + (f", beta {b:g}, {s}" if d > 1 else "") for d, b, s in stacks]
-    axes = zip(("depth", "beta", "schedule"), zip(*stacks, strict=True), strict=True)
-    places = {dim: xr.DataArray([*values], {"stack": names}) for dim, values in axes}
-    sweeps = median(r["needed"].sel(**places, level=LEVEL))
-    per = [per_sweep(depth, schedule) for depth, _, schedule in stacks]
-    steps = sweeps * xr.DataArray(per, dims="stack")
-    units = xr.concat([steps, sweeps], pd.Index(["steps", "sweeps"], name="unit"))
+    last, first = int(r["sweep"][-1]), (r["beta"] == r["beta"][0]) & (r["schedule"] == "sweep")
+    sweeps = median(r["needed"].sel(level=LEVEL)).where((r["depth"] > 1) | first)  # as in `cells`
+    units = xr.Dataset({"steps": sweeps * per_sweep(r), "sweeps": sweeps}).to_array("unit")
     solvers = dict(sorted(LABELS.items(), key=lambda item: item[1]))
-    found = spreads({"": units.transpose(..., "unit")}, "stack", solver=solvers).rename_axis(None)
-    last = int(r["sweep"][-1])
-    most = {"sweeps": last, "steps": last * per_sweep(int(r["depth"].max()), "sweep")}
+    stacks = ("depth", "beta", "schedule")
+    found = spreads({"": units.transpose(..., "solver", "unit")}, *stacks, solver=solvers)
+    found.index = [
+        stack_name(d) + (f", beta {beta:g}, {schedule}" if d > 1 else "")
+        for d, beta, schedule in cells(r)
+    ]
+    most = {"sweeps": last, "steps": last * int(per_sweep(r).max())}
     formats = {column: at_most(most[column[1]]) for column in found}
     return Table(found, formats, name="sweeps and steps to 1e-3")
 
 
 def variants(r: xr.Dataset) -> Table:
     """Steps on single layers until F is within 1e-3 of its minimum, for the small choices."""
-    found = median(r["variant_needed"].sel(level=LEVEL)).transpose("variant", "variant_solver")
-    most = int(r["sweep"][-1]) // 2 * per_sweep(int(r["depth"].max()), "sweep")
-    columns = found.to_pandas().rename(columns=LABELS)
-    return Table(columns, dict.fromkeys(columns, at_most(most)), name="steps to 1e-3 by variant")
+    most = at_most(int(r["sweep"][-1]) // 2 * int(per_sweep(r).max()))
+    steps = median(r["variant_needed"].sel(level=LEVEL))
+    found = spreads({"": steps}, "variant", variant_solver=LABELS)
+    return Table(found, dict.fromkeys(found, most), name="steps to 1e-3 by variant")
 
 
 def penalties(r: xr.Dataset) -> Table:
@@ -76,33 +67,29 @@ def saved(r: xr.Dataset) -> Table:
     """Sweeps from every start, as a share of those from zero codes."""
     sweeps = median(r["start_needed"].sel(start_solver=["ista", "line_search"]))
     share = sweeps / sweeps.sel(start="cold").where(np.isfinite)
-    columns = share.drop_sel(start="cold").stack(column=["start_solver", "level"])
-    found = columns.transpose("start", "column").to_pandas()
-    found.columns = [(LABELS[solver], f"to {level:g}") for solver, level in found.columns]
+    names = {"start_solver": LABELS, "level": "to {:g}".format}
+    found = spreads({"": share.drop_sel(start="cold")}, "start", **names)
     return Table(found, name="sweeps relative to a cold start")
 
 
 def early(r: xr.Dataset) -> Table:
     """Active atoms of layer 1 of the deepest stack when a settle is cut short, and at its end."""
-    deep = deepest(r)
-    active = median(r["active"].sel(depth=deep["depth"], beta=deep["beta"], layer=1))
     evaluated = np.unique(r["sweep"].sel(sweep=[9, 30, 100], method="nearest"))
-    active = active.sel(
-        solver=["ista", "restart", "line_search"], sweep=[*evaluated, r["sweep"][-1]]
-    )
-    found = active.transpose("sweep", "solver").to_pandas().rename(columns=LABELS)
-    found = found.set_axis([f"{sweep} sweeps" for sweep in found.index])
+    active = median(r["active"].sel(depth=r["depth"].max(), beta=r["beta"][0], layer=1))
+    active = active.sel(sweep=[*evaluated, r["sweep"][-1]]).drop_sel(solver="fista")
+    found = spreads({"": active}, "sweep", solver=LABELS, sweep="{} sweeps".format)
+    found = found.rename_axis(None)
     return Table(found, dict.fromkeys(found, "{:.0f}"), name="active atoms by sweeps")
 
 
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the page's prose says: the ends of the settle, its speed, its limits."""
-    last, digits = int(r["sweep"][-1]), ("seed", "sample")
-    most, guards = at_most(last), at_most(int(r["guard_sweep"][-1]))
-    sweeps = median(r["needed"].sel(**deepest(r), level=LEVEL))
-    top = r.sel(step_depth=int(r["depth"].max()))
-    steps = median(top["step_needed"].sel(level=LEVEL))
+    last, digits, top = int(r["sweep"][-1]), ("seed", "sample"), int(r["depth"].max())
+    deepest = {"depth": top, "beta": float(r["beta"][0]), "schedule": "sweep"}
+    sweeps = median(r["needed"].sel(**deepest, level=LEVEL))
+    steps = median(r["step_needed"].sel(step_depth=top, level=LEVEL))
     fista, ista = r.sel(guard_solver="fista"), r.sel(guard_solver="ista")
+    heights = r["cap_height"].max(["schedule", "multistart_solver", "multistart"])
     late = r["late_height"].isel(cap_depth=0, cap_from=[0, -1]).median(digits)
     worst = {
         "distance": r["end_distance"].max(),
@@ -113,37 +100,35 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
         "switched": r["switched"],
     }
     counts = {
+        "needed": sweeps,
+        "step": {"one": steps.sel(factor=1.0), "best": steps.idxmin("factor")},
+        "step-best-sweeps": steps.min(),
+        "guarded": fista["guard_needed"].sel(level=1e-6),
         "from": r["start_needed"].sel(level=LEVEL, start_solver="line_search"),
         "summed-stop": ista["summed_stop"],
         "cap-from": r["cap_from"][-1],
     }
+    factors = {
+        "fewer": sweeps.sel(solver="ista").clip(max=last) / sweeps,
+        "found": r["found_end"].sel(step_depth=top).median(digits),
+        "allowed": r["allowed"].sel(step_depth=top).median(digits),
+    }
     shares = {
         "fista-rises": fista["guard_rises"].sel(safeguard="none"),
-        "summed-rises": ista["summed_rises"],
-        "overlap": r["cap_overlap"],
-        "cap-rises": r["cap_rises"],
-        "relu-rises": r["relu_rises"].sel(activation="relu").drop_vars("beta"),
-    }
-    small = {
         "fista-rejected": fista["rejected"].sel(safeguard="reject"),
         "rejected-rises": r["guard_rises"].sel(safeguard="reject").max(),
+        "summed-rises": ista["summed_rises"],
         "summed-height": ista["summed_height"],
-        "capped": r["cap_height"]
-        .max(["schedule", "multistart_solver", "multistart"])
-        .median(digits),
+        "overlap": r["cap_overlap"],
+        "capped": heights.median(digits),
         "cap": late.assign_coords(cap_from=["at-once", "late"]),
+        "cap-rises": r["cap_rises"],
+        "relu-rises": r["relu_rises"].sel(activation="relu").drop_vars("beta"),
     }
     return {
         "appc-resumed": "all" if r["resumed"].all() else "not all",
         **texts("appc", worst),
-        **texts("appc-needed", sweeps, most),
-        **texts("appc-fewer", sweeps.sel(solver="ista").clip(max=last) / sweeps, "{:.1f}".format),
-        **texts("appc-step", {"one": steps.sel(factor=1.0), "best-sweeps": steps.min()}, most),
-        **texts("appc-step-best", steps.idxmin("factor"), "{:g}".format),
-        **texts("appc-found", top["found_end"].median(digits), "{:.1f}".format),
-        **texts("appc-allowed", top["allowed"].median(digits), "{:.1f}".format),
-        **texts("appc-guarded", fista["guard_needed"].sel(level=1e-6), guards),
         **texts("appc", counts, "{:.0f}".format),
-        **texts("appc", shares, lambda share: f"{100 * share:.0f}"),
-        **texts("appc", small, lambda share: f"{100 * share:.2g}"),
+        **texts("appc", factors, "{:.1f}".format),
+        **texts("appc", shares, lambda share: f"{100 * share:.2g}"),
     }

@@ -24,35 +24,29 @@ TARGETS = {
     "scikit-learn's best": (["sklearn_cd", "sklearn_lars"], 2, False),
     "SPAMS' best": (["spams_lars", "spams_lars_cholesky"], 1, True),
 }
-LAYERS_TARGET = 3
 
 
-def seconds(speed: xr.Dataset, threads: int) -> xr.DataArray:
+def seconds(speed: xr.Dataset) -> xr.DataArray:
     """Seconds of those that reached the gap: of the processor for one thread, which other programs
     do not lengthen.
     """
-    one = speed.sel(threads=threads, drop=True)
-    return one["cpu" if threads == 1 else "wall"].where(one["reached"] == 1)
+    found = speed["cpu"].where(speed["threads"] == 1, speed["wall"])
+    return found.where(speed["reached"] == 1)
 
 
-def samples(speed: xr.Dataset) -> xr.DataArray:
-    """How many samples there are of every size."""
-    return speed["size"].str.split("part", "x").isel(part=-1).astype(int)
+def sizes(values: xr.Dataset | xr.DataArray) -> xr.DataArray:
+    """Dimension, atoms and samples of every size."""
+    return values["size"].str.split("part", "x").astype(int).transpose("part", ...)
 
 
-def by_threads(speed: xr.Dataset) -> xr.DataArray:
-    """`seconds` with every number of threads."""
-    counts = speed["threads"].values.tolist()
-    found = {f"{n} thread{'s' * (n > 1)}": seconds(speed, n) for n in counts}
-    return xr.Dataset(found).to_array("threads")
+def _threads(number: int) -> str:
+    return f"{number} thread{'s' * (number > 1)}"
 
 
 def table(speed: xr.Dataset) -> Table:
-    """Milliseconds per sample, all sizes, gaps and numbers of threads; empty where the gap was not
-    reached.
-    """
-    found = (1e3 * by_threads(speed) / samples(speed)).transpose(..., "solver")
-    frame = spreads({"": found}, "threads", "gap", "size", solver=SOLVERS)
+    """Milliseconds per sample of all sizes and gaps; empty where the gap was not reached."""
+    found = (1e3 * seconds(speed) / sizes(speed)[-1]).transpose(..., "solver")
+    frame = spreads({"": found}, "threads", "gap", "size", solver=SOLVERS, threads=_threads)
     frame = frame.rename_axis(["", "gap", "size"])
     return Table(frame, dict.fromkeys(frame, "{:.3g}"), name="time per sample")
 
@@ -61,44 +55,39 @@ def targets(speed: xr.Dataset) -> Table:
     """How many times faster coordinate descent is than the best peer of a kind, at gap 1e-3, with a
     tick where what is wanted is reached.
     """
-    found = by_threads(speed).sel(gap=1e-3).stack(row=["threads", "size"])
-    rows = [f"{size}, {threads}" for threads, size in found["row"].values]
-    d, atoms, _ = found["size"].str.split("part", "x").astype(int).transpose("part", ...)
+    found = seconds(speed).sel(gap=1e-3).stack(row=["threads", "size"])
+    rows = [f"{size}, {_threads(number)}" for number, size in found["row"].values]
+    d, atoms, _ = sizes(found)
     columns, formats = {}, {}
     for name, (peers, wanted, large) in TARGETS.items():
         times = found.sel(solver=peers).min("solver") / found.sel(solver="vn_cd")
-        marks = xr.where(times >= wanted, " ✓", " ✗")
-        marks = marks.where((d >= 512) & (atoms <= 1024) | (not large), "")
-        marks = dict(zip(times.values.tolist(), marks.values.tolist(), strict=True))
+        counts = (d >= 512) & (atoms <= 1024) | (not large)
+        marks = xr.where(times >= wanted, " ✓", " ✗").where(counts, "").values
+        shown = {
+            value: f"{value:.1f}{mark}" for value, mark in zip(times.values, marks, strict=True)
+        }
         columns[f"{name}, wanted {wanted}"] = times.values
-        formats[f"{name}, wanted {wanted}"] = lambda value, marks=marks: (
-            f"{value:.1f}{marks[value]}"
-        )
+        formats[f"{name}, wanted {wanted}"] = shown.get
     return Table(pd.DataFrame(columns, rows), formats, name="times faster than other solvers")
 
 
 def layers(stacks: xr.Dataset) -> Table:
-    """Several layers: sweeps and time to a relative duality gap of F, against plain interleaved
-    steps.
-    """
+    """Several layers: sweeps and time to a relative gap of F, against plain interleaved steps."""
     plain = stacks.sel(solver="ista", schedule="sweep", drop=True)
-    faster = f"times faster, wanted {LAYERS_TARGET}"
     columns = {
         "sweeps": stacks["sweeps"],
         "ms per sample": 1e3 * stacks["cpu"] / stacks["n_samples"].max(),
         "fewer sweeps": plain["sweeps"] / stacks["sweeps"],
-        faster: plain["cpu"] / stacks["cpu"],
+        "times faster, wanted 3": plain["cpu"] / stacks["cpu"],
     }
-    formats = {"sweeps": "{:.0f}", "ms per sample": "{:.2f}", "fewer sweeps": "{:.1f}"}
+    forms = ("{:.0f}", "{:.2f}", "{:.1f}", "{:.1f}")
     frame = spreads(columns, "stack", "schedule", "solver")
     frame = frame.rename_axis(["stack", "schedule", "method"])
-    return Table(frame, formats | {faster: "{:.1f}"}, name="stacks of layers")
+    return Table(frame, dict(zip(columns, forms, strict=True)), name="stacks of layers")
 
 
 def memory(found: xr.Dataset) -> Table:
-    """What a settle takes: at its peak with the program and its libraries, by itself, and per
-    sample.
-    """
+    """What a settle takes: at its peak with the program, by itself, and per sample."""
     columns = {
         "peak, MB": found["peak"] / 1e6,
         "settle alone, MB": found["rise"] / 1e6,
@@ -109,12 +98,10 @@ def memory(found: xr.Dataset) -> Table:
 
 
 def cuda(speed: xr.Dataset) -> Table:
-    """The solvers that run on a GPU: time by the clock, and the share of its rate in matrix
-    products.
-    """
+    """The solvers on a GPU: time by the clock, and the share of its rate in matrix products."""
     one = speed.isel(threads=0).where(speed["wall"].isel(threads=0).notnull())
     columns = {
-        "us per sample": 1e6 * one["wall"] / samples(speed),
+        "us per sample": 1e6 * one["wall"] / sizes(speed)[-1],
         "share of the GEMM rate": one["gemm_share"],
     }
     frame = spreads(columns, "gap", "size", "solver", solver=SOLVERS)

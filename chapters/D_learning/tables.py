@@ -8,26 +8,18 @@ from chapters.D_learning.claims import DENSE, main_network
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
 
-UPKEEP = {
-    "mse": "error of V a × 1000",
-    "active": "active atoms",
-    "dead": "dead, %",
-    "idle": "idle per update, %",
-    "revived": "re-drawn",
-    "coherence": "coherence",
-    "overlap": "r.m.s. overlap",
-}
-SCALES = {"%": 100, "1000": 1000}  # by the last word of a title
-
-
-def scaled(title: str, values: xr.DataArray) -> xr.DataArray:
-    """Values in the units of their title."""
-    return SCALES.get(title.split()[-1], 1) * values
-
 
 def upkeep(results: xr.Dataset) -> Table:
     """What became of the dictionary under every option, start and sparsity."""
-    values = {title: scaled(title, results[f"upkeep_{name}"]) for name, title in UPKEEP.items()}
+    values = {
+        "error of V a × 1000": 1000 * results["upkeep_mse"],
+        "active atoms": results["upkeep_active"],
+        "dead, %": 100 * results["upkeep_dead"],
+        "idle per update, %": 100 * results["upkeep_idle"],
+        "re-drawn": results["upkeep_revived"],
+        "coherence": results["upkeep_coherence"],
+        "r.m.s. overlap": results["upkeep_overlap"],
+    }
     frame = spreads(values, "upkeep_sparsity", "start", "variant")
     return Table(frame.rename_axis(["λ", "start", "variant"]), name="upkeep of the dictionary")
 
@@ -36,16 +28,15 @@ def meeting(results: xr.Dataset) -> Table:
     """Error, activity and overlap of every model; medians over pairs, then over seeds."""
     passed = results["passed_on"].rename(stepped="model").reindex(model=results["model"])
     passed = passed.assign_coords(label=results["label"])
-    quantities = {
-        "error × 1000": results["meet_mse"],
-        "active atoms, %": results["meet_active_share"],
+    values = {
+        "error × 1000": 1000 * results["meet_mse"],
+        "active atoms, %": 100 * results["meet_active_share"],
         "|cos| of codes": results["meet_code_cosine"],
         "|cos| of residuals": results["meet_residual_cosine"],
-        "|cos| of updates × 1000": abs(results["meet_pair_cosine"]).median("pair"),
-        "passed on, size, %": abs(passed).median("arrow"),
-        "pairs hurt, %": (passed < 0).where(passed.notnull()).mean("arrow"),
+        "|cos| of updates × 1000": 1000 * abs(results["meet_pair_cosine"]).median("pair"),
+        "passed on, size, %": 100 * abs(passed).median("arrow"),
+        "pairs hurt, %": 100 * (passed < 0).where(passed.notnull()).mean("arrow"),
     }
-    values = {title: scaled(title, one) for title, one in quantities.items()}
     return Table(spreads(values, "model"), name="how updates meet")
 
 

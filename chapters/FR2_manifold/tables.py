@@ -16,13 +16,11 @@ def models(results: xr.Dataset) -> Table:
     groups = ("reference", "cnn", "mlp", "vn")
     models = [model for group in groups for model in in_groups(results, group)]
     last, output = (middle(results, place).sel(model=models) for place in ("last", "output"))
-    splits = {"training error": "train", "ID error": "id", "OOD error": "ood"}
+    draws = output["model"] != "table"  # of positions, not of bumps
     columns = {
-        # The table of positions draws no bumps.
-        **{
-            title: error(results, split, models).where(output["model"] != "table")
-            for title, split in splits.items()
-        },
+        "training error": error(results, "train", models).where(draws),
+        "ID error": error(results, "id", models).where(draws),
+        "OOD error": error(results, "ood", models).where(draws),
         "F, last hidden": last["F"],
         "F, output": output["F"],
         "probe in hold-out, last hidden": last["probe_ood"],

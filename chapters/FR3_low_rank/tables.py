@@ -29,9 +29,7 @@ def with_maps(results: xr.Dataset) -> list[str]:
 
 @if_computed
 def errors(results: xr.Dataset) -> Table:
-    """Errors, peaks and maps per model and hold-out: medians over seeds, the OOD error with its
-    range.
-    """
+    """Errors, peaks and maps per model and hold-out, medians; the OOD error with its range."""
     columns = {
         "training error": median(results["mse_train"]),
         "ID test error": median(results["mse_id"]),
@@ -47,9 +45,7 @@ def errors(results: xr.Dataset) -> Table:
 
 
 def who_composes(results: xr.Dataset) -> Table:
-    """Rank and bands of the models with maps beside their OOD error, the worse of both hold-outs;
-    the least error first.
-    """
+    """Rank and bands of maps beside the OOD error, the worse of both hold-outs, in its order."""
     some = results.sel(model=with_maps(results))
     columns = {
         "effective rank": median(effective_rank(some)).max("hold_out"),
@@ -71,14 +67,12 @@ def evenness(results: xr.Dataset) -> Table:
 def correlation(results: xr.Dataset, values: xr.DataArray) -> float:
     """Rank correlation of the OOD error with a number, over all runs of models with maps."""
     error = results["mse_ood"] / results["zero_baseline_ood"]
-    pair = xr.broadcast(*(v.sel(model=with_maps(results)) for v in (values, error)))
-    return spearman(*(v.values.ravel() for v in pair))
+    pair = xr.Dataset({"values": values, "error": error}).sel(model=with_maps(results))
+    return spearman(*(v.values.ravel() for v in xr.broadcast(*pair.values())))
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
-    """What the prose says: OOD errors as shares of a zero image's, shares of peaks that are right,
-    and what the error goes with.
-    """
+    """What the prose says: errors and right peaks out of distribution, and what they go with."""
     rank, bands = (correlation(results, f(results)) for f in (effective_rank, own_band))
     return {
         "fr3-correlation-rank": f"{rank:+.2f}",

@@ -11,7 +11,7 @@ from IPython.display import HTML
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET
 from vnlib.plots.candidates import candidates
 from vnlib.plots.statistics import median, percent, texts
-from vnlib.plots.tables import Table, if_computed, spreads
+from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
 
 KINDS = {"stripes": "stripes and bumps", "bumps": "bumps only"}
 TAGS = {STRIPES: "stripes", FEW: "few", ALONE: "alone", MOST: "all"}
@@ -67,13 +67,9 @@ def _spaced(diet: str) -> str:
 @if_computed
 def exponents(laws: xr.Dataset) -> Table:
     """Fitted exponents with 95 % intervals, and how often the target is reached."""
-    columns = {
-        ("exponent [95 %]", "median"): laws["exponent"],
-        ("exponent [95 %]", "low"): laws["low"],
-        ("exponent [95 %]", "high"): laws["high"],
-        "sides": laws["sides"],
-        "runs that reach it": laws["reached"],
-    }
+    fits = zip(SHOWN, ("exponent", "low", "high"), strict=True)
+    columns = {("exponent [95 %]", end): laws[name] for end, name in fits}
+    columns |= {"sides": laws["sides"], "runs that reach it": laws["reached"]}
     found = spreads(columns, "measure", "kind", "target", measure=MEASURES, kind=KINDS)
     rows = [(f"{measure}, {target}", kind) for measure, kind, target in found.index]
     found.index = pd.MultiIndex.from_tuples(rows, names=["accuracy", "diet"])
@@ -82,9 +78,7 @@ def exponents(laws: xr.Dataset) -> Table:
 
 
 def tried(selection: xr.Dataset | None) -> Table | HTML:
-    """The candidates of all models, by what they were compared by: the error on ID validation bumps
-    of the one diet that selects.
-    """
+    """The candidates of all models, by their ID validation error on the one diet that selects."""
     return candidates(selection, lambda r: r["mse_val"].isel(diet=0), title="ID validation error")
 
 
