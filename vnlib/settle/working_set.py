@@ -53,8 +53,7 @@ class Announce(event.Listener):
             log.warning("compiling coordinate descent: some seconds, once per version and machine")
         self.said = True
 
-    def on_end(self, event: event.Event) -> None:
-        """Nothing to say."""
+    def on_end(self, event: event.Event) -> None: ...
 
 
 @compiled
@@ -82,8 +81,7 @@ def solve(
     rows. `flat`: see `_newton`.
     """
     K, columns = codes.shape[1], len(A) > 0
-    seen, B = np.empty(A.shape[1], np.int64), np.zeros((0, A.shape[1]), A.dtype)
-    r = np.zeros(A.shape[1], A.dtype)
+    B = np.zeros((0, A.shape[1]), A.dtype)
     size = min(-(-K // BLOCK), 3) * BLOCK
     S, L = np.zeros((size, size), G.dtype), np.zeros((size, size), G.dtype)
     vectors = np.zeros((6, K + BLOCK), G.dtype)
@@ -98,7 +96,7 @@ def solve(
         n = factored = np.int64(0)
         c, filled, done = drive[row], 0, 0
         noise = 4 * np.finfo(G.dtype).eps * np.sqrt(energy[row]) * norm_of_atoms
-        held, shown = np.int64(0), _nonzero(mask[row], seen) if columns else np.int64(0)
+        held, seen = np.int64(0), np.flatnonzero(mask[row])
         for j in range(K):
             if codes[row, j] != 0 and diag[j] > 0:
                 atoms[n], w[n] = j, codes[row, j]
@@ -107,8 +105,8 @@ def solve(
         while True:
             # All correlations, and the gap.
             if columns:
-                B, held = _gather(A, seen, shown, atoms, B, held, n)
-                _correlate_columns(G, A, B, x[row], seen, shown, atoms, w, n, r, q)
+                B, held = _gather(A, seen, atoms, B, held, n)
+                _correlate_columns(G, A, B, x[row], seen, atoms, w, n, q)
             else:
                 _correlate(G, c, atoms, w, n, q)
             largest = zero
@@ -148,8 +146,8 @@ def solve(
             for i in range(before, n):
                 w[i], g[i] = 0, q[atoms[i]]
             if columns:
-                B, held = _gather(A, seen, shown, atoms, B, held, n)
-                _products(G, B, shown, atoms, S, inverse, filled, n)
+                B, held = _gather(A, seen, atoms, B, held, n)
+                _products(G, B[:, : len(seen)], atoms, S, inverse, filled, n)
             else:
                 for i in range(filled, n):
                     source = G[atoms[i]]
@@ -205,20 +203,7 @@ def _correlate(G: Array, c: Array, atoms: Array, w: Array, n: int, q: Array) -> 
 
 
 @compiled
-def _nonzero(mask: Array, seen: Array) -> np.int64:
-    """List where the mask is not zero; returns how many."""
-    count = np.int64(0)
-    for t in range(len(mask)):
-        if mask[t] != 0:
-            seen[count] = t
-            count += 1
-    return count
-
-
-@compiled
-def _gather(
-    A: Array, seen: Array, shown: int, atoms: Array, B: Array, held: int, n: int
-) -> tuple[Array, int]:
+def _gather(A: Array, seen: Array, atoms: Array, B: Array, held: int, n: int) -> tuple[Array, int]:
     """Rows held..n of B become what is seen of the atoms of the working set, nothing of those
     without a row in A; returns B, which may have grown, and n.
     """
@@ -228,20 +213,20 @@ def _gather(
         B = higher
     for i in range(held, n):
         inside = atoms[i] < len(A)
-        for t in range(shown):
+        for t in range(len(seen)):
             B[i, t] = A[atoms[i], seen[t]] if inside else 0
     return B, n
 
 
 @compiled
 def _products(
-    G: Array, B: Array, shown: int, atoms: Array, S: Array, inverse: Array, filled: int, n: int
+    G: Array, B: Array, atoms: Array, S: Array, inverse: Array, filled: int, n: int
 ) -> None:
     """The rows and columns filled..n of S."""
     for i in range(filled, n):
         for k in range(i + 1):
-            v = G[atoms[i], atoms[k]] if len(G) else B[0, 0] * 0
-            for t in range(shown):
+            v = G[atoms[i], atoms[k]] if len(G) else B.dtype.type(0)
+            for t in range(B.shape[1]):
                 v += B[i, t] * B[k, t]
             S[i, k] = S[k, i] = v
         inverse[i] = 1 / S[i, i]
@@ -249,43 +234,23 @@ def _products(
 
 @compiled
 def _correlate_columns(
-    G: Array,
-    A: Array,
-    B: Array,
-    x: Array,
-    seen: Array,
-    shown: int,
-    atoms: Array,
-    w: Array,
-    n: int,
-    r: Array,
-    q: Array,
+    G: Array, A: Array, B: Array, x: Array, seen: Array, atoms: Array, w: Array, n: int, q: Array
 ) -> None:
     """q = A r - G a, with the residual r = x - B a where something is seen, else 0."""
-    y = np.empty(shown, r.dtype)
-    for t in range(shown):
-        y[t] = x[seen[t]]
+    r, y = np.zeros(A.shape[1], A.dtype), x[seen]
     for i in range(n):
-        v, line = w[i], B[i]
-        if v != 0:
-            for t in range(shown):
-                y[t] -= v * line[t]
-    for t in range(len(r)):
-        r[t] = 0
-    for t in range(shown):
-        r[seen[t]] = y[t]
-    for j in range(len(q)):
-        q[j] = 0
+        for t in range(len(seen)):
+            y[t] -= w[i] * B[i, t]
+    r[seen] = y
+    q[:] = 0
     for j in range(len(A)):
-        v, line = q[j], A[j]
+        v = q[j]
         for t in range(len(r)):
-            v += line[t] * r[t]
+            v += A[j, t] * r[t]
         q[j] = v
     for i in range(n if len(G) else 0):
-        v, line = w[i], G[atoms[i]]
-        if v != 0:
-            for j in range(len(q)):
-                q[j] -= v * line[j]
+        for j in range(len(q)):
+            q[j] -= w[i] * G[atoms[i], j]
 
 
 @compiled
@@ -415,7 +380,7 @@ def _newton(
             support[m] = i
             m += 1
         elif flat:
-            _slide(S, L, w, g, i, m, width, lam, support, y, z)
+            _slide(S, L, i, m, width, lam, support, vectors)
             return m, True
     # y = (L L')^-1 (g - lam sign(w)).
     for k in range(m):
@@ -476,21 +441,12 @@ def _delete(L: Array, support: Array, k: int, m: int, c: Array, s: Array) -> Non
 
 @compiled
 def _slide(
-    S: Array,
-    L: Array,
-    w: Array,
-    g: Array,
-    i: int,
-    m: int,
-    width: int,
-    lam: float,
-    support: Array,
-    y: Array,
-    z: Array,
+    S: Array, L: Array, i: int, m: int, width: int, lam: float, support: Array, vectors: Array
 ) -> None:
     """Move along the direction in which atom i and the m first of the support, on which it depends,
     change no residual, downhill to the first coefficient that becomes zero; L z is row i of S.
     """
+    w, g, y, z = vectors[0], vectors[1], vectors[3], vectors[4]
     for k in range(m - 1, -1, -1):
         known = L[k]
         y[k] = z[k] * known[k]
