@@ -147,7 +147,7 @@ def solve(
                 w[i], g[i] = 0, q[atoms[i]]
             if columns:
                 B, held = _gather(A, seen, atoms, B, held, n)
-                _products(G, B[:, : len(seen)], atoms, S, inverse, filled, n)
+                _products(G, B, len(seen), atoms, S, inverse, filled, n)
             else:
                 for i in range(filled, n):
                     source = G[atoms[i]]
@@ -220,13 +220,13 @@ def _gather(A: Array, seen: Array, atoms: Array, B: Array, held: int, n: int) ->
 
 @compiled
 def _products(
-    G: Array, B: Array, atoms: Array, S: Array, inverse: Array, filled: int, n: int
+    G: Array, B: Array, shown: int, atoms: Array, S: Array, inverse: Array, filled: int, n: int
 ) -> None:
     """The rows and columns filled..n of S."""
     for i in range(filled, n):
         for k in range(i + 1):
             v = G[atoms[i], atoms[k]] if len(G) else B.dtype.type(0)
-            for t in range(B.shape[1]):
+            for t in range(shown):
                 v += B[i, t] * B[k, t]
             S[i, k] = S[k, i] = v
         inverse[i] = 1 / S[i, i]
