@@ -5,6 +5,7 @@ per model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,20 +94,18 @@ def models(folder: Path, chapter: str) -> xr.Dataset:
     )
 
 
-def table(folder: Path, chapters: Sequence[str]) -> tuple[xr.Dataset, list[str]]:
-    """`models` of all chapters, one after the other, with a coordinate `chapter` (model); and what
-    is missing.
+def table(folder: Path, chapters: Sequence[str]) -> xr.Dataset:
+    """`models` of all chapters that have results, one after the other, with a coordinate `chapter`
+    (model).
     """
-    parts, missing = [], []
+    parts = []
     for chapter in chapters:
-        try:
+        with suppress(store.StoreError, KeyError):
             found = models(folder, chapter)
             parts.append(found.assign_coords(chapter=("model", [chapter] * found.sizes["model"])))
-        except (store.StoreError, KeyError) as error:
-            missing.append(f"{chapter} ({str(error).splitlines()[0]})")
     if not parts:
         empty = {name: ("model", np.zeros(0)) for name in ("runs", "seconds", "median", "weights")}
         return xr.Dataset(
             empty, {"model": np.array([], "U1"), "chapter": ("model", np.array([], "U1"))}
-        ), missing
-    return xr.concat(parts, "model"), missing
+        )
+    return xr.concat(parts, "model")
