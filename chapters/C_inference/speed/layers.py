@@ -17,7 +17,6 @@ from vnlib.layer import Layer
 from vnlib.settle import SCHEDULES, SettleConfig, Settler
 
 METHODS = ("ista", "fista", "restart", "line_search")
-PLAIN = ("ista", "sweep")  # one plain step per layer, up and down in turn
 
 TEXTS = {
     "wall": ("s", "time by the clock for the whole batch, setup included"),
@@ -94,10 +93,3 @@ def several_layers(
     for name, (units, text) in TEXTS.items():
         ds[name].attrs = {"units": units, "long_name": text}
     return ds
-
-
-def against_plain(ds: xr.Dataset, name: str) -> xr.DataArray:
-    """How many times less of `name` ("sweeps", "wall" or "cpu") each takes than plain interleaved
-    steps.
-    """
-    return ds[name].sel(solver=PLAIN[0], schedule=PLAIN[1], drop=True) / ds[name]

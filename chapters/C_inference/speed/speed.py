@@ -231,14 +231,6 @@ def one_layer(
     return ds
 
 
-def speedup(ds: xr.Dataset, ours: str, peers: Sequence[str], *, time: str = "cpu") -> xr.DataArray:
-    """How many times faster `ours` is than the fastest of `peers` that reached the gap; nan where
-    one is missing.
-    """
-    seconds = ds[time].where(ds["reached"] == 1)
-    return seconds.sel(solver=list(peers)).min("solver") / seconds.sel(solver=ours, drop=True)
-
-
 def images(train: int, test: int, *, fallback: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Images of MNIST as rows, for dictionaries and for samples."""
     from data_gen import mnist

@@ -212,19 +212,6 @@ def test_share_of_the_machine(table):
     assert bool(table.gemm_share.drop_sel(solver=with_products).isnull().all())
 
 
-def test_speedup_counts_only_those_that_arrive(table):
-    made = table.copy(deep=True)
-    made["cpu"][:] = 8.0
-    made["cpu"].loc[{"solver": "vn_cd"}] = 2.0
-    made["cpu"].loc[{"solver": "spams_lars"}] = 1.0
-    names = ["spams_lars", "spams_lars_cholesky"]
-    assert float(speed.speedup(made, "vn_cd", names).item()) == 0.5
-    made["reached"].loc[{"solver": "spams_lars"}] = 0.0
-    assert float(speed.speedup(made, "vn_cd", names).item()) == 4.0
-    made["reached"].loc[{"solver": "vn_cd"}] = 0.0
-    assert np.isnan(speed.speedup(made, "vn_cd", names).item())
-
-
 class Sleeper(peers.Solver):
     """Takes a tenth of a second for each sample, by a clock of its own."""
 
@@ -310,9 +297,8 @@ def test_several_layers():
     assert bool((ds.reached == 1).all()) and bool((ds.sweeps <= ds.sweeps_max).all())
     # All end within the gap of the same energy.
     assert float(ds.energy.max() / ds.energy.min()) < 1 + 1e-3
-    gain = layers.against_plain(ds, "sweeps")
-    assert float(gain.sel(solver="ista", schedule="sweep")) == 1
-    assert float(gain.sel(solver="restart", schedule="sweep")) > 1
+    plain, restarted = (ds.sweeps.sel(solver=one, schedule="sweep") for one in ("ista", "restart"))
+    assert float(restarted) < float(plain)
 
 
 @pytest.mark.slow
