@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from chapters.A_predictive_coding.baselines import LocalUpdate
-from chapters.A_predictive_coding.contestants import Contestant
+from chapters.A_predictive_coding.models import Model
 from vnlib import metrics, seeding
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
@@ -53,13 +53,13 @@ def cosine(a: Float[Tensor, "batch n"], b: Float[Tensor, "batch n"]) -> Float[Te
     return (a * b).sum(1).abs() / (a.norm(dim=1) * b.norm(dim=1)).clamp_min(1e-30)
 
 
-def errors(model: Contestant, x: Float[Tensor, "batch d"]) -> tuple[float, float]:
+def errors(model: Model, x: Float[Tensor, "batch d"]) -> tuple[float, float]:
     """Squared error of the reading of the first level and of the top one, over the image power."""
     first, top = (float((x - read).square().sum() / x.square().sum()) for read in model.read(x))
     return first, top
 
 
-def moved(model: Contestant, x: Float[Tensor, "batch d"], *, lr: float) -> tuple[float, int]:
+def moved(model: Model, x: Float[Tensor, "batch d"], *, lr: float) -> tuple[float, int]:
     """What one real step on one sample moves.
 
     A unit is idle where its gain for the sample is exactly zero. Every sample starts from the same
@@ -88,7 +88,7 @@ def moved(model: Contestant, x: Float[Tensor, "batch d"], *, lr: float) -> tuple
 
 
 def portrait(
-    model: Contestant, x: Float[Tensor, "batch d"], other: Float[Tensor, "batch d"]
+    model: Model, x: Float[Tensor, "batch d"], other: Float[Tensor, "batch d"]
 ) -> xr.Dataset:
     """What is inferred for samples x of one task, and what these and `other`'s would change.
 
@@ -127,7 +127,7 @@ def portrait(
     return found.assign(touched=("batch", touched)).assign_coords(batch=list(BATCHES))
 
 
-def shown(model: Contestant, x: Float[Tensor, "batch d"]) -> xr.Dataset:
+def shown(model: Model, x: Float[Tensor, "batch d"]) -> xr.Dataset:
     """What figures draw: codes of some samples, the energy of their inference, one update.
 
     `energy` is relative to that of a network whose states are all zero. `down_*` are error and

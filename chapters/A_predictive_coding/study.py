@@ -16,7 +16,7 @@ from torch.nn.functional import avg_pool2d
 
 from benchmarks.images.samples import mnist_rows
 from chapters.A_predictive_coding import measure
-from chapters.A_predictive_coding.contestants import Contestant, Sizes, build
+from chapters.A_predictive_coding.models import Model, Sizes, build
 from vnlib import checks, seeding
 from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
@@ -127,7 +127,7 @@ def compare(
         with the model that stayed with task 1.
     """
 
-    def learn(model: Contestant, lr: float, task: Task, block: str) -> float:
+    def learn(model: Model, lr: float, task: Task, block: str) -> float:
         """Learn a task in place; returns the validation error."""
         return fit(
             model.learner(lr),

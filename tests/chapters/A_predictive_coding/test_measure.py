@@ -10,7 +10,7 @@ import torch
 
 from chapters.A_predictive_coding import measure, study
 from chapters.A_predictive_coding.baselines import LocalUpdate
-from chapters.A_predictive_coding.contestants import MODELS, Sizes, build
+from chapters.A_predictive_coding.models import MODELS, Sizes, build
 
 SIZES = Sizes(
     n_inputs=16,
@@ -73,7 +73,7 @@ def test_per_sample_updates_are_outer_products_in_one_row():
         torch.testing.assert_close(rows[b], expected)
 
 
-# --- Contestants ----------------------------------------------------------------------------------
+# --- Models ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -110,7 +110,7 @@ def test_a_linear_autoencoder_with_the_principal_axes_is_not_updated_along_them(
     assert all(u.mean.abs().max() < 1e-5 for u in one.infer(x).updates)
 
 
-def test_contestants_are_what_their_names_say():
+def test_models_are_what_their_names_say():
     same = {"pc": "bpc", "vn": "vn_dense", "vn_random": "vn"}
     for name, other in same.items():
         assert torch.equal(made(name).columns()[0], made(other).columns()[0]), "weights begin alike"

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from chapters.A_predictive_coding import measure, study
-from chapters.A_predictive_coding.contestants import MODELS, Sizes
+from chapters.A_predictive_coding.models import MODELS, Sizes
 from vnlib.book import chapter, paths, store
 from vnlib.book.store.variables import described
 from vnlib.fit import FitConfig

@@ -53,7 +53,7 @@ class Inference:
 
 
 @runtime_checkable
-class Contestant(Protocol):
+class Model(Protocol):
     """A model under comparison.
 
     Attributes
@@ -283,7 +283,7 @@ MODELS = (
 )
 
 
-def build(name: str, sizes: Sizes, samples: Float[Tensor, "samples d"], *, seed: int) -> Contestant:
+def build(name: str, sizes: Sizes, samples: Float[Tensor, "samples d"], *, seed: int) -> Model:
     """The model `name`, its weights fixed by `seed`.
 
     They begin by chance, those of "vn_untrained" as `samples`.
@@ -296,7 +296,7 @@ def build(name: str, sizes: Sizes, samples: Float[Tensor, "samples d"], *, seed:
     return one
 
 
-def _made(name: str, sizes: Sizes, samples: Tensor, seed: int) -> Contestant:
+def _made(name: str, sizes: Sizes, samples: Tensor, seed: int) -> Model:
     levels, both = (sizes.n_inputs, *sizes.units), {"seed": seed, "steps": tuple(sizes.steps)}
     if name in ("autoencoder", "linear"):
         activation = "tanh" if name == "autoencoder" else "identity"
