@@ -22,12 +22,13 @@ from benchmarks.functions.exemplars import Exemplars
 from benchmarks.functions.imputer import Imputer, Signals, best_of, error_of
 from benchmarks.functions.mamba import MambaReconstructor
 from benchmarks.functions.neural_ode import NeuralODE
-from benchmarks.functions.reconstructor import Reconstructor, built, training_masks
+from benchmarks.functions.reconstructor import Reconstructor, training_masks
 from benchmarks.functions.recurrent import RecurrentAutoencoder
 from benchmarks.functions.rslds import RecurrentSLDS
 from benchmarks.functions.signal_autoencoders import DeepAutoencoder
 from benchmarks.functions.transformer import TransformerReconstructor
 from vnlib import checks, seeding
+from vnlib.baselines.parts import built
 from vnlib.fit import GradientLearner, Training, fit
 
 NETWORKS: dict[str, type[Reconstructor]] = {

@@ -4,7 +4,6 @@ Sec. 4.2, App. G).
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 
 import torch
@@ -13,6 +12,7 @@ from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
 from vnlib import checks
+from vnlib.baselines.parts import check_sizes
 
 
 class Reconstructor(nn.Module, ABC):
@@ -122,12 +122,6 @@ def patches(
     return channels.view(batch, n_channels, length // size, size).transpose(1, 2).flatten(2)
 
 
-def check_sizes(**sizes: int) -> None:
-    """Raise ValueError unless all are positive integers."""
-    for name, size in sizes.items():
-        checks.number(name, size, low=1, integer=True)
-
-
 def check_signals(x: Tensor, observed: Tensor | None, length: int) -> None:
     """Raise ValueError unless x is (batch, length) and `observed` None or bool of that shape."""
     if x.ndim != 2 or x.shape[1] != length:
@@ -151,26 +145,3 @@ def check_patch(length: int, size: int) -> int:
     if length % size:
         raise ValueError(f"patch must divide the length {length}, got {size}")
     return length // size
-
-
-def built(
-    family: type[Reconstructor], *, length: int, seed: int, **options: object
-) -> Reconstructor:
-    """A model whose initial weights are fixed by `seed`; the global random state is left as it was.
-
-    It is built on the CPU, so that the weights do not depend on the device it is moved to.
-
-    Raises
-    ------
-    ValueError
-        For an unknown option and for a value out of range.
-    """
-    allowed = sorted(set(inspect.signature(family).parameters) - {"length"})
-    unknown = sorted(set(options) - set(allowed))
-    if unknown:
-        raise ValueError(
-            f"{family.__name__} has no option {', '.join(unknown)}; it has {', '.join(allowed)}"
-        )
-    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-        torch.default_generator.manual_seed(seed)
-        return family(length=length, **options)

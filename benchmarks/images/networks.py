@@ -4,7 +4,6 @@ Fig. 5).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 
 import torch
@@ -13,6 +12,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from vnlib import checks
+from vnlib.baselines import parts
 from vnlib.baselines.parts import check_hidden, perceptron
 
 
@@ -150,22 +150,5 @@ def largest(z: Float[Tensor, "batch latent"], k: int) -> Float[Tensor, "batch la
 
 
 def built(*, pixels: int, seed: int, **options: object) -> ImageAutoencoder:
-    """An autoencoder whose initial weights are fixed by `seed`; the global random state is left as
-    it was.
-
-    It is built on the CPU, so that the weights do not depend on the device it is moved to.
-
-    Raises
-    ------
-    ValueError
-        For an unknown option and for a value out of range.
-    """
-    allowed = sorted(set(inspect.signature(ImageAutoencoder).parameters) - {"pixels"})
-    unknown = sorted(set(options) - set(allowed))
-    if unknown:
-        raise ValueError(
-            f"ImageAutoencoder has no option {', '.join(unknown)}; it has {', '.join(allowed)}"
-        )
-    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-        torch.default_generator.manual_seed(seed)
-        return ImageAutoencoder(pixels=pixels, **options)
+    """An autoencoder whose initial weights are fixed by `seed` (see `vnlib.baselines.parts`)."""
+    return parts.built(ImageAutoencoder, pixels=pixels, seed=seed, **options)

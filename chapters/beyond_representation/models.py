@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from benchmarks.functions.reconstructor import built as built_reconstructor
 from benchmarks.functions.transformer import TransformerReconstructor
 from benchmarks.images.controls import principal_axes
 from benchmarks.images.networks import built as built_autoencoder
@@ -33,6 +32,7 @@ from chapters.beyond_representation.coded import (
 )
 from vnlib import checks
 from vnlib.baselines.parts import built
+from vnlib.baselines.parts import built as built_reconstructor
 from vnlib.fit import Training
 
 BODY_NETWORKS = ("mlp", "film")  # whose layers see one body at a time

@@ -14,10 +14,11 @@ from torchdiffeq import odeint
 
 from benchmarks.functions.mamba import MambaReconstructor
 from benchmarks.functions.neural_ode import METHODS, NeuralODE
-from benchmarks.functions.reconstructor import Reconstructor, built
+from benchmarks.functions.reconstructor import Reconstructor
 from benchmarks.functions.recurrent import RecurrentAutoencoder
 from benchmarks.functions.transformer import TransformerReconstructor
 from vnlib.baselines import mamba
+from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH, PATCH = 32, 4

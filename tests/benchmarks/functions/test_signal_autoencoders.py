@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.functions.reconstructor import built, training_masks
+from benchmarks.functions.reconstructor import training_masks
 from benchmarks.functions.signal_autoencoders import DeepAutoencoder
+from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH = 32
