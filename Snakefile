@@ -93,7 +93,7 @@ def first(wildcards):
     return [] if leader == wildcards.slice else [mark(wildcards.chapter, leader)]
 
 
-def whole(wildcards):
+def all_pages(wildcards):
     if missing := set(paths.chapters()) - set(CONFIG["chapters"]):
         raise ValueError(f"the book needs all chapters, and {', '.join(sorted(missing))} is left out")
     return [page(name) for name in paths.chapters()]
@@ -165,7 +165,7 @@ rule page:
 
 rule book:
     input:
-        whole,
+        all_pages,
     output:
         touch(f"{EXECUTED}/book.done"),  # the HTML itself may be of other results
     log:

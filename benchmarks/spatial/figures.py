@@ -14,7 +14,7 @@ import xarray as xr
 from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
 
-from vnlib.plots.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, image_axes
 
 FLOOR = 1e-17  # below this an error is rounding
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "d", "p", "h", "8", "H")
@@ -42,7 +42,7 @@ def error_map(
 ) -> AxesImage:
     """The error at every position, with a dashed line around those that were held out."""
     picture = plane(errors).clip(norm.vmin)
-    drawn = bare(ax, title).imshow(picture, origin="lower", norm=norm)
+    drawn = image_axes(ax, title).imshow(picture, origin="lower", norm=norm)
     outside = plane(held_out.astype(float))
     ax.contour(outside, levels=[0.5], colors="white", linewidths=1.2, linestyles="--")
     return drawn
@@ -70,7 +70,7 @@ def tiles(images: Sequence[tuple[str, np.ndarray]], columns: int) -> plt.Figure:
     """Images between 0 and 1 under their names, with one bar for the brightness."""
     fig, axes = mosaic(len(images), columns, (1.5, 1.8))
     for ax, (name, image) in zip(axes, images, strict=True):
-        drawn = bare(ax, wrapped(name)).imshow(image, origin="lower", vmin=0, vmax=1)
+        drawn = image_axes(ax, wrapped(name)).imshow(image, origin="lower", vmin=0, vmax=1)
     fig.colorbar(drawn, ax=axes, label="brightness", extend="both", shrink=0.6)
     return fig
 

@@ -12,7 +12,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from vnlib.plots.frames import Groups, label, long_frame, seeds_and_medians
 from vnlib.plots.statistics import median
-from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, bare
+from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, image_axes
 
 # Model -> colour, marker.
 MODELS = {
@@ -231,7 +231,9 @@ def update_images(fig: plt.Figure, results: xr.Dataset) -> None:
             interpolation="nearest",
         )
         zero = 100 * float((update == 0).mean())
-        bare(ax, f"{label(results, model)}, {symbol}: {zero:.0f} % exactly 0", 9).set(xlabel="unit")
+        image_axes(ax, f"{label(results, model)}, {symbol}: {zero:.0f} % exactly 0", 9).set(
+            xlabel="unit"
+        )
     axes[0].set_ylabel("pixel")
     fig.colorbar(image, ax=axes, label=r"$\log_{10}$ |update| / largest", shrink=0.8)
 

@@ -11,7 +11,7 @@ import xarray as xr
 
 from vnlib.plots.frames import Groups, label, long_frame, seeds_and_medians
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE, SEQUENTIAL, bare
+from vnlib.plots.style import PALETTE, SEQUENTIAL, image_axes
 
 # Model -> colour, marker. The widths of softmax attention are drawn by `ranks` alone.
 MODELS = {
@@ -58,11 +58,11 @@ def adaptive(results: xr.Dataset) -> plt.Figure:
     }
     for ax, (name, title) in zip(axes, titles.items(), strict=False):
         image = np.ma.masked_invalid(one["shown"].sel(image=name))
-        bare(ax, title).imshow(image, vmin=0, vmax=1, cmap="gray")
+        image_axes(ax, title).imshow(image, vmin=0, vmax=1, cmap="gray")
         ax.set_facecolor(PALETTE[1])
     for head, ax in enumerate(axes[4:]):
         weights = one["shown_weights"].sel(head=head)
-        bare(ax, f"$A$, head {head + 1}").imshow(weights, vmin=0, cmap=SEQUENTIAL)
+        image_axes(ax, f"$A$, head {head + 1}").imshow(weights, vmin=0, cmap=SEQUENTIAL)
     axes[4].set(xlabel="key", ylabel="query")
     stems, curves = below.subplots(1, 2, width_ratios=[1.35, 1])
     code = one["shown_code"].values

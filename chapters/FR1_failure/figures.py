@@ -14,7 +14,7 @@ from matplotlib.colors import LogNorm, PowerNorm
 
 from benchmarks.spatial import figures as spatial
 from vnlib.plots.frames import label, long_frame
-from vnlib.plots.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, image_axes
 
 TESTS = {"averaged": "averaged inputs", "memorised": "outputs at training positions"}
 SETS = {
@@ -115,7 +115,7 @@ def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         tiles = [ink.sel(panel="target").isel(model=0)]
         tiles += [ink.sel(panel="output", model=m) for m in models]
         for ax, tile in zip(row, tiles, strict=True):
-            bare(ax).imshow(tile.clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
+            image_axes(ax).imshow(tile.clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
         at = kept.isel(position=int(place), model=0)
         held = "OOD" if bool(at["held_out"]) else "ID"
         row[0].set_ylabel(f"({int(at['position_x'])}, {int(at['position_y'])})\n{held}", fontsize=8)
@@ -174,7 +174,7 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
         ink[""] = ink["x alone"] + ink["y alone"]
         for ax, (title, name) in zip(row, panel.items(), strict=True):
             top = max(0.05, ink[name].max())
-            bare(ax, title if ax in axes[0] else "", 8).imshow(
+            image_axes(ax, title if ax in axes[0] else "", 8).imshow(
                 ink[name], origin="lower", vmin=0, vmax=top
             )
         row[0].set_ylabel(spatial.wrapped(label(kept, model), 12), fontsize=7.5)

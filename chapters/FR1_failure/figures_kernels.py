@@ -9,7 +9,7 @@ import xarray as xr
 from benchmarks.spatial import figures as spatial
 from chapters.FR1_failure.figures import dots, panels, with_images
 from vnlib.plots.frames import group, label, long_frame
-from vnlib.plots.style import GROUPS, PALETTE, bare
+from vnlib.plots.style import GROUPS, PALETTE, image_axes
 
 # References: what the images of any decoder are compared with.
 SOURCES = {"bumps": "true bumps", "superposed bumps": "superposed bumps"}
@@ -26,7 +26,7 @@ def matrices(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     fig, axes = spatial.mosaic(len(tiles), -(-len(tiles) // 2), (1.9, 2.3))
     for ax, (title, tile) in zip(axes, tiles.items(), strict=True):
         title = spatial.wrapped(title, 12)
-        bare(ax, title, 9).imshow(tile, vmin=0, vmax=1, interpolation="nearest")
+        image_axes(ax, title, 9).imshow(tile, vmin=0, vmax=1, interpolation="nearest")
         ax.axhline(border, color="white", lw=0.8)
         ax.axvline(border, color="white", lw=0.8)
     return fig

@@ -4,22 +4,16 @@ Figs. 2, 5, 10-14).
 
 from __future__ import annotations
 
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.colors import PowerNorm
 
+from benchmarks.spatial.figures import plane
 from chapters.FR2_manifold.claims import layers_of
 from chapters.FR2_manifold.figures import KINDS, NONE, kinds, of_kind
 from vnlib.plots.frames import empty, label
-from vnlib.plots.style import PALETTE, bare
-
-
-def _square(values: xr.DataArray | np.ndarray) -> np.ndarray:
-    side = math.isqrt(values.size)
-    return np.asarray(values).reshape(side, side)
+from vnlib.plots.style import PALETTE, image_axes
 
 
 def _depth(results: xr.Dataset, model: str) -> int:
@@ -38,21 +32,21 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
     columns = max(len(layers_of(results, m)) for m in models)
     size = (0.78 * columns + 0.6, 1.05 * len(models) + 0.3)
     fig, axes = plt.subplots(len(models), columns, figsize=size, squeeze=False)
-    outside = _square(results["split"] == "ood").astype(float)
+    outside = plane(results["split"] == "ood").astype(float)
     for ax in axes.flat:
         ax.set_visible(False)
     for row, model in zip(axes, models, strict=True):
         maps = results["log_volume"].sel(model=model, weights="trained").isel(seed=0)
         for ax, layer in zip(row, layers_of(results, model), strict=False):
             ax.set_visible(True)
-            one = _square(maps.sel(layer=layer))
+            one = plane(maps.sel(layer=layer))
             if not np.isfinite(one).all():
-                bare(ax, "no map")
+                image_axes(ax, "no map")
                 continue
             middle, spread = one.mean(), max(float(one.std()), 1e-3)
             ax.imshow(one, origin="lower", vmin=middle - 3 * spread, vmax=middle + 3 * spread)
             ax.contour(outside, levels=[0.5], colors="white", linewidths=0.8, linestyles="--")
-            bare(ax, layer.replace("layer", ""), size=8.5)
+            image_axes(ax, layer.replace("layer", ""), size=8.5)
             ax.set_xlabel(f"{middle:.1f} ± {spread:.2f}", fontsize=7, labelpad=1)
         row[0].set_ylabel(f"depth {_depth(results, model)}", fontsize=9)
     return fig
@@ -71,16 +65,16 @@ def planes(results: xr.Dataset) -> plt.Figure:
     stages = results["stage"].values.tolist()
     size = (2.2 * len(stages), 2.2 * len(models))
     fig, axes = plt.subplots(len(models), len(stages), figsize=size, squeeze=False)
-    held = _square(results["split"] == "ood")
+    held = plane(results["split"] == "ood")
     for row, model in zip(axes, models, strict=True):
         for ax, stage in zip(row, stages, strict=True):
             one = kept.sel(model=model, stage=stage)
-            u, v = (_square(one.isel(component=c)) for c in (0, 1))
+            u, v = (plane(one.isel(component=c)) for c in (0, 1))
             for a, b, inside in ((u, v, held), (u.T, v.T, held.T)):
                 ax.plot(a.T, b.T, color="0.55", lw=0.5)
                 masked = (np.where(inside, values, np.nan).T for values in (a, b))
                 ax.plot(*masked, color=PALETTE[3], lw=0.7)
-            bare(ax, "" if model != models[0] else stage)
+            image_axes(ax, "" if model != models[0] else stage)
             ax.set_aspect("equal", adjustable="datalim")
         row[0].set_ylabel(label(results, model), fontsize=9)
     return fig
@@ -107,7 +101,9 @@ def drawn(results: xr.Dataset) -> plt.Figure:
         for row, (name, pictures) in zip(axes[:, columns], shown.items(), strict=False):
             for ax, image in zip(row, pictures.transpose("sample", "y", "x").values, strict=True):
                 ax.set_visible(True)
-                bare(ax).imshow((1 - image).clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
+                image_axes(ax).imshow(
+                    (1 - image).clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1)
+                )
             row[0].set_ylabel(name.removeprefix("depth ") if block else name, fontsize=8)
         axes[0, block * n].set_title(kind, fontsize=9, loc="left")
     return fig

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from textwrap import fill
 
@@ -13,10 +12,11 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.colors import LogNorm
 
+from benchmarks.spatial.figures import plane
 from chapters.FR3_low_rank.claims import FOUR, own_band
 from chapters.FR3_low_rank.tables import effective_rank, with_maps
 from vnlib.plots.frames import label, long_frame
-from vnlib.plots.style import DIVERGING, GROUPS, PALETTE, bare
+from vnlib.plots.style import DIVERGING, GROUPS, PALETTE, image_axes
 
 HOLD_OUTS = {"square": "square held out", "large_corner": "corner held out"}
 # Colour and marker of each model; those of the four settings are their own.
@@ -54,14 +54,9 @@ def _pictured(results: xr.Dataset) -> xr.Dataset:
     return results.isel(seed=int(results["sample_image"].notnull().any(others).values.argmax()))
 
 
-def _square(values: xr.DataArray) -> np.ndarray:
-    side = math.isqrt(values.sizes["position"])
-    return values.values.reshape(side, side)
-
-
 def _outline(ax: plt.Axes, results: xr.Dataset, hold_out: str, color: str = "white") -> None:
     # The same for every model and seed.
-    outside = _square(results["split_ood"].sel(hold_out=hold_out).isel(model=0)).astype(float)
+    outside = plane(results["split_ood"].sel(hold_out=hold_out).isel(model=0)).astype(float)
     ax.contour(outside, levels=[0.5], colors=color, linewidths=1.2, linestyles="--")
 
 
@@ -141,7 +136,7 @@ def embeddings(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figur
         for ax, (axis, token) in zip(row, pairs, strict=True):
             image = shown.sel(model=model, axis=axis, token_shown=token).values
             largest = np.nanmax(np.abs(image)) if np.isfinite(image).any() else 1.0
-            bare(ax, f"{axis} = {token}" if model == models[0] else "")
+            image_axes(ax, f"{axis} = {token}" if model == models[0] else "")
             ax.imshow(image / largest, origin="lower", cmap=DIVERGING, vmin=-1, vmax=1)
         name = _name(results, model)
         row[0].set_ylabel(name, fontsize=8.5, rotation=0, ha="right", va="center")
@@ -192,10 +187,10 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
     norm = LogNorm(vmin=1e-6, vmax=3e-2)
     for row, hold_out in zip(axes, HOLD_OUTS, strict=True):
         for ax, model in zip(row, models, strict=True):
-            values = _square(one["mse"].sel(model=model, hold_out=hold_out))
+            values = plane(one["mse"].sel(model=model, hold_out=hold_out))
             picture = ax.imshow(values.clip(1e-6), origin="lower", norm=norm)
             _outline(ax, one, hold_out)
-            bare(ax, fill(_name(results, model), 12) if hold_out == "square" else "", 8.5)
+            image_axes(ax, fill(_name(results, model), 12) if hold_out == "square" else "", 8.5)
     fig.colorbar(picture, ax=axes, label="mean squared error", shrink=0.8, extend="both")
     return fig
 
@@ -217,7 +212,7 @@ def volumes(results: xr.Dataset) -> plt.Figure:
         for ax, model in zip(row, models, strict=True):
             picture = ax.imshow(values.sel(model=model), origin="lower", **colors)
             _outline(ax, _pictured(results), "large_corner", color="black")
-            bare(ax, _name(results, model) if layer == "maps" else "")
+            image_axes(ax, _name(results, model) if layer == "maps" else "")
         row[0].set_ylabel(name)
         fig.colorbar(picture, ax=row, label="log10 volume", extend="both")
     return fig
@@ -262,7 +257,7 @@ def samples(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figure:
     for column, (name, images) in zip(axes.T, tiles.items(), strict=True):
         for ax, index in zip(column, range(len(places)), strict=True):
             ax.imshow(images.isel(sample=index), origin="lower", vmin=0, vmax=1)
-            bare(ax, fill(name, 12) if index == 0 else "", 8.5)
+            image_axes(ax, fill(name, 12) if index == 0 else "", 8.5)
     for ax, place in zip(axes[:, 0], places, strict=True):
         x, y = (int(results[f"position_{a}"].sel(position=place)) for a in ("x", "y"))
         where = "OOD" if bool(held.sel(position=place)) else "ID"

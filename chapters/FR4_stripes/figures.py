@@ -16,7 +16,7 @@ import xarray as xr
 from chapters.FR4_stripes.claims import TARGET, sizes, zero_baseline
 from chapters.FR4_stripes.tables import KINDS, MEASURES, amounts, diets_of
 from vnlib.plots.frames import empty, if_computed, label, long_frame
-from vnlib.plots.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, image_axes
 
 LOOKS = {"stripes": (PALETTE[0], "o"), "bumps": (PALETTE[3], "s")}
 ZERO = {"color": "0.3", "ls": ":", "lw": 1.2}
@@ -187,7 +187,7 @@ def samples(
         ax.set_title(name, fontsize=8.5)
     for line, (model, kind) in zip(axes, rows, strict=True):
         for ax in line:
-            bare(ax, ax.get_title())
+            image_axes(ax, ax.get_title())
         line[0].imshow(ideal(results, sample, sigma)[kind], **shown)
         text = f"{label(results, model)}\n{KINDS[kind]}"
         line[0].set_ylabel(text, rotation=0, ha="right", va="center", fontsize=8)

@@ -12,7 +12,7 @@ import xarray as xr
 
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, hidden
 from vnlib.plots.frames import if_computed, long_frame
-from vnlib.plots.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, image_axes
 
 DIETS = {
     STRIPES: ("stripes only", PALETTE[2], "^"),
@@ -36,7 +36,7 @@ def volumes(results: xr.Dataset, diets: Sequence[str] = (FEW, ALONE, MOST)) -> p
         for ax, layer in zip(row, layers, strict=True):
             one = maps.sel(layer=layer).values
             middle, sd = float(one.mean()), max(float(one.std()), 1e-6)
-            bare(ax, layer.replace("layer", "layer ") if diet == diets[0] else "")
+            image_axes(ax, layer.replace("layer", "layer ") if diet == diets[0] else "")
             ax.imshow(one, origin="lower", vmin=middle - 3 * sd, vmax=middle + 3 * sd)
             ax.plot([EDGE, EDGE, 27.5], [27.5, EDGE, EDGE], color="white", lw=1, ls="--")
         name = DIETS[diet][0].replace(" and ", "\nand ").replace(", ", ",\n")
@@ -114,7 +114,7 @@ def units(results: xr.Dataset, diets: Sequence[str] = (STRIPES, FEW)) -> plt.Fig
             maps = results["unit"].sel(model="cnn", diet=diets[group], layer=layer)
             title = DIETS[diets[group]][0] if layer == layers[0] and neuron == n // 2 else ""
             picture = maps.isel(seed=0, neuron=neuron).values
-            bare(ax, title).imshow(picture, origin="lower", vmin=0, vmax=1)
+            image_axes(ax, title).imshow(picture, origin="lower", vmin=0, vmax=1)
         name = layer.replace("layer", "layer ")
         row[0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=9)
     return fig

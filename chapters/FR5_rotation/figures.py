@@ -10,7 +10,7 @@ import xarray as xr
 
 from chapters.FR5_rotation.tables import explained
 from vnlib.plots.frames import label, long_frame
-from vnlib.plots.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, image_axes
 
 LOOKS = {
     "cnn": (PALETTE[3], "s"),
@@ -121,7 +121,7 @@ def images(results: xr.Dataset) -> plt.Figure:
     for row, (name, pictures) in zip(axes, rows.items(), strict=True):
         for ax, picture, angle in zip(row, pictures, angles, strict=True):
             title = f"{angle:.0f}°" if name == "true image" else ""
-            bare(ax, title).imshow(picture, vmin=0, vmax=1)
+            image_axes(ax, title).imshow(picture, vmin=0, vmax=1)
         row[0].set_ylabel(name, fontsize=8.5, rotation=0, ha="right", va="center")
     return fig
 
@@ -225,7 +225,7 @@ def rings(results: xr.Dataset) -> plt.Figure:
             ax.plot([*x, x[0]], [*y, y[0]], color="0.55", lw=1)
             ax.scatter(x[inside], y[inside], color=PALETTE[3], s=7, zorder=3)
             share, step = float(cell["ring_share"]), float(cell["ring_step"])
-            bare(ax, f"{name}\n{100 * share:.0f} % of variance, step {step:.2f}", 8)
+            image_axes(ax, f"{name}\n{100 * share:.0f} % of variance, step {step:.2f}", 8)
             ax.set_aspect("equal")
         row[0].set_ylabel(label(results, model).replace(", ", ",\n"), fontsize=8.5)
     return fig

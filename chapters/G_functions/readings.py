@@ -60,7 +60,11 @@ def measured(
         Every inference.
     """
     before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    parts = [whole(network, x, config), hidden(network, x, seen, rounds, config), controls(x, seen)]
+    parts = [
+        unmasked(network, x, config),
+        hidden(network, x, seen, rounds, config),
+        controls(x, seen),
+    ]
     own = first_code(*parts[:2])
     if curve:
         walked = imputation.followed(
@@ -74,7 +78,7 @@ def measured(
 
 
 @torch.no_grad()
-def whole(network: VectorNetwork, x: BySet, config: SettleConfig) -> xr.Dataset:
+def unmasked(network: VectorNetwork, x: BySet, config: SettleConfig) -> xr.Dataset:
     """Whole signals: `mse` of both readings, and per layer what the code does.
 
     active: atoms in use per signal. explained: share of the power of x_l that V_l a_l explains.
@@ -173,13 +177,13 @@ def controls(x: BySet, seen: Seen) -> xr.Dataset:
     )
 
 
-def first_code(whole: xr.Dataset, hidden: xr.Dataset) -> xr.Dataset:
-    """What the first code says, of the results of `whole` and `hidden`: sweep_mse, sweep_hidden,
+def first_code(unmasked: xr.Dataset, hidden: xr.Dataset) -> xr.Dataset:
+    """What the first code says, of the results of `unmasked` and `hidden`: sweep_mse, sweep_hidden,
     sweep_active.
     """
-    errors = {"sweep_mse": whole["mse"], "sweep_hidden": hidden["hidden"]}
+    errors = {"sweep_mse": unmasked["mse"], "sweep_hidden": hidden["hidden"]}
     first = {name: value.sel(reading="first", drop=True) for name, value in errors.items()}
-    return xr.Dataset(first | {"sweep_active": whole["active"].sel(layer=1, drop=True)})
+    return xr.Dataset(first | {"sweep_active": unmasked["active"].sel(layer=1, drop=True)})
 
 
 def sweep(
@@ -200,5 +204,5 @@ def sweep(
             found.append(own)
             continue
         one = with_sparsity(network, factor)
-        found.append(first_code(whole(one, x, config), hidden(one, x, seen, rounds, config)))
+        found.append(first_code(unmasked(one, x, config), hidden(one, x, seen, rounds, config)))
     return xr.concat(found, xr.DataArray(np.asarray(factors, float), dims="factor", name="factor"))

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from chapters.H_nbody.figures_looks import CAP, EDGE, drawn, title
 from vnlib.plots.frames import empty, group, label
-from vnlib.plots.style import PALETTE, bare
+from vnlib.plots.style import PALETTE, image_axes
 
 
 class Pick(NamedTuple):
@@ -169,5 +169,5 @@ def _path(ax: Axes, p: np.ndarray) -> None:
             (-EDGE, -EDGE), 2 * EDGE, 2 * EDGE, fill=False, ec="0.7", ls="--", lw=0.8, zorder=0
         )
     )
-    bare(ax)
+    image_axes(ax)
     ax.set(xlim=(-2.7, 2.7), ylim=(-2.7, 2.7), aspect="equal")

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.plots.frames import if_computed
-from vnlib.plots.style import DIVERGING, PALETTE, bare
+from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
 WIDE, TALL = 9.9, (1.1, 0.6)  # inches that a row of atoms has, and a row of drawings and of pairs
 TITLES = {"most": "used most", "middle": "in the middle", "least": "used least"}
@@ -52,7 +52,7 @@ def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> Non
         # Gaps that make an atom as wide as it has room, and pixels square.
         room = pictures[0].shape[0] * WIDE / count / tall
         picture = row_of(pictures, max(1, round((room - pictures[0].shape[1]) / 2)))
-        bare(ax).imshow(
+        image_axes(ax).imshow(
             picture, cmap=cmap, vmin=low, vmax=1, extent=(0, count, 0, 1), aspect="auto"
         )
     for place, use in enumerate(band["atlas_use"].values):

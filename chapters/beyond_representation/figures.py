@@ -23,7 +23,7 @@ from vnlib.plots.frames import (
     label,
     seeds_and_medians,
 )
-from vnlib.plots.style import DIVERGING, PALETTE, bare
+from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
 BENCHMARKS = {
     "spatial": "positions",
@@ -234,7 +234,7 @@ def effects(results: xr.Dataset) -> Figure:
             edge = int((table["effect"] < SECOND).sum()) - 0.5
             ax.axhline(edge, color="0.2", lw=0.7)
             ax.axvline(edge, color="0.2", lw=0.7)
-            bare(ax, label(results, model), size=8.5)
+            image_axes(ax, label(results, model), size=8.5)
         row[0].set_ylabel(
             BENCHMARKS[str(results["benchmark"].sel(model=own[0]).item())], fontsize=10
         )

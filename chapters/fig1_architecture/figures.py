@@ -8,12 +8,12 @@ import seaborn as sns
 import xarray as xr
 
 from vnlib.plots.frames import long_frame
-from vnlib.plots.style import DIVERGING, PALETTE, bare
+from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
 
 def _signed(ax: plt.Axes, image: np.ndarray, title: str = "", limit: float | None = None) -> None:
     limit = np.abs(image).max() if limit is None else limit
-    bare(ax, title).imshow(image, cmap=DIVERGING, vmin=-limit, vmax=limit)
+    image_axes(ax, title).imshow(image, cmap=DIVERGING, vmin=-limit, vmax=limit)
 
 
 def atoms(one: xr.Dataset) -> plt.Figure:
@@ -59,8 +59,10 @@ def operator(one: xr.Dataset) -> plt.Figure:
     fig = plt.figure(figsize=(9.8, 6.2))
     images, below = fig.subfigures(2, 1, height_ratios=[1.35, 1.5])
     axes = images.subplots(2, 8)
-    bare(axes[0, 0], "input x").imshow(one["shown"].sel(which="one"), vmin=0, vmax=1)
-    bare(axes[1, 0], "reconstruction").imshow(one["shown_seen"].sel(which="one"), vmin=0, vmax=1)
+    image_axes(axes[0, 0], "input x").imshow(one["shown"].sel(which="one"), vmin=0, vmax=1)
+    image_axes(axes[1, 0], "reconstruction").imshow(
+        one["shown_seen"].sel(which="one"), vmin=0, vmax=1
+    )
     for ax in axes[:, 1:].flat:
         ax.set_visible(False)
     for number in range(min(7, n_active)):
@@ -70,7 +72,7 @@ def operator(one: xr.Dataset) -> plt.Figure:
         axes[1, column].set_visible(True)
         partial = np.einsum("k,kyx->yx", code[:n], v[:n])
         name = "1 atom" if n == 1 else f"all {n} atoms" if n == n_active else f"{n} atoms"
-        bare(axes[1, column], name).imshow(partial, vmin=0, vmax=1)
+        image_axes(axes[1, column], name).imshow(partial, vmin=0, vmax=1)
     pieces = [np.einsum("k,km,kyx->myx", code[:n], u[:n], v[:n]) for n in (1, n_active)]
     pieces = [W.reshape(W.shape[0], -1) for W in pieces]
     limit = np.quantile(np.abs(pieces[1]), 0.999)
@@ -112,8 +114,8 @@ def superposition(one: xr.Dataset) -> plt.Figure:
     )
     limit = np.abs(codes.values).max() * 1.1
     for row, which in enumerate(names):
-        bare(axes[row, 0], names[which]).imshow(one["shown"].sel(which=which), vmin=0, vmax=1)
-        bare(axes[row, 1], "reconstruction").imshow(
+        image_axes(axes[row, 0], names[which]).imshow(one["shown"].sel(which=which), vmin=0, vmax=1)
+        image_axes(axes[row, 1], "reconstruction").imshow(
             one["shown_seen"].sel(which=which), vmin=0, vmax=1
         )
         axes[row, 2].bar(

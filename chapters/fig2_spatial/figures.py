@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from benchmarks.spatial import figures as spatial
 from benchmarks.spatial.errors import ratio
 from vnlib.plots.frames import empty, in_groups, label, long_frame
-from vnlib.plots.style import GROUPS, PALETTE, bare
+from vnlib.plots.style import GROUPS, PALETTE, image_axes
 
 SPLITS = {
     "train": ("training", PALETTE[0]),
@@ -40,7 +40,7 @@ def task(results: xr.Dataset) -> plt.Figure:
         at = results.isel(position=int(image["sample"]))
         held = "OOD" if str(at["split"].item()) == "ood" else "ID"
         title = f"({int(at['position_x'])}, {int(at['position_y'])}): {held}"
-        bare(ax, title).imshow(image, origin="lower", vmin=0, vmax=1)
+        image_axes(ax, title).imshow(image, origin="lower", vmin=0, vmax=1)
     return fig
 
 

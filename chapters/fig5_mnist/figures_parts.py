@@ -32,7 +32,7 @@ from chapters.fig5_mnist.figures import (
 )
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import DIVERGING, PALETTE, bare
+from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
 SOME = {
     "digits": ("id", "add2", "sub2", "max5", "stripes1"),
@@ -72,7 +72,7 @@ def samples(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     for (row, column), mse in np.ndenumerate(np.square(drawn - truth).mean((2, 3))):
         at = down[row + 1] + height + NOTE / 2
         ax.text(across[column], at, number(1e3 * mse), ha="center", va="center", fontsize=8)
-    bare(ax)
+    image_axes(ax)
     ax.set_xticks(across, sets, fontsize=9, rotation=45, ha="left", rotation_mode="anchor")
     ax.set_yticks(down + height / 2, ["image", *(label(results, m) for m in models)], fontsize=9)
     ax.tick_params(top=True, labeltop=True, bottom=False, labelbottom=False, length=0)

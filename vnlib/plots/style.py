@@ -37,7 +37,7 @@ def use_style() -> None:
     )
 
 
-def bare(ax: Axes, title: str = "", size: float = 8.5) -> Axes:
+def image_axes(ax: Axes, title: str = "", size: float = 8.5) -> Axes:
     """An axis for an image: no ticks, a small title."""
     ax.set(xticks=[], yticks=[])
     ax.set_title(title, fontsize=size)

@@ -128,12 +128,12 @@ def test_without_updates_the_atoms_are_training_signals(x):
 
 
 def test_the_readings_of_one_layer_are_one_and_of_an_isometry_close(x):
-    one = readings.whole(network(x), x, ROUGH)
+    one = readings.unmasked(network(x), x, ROUGH)
     np.testing.assert_array_equal(one["mse"].sel(reading="first"), one["mse"].sel(reading="top"))
-    found = readings.whole(network(x, 3, "isometry"), x, ROUGH)
+    found = readings.unmasked(network(x, 3, "isometry"), x, ROUGH)
     silent = network(x, 3)
     silent.V[2].zero_()
-    lost = readings.whole(silent, x, ROUGH)
+    lost = readings.unmasked(silent, x, ROUGH)
     assert (found["mse"].sel(reading="top") < lost["mse"].sel(reading="top")).all()
     # A top layer that says nothing leaves the zero baseline.
     zero = [float(x[name].square().mean()) for name in rounds.SETS]
