@@ -173,9 +173,8 @@ FAULTS = (
     Fault(
         "Adam moves idle atoms by their momentum",
         "vnlib/learning/rules.py",
-        "        g, (b1, b2) = direction[:, columns], self.betas\n",
-        "        columns = torch.arange(W.shape[1])\n        g, (b1, b2) = direction[:, "
-        "columns], self.betas\n",
+        "            _write(W, moved, active, unit_norm)\n",
+        "            W.copy_(unit_columns(moved) if unit_norm else moved)\n",
         ("test_learning.py::test_inactive_columns_and_their_moments_keep_every_bit",),
     ),
     Fault(
