@@ -109,7 +109,7 @@ def heights(
     settler, now = Settler(stack.layers, feedback=stack.feedback, config=config), start
     while seen[-1] < sweeps and bool((torch.stack(rows).amin(0) > LEVELS[-1]).any()):
         every, block = 1 if seen[-1] < FINE else STRIDE, min(FINE, sweeps - seen[-1])
-        settler.config = replace(config, max_sweeps=block, check_every=every)
+        settler.config = replace(settler.config, max_sweeps=block, check_every=every)
         now = settler(x, now, trace=True)
         rows += [energy / lowest - 1 for energy in now.trace.energy]
         seen += [seen[-1] + sweep for sweep in now.trace.sweep]
