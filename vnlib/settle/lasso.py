@@ -25,7 +25,7 @@ from vnlib.settle.steps import State
 from vnlib.settle.stopping import DualityGap
 
 
-class Lasso:
+class JointLasso:
     """One lasso, whose Hessian is computed once, where it is first needed."""
 
     def __init__(self, layers: Sequence[Layer], feedback: float) -> None:

@@ -19,7 +19,7 @@ from vnlib import checks
 from vnlib.layer import ACTIVATIONS, Layer, message
 from vnlib.settle import choice, stopping
 from vnlib.settle.config import SettleConfig, Settled, Trace
-from vnlib.settle.lasso import Lasso
+from vnlib.settle.lasso import JointLasso
 from vnlib.settle.quadratic import Coupling, Quadratic
 from vnlib.settle.record import Record
 from vnlib.settle.schedule import Run
@@ -77,7 +77,7 @@ class Settler:
         self.rules, self.lassos = [], []
         if self.config.method == "cd":
             parts = [[layer] for layer in self.layers] if self.alone else [self.layers]
-            self.lassos = [Lasso(part, feedback) for part in parts]
+            self.lassos = [JointLasso(part, feedback) for part in parts]
         else:
             self.rules = [METHODS[self.config.method]() for _ in self.layers]
 
