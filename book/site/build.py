@@ -24,10 +24,7 @@ import papermill
 from filelock import FileLock
 from PIL import Image
 
-from book.site import executed, reference
-from book.site import ledger_page as pages
-from book.site import page_size as weight
-from book.site import repository_url as home
+from book.site import executed, ledger_page, page_size, reference, repository_url
 from vnlib import checks
 from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
@@ -166,9 +163,11 @@ def build(
         rows = claims.ledger(folder)
         claims.write_ledger(rows, folder / "ledger.json")
         shutil.copy(folder / "ledger.json", EXTRA / "data")
-        (GENERATED / "headlines.md").write_text(pages.headlines(rows, profile), encoding="utf-8")
-        (GENERATED / "ledger.md").write_text(pages.ledger(rows, profile), encoding="utf-8")
-        (GENERATED / "status.md").write_text(pages.status(folder, profile), encoding="utf-8")
+        (GENERATED / "headlines.md").write_text(
+            ledger_page.headlines(rows, profile), encoding="utf-8"
+        )
+        (GENERATED / "ledger.md").write_text(ledger_page.ledger(rows, profile), encoding="utf-8")
+        (GENERATED / "status.md").write_text(ledger_page.status(folder, profile), encoding="utf-8")
         reference.write(GENERATED / "modules")
         site = _site()
         if fresh:
@@ -190,7 +189,7 @@ def _page(name: str, results_dir: Path, profile: str, fresh: bool, **drawing: bo
         if key() == before:  # nothing was computed, and no source edited meanwhile
             executed.keep(kept, before, text)
     paths.replace(page, text)
-    finish(page, home.actions(name, home.repository()), profile)
+    finish(page, repository_url.actions(name, repository_url.repository()), profile)
     shutil.copy(paths.notebook(name), EXTRA / "notebooks")
 
 
@@ -341,7 +340,7 @@ def _site() -> Path:
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)
         _jupyter_book()
-        weight.write_table(built / "html", built / "html" / "book" / "generated" / "status.html")
+        page_size.write_table(built / "html", built / "html" / "book" / "generated" / "status.html")
         executed.keep(built / "key", key, "")
     return built / "html"
 

@@ -153,14 +153,14 @@ def build(profile: str, results_dir: Path, jobs: int | None, quiet: bool, **opti
 @RESULTS_DIR
 def status(results_dir: Path) -> None:
     """What results there are, and whether the library changed since."""
-    from book.site import ledger_page as pages
+    from book.site import ledger_page
     from vnlib.book import chapter, store
 
     for profile in PROFILES:
         for name in filter(lambda one: chapter.spec(one).stores, paths.chapters()):
             path = results_dir / profile / f"{name}.nc"
             try:
-                facts = pages.facts(path)
+                facts = ledger_page.facts(path)
                 said = ", ".join(f"{k} {v}" for k, v in facts.items() if k != "versions")
             except store.StoreError as error:
                 said = str(error) if path.exists() else "no results"

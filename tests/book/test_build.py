@@ -12,7 +12,7 @@ import pytest
 from store_cases import stored
 
 from book.site import build as book
-from book.site import ledger_page as pages
+from book.site import ledger_page
 from vnlib.book import chapter, paths
 from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
@@ -140,7 +140,9 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
     rows = json.loads((book.EXTRA / "data" / "ledger.json").read_text(encoding="utf-8"))
     assert rows == json.loads((results / "fast" / "ledger.json").read_text(encoding="utf-8"))
     assert [one["id"] for one in rows] == list(claims.all_claims())
-    assert (book.GENERATED / "ledger.md").read_text(encoding="utf-8") == pages.ledger(rows, "fast")
+    assert (book.GENERATED / "ledger.md").read_text(encoding="utf-8") == ledger_page.ledger(
+        rows, "fast"
+    )
     assert "chapters/tiny.ipynb" in (book.GENERATED / "status.md").read_text(encoding="utf-8")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from book.site import page_size as weight
+from book.site import page_size
 
 SHARED = '<link rel="stylesheet" href="_static/a.css?v=1">'
 
@@ -36,7 +36,7 @@ def site(tmp_path) -> Path:
 
 
 def test_pages_weigh_their_text_and_what_they_load_once(site):
-    own, shared = weight.weigh(site)
+    own, shared = page_size.weigh(site)
     assert list(own) == ["book/large.html", "small.html"], (
         "largest first, without the page that forwards"
     )
@@ -48,17 +48,17 @@ def test_pages_weigh_their_text_and_what_they_load_once(site):
 def test_the_table_takes_its_place(site):
     page = site / "small.html"
     before = page.read_text()
-    weight.write_table(site, page)
+    page_size.write_table(site, page)
     assert page.read_text() == before, "no place for it"
-    weight.write_table(site, site / "none.html")
+    page_size.write_table(site, site / "none.html")
     assert not (site / "none.html").exists()
-    page.write_text(f"<p>{weight.PLACE}</p>{SHARED}")
-    weight.write_table(site, page)
+    page.write_text(f"<p>{page_size.PLACE}</p>{SHARED}")
+    page_size.write_table(site, page)
     text = page.read_text()
-    assert weight.PLACE not in text and text.startswith("<p><table")
+    assert page_size.PLACE not in text and text.startswith("<p><table")
     assert '<td><a href="book/large.html">book/large.html</a></td><td>0.00</td>' in text
     assert not list(site.glob(".*.tmp"))
     page = site / "book" / "large.html"
-    page.write_text(f"<p>{weight.PLACE}</p>{SHARED.replace('_static', '../_static')}")
-    weight.write_table(site, page)
+    page.write_text(f"<p>{page_size.PLACE}</p>{SHARED.replace('_static', '../_static')}")
+    page_size.write_table(site, page)
     assert '<a href="../small.html">' in page.read_text(), "links start from the page"

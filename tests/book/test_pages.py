@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from store_cases import stored
 
-from book.site import ledger_page as pages
+from book.site import ledger_page
 from vnlib.book import ledger as claims
 from vnlib.book import store
 from vnlib.book.store import provenance
@@ -38,7 +38,7 @@ def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
         "numbers": {},
     }
     fair["parts_controls"] = [{"says": "fairly", "holds": False}]
-    page = pages.ledger([row(), row(**fair)], "fast")
+    page = ledger_page.ledger([row(), row(**fair)], "fast")
     assert page.startswith("# ") and "`fast`" in page
     for text in (
         "VN-X1",
@@ -62,7 +62,7 @@ def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
 
 
 def test_ledger_page_says_why_a_claim_cannot_be_tested():
-    page = pages.ledger(
+    page = ledger_page.ledger(
         [row(verdict=claims.NOT_TESTABLE, parts=[], figures={}, missing="the results lack x")],
         "fast",
     )
@@ -70,9 +70,11 @@ def test_ledger_page_says_why_a_claim_cannot_be_tested():
 
 
 def test_tables_of_the_ledger_page_have_rows_of_one_width():
-    page = pages.ledger([claims.judge(one, None) for one in claims.all_claims().values()], "paper")
+    page = ledger_page.ledger(
+        [claims.judge(one, None) for one in claims.all_claims().values()], "paper"
+    )
     widths = Counter(line.count("|") for line in page.splitlines() if line.startswith("|"))
-    papers = len(pages.PAPERS)
+    papers = len(ledger_page.PAPERS)
     # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head
     # and rule per paper.
     assert widths == {4: 2 + 2 * papers, 5: len(claims.all_claims()) + 2 * papers}
@@ -84,12 +86,12 @@ def test_claims_are_grouped_and_counted_by_paper():
         row(id="VN-X2", verdict=claims.NOT, verdict_controls=claims.NOT),
         row(id="FR-9", verdict=claims.REPRODUCED),
     ]
-    page = pages.ledger(rows, "fast")
+    page = ledger_page.ledger(rows, "fast")
     ours, theirs = page.index("\n## Vector Networks"), page.index("\n## Forced Rendering")
     assert (
         ours < page.index("| [VN-X2](#claim-vn-x2)") < theirs < page.index("| [FR-9](#claim-fr-9)")
     )
-    for counted in (page, pages.headlines(rows, "paper")):
+    for counted in (page, ledger_page.headlines(rows, "paper")):
         assert "| claims | reproduced | partly | not reproduced | not asked |" in counted, (
             "only verdicts that occur"
         )
@@ -100,20 +102,20 @@ def test_claims_are_grouped_and_counted_by_paper():
 
 @pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
 def test_headlines_warn_of_results_that_are_not_the_shipped_ones(profile, warned):
-    text = pages.headlines([row()], profile)
+    text = ledger_page.headlines([row()], profile)
     assert ("{warning}" in text) == warned and ("`make book`" in text) == warned
     assert "Vector Networks: as printed" in text
     assert "It works." not in text, "claims are for the ledger's own page"
 
 
 def test_status_page_tells_where_results_come_from(project, tmp_path):
-    page = pages.status(tmp_path, "fast")
+    page = ledger_page.status(tmp_path, "fast")
     assert (
         "| [](../chapters/tiny.ipynb) | no results in this profile |" in page
         and "`fast` results" in page
     )
     stored(tmp_path / "tiny.nc")
-    page = pages.status(tmp_path, "fast")
+    page = ledger_page.status(tmp_path, "fast")
     line = next(line for line in page.splitlines() if "chapters/tiny.ipynb" in line)
     assert "current" in line and "../../data/tiny.nc" in line
     (machine,) = (line for line in page.splitlines() if line.startswith("- All chapters: "))
@@ -124,10 +126,10 @@ def test_status_page_tells_where_results_come_from(project, tmp_path):
 
 def test_status_has_the_chapters_in_the_order_of_the_book(reader, tmp_path):
     (reader / "_toc.yml").write_text("- file: book/chapters/tiny\n- file: book/chapters/alpha\n")
-    page = pages.status(tmp_path, "fast")
+    page = ledger_page.status(tmp_path, "fast")
     assert page.index("chapters/tiny.ipynb") < page.index("chapters/alpha.ipynb")
     (reader / "_toc.yml").write_text("- file: book/chapters/alpha\n")
-    page = pages.status(tmp_path, "fast")
+    page = ledger_page.status(tmp_path, "fast")
     assert page.index("chapters/alpha.ipynb") < page.index("chapters/tiny.ipynb"), (
         "what is not listed comes last"
     )

@@ -11,7 +11,7 @@ import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 
 from book.site import build as book
-from book.site import repository_url as home
+from book.site import repository_url
 from vnlib.book import paths
 from vnlib.book.store import source_hash as source
 
@@ -23,14 +23,14 @@ def cells(project) -> list:
 
 
 def test_without_a_home_there_are_no_buttons(project):
-    assert home.repository() == {"url": "", "branch": "main"}
-    assert home.actions("tiny", home.repository()) == ""
+    assert repository_url.repository() == {"url": "", "branch": "main"}
+    assert repository_url.actions("tiny", repository_url.repository()) == ""
 
 
 @pytest.mark.parametrize("given", [URL, f"{URL}/", f"{URL}.git"])
 def test_the_home_is_named_in_the_settings_with_its_buttons(project, vnbook, given):
     assert vnbook("home", given).code == 0
-    assert home.repository() == {"url": URL, "branch": "main"}
+    assert repository_url.repository() == {"url": URL, "branch": "main"}
     html = yaml.safe_load((project / "_config.yml").read_text())["html"]
     assert html == {"use_repository_button": True, "use_issues_button": True}
 
@@ -54,10 +54,10 @@ def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(proj
         [c.source for c in cells(project)],
     )
     for url in ("https://github.com/first/place", URL):
-        home.move_in(url)
+        repository_url.move_in(url)
     now = cells(project)
-    assert [c.source for c in now if home.TAG not in c.metadata.tags] == sources
-    (install,) = (c for c in now if home.TAG in c.metadata.tags)
+    assert [c.source for c in now if repository_url.TAG not in c.metadata.tags] == sources
+    (install,) = (c for c in now if repository_url.TAG in c.metadata.tags)
     assert now.index(install) == 1, "after the parameters, before all that imports"
     assert (
         f"git clone -q --depth 1 {URL} " in install.source and "first/place" not in install.source
@@ -71,8 +71,8 @@ def test_chapters_get_one_cell_that_installs_and_their_results_stay_current(proj
 
 
 def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
-    home.move_in(URL)
-    (install,) = (c for c in cells(project) if home.TAG in c.metadata.tags)
+    repository_url.move_in(URL)
+    (install,) = (c for c in cells(project) if repository_url.TAG in c.metadata.tags)
     code = TransformerManager().transform_cell(install.source)
     asked = []
     kernel = SimpleNamespace(
@@ -86,7 +86,7 @@ def test_the_cell_installs_nothing_where_the_book_is(project, monkeypatch):
 
 
 def test_actions_lead_to_the_chapter_as_it_is_in_the_repository(project, tmp_path):
-    line = home.actions("tiny", {"url": URL, "branch": "next"})
+    line = repository_url.actions("tiny", {"url": URL, "branch": "next"})
     assert (
         f"({URL}/edit/next/chapters/tiny/tiny.ipynb)" in line
         and f"({URL}/issues/new?title=tiny%3A%20)" in line
