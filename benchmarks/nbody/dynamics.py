@@ -33,7 +33,7 @@ NETWORKS: dict[str, type[Dynamics]] = {
     "mamba": BodyMamba,
     "token_network": TokenNetwork,
 }
-CHECKS = 20  # looks at the validation error in training
+EVALUATIONS = 20  # of the validation error in training
 BATCH = 4096  # states that are predicted at once
 
 
@@ -85,7 +85,7 @@ def network(
     history = fit(
         GradientLearner(model, lr=training.lr),
         train,
-        training.config(CHECKS),
+        training.config(EVALUATIONS),
         seed=training.seed,
         validate=lambda: float(relative_errors(predict, validation).mean()),
         checkpoint=training.workdir / "fit.safetensors",

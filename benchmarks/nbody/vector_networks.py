@@ -30,7 +30,7 @@ from vnlib.settle import SettleConfig
 
 CHUNK = 100  # states whose codes are inferred at once
 BATCH = 256  # inputs per local update
-CHECKS = 25
+EVALUATIONS = 25
 
 
 def vector_network(
@@ -247,7 +247,7 @@ def _teach(
     history = fit(
         ReadoutLearner(model.readouts, lr=training.lr),
         data,
-        training.config(CHECKS),
+        training.config(EVALUATIONS),
         seed=training.seed,
         validate=error,
         checkpoint=training.workdir / "fit.safetensors",
