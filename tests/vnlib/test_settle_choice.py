@@ -16,7 +16,7 @@ from stack_cases import FEEDBACK, X, draw, stack
 
 from vnlib.layer import Layer
 from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, NonNegativeL1, TopK
-from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, duality_gap, to_csr
+from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, duality_gap, stopping, to_csr
 
 MASK = (draw(6, 16, seed=8) > -0.3).double()
 TIGHT = SettleConfig(tol=1e-12)
@@ -101,6 +101,14 @@ def test_what_is_named_is_taken():
     by_energy = Settler(stack(1), config=SettleConfig(criterion="energy")).config
     assert by_energy.method == "line_search"
     assert Settler(stack(1), config=SettleConfig(method="cd")).config.criterion == "gap"
+
+
+def test_a_new_criterion_is_asked_and_not_passed_over(monkeypatch):
+    """Coordinate descent would stop on its gap, whatever was named."""
+    monkeypatch.setitem(stopping.CRITERIA, "new", stopping.EnergyStall)
+    assert Settler(stack(1), config=SettleConfig(criterion="new")).config.method == "line_search"
+    with pytest.raises(ValueError, match="stops on the duality gap"):
+        SettleConfig(method="cd", criterion="new")
 
 
 def test_the_choice_does_not_look_at_the_device():

@@ -35,7 +35,7 @@ def resolved(
         criterion = "gap" if energetic and bounded else "energy"
     if method == "auto":
         swept = config.schedule != "sweep" or config.steps > 1 or config.monotone or config.mix
-        method = "line_search" if why or swept or criterion == "energy" else "cd"
+        method = "line_search" if why or swept or criterion != "gap" else "cd"
     return replace(config, method=method, criterion=criterion)
 
 

@@ -69,7 +69,7 @@ class SettleConfig:
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("cap_from", self.cap_from, low=0, high=self.max_sweeps - 1, integer=True)
         checks.number("mix", self.mix, low=0, high=1)
-        if self.method == "cd" and self.criterion == "energy":
+        if self.method == "cd" and self.criterion not in ("auto", "gap"):
             raise ValueError("method 'cd' stops on the duality gap: set criterion='gap'")
         if self.monotone and self.check_every > 1:
             raise ValueError(
