@@ -198,8 +198,8 @@ def test_every_variable_of_a_shipped_file_says_what_it_is(path):
         assert variable.attrs.get("long_name"), name
         if variable.dtype.kind in "iufb" and name not in ("model", "candidate"):
             assert variable.attrs.get("units"), name
-    if "model" in ds.dims and any(chapter.spec(ds.attrs["chapter"]).sidecar.get("models", {})):
-        assert all(ds["label"].values.tolist())
+    if "model" in ds.dims:
+        assert all(ds["label"].values.tolist()) and all(ds["group"].values.tolist())
 
 
 # --- Names ----------------------------------------------------------------------------------------
