@@ -9,7 +9,7 @@ from store_cases import stored
 
 from book.site import ledger_page
 from vnlib.book import ledger as claims
-from vnlib.book import store
+from vnlib.book import paths, store
 from vnlib.book.store import provenance
 from vnlib.book.store import source_hash as source
 
@@ -171,3 +171,10 @@ def test_status_and_footer_go_by_the_source_of_the_chapter(project, vnbook):
         source._hash_once.cache_clear()  # as in a new process
         library = provenance.facts(results)["library"]
         assert (library == "current") is current and (current or "changed since" in library)
+
+
+@pytest.mark.parametrize("page", sorted(paths.BOOK.glob("*.md")), ids=lambda page: page.stem)
+def test_a_fence_has_no_backticks_in_its_first_line(page):
+    """It would be no fence, and swallow what follows, without a warning."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    assert not [line for line in lines if line.startswith("```") and "`" in line.lstrip("`")]
