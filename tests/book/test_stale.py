@@ -33,9 +33,10 @@ def test_runs_of_other_code_are_named_and_kept(tiny, capsys):
     _, first = tiny("a" * 12, seeds=2)
     assert "other code" not in capsys.readouterr().err
     _, again = tiny("b" * 12, seeds=2)
-    said = capsys.readouterr().err
+    out, said = capsys.readouterr()
     assert "tiny: 2 stored runs were computed by other code" in said and "seed=0; seed=1" in said
     assert "--stale recompute" in said
+    assert (out + said).count("renews") == 1, "a terminal that shows both says it once"
     assert again["made_by"].values.tolist() == first["made_by"].values.tolist() == ["a" * 12] * 2
 
 

@@ -134,7 +134,7 @@ def grid(
         )
     ds = tidy(ds.sel({name: list(values) for name, values in axes.items()}))
     ds.attrs = header(ds, axes, attrs)
-    return GridResult(describe(ds), fill.notes(made), fill.older(made))
+    return GridResult(describe(ds), fill.notes(), fill.older(made))
 
 
 def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
@@ -237,13 +237,10 @@ class _Fill:
         """The cells asked for whose runs came from another source."""
         return tuple(key for key in self.wanted if key in made and made[key].source != self.source)
 
-    def notes(self, made: Mapping[str, Made]) -> tuple[str, ...]:
+    def notes(self) -> tuple[str, ...]:
         groups = defaultdict(list)
         for key, reason in self.reasons.items():
             groups[reason].append(key)
-            if (was := made[key].source) != self.source:
-                now = f"which is now {self.source}; stale=recompute renews them"
-                groups[f"from source {was}, {now}"].append(key)
         of = f"of {len(self.wanted)} runs"
         return tuple(f"{len(keys)} {of} {what} ({listed(keys)})" for what, keys in groups.items())
 
