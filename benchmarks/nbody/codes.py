@@ -133,12 +133,12 @@ class Coder:
         if key not in self._stages:
             everything = np.arange(sum(self.sizes))
             if self._joint is not None:
-                self._stages[key] = [Stage(self._joint.of(columns), everything, None)]
+                self._stages[key] = [Stage(self._joint.restricted_to(columns), everything, None)]
             else:
                 ends = np.cumsum(self.sizes)
                 parts = np.split(everything, ends[:-1])
                 block = self._block(columns)
-                first = self._layers[0].of(columns, block)
+                first = self._layers[0].restricted_to(columns, block)
                 sends = [*self._U, None]
                 sends[0] = None if sends[0] is None else np.ascontiguousarray(sends[0][block])
                 lassos = [first, *self._layers[1:]]

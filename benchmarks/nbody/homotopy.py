@@ -72,7 +72,7 @@ class Lasso:
         self.sparsity, self.rank = float(sparsity), min(rank, B.shape[1])
         self.units = np.ones(B.shape[1]) if units is None else units.detach().double().numpy()
 
-    def of(self, columns: slice, atoms: Array | None = None) -> Lasso:
+    def restricted_to(self, columns: slice, atoms: Array | None = None) -> Lasso:
         """The same problem for inputs that are 0 outside `columns`, with these atoms only (all if
         None).
         """
