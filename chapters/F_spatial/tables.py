@@ -69,5 +69,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     m, factors = middles(results), spread_of_seeds(results)
     found = {**m[["ood", "ratio"]], **spatial.gains(m["ood"], GAINS)}
     found |= {"alike": results["stream_similarity"], "ghost": results["two_ghost"]}
-    found |= {"seeds": spatial.extent(factors), "zero": results["zero_baseline_ood"].median()}
+    found |= {
+        "between-seeds": spatial.extent(factors),
+        "zero": results["zero_baseline_ood"].median(),
+    }
     return texts("appF", found | {"widest": label(results, factors.idxmax("model").item())})

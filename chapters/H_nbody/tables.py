@@ -102,9 +102,9 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
         "step-vn": error.sel(model=claims.LITERAL),
         "behind": {key: claims.behind(followed, at).median() for key, at in shares.items()},
     }
-    counts = {"panels": shared.sizes["panel"], "models": shared.sizes["model"]}
+    counts = {"panels": shared.sizes["panel"], "ranked": shared.sizes["model"]}
     for key, model in claims.READINGS.items():
-        counts[f"won-{key}"] = (claims.over_least(last, model, claims.SIX) < 1).sum()
+        counts[f"nearest-{key}"] = (claims.over_least(last, model, claims.SIX) < 1).sum()
     return texts("appH", sizes) | texts("appH", counts, "{:.0f}".format)
 
 

@@ -82,4 +82,4 @@ def test_what_was_not_computed_is_said(make):
 def test_numbers_are_those_of_the_results():
     found = tables.numbers(RESULTS)
     assert found["appF-ood-full"] == short(float(RESULTS["mse_ood"].sel(model="full").median()))
-    assert found["appF-widest"].startswith("VN-3L") and " to " in found["appF-seeds"]
+    assert found["appF-widest"].startswith("VN-3L") and " to " in found["appF-between-seeds"]

@@ -48,7 +48,7 @@ def test_the_numbers_of_the_prose(shared, results):
         "3",
     )
     assert (found["gated-split"], found["gated-inverted"]) == ("1.00", "2.00")
-    assert (found["won-tokens"], found["won-literal"]) == ("2", "0"), "of two panels"
+    assert (found["nearest-tokens"], found["nearest-literal"]) == ("2", "0"), "of two panels"
     assert (found["drift-tokens"], found["drift-factorized"]) == ("0.250", "1.00")
     assert (found["step-factorized"], found["panels"]) == ("0.010", "2")
     shared["drift"].loc[{"model": "vn_literal_3"}] = 0.25
