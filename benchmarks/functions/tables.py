@@ -10,16 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.functions.names import (
-    ELEVEN,
-    MASKED,
-    MASKS,
-    OTHERS,
-    SETS,
-    THUMB,
-    UNLEARNED,
-    VN,
-)
+from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, THUMB, UNLEARNED, VN
 from vnlib.plots.frames import in_groups, label
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.style import PALETTE

@@ -13,7 +13,6 @@ from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
-LABELS = {solver: label for solver, (label, *_) in SOLVERS.items()}
 
 
 def at_most(most: float) -> Callable[[float], str]:
@@ -31,7 +30,7 @@ def needed(r: xr.Dataset) -> Table:
     last, first = int(r["sweep"][-1]), (r["beta"] == r["beta"][0]) & (r["schedule"] == "sweep")
     sweeps = median(r["needed"].sel(level=LEVEL)).where((r["depth"] > 1) | first)  # as in `cells`
     units = xr.Dataset({"steps": sweeps * per_sweep(r), "sweeps": sweeps}).to_array("unit")
-    solvers = dict(sorted(LABELS.items(), key=lambda item: item[1]))
+    solvers = dict(sorted(SOLVERS.items(), key=lambda item: item[1]))
     stacks = ("depth", "beta", "schedule")
     found = spreads({"": units.transpose(..., "solver", "unit")}, *stacks, solver=solvers)
     found.index = [
@@ -47,7 +46,7 @@ def variants(r: xr.Dataset) -> Table:
     """Steps on single layers until F is within 1e-3 of its minimum, for the small choices."""
     most = at_most(int(r["sweep"][-1]) // 2 * int(per_sweep(r).max()))
     steps = median(r["variant_needed"].sel(level=LEVEL))
-    found = spreads({"": steps}, "variant", variant_solver=LABELS)
+    found = spreads({"": steps}, "variant", variant_solver=SOLVERS)
     return Table(found, dict.fromkeys(found, most), name="steps to 1e-3 by variant")
 
 
@@ -67,7 +66,7 @@ def saved(r: xr.Dataset) -> Table:
     """Sweeps from every start, as a share of those from zero codes."""
     sweeps = median(r["start_needed"].sel(start_solver=["ista", "line_search"]))
     share = sweeps / sweeps.sel(start="cold").where(np.isfinite)
-    names = {"start_solver": LABELS, "level": "to {:g}".format}
+    names = {"start_solver": SOLVERS, "level": "to {:g}".format}
     found = spreads({"": share.drop_sel(start="cold")}, "start", **names)
     return Table(found, name="sweeps relative to a cold start")
 
@@ -77,7 +76,7 @@ def early(r: xr.Dataset) -> Table:
     evaluated = np.unique(r["sweep"].sel(sweep=[9, 30, 100], method="nearest"))
     active = median(r["active"].sel(depth=r["depth"].max(), beta=r["beta"][0], layer=1))
     active = active.sel(sweep=[*evaluated, r["sweep"][-1]]).drop_sel(solver="fista")
-    found = spreads({"": active}, "sweep", solver=LABELS, sweep="{} sweeps".format)
+    found = spreads({"": active}, "sweep", solver=SOLVERS, sweep="{} sweeps".format)
     found = found.rename_axis(None)
     return Table(found, dict.fromkeys(found, "{:.0f}"), name="active atoms by sweeps")
 
@@ -85,16 +84,14 @@ def early(r: xr.Dataset) -> Table:
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the page's prose says: the ends of the settle, its speed, its limits."""
     last, digits, top = int(r["sweep"][-1]), ("seed", "sample"), int(r["depth"].max())
-    deepest = {"depth": top, "beta": float(r["beta"][0]), "schedule": "sweep"}
-    sweeps = median(r["needed"].sel(**deepest, level=LEVEL))
+    sweeps = median(r["needed"].sel(depth=top, beta=r["beta"][0], schedule="sweep", level=LEVEL))
     steps = median(r["step_needed"].sel(step_depth=top, level=LEVEL))
     fista, ista = r.sel(guard_solver="fista"), r.sel(guard_solver="ista")
     heights = r["cap_height"].max(["schedule", "multistart_solver", "multistart"])
     late = r["late_height"].isel(cap_depth=0, cap_from=[0, -1]).median(digits)
     worst = {
         "distance": r["end_distance"].max(),
-        "start-distance": r["start_distance"].max(),
-        "guard-distance": r["guard_distance"].max(),
+        **r[["start_distance", "guard_distance"]].max(),
         "relu-distance": r["relu_spread"].max(),
         "alone": r["alone"].max("seed"),
         "switched": r["switched"],
@@ -110,15 +107,13 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     }
     factors = {
         "fewer": sweeps.sel(solver="ista").clip(max=last) / sweeps,
-        "found": r["found_end"].sel(step_depth=top).median(digits),
-        "allowed": r["allowed"].sel(step_depth=top).median(digits),
+        **r[["found_end", "allowed"]].rename(found_end="found").sel(step_depth=top).median(digits),
     }
     shares = {
         "fista-rises": fista["guard_rises"].sel(safeguard="none"),
         "fista-rejected": fista["rejected"].sel(safeguard="reject"),
         "rejected-rises": r["guard_rises"].sel(safeguard="reject").max(),
-        "summed-rises": ista["summed_rises"],
-        "summed-height": ista["summed_height"],
+        **ista[["summed_rises", "summed_height"]],
         "overlap": r["cap_overlap"],
         "capped": heights.median(digits),
         "cap": late.assign_coords(cap_from=["at-once", "late"]),

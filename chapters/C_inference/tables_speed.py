@@ -62,11 +62,9 @@ def targets(speed: xr.Dataset) -> Table:
     for name, (peers, wanted, large) in TARGETS.items():
         times = found.sel(solver=peers).min("solver") / found.sel(solver="vn_cd")
         counts = (d >= 512) & (atoms <= 1024) | (not large)
-        marks = xr.where(times >= wanted, " ✓", " ✗").where(counts, "").values
-        shown = {
-            value: f"{value:.1f}{mark}" for value, mark in zip(times.values, marks, strict=True)
-        }
-        columns[f"{name}, wanted {wanted}"] = times.values
+        marks = xr.where(times >= wanted, " ✓", " ✗").where(counts, "").to_numpy()
+        columns[f"{name}, wanted {wanted}"] = times = times.to_numpy()
+        shown = {value: f"{value:.1f}{mark}" for value, mark in zip(times, marks, strict=True)}
         formats[f"{name}, wanted {wanted}"] = shown.get
     return Table(pd.DataFrame(columns, rows), formats, name="times faster than other solvers")
 

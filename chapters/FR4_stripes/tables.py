@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import methodcaller
 
 import pandas as pd
 import xarray as xr
-from IPython.display import HTML
 
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET
-from vnlib.plots.candidates import candidates
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
 
@@ -24,6 +23,7 @@ COLUMNS = {
     "mse_id": "ID error",
     "stripe_mse": "error on stripes",
 }
+_spaced = methodcaller("replace", "+", " + ")  # a diet, as readers see it
 
 
 def amounts(results: xr.Dataset, kind: str, model: str) -> list[str]:
@@ -41,8 +41,7 @@ def diets_of(results: xr.Dataset, model: str) -> list[str]:
 @if_computed
 def by_diet(results: xr.Dataset, model: str) -> Table:
     """One row per diet of a model: median and range over seeds."""
-    diets = diets_of(results, model)
-    one = results.sel(model=model, diet=diets)
+    one = results.sel(model=model, diet=diets_of(results, model))
     columns = {"items": one["items"].max("seed"), **one[[*COLUMNS]].rename(COLUMNS)}
     found = spreads(columns, "diet", diet=_spaced)
     return Table(found, {"items": "{:.0f}"}, name=f"the model {model} by diet")
@@ -60,10 +59,6 @@ def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
     return Table(found.rename_axis(["model", ""]), name="accuracies and errors by model and diet")
 
 
-def _spaced(diet: str) -> str:
-    return diet.replace("+", " + ")
-
-
 @if_computed
 def exponents(laws: xr.Dataset) -> Table:
     """Fitted exponents with 95 % intervals, and how often the target is reached."""
@@ -75,11 +70,6 @@ def exponents(laws: xr.Dataset) -> Table:
     found.index = pd.MultiIndex.from_tuples(rows, names=["accuracy", "diet"])
     formats = {"sides": "{:.0f}", "runs that reach it": percent}
     return Table(found, formats, name="fitted exponents")
-
-
-def tried(selection: xr.Dataset | None) -> Table | HTML:
-    """The candidates of all models, by their ID validation error on the one diet that selects."""
-    return candidates(selection, lambda r: r["mse_val"].isel(diet=0), title="ID validation error")
 
 
 def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:

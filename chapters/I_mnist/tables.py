@@ -9,20 +9,9 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-import pandas as pd
 import xarray as xr
 
-from chapters.I_mnist.figures import (
-    CAPPED,
-    FAST,
-    LOCKED,
-    SETS,
-    SOLVERS,
-    layers_of,
-    measure_of,
-    networks,
-    typical,
-)
+from chapters.I_mnist.figures import FAST, LOCKED, SETS, SOLVERS, layers_of, measure_of, networks
 from chapters.I_mnist.figures_atlas import entries
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
@@ -45,16 +34,9 @@ def lowest_sum(results: xr.Dataset) -> xr.DataArray:
     return results["summed_energy"].min("sweep") / results["summed_energy_end"]
 
 
-def _by_row(columns: Mapping[str, xr.DataArray], axis: str, names: Any) -> pd.DataFrame:
-    """Rows that are named for readers: the networks, and for each the values of an axis."""
-    found = spreads(columns, "model", axis, **{axis: names})
-    return found.set_axis(found.index.map(", ".join))
-
-
 def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
     """Every network and layer: atoms, and how a code uses them."""
-    names = ["atoms", "used", "effective", "active", "active_share", "carrying", "hoyer"]
-    one = results[names].sel(set=kind, model=networks(results))
+    one = results.sel(set=kind, model=networks(results))
     columns = {
         "atoms": median(one["atoms"]),
         "used [%]": PERCENT * one["used"],
@@ -64,8 +46,7 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
         "carry 90 %": one["carrying"],
         "Hoyer": one["hoyer"],
     }
-    rows = _by_row(columns, "layer", "layer {}".format)
-    return Table(rows, name="use of the budget, by network and layer")
+    return _of_networks(columns, "use of the budget, by network and layer", layer="layer {}".format)
 
 
 def locking_table(results: xr.Dataset) -> Table:
@@ -82,7 +63,7 @@ def locking_table(results: xr.Dataset) -> Table:
     formats = dict.fromkeys(columns, lambda v: f"{v:.0f}" if v <= last else f"> {last}")
     columns["MSE then"] = MILLI * single["error_locked"].sel(threshold=LOCKED)
     columns["MSE at rest"] = MILLI * single["error_end"]
-    return Table(_by_row(columns, "solver", SOLVERS), formats, name="sweeps until supports lock")
+    return _of_networks(columns, "sweeps until supports lock", formats, solver=SOLVERS)
 
 
 def errors_table(results: xr.Dataset) -> Table:
@@ -136,7 +117,7 @@ def rest_table(results: xr.Dataset) -> Table:
 
 def energies_table(results: xr.Dataset) -> Table:
     """In how many sweeps each energy rises, and how low the sum comes; default network."""
-    one = results.sel(model=typical(results), set="id")
+    one = results.sel(model=networks(results)[0], set="id")
     columns = {
         "F rises [sweeps]": one["energy_rises"],
         "sum rises [sweeps]": one["summed_energy_rises"],
@@ -154,16 +135,17 @@ def atlas_table(results: xr.Dataset) -> Table:
     return Table(rows, name="one digit among those of atoms")
 
 
-def _of_networks(columns: Mapping[str, xr.DataArray], name: str) -> Table:
-    """A network in each row; seeds are counted in whole numbers."""
-    formats = {title: "{:.0f}" for title in columns if "[seeds]" in title}
-    return Table(spreads(columns, "model").rename_axis(None), formats, name=name)
+def _of_networks(columns: Mapping, name: str, formats: Mapping | None = None, **axis: Any) -> Table:
+    """A row for each network, or for each of its values of an axis; seeds are whole numbers."""
+    formats = formats or {title: "{:.0f}" for title in columns if "[seeds]" in title}
+    found = spreads(columns, "model", *axis, **axis)
+    index = found.index.map(", ".join) if axis else found.index.rename(None)
+    return Table(found.set_axis(index), formats, name=name)
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose."""
     one, locked = results.sel(set="id"), locked_all(results)
-    free = results.sel(model=[m for m in networks(results) if m != CAPPED])
     active = median(one["active_share"])
     active = {m: active.sel(model=m, layer=layers_of(results, m)) for m in networks(results)}
     counted = {
@@ -177,12 +159,12 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     shares = {
         "used-least": one["used"].min(),
         "effective-least": (one["effective"] / one["atoms"]).min(),
-        "sum-lowest": median(lowest_sum(one.sel(model=typical(results)))).min(),
+        "sum-lowest": median(lowest_sum(one.sel(model=networks(results)[0]))).min(),
     }
     said = {
         "active": {m: ", ".join(map(percent, values)) for m, values in active.items()},
         "certain": f"{float(results['end_certain'].min()):.3f}",
-        "gap": free["gap_end"].max(),
+        "gap": results["gap_end"].max(),
     }
     form = "{:.0f}".format
     return texts("appI", counted, form) | texts("appI", shares, percent) | texts("appI", said)

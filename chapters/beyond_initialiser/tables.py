@@ -14,16 +14,12 @@ from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
 
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
+WHOLE = "{:z.0f}"  # none is -0
 
 
 def reached(sweeps: float) -> str:
     """A number of sweeps, or that the level was not reached."""
     return f"{sweeps:.0f}" if np.isfinite(sweeps) else "not reached"
-
-
-def percent(share: float) -> str:
-    """A whole number; none is -0."""
-    return f"{round(share)}"
 
 
 def trained(results: xr.Dataset) -> xr.DataArray:
@@ -67,7 +63,7 @@ def sweeps_table(results: xr.Dataset) -> Table:
     needed = sweeps(results).transpose(..., "set", "solver")
     rows = _by_start({"cost": median(results["cost"]), "": needed})
     formats = dict.fromkeys(rows, reached) | {"cost": "{:.1f}"}
-    return Table(rows, formats=formats, name="sweeps after every start")
+    return Table(rows, formats, name="sweeps after every start")
 
 
 def training_table(results: xr.Dataset) -> Table:
@@ -125,23 +121,21 @@ def tail_table(results: xr.Dataset) -> Table:
         columns[said, "of"] = cold.sel(solver=solver)
         formats |= {(said, "sweeps it is worth"): "{:.1f}", (said, "of"): reached}
     rows = spreads(columns, "model").rename_axis("network")
-    return Table(rows, formats=formats, name="what the lowest guess is worth")
+    return Table(rows, formats, name="what the lowest guess is worth")
 
 
 def against_table(results: xr.Dataset) -> Table:
     """Whether momentum, which is free, gives as much as learning does: the cheapest pairs."""
-    columns: dict[Any, xr.DataArray] = {}
-    ways = {"something learned": True, "nothing learned": False}
-    for said, learned in ways.items():
-        fewest = cheapest(results, learned=learned)
+    learned, untrained = (cheapest(results, learned=k) for k in (True, False))
+    columns, formats = {}, {"change [%]": WHOLE}
+    for said, fewest in (("something learned", learned), ("nothing learned", untrained)):
         columns[said, "sweeps"] = fewest
         columns[said, "start"] = _title(STARTS, fewest["start"])
         columns[said, "solver"] = _title(SOLVERS, fewest["solver"])
-    ratio, free = (columns[said, "sweeps"].drop_vars(["start", "solver"]) for said in ways)
-    columns["change [%]"] = 100 * (ratio / free - 1)
+        formats[said, "sweeps"] = "{:.1f}"
+    columns["change [%]"] = 100 * (learned / untrained - 1)
     rows = spreads(columns, "model", "set", set=SETS).rename_axis(["network", "inputs"])
-    formats = {(said, "sweeps"): "{:.1f}" for said in ways} | {"change [%]": percent}
-    return Table(rows, formats=formats, name="against momentum")
+    return Table(rows, formats, name="against momentum")
 
 
 def outside_table(results: xr.Dataset) -> Table:
@@ -151,9 +145,9 @@ def outside_table(results: xr.Dataset) -> Table:
     known = paid.sel(set="id").notnull()  # the cold settle ends within the sweeps that are tried
     columns = {"start": _title(STARTS, paid["start"]).where(known), "": paid.where(known)}
     rows = spreads(columns, "model", "solver", set=SETS, solver=SOLVERS)
-    formats = dict.fromkeys(SETS.values(), percent)
+    formats = dict.fromkeys(SETS.values(), WHOLE)
     rows = rows.rename_axis(["network", "solver"])
-    return Table(rows, formats=formats, name="sweeps saved out of distribution, in %")
+    return Table(rows, formats, name="sweeps saved out of distribution, in %")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

@@ -44,7 +44,7 @@ CODES = {
     "error": "error_unseen",
     "linear drawing": "error_linear",
 }
-KNOWN = ["linearity", "overlap", "condition", "transfer", "read", "error_seen", "error_unseen"]
+KNOWN = [*MEASURES, "error_seen", "error_unseen"]
 
 
 def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) -> pd.DataFrame:
@@ -97,25 +97,19 @@ def free_table(results: xr.Dataset) -> Table:
     groups = ("untrained", "control")
     parts = {BENCHMARKS[name]: medians(results, name, groups) for name in benchmarks(results)}
     rows = pd.concat(parts, names=["benchmark", "nothing learned"])
-    rows = rows.rename(results["label"].to_series(), level=1).rename(
-        columns={"error_unseen": "error"}
-    )
-    rows = rows.assign(overlap=exact(rows["overlap"]))[["linearity", "overlap", "error"]]
-    return Table(rows, name="codes without learning")
+    rows = rows.rename(results["label"].to_series(), level=1)
+    rows = rows.assign(overlap=exact(rows["overlap"]), error=rows["error_unseen"])
+    return Table(rows[["linearity", "overlap", "error"]], name="codes without learning")
 
 
 def layers_table(results: xr.Dataset) -> Table:
     """Linearity, overlap and the error of a linear drawing of every layer; medians over seeds."""
-    values = {
-        "units": results["units"],
-        "linearity": results["linearity"],
-        "shared": results["shared"].where(results["benchmark"] == "forces"),
-        "transfer": results["transfer"],
-        "overlap": exact(results["overlap"]),
-        "read": (results["read_first"] + results["read_second"]) / 2,
-        "linear drawing": results["error_linear"],
-    }
-    middle = xr.Dataset(values).median("seed").to_dataframe(["model", "layer"])[list(values)]
+    shared = results["shared"].where(results["benchmark"] == "forces")
+    read = (results["read_first"] + results["read_second"]) / 2
+    values = results.assign(shared=shared, overlap=exact(results["overlap"]), read=read)
+    values = values.rename(error_linear="linear drawing")
+    columns = ["units", "linearity", "shared", "transfer", "overlap", "read", "linear drawing"]
+    middle = values[columns].median("seed").to_dataframe(["model", "layer"])[columns]
     deep = {model for model in _models(results) if len(layers(results, model)) > 1}
     rows = {named: middle.loc[at] for at, named in _layers(results).items() if at[0] in deep}
     found = frame(rows, "benchmark", "model", "layer")
@@ -163,9 +157,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         found[f"{name}-least"] = both["error_unseen"].min()
         found[f"{name}-nearest"] = both["error_unseen"][nearest(both)]
         ranks[name] = rank(both, "condition")
-    strong = str(sum(value <= -0.5 for value in ranks.values()))
-    found = texts("beyondrep", found | {"strong": strong})
-    return found | texts("beyondrep-rank", ranks, "{:+.2f}".format)
+    found["strong"] = str(sum(value <= -0.5 for value in ranks.values()))
+    return texts("beyondrep", found) | texts("beyondrep-rank", ranks, "{:+.2f}".format)
 
 
 def nearest(models: pd.DataFrame) -> str:

@@ -57,8 +57,7 @@ def dropout_table(results: xr.Dataset) -> Table:
         for name, relative in MEASURES.items()
         for what, ratio in dropout(one, relative=relative).items()
     }
-    name = "errors with three bodies over errors with five"
-    return Table(spreads(columns, "model"), name=name)
+    return Table(spreads(columns, "model"), name="errors with three bodies over errors with five")
 
 
 def simulator_table(results: xr.Dataset) -> Table:

@@ -33,11 +33,10 @@ def growth(results: xr.Dataset, benchmark: str) -> xr.DataArray:
     return geometric_mean(own.sel(set=SETS[benchmark][1:]) / own.sel(set=inside(benchmark)))
 
 
-def over_vn(results: xr.Dataset, benchmark: str, *, reading: str = "own") -> xr.DataArray:
+def over_vn(results: xr.Dataset, benchmark: str) -> xr.DataArray:
     """Median errors of all models over those of VN-1L, on sets out of distribution (model, set)."""
-    own, other = (median(errors_of(results, benchmark, reading=r)) for r in ("own", reading))
-    found = other / own.sel(model=MATCHED[benchmark][0], drop=True)
-    return found.sel(set=SETS[benchmark][1:])
+    own = median(errors_of(results, benchmark)).sel(set=SETS[benchmark][1:])
+    return own / own.sel(model=MATCHED[benchmark][0], drop=True)
 
 
 def better_images(results: xr.Dataset, benchmark: str) -> xr.DataArray:
@@ -128,9 +127,8 @@ def readings_table(results: xr.Dataset, benchmark: str, reading: str) -> Table:
 def convergence_table(results: xr.Dataset) -> Table:
     """How much of its validation error each model still lost late in training."""
     gain = late_gain(results)
-    title = "lost in the last 3/10 [%]"
-    frame = spreads({"images": gain["benchmark"], title: 100 * gain}, "model")
-    return Table(frame, {title: lambda share: f"{round(share) + 0.0:.0f}"}, name="convergence")
+    frame = spreads({"images": gain["benchmark"], "lost in the last 3/10 [%]": 100 * gain}, "model")
+    return Table(frame, {"lost in the last 3/10 [%]": "{:z.0f}"}, name="convergence")
 
 
 def formulas_table(formulas: Mapping[str, str]) -> Table:
@@ -160,8 +158,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         for reading in ("top", "searched"):
             values[reading] = other_reading(results, benchmark, reading)[["id", "ood"]]
         found |= texts(f"fig5-{benchmark}", values)
-    still = late_gain(results)
-    still = still[still > UNCONVERGED]
+    still = late_gain(results).where(lambda gain: gain > UNCONVERGED, drop=True)
     grown = median(errors_of(results, "motions", relative=True)).sel(set=list(EXTREMES))
     return found | {
         **texts("fig5-growth", grown),

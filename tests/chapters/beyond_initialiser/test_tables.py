@@ -68,7 +68,7 @@ def test_tables_have_a_row_for_every_start_of_a_network(results):
 
 
 def test_no_share_is_minus_zero():
-    assert [tables.percent(share) for share in (-0.4, -0.6, 12.5)] == ["0", "-1", "12"]
+    assert [tables.WHOLE.format(share) for share in (-0.4, -0.6, 12.5)] == ["0", "-1", "12"]
 
 
 def test_numbers_follow_from_the_results(results):

@@ -49,14 +49,11 @@ def test_every_set_but_that_of_single_digits(shipped):
 
 def test_searching_helps_and_beats_vn_on_motions_only(shipped, found):
     assert float(found["fig5-motions-searched-ood-m-ae"]) == pytest.approx(0.5, abs=0.05), "halves"
-    over = {
-        benchmark: float(
-            tables.geometric_mean(
-                tables.over_vn(shipped, benchmark, reading="searched").sel(model=ae)
-            )
-        )
-        for benchmark, ae in (("digits", "ae"), ("motions", "m_ae"))
-    }
+    over = {}
+    for benchmark, ae in (("digits", "ae"), ("motions", "m_ae")):
+        own = tables.geometric_mean(tables.over_vn(shipped, benchmark).sel(model=ae))
+        searched = tables.other_reading(shipped, benchmark, "searched")["ood"].sel(model=ae)
+        over[benchmark] = float(own * searched)
     assert over["digits"] > 1 > over["motions"]
 
 
