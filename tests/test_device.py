@@ -99,7 +99,8 @@ def test_the_device_changes_nothing(
         pytest.skip(f"made for larger sizes than those of smoke: {error}")
     other = computed(monkeypatch, tmp_path / "other", name, model, DEVICE)
     for one, two in zip(cpu, other, strict=True):
-        xr.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
+        timed = [variable for variable in one if "time" in str(variable)]
+        xr.testing.assert_allclose(two.drop_vars(timed), one.drop_vars(timed), rtol=1e-4, atol=1e-6)
 
 
 def test_what_a_device_refuses_is_refused():

@@ -10,6 +10,7 @@ import os
 import random
 import signal
 import time
+from mmap import mmap
 
 import fuzz_files
 import fuzz_parameters
@@ -205,7 +206,8 @@ def test_a_type_that_means_nothing_is_a_damage(tmp_path, whole):
 @forks
 def test_a_crash_a_hang_a_bad_error_and_hunger_are_noticed():
     def eat():
-        return bytearray(fuzz_files.MEMORY + 2**26)
+        block = mmap(-1, fuzz_files.MEMORY + 2**26)  # of its own, whatever the process has kept
+        np.frombuffer(block, np.uint8)[:] = 1
 
     def missing():
         raise ValueError("something is wrong")

@@ -63,7 +63,7 @@ def test_the_shared_residual_is_compared_with_the_lone_one_atom_by_atom():
             together, alone = x - V @ a, x - a[k] * V[:, k]
             expected.append(torch.cosine_similarity(together, alone, dim=0))
     torch.testing.assert_close(found, torch.stack(expected), rtol=1e-4, atol=1e-5)
-    assert len(found) > 10 and found.max() < 1
+    assert len(found) > 10 and found.min() < 0.95  # 1 where one atom acts alone
 
 
 def test_an_atom_that_acts_alone_learns_from_its_own_residual():
