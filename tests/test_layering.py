@@ -125,6 +125,22 @@ def test_what_is_allowed_is_as_the_house_is_built(name, other, may):
     assert allowed(name, other) is may
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in ALL if re.fullmatch(r"chapters\.\w+\.study", name)]
+)
+def test_a_run_reads_its_settings_and_not_those_of_its_chapter(name):
+    """Only the settings that it is handed are stored with it, so only they can date it."""
+    tree = ast.parse(ALL[name].read_text(encoding="utf-8"))
+    runs = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "run"]
+    for run in runs:
+        read = {
+            node.attr
+            for node in ast.walk(run)
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "chapter"
+        }
+        assert read <= {"device", "profile"}, read
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_data_goes_up(name):
     assert not [other for other in IMPORTS[name] if not allowed(name, other)]

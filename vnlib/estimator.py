@@ -159,7 +159,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 change = samples.mean(0) - self.mean_
                 self.mean_ = self.mean_ + change * (len(samples) / self.n_samples_seen_)
         x = torch.tensor(samples - self.mean_, device=self.device)
-        self._adjust(x)
+        if fresh:  # later the end of the call before has done it
+            self._adjust(x)
         self._learner = self._learner or self._kind(self.network_, **self._options)
         rng = seeding.generator(self._seed, "partial", self.n_samples_seen_, device=x.device)
         self._learner.step((x.to(self.network_.V[0]),), scale=1.0, generator=rng)

@@ -70,6 +70,8 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
     lengths = {k: model[k] for k in ("steps", "consolidation") if k in model}
     return {
         "task": {
+            **{k: s[k] for k in ("grid", "split_seed")},
+            "sigma": chapter.parameters["sigma"],
             "hold_out": axes["hold_out"],
             "encoding": model["encoding"],
             "polarity": chapter.parameters["polarity"] or model["polarity"],
@@ -86,9 +88,7 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained decoder: its errors, what it draws, and how similar its images are."""
     s, seed, polarity = settings, axes["seed"], settings["task"]["polarity"]
-    size = {name: chapter.settings[name] for name in ("grid", "split_seed")}
-    sigma = chapter.parameters["sigma"]
-    data = positions.plane(**size, sigma=sigma, **s["task"])
+    data = positions.plane(**s["task"])
     model = positions.trained(data, chapter.device, seed=seed, workdir=workdir, **s["training"])
     drawn = superposition.outputs(model, torch.from_numpy(data["code"].values), polarity=polarity)
     reports = [
@@ -100,7 +100,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
             drawn,
             data,
             polarity=polarity,
-            sigma=sigma,
+            sigma=s["task"]["sigma"],
             widths=s["widths"],
             reach=s["displacement"],
             every=s["every"],

@@ -49,10 +49,11 @@ def results(chapter: Chapter) -> xr.Dataset:
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
-    """What a run depends on besides its axes, and the parameters that have a file of their own."""
+    """What a run depends on besides its axes."""
     every, model = chapter.settings, chapter.models[axes["model"]]
     first = axes["seed"] == chapter.seeds[0]
     chosen = {name: every[name] for name in MEASURED} | {
+        **{name: chapter.parameters[name] for name in ("sigma", "hold_out")},
         "family": model["family"],
         "encoding": model["encoding"],
         # A product readout draws on a background of 0, so the Vector Networks get bright bumps.
@@ -71,8 +72,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     measured (see `measure.report`).
     """
     s, seed, device = settings, axes["seed"], chapter.device
-    task = {name: s[name] for name in ("grid", "split_seed")}
-    task |= {name: chapter.parameters[name] for name in ("sigma", "hold_out")}
+    task = {name: s[name] for name in ("grid", "split_seed", "sigma", "hold_out")}
     data = positions.plane(encoding=s["encoding"], polarity=s["polarity"], **task)
     shown = positions.numbers(s["samples"], s["grid"])
     measured = partial(

@@ -84,7 +84,7 @@ def results(chapter: Chapter) -> Results:
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
-    """What a run depends on besides its axes and the task."""
+    """What a run depends on besides its axes."""
     every, model = chapter.settings, chapter.model(axes["model"])
     lr, options = with_candidate(model, candidate)
     if model["family"] == "cnn":
@@ -92,7 +92,8 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     main = not selecting and model["diets"] != "scaling"
     pictured = main and axes["seed"] == chapter.seeds[0]
     return {
-        "data": {name: model[name] for name in DATA},
+        "data": {name: model[name] for name in DATA}
+        | {"sigma": chapter.parameters["sigma"], "split_seed": every["split_seed"]},
         "constant": model["constant"],
         "training": {
             "family": model["family"],
@@ -116,8 +117,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     there are only the stripes themselves.
     """
     s, seed, device, parts = settings, axes["seed"], chapter.device, []
-    task = {"sigma": chapter.parameters["sigma"], "split_seed": chapter.settings["split_seed"]}
-    data, lines = datasets(s["constant"], **s["data"], **task)
+    data, lines = datasets(s["constant"], **s["data"])
     side, available = data.sizes["y"], int((data["split"] == "train").sum())
     held = positions.pair(data, "val", device)
     for name in s["diets"]:

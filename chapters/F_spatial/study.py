@@ -66,7 +66,7 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained decoder: its errors, and what else its tables ask for."""
-    shown, data_seed = settings["shown"], chapter.settings["data_seed"]
+    shown, data_seed = settings["shown"], settings["task"]["split_seed"]
     data = task(**settings["task"], seed=data_seed)
     training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
     model = positions.trained(data, chapter.device, **training)

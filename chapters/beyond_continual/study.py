@@ -87,7 +87,7 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     }
     if selecting:
         return found
-    found |= {"streams": model["streams"], "kept": s["kept"]}
+    found |= {name: s[name] for name in ("kept", "data_seed")} | {"streams": model["streams"]}
     if model["data"]:
         found["amounts"] = {
             "n": s["sizes_of_data"],
@@ -142,7 +142,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     ds = ds.assign(power=("task", power), which=("task", ordered))
     if body:
         return ds
-    sets = partial(composed_digits, COMPOSED, seed=chapter.settings["data_seed"], real=real)
+    sets = partial(composed_digits, COMPOSED, seed=settings["data_seed"], real=real)
     if "amounts" in settings:
         tests = {k: x.to(device) for k, x in sets(settings["amounts"]["n_test"]).items()}
         ds = ds.merge(few_images(settings, seed, pixels(real)[0][0].to(device), tests))

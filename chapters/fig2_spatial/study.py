@@ -25,24 +25,27 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = False) -> Settings:
-    """The settings of one run: what `train_decoder` takes, but for data, seed and folder."""
-    model, given = chapter.model(axes["model"]), chapter.parameters
+    """The settings of one run: the task, how the model trains, and which images are kept."""
+    model, given, s = chapter.model(axes["model"]), chapter.parameters, chapter.settings
     lr, options = with_candidate(model, candidate)
     if model["family"] == "vn":
         options |= {k: given[k] for k in ("n_atoms", "sparsity") if given[k] is not None}
         # Other codes have negative entries, which non-negative atoms cannot reconstruct.
         signed = given["encoding"] not in ("bump", "one_hot")
         options["nonnegative"] = options.get("nonnegative", False) and not signed
-    return positions.training(model, lr, options, chapter.settings["scale"])
+    task = {k: s[k] for k in ("grid", "split_seed")}
+    return {
+        "task": task | {k: given[k] for k in ("sigma", "hold_out", "encoding")},
+        "training": positions.training(model, lr, options, s["scale"]),
+        "samples": positions.numbers(s["samples"], s["grid"]),
+    }
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
     """One trained decoder: its error at every position, and its images at the `samples`."""
-    s, given = chapter.settings, chapter.parameters
-    task = {k: s[k] for k in ("grid", "split_seed")}
-    data = positions.plane(**task, **{k: given[k] for k in ("sigma", "hold_out", "encoding")})
-    samples = positions.numbers(s["samples"], s["grid"])
-    model = positions.trained(data, chapter.device, seed=axes["seed"], workdir=workdir, **settings)
+    data, samples = positions.plane(**settings["task"]), settings["samples"]
+    training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
+    model = positions.trained(data, chapter.device, **training)
     report = decoder_report(model, data, samples=samples).assign(positions.zero_baseline(data))
     target = {"target_image": (("sample", "y", "x"), data["image"].values[samples])}
     return report.assign_coords(positions.coordinates(data) | target)

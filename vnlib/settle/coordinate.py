@@ -88,7 +88,7 @@ def coordinate_descent(
             f"V must be (d, atoms), float32 or float64, on the CPU, got {_described(V)}"
         )
     batch, (d, own) = len(x) if x.ndim else 1, V.shape
-    K = max(own, *(len(t) for t in (gram, rest) if isinstance(t, Tensor) and t.ndim), own)
+    K = max([own, *(len(t) for t in (gram, rest) if isinstance(t, Tensor) and t.ndim)])
     weights = torch.as_tensor(sparsity, dtype=V.dtype)
     if weights.shape not in ((), (batch,)):
         raise ValueError(f"sparsity must be a number or ({batch},), got {_described(sparsity)}")

@@ -23,10 +23,9 @@ def settings(model: str, seed: int = 0, **parameters: object) -> dict:
 def run(workdir, seed: int = 0) -> xr.Dataset:
     small = settings("mlp_bump", seed) | {"samples": [0, 70], "displacement": 4, "widths": [1]}
     small["training"] = small["training"] | {"steps": 3}
+    small["task"] = small["task"] | {"grid": 12}
     axes = {"model": "mlp_bump", "hold_out": "square", "seed": seed}
-    one = chapter()
-    one.settings["grid"] = 12
-    return described(study.run(one, axes, small, workdir), study.VARIABLES)
+    return described(study.run(chapter(), axes, small, workdir), study.VARIABLES)
 
 
 def test_a_run_measures_errors_drawings_and_similarities(tmp_path):
@@ -42,7 +41,14 @@ def test_a_run_measures_errors_drawings_and_similarities(tmp_path):
 
 def test_settings_say_task_and_training():
     found = settings("cnn_ramp", 3)
-    assert found["task"] == {"hold_out": "square", "encoding": "ramp", "polarity": "dark"}
+    assert found["task"] == {
+        "grid": 28,
+        "split_seed": 0,
+        "sigma": chapter().parameters["sigma"],
+        "hold_out": "square",
+        "encoding": "ramp",
+        "polarity": "dark",
+    }
     assert found["training"] == {
         "family": "cnn",
         "options": {"depth": 3, "width": 24},

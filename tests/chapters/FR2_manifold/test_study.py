@@ -12,6 +12,8 @@ from vnlib.book.store.variables import described
 TINY = {
     "grid": 10,
     "split_seed": 0,
+    "sigma": 1.0,
+    "hold_out": "square",
     "margin": 1,
     "folds": 3,
     "samples": [[4, 5], [5, 5]],

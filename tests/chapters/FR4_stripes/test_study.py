@@ -12,8 +12,14 @@ from data_gen import bumps
 from vnlib.book import chapter
 from vnlib.book.store.variables import described
 
-TASK = {"sigma": 1.0, "split_seed": 0}
-DATA = {"grid": 12, "hold_out": "corner", "encoding": "bump", "polarity": "dark"}
+DATA = {
+    "grid": 12,
+    "hold_out": "corner",
+    "encoding": "bump",
+    "polarity": "dark",
+    "sigma": 1.0,
+    "split_seed": 0,
+}
 TRAINING = {
     "family": "factorised",
     "options": {"hidden": 8},
@@ -76,7 +82,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
     study.run(opened(), AXES, GIVEN | own, tmp_path)
     (train, held), (_, validation) = seen
     assert held is train
-    kept = bumps.subset(study.datasets(0, **DATA, **TASK)[0], "val")
+    kept = bumps.subset(study.datasets(0, **DATA)[0], "val")
     assert np.array_equal(validation[0].numpy(), kept["code"].values), "held-out bumps"
 
 
@@ -106,6 +112,8 @@ def test_a_candidate_is_laid_over_the_options_and_a_profile_scales_the_updates()
         "hold_out": "corner",
         "encoding": "ramp",
         "polarity": "dark",
+        "sigma": 1.0,
+        "split_seed": 0,
     }
     smoke = study.settings(opened(), {"model": "vn_axes", "seed": 0}, 0, False)["training"]
     assert smoke["steps"] == round(0.03 * 210) and smoke["consolidation"] == round(0.03 * 1500)

@@ -22,11 +22,16 @@ def chapter(**parameters: object) -> Chapter:
     return Chapter(one, one.check({"profile": "paper", "device": "cpu", **parameters}))
 
 
+def training(model: str, candidate: int = 0, **parameters: object) -> dict:
+    return study.settings(chapter(**parameters), {"model": model}, candidate)["training"]
+
+
 def run(workdir, model: str, seed: int = 0) -> xr.Dataset:
-    settings = study.settings(chapter(), {"model": model}, 0) | {"steps": 3, "consolidation": 0}
-    workdir.mkdir(exist_ok=True)
     one = chapter(sigma=1.0)
     one.settings.update(grid=12, samples=[[3, 0], [10, 5]])
+    settings = study.settings(one, {"model": model}, 0)
+    settings["training"] |= {"steps": 3, "consolidation": 0}
+    workdir.mkdir(exist_ok=True)
     return study.run(one, {"model": model, "seed": seed}, settings, workdir)
 
 
@@ -53,8 +58,15 @@ def test_seeds_are_what_differs_between_runs(tmp_path):
 
 
 def test_settings_lay_candidate_and_parameters_over_a_model():
-    settings = study.settings(chapter(), {"model": "vn_full"}, 1)
-    assert settings == {
+    one = chapter()
+    settings = study.settings(one, {"model": "vn_full"}, 1)
+    assert settings["task"] == {
+        "grid": 28,
+        "split_seed": 0,
+        **{name: one.parameters[name] for name in ("sigma", "hold_out", "encoding")},
+    }
+    assert settings["samples"][0] == 3 + 28 * 3
+    assert settings["training"] == {
         "family": "vn",
         "options": {"streams": "joint", "n_atoms": 64, "sparsity": 0.005, "nonnegative": False},
         "lr": 1e-2,
@@ -62,29 +74,27 @@ def test_settings_lay_candidate_and_parameters_over_a_model():
         "steps": 210,
         "consolidation": 4000,
     }
-    given = study.settings(chapter(n_atoms=5, sparsity=0.5), {"model": "vn_full"}, 1)["options"]
+    given = training("vn_full", 1, n_atoms=5, sparsity=0.5)["options"]
     assert (given["n_atoms"], given["sparsity"]) == (5, 0.5)
-    untouched = study.settings(chapter(n_atoms=5), {"model": "mlp"}, 1)
+    untouched = training("mlp", 1, n_atoms=5)
     assert untouched["options"] == {} and untouched["lr"] == 1e-3
 
 
 @pytest.mark.parametrize(("encoding", "nonnegative"), [("bump", True), ("fourier", False)])
 def test_codes_with_negative_entries_have_signed_atoms(encoding, nonnegative):
-    options = study.settings(chapter(encoding=encoding), {"model": "vn_axes_1"}, 0)["options"]
-    assert options["nonnegative"] is nonnegative
+    assert training("vn_axes_1", encoding=encoding)["options"]["nonnegative"] is nonnegative
 
 
 def test_profiles_shorten_training_by_family():
-    smoke = chapter(profile="smoke")
-    assert study.settings(smoke, {"model": "cnn2"}, 0)["steps"] == 16
-    assert study.settings(smoke, {"model": "vn_flat"}, 0)["consolidation"] == 100
+    assert training("cnn2", profile="smoke")["steps"] == 16
+    assert training("vn_flat", profile="smoke")["consolidation"] == 100
 
 
 def test_every_model_can_be_built_with_every_candidate():
     for name, model in chapter().models.items():
         assert model["label"] and model["group"] in GROUPS, name
         for number in range(len(model["candidates"])):
-            settings = study.settings(chapter(), {"model": name}, number)
+            settings = training(name, number)
             options, size = settings["options"], {"n_inputs": 56, "image_shape": (28, 28)}
             if model["family"] == "vn":
                 options = {k: v for k, v in options.items() if k not in LEARNING}
