@@ -171,8 +171,8 @@ def one_thread() -> None:
 
 
 def keep_memory() -> None:
-    """Have glibc keep the memory of large tensors that are freed, as each step asks for it again;
-    the kernel's part of training convolutions, up to a fifth of the time, is gone. Elsewhere nothing.
+    """Have glibc keep the memory of large tensors that are freed, as each step of training asks for
+    it again. Does nothing elsewhere.
     """
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(-3, 2**30)  # M_MMAP_THRESHOLD: blocks up to this size come from the heap

@@ -78,7 +78,7 @@ def grid(
         same.
     source
         Hash of the source that computes, None for that of the whole library (see
-        `vnlib.book.store.source_hash`). Another hash does not recompute a run, but a note says so.
+        `vnlib.book.store.source_hash`). Another hash does not recompute a run; `GridResult.older` names it.
     device
         For the record of the hardware only.
     recompute
