@@ -64,8 +64,7 @@ mask = (x[:4] > 0).float()
 masked.impute(network, x[:4], mask, steps=2)
 masked.masked_settle(network, x[:4], mask)
 V = network.V[0]
-for pursuit in (greedy.matching_pursuit, greedy.orthogonal_matching_pursuit):
-    greedy.polish(V, x[:4], pursuit(V, x[:4], k=3))
+greedy.polish(V, x[:4], greedy.orthogonal_matching_pursuit(V, x[:4], k=3))
 # Not "cd": numba compiles no function that a checker has wrapped.
 for method in ("fista", "line_search", "admm"):
     config = SettleConfig(method=method, criterion="gap")

@@ -1,18 +1,17 @@
 """Greedy pursuit: codes that are built atom by atom instead of settled.
 
 A sibling of the settle for one layer: at each pick, every sample takes the atom that correlates
-best with what is not explained yet, and stops where that correlation is only rounding. Matching
-pursuit (Mallat and Zhang 1993) keeps the coefficients it has; orthogonal matching pursuit (Pati et
-al. 1993) fits all of them again. Costa et al. (2025) unroll the former into an autoencoder and find
-features that a flat, one-shot code misses. No lambda: sparsity is the number of picks. A greedy
-choice of atoms, or one by a hard top-k, can be improved afterwards (`swap_atoms`).
+best with what is not explained yet, and stops where that correlation is only rounding. Orthogonal
+matching pursuit (Pati et al. 1993) fits all coefficients again after each pick. No lambda: sparsity
+is the number of picks. A greedy choice of atoms, or one by a hard top-k, can be improved afterwards
+(`swap_atoms`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from vnlib import checks
@@ -21,37 +20,19 @@ from vnlib.settle.coordinate import gram_matrix
 from vnlib.settle.working_set import Array, compiled
 
 
-def matching_pursuit(
+def orthogonal_matching_pursuit(
     V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int
 ) -> Float[Tensor, "batch atoms"]:
-    """k picks at most; an atom may be picked again, so that at most k atoms are active.
+    """k atoms at most, with the least-squares coefficients on them, computed in float64.
 
     Raises
     ------
     ValueError
         For a wrong shape, NaN, columns of V that are not of unit norm, or k < 1.
     """
-    _check_pursuit(V, x, k)
-    code, residual = x.new_zeros(len(x), V.shape[1]), x.clone()
-    for _ in range(k):
-        correlation = residual @ V
-        atom, live = _best(correlation, x)
-        if not live.any():
-            break
-        gain = correlation.gather(1, atom) * live
-        code.scatter_add_(1, atom, gain)
-        residual -= gain * V.T[atom.squeeze(1)]
-    return code
-
-
-def orthogonal_matching_pursuit(
-    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int
-) -> Float[Tensor, "batch atoms"]:
-    """k atoms at most, with the least-squares coefficients on them, computed in float64.
-
-    Errors as for `matching_pursuit`.
-    """
-    _check_pursuit(V, x, k)
+    _check_shapes(V, x)
+    _check_unit(V)
+    checks.number("k", k, low=1, integer=True)
     atoms, samples = V.detach().double(), x.detach().double()
     codes = np.zeros((len(x), V.shape[1]))
     floor = torch.finfo(x.dtype).eps ** 0.75 * samples.norm(dim=1)
@@ -188,25 +169,11 @@ def _best_swap(
     return torch.where(gain > 0, code.scatter(1, leaves, 0).scatter(1, joins, 1), code)
 
 
-def _best(
-    correlation: Float[Tensor, "batch atoms"], x: Float[Tensor, "batch d"]
-) -> tuple[Int[Tensor, "batch 1"], Bool[Tensor, "batch 1"]]:
-    """The best atom per sample, and whether it explains more than rounding."""
-    best, atom = correlation.abs().max(1, keepdim=True)
-    return atom, best > torch.finfo(x.dtype).eps ** 0.75 * x.norm(dim=1, keepdim=True)
-
-
 def _check_shapes(V: Tensor, x: Tensor) -> None:
     checks.finite("V", V)
     if V.ndim != 2:
         raise ValueError(f"V must have shape (d, atoms), got {tuple(V.shape)}")
     checks.matrix("x", x, V.shape[0], "one row per sample")
-
-
-def _check_pursuit(V: Tensor, x: Tensor, k: int) -> None:
-    _check_shapes(V, x)
-    _check_unit(V)
-    checks.number("k", k, low=1, integer=True)
 
 
 def _check_unit(V: Tensor) -> None:

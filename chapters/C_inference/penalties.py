@@ -9,11 +9,12 @@ from math import sqrt
 from time import perf_counter
 
 import numpy as np
+import torch
 import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib.greedy import matching_pursuit, orthogonal_matching_pursuit, polish
+from vnlib.greedy import orthogonal_matching_pursuit, polish
 from vnlib.layer import Layer
 from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, NonNegativeL1, Penalty, TopK
 from vnlib.settle import SettleConfig, Settler
@@ -29,6 +30,31 @@ BY_CORRELATION: dict[str, Callable[[float], Penalty]] = {
     "CEL0": lambda s: CEL0(sparsity=s * s / 2),
     "l0": lambda s: L0(sparsity=s * s / 2),
 }
+
+
+def matching_pursuit(
+    V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int
+) -> Float[Tensor, "batch atoms"]:
+    """Codes after k picks at most, each of the unit atom that correlates best with what is left.
+
+    Coefficients stay as they were found (Mallat and Zhang 1993), and an atom may be picked again,
+    so that at most k atoms are active. Costa et al. (2025) unroll it into an autoencoder and find
+    features that a flat, one-shot code misses.
+    """
+    code, residual = x.new_zeros(len(x), V.shape[1]), x.clone()
+    rounding = torch.finfo(x.dtype).eps ** 0.75 * x.norm(dim=1, keepdim=True)
+    for _ in range(k):
+        correlation = residual @ V
+        best, atom = correlation.abs().max(1, keepdim=True)
+        live = best > rounding
+        if not live.any():
+            break
+        gain = correlation.gather(1, atom) * live
+        code.scatter_add_(1, atom, gain)
+        residual -= gain * V.T[atom.squeeze(1)]
+    return code
+
+
 GREEDY = {"matching pursuit": matching_pursuit, "orthogonal m. p.": orthogonal_matching_pursuit}
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from chapters.C_inference import penalties as study
+from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1
 from vnlib.seeding import generator
 
@@ -67,3 +68,50 @@ def test_picks_are_the_fewest_that_do():
         return float((study.matching_pursuit(V, x, k=k) != 0).sum(1).double().mean())
 
     assert active(picks) >= 5 > active(picks - 1)
+
+
+def coherent() -> tuple[torch.Tensor, torch.Tensor]:
+    """Unit atoms that share a direction, and samples."""
+    V = torch.randn(15, 30, generator=generator(0, "V"), dtype=torch.float64)
+    return unit_columns(V + 0.3), torch.randn(9, 15, generator=generator(0, "x")).double()
+
+
+def test_matching_pursuit_equals_a_plain_loop():
+    V, x = coherent()
+    found = study.matching_pursuit(V, x, k=9)
+    for row, signal in enumerate(x):
+        code, residual = torch.zeros(30, dtype=torch.float64), signal.clone()
+        for _ in range(9):
+            best = int((V.T @ residual).abs().argmax())
+            gain = V[:, best] @ residual
+            code[best] += gain
+            residual = residual - gain * V[:, best]
+        torch.testing.assert_close(found[row], code, atol=1e-12, rtol=0)
+
+
+def test_matching_pursuit_comes_back_to_an_atom():
+    """Three atoms at 120 degrees and a signal between two of them: one atom alone is corrected over
+    and over.
+    """
+    angles = torch.tensor([0.0, 2.0, 4.0], dtype=torch.float64) * torch.pi / 3
+    V, x = torch.stack([angles.cos(), angles.sin()]), torch.tensor([[0.3, 1.0]]).double()
+    assert (study.matching_pursuit(V, x, k=3) @ V.T - x).norm() > 1e-2
+    assert (study.matching_pursuit(V, x, k=30) @ V.T - x).norm() < 1e-6
+
+
+def test_a_pick_takes_its_square_off_the_energy():
+    V, x = coherent()
+    for k in range(1, 8):
+        before, after = (x - study.matching_pursuit(V, x, k=n) @ V.T for n in (k, k + 1))
+        gain = (before @ V).abs().amax(1)
+        fall = before.square().sum(1) - after.square().sum(1)
+        torch.testing.assert_close(fall, gain.square(), atol=1e-12, rtol=0)
+
+
+def test_matching_pursuit_stops_at_rounding():
+    V, x = coherent()
+    spanned = 2 * V.T[:3].contiguous()
+    torch.testing.assert_close(
+        study.matching_pursuit(V, spanned, k=9), 2 * torch.eye(30)[:3].double()
+    )
+    assert not study.matching_pursuit(V, 0 * x, k=3).any()
