@@ -19,10 +19,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
-from vnlib import checks
 from vnlib.layer import message
 from vnlib.prox import L1, ElasticNet
 from vnlib.settle import Settler
+from vnlib.settle.lasso import dictionary
 
 
 def settled_code(
@@ -30,9 +30,7 @@ def settled_code(
 ) -> Float[Tensor, "batch atoms"]:
     """The settled code of the top layer, with gradients for x, dictionaries and lambdas.
 
-    They are as exact as the settle is. Layers with feedback are one layer: the input (x, 0, ..., 0)
-    under a dictionary whose rows of layer l are feedback^((l-1)/2) [V_l at the codes of l, -U_{l-1}
-    at those of l - 1].
+    They are as exact as the settle is. Layers with feedback are one (`vnlib.settle.lasso`).
 
     Parameters
     ----------
@@ -62,21 +60,14 @@ def settled_code(
             x = message(layers[index - 1], code, settler.activation) if index else x
             code = _SettledCode.apply(x, layer.V, weights[index], ridges[index], codes[index])
         return code
-    rows, sizes, shares = [], [layer.V.shape[1] for layer in layers], []
-    for index, layer in enumerate(layers):
-        blocks = [layer.V.new_zeros(len(layer.V), size) for size in sizes]
-        blocks[index] = layer.V
-        if index:
-            blocks[index - 1] = -checks.given("U", layers[index - 1].U)
-        shares.append(settler.feedback**index)
-        rows.append(shares[-1] ** 0.5 * torch.cat(blocks, 1))
-    whole = torch.cat(rows)
+    whole = dictionary(layers, settler.feedback)
     x = pad(x, (0, len(whole) - x.shape[1]))
     weight, ridge = (
-        torch.cat([share * part for share, part in zip(shares, parts, strict=True)])
+        torch.cat([settler.feedback**index * part for index, part in enumerate(parts)])
         for parts in (weights, ridges)
     )
-    return _SettledCode.apply(x, whole, weight, ridge, torch.cat(codes, 1))[:, -sizes[-1] :]
+    found = _SettledCode.apply(x, whole, weight, ridge, torch.cat(codes, 1))
+    return found[:, -codes[-1].shape[1] :]
 
 
 class _SettledCode(torch.autograd.Function):

@@ -17,17 +17,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib import checks
 from vnlib.layer import Layer
 from vnlib.prox import l1_weight
 from vnlib.settle.coordinate import coordinate_descent
+from vnlib.settle.lasso import JointLasso, dictionary
 from vnlib.settle.working_set import compiled
 
 Array = np.ndarray
@@ -141,32 +141,21 @@ def single(V: Float[Tensor, "d atoms"], *, sparsity: float) -> Lasso:
 
 def stacked(layers: Sequence[Layer], feedback: float) -> Lasso:
     """All layers at once: the joint energy F of VN Sec. 3.3, with feedback > 0, as one lasso in all
-    codes.
-
-    With w_l = feedback^(l-1), the residuals of F are those of the input (x, 0, ..., 0) under the
-    dictionary whose rows of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those of
-    l - 1]. Its penalties are w_l lambda_l, which counting the code of layer l in units of
-    lambda_1 / (w_l lambda_l) makes all equal.
+    codes (`vnlib.settle.lasso`); ValueError for other penalties than l1.
     """
-    sizes, units, rows = [layer.V.shape[1] for layer in layers], [], []
-    for index, layer in enumerate(layers):
-        weight = feedback**index
-        unit = l1_weight(layers[0].penalty) / (weight * l1_weight(layer.penalty))
-        units.append(torch.full((sizes[index],), unit, dtype=torch.float64))
-        blocks = [layer.V.new_zeros(len(layer.V), size) for size in sizes]
-        blocks[index] = layer.V
-        if index:
-            blocks[index - 1] = -checks.given("U", layers[index - 1].U)
-        rows.append(weight**0.5 * torch.cat(blocks, 1).detach().double())
-    scale = torch.cat(units)
-    D = torch.cat(rows) * scale
-    return Lasso(
-        D[: len(layers[0].V)],
-        D.T @ D,
-        sparsity=l1_weight(layers[0].penalty),
-        rank=min(D.shape),
-        units=scale,
-    )
+    for layer in layers:
+        l1_weight(layer.penalty)
+    joint = JointLasso([_double(layer) for layer in layers], feedback)
+    sizes = zip(joint.sizes, joint.units, strict=True)
+    units = torch.cat([torch.full((size,), unit, dtype=torch.float64) for size, unit in sizes])
+    D = dictionary(joint.layers, feedback) * units
+    whole = {"sparsity": joint.sparsity, "rank": min(D.shape), "units": units}
+    return Lasso(D[: len(layers[0].V)], D.T @ D, **whole)
+
+
+def _double(layer: Layer) -> Layer:
+    U = None if layer.U is None else layer.U.detach().double()
+    return replace(layer, V=layer.V.detach().double(), U=U)
 
 
 @compiled

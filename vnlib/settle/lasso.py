@@ -1,7 +1,7 @@
 """Layers that are settled together, as one lasso in all their codes.
 
 With w_l = feedback^(l-1), the residuals of the joint energy F are those of the input (x, 0, ..., 0)
-under the dictionary whose rows of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those
+under the `dictionary` whose rows of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those
 of l - 1]. Its Hessian has the blocks w_l H_l on the diagonal (`vnlib.settle.quadratic`) and
 -w_l U_{l-1}'V_l beside it. Its penalties are w_l lambda_l, which counting the code of layer l in
 units of lambda_1 / (w_l lambda_l) makes all equal. The ridge of an elastic net is one more row per
@@ -23,6 +23,18 @@ from vnlib.settle.config import SettleConfig, Settled, Trace
 from vnlib.settle.energy import joint_energy
 from vnlib.settle.steps import State
 from vnlib.settle.stopping import DualityGap
+
+
+def dictionary(layers: Sequence[Layer], feedback: float) -> Tensor:
+    """That of all layers, as a function of theirs."""
+    rows = []
+    for index, layer in enumerate(layers):
+        blocks = [layer.V.new_zeros(len(layer.V), other.V.shape[1]) for other in layers]
+        blocks[index] = layer.V
+        if index:
+            blocks[index - 1] = -given("U", layers[index - 1].U)
+        rows.append((feedback**index) ** 0.5 * torch.cat(blocks, 1))
+    return torch.cat(rows)
 
 
 class JointLasso:
