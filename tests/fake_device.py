@@ -93,12 +93,27 @@ class Generator(torch.Generator):
 class Device(TorchDispatchMode):
     """Does what is asked with the numbers of tensors, and refuses what a device would refuse.
 
-    `waits` counts what made the CPU wait for the device.
+    `waits` counts what made the CPU wait for the device, which within `ahead()` is refused.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.waits: Counter[str] = Counter()
+        self.may_wait = True
+
+    @contextmanager
+    def ahead(self) -> Iterator[None]:
+        """Within, the CPU gives orders and asks for no number, no size and no copy."""
+        self.may_wait = False
+        try:
+            yield
+        finally:
+            self.may_wait = True
+
+    def _wait(self, why: str) -> None:
+        if not self.may_wait:
+            raise RuntimeError(f"{why} waits for the device")
+        self.waits[why] += 1
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = dict(kwargs or {})
@@ -144,14 +159,15 @@ class Device(TorchDispatchMode):
             anywhere = {id(one) for one in args[1]} if isinstance(args[0], Elsewhere) else ()
             here = [one for one in here if id(one) not in anywhere]
             indices = [one for one in args[1] if isinstance(one, Elsewhere)]
-            self.waits["mask"] += any(one.dtype == torch.bool for one in indices)
+            if any(one.dtype == torch.bool for one in indices):
+                self._wait("mask")
         if func not in COPIES and any(one.ndim for one in here):
             shapes = [tuple(one.shape) for one in here]
             raise RuntimeError(f"{func} met tensors of the device and of the CPU, {shapes}")
         if func in WAITS:
-            self.waits[func.name().removeprefix("aten::")] += 1
+            self._wait(func.name().removeprefix("aten::"))
         if func in COPIES and not on_device:
-            self.waits["copy"] += 1
+            self._wait("copy")
 
 
 def _plain(one: Any) -> Any:

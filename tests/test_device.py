@@ -23,8 +23,12 @@ from torch import nn
 from benchmarks.spatial.decoders import mean_squared_error, train_decoder
 from vnlib.book import chapter, paths, store
 from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.layer import Layer
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
+from vnlib.prox import make_penalty
+from vnlib.settle import SettleConfig, Settler
+from vnlib.settle.schedule import Run
 
 CPU = torch.device("cpu")
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
@@ -116,6 +120,83 @@ def test_what_a_device_refuses_is_refused():
                 wrong()
         assert (there.cpu() + here).tolist() == [2.0, 2.0] == (there + 1.0).tolist()
         assert type(there.cpu()) is torch.Tensor and there.device == DEVICE
+
+
+def test_what_waits_is_refused_where_nothing_may():
+    with elsewhere() as device:
+        there = torch.ones(2, device=DEVICE)
+        waiting = [
+            there[0].item,
+            there.tolist,
+            there.nonzero,
+            there.cpu,
+            lambda: bool(there.all()),
+            lambda: int(there[0]),
+            lambda: float(there.sum()),
+            lambda: there[there > 0],
+            lambda: there.masked_select(there > 0),
+            lambda: torch.equal(there, there),
+            lambda: torch.where(there > 0)[0],
+        ]
+        for wait in waiting:
+            wait()
+            with device.ahead(), pytest.raises(RuntimeError, match="waits for the device"):
+                wait()
+        with device.ahead():
+            torch.where(there > 0, there, 0.0).sum()
+
+
+SWEEPS = {
+    "ista": {"method": "ista"},
+    "fista": {"method": "fista"},
+    "restart": {"method": "restart"},
+    "line search": {"method": "line_search"},
+    "staggered": {"method": "line_search", "schedule": "staggered"},
+    "recurrent": {"method": "line_search", "schedule": "recurrent"},
+    "recurrent, one step size": {"method": "restart", "schedule": "recurrent"},
+    "several steps, mixed": {"method": "line_search", "steps": 2, "mix": 0.2},
+    "duality gap": {"method": "line_search", "criterion": "gap"},
+    "capped": {"method": "line_search", "cap_from": 7},
+    "concave": {"method": "line_search"},
+    "every sweep taken back": {"method": "line_search", "check_every": 1, "monotone": True},
+    "alone": {"method": "admm"},
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", SWEEPS)
+def test_sweeps_between_two_looks_do_not_wait_for_the_device(
+    monkeypatch: pytest.MonkeyPatch, case: str
+):
+    """From codes at 0, from codes and on from a settle; and the results are those of the CPU."""
+    depth = 1 if case == "alone" else 3
+    penalty: dict[str, Any] = {"kind": "mcp", "gamma": 3.0} if case == "concave" else {}
+    penalty |= {"top_k": 5} if case == "capped" else {}
+    given = {"criterion": "energy", "check_every": 5, "max_sweeps": 40, "tol": 1e-3} | SWEEPS[case]
+    config, found, sweep = SettleConfig(**given), [], Run.sweep
+    rng = torch.Generator().manual_seed(0)
+    mats = [torch.nn.functional.normalize(torch.randn(8, 10, generator=rng), dim=0) for _ in "VU"]
+    x, seen = torch.randn(9, 8, generator=rng), (torch.rand(9, 8, generator=rng) > 0.2).float()
+    with elsewhere() as device:
+
+        def sweeping(run: Run, capped: bool) -> None:
+            with device.ahead():
+                sweep(run, capped)
+
+        monkeypatch.setattr(Run, "sweep", sweeping)
+        for where in (CPU, DEVICE):
+            V, U = (one.to(where) for one in mats)
+            layers = [
+                Layer(V, U if index + 1 < depth else None, make_penalty(sparsity=0.05, **penalty))
+                for index in range(depth)
+            ]
+            settler = Settler(layers, feedback=0.3, config=config)
+            mask = None if case == "alone" else seen.to(where)
+            first = settler(x.to(where), mask=mask)
+            codes = [code + 0.1 for code in first.codes]
+            ends = [first, settler(x.to(where), codes, mask=mask), settler(x.to(where), first)]
+            found.append([(*(c.cpu() for c in end.codes), end.sweeps.cpu()) for end in ends])
+    torch.testing.assert_close(found[1], found[0])
 
 
 class Line(nn.Module):

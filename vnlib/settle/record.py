@@ -44,16 +44,17 @@ class Record:
 
     def arrive(self, done: Bool[Tensor, " live"]) -> bool:
         """Write down those that are done, and go on without them; whether nobody is left."""
-        if not done.any():
+        arrived = done.nonzero().squeeze(1)  # numbers, since each mask would be waited for
+        if not len(arrived):
             return False
-        rows = self.live[done]
+        rows, left = self.live[arrived], (~done).nonzero().squeeze(1)
         for state, current in zip(self.states, self.run.states, strict=True):
-            state.write(rows, current.rows(done))
-        self.energy[rows], self.sweeps[rows] = self.before[done], self.looked
+            state.write(rows, current.rows(arrived))
+        self.energy[rows], self.sweeps[rows] = self.before[arrived], self.looked
         self.converged[rows] = True
-        self.live, self.before = self.live[~done], self.before[~done]
-        self.run.keep(~done)
-        return not len(self.live)
+        self.live, self.before = self.live[left], self.before[left]
+        self.run.keep(left)
+        return not len(left)
 
     def close(self) -> Settled:
         """The result; who did not arrive is left where the budget ended."""

@@ -13,7 +13,7 @@ from vnlib.layer import Layer
 from vnlib.settle.config import SettleConfig
 from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.quadratic import Coupling, Quadratic
-from vnlib.settle.steps import Problem, Rule, State
+from vnlib.settle.steps import FIXED, Problem, Rule, State
 
 
 @dataclass(eq=False)
@@ -39,6 +39,12 @@ class Run:
         self.top = len(self.layers) - 1
         self.drive = (self.x if self.mask is None else self.mask * self.x) @ self.layers[0].V
         self.bottom: list[Tensor | None] = [self.drive] + [None] * self.top
+        self.known: list[bool | None] = [None] * len(self.layers)  # what `Problem.fresh` goes by
+        # Computed here, and kept by the quadratics: a sweep must not wait for an eigenvalue.
+        for index in range(len(self.layers) if self.config.method in FIXED else 0):
+            self.quadratics[index].lipschitz()
+            if self.config.schedule == "recurrent":
+                self.quadratics[index].lipschitz(self._slack(index))
 
     @property
     def codes(self) -> list[Tensor]:
@@ -80,6 +86,7 @@ class Run:
             fresh = self.rules[index].begin(code[rejected], self.quadratics[index])
             self.states[index] = self.states[index].clone()
             self.states[index].write(rejected, fresh)
+            self.known[index] = None
         return torch.where(accepted, now, before), accepted
 
     def sweep(self, capped: bool) -> None:
@@ -122,9 +129,14 @@ class Run:
             self.bottom[index] = self.couplings[index - 1].up(self.states[index - 1].code)
         drives = [self._drive(index, index < self.top) for index in range(self.top + 1)]
         for index, drive in enumerate(drives):
-            # |p - q|^2 <= 2 |p|^2 + 2 |q|^2 bounds each coupling by one term per layer.
-            slack = (1.0 if index == 0 else 2.0, 2.0) if self.top else (1.0, 1.0)
+            slack = self._slack(index)
             self._step(index, capped, coupled=index < self.top, drive=drive, slack=slack)
+
+    def _slack(self, index: int) -> tuple[float, float]:
+        """What layers need that step together: |p - q|^2 <= 2 |p|^2 + 2 |q|^2 bounds each coupling
+        by one term per layer.
+        """
+        return (1.0 if index == 0 else 2.0, 2.0) if self.top else (1.0, 1.0)
 
     def _drive(self, index: int, coupled: bool) -> Tensor:
         drive = given("the drive from below", self.bottom[index])
@@ -143,9 +155,9 @@ class Run:
     ) -> None:
         penalty = self.layers[index].penalty if capped else self.layers[index].penalty.soft
         coupled = coupled and index < self.top
-        problem = Problem(
-            self.quadratics[index], penalty, coupled, self.mask if index == 0 else None, slack
-        )
+        mask, fresh = self.mask if index == 0 else None, self.known[index] is not coupled
+        problem = Problem(self.quadratics[index], penalty, coupled, mask, slack, fresh)
+        self.known[index] = coupled
         drive = self._drive(index, coupled) if drive is None else drive
         for _ in range(self.config.steps):
             self.rules[index].step(self.states[index], drive, problem)

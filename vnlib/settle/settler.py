@@ -151,14 +151,14 @@ class Settler:
             checks.finite(f"start code {number}", code)
         if not self.rules:
             return [State(code, {}) for code in codes]
-        if isinstance(start, Settled) and start.states:
-            fresh = self.rules[0].begin(start.states[0].code, self.quadratics[0])
-            if all(state.memory.keys() == fresh.memory.keys() for state in start.states):
-                return [state.clone() for state in start.states]
-        return [
+        fresh = [
             rule.begin(code.clone(), quadratic)
             for rule, code, quadratic in zip(self.rules, codes, self.quadratics, strict=True)
         ]
+        states = start.states if isinstance(start, Settled) else ()
+        if states and all(one.memory.keys() == fresh[0].memory.keys() for one in states):
+            return [state.clone() for state in states]
+        return fresh
 
     def _settle(
         self,

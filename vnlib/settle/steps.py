@@ -2,7 +2,8 @@
 
 A step minimises 1/2 a'Ha - drive.a + penalty(a), where the drive is V'x + feedback B't. All memory
 has one row per sample, so samples can stop one by one, and a settle can be resumed. `slack` >= 1
-makes room for layers that step at the same time.
+makes room for layers that step at the same time. A step asks for no number that is not there yet,
+since a device would be waited for.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from vnlib.checks import given
 from vnlib.prox import Penalty
 from vnlib.settle.quadratic import Quadratic
 
@@ -53,13 +55,17 @@ class State:
 
 @dataclass(frozen=True)
 class Problem:
-    """What a step needs to know of its layer, for the samples at hand."""
+    """What a step needs to know of its layer, for the samples at hand.
+
+    `fresh` says that products with H may not be known yet, for which a device would be waited for.
+    """
 
     quadratic: Quadratic
     penalty: Penalty
     coupled: bool
     mask: Tensor | None = None
     slack: tuple[float, float] = (1.0, 1.0)
+    fresh: bool = True
 
     def times(self, code: Tensor) -> Tensor:
         return self.quadratic.times(code, self.coupled, self.mask)
@@ -132,9 +138,8 @@ class LineSearch:
 
     def step(self, state: State, drive: Tensor, problem: Problem) -> None:
         m, slack = state.memory, max(problem.slack)
-        known = m["known"] == float(problem.coupled)
-        if not bool(known.all()):
-            state.memory = m = self._products(state, problem, known)
+        if problem.fresh:
+            state.memory = m = self._products(state, problem)
         momentum = problem.penalty.accelerable
         start, h_start = (m["ahead"], m["h_ahead"]) if momentum else (state.code, m["h_code"])
         lip = m["lip"]
@@ -164,9 +169,10 @@ class LineSearch:
         state.memory |= {"moved": fits.to(lip.dtype), "known": m["known"]}
         state.code = torch.where(fits, new, state.code)
 
-    def _products(self, state: State, problem: Problem, known: Tensor) -> dict[str, Tensor]:
+    def _products(self, state: State, problem: Problem) -> dict[str, Tensor]:
         """H a and H y where they are not known: at the start, and when the target comes in."""
         m = state.memory
+        known = m["known"] == float(problem.coupled)
         h_code = torch.where(known, m["h_code"], problem.times(state.code))
         h_ahead = torch.where(known, m["h_ahead"], problem.times(m["ahead"]))
         return m | {
@@ -185,16 +191,16 @@ class Admm:
         self._factor: tuple[Tensor, float] | None = None
 
     def begin(self, code: Tensor, quadratic: Quadratic) -> State:
-        return State(code, {"dual": torch.zeros_like(code)})
-
-    def step(self, state: State, drive: Tensor, problem: Problem) -> None:
         if self._factor is None:
-            H = problem.quadratic.gram(problem.coupled)
+            H = quadratic.gram(False)
             # Between the smallest and the largest curvature; any positive number converges.
             rho = float(H.diagonal().mean()) * 0.5
             eye = torch.eye(len(H), dtype=H.dtype, device=H.device)
             self._factor = (torch.linalg.cholesky(H + rho * eye), rho)
-        factor, rho = self._factor
+        return State(code, {"dual": torch.zeros_like(code)})
+
+    def step(self, state: State, drive: Tensor, problem: Problem) -> None:
+        factor, rho = given("the factor of H + r I, which begin makes", self._factor)
         dual = state.memory["dual"]
         dense = torch.cholesky_solve((drive + rho * (state.code - dual)).T, factor).T
         state.code = problem.penalty.prox(dense + dual, 1 / rho)
@@ -215,3 +221,4 @@ METHODS: dict[str, Callable[[], Rule]] = {
     "admm": Admm,
 }
 ALONE = ("admm",)
+FIXED = ("ista", "fista", "restart")  # with steps of the size 1/L
