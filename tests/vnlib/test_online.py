@@ -8,6 +8,7 @@ import torch
 from learner_cases import draw
 
 from vnlib.fit import FitConfig, Learner, fit
+from vnlib.learning import online
 from vnlib.learning.learner import learn
 from vnlib.learning.online import OnlineDictionaryLearner
 from vnlib.learning.rules import unit_columns
@@ -25,7 +26,9 @@ def step(learner: OnlineDictionaryLearner, x: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
-def test_two_updates_equal_the_formula(nonnegative):
+@pytest.mark.parametrize("block", [5, 64])
+def test_two_updates_equal_the_formula(nonnegative, block, monkeypatch):
+    monkeypatch.setattr(online, "BLOCK", block)
     model = network(nonnegative=nonnegative)
     learner = OnlineDictionaryLearner(model, forgetting=2.0)
     A, B, V = np.zeros((12, 12)), np.zeros((8, 12)), model.V[0].numpy().copy()

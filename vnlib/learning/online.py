@@ -20,6 +20,8 @@ from vnlib.network import VectorNetwork
 from vnlib.settle import Settled
 from vnlib.settle.working_set import Array, compiled
 
+BLOCK = 64  # atoms that are solved for between two matrix products, which do most of the work
+
 
 class OnlineDictionaryLearner(LocalLearner):
     """Settle a batch, add its codes to the statistics, and solve for the atoms once around.
@@ -58,10 +60,12 @@ class OnlineDictionaryLearner(LocalLearner):
         """
         (code,), (x,), V = settled.codes, settled.inputs, self.network.V[0]
         self.statistics.add(code, x, self.forgetting)
-        atoms = V.T.contiguous().cpu().numpy()
-        sums = (self.statistics.A.cpu().numpy(), self.statistics.B.cpu().numpy())
-        _around(atoms, *sums, self.network.config.nonnegative)
-        V.copy_(torch.from_numpy(atoms).T)
+        atoms, A, B = (t.cpu().contiguous() for t in (V.T, self.statistics.A, self.statistics.B))
+        for first in range(0, len(A), BLOCK):
+            block = slice(first, first + BLOCK)
+            parts = atoms[block], A[block, block].contiguous(), B[block] - A[block] @ atoms
+            _around(*(t.numpy() for t in parts), self.network.config.nonnegative)
+        V.copy_(atoms.T)
         if self.remove_dc:
             V.copy_(self._as_pixels(V))
         self.unused[0].add_(1).masked_fill_((code != 0).any(0), 0)
@@ -70,20 +74,22 @@ class OnlineDictionaryLearner(LocalLearner):
 
 
 @compiled
-def _around(atoms: Array, A: Array, B: Array, nonnegative: bool) -> None:
-    """Each of the `atoms` (K, d) that codes have used goes to its minimum, in turn."""
-    K, d = atoms.shape
-    for k in range(K):
+def _around(atoms: Array, A: Array, left: Array, nonnegative: bool) -> None:
+    """Each of the `atoms` (block, d) that codes have used goes to its minimum, in turn; `left` is
+    B - A atoms as they were.
+    """
+    moved = np.zeros_like(atoms)
+    for k in range(len(atoms)):
         if A[k, k] > 0:
-            new = B[k].copy()
-            for j in range(K):
-                if A[k, j] != 0 and j != k:
-                    for i in range(d):
-                        new[i] -= A[k, j] * atoms[j, i]
+            new = left[k] + A[k, k] * atoms[k]
+            for j in range(k):
+                for i in range(len(new)):
+                    new[i] -= A[k, j] * moved[j, i]
             if nonnegative:
                 new = np.maximum(new, 0)
             norm = np.sqrt((new * new).sum())
             if norm > 0:
+                moved[k] = new / norm - atoms[k]
                 atoms[k] = new / norm
 
 
@@ -99,8 +105,8 @@ class Statistics:
     ) -> None:
         self.updates += 1
         keep = (1 - 1 / int(self.updates)) ** forgetting
-        self.A.mul_(keep).addmm_(code.T, code, alpha=1 / len(x))
-        self.B.mul_(keep).addmm_(code.T, x, alpha=1 / len(x))
+        self.A.addmm_(code.T, code, beta=keep, alpha=1 / len(x))
+        self.B.addmm_(code.T, x, beta=keep, alpha=1 / len(x))
 
     def forget(self, columns: Int[Tensor, " some"]) -> None:
         self.A[columns], self.A[:, columns], self.B[columns] = 0, 0, 0
