@@ -76,13 +76,14 @@ def imported(*folders: str) -> set[str]:
 
 
 RUN, DEV = bounds(PROJECT["dependencies"]), bounds(EXTRAS["dev"])
+SPEED = bounds(EXTRAS["speed"])
 
 
 def test_what_is_imported_is_declared():
     assert imported("vnlib", "book/site", "data_gen") <= RUN.keys()
     assert (
         imported("benchmarks", "chapters", "tests")
-        <= (RUN | DEV | bounds(EXTRAS["cluster"])).keys() | BROUGHT
+        <= (RUN | DEV | bounds(EXTRAS["cluster"]) | SPEED).keys() | BROUGHT
     )
 
 
@@ -91,7 +92,7 @@ def test_what_is_declared_is_used():
     used = imported("vnlib", "book/site", "data_gen", "benchmarks", "chapters", "tests") | {
         "nbmake"
     }
-    assert (RUN | DEV).keys() - used == NOT_IMPORTED
+    assert (RUN | DEV | SPEED).keys() - used == NOT_IMPORTED
 
 
 def test_conda_gets_the_same_bounds():
@@ -115,4 +116,5 @@ def test_exact_versions_are_known_of_all():
     pinned = {
         name.lower().replace("_", "-") for name in re.findall(r"^([\w.-]+)==", text, re.MULTILINE)
     }
-    assert (RUN | DEV | bounds(EXTRAS["cluster"]) | bounds(EXTRAS["audit"])).keys() <= pinned
+    others = bounds(EXTRAS["cluster"]) | bounds(EXTRAS["audit"]) | SPEED
+    assert (RUN | DEV | others).keys() <= pinned

@@ -1,7 +1,7 @@
 """App. C as a study: digits are learned, then settled in every way; and what the settle costs.
 
-`results` fills the chapter's grids: one run per seed for what is measured of the settle, and one
-per size and gap, or per stack, for the times.
+`results` fills the chapter's grids: one run per seed for what is measured of the settle, and for the
+times one per problem.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from chapters.C_inference import limits, measure, penalties, steps
 from chapters.C_inference.speed.layers import several_layers
 from chapters.C_inference.speed.memory import memory
 from chapters.C_inference.speed.problems import Workloads, size_of
+from chapters.C_inference.speed.pursuit import pursuit
 from chapters.C_inference.speed.speed import one_layer
 from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import FitConfig, fit
@@ -109,16 +110,17 @@ VARIABLES = {
     "sample": ("test digit", "1"),
 }
 COSTS = {
-    "size": ("inputs x atoms x samples", ""),
+    "size": ("inputs x atoms x samples, and the kind of problem", ""),
     "stack": ("atoms of each layer", ""),
+    "feedback": ("feedback weight", "1"),
     "gap": ("relative duality gap asked for", "1"),
-    "threads": ("threads", "1"),
+    "k": ("atoms that are picked", "1"),
     "solver": ("solver", ""),
-    "schedule": ("schedule of the settle", ""),
     "wall": ("time by the clock for the whole batch, setup included", "s"),
     "cpu": ("time of all threads for the whole batch, setup included", "s"),
     "setup_wall": ("time by the clock before the samples are known", "s"),
     "setup_cpu": ("time of all threads before the samples are known", "s"),
+    "overhead": ("time per sample of two numbers under two atoms, of a call by itself", "s"),
     "share": ("share of the work that was timed, from which the time of the whole follows", "1"),
     "gemm_share": ("operations in matrix products per second, of the machine's best", "1"),
     "gemm_rate": ("floating-point operations per second in a large matrix product", "1/s"),
@@ -133,14 +135,21 @@ COSTS = {
     "lipschitz": ("largest eigenvalue of V'V", "1"),
     "coherence": ("largest product of two atoms", "1"),
     "sweeps": ("mean sweeps per sample", "1"),
-    "sweeps_max": ("sweeps of the slowest sample", "1"),
     "energy": ("mean joint energy F", "1"),
-    "n_samples": ("samples that were settled", "1"),
+    "error": ("squared error over the power of the input, mean over samples", "1"),
+    "n_samples": ("samples that were solved", "1"),
     "peak": ("most memory that the process ever held, its libraries included", "B"),
     "rise": ("most memory held during the settle, above what was held just before", "B"),
     "per_sample": ("rise per sample, between half of the batch and all of it", "B"),
 }
-APART = ("seeds", "speed", "layers", "memory", "sparsity")  # what a run of `run` does not depend on
+APART = (
+    "seeds",
+    "speed",
+    "layers",
+    "pursuit",
+    "memory",
+    "sparsity",
+)  # what a run of `run` does not depend on
 
 
 class Results(NamedTuple):
@@ -149,6 +158,7 @@ class Results(NamedTuple):
     settle: xr.Dataset
     speed: xr.Dataset
     layers: xr.Dataset
+    pursuit: xr.Dataset
     memory: xr.Dataset | None
     cuda: xr.Dataset | None
 
@@ -219,7 +229,8 @@ def settings(chapter: Chapter) -> Settings:
 def results(chapter: Chapter) -> Results:
     """All parts of the chapter, computed where they are not stored."""
     real, s = chapter.profile == "paper", chapter.settings
-    timing, stacked, images = s["speed"], s["layers"], {"images": s["speed"]["images"]}
+    timing, stacked, greedy = s["speed"], s["layers"], s["pursuit"]
+    images, once = {"images": timing["images"]}, ("repeats", "patience")
     main = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
 
     @cache
@@ -229,8 +240,7 @@ def results(chapter: Chapter) -> Results:
         return Workloads(*(rows(part, n)[0] for part, n in parts))
 
     def one_size(where: object, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
-        options = {name: own[name] for name in ("threads", "repeats", "patience")}
-        problem = workloads().problem(axes["size"])
+        problem, options = workloads().problem(axes["size"]), {name: own[name] for name in once}
         return one_layer(problem, gap=axes["gap"], device=where, **options)
 
     def on_cpu(chapter: Chapter, *run: Any) -> xr.Dataset:
@@ -240,24 +250,33 @@ def results(chapter: Chapter) -> Results:
         return one_size(chapter.device, *run)
 
     def one_stack(_: Chapter, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
-        atoms, n = list(map(int, axes["stack"].split("-"))), own["samples"]
+        atoms, options = (
+            list(map(int, axes["stack"].split("-"))),
+            {name: own[name] for name in once},
+        )
         layers = workloads().stack(atoms, [K // 2 for K in atoms[:-1]])
-        options = {"feedback": s["feedback_weight"], "repeats": own["repeats"]}
-        return several_layers(layers, workloads().test[:n], **options).assign(n_samples=n)
+        options |= {"feedback": axes["feedback"], "gap": axes["gap"]}
+        return several_layers(layers, workloads().test[: own["samples"]], **options)
+
+    def one_pursuit(_: Chapter, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
+        options = {name: own[name] for name in once}
+        return pursuit(workloads().problem(own["size"]), k=axes["k"], **options)
 
     def one_memory(_: Chapter, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
         return memory(workloads().problem(axes["size"]))
 
     # The digits to fall back on are few; `paper` has all, and reads what is stored without any.
     enough = len(workloads().test) if not real else float("inf")
-    sizes = [size for size in timing["sizes"] if size_of(size)[2] <= enough]
+    sizes = [size for size in timing["sizes"] if size_of(size)[-1] <= enough]
     grid, held = {"size": sizes, "gap": timing["gaps"]}, {"size": s["memory"]}
     stacks = {"stack": ["-".join(map(str, atoms)) for atoms in stacked["stacks"]]}
+    stacks |= {name: stacked[name] for name in ("feedback", "gap")}
     costs, cuda = partial(chapter.grid, variables=COSTS), chapter.device.type == "cuda"
     return Results(
         main,
         costs(on_cpu, grid, timing, part="speed"),
         costs(one_stack, stacks, stacked | images, part="layers"),
+        costs(one_pursuit, {"k": greedy["k"]}, greedy | images, part="pursuit"),
         costs(one_memory, held, images, part="memory") if s["memory"] else None,
         costs(on_cuda, grid, timing, part="cuda") if cuda else None,
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from statistics import median
 from typing import TypeVar
 
 import torch
@@ -28,9 +29,10 @@ class Cost:
     def times(self, factor: float) -> Cost:
         return Cost(self.wall * factor, self.cpu * factor)
 
-    def least(self, other: Cost) -> Cost:
-        """The lesser of each: what the call costs when nothing disturbs it."""
-        return Cost(min(self.wall, other.wall), min(self.cpu, other.cpu))
+
+def typical(costs: Sequence[Cost]) -> Cost:
+    """The median of each."""
+    return Cost(median(cost.wall for cost in costs), median(cost.cpu for cost in costs))
 
 
 def timed(call: Callable[[], T], device: torch.device | str = "cpu") -> tuple[T, Cost]:
@@ -43,18 +45,36 @@ def timed(call: Callable[[], T], device: torch.device | str = "cpu") -> tuple[T,
     return result, Cost(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-@contextmanager
-def limited(threads: int) -> Iterator[None]:
-    """At most so many threads for torch and for the linear algebra of NumPy, SciPy and
-    scikit-learn.
+def in_turns(
+    calls: Mapping[str, Callable[[], T]], *, repeats: int, patience: float
+) -> dict[str, tuple[T, Cost]]:
+    """The last result of every call and its median cost; calls take turns.
+
+    Parameters
+    ----------
+    patience
+        Seconds after which a call is not repeated any more.
     """
+    checks.number("repeats", repeats, low=1, integer=True)
+    checks.number("patience", patience, above=0)
+    results, costs = {}, {name: [] for name in calls}
+    for _ in range(repeats):
+        for name, call in calls.items():
+            if sum(cost.wall for cost in costs[name]) <= patience:
+                results[name], cost = timed(call)
+                costs[name].append(cost)
+    return {name: (results[name], typical(costs[name])) for name in calls}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One thread for torch and for the linear algebra of NumPy, SciPy and scikit-learn."""
     from threadpoolctl import threadpool_limits
 
-    checks.number("threads", threads, low=1, integer=True)
     before = torch.get_num_threads()
     try:
-        with threadpool_limits(threads):
-            torch.set_num_threads(threads)
+        with threadpool_limits(1):
+            torch.set_num_threads(1)
             yield
     finally:
         torch.set_num_threads(before)

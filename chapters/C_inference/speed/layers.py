@@ -1,31 +1,23 @@
-"""Several layers: sweeps and time to a gap of the joint energy, against interleaved single steps
-(VN App. C).
+"""Several layers: time to a gap of the joint energy, by the default settle and by sweeps (VN App.
+C).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from jaxtyping import Float
 from torch import Tensor
 
-from chapters.C_inference.speed.clock import Cost, limited, timed
-from vnlib import checks
+from chapters.C_inference.speed.clock import in_turns, one_thread
+from chapters.C_inference.speed.problems import precision
 from vnlib.layer import Layer
-from vnlib.settle import SCHEDULES, SettleConfig, Settler
+from vnlib.settle import SettleConfig, Settled, Settler
 
-METHODS = ("ista", "fista", "restart", "line_search")
-
-TEXTS = {
-    "wall": ("s", "time by the clock for the whole batch, setup included"),
-    "cpu": ("s", "time of all threads for the whole batch, setup included"),
-    "sweeps": ("1", "mean sweeps per sample"),
-    "sweeps_max": ("1", "sweeps of the slowest sample"),
-    "reached": ("1", "share of the samples that reached the gap"),
-    "energy": ("1", "mean joint energy F"),
-}
+METHODS = ("auto", "line_search", "restart")
 
 
 def several_layers(
@@ -33,63 +25,48 @@ def several_layers(
     x: Float[Tensor, "batch d"],
     *,
     feedback: float,
-    gap: float = 1e-3,
+    gap: float,
     methods: Sequence[str] = METHODS,
-    schedules: Sequence[str] = SCHEDULES,
-    threads: int = 1,
-    repeats: int = 3,
-    patience: float = 10.0,
+    repeats: int = 5,
+    patience: float = 5.0,
     max_sweeps: int = 20_000,
     check_every: int = 5,
 ) -> xr.Dataset:
-    """Sweeps and time until the relative duality gap of F is at most `gap`, over (solver,
-    schedule).
+    """What it costs to make the relative duality gap of F at most `gap`, setup included, over the
+    methods of `SettleConfig`; "auto" is the default settle.
 
-    All look at the gap every `check_every` sweeps, and the looks count. Times are the least of some
-    repeats in turns; patience: seconds after which one is not repeated any more. Plain interleaved
-    steps are method "ista", schedule "sweep". On a GPU the time by the clock includes all its work.
+    Sweeps look at the gap every `check_every`, and the looks count. Times are medians of some
+    repeats in turns, with one thread.
+
+    Parameters
+    ----------
+    patience
+        Seconds after which a method is not repeated any more.
     """
-    checks.number("repeats", repeats, low=1, integer=True)
-    checks.number("patience", patience, above=0)
-    dims, shape = ("solver", "schedule"), (len(methods), len(schedules))
-    table = {name: np.full(shape, np.inf) for name in TEXTS}
+    dtype = precision(gap)
+    x = x.to(dtype)
+    layers = [
+        replace(one, V=one.V.to(dtype), U=None if one.U is None else one.U.to(dtype))
+        for one in layers
+    ]
+    options = {"max_sweeps": max_sweeps, "check_every": check_every}
 
-    def settle(method: str, schedule: str) -> object:
-        config = SettleConfig.exact(
-            method=method,
-            schedule=schedule,
-            tol=gap,
-            max_sweeps=max_sweeps,
-            check_every=check_every,
-        )
+    def settle(method: str) -> Settled:
+        config = SettleConfig(method=method, criterion="gap", tol=gap, **options)
         return Settler(layers, feedback=feedback, config=config)(x)
 
-    with limited(threads):
-        # warms up
-        timed(
-            lambda: Settler(layers, feedback=feedback, config=SettleConfig.momentum(max_sweeps=5))(
-                x
-            ),
-            x.device,
-        )
-        spent = np.zeros(shape)
-        for _ in range(repeats):
-            for at in np.ndindex(shape):
-                if spent[at] > patience:
-                    continue
-                method, schedule = methods[at[0]], schedules[at[1]]
-                settled, cost = timed(lambda m=method, s=schedule: settle(m, s), x.device)
-                spent[at] += cost.wall
-                best = cost.least(Cost(table["wall"][at], table["cpu"][at]))
-                table["wall"][at], table["cpu"][at] = best.wall, best.cpu
-                table["sweeps"][at] = float(settled.sweeps.double().mean())
-                table["sweeps_max"][at] = int(settled.sweeps.max())
-                table["reached"][at] = float(settled.converged.double().mean())
-                table["energy"][at] = float(settled.energy.double().mean())
-    ds = xr.Dataset(
-        {name: (dims, v) for name, v in table.items()},
-        {"solver": list(methods), "schedule": list(schedules)},
-    )
-    for name, (units, text) in TEXTS.items():
-        ds[name].attrs = {"units": units, "long_name": text}
-    return ds
+    with one_thread():
+        for method in methods:  # loads and compiles what is needed
+            config = SettleConfig(method=method, tol=1.0)
+            Settler(layers, feedback=feedback, config=config)(x[:1])
+        calls = {method: lambda method=method: settle(method) for method in methods}
+        found = in_turns(calls, repeats=repeats, patience=patience).values()
+    table = {
+        "wall": [cost.wall for _, cost in found],
+        "cpu": [cost.cpu for _, cost in found],
+        "sweeps": [float(settled.sweeps.double().mean()) for settled, _ in found],
+        "reached": [float(settled.converged.double().mean()) for settled, _ in found],
+        "energy": [float(settled.energy.double().mean()) for settled, _ in found],
+    }
+    variables = {name: ("solver", np.array(values)) for name, values in table.items()}
+    return xr.Dataset(variables, {"solver": list(methods)}).assign(n_samples=len(x))

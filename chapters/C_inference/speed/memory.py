@@ -1,6 +1,6 @@
 """Memory: how far a settle raises what its process holds, measured in a process of its own.
 
-`python -m chapters.C_inference.speed.memory FOLDER METHOD GAP THREADS` settles the problem in
+`python -m chapters.C_inference.speed.memory FOLDER METHOD GAP` settles the problem in
 FOLDER and prints what it took.
 """
 
@@ -18,43 +18,29 @@ import numpy as np
 import torch
 import xarray as xr
 
-from chapters.C_inference.speed.clock import limited
+from chapters.C_inference.speed.clock import one_thread
 from chapters.C_inference.speed.problems import Problem
 from vnlib.book import paths
 
 METHODS = ("cd", "line_search", "restart")
-TEXTS = {
-    "peak": ("B", "most memory that the process ever held, the program and its libraries included"),
-    "rise": (
-        "B",
-        "most memory held during the settle, above what was held just before; the problem "
-        "itself included",
-    ),
-    "per_sample": ("B", "rise per sample: between half of the batch and all of it"),
-}
+SWEEPS = 50  # what is held does not depend on how many sweeps follow
 
 
-def memory(
-    problem: Problem, *, gap: float = 1e-3, methods: Sequence[str] = METHODS, threads: int = 1
-) -> xr.Dataset:
+def memory(problem: Problem, *, gap: float = 1e-3, methods: Sequence[str] = METHODS) -> xr.Dataset:
     """Bytes that a settle of the problem takes, setup included, over the methods of
     `SettleConfig`.
     """
-    table = {name: np.empty(len(methods)) for name in TEXTS}
+    table = {name: np.empty(len(methods)) for name in ("peak", "rise", "per_sample")}
     n = len(problem.x)
     for row, method in enumerate(methods):
-        whole, half = (_measured(problem.first(k), method, gap, threads) for k in (n, n // 2))
+        whole, half = (_measured(problem.first(k), method, gap) for k in (n, n // 2))
         table["peak"][row], table["rise"][row] = whole["peak"], whole["rise"]
         table["per_sample"][row] = (whole["rise"] - half["rise"]) / (n - n // 2)
-    ds = xr.Dataset(
-        {name: ("solver", values) for name, values in table.items()}, {"solver": list(methods)}
-    )
-    for name, (units, text) in TEXTS.items():
-        ds[name].attrs = {"units": units, "long_name": text}
-    return ds
+    variables = {name: ("solver", values) for name, values in table.items()}
+    return xr.Dataset(variables, {"solver": list(methods)})
 
 
-def _measured(problem: Problem, method: str, gap: float, threads: int) -> dict[str, float]:
+def _measured(problem: Problem, method: str, gap: float) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="vnbook-") as folder:
         for name in ("V", "x"):
             np.save(
@@ -70,7 +56,6 @@ def _measured(problem: Problem, method: str, gap: float, threads: int) -> dict[s
             folder,
             method,
             repr(gap),
-            str(threads),
         ]
         done = subprocess.run(command, capture_output=True, text=True, cwd=paths.SOURCE)
     if done.returncode:
@@ -111,19 +96,14 @@ def main() -> None:
     from vnlib.prox import L1
     from vnlib.settle import SettleConfig, Settler
 
-    folder, method, gap, threads = (
-        Path(sys.argv[1]),
-        sys.argv[2],
-        float(sys.argv[3]),
-        int(sys.argv[4]),
-    )
+    folder, method, gap = Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])
     sparsity = json.loads((folder / "sparsity.json").read_text())
-    config = SettleConfig.exact(method=method, tol=gap, check_every=10, max_sweeps=20_000)
+    config = SettleConfig.exact(method=method, tol=gap, check_every=10, max_sweeps=SWEEPS)
 
     def settle(V: torch.Tensor, x: torch.Tensor) -> None:
         Settler([Layer(V, None, L1(sparsity=sparsity))], config=config)(x)
 
-    with limited(threads):
+    with one_thread():
         settle(torch.eye(8), torch.ones(32, 8))  # loads and compiles what is needed
         before = _held()
         _reset()
