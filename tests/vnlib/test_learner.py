@@ -10,8 +10,9 @@ from learner_cases import SPARSE, THREE, X, draw, make, planted, snapshot, train
 from scipy.optimize import linear_sum_assignment
 
 from vnlib.fit import FitConfig, fit
-from vnlib.learning.learner import LocalLearner, directions
+from vnlib.learning.learner import LocalLearner, directions, learn
 from vnlib.learning.rules import atomic_hebb, subspace_rule, unit_columns
+from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
 
 
@@ -350,9 +351,8 @@ def test_a_resumed_run_ends_in_the_same_bits_with_all_options_on(tmp_path, optim
     def learner() -> LocalLearner:
         network = make(**(THREE | EVERYTHING))
         network.start_from_samples(x, seed=0)
-        return LocalLearner(
-            network, lr=0.05, optimizer=optimizer, remove_dc=True, decorrelation=0.2, revive_after=2
-        )
+        options = {"remove_dc": True, "decorrelation": 0.2, "revive_after": 2, "remember": len(x)}
+        return LocalLearner(network, lr=0.05, optimizer=optimizer, **options)
 
     def run(one: LocalLearner, stop: int | None, path) -> LocalLearner:
         steps = 0
@@ -365,7 +365,8 @@ def test_a_resumed_run_ends_in_the_same_bits_with_all_options_on(tmp_path, optim
             return float(one.network.settle(x[:20]).energy.mean())
 
         config = FitConfig(steps=12, batch_size=5, eval_every=2, checkpoint_every=1)
-        fit(one, (x,), config, seed=3, validate=validate, checkpoint=path)
+        data = (x, torch.arange(len(x)))
+        fit(one, data, config, seed=3, validate=validate, checkpoint=path)
         return one
 
     whole = run(learner(), None, None)
@@ -380,9 +381,66 @@ def test_a_resumed_run_ends_in_the_same_bits_with_all_options_on(tmp_path, optim
 
 def test_a_generator_is_asked_for_where_it_is_needed():
     network = make(**THREE)
-    with pytest.raises(ValueError, match="generator must be given where revive_after is set"):
+    with pytest.raises(
+        ValueError, match="generator, which draws what revive_after asks for, is needed"
+    ):
         LocalLearner(network, revive_after=1).update(network.settle(X))
     LocalLearner(network).update(network.settle(X))
+
+
+@pytest.mark.parametrize("atoms", [(10,), (10, 6)])
+def test_a_settle_starts_from_the_codes_of_the_last_visit(atoms):
+    network = VectorNetwork.for_data(X, atoms=atoms, seed=0, settle=SettleConfig(max_sweeps=1))
+    learner = LocalLearner(network, lr=1e-9, remember=len(X), memory=1.0)
+    rng, batches = torch.Generator(), [(X[rows], rows) for rows in torch.arange(40).split(20)]
+    first = [float(learner.step(batch, scale=1.0, generator=rng)) for batch in batches]
+    for _ in range(30):
+        last = [float(learner.step(batch, scale=1.0, generator=rng)) for batch in batches]
+    exact = network.settle(X, config=SettleConfig(max_sweeps=500)).energy.split(20)
+    assert sum(first) > 1.001 * sum(last)
+    assert last == pytest.approx([float(e.mean()) for e in exact], rel=1e-3)
+
+
+def test_a_resumed_run_starts_from_the_codes_of_the_first(tmp_path):
+    class Stopped(LocalLearner):
+        left = 6
+
+        def step(self, *given, **options):
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return super().step(*given, **options)
+
+    def run(left: int, path=None) -> torch.Tensor:
+        settle = SettleConfig(max_sweeps=1)
+        learner = Stopped(
+            VectorNetwork.for_data(X, atoms=(10,), seed=0, settle=settle), remember=len(X)
+        )
+        learner.left = left
+        config = FitConfig(steps=6, batch_size=20, checkpoint_every=1, keep="last")
+        fit(learner, (X, torch.arange(len(X))), config, seed=3, checkpoint=path)
+        return learner.network.V[0]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(4, tmp_path / "fit.safetensors")
+    assert torch.equal(run(2, tmp_path / "fit.safetensors"), run(6))
+
+
+def test_codes_are_kept_by_the_number_of_a_sample():
+    with pytest.raises(ValueError, match=r"batch must be \(x, numbers\) to remember, got 1 tensor"):
+        train(LocalLearner(make(**THREE), remember=len(X)), X, steps=1, batch=5)
+
+
+@pytest.mark.parametrize(("steps", "kept"), [(44, 0), (45, 36)])
+def test_learn_remembers_samples_that_it_visits_often(steps, kept):
+    class Watched(LocalLearner):
+        def __init__(self, network, *, remember, **options):
+            super().__init__(network, remember=remember, **options)
+            seen.append(remember)
+
+    seen, network = [], make(**THREE)
+    learn(network, X, seed=0, steps=steps, batch_size=16, learner=Watched)
+    assert seen == [kept]
 
 
 # --- bad input ---
@@ -396,6 +454,7 @@ def test_a_generator_is_asked_for_where_it_is_needed():
         ({"optimizer": "lion"}, r"optimizer must be one of 'adam', 'sgd', got 'lion'"),
         ({"decorrelation": 2.0}, r"decorrelation must be a finite number >= 0 and <= 1, got 2.0"),
         ({"revive_after": 0}, r"revive_after must be an integer >= 1, got 0"),
+        ({"remember": -1}, r"remember must be an integer >= 0, got -1"),
         ({"memory": 1.5}, r"memory must be a finite number >= 0 and <= 1, got 1.5"),
     ],
 )

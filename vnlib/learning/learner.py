@@ -28,6 +28,7 @@ from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig, Settled, SettleWarning
 
 log = logging.getLogger(__name__)
+VISITS = 20  # per sample, from which on codes of the last visit save `learn` a good part of a step
 
 
 def learns(network: VectorNetwork, index: int) -> tuple[str, ...]:
@@ -111,8 +112,11 @@ def learn(
     config = FitConfig(
         steps=steps, batch_size=min(batch_size, len(rest)), eval_every=max(1, -(-steps // 10))
     )
+    often = steps * config.batch_size >= VISITS * len(rest)
+    options = {"remember": len(rest) if often else 0} | options
     chosen, validate = (learner or LocalLearner)(network, **options), partial(error, network, held)
-    return fit(chosen, (rest,), config, seed=seed, validate=validate).validation
+    data = (rest, torch.arange(len(rest), device=x.device))
+    return fit(chosen, data, config, seed=seed, validate=validate).validation
 
 
 class LocalLearner:
@@ -138,6 +142,8 @@ class LocalLearner:
         squared residual; None never.
     memory
         What is kept per update of the scales that `relative_sparsity` follows.
+    remember
+        Samples whose last codes are kept: the next settle starts there. A batch holds their numbers.
     """
 
     def __init__(
@@ -153,6 +159,7 @@ class LocalLearner:
         decorrelation: float = 0.0,
         revive_after: int | None = None,
         memory: float = 0.9,
+        remember: int = 0,
     ) -> None:
         depth = len(network.V)
         checks.number("lr", lr, above=0)
@@ -162,6 +169,7 @@ class LocalLearner:
         if revive_after is not None:
             checks.number("revive_after", revive_after, low=1, integer=True)
         checks.number("memory", memory, low=0, high=1)
+        checks.number("remember", remember, low=0, integer=True)
         if remove_dc and network.config.nonnegative:
             raise ValueError(
                 "remove_dc must be False for a nonnegative network: atoms without a mean "
@@ -178,19 +186,23 @@ class LocalLearner:
             }
             for index in range(depth)
         ]
-        self.unused = [
-            torch.zeros(V.shape[1], dtype=torch.int64, device=V.device) for V in network.V
-        ]
+        self.codes = [V.new_zeros(remember, V.shape[1]) for V in network.V if remember]
+        self.unused = [V.new_zeros(V.shape[1], dtype=torch.int64) for V in network.V]
         self.revived = torch.zeros(depth, dtype=torch.int64, device=network.V[0].device)
 
     @torch.no_grad()
     def step(
         self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
     ) -> Tensor:
-        """One update from a batch (x,); returns its mean settled energy before the update."""
-        with warnings.catch_warnings():  # codes that still move a little teach as well
-            warnings.simplefilter("ignore", SettleWarning)
-            settled = self.network.settle(batch[0], config=self.settle_config)
+        """One update by (x,), or (x, numbers) to remember; returns the mean settled energy before."""
+        if self.codes and len(batch) != 2:
+            raise ValueError(f"batch must be (x, numbers) to remember, got {len(batch)} tensor(s)")
+        start = [kept[batch[1]] for kept in self.codes] or None
+        # codes that still move a little teach as well
+        with warnings.catch_warnings(action="ignore", category=SettleWarning):
+            settled = self.network.settle(batch[0], config=self.settle_config, start=start)
+        for kept, code in zip(self.codes, settled.codes, strict=False):
+            kept[batch[1]] = code
         self.update(settled, scale=scale, generator=generator)
         return settled.energy.mean()
 
@@ -212,10 +224,8 @@ class LocalLearner:
         ValueError
             Where it is needed and missing.
         """
-        if self.revive_after is not None and generator is None:
-            raise ValueError(
-                "generator must be given where revive_after is set: it draws the new atoms"
-            )
+        if self.revive_after is not None:
+            checks.given("generator, which draws what revive_after asks for,", generator)
         for index, wanted in enumerate(directions(self.network, settled)):
             used = (settled.codes[index] != 0).any(0)
             moved = used if self.masked else torch.ones_like(used)
@@ -261,8 +271,8 @@ class LocalLearner:
 
     def state(self) -> dict[str, Tensor]:
         """What `vnlib.fit.Learner` asks for."""
-        tensors = {f"model.{name}": p.data for name, p in self.network.named_parameters()}
-        tensors |= {f"model.{name}": buffer for name, buffer in self.network.named_buffers()}
+        tensors = {f"model.{name}": tensor for name, tensor in self.network.state_dict().items()}
+        tensors |= {f"codes.{index}": kept for index, kept in enumerate(self.codes)}
         for index, kinds in enumerate(self.steps):
             tensors[f"unused.{index}"] = self.unused[index]
             for kind, step in kinds.items():

@@ -32,7 +32,7 @@ class OnlineDictionaryLearner(LocalLearner):
         Update t keeps (1 - 1/t)^forgetting of the statistics: 0 all; more gives early codes, of
         worse atoms, less weight.
     **options
-        `settle`, `remove_dc` and `revive_after` as in `LocalLearner`.
+        `settle`, `remove_dc`, `revive_after` and `remember` as in `LocalLearner`.
 
     Raises
     ------
