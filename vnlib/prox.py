@@ -167,6 +167,10 @@ class L0(_Elementwise):
     def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
         return hard_threshold(z, (2 * self.sparsity * step) ** 0.5)
 
+    def firm(self, curvature: float) -> MCP:
+        """The MCP that has the same proximal steps, where none is shorter than 1 / curvature."""
+        return MCP(sparsity=2 * math.sqrt(self.sparsity * curvature), gamma=0.5 / curvature)
+
 
 @dataclass(frozen=True, kw_only=True)
 class MCP(_Elementwise):
@@ -195,6 +199,9 @@ class MCP(_Elementwise):
             (step >= self.gamma) | (z.abs() > unshrunk), hard_threshold(z, unshrunk), firm
         )
 
+    def firm(self, curvature: float) -> MCP:
+        return self
+
 
 @dataclass(frozen=True, kw_only=True)
 class CEL0(_Elementwise):
@@ -205,15 +212,17 @@ class CEL0(_Elementwise):
     curvature, and exactness is not claimed there. Not convex.
     """
 
-    @property
-    def _mcp(self) -> MCP:
-        return MCP(sparsity=math.sqrt(2 * self.sparsity), gamma=1.0)
-
     def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self._mcp.value(code)
+        return self.firm(1.0).value(code)
 
     def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
-        return self._mcp.prox(z, step)
+        return self.firm(1.0).prox(z, step)
+
+    def firm(self, curvature: float) -> MCP:
+        return MCP(sparsity=math.sqrt(2 * self.sparsity), gamma=1.0)
+
+
+Firm = L0 | MCP | CEL0  # all of them an MCP by coordinates
 
 
 @dataclass(frozen=True, kw_only=True)

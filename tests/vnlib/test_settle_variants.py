@@ -329,10 +329,6 @@ def test_untied_feedback_reads_the_target_by_its_own_dictionary():
         ({"criterion": "time"}, "criterion must be one of 'auto', 'energy', 'gap', got 'time'"),
         ({"check_every": 0}, "check_every must be an integer >= 1, got 0"),
         ({"mix": 1.5}, "mix must be a finite number >= 0 and <= 1, got 1.5"),
-        (
-            {"method": "cd", "criterion": "energy"},
-            "method 'cd' stops on the duality gap: set criterion='gap'",
-        ),
         ({"monotone": True, "check_every": 4}, "check_every must be 1, got 4"),
     ],
 )

@@ -2,7 +2,8 @@
 
 The choice looks at the layers alone, so a batch, a mask or a device changes nothing: what fits
 coordinate descent is settled by it under masks too, and for layers on another device on copies on
-the CPU.
+the CPU. Convex penalties are settled to a duality gap. l0, MCP and CEL0 have none; by coordinates
+they stop at a minimum in each coefficient, by default too, being sooner there and mostly lower.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vnlib.layer import Layer
-from vnlib.prox import L1, Conjugate, ElasticNet, Penalty
+from vnlib.prox import L1, Conjugate, ElasticNet, Firm, Penalty
 from vnlib.settle.config import SettleConfig
 
 
@@ -29,13 +30,19 @@ def resolved(
     why = no_lasso(layers, feedback=feedback, activation=activation)
     if method == "cd" and why:
         raise ValueError(f"method 'cd' {why}; use 'auto' or 'line_search'")
+    by_coordinates = "energy" if isinstance(layers[0].penalty, Firm) else "gap"
     if criterion == "auto":
         energetic = has_energy(layers, feedback=feedback, activation=activation)
-        bounded = method == "cd" or all(_bounds(layer.penalty) for layer in layers)
-        criterion = "gap" if energetic and bounded else "energy"
+        bounded = energetic and all(_bounds(layer.penalty) for layer in layers)
+        criterion = by_coordinates if method == "cd" else "gap" if bounded else "energy"
+    if method == "cd" and criterion != by_coordinates:
+        raise ValueError(
+            "method 'cd' stops on the duality gap, and on the energy where penalties are not "
+            f"convex: set criterion={by_coordinates!r}"
+        )
     if method == "auto":
         swept = config.schedule != "sweep" or config.steps > 1 or config.monotone or config.mix
-        method = "line_search" if why or swept or criterion != "gap" else "cd"
+        method = "line_search" if why or swept or criterion != by_coordinates else "cd"
     return replace(config, method=method, criterion=criterion)
 
 
@@ -60,8 +67,12 @@ def has_energy(layers: Sequence[Layer], *, feedback: float, activation: str) -> 
 def no_lasso(layers: Sequence[Layer], *, feedback: float, activation: str) -> str:
     """Why coordinate descent does not fit the layers, "" where it does."""
     for number, layer in enumerate(layers, 1):
-        if not isinstance(layer.penalty, L1 | ElasticNet):
-            return f"needs l1 penalties or elastic nets; layer {number} has {layer.penalty}"
+        if not isinstance(layer.penalty, L1 | ElasticNet | Firm):
+            return f"needs other penalties than {layer.penalty}, which layer {number} has"
+    firm = [x.penalty for x in layers if isinstance(x.penalty, Firm)]
+    each = len(firm) == len(layers) and all(penalty.sparsity > 0 for penalty in firm)
+    if firm and not (each and alone(layers, feedback)):
+        return "needs sparsity > 0 for l0, MCP and CEL0, in all layers, each settled alone"
     if not has_energy(layers, feedback=feedback, activation=activation):
         return "needs identity messages and tied dictionaries, or feedback=0"
     alike = len({type(layer.penalty) for layer in layers}) == 1

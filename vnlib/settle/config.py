@@ -24,8 +24,8 @@ class SettleConfig:
     method
         "auto" is "cd" where that fits and no option of the sweeps is set, else "line_search", on
         every device (see `vnlib.settle.choice`). "cd" is coordinate descent, for l1 penalties and
-        elastic nets, each layer alone or all at once under identity messages and tied dictionaries;
-        it computes on the CPU, takes masks, and counts its passes as sweeps. The others go in
+        elastic nets, each layer alone or all at once under identity messages and tied dictionaries,
+        and for l0, MCP and CEL0 in layers that are settled alone, from the l1 codes on. It computes on the CPU, takes masks, and counts its passes as sweeps. The others go in
         sweeps: "ista" (plain proximal steps), "fista" (momentum), "restart" (momentum, restarted
         per sample where it points uphill), "line_search" (the same with a step per sample, found on
         the way), and for layers that are settled alone "admm".
@@ -36,7 +36,8 @@ class SettleConfig:
         A sample stops when its energy improves per sweep by less than `tol`, relatively ("energy"),
         or when its duality gap is below `tol` times its energy ("gap", which bounds what is left to
         gain; convex penalties and tied identity messages only). "auto" is "gap" where there is one.
-        tol 0 runs all sweeps, or to rounding by coordinates.
+        tol 0 runs all sweeps, or to rounding by coordinates. For what is not convex "cd" stops by
+        "energy", counted per round of passes, or at a minimum in every coefficient alone.
     check_every
         Sweeps between two looks at the criterion.
     steps
@@ -69,8 +70,6 @@ class SettleConfig:
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("cap_from", self.cap_from, low=0, high=self.max_sweeps - 1, integer=True)
         checks.number("mix", self.mix, low=0, high=1)
-        if self.method == "cd" and self.criterion not in ("auto", "gap"):
-            raise ValueError("method 'cd' stops on the duality gap: set criterion='gap'")
         if self.monotone and self.check_every > 1:
             raise ValueError(
                 f"monotone looks at every sweep: check_every must be 1, got {self.check_every}"

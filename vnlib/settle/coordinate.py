@@ -16,6 +16,11 @@ itself:
    present signs, or as far as the first coefficient that becomes zero, so it descends as the passes
    do; it ends the slow tail that coherent atoms cause.
 
+The penalties that are not convex, all cases of an MCP, have no gap. Their passes apply its proximal
+step to each coefficient, which stops at a minimum in every coefficient alone: no step on one of
+them, in the working set or outside, lowers the energy any more. The Newton steps come first there
+and take the penalty by its tangent, which lies above it.
+
 The loops are compiled by numba and run without the interpreter's lock, in as many threads as torch
 uses. No sum runs over samples, so a sample's code has the same bits in every batch and for any
 number of threads, as far as BLAS gives V'x the same bits (`ROWS`).
@@ -38,6 +43,7 @@ from vnlib.settle import working_set
 # batches are filled up to multiples of this: BLAS treats the rows of odd batches differently
 ROWS = 16
 MANY = 8000  # atoms, whose Gram matrix takes 256 MB in float32
+START = 1e-2  # relative gap of the l1 codes that an MCP starts from
 
 
 def coordinate_descent(
@@ -52,10 +58,12 @@ def coordinate_descent(
     gram: Float[Tensor, "all all"] | None = None,
     rest: Float[Tensor, "all all"] | None = None,
     mask: Float[Tensor, "batch d"] | None = None,
+    gamma: float | None = None,
 ) -> tuple[Float[Tensor, "batch all"], Float[Tensor, " batch"], Int[Tensor, " batch"]]:
     """Codes that minimise 1/2 `|x - V a|^2` + sparsity `|a|_1` to a relative duality gap.
 
-    Returns the codes, the gap of each in units of the energy (float64), and the passes made.
+    Returns the codes, the gap of each in units of the energy (float64), and the passes made. With a
+    gamma, instead of the gap, by what the last round lowered the energy.
 
     Parameters
     ----------
@@ -75,6 +83,9 @@ def coordinate_descent(
     mask
         1 where x counts, 0 elsewhere: H = V'MV + rest for every sample, of which only blocks of
         working sets are formed. So it is for more than `MANY` atoms, unless `gram` is given.
+    gamma
+        The penalty is an `MCP` with this gamma (None: l1), and codes are minima in each coefficient
+        alone. What starts from a = 0 starts from the l1 codes.
 
     Raises
     ------
@@ -93,9 +104,13 @@ def coordinate_descent(
     if weights.shape not in ((), (batch,)):
         raise ValueError(f"sparsity must be a number or ({batch},), got {_described(sparsity)}")
     for value in set(weights.tolist() if weights.ndim else [sparsity]):
-        checks.number("sparsity", value, low=0)
+        checks.number("sparsity", value, low=0, above=None if gamma is None else 0)
     checks.number("tol", tol, low=0)
     checks.number("max_passes", max_passes, low=1, integer=True)
+    if gamma is not None:
+        checks.number("gamma", gamma, above=0)
+        if nonnegative:
+            raise ValueError("nonnegative must be False with a gamma: only l1 has such a form")
     given = {"V": V, "x": x, "mask": mask, "start": start, "gram": gram, "rest": rest}
     shapes = {"V": (d, own), "x": (batch, d), "mask": (batch, d), "start": (batch, K)}
     for name, t in given.items():
@@ -109,6 +124,10 @@ def coordinate_descent(
     codes = V.new_zeros(batch, K)
     if start is not None:
         codes.copy_(start.detach().clamp(min=0) if nonnegative else start.detach())
+    if gamma is not None and not (warm := codes.any(1, keepdim=True)).all():
+        lowest = weights.expand(batch) * min(1.0, (gamma * float(V.square().sum(0).max())) ** 0.5)
+        l1 = {"sparsity": lowest, "tol": START, "max_passes": max_passes, "mask": mask}
+        codes = torch.where(warm, codes, coordinate_descent(V, x, **l1, gram=gram, rest=rest)[0])
     if mask is not None or (gram is None and K > MANY):
         shown = torch.ones_like(x) if mask is None else mask.detach().contiguous()
         x, atoms = (shown * x).contiguous(), V.T.contiguous()
@@ -128,11 +147,12 @@ def coordinate_descent(
     # Slides save most passes where supports are dense. Without them one layer keeps the bits of
     # results that were computed before there were any.
     flat = bool(len(atoms)) or own < K
+    bend = None if gamma is None else G.numpy().dtype.type(gamma)
     norm = max(1.0, float(diagonal.max()) ** 0.5) if batch else 1.0
 
     def solve(rows: slice) -> None:
         part = [a[rows] for a in by_row]
-        working_set.solve(*whole, *part, sign, float(tol), int(max_passes), norm, flat)
+        working_set.solve(*whole, *part, sign, float(tol), int(max_passes), norm, flat, bend)
 
     threads = min(torch.get_num_threads(), batch)
     with event.install_listener("numba:compile", working_set.Announce()):

@@ -5,7 +5,8 @@ under the `dictionary` whose rows of layer l are sqrt(w_l) [V_l at the codes of 
 of l - 1]. Its Hessian has the blocks w_l H_l on the diagonal (`vnlib.settle.quadratic`) and
 -w_l U_{l-1}'V_l beside it. Its penalties are w_l lambda_l, which counting the code of layer l in
 units of lambda_1 / (w_l lambda_l) makes all equal. The ridge of an elastic net is one more row per
-atom, sqrt(ridge) with the input 0, so that its Hessian has the ridge on the diagonal.
+atom, sqrt(ridge) with the input 0, so that its Hessian has the ridge on the diagonal. One layer
+may have a penalty that is not convex, which is an MCP by coordinates.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import Tensor
 
 from vnlib.checks import given
 from vnlib.layer import Layer, message
-from vnlib.prox import L1, ElasticNet, NonNegativeL1
+from vnlib.prox import L1, MCP, ElasticNet, Firm, NonNegativeL1
 from vnlib.settle.config import SettleConfig, Settled, Trace
 from vnlib.settle.energy import joint_energy
 from vnlib.settle.steps import State
@@ -45,6 +46,9 @@ class JointLasso:
         self.sizes = [layer.V.shape[1] for layer in layers]
         self.weights = [feedback**index for index in range(len(layers))]
         penalties = [x.penalty for x in layers if isinstance(x.penalty, L1 | ElasticNet)]
+        if isinstance(alone := layers[0].penalty, Firm):
+            penalties = [alone.firm(float(layers[0].V.square().sum(0).max()))]
+        self.gamma = penalties[0].gamma if isinstance(penalties[0], MCP) else None
         lambdas = [w * p.sparsity for w, p in zip(self.weights, penalties, strict=True)]
         self.sparsity, self.nonnegative = lambdas[0], isinstance(penalties[0], NonNegativeL1)
         self.ridges = [p.ridge if isinstance(p, ElasticNet) else 0.0 for p in penalties]
@@ -108,6 +112,7 @@ class JointLasso:
             gram=self.gram if whole else None,
             rest=None if whole else self.rest,
             mask=None if mask is None else mask.cpu(),
+            gamma=self.gamma,
         )
         parts = zip(found.to(x.device).split(self.sizes, 1), self.units, strict=True)
         ended = tuple(unit * part for part, unit in parts)
@@ -115,6 +120,7 @@ class JointLasso:
         gap, passes = gap.to(x.device), passes.to(x.device)
         closed = DualityGap(config.tol).closed(gap, energy)
         rounded = ~closed & (passes < config.max_sweeps)
+        done, rounded = closed | rounded, rounded if self.gamma is None else None
         sent = zip(self.layers[:-1], ended[:-1], strict=True)
         inputs = (x, *(message(layer, code) for layer, code in sent))
         log = None
@@ -122,4 +128,4 @@ class JointLasso:
             active = torch.stack([(code != 0).sum(1) for code in ended])
             log = Trace([int(passes.max())], [energy], [active])
         states = tuple(State(code, {}) for code in ended)
-        return Settled(ended, inputs, energy, passes, closed | rounded, "gap", log, states, rounded)
+        return Settled(ended, inputs, energy, passes, done, config.criterion, log, states, rounded)

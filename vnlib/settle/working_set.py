@@ -2,7 +2,8 @@
 
 Rows are samples. The working set of a sample lists its `atoms`; w, g and `inverse` are their
 coefficients, correlations and inverse curvatures, and S their block of the Gram matrix. `sign` is
-0 where codes are >= 0, else 1.
+0 where codes are >= 0, else 1. `gamma` is that of an MCP, None for l1; numba leaves out what asks
+for another one.
 
 The Gram matrix is G, unless A holds the atoms as rows (atoms, d). Then it is A M A' + G, where M
 keeps the inputs that the `mask` of the sample shows and G may be empty, and only the blocks of
@@ -25,7 +26,7 @@ Array = np.ndarray
 REACH = 0.6  # an atom joins if its excess |q| - sparsity is at least this share of the largest one
 ROOM = 3  # ... and at most this many join at once, or half the working set
 LARGE = 64  # supports above this lose atoms by rotations
-TURNS = 4  # Newton steps per pass at most, where each ends at a coefficient that becomes zero
+TURNS = 4  # Newton steps per pass of l1 at most, each ending at a coefficient that becomes zero
 INNER = 0.3  # the working set is solved to this share of the largest excess outside it
 # lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
 BLOCK = 32
@@ -74,6 +75,7 @@ def solve(
     max_passes: int,
     norm_of_atoms: float,
     flat: bool,
+    gamma: float | None,
 ) -> None:
     """Solve every row. `codes` holds the start and becomes the result.
 
@@ -96,10 +98,10 @@ def solve(
         n = factored = np.int64(0)
         c, filled, done = drive[row], 0, 0
         noise = 4 * np.finfo(G.dtype).eps * np.sqrt(energy[row]) * norm_of_atoms
-        held, seen = np.int64(0), np.flatnonzero(mask[row])
+        held, seen, last = np.int64(0), np.flatnonzero(mask[row]), np.inf
         for j in range(K):
             if codes[row, j] != 0 and diag[j] > 0:
-                atoms[n], w[n] = j, codes[row, j]
+                atoms[n], w[n], inverse[n] = j, codes[row, j], 1 / diag[j]
                 n += 1
             codes[row, j] = 0
         while True:
@@ -112,13 +114,16 @@ def solve(
             largest = zero
             for j in range(K):
                 excess[j] = max(q[j], -sign * q[j])
+                if gamma is not None:  # hard thresholds may be lower than lam
+                    excess[j] += lam * max(1 - np.sqrt(gamma * diag[j]), zero)
                 largest = max(largest, excess[j])
             explained, again, norm, inside = 0.0, 0.0, 0.0, zero
             for i in range(n):
                 g[i] = q[atoms[i]]
                 explained += w[i] * c[atoms[i]]
                 again += w[i] * g[i]
-                norm += abs(w[i])
+                share = abs(w[i]) if gamma is None else min(abs(w[i]), gamma * lam)
+                norm += share if gamma is None else share - share * share / (2 * gamma * lam)
                 excess[atoms[i]] = 0
             residual = max(energy[row] - explained - again, 0.0)  # |r|^2; x.r = energy - explained
             along = energy[row] - explained
@@ -131,7 +136,9 @@ def solve(
             for j in range(K):
                 outside = max(outside, excess[j])
             outside -= lam
-            inside = _violation(w, g, n, lam, sign)
+            inside = _violation(vectors, n, lam, sign, gamma)
+            if gamma is not None:  # there is no gap: what the last round gained
+                gap, last = last - primal if tol > 0 else np.inf, primal
             if gap <= 0.999 * tol * primal or done >= max_passes or max(inside, outside) <= noise:
                 break
             # More atoms.
@@ -162,18 +169,21 @@ def solve(
                 g[k] = 0
             # Solve on the working set.
             while done < max_passes:
-                _sweep(S, w, g, inverse, n, width, lam, sign)
-                turns, cut = 0, True
-                while cut and (turns == 0 or (flat and turns < TURNS)):
+                if gamma is None:
+                    _sweep(S, vectors, n, width, lam, sign, gamma)
+                turns, cut, most = 0, True, TURNS if flat else 1
+                while cut and turns < (most if gamma is None else n):
                     factored, cut = _newton(
-                        S, L, w, g, n, width, lam, support, factored, marked, vectors, flat
+                        S, L, n, width, lam, support, factored, marked, vectors, flat, gamma
                     )
                     turns += 1
+                if gamma is not None:
+                    _sweep(S, vectors, n, width, lam, sign, gamma)
                 done += 1
                 norm = 0.0
                 for i in range(n):
                     norm += abs(w[i])
-                inside = _violation(w, g, n, lam, sign)
+                inside = _violation(vectors, n, lam, sign, gamma)
                 if inside <= max(INNER * outside, noise) or inside * norm <= 0.5 * tol * primal:
                     break
         for i in range(n):
@@ -184,9 +194,7 @@ def solve(
 @compiled
 def _wider(A: Array, size: int) -> Array:
     wide = np.zeros((size, size), A.dtype)
-    for i in range(len(A)):
-        for k in range(len(A)):
-            wide[i, k] = A[i, k]
+    wide[: len(A), : len(A)] = A
     return wide
 
 
@@ -254,13 +262,16 @@ def _correlate_columns(
 
 
 @compiled
-def _violation(w: Array, g: Array, n: int, lam: float, sign: float) -> float:
+def _violation(vectors: Array, n: int, lam: float, sign: float, gamma: float | None) -> float:
     """How far the working set is from its optimality conditions: g = lam sign(w) where w != 0, else
-    `|g|` <= lam.
+    `|g|` <= lam; with a gamma, g from what its proximal step would leave where it is.
     """
-    worst = lam * 0
+    w, g, inverse, worst = vectors[0], vectors[1], vectors[2], lam * 0
     for i in range(n):
-        if w[i] != 0:
+        if gamma is not None:
+            new = _firm(w[i] + g[i] * inverse[i], inverse[i], lam, gamma)
+            worst = max(worst, abs(new - w[i]) / inverse[i])
+        elif w[i] != 0:
             worst = max(worst, abs(g[i] - (lam if w[i] > 0 else -lam)))
         else:
             worst = max(worst, max(g[i], -sign * g[i]) - lam)
@@ -298,14 +309,35 @@ def _join(
 
 
 @compiled
+def _firm(z: float, step: float, lam: float, gamma: float) -> float:
+    """The proximal step of an MCP (`vnlib.prox.MCP`)."""
+    if abs(z) > lam * np.sqrt(gamma * max(step, gamma)):
+        return z
+    rise = 1 - step / gamma
+    if abs(z) <= lam * step or rise < np.sqrt(np.finfo(type(z)).eps):
+        return lam * 0
+    return np.sign(z) * (abs(z) - lam * step) / rise
+
+
+@compiled
+def _slope(w: float, lam: float, gamma: float | None) -> float:
+    """The derivative of the penalty at w != 0."""
+    size = lam if gamma is None else max(lam - abs(w) / gamma, lam * 0)
+    return size if w > 0 else -size
+
+
+@compiled
 def _sweep(
-    S: Array, w: Array, g: Array, inverse: Array, n: int, width: int, lam: float, sign: float
+    S: Array, vectors: Array, n: int, width: int, lam: float, sign: float, gamma: float | None
 ) -> None:
     """One pass of coordinate descent: each coefficient goes to its minimum, g follows."""
+    w, g, inverse = vectors[0], vectors[1], vectors[2]
     zero, ahead = lam * 0, g[0]
     for i in range(n):
         z, t = w[i] + ahead * inverse[i], lam * inverse[i]
         new = max(z - t, zero) - max(-sign * z - t, zero)
+        if gamma is not None:
+            new = _firm(z, inverse[i], lam, gamma)
         change, row = new - w[i], S[i]
         # The next coefficient needs its g at once, before the whole of g has been written.
         following = min(i + 1, n - 1)
@@ -320,8 +352,6 @@ def _sweep(
 def _newton(
     S: Array,
     L: Array,
-    w: Array,
-    g: Array,
     n: int,
     width: int,
     lam: float,
@@ -330,6 +360,7 @@ def _newton(
     marked: Array,
     vectors: Array,
     flat: bool,
+    gamma: float | None,
 ) -> tuple[int, bool]:
     """A Newton step on the support, cut where a coefficient becomes zero.
 
@@ -342,7 +373,7 @@ def _newton(
     tuple
         The rows of L that are in use, and whether a coefficient became zero.
     """
-    y, z, along = vectors[3], vectors[4], vectors[5]
+    w, g, y, z, along = vectors[0], vectors[1], vectors[3], vectors[4], vectors[5]
     if factored > LARGE:
         for k in range(factored - 1, -1, -1):
             if w[support[k]] == 0:
@@ -385,7 +416,7 @@ def _newton(
     # y = (L L')^-1 (g - lam sign(w)).
     for k in range(m):
         known, i = L[k], support[k]
-        v = g[i] - (lam if w[i] > 0 else -lam)
+        v = g[i] - _slope(w[i], lam, gamma)
         for t in range(k):
             v -= known[t] * z[t]
         z[k] = v * known[k]
@@ -403,7 +434,7 @@ def _newton(
     slope, curvature = lam * 0, lam * 0
     for k in range(m):
         i = support[k]
-        slope += y[k] * (g[i] - (lam if w[i] > 0 else -lam))
+        slope += y[k] * (g[i] - _slope(w[i], lam, gamma))
         curvature += y[k] * along[i]
     if slope > 0 and curvature > 0:
         # 1 but for rounding, which this makes harmless.
