@@ -82,9 +82,16 @@ FAULTS = (
     Fault(
         "a step longer than 1/L",
         "vnlib/settle/quadratic.py",
-        "= SAFETY * float(",
-        "= 0.45 * float(",
+        "= lipschitz(gram)",
+        "= 0.45 * lipschitz(gram)",
         ("test_settle_descent.py::test_every_ista_step_decreases_the_energy_by_the_stated_amount",),
+    ),
+    Fault(
+        "a firm threshold that does not rise",
+        "vnlib/settle/working_set.py",
+        "(abs(z) - lam * step) / rise",
+        "(abs(z) - lam * step)",
+        ("test_coordinate_firm.py::test_orthonormal_atoms_take_one_proximal_step",),
     ),
     Fault(
         "hidden entries in the gradient",

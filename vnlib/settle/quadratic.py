@@ -12,10 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib.checks import given
-from vnlib.layer import Layer, message, reconstruct
-
-# The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
-SAFETY = 1.0001
+from vnlib.layer import Layer, lipschitz, message, reconstruct
 
 
 class Quadratic:
@@ -64,7 +61,7 @@ class Quadratic:
                 W = torch.cat([W, (weights[1] * self.feedback) ** 0.5 * self.B])
             # W'W and WW' have the same largest eigenvalue; the smaller one is cheaper.
             gram = W @ W.T if W.shape[0] < W.shape[1] else W.T @ W
-            self._largest[weights] = SAFETY * float(torch.linalg.eigvalsh(gram)[-1])
+            self._largest[weights] = lipschitz(gram)
         return self._largest[weights]
 
     def rough_lipschitz(self, coupled: bool) -> float:

@@ -171,8 +171,8 @@ def solve(
             while done < max_passes:
                 if gamma is None:
                     _sweep(S, vectors, n, width, lam, sign, gamma)
-                turns, cut, most = 0, True, TURNS if flat else 1
-                while cut and turns < (most if gamma is None else n):
+                turns, cut = 0, True
+                while cut and turns < (n if gamma is not None else TURNS if flat else 1):
                     factored, cut = _newton(
                         S, L, n, width, lam, support, factored, marked, vectors, flat, gamma
                     )
