@@ -254,13 +254,6 @@ class TopK:
         return keep_top_k(self.penalty.prox(z, step), self.k)
 
 
-def l1_weight(penalty: Penalty) -> float:
-    """The lambda of an l1 penalty; raises ValueError for another one."""
-    if not isinstance(penalty, L1):
-        raise ValueError(f"the penalty must be an l1 penalty here, got {penalty!r}")
-    return penalty.sparsity
-
-
 PENALTIES = {"l1": L1, "elastic_net": ElasticNet, "l0": L0, "mcp": MCP, "cel0": CEL0}
 
 

@@ -24,7 +24,7 @@ from vnlib import checks
 from vnlib.book import paths
 from vnlib.layer import hessian, lipschitz
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.prox import l1_weight
+from vnlib.prox import L1
 from vnlib.settle import SettleConfig
 
 FORMAT = 1
@@ -87,7 +87,10 @@ def export(
         raise ValueError(f"labels must name each of the {n} images, got {len(labels)} labels")
     if not isinstance(about, str) or not about.strip():
         raise ValueError(f"about must say how the network was made, got {about!r}")
-    atoms, sparsity = quantise(network.V[0]), l1_weight(network.layers[0].penalty)
+    penalty = network.layers[0].penalty
+    if not isinstance(penalty, L1):
+        raise ValueError(f"the penalty must be an l1 penalty here, got {penalty!r}")
+    atoms, sparsity = quantise(network.V[0]), penalty.sparsity
     layer = playground_network(restore(atoms), sparsity=sparsity).layers[0]
     dictionary = {
         "format": FORMAT,

@@ -25,7 +25,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib.layer import Layer
-from vnlib.prox import l1_weight
+from vnlib.prox import L1
 from vnlib.settle.coordinate import coordinate_descent
 from vnlib.settle.lasso import JointLasso, dictionary
 from vnlib.settle.working_set import compiled
@@ -144,7 +144,8 @@ def stacked(layers: Sequence[Layer], feedback: float) -> Lasso:
     codes (`vnlib.settle.lasso`); ValueError for other penalties than l1.
     """
     for layer in layers:
-        l1_weight(layer.penalty)
+        if not isinstance(layer.penalty, L1):
+            raise ValueError(f"layers must have l1 penalties, got {layer.penalty!r}")
     joint = JointLasso([_double(layer) for layer in layers], feedback)
     sizes = zip(joint.sizes, joint.units, strict=True)
     units = torch.cat([torch.full((size,), unit, dtype=torch.float64) for size, unit in sizes])

@@ -22,7 +22,6 @@ from vnlib.prox import (
     Penalty,
     TopK,
     keep_top_k,
-    l1_weight,
     make_penalty,
     soft_threshold,
 )
@@ -428,9 +427,3 @@ def test_bad_penalties_are_named(arguments, message):
 def test_a_cap_on_a_cap_is_refused():
     with pytest.raises(ValueError, match="penalty must be without a cap of its own, got TopK"):
         TopK(penalty=TopK(penalty=L1(sparsity=0.1), k=2), k=1)
-
-
-def test_the_weight_of_an_l1_penalty():
-    assert l1_weight(NonNegativeL1(sparsity=0.3)) == 0.3
-    with pytest.raises(ValueError, match=r"must be an l1 penalty here, got L0\(sparsity=0.3\)"):
-        l1_weight(L0(sparsity=0.3))

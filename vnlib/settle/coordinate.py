@@ -16,10 +16,9 @@ itself:
    present signs, or as far as the first coefficient that becomes zero, so it descends as the passes
    do; it ends the slow tail that coherent atoms cause.
 
-The penalties that are not convex, all cases of an MCP, have no gap. Their passes apply its proximal
-step to each coefficient, which stops at a minimum in every coefficient alone: no step on one of
-them, in the working set or outside, lowers the energy any more. The Newton steps come first there
-and take the penalty by its tangent, which lies above it.
+The penalties that are not convex, all cases of an MCP, have no gap. Passes of its proximal step stop
+at a minimum in every coefficient alone, in the working set and outside. The Newton steps come first
+there and take the penalty by its tangent, which lies above it.
 
 The loops are compiled by numba and run without the interpreter's lock, in as many threads as torch
 uses. No sum runs over samples, so a sample's code has the same bits in every batch and for any
@@ -84,8 +83,7 @@ def coordinate_descent(
         1 where x counts, 0 elsewhere: H = V'MV + rest for every sample, of which only blocks of
         working sets are formed. So it is for more than `MANY` atoms, unless `gram` is given.
     gamma
-        The penalty is an `MCP` with this gamma (None: l1), and codes are minima in each coefficient
-        alone. What starts from a = 0 starts from the l1 codes.
+        That of an `MCP` (None: l1); what starts from a = 0 starts from the l1 codes then.
 
     Raises
     ------

@@ -201,8 +201,7 @@ def _wider(A: Array, size: int) -> Array:
 @compiled
 def _correlate(G: Array, c: Array, atoms: Array, w: Array, n: int, q: Array) -> None:
     """q = c - G a."""
-    for j in range(len(q)):
-        q[j] = c[j]
+    q[:] = c
     for i in range(n):
         v, row = w[i], G[atoms[i]]
         if v != 0:
