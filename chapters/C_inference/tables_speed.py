@@ -24,7 +24,12 @@ SOLVERS = {
 OURS = [name for name in SOLVERS if name.startswith("vn_")]
 SPAMS = [name for name in SOLVERS if name.startswith("spams_")]
 METHODS = {"auto": "default settle", "line_search": "line search", "restart": "FISTA, restarted"}
-PURSUITS = {"vn_omp": "ours", "spams_omp": "SPAMS", "sklearn_omp": "scikit-learn"}
+PURSUITS = {
+    "vn_omp": "ours",
+    "vn_swaps": "ours, with exchanges",
+    "spams_omp": "SPAMS",
+    "sklearn_omp": "scikit-learn",
+}
 GAP = 1e-3  # of the targets
 PRICED = "784x512x256"  # the size that the text speaks of
 

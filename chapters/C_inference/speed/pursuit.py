@@ -1,6 +1,6 @@
 """Orthogonal matching pursuit to k atoms: ours, SPAMS and scikit-learn on the same samples.
 
-SPAMS takes the atom that lowers the error most when all are fitted again, the others the one that
+Ours also goes on by exchanges of atoms. SPAMS takes the atom that lowers the error most when all are fitted again, the others the one that
 correlates best with the residual.
 """
 
@@ -13,6 +13,7 @@ import torch
 import xarray as xr
 from sklearn.decomposition import sparse_encode
 
+from chapters.C_inference.exchanges import swap_atoms
 from chapters.C_inference.speed.clock import in_turns, one_thread
 from chapters.C_inference.speed.problems import Problem
 from vnlib import checks
@@ -35,7 +36,17 @@ def sklearn_omp(problem: Problem, k: int) -> Callable[[], np.ndarray]:
     return lambda: sparse_encode(x, atoms, algorithm="omp", n_nonzero_coefs=k)
 
 
-SOLVERS = {"vn_omp": ours, "spams_omp": spams_omp, "sklearn_omp": sklearn_omp}
+def with_exchanges(problem: Problem, k: int) -> Callable[[], np.ndarray]:
+    V, x = problem.V, problem.x
+    return lambda: swap_atoms(V, x, orthogonal_matching_pursuit(V, x, k=k)).numpy()
+
+
+SOLVERS = {
+    "vn_omp": ours,
+    "vn_swaps": with_exchanges,
+    "spams_omp": spams_omp,
+    "sklearn_omp": sklearn_omp,
+}
 
 
 def pursuit(problem: Problem, *, k: int, repeats: int = 5, patience: float = 2.0) -> xr.Dataset:

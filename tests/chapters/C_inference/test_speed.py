@@ -373,6 +373,7 @@ def test_pursuits_pick_alike_but_for_spams_which_looks_at_what_an_atom_gains():
     assert set(map(str, ds.variables)) <= set(study.COSTS)
     found = ds.dropna("solver")
     ours, other = (float(found.error.sel(solver=one)) for one in ("vn_omp", "sklearn_omp"))
+    assert found.error.sel(solver="vn_swaps") <= ours
     assert bool((found.active == 4).all())
     assert ours == pytest.approx(other, rel=1e-5)
     assert float(found.error.min()) >= 0.5 * ours and float(found.error.max()) <= 1.001 * ours
