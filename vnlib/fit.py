@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import torch
+from greenlet import getcurrent, greenlet
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from vnlib import checks, seeding
 from vnlib.checkpoint import History, load, save
+from vnlib.checks import given
 
 
 @runtime_checkable
@@ -176,36 +178,76 @@ def fit(
     FloatingPointError
         If the loss stops being finite or the validation error becomes NaN.
     """
-    n, device = checked_length(data, config, validate), data[0].device
-    history, state = History(), learner.state()
-    kept = [name for name in state if name.startswith("model.") and config.keep == "best"]
-    best = {name: state[name].clone() for name in kept}
-    losses: list[float | Tensor] = []
-    first, run = 0, config.run(seed, n)
-    if checkpoint is not None and checkpoint.exists():
-        first = load(checkpoint, state, best, history, run)
-    with tqdm(
-        total=config.steps, initial=first, desc=title, disable=not progress, leave=False
-    ) as bar:
-        for step, rows in batches(n, config, first, seed, device):
-            if out_of_patience(history, config):
-                break
-            rng = seeding.generator(seed, "step", step, device=device)
-            batch = tuple(t[rows] for t in data)
-            losses.append(learner.step(batch, scale=config.scale(step), generator=rng))
-            evaluates = config.evaluates_after(step)
-            saves = checkpoint is not None and (step + 1) % config.checkpoint_every == 0
-            if evaluates or saves or device.type == "cpu":  # others would have to be waited for
-                note(history, losses)
-            if validate is not None and evaluates:
-                if history.add(validate(), step + 1):
-                    put(best, state)
-                bar.set_postfix(validation=f"{history.best_value:.2e}", refresh=False)
-            if checkpoint is not None and saves:
-                save(checkpoint, state, best, history, run)
-            bar.update()
-    put(state, best)
-    return history
+    course, here = Course(learner, data, config, seed, validate, checkpoint), getcurrent()
+    if isinstance(here, Lane) and isinstance(learner, GradientLearner):
+        history = given("the greenlet that trains", here.parent).switch(course)
+        if history is not None:
+            return history
+    return course.alone(progress, title)
+
+
+class Lane(greenlet):
+    """A call beside others (`vnlib.fit_many.side_by_side`): its gradient learners train with theirs."""
+
+
+@dataclass
+class Course:
+    """A training on its way: what `fit` was asked for, and how far it has come."""
+
+    learner: Learner
+    data: Sequence[Tensor]
+    config: FitConfig
+    seed: int
+    validate: Callable[[], float] | None
+    checkpoint: Path | None
+
+    def __post_init__(self) -> None:
+        n, self.device = checked_length(self.data, self.config, self.validate), self.data[0].device
+        self.history, self.state = History(), self.learner.state()
+        self.first, keeps = 0, self.config.keep == "best"
+        kept = [name for name in self.state if name.startswith("model.") and keeps]
+        self.best = {name: self.state[name].clone() for name in kept}
+        self.run = self.config.run(self.seed, n)
+        if self.checkpoint is not None and self.checkpoint.exists():
+            self.first = load(self.checkpoint, self.state, self.best, self.history, self.run)
+        self.batches = batches(n, self.config, self.first, self.seed, self.device)
+
+    def due(self, step: int) -> tuple[bool, bool]:
+        """Whether an evaluation and a checkpoint follow a step."""
+        saves = self.checkpoint is not None and (step + 1) % self.config.checkpoint_every == 0
+        return self.config.evaluates_after(step), saves
+
+    def after(self, step: int, losses: list[float | Tensor]) -> None:
+        """Note the losses up to a step, and evaluate and save where it is time."""
+        note(self.history, losses)
+        evaluates, saves = self.due(step)
+        if evaluates and self.validate and self.history.add(self.validate(), step + 1):
+            put(self.best, self.state)
+        if saves and self.checkpoint:
+            save(self.checkpoint, self.state, self.best, self.history, self.run)
+
+    def alone(self, progress: bool, title: str) -> History:
+        """All steps, by the learner's own."""
+        losses: list[float | Tensor] = []
+        total, first = self.config.steps, self.first
+        with tqdm(total=total, initial=first, desc=title, disable=not progress, leave=False) as bar:
+            for step, rows in self.batches:
+                if out_of_patience(self.history, self.config):
+                    break
+                rng = seeding.generator(self.seed, "step", step, device=self.device)
+                batch, scale = tuple(t[rows] for t in self.data), self.config.scale(step)
+                losses.append(self.learner.step(batch, scale=scale, generator=rng))
+                if any(self.due(step)) or self.device.type == "cpu":  # others would be waited for
+                    self.after(step, losses)
+                if progress and self.history.validation:
+                    bar.set_postfix(validation=f"{self.history.best_value:.2e}", refresh=False)
+                bar.update()
+        return self.end()
+
+    def end(self) -> History:
+        """Leave the model in the state that is kept."""
+        put(self.state, self.best)
+        return self.history
 
 
 def checked_length(data: Sequence[Tensor], config: FitConfig, validate: object) -> int:

@@ -1,18 +1,19 @@
-"""Replicas trained side by side become what each becomes alone."""
+"""Trainings side by side become what each becomes alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
-from refusals import made, refused
 from torch import nn
 
+from vnlib import fit_many
 from vnlib.checkpoint import History
-from vnlib.fit import FitConfig, GradientLearner, fit
-from vnlib.fit_many import Replicas, fit_many
+from vnlib.fit import Course, FitConfig, GradientLearner, fit
+from vnlib.fit_many import side_by_side
 
 RATES, SEEDS = (0.01, 0.01, 0.003), (4, 5, 6)
 X = torch.randn(50, 6, generator=torch.Generator().manual_seed(0))
@@ -22,50 +23,65 @@ CONFIG = FitConfig(steps=40, batch_size=16, eval_every=5, checkpoint_every=10)
 
 
 class Small(nn.Module):
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, slope: float = 1.0, noise: float = 0.0) -> None:
         super().__init__()
         self.net = nn.Sequential(nn.Linear(6, width), nn.Tanh(), nn.Linear(width, 2))
+        self.slope, self.noise = slope, noise
 
     def loss(self, x: torch.Tensor, y: torch.Tensor, *, generator: torch.Generator) -> torch.Tensor:
-        return (self.net(x) - y).square().mean()
+        if self.noise:
+            x = x + self.noise * torch.randn(x.shape, generator=generator)
+        return (self.slope * self.net(x) - y).square().mean()
 
 
-def models(width: int = 8) -> list[Small]:
+def models(**options: float) -> list[Small]:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return [Small(width) for _ in SEEDS]
+        return [Small(**{"width": 8} | options) for _ in SEEDS]
 
 
 @torch.no_grad()
-def error(model: nn.Module) -> float:
-    return float((model.net(HELD) - torch.sin(HELD[:, :2])).square().mean())
+def error(model: Small) -> float:
+    return float((model.slope * model.net(HELD) - torch.sin(HELD[:, :2])).square().mean())
 
 
-def alone(config: FitConfig = CONFIG, folder: Path | None = None) -> tuple[list, list[History]]:
-    found, histories = models(), []
-    for r, model in enumerate(found):
-        learner = GradientLearner(model, lr=RATES[r])
+Calls = Sequence[Callable[[], History]]
+Found = tuple[list[Small], list[History]]
+
+
+def trainings(
+    found: Sequence[Small],
+    config: FitConfig = CONFIG,
+    folder: Path | None = None,
+    judge: Callable[[Small], float] = error,
+    weight_decay: float = 0.01,
+) -> Calls:
+    def one(r: int, model: Small) -> History:
+        learner = GradientLearner(model, lr=RATES[r], weight_decay=weight_decay)
         file = folder and folder / f"{r}.safetensors"
-        histories.append(
-            fit(
-                learner,
-                DATA,
-                config,
-                seed=SEEDS[r],
-                validate=lambda m=model: error(m),
-                checkpoint=file,
-            )
-        )
-    return found, histories
+        check = partial(judge, model)
+        return fit(learner, DATA, config, seed=SEEDS[r], validate=check, checkpoint=file)
+
+    return [partial(one, r, model) for r, model in enumerate(found)]
 
 
-def together(config: FitConfig = CONFIG, folder: Path | None = None) -> tuple[list, list[History]]:
-    found = models()
-    replicas = Replicas(found, lr=RATES)
-    return found, fit_many(replicas, DATA, config, seeds=SEEDS, validate=error, checkpoint=folder)
+def alone(calls: Calls) -> list[History]:
+    return [call() for call in calls]
 
 
-def same(one: tuple[list, list[History]], two: tuple[list, list[History]]) -> None:
+def together(calls: Calls) -> list[History]:
+    return [history for _, history in sorted(side_by_side(calls), key=lambda pair: pair[0])]
+
+
+def both(change: Callable[[], list[Small]] = models, **options: object) -> tuple[Found, Found]:
+    found = []
+    for way in (alone, together):
+        made = change()
+        found.append((made, way(trainings(made, **options))))
+    return found[0], found[1]
+
+
+def same(one: Found, two: Found) -> None:
     for a, b in zip(one[0], two[0], strict=True):
         for p, q in zip(a.parameters(), b.parameters(), strict=True):
             torch.testing.assert_close(p, q, rtol=1e-4, atol=1e-5)
@@ -75,64 +91,167 @@ def same(one: tuple[list, list[History]], two: tuple[list, list[History]]) -> No
         assert a.best_step == b.best_step
 
 
+@pytest.fixture
+def sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How many were trained at once, time after time."""
+    seen, train = [], fit_many.fit_many
+
+    def counted(courses: Sequence[Course]) -> list[History]:
+        seen.append(len(courses))
+        return train(courses)
+
+    monkeypatch.setattr(fit_many, "fit_many", counted)
+    yield seen
+
+
 @pytest.mark.parametrize("keep", ["best", "last"])
-def test_each_replica_becomes_what_it_becomes_alone(keep: str):
-    config = FitConfig(steps=23, batch_size=16, eval_every=5, keep=keep)
-    same(alone(config), together(config))
+def test_each_becomes_what_it_becomes_alone(sizes: list[int], keep: str):
+    same(*both(config=FitConfig(steps=23, batch_size=16, eval_every=5, keep=keep)))
+    assert sizes == [3]
 
 
-def test_each_stops_by_its_own_patience():
-    """A stopped one keeps its best state and history while the others go on."""
+def frozen() -> list[Small]:
+    found = models()
+    for model in found:
+        model.net[0].requires_grad_(False)
+    return found
+
+
+def test_what_is_frozen_stays(sizes: list[int]):
+    same(*both(frozen, weight_decay=0.5))
+    assert sizes == [3]
+    start, end = frozen(), frozen()
+    together(trainings(end))
+    assert all(
+        torch.equal(a.net[0].weight, b.net[0].weight) for a, b in zip(start, end, strict=True)
+    )
+
+
+def test_one_that_may_stop_early_trains_alone(sizes: list[int]):
     config = FitConfig(steps=400, batch_size=16, eval_every=2, patience=2)
-    one, two = alone(config), together(config)
-    assert len({len(history.train) for history in one[1]}) > 1
+    one, two = both(config=config)
+    assert len({len(history.train) for history in one[1]}) > 1 and sizes == []
     same(one, two)
 
 
-def test_a_killed_run_goes_on_to_the_same_bits(tmp_path: Path):
-    whole, calls = together(), []
+def two_kinds(**options: float) -> list[Small]:
+    return [*models()[:2], *models(**options)[2:]]
 
-    def dying(model: nn.Module) -> float:
+
+@pytest.mark.parametrize("options", [{"width": 9}, {"slope": 2.0}])
+def test_only_models_of_one_architecture_train_together(sizes: list[int], options: dict):
+    """Numbers that are no parameters tell models apart, too."""
+    same(*both(partial(two_kinds, **options)))
+    assert sizes == [2]
+
+
+def test_each_has_its_weight_decay(sizes: list[int]):
+    plain, decayed = models(), models()
+    together([*trainings(plain), *trainings(decayed, weight_decay=0.9)])
+    assert sizes == [6]
+    expected = models()
+    alone(trainings(expected, weight_decay=0.9))
+    same((expected, []), (decayed, []))
+
+
+def test_calls_may_train_several_times_or_never(sizes: list[int]):
+    """The second training goes on with the moments of the first."""
+    config = FitConfig(steps=10, batch_size=16, keep="last")
+
+    def twice(model: Small) -> list[float]:
+        learner, train = GradientLearner(model, lr=0.01), []
+        for seed in (1, 2):
+            train += fit(learner, DATA, config, seed=seed).train
+        return train
+
+    calls: list[Callable[[], object]] = [lambda: "none", *(partial(twice, m) for m in models())]
+    found = dict(side_by_side(calls))
+    assert found[0] == "none" and sizes == [3, 3]
+    for number, model in enumerate(models(), 1):
+        assert found[number] == pytest.approx(twice(model), rel=1e-4)
+
+
+def dying(after: int) -> Callable[[Small], float]:
+    calls = []
+
+    def judge(model: Small) -> float:
         calls.append(1)
-        if len(calls) > 3 * 5:
+        if len(calls) > after:
             raise KeyboardInterrupt
         return error(model)
 
+    return judge
+
+
+def test_a_killed_group_goes_on_to_the_same_bits(tmp_path: Path, sizes: list[int]):
+    whole, again = models(), models()
+    histories = together(trainings(whole))
     with pytest.raises(KeyboardInterrupt):
-        fit_many(
-            Replicas(models(), lr=RATES),
-            DATA,
-            CONFIG,
-            seeds=SEEDS,
-            validate=dying,
-            checkpoint=tmp_path,
-        )
-    again = together(folder=tmp_path)
-    for a, b in zip(whole[0], again[0], strict=True):
+        together(trainings(models(), folder=tmp_path, judge=dying(3 * 5)))
+    resumed = together(trainings(again, folder=tmp_path))
+    assert sizes == [3, 3, 3]
+    for a, b in zip(whole, again, strict=True):
         assert all(map(torch.equal, a.parameters(), b.parameters()))
-    assert [h.train for h in again[1]] == [h.train for h in whole[1]]
+    assert [h.train for h in resumed] == [h.train for h in histories]
+
+
+def test_those_that_go_on_from_other_steps_go_on_by_themselves(tmp_path: Path, sizes: list[int]):
+    with pytest.raises(KeyboardInterrupt):
+        together(trainings(models(), folder=tmp_path, judge=dying(3 * 5)))
+    (tmp_path / "1.safetensors").unlink()
+    made = models()
+    histories = together(trainings(made, folder=tmp_path))
+    assert sizes == [3, 2]
+    expected = models()
+    same((expected, alone(trainings(expected))), (made, histories))
 
 
 def test_single_runs_go_on_from_its_checkpoints(tmp_path: Path):
-    together(folder=tmp_path)
-    same(alone(folder=tmp_path), together())
+    with pytest.raises(KeyboardInterrupt):
+        together(trainings(models(), folder=tmp_path, judge=dying(3 * 5)))
+    made, expected = models(), models()
+    resumed = alone(trainings(made, folder=tmp_path))
+    same((made, resumed), (expected, together(trainings(expected))))
 
 
-def many(config: FitConfig = CONFIG, seeds: Sequence[int] = SEEDS) -> list[History]:
-    return fit_many(Replicas(models(), lr=RATES), DATA, config, seeds=seeds, validate=error)
+def test_noise_is_refused_since_it_would_be_another_than_alone():
+    noisy = models(noise=0.1)
+    with pytest.raises(RuntimeError, match="random"):
+        together(trainings(noisy))
 
 
-PATIENT = FitConfig(steps=2, patience=1, keep="last")
-test_a_mistake_is_refused = refused(
-    {
-        "other parameters": (
-            made(lambda: Replicas([*models()[:2], *models(9)[:1]], lr=RATES)),
-            "equal parameters",
-        ),
-        "no model": (made(Replicas, [], lr=()), "at least one"),
-        "too few rates": (made(lambda: Replicas(models(), lr=RATES[:2])), "lr must be one per"),
-        "no rate": (made(lambda: Replicas(models(), lr=(0.1, 0.1, 0.0))), "lr must be"),
-        "too few seeds": (made(many, seeds=(1, 2)), "seeds must be one per model, 3", "2"),
-        "patience": (made(many, PATIENT), "keep must be 'best' where patience is given"),
-    }
-)
+def test_what_a_call_or_a_training_raises_passes_through():
+    with pytest.raises(ZeroDivisionError):
+        list(side_by_side([*trainings(models()), lambda: 1 / 0]))
+    lost = models()
+    lost[1].net[0].weight.data.fill_(torch.nan)
+    with pytest.raises(FloatingPointError, match="the loss became nan at step 1"):
+        together(trainings(lost))
+
+
+def test_one_with_buffers_trains_alone(sizes: list[int]):
+    """A loss may change them, and then they are not the model's own."""
+
+    def normed() -> list[Small]:
+        found = models()
+        for model in found:
+            model.net.append(nn.BatchNorm1d(2))
+        return found
+
+    one, two = both(normed)
+    assert sizes == []
+    same(one, two)
+    assert all(int(model.net[3].num_batches_tracked) for model in two[0])
+
+
+def test_what_a_training_alone_raises_is_raised_where_it_was_asked_for():
+    def call() -> str:
+        model = models()[0]
+        model.net[0].weight.data.fill_(torch.nan)
+        try:
+            trainings([model])[0]()
+        except FloatingPointError as error:
+            return str(error)
+        return ""
+
+    assert "loss became nan" in dict(side_by_side([call]))[0]

@@ -256,6 +256,17 @@ class Chapter:
         models = {"model": list(self.models)} if "models" in self.parameters else {}
         return {**models, **others, "seed": self.seeds}
 
+    def together(self, axes: Axes) -> tuple | None:
+        """The group of a run, None for a run by itself: seeds and candidates of a model that the
+        sidecar marks, where the parameter `together` asks for it, or on CUDA where it is None.
+        """
+        asked, models = self.parameters.get("together"), self.spec.sidecar.get("models", {})
+        asked = self.device.type == "cuda" if asked is None else asked
+        marked = axes.get("model") in models and self.model(axes["model"]).get("together")
+        if not (asked and marked):
+            return None
+        return tuple(value for axis, value in axes.items() if axis not in ("seed", "candidate"))
+
     def grid(
         self,
         run: Run,
@@ -283,6 +294,7 @@ class Chapter:
             stale=self.parameters.get("stale", "keep"),
             attrs={"chapter": self.spec.name, "profile": self.profile},
             describe=partial(described, variables=variables, labels=self.labels),
+            together=self.together,
         )
         for note in result.notes:
             print(note)

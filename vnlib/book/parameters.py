@@ -24,6 +24,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "device": {"type": "str", "pattern": "auto, cpu, cuda or cuda:N", "help": "where to compute"},
     "recompute": {"type": "bool", "help": "compute anew what is already stored"},
     "stale": {"type": "str", "choices": ["keep", "recompute"], "help": "stored runs of other code"},
+    "together": {"type": "bool", "help": "train seeds in one batch; None: where there is CUDA"},
     "results_dir": {"type": "str", "help": "the folder that holds <profile>/<chapter>.nc"},
 }
 MAX_SEEDS = 1000  # a slip of the keyboard should not ask for more runs than memory holds

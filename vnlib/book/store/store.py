@@ -11,12 +11,14 @@ import json
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -59,6 +61,7 @@ def grid(
     progress: bool = True,
     attrs: Mapping | None = None,
     describe: Describe = lambda ds: ds,
+    together: Callable[[Axes], Hashable | None] = lambda axes: None,
 ) -> GridResult:
     """Compute the runs of a grid that are not there yet, merge them into `path`, which may hold
     more, and return those asked for. Each run carries its provenance in variables `run_*`, which
@@ -89,6 +92,10 @@ def grid(
         Global attributes to add to the file and to the returned dataset.
     describe
         Gives the merged dataset its names and units (see `vnlib.book.store.variables`).
+    together
+        The group of a cell, None for a cell by itself. Cells of one group that are missing and that
+        no other process holds are computed side by side, and what they train alike in one batch
+        (see `vnlib.fit_many`). Each is stored as if by itself; its wall time is its share.
 
     Raises
     ------
@@ -114,13 +121,15 @@ def grid(
         origin = {"source_hash": fill.source, **provenance.collect(device)}
         with tqdm(total=len(todo), desc=title, unit="run", disable=not progress) as bar:
             while todo:
-                left = []
+                left, groups = [], defaultdict(list)
                 for cell in todo:
-                    bar.set_postfix_str(cell.key)
-                    if fill.attempt(cell, partial(run, dict(cell.axes), chosen[cell.key]), origin):
-                        bar.update()
-                    else:
-                        left.append(cell)
+                    group = together(dict(cell.axes))
+                    groups[cell.key if group is None else (group,)].append(cell)
+                for cells in groups.values():
+                    bar.set_postfix_str(listed([cell.key for cell in cells]))
+                    held = fill.attempt(cells, run, chosen, origin)
+                    bar.update(len(cells) - len(held))
+                    left += held
                 if len(left) == len(todo):
                     time.sleep(_POLL)
                 todo = left
@@ -201,29 +210,35 @@ class _Fill:
         self.reasons[key] = reasons[elsewhere]
         return True
 
-    def attempt(self, cell: Cell, run: Callable[[Path], xr.Dataset], origin: Mapping) -> bool:
-        """Compute the cell unless it is there; False if another process holds it."""
-        key = cell.key
-        with self.files.lock(key) as mine:
-            if not mine:
-                self.waited.add(key)
-                return False
-            held = self.files.held(key)
-            if any(self.skip(key, made) for made in held):
-                return True
-            owner, begin = self.wanted[key] + self.source, time.perf_counter()
-            workdir = self.files.workdir(key, owner=owner, empty=self.recompute)
-            origin = {"settings": self.wanted[key], **origin}
+    def attempt(
+        self, cells: Sequence[Cell], run: Run, chosen: Mapping[str, dict], origin: Mapping[str, Any]
+    ) -> list[Cell]:
+        """Compute those cells that are not there, side by side; returns what other processes hold."""
+        from vnlib.fit_many import side_by_side  # here, since reading results takes no torch
+
+        with ExitStack() as locks:
+            mine = [one for one in cells if locks.enter_context(self.files.lock(one.key))]
+            others = [one for one in cells if one not in mine]
+            self.waited |= {one.key for one in others}
+            held = {one.key: self.files.held(one.key) for one in mine}
+            todo = [c for c in mine if not any(self.skip(c.key, made) for made in held[c.key])]
+            begin, calls = time.perf_counter(), []
+            for key, axes in ((one.key, one.axes) for one in todo):
+                owner = self.wanted[key] + self.source
+                workdir = self.files.workdir(key, owner=owner, empty=self.recompute)
+                calls.append(partial(run, dict(axes), chosen[key], workdir))
             try:
-                ds = self.describe(_stamped(run(workdir), cell, origin, begin))
+                for number, ds in side_by_side(calls):
+                    key, seconds = todo[number].key, (time.perf_counter() - begin) / len(todo)
+                    stamp = {"settings": self.wanted[key], **origin}
+                    self.files.save(key, self.describe(_stamped(ds, todo[number], stamp, seconds)))
+                    self.reasons[key] = self._why(held[key], self.wanted[key])
             except Exception as exc:
-                exc.add_note(
-                    f"in run {key} of {self.files.path}; the runs finished before are kept"
-                )
+                names = " or ".join(one.key for one in todo if one.key not in self.reasons)
+                kept = "the runs finished before are kept"
+                exc.add_note(f"in run {names} of {self.files.path}; {kept}")
                 raise
-            self.files.save(key, ds)
-        self.reasons[key] = self._why(held, self.wanted[key])
-        return True
+        return others
 
     def _why(self, held: Sequence[Made], settings: str) -> str:
         """Why a cell was computed of which so much was there."""
@@ -245,7 +260,7 @@ class _Fill:
         return tuple(f"{len(keys)} {of} {what} ({listed(keys)})" for what, keys in groups.items())
 
 
-def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, begin: float) -> xr.Dataset:
+def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, seconds: float) -> xr.Dataset:
     """A run's result with its axes and its provenance."""
     if not isinstance(ds, xr.Dataset):
         raise ValueError(f"a run must return an xarray.Dataset, got {type(ds).__name__}")
@@ -257,7 +272,7 @@ def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, begin: float) -> xr.Da
     stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
     stamp["run_date"] = _now()
     units = {"units": "s", "long_name": "wall time of the last session"}
-    stamp["run_wall_time"] = xr.Variable((), time.perf_counter() - begin, units)
+    stamp["run_wall_time"] = xr.Variable((), seconds, units)
     ds = ds.drop_attrs(deep=False).assign(stamp)
     counts = {n: v for n, v in ds.data_vars.items() if v.dtype.kind in "iub"}
     whole = {n: v.assign_attrs({WHOLE: str(v.dtype)}) for n, v in counts.items()}
