@@ -59,13 +59,7 @@ def alike(course: Course) -> str:
 
 
 def fit_many(courses: Sequence[Course]) -> list[History]:
-    """Train all, which must be `alike`, side by side, each as `vnlib.fit.fit` would.
-
-    Raises
-    ------
-    FloatingPointError
-        As for `fit`.
-    """
+    """Train all, which are `alike`, side by side, each as `fit` would; raises what it would."""
     one, pending = courses[0], []
     replicas = Replicas([cast("GradientLearner", course.learner) for course in courses])
     for course in courses:

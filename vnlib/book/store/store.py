@@ -18,7 +18,6 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -211,7 +210,7 @@ class _Fill:
         return True
 
     def attempt(
-        self, cells: Sequence[Cell], run: Run, chosen: Mapping[str, dict], origin: Mapping[str, Any]
+        self, cells: Sequence[Cell], run: Run, chosen: Mapping[str, dict], origin: Mapping
     ) -> list[Cell]:
         """Compute those cells that are not there, side by side; returns what other processes hold."""
         from vnlib.fit_many import side_by_side  # here, since reading results takes no torch
@@ -234,9 +233,8 @@ class _Fill:
                     self.files.save(key, self.describe(_stamped(ds, todo[number], stamp, seconds)))
                     self.reasons[key] = self._why(held[key], self.wanted[key])
             except Exception as exc:
-                names = " or ".join(one.key for one in todo if one.key not in self.reasons)
-                kept = "the runs finished before are kept"
-                exc.add_note(f"in run {names} of {self.files.path}; {kept}")
+                lost = " or ".join(one.key for one in todo if one.key not in self.reasons)
+                exc.add_note(f"in run {lost} of {self.files.path}; runs finished before are kept")
                 raise
         return others
 
