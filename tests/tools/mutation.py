@@ -152,7 +152,7 @@ FAULTS = (
     Fault(
         "the best step kept where the last was asked for",
         "vnlib/fit.py",
-        'name.startswith("model.") and config.keep == "best"]',
+        'name.startswith("model.") and keeps]',
         'name.startswith("model.")]',
         ("test_fit.py::test_the_best_or_the_last_step_is_kept",),
     ),
