@@ -27,9 +27,10 @@ from torch import Tensor
 from vnlib import checks
 
 Step = float | Float[Tensor, "#batch 1"]
+Threshold = float | Float[Tensor, "#batch #atoms"]
 
 
-def soft_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
+def soft_threshold(z: Float[Tensor, "batch atoms"], tau: Threshold) -> Float[Tensor, "batch atoms"]:
     """S_tau(z) = sign(z) `max(|z| - tau, 0)`, elementwise (VN Eq. 5)."""
     # The overloads of torch ask for two numbers or two tensors; these are either.
     return z - z.clamp(-tau, tau)  # pyright: ignore[reportCallIssue, reportArgumentType]
@@ -123,6 +124,28 @@ class NonNegativeL1(L1):
 
     def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
         return self._scale_down(c.amax(1))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedL1(L1):
+    """g(a) = sparsity * sum_k weights_k `|a_k|`: a lambda per atom; weights (atoms,) > 0."""
+
+    weights: Float[Tensor, " atoms"]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.finite("weights", self.weights)
+        if self.weights.ndim != 1 or not bool((self.weights > 0).all()):
+            raise ValueError(f"weights must be (atoms,), all > 0, got {self.weights}")
+
+    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self.sparsity * (self.weights * code.abs()).sum(1)
+
+    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+        return soft_threshold(z, self.sparsity * step * self.weights[None])
+
+    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+        return self._scale_down((c.abs() / self.weights).amax(1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import xarray as xr
 
-from vnlib.book import chapter, html, ledger, paths, store
+from vnlib.book import chapter, ledger, paths, store
 from vnlib.book.ledger import (
     NOT,
     NOT_TESTABLE,
@@ -195,31 +195,3 @@ def test_shipped_ledger_is_what_the_rules_make_of_the_shipped_results(profile):
         pytest.skip("no such results here")
     shipped = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
     assert shipped == ledger.ledger(folder), "run `vnbook ledger`"
-
-
-def test_claims_by_verdict_lead_to_their_rules():
-    rows = [
-        {"id": "VN-X1", "verdict": REPRODUCED, "verdict_controls": None},
-        {"id": "NEW-2", "verdict": REPRODUCED, "verdict_controls": PARTLY},
-    ]
-    shown = html.by_verdict(rows)
-    assert 'href="../generated/ledger.html#claim-new-2"' in shown
-    assert re.sub(r"<[^>]*>", " ", shown).split() == [
-        *(
-            [
-                "As",
-                "printed:",
-                "reproduced",
-                "VN-X1",
-                ",",
-                "NEW-2",
-                ".",
-                "With",
-                "controls:",
-                "partly",
-                "NEW-2",
-                ".",
-            ]
-        )
-    ]
-    assert html.by_verdict([]).count("none.") == 2

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import xarray as xr
 
@@ -64,21 +63,11 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
             cells = "".join(
                 f"<td>{cell}</td>" for cell in (escape(one.statement), printed, controls)
             )
-            rows.append(f"<tr><th>{_claim(one.id)}</th>{cells}</tr>")
+            rows.append(f"<tr><th>{claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
     body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
     return f'{note}<table class="vn-verdicts">{body}</table>'
-
-
-def by_verdict(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The claims of these rows of the ledger by verdict, a line for each protocol."""
-    lines = []
-    for key, protocol in (("verdict", "As printed"), ("verdict_controls", "With controls")):
-        found = {word: [_claim(row["id"]) for row in rows if row[key] == word] for word in COLOR}
-        told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
-        lines.append(f"<li><b>{protocol}:</b> {told or 'none'}.</li>")
-    return f"<ul>{''.join(lines)}</ul>"
 
 
 def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str:
@@ -98,12 +87,12 @@ def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str
     return f'<table class="vn-footer">{cells}</table>'
 
 
-def _claim(name: str) -> str:
+def claim(name: str) -> str:
     """The id of a claim, which leads to its rule in the ledger."""
     return f'<a href="../generated/ledger.html#claim-{name.lower()}" class="vn-claim">{name}</a>'
 
 
-def _decided(verdict: str | None, parts: Sequence[Mapping[str, Any]], missing: str = "") -> str:
+def _decided(verdict: str | None, parts: Sequence[Mapping], missing: str = "") -> str:
     """A verdict: the word, then every part of its rule. The classes are those of sphinx-design."""
     if verdict is None:
         return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,15 @@ def test_numbers_are_those_of_the_tables(table, monkeypatch):
 )
 def test_factors_read_as_numbers_do_elsewhere(factor, text):
     assert tables.times(factor) == text
+
+
+def test_claims_by_verdict_lead_to_their_rules():
+    rows = [
+        {"id": "VN-X1", "verdict": ledger.REPRODUCED, "verdict_controls": None},
+        {"id": "NEW-2", "verdict": ledger.REPRODUCED, "verdict_controls": ledger.PARTLY},
+    ]
+    shown = tables.by_verdict(rows).data
+    assert 'href="../generated/ledger.html#claim-new-2"' in shown
+    words = re.sub(r"<[^>]*>", "", shown)
+    assert words == "As printed: reproduced VN-X1, NEW-2.With controls: partly NEW-2."
+    assert tables.by_verdict([]).data.count("none.") == 2
