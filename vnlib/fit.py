@@ -55,8 +55,6 @@ class FitConfig:
         The cosine schedule ends at this fraction of the learning rate.
     eval_every, checkpoint_every
         Steps between two evaluations of the validation error, and between two checkpoints.
-    patience
-        Evaluations without improvement before training stops, None to run all steps.
     keep
         The state that the model is left in: "best", that of the evaluation with the least error, or
         "last", where evaluations only watch and may be missing.
@@ -66,7 +64,6 @@ class FitConfig:
     batch_size: int = 64
     lr_floor: float = 0.01
     eval_every: int = 50
-    patience: int | None = None
     checkpoint_every: int = 1000
     keep: str = "best"
 
@@ -74,8 +71,6 @@ class FitConfig:
         for name in ("steps", "batch_size", "eval_every", "checkpoint_every"):
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("lr_floor", self.lr_floor, low=0, high=1)
-        if self.patience is not None:
-            checks.number("patience", self.patience, low=1, integer=True)
         checks.choice("keep", self.keep, ("best", "last"))
 
     def scale(self, step: int) -> float:
@@ -232,8 +227,6 @@ class Course:
         total, first = self.config.steps, self.first
         with tqdm(total=total, initial=first, desc=title, disable=not progress, leave=False) as bar:
             for step, rows in self.batches:
-                if out_of_patience(self.history, self.config):
-                    break
                 rng = seeding.generator(self.seed, "step", step, device=self.device)
                 batch, scale = tuple(t[rows] for t in self.data), self.config.scale(step)
                 losses.append(self.learner.step(batch, scale=scale, generator=rng))
@@ -252,8 +245,8 @@ class Course:
 
 def checked_length(data: Sequence[Tensor], config: FitConfig, validate: object) -> int:
     """How many samples there are; ValueError for what `fit` refuses."""
-    if validate is None and (config.keep == "best" or config.patience is not None):
-        raise ValueError("validate must be given unless keep is 'last' and patience None, got None")
+    if validate is None and config.keep == "best":
+        raise ValueError("validate must be given unless keep is 'last', got None")
     sizes = {len(t) for t in data}
     if len(sizes) != 1 or 0 in sizes:
         raise ValueError(
@@ -289,11 +282,3 @@ def put(into: dict[str, Tensor], source: dict[str, Tensor]) -> None:
     """Copy the tensors that both have."""
     for name in into.keys() & source.keys():
         into[name].copy_(source[name])
-
-
-def out_of_patience(history: History, config: FitConfig) -> bool:
-    """Whether training ends here, before its steps are made."""
-    if config.patience is None or not history.validation:
-        return False
-    since_best = (len(history.train) - history.best_step) // config.eval_every
-    return since_best >= config.patience

@@ -49,8 +49,7 @@ def side_by_side(calls: Sequence[Callable[[], T]]) -> Iterator[tuple[int, T]]:
 def alike(course: Course) -> str:
     """What trainings must share to be made together: all but seeds, learning rates and numbers."""
     learner, data = course.learner, course.data
-    early = course.config.patience is not None  # it may end before the others
-    if early or not isinstance(learner, GradientLearner) or [*learner.model.buffers()]:
+    if not isinstance(learner, GradientLearner) or [*learner.model.buffers()]:
         return f"alone {id(course)}"
     parts = [{k: v for k, v in vars(m).items() if k[0] != "_"} for m in learner.model.modules()]
     numbers = [(n, p.shape, p.requires_grad) for n, p in learner.model.named_parameters()]

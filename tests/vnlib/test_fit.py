@@ -40,10 +40,9 @@ def test_the_last_step_needs_no_validation(tmp_path):
     assert resumed.count.item() == 7 and resumed.scales == learner.scales[6:]
 
 
-@pytest.mark.parametrize("options", [{}, {"keep": "last", "patience": 2}])
-def test_what_is_chosen_by_validation_needs_one(options):
+def test_what_is_chosen_by_validation_needs_one():
     with pytest.raises(ValueError, match="validate must be given unless keep is 'last'"):
-        fit.fit(Counter(), (torch.arange(4),), FitConfig(steps=2, **options), seed=0)
+        fit.fit(Counter(), (torch.arange(4),), FitConfig(steps=2), seed=0)
 
 
 def test_only_two_states_can_be_kept():
@@ -141,15 +140,6 @@ def test_the_last_update_is_validated_too():
     assert history.validation == [5.0, 4.0, 3.0] and learner.count.item() == 5
 
 
-def test_patience_counts_validations_without_improvement():
-    values = [5.0, 4.0, 4.5, 4.2, 1.0, 1.0]
-    assert len(count(values, steps=6, patience=2)[1].validation) == 4
-    assert len(count(values, steps=6, patience=3)[1].validation) == 6
-    assert len(count(values, steps=6)[1].validation) == 6
-    learner, history = count(values, steps=60, eval_every=10, patience=2)
-    assert len(history.train) == 40 and learner.count.item() == history.best_step == 20
-
-
 @pytest.mark.parametrize("loss", [math.nan, math.inf])
 def test_a_loss_that_is_no_number_stops_training(loss):
     with pytest.raises(
@@ -192,7 +182,6 @@ def test_progress_is_shown_only_when_asked_for(capsys):
         ({"batch_size": 2.5}, r"batch_size must be an integer >= 1, got 2.5"),
         ({"eval_every": 0}, r"eval_every must be an integer >= 1, got 0"),
         ({"checkpoint_every": -1}, r"checkpoint_every must be an integer >= 1, got -1"),
-        ({"patience": 0}, r"patience must be an integer >= 1, got 0"),
         ({"lr_floor": 1.5}, r"lr_floor must be a finite number >= 0 and <= 1, got 1.5"),
     ],
 )

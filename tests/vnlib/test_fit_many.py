@@ -127,13 +127,6 @@ def test_what_is_frozen_stays(sizes: list[int]):
     )
 
 
-def test_one_that_may_stop_early_trains_alone(sizes: list[int]):
-    config = FitConfig(steps=400, batch_size=16, eval_every=2, patience=2)
-    one, two = both(config=config)
-    assert len({len(history.train) for history in one[1]}) > 1 and sizes == []
-    same(one, two)
-
-
 def two_kinds(**options: float) -> list[Small]:
     return [*models()[:2], *models(**options)[2:]]
 

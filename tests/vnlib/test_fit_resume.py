@@ -62,21 +62,6 @@ def test_the_end_is_not_trained_again(kind, tmp_path):
     assert same(run(kind, config=config, checkpoint=path, stop_after=0), whole)
 
 
-def test_a_run_that_lost_patience_resumes_to_the_same_end(tmp_path):
-    options = {
-        "steps": 30,
-        "patience": 3,
-        "checkpoint_every": 4,
-        "checkpoint": tmp_path / "fit.safetensors",
-    }
-    values = [5.0, 4.0, 4.5, 3.0, 3.1, 3.2, 3.3, 2.0]
-    learner, history = count(values, **options)
-    assert (len(history.train), history.best_step, learner.count.item()) == (7, 4, 4)
-    again, resumed = count(values[4:], **options)
-    assert again.scales == learner.scales[4:]
-    assert resumed == history and again.count.item() == 4
-
-
 def test_a_crash_while_saving_leaves_the_last_checkpoint(tmp_path, monkeypatch):
     path, whole, saves = tmp_path / "fit.safetensors", run("vae"), itertools.count()
 
@@ -165,7 +150,6 @@ def test_checkpoints_that_cannot_be_read_are_named_and_kept(tmp_path):
         {"batch_size": 5},
         {"lr_floor": 0.5},
         {"eval_every": 2},
-        {"patience": 4},
         {"checkpoint_every": 3},
         {"seed": 1},
         {"n": 11},
