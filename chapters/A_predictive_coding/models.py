@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -62,7 +62,7 @@ class Model(Protocol):
         False where its weights stay as they begin.
     composes
         Whether its map is composed for each input, as sum_k gain_k u_k v_k' from the `columns` V
-        and U. A learner infers for as long as in training, all else as at test.
+        and U. A learner of PC infers for as long as in training, all else as at test.
     """
 
     model: nn.Module
@@ -133,6 +133,8 @@ class VN:
 
     Parameters
     ----------
+    sweeps
+        Of momentum, which a trace follows; codes are settled by the network's own settle.
     revive_after
         Updates after which an unused atom becomes a sample of the batch; None never.
     """
@@ -145,7 +147,7 @@ class VN:
         start: Tensor | None,
         *,
         seed: int,
-        steps: tuple[int, int],
+        sweeps: int,
         learns: bool = True,
         revive_after: int | None = None,
     ) -> None:
@@ -156,21 +158,23 @@ class VN:
         )
         if start is not None:
             self.model.start_from_samples(start, seed=seed)
-        self.training, self.test = (SettleConfig.training(max_sweeps=n) for n in steps)
+        self.swept = SettleConfig.training(max_sweeps=sweeps)
 
     def learner(self, lr: float) -> Learner:
-        return LocalLearner(self.model, lr=lr, settle=self.training, revive_after=self.revive_after)
+        return LocalLearner(self.model, lr=lr, revive_after=self.revive_after)
 
     @torch.no_grad()
     def infer(self, x: Tensor, *, trace: bool = False) -> Inference:
-        settled = self.model.settle(x, config=self.test, trace=trace)
+        settled = self.model.settle(x)
         code = settled.codes[0]
         updates = [
             LocalUpdate(inputs - a @ V.T, a)
             for inputs, a, V in zip(settled.inputs, settled.codes, self.model.V, strict=True)
         ]
-        silent = 0.5 * x.square().sum(1)  # F at a = 0, where the settle starts
-        energy = (silent, *settled.trace.energy) if trace else ()
+        energy = ()
+        if trace:
+            swept = self.model.settle(x, config=self.swept, trace=True).trace
+            energy = (0.5 * x.square().sum(1), *swept.energy)  # from F at a = 0
         return Inference(
             code=code, gain=code, slope=torch.ones_like(code), updates=updates, energy=energy
         )
@@ -179,13 +183,12 @@ class VN:
         return [self.model.V[0], self.model.U[0]]
 
     def train_as_tested(self) -> None:
-        self.training = self.test
+        """It settles alike everywhere."""
 
     @torch.no_grad()
     def read(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        settled = self.model.settle(x, config=self.test)
-        top = self.model.reconstruct_from_top(settled, max_sweeps=self.test.max_sweeps)
-        return self.model.reconstruct(settled), top
+        settled = self.model.settle(x)
+        return self.model.reconstruct(settled), self.model.reconstruct_from_top(settled)
 
 
 class Autoencoder:
@@ -255,7 +258,9 @@ class Sizes:
     revive_after
         Updates after which "vn_revived" draws an unused atom anew.
     steps
-        Of inference (PC) or sweeps (VN), in training and at test.
+        Of PC's inference, in training and at test.
+    settle
+        Fields of the VN's `SettleConfig`.
     """
 
     n_inputs: int
@@ -267,6 +272,7 @@ class Sizes:
     discriminative: float
     revive_after: int
     steps: tuple[int, int]
+    settle: Mapping[str, Any]
 
 
 MODELS = (
@@ -297,7 +303,7 @@ def build(name: str, sizes: Sizes, samples: Float[Tensor, "samples d"], *, seed:
 
 
 def _made(name: str, sizes: Sizes, samples: Tensor, seed: int) -> Model:
-    levels, both = (sizes.n_inputs, *sizes.units), {"seed": seed, "steps": tuple(sizes.steps)}
+    levels = (sizes.n_inputs, *sizes.units)
     if name in ("autoencoder", "linear"):
         activation = "tanh" if name == "autoencoder" else "identity"
         return Autoencoder(*levels[:2], activation=activation, seed=seed)
@@ -307,18 +313,20 @@ def _made(name: str, sizes: Sizes, samples: Tensor, seed: int) -> Model:
         "pc_sparse": {"sparsity": sizes.prior},
     }
     if name in options:
-        return PC(levels, **options[name], **both)
+        return PC(levels, seed=seed, steps=tuple(sizes.steps), **options[name])
     config = VNConfig(
         n_inputs=sizes.n_inputs,
         atoms=tuple(sizes.units),
         interface=(sizes.interface,),
         feedback=sizes.feedback,
         sparsity=(0.0, 0.0) if name == "vn_dense" else tuple(sizes.sparsity),
+        settle=SettleConfig(**sizes.settle),
     )
     return VN(
         config,
         samples if name == "vn_untrained" else None,
         learns=name not in ("vn_untrained", "vn_random"),
         revive_after=sizes.revive_after if name == "vn_revived" else None,
-        **both,
+        seed=seed,
+        sweeps=sizes.steps[1],
     )

@@ -64,7 +64,7 @@ VARIABLES = {
     "rise": ("task 1's error after task 2, minus that after task 1 again", "1"),
 }
 NOT_SHARED = {"seeds", "pairs", "sparsity", "upper_sparsity", "infer_steps"}
-SIZES = ("units", "interface", "prior", "feedback", "discriminative", "revive_after")
+SIZES = ("units", "interface", "prior", "feedback", "discriminative", "revive_after", "settle")
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ SIZES = Sizes(
     discriminative=1.0,
     revive_after=3,
     steps=(10, 40),
+    settle={"tol": 1e-4},
 )
 
 

@@ -24,6 +24,7 @@ SIZES = {
     "discriminative": 1.0,
     "revive_after": 3,
     "steps": [10, 40],
+    "settle": {"tol": 1e-4},
 }
 CONFIG = FitConfig(steps=6, batch_size=8, eval_every=6)
 LEARNED = [name for name in MODELS if name not in ("vn_untrained", "vn_random")]
