@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -272,7 +272,7 @@ class Sizes:
     discriminative: float
     revive_after: int
     steps: tuple[int, int]
-    settle: Mapping[str, Any]
+    settle: Mapping[str, Any] = field(default_factory=dict)
 
 
 MODELS = (

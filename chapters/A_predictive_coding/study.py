@@ -63,8 +63,8 @@ VARIABLES = {
     "interference": ("task 1's error after task 2, above that after task 1 again, relative", "1"),
     "rise": ("task 1's error after task 2, minus that after task 1 again", "1"),
 }
-NOT_SHARED = {"seeds", "pairs", "sparsity", "upper_sparsity", "infer_steps"}
-SIZES = ("units", "interface", "prior", "feedback", "discriminative", "revive_after", "settle")
+NOT_SHARED = {"seeds", "pairs", "sparsity", "upper_sparsity", "infer_steps", "settle"}
+SIZES = ("units", "interface", "prior", "feedback", "discriminative", "revive_after")
 
 
 @dataclass(frozen=True)
@@ -197,14 +197,16 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     return found.assign(data_source=source, n_learned=len(pair[0].train))
 
 
-def settings(chapter: Chapter) -> Settings:
-    """The settings of every run; models differ by their name alone."""
+def settings(chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of one run; only a VN has a settle."""
     s = chapter.settings
     sizes = {name: s[name] for name in SIZES} | {
         "n_inputs": (28 // s["pool"]) ** 2,
         "sparsity": [s["sparsity"], s["upper_sparsity"]],
         "steps": s["infer_steps"],
     }
+    if axes["model"].startswith("vn"):
+        sizes["settle"] = s["settle"]
     own = {name: s[name] for name in set(s) - NOT_SHARED - set(SIZES)}
     return own | {"sizes": sizes}
 
@@ -212,4 +214,4 @@ def settings(chapter: Chapter) -> Settings:
 def results(chapter: Chapter) -> xr.Dataset:
     """All models, pairs of tasks and seeds of the chapter; computed where they are not stored."""
     axes = chapter.axes(pair=chapter.settings["pairs"])
-    return chapter.grid(run, axes, settings(chapter), variables=VARIABLES)
+    return chapter.grid(run, axes, settings, variables=VARIABLES)

@@ -22,20 +22,16 @@ from chapters.B_attention.baselines import Attention
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork
 from vnlib.prox import soft_threshold
-from vnlib.settle import SettleConfig
 
 SIMILARITIES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99, 1.0)
-TIGHT = SettleConfig.exact(method="restart", max_sweeps=3000, tol=1e-4, check_every=10)
 Infer = Callable[[VectorNetwork, Tensor], Tensor]
 
 
 def settled_code(
     network: VectorNetwork, x: Float[Tensor, "batch d"]
 ) -> Float[Tensor, "batch atoms"]:
-    """The code of the first layer, settled until its duality gap is 1e-4 of the energy, or for 3000
-    sweeps.
-    """
-    return network.settle(x, config=TIGHT).codes[0]
+    """The settled code of the first layer."""
+    return network.settle(x).codes[0]
 
 
 def feed_forward(

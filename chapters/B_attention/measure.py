@@ -64,17 +64,13 @@ def descent(
 ) -> Found:
     """Share of an energy's fall that is still to come after each iteration, medians.
 
-    settle_left: the settle of the network, sweep by sweep. hopfield_left: queries of the hidden
-    rows, each replaced again and again by the mean of the keys under its own softmax weights;
-    iteration 1 is one attention step.
+    settle_left: sweeps of momentum from a = 0. hopfield_left: queries of the hidden rows, each
+    replaced again and again by the mean of the keys under its own softmax weights; iteration 1 is
+    one attention step.
     """
-    trace = network.settle(
-        x, config=SettleConfig.momentum(max_sweeps=ITERATIONS, tol=0), trace=True
-    ).trace
+    trace = network.settle(x, config=SettleConfig.training(max_sweeps=ITERATIONS), trace=True).trace
     energy = torch.stack([0.5 * x.square().sum(1), *trace.energy])
-    lowest = network.settle(
-        x, config=SettleConfig.momentum(max_sweeps=20 * ITERATIONS, tol=0)
-    ).energy
+    lowest = network.settle(x, config=SettleConfig.exact(tol=0)).energy
     q, keys, _ = model.attention.project(model.embed(tokens, hidden[None]))
     beta, keys = model.attention.d_head**-0.5, keys[:, :, None].double()
     state, fall = q[:, :, hidden].double(), []
@@ -143,7 +139,7 @@ def restored_error(
     only.
     """
     seen = from_patches((~hidden).to(x)[None, :, None].expand_as(to_patches(x, side)), side)
-    settled = network.settle(x * seen, config=atom_competition.TIGHT, mask=seen)
+    settled = network.settle(x * seen, mask=seen)
     return float((network.reconstruct(settled) - x)[seen == 0].square().mean())
 
 

@@ -74,10 +74,9 @@ def train_network(
     """A layer of atoms, started from samples and trained by Atomic-Hebb."""
     network = VectorNetwork(config, seed=seed).to(train.device)
     network.start_from_samples(train, seed=seed)
-    settle = SettleConfig.training(max_sweeps=s["sweeps"])
     steps, size = s["steps"], s["batch_size"]
     fit(
-        LocalLearner(network, lr=s["lr"], settle=settle),
+        LocalLearner(network, lr=s["lr"]),
         (train,),
         FitConfig(steps=steps, batch_size=size, lr_floor=0.05, eval_every=max(1, steps // 4)),
         seed=seed,
@@ -127,7 +126,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
 
     def dictionary(name: str, x: Tensor, val: Tensor, atoms: int, sparsity: float) -> VectorNetwork:
         layer = {"atoms": (atoms,), "interface": (atoms,), "sparsity": (sparsity,)}
-        config = VNConfig(n_inputs=x.shape[1], settle=SettleConfig.momentum(), **layer)
+        config = VNConfig(n_inputs=x.shape[1], settle=SettleConfig(**s["settle"]), **layer)
         return train_network(config, x, val, s[name], **kept(name))
 
     shared = {"d_model": s["d_model"], "heads": s["n_heads"]}

@@ -26,7 +26,7 @@ from vnlib.network import VNConfig
 from vnlib.prox import Penalty
 from vnlib.settle import SettleConfig, Settled, Settler
 
-EXACT = SettleConfig.exact(method="line_search", tol=1e-6, max_sweeps=3000)
+EXACT = SettleConfig.exact(tol=1e-6)
 
 
 class Model(Protocol):
@@ -123,11 +123,11 @@ class Dense:
         return Dense((vectors / root).T @ self.E, self.D @ (vectors * root), False)
 
 
-def train_sparse(x: Tensor, *, sparsity: float, atoms: int, **learning: Any) -> Sparse:
+def train_sparse(
+    x: Tensor, *, sparsity: float, atoms: int, settle: SettleConfig, **learning: Any
+) -> Sparse:
     """A layer that starts from samples and learns by masked Adam (see `measure.trained`)."""
-    config = VNConfig(
-        n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,), settle=SettleConfig.momentum()
-    )
+    config = VNConfig(n_inputs=x.shape[1], atoms=(atoms,), sparsity=(sparsity,), settle=settle)
     network = trained(config, x, **learning)
     return Sparse(network.V[0].detach().double(), network.layers[0].penalty)
 

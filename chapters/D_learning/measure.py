@@ -20,7 +20,6 @@ from torch import Tensor
 from vnlib import seeding
 from vnlib.learning.learner import LocalLearner, directions
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.settle import SettleConfig
 
 # The step on the atoms: what it is called, and how a learner is told.
 OPTIMISERS = {
@@ -92,7 +91,6 @@ def locality(
     updates: int,
     warm_up: int,
     lr: Mapping[str, float],
-    settle: SettleConfig,
     seed: int,
 ) -> xr.Dataset:
     """Idle atoms, and how far they and the others move, for each optimiser and each size of the
@@ -117,12 +115,12 @@ def locality(
         rate = lr[options.get("optimizer", "adam")]
         for j, size in enumerate(batch_sizes):
             net = deepcopy(network)
-            learner = LocalLearner(net, lr=rate, settle=settle, **options)
+            learner = LocalLearner(net, lr=rate, **options)
             practise(learner, x, steps=warm_up, batch_size=max(batch_sizes), seed=seed)
             for update in range(updates):
                 rng = seeding.generator(seed, "locality", size, update)
                 rows = torch.randperm(len(x), generator=rng)[:size].to(x.device)
-                settled, before = net.settle(x[rows], config=settle), net.V[0].clone()
+                settled, before = net.settle(x[rows]), net.V[0].clone()
                 idle = (settled.codes[0] == 0).all(0)
                 learner.update(settled)
                 change = (net.V[0] - before).norm(dim=0)
@@ -173,7 +171,6 @@ def upkeep(
     sparsities: Sequence[float],
     steps: int,
     batch_size: int,
-    settle: SettleConfig,
     seed: int,
 ) -> xr.Dataset:
     """One network per sparsity, start and variant, and what became of its dictionary.
@@ -201,7 +198,7 @@ def upkeep(
                     seed=seed,
                     from_samples=from_samples,
                 )
-                values = _kept(network, *seen, options, steps, batch_size, settle, seed)
+                values = _kept(network, *seen, options, steps, batch_size, seed)
                 for name, value in values.items():
                     shape = (len(sparsities), len(starts), len(variants))
                     found.setdefault(f"upkeep_{name}", np.zeros(shape))[i, j, k] = value
@@ -216,11 +213,10 @@ def _kept(
     options: Mapping[str, Any],
     steps: int,
     batch_size: int,
-    settle: SettleConfig,
     seed: int,
 ) -> dict[str, float]:
     """Train one network, and describe its dictionary."""
-    learner, idle = LocalLearner(network, settle=settle, **options), []
+    learner, idle = LocalLearner(network, **options), []
     K = network.V[0].shape[1]
     practise(
         learner,

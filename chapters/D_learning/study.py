@@ -86,8 +86,8 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
         for part in ("train", "test")
     )
     train, test = train.to(chapter.device), test.to(chapter.device)
-    settle, K, m = SettleConfig.training(max_sweeps=s["train_sweeps"]), s["n_atoms"], s["interface"]
-    config = partial(VNConfig, n_inputs=784, settle=SettleConfig.momentum())
+    settle, K, m = SettleConfig(**s["settle"]), s["n_atoms"], s["interface"]
+    config = partial(VNConfig, n_inputs=784, settle=settle)
     one = config(atoms=(K,), sparsity=(s["main_sparsity"],))
     two = config(
         atoms=(K, K // 2),
@@ -102,16 +102,15 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
         sparsity=(1.0, 1.0, 1.0),
         feedback=s["feedback"],
     )
-    common = {"settle": settle, "seed": seed}
-    alike = {"batch_size": s["batch_size"], "lr": s["lr"]} | common
+    alike = {"batch_size": s["batch_size"], "lr": s["lr"], "seed": seed}
     layers = alike | {"interface_lr": s["interface_lr"]}
     network = measure.trained(one, train, steps=s["steps"], **alike)
     shared = measure.shared_residual(network, test).double().cpu().quantile(QUANTILES)
     variants = {name: {"lr": s["lr"]} | options for name, options in s["variants"].items()}
     upkeep, n = s["upkeep"] | {"sparsities": s["upkeep_sparsities"]}, s["meeting"]["samples"]
     parts = [
-        measure.locality(network, train, **s["local"], **common),
-        measure.upkeep(one, train, test, variants, **upkeep, **common),
+        measure.locality(network, train, **s["local"], seed=seed),
+        measure.upkeep(one, train, test, variants, **upkeep, seed=seed),
         interference(
             *(train, test[:n], labels[:n]),
             sparsities=s["sparsities"],

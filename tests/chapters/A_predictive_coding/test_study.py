@@ -123,7 +123,9 @@ def test_a_run_is_one_model_on_one_pair_and_all_it_holds_has_a_name_and_units():
 
 def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
     shipped = store.read(paths.RESULTS / "paper" / "A_predictive_coding.nc")
-    texts = set(shipped["run_settings"].values.flat)
-    assert texts == {store.netcdf.to_json(study.settings(opened("paper")))}
-    sizes = study.settings(opened("paper", sparsity=0.5, discriminative=0.25))["sizes"]
+    for model in MODELS:
+        texts = set(shipped["run_settings"].sel(model=model).values.flat)
+        assert texts == {store.netcdf.to_json(study.settings(opened("paper"), {"model": model}))}
+    changed = opened("paper", sparsity=0.5, discriminative=0.25)
+    sizes = study.settings(changed, {"model": "bpc"})["sizes"]
     assert sizes["sparsity"] == [0.5, 0.05] and sizes["discriminative"] == 0.25

@@ -27,10 +27,11 @@ SETTINGS = {
     "n_train": 60,
     "n_val": 20,
     "n_test": 16,
+    "settle": {"tol": 1e-4},
     "n_atoms": 12,
     "n_patch_atoms": 8,
-    "network": {"lr": 1e-2, "sweeps": 5, "batch_size": 20, "steps": 2},
-    "patches": {"lr": 1e-2, "sweeps": 5, "batch_size": 20, "steps": 2},
+    "network": {"lr": 1e-2, "batch_size": 20, "steps": 2},
+    "patches": {"lr": 1e-2, "batch_size": 20, "steps": 2},
     "attention": {"lr": 1e-2, "batch_size": 20, "steps": 2},
     "predictors": {"softmax": {"kind": "softmax", "d_head": 4}},
     "measures": {"n_ranks": 4, "n_maps": 1, "n_similar": 1, "n_half_sums": 2},
@@ -50,7 +51,7 @@ def network() -> VectorNetwork:
 
 def test_training_helps_both_kinds_of_model(tmp_path):
     x = images(300)
-    settings = {"lr": 1e-2, "sweeps": 20, "steps": 40, "batch_size": 64}
+    settings = {"lr": 1e-2, "steps": 40, "batch_size": 64}
     start = network()
     start.start_from_samples(x[100:], seed=0)
     net = study.train_network(

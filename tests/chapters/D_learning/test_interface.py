@@ -10,9 +10,6 @@ import torch
 
 from chapters.D_learning import interface, measure
 from vnlib.network import VNConfig
-from vnlib.settle import SettleConfig
-
-BRIEF = SettleConfig.training(max_sweeps=15)
 
 
 def draw(*shape: int, seed: int) -> torch.Tensor:
@@ -70,7 +67,6 @@ def test_interfaces_are_told_apart():
         batch_size=40,
         lr=2e-2,
         interface_lr=2e-2,
-        settle=BRIEF,
         seed=0,
     )
     first, last = found.isel(stage=0), found.isel(stage=-1)
@@ -99,7 +95,6 @@ def test_the_two_objectives_move_as_their_rules_say():
         batch_size=60,
         lr=1e-2,
         interface_lr=1e-2,
-        settle=SettleConfig(),
         seed=0,
     )["objective_change"]
     assert found.sel(moved="V", objective="F") < 0
@@ -125,7 +120,6 @@ def test_relative_sparsity_knows_no_contrast():
         batch_size=20,
         lr=1e-2,
         interface_lr=1e-2,
-        settle=BRIEF,
         seed=0,
     )["units_active"]
     # Adam's step has no units, but its epsilon has: equal to a small fraction of an atom.

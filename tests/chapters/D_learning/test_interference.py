@@ -11,8 +11,6 @@ from vnlib.learning.rules import unit_columns
 from vnlib.prox import L1
 from vnlib.settle import SettleConfig
 
-BRIEF = SettleConfig.training(max_sweeps=15)
-
 
 def draw(*shape: int, seed: int) -> torch.Tensor:
     rng = torch.Generator().manual_seed(seed)
@@ -111,7 +109,7 @@ def test_interference_compares_all_models():
         main=1.0,
         sources=4,
         fall=0.02,
-        sparse=lengths | {"settle": BRIEF},
+        sparse=lengths | {"settle": SettleConfig()},
         dense=lengths,
         atoms=12,
         batch_size=20,

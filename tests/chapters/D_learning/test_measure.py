@@ -9,9 +9,6 @@ import torch
 from chapters.D_learning import measure
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.settle import SettleConfig
-
-BRIEF = SettleConfig.training(max_sweeps=15)
 
 
 def draw(*shape: int, seed: int) -> torch.Tensor:
@@ -33,7 +30,6 @@ def local():
         updates=3,
         warm_up=3,
         lr={"adam": 1e-2, "sgd": 0.1},
-        settle=BRIEF,
         seed=0,
     )
 
@@ -90,7 +86,6 @@ def test_upkeep_tells_what_each_option_does():
         sparsities=(2.0, 8.0),
         steps=12,
         batch_size=8,
-        settle=BRIEF,
         seed=0,
     )
     plain = found.sel(variant="as it is")

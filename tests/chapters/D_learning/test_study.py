@@ -13,7 +13,7 @@ from vnlib.book.store.variables import described
 SETTINGS = {
     "data_seed": 0,
     "feedback": 0.1,
-    "train_sweeps": 5,
+    "settle": {"tol": 1e-4},
     "lr": 1e-2,
     "dense_lr": 3e-3,
     "interface_lr": 1e-2,
