@@ -87,8 +87,9 @@ def study(
     all ends (NaN under a cap). Per start: `cost`, multiply-adds of the start in sweeps (what the
     settle needs in any case is not in it), `train_time` [s], `rate`, `excess` and
     `excess_untrained` of F on `held`. Per (start, timed_solver): `time_ratio`, processor time of
-    start and settle to a relative gap of 1e-3 over that of the cold settle (convex penalties, set
-    "id"), and `time_cold` [ms] per image. Also `codes_time` [s], what the settled codes took.
+    start and settle to a relative gap of 1e-3 over that of the cold settle by the same solver
+    (convex penalties, set "id"), and `time_cold` [ms] per image. Also `codes_time` [s], what the
+    settled codes took.
 
     Parameters
     ----------

@@ -24,6 +24,7 @@ from vnlib.settle import SettleConfig, Settler, duality_gap
 
 LEVELS = (1e-2, 1e-3, 1e-4)  # heights above the lowest energy, relative to it
 SOLVERS = ("ista", "restart", "line_search")
+TIMED = {"restart": "restart", "line_search": "line_search", "coordinates": "cd"}  # name -> method
 # sweeps that curves show
 SHOWN_SWEEPS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 20, 28, 36, 48, 64, 80, 100, 140, 200, 280, 400)
 FINE, STRIDE = 20, 4  # every one of the first sweeps is evaluated, then every fourth
@@ -69,15 +70,12 @@ def convex(stack: Stack) -> bool:
 
 
 def settled(
-    stack: Stack, x: Images, *, tol: float, sweeps: int, every: int = 10, start: Codes | None = None
+    stack: Stack, x: Images, *, tol: float, sweeps: int, start: Codes | None = None
 ) -> Codes:
-    """Codes by line search: to a relative duality gap of `tol`, or, under a cap, until F moves by
-    less per sweep.
+    """Codes by coordinate descent to a relative duality gap of `tol`, or, under a cap, by line
+    search until F moves by less per sweep.
     """
-    criterion = "gap" if convex(stack) else "energy"
-    config = SettleConfig(
-        method="line_search", criterion=criterion, tol=tol, max_sweeps=sweeps, check_every=every
-    )
+    config = SettleConfig(tol=tol, max_sweeps=sweeps, check_every=10)
     settler = Settler(stack.layers, feedback=stack.feedback, config=config)
     parts = [
         settler(some.contiguous(), start and _rows(start, at)).codes for at, some in _batches(x)
@@ -243,11 +241,10 @@ def timed(
     """Processor time of one thread, the least of some turns: what else the machine does can only
     add to it.
     """
-    solvers = ("restart", "line_search")
-    taken = np.empty((len(made), len(solvers), repeats))
+    taken = np.empty((len(made), len(TIMED), repeats))
     settlers = []
-    for solver in solvers:
-        config = SettleConfig.exact(method=solver, tol=LEVELS[1], max_sweeps=500, check_every=2)
+    for method in TIMED.values():
+        config = SettleConfig.exact(method=method, tol=LEVELS[1], max_sweeps=500, check_every=2)
         settlers.append(Settler(stack.layers, feedback=stack.feedback, config=config))
     for turn in range(-1, repeats):  # the first one only fills what is kept for later
         for i, (name, guess) in enumerate(made.items()):
@@ -263,7 +260,7 @@ def timed(
             "time_ratio": (("start", "timed_solver"), quickest / np.maximum(cold, 1e-9)),
             "time_cold": ("timed_solver", 1e3 * cold / len(x), {"units": "ms"}),
         },
-        {"start": list(made), "timed_solver": list(solvers)},
+        {"start": list(made), "timed_solver": list(TIMED)},
     )
 
 

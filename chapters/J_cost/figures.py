@@ -15,8 +15,8 @@ from vnlib.plots.style import PALETTE
 
 # Label, colour, marker.
 TASKS = {
-    "settle": ("settle to a gap of 0.001, line search", PALETTE[0], "o"),
-    "coordinates": ("the same, coordinate descent", PALETTE[9], "v"),
+    "settle": ("settle to a gap of 0.001, coordinate descent", PALETTE[0], "o"),
+    "line_search": ("the same, line search", PALETTE[9], "v"),
     "sweep": ("one sweep of many", PALETTE[2], "."),
     "update": ("learning: one local update", PALETTE[1], "D"),
     "forward": ("feed-forward: one pass", PALETTE[7], "s"),
@@ -62,9 +62,9 @@ def growth(scaling: xr.Dataset) -> plt.Figure:
     return fig
 
 
-def _panels(height: float) -> tuple[plt.Figure, np.ndarray]:
-    """Two rows of panels, a column for each axis."""
-    return plt.subplots(2, len(AXES), figsize=(2.55 * len(AXES), height), sharey="row")
+def _panels(height: float, rows: int = 2) -> tuple[plt.Figure, np.ndarray]:
+    """Rows of panels, a column for each axis."""
+    return plt.subplots(rows, len(AXES), figsize=(2.55 * len(AXES), height), sharey="row")
 
 
 def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
@@ -84,13 +84,14 @@ def ratio(scaling: xr.Dataset, what: str, over: str) -> xr.Dataset:
 
 PAIRS = (
     ("settle", "forward", "settle / forward pass"),
+    ("line_search", "forward", "by line search / forward pass"),
     ("update", "backward", "local update / backpropagation"),
 )
 
 
 def slowdown(scaling: xr.Dataset) -> plt.Figure:
     """How many times a settle costs a forward pass, and a local update one by backpropagation."""
-    fig, axes = _panels(4.8)
+    fig, axes = _panels(6.8, len(PAIRS))
     for row, (what, over, name) in zip(axes, PAIRS, strict=True):
         for ax, vary in zip(row, AXES, strict=True):
             one = along(scaling, vary)

@@ -18,6 +18,7 @@ import xarray as xr
 from jaxtyping import Float, Real
 from torch import Tensor, nn
 
+from benchmarks.starts.operations import in_loops
 from vnlib import checks, seeding
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
@@ -25,10 +26,10 @@ from vnlib.settle import SettleConfig
 from vnlib.settle.cost import GAP, operations
 
 AXES = ("d", "K", "B", "depth")
-TASKS = ("sweep", "settle", "coordinates", "update", "forward", "backward")
-"""One sweep, of many; a settle to a duality gap; the same by coordinate descent (one layer, on the
-CPU); one update by local learning; a pass through the feed-forward network; one update of that by
-backpropagation.
+TASKS = ("settle", "line_search", "sweep", "update", "forward", "backward")
+"""A settle to a duality gap by coordinate descent, of all layers at once; the same by line search;
+one sweep, of many; one update by local learning; a pass through the feed-forward network; one
+update of that by backpropagation.
 """
 ACTIVE, NOISE = 16, 0.05  # atoms behind a planted sample; noise as a share of its norm
 
@@ -86,9 +87,11 @@ def planted(size: Size, n: int, *, seed: int) -> Float[Tensor, "n d"]:
 
 
 def vector_network(
-    size: Size, *, seed: int, steps: int, sweeps: int, device: torch.device | str
+    size: Size, *, seed: int, steps: int, tol: float, device: torch.device | str
 ) -> VectorNetwork:
-    """A network of this size that has learned a little from planted samples."""
+    """A network of this size, settled to a gap of tol, that has learned a little from planted
+    samples.
+    """
     n = max(2 * size.K * size.depth, 512)
     x = planted(size, n, seed=seed)
     network = VectorNetwork.for_data(
@@ -97,18 +100,14 @@ def vector_network(
         interface=(size.interface,) * (size.depth - 1),
         seed=seed,
         sparsity=0.05,
+        settle=SettleConfig.exact(tol=tol),
     ).to(device)
-    learner, rng = learning(network, sweeps), seeding.generator(seed, "batches")
+    learner, rng = LocalLearner(network, lr=5e-3), seeding.generator(seed, "batches")
     for _ in range(steps):
         learner.step(
             (x[torch.randint(n, (256,), generator=rng)].to(device),), scale=1.0, generator=rng
         )
     return network
-
-
-def learning(network: VectorNetwork, sweeps: int) -> LocalLearner:
-    """How the networks of the book learn: so many sweeps per batch, then one local step."""
-    return LocalLearner(network, lr=5e-3, settle=SettleConfig.training(max_sweeps=sweeps))
 
 
 def feed_forward(size: Size, *, seed: int) -> nn.Sequential:
@@ -127,19 +126,24 @@ def feed_forward(size: Size, *, seed: int) -> nn.Sequential:
 
 
 def tasks(
-    size: Size, *, seed: int, steps: int, sweeps: int, device: torch.device | str = "cpu"
+    size: Size,
+    *,
+    seed: int,
+    steps: int,
+    sweeps: int,
+    tol: float,
+    device: torch.device | str = "cpu",
 ) -> dict[str, Callable[[], object]]:
-    """Each of `TASKS` that there is at this size, as a call on one batch of B samples."""
-    network = vector_network(size, seed=seed, steps=steps, sweeps=sweeps, device=device)
+    """Each of `TASKS` as a call on one batch of B samples; what all settles of a network share is
+    made before, but for an update, which changes the network.
+    """
+    network = vector_network(size, seed=seed, steps=steps, tol=tol, device=device)
     x = planted(size, size.B, seed=seed).to(device)
-    settler, learner = (
-        network.settler(SettleConfig.training(max_sweeps=sweeps)),
-        learning(network, sweeps),
-    )
-    rng = seeding.generator(seed, "revived")
+    exact, searching = network.settler(), network.settler(replace(GAP, tol=tol))
+    settler = network.settler(SettleConfig.training(max_sweeps=sweeps))
+    learner, rng = LocalLearner(network, lr=5e-3), seeding.generator(seed, "revived")
     plain = feed_forward(size, seed=seed).to(device)
     adam = torch.optim.Adam(plain.parameters(), lr=1e-3)
-    settler(x)  # prepares what all its settles share
 
     @torch.no_grad()
     def forward() -> Tensor:
@@ -150,22 +154,19 @@ def tasks(
         (plain(x) - x).square().mean().backward()
         adam.step()
 
-    found: dict[str, Callable[[], object]] = {
+    return {
+        "settle": lambda: exact(x),
+        "line_search": lambda: searching(x),
         "sweep": lambda: settler(x),
-        "settle": lambda: network.settle(x, config=GAP),
         "update": lambda: learner.step((x,), scale=0.0, generator=rng),
         "forward": forward,
         "backward": backward,
     }
-    if size.depth == 1 and torch.device(device).type == "cpu":
-        by_coordinates = replace(GAP, method="cd")
-        found["coordinates"] = lambda: network.settle(x, config=by_coordinates)
-    return {name: found[name] for name in TASKS if name in found}
 
 
 def one_sweep(size: Size, *, seed: int, device: torch.device | str = "cpu") -> int:
     """Operations of one more sweep of a batch, without what a settle does once."""
-    network = vector_network(size, seed=seed, steps=0, sweeps=1, device=device)
+    network = vector_network(size, seed=seed, steps=0, tol=1, device=device)
     x = planted(size, size.B, seed=seed).to(device)
     counts = []
     for sweeps in (2, 3):
@@ -209,6 +210,7 @@ def scaling(
     repeats: int,
     steps: int,
     sweeps: int,
+    tol: float,
     device: torch.device | str = "cpu",
 ) -> xr.Dataset:
     """Costs along one axis, the others as in `base`.
@@ -216,9 +218,9 @@ def scaling(
     Returns
     -------
     xr.Dataset
-        `time` (task, place, repeat) in s and `operations` (task, place), NaN where a task is not
-        there or, for compiled loops, cannot be counted; `needed` (place), mean sweeps of the settle
-        to the gap; `weights` and `other_weights` (place) of both networks; `device_peak` (place) in
+        `time` (task, place, repeat) in s and `operations` (task, place), those of compiled loops as
+        `benchmarks.starts.operations` says; `needed` (place), mean sweeps of the line search to the
+        gap; `weights` and `other_weights` (place) of both networks; `device_peak` (place) in
         B on a GPU; `time_exponent` and `operations_exponent` (task). `size` (place) is what was
         varied. All tasks are warmed up and then take turns.
 
@@ -242,13 +244,19 @@ def scaling(
         size = Size(**{**base, vary: value})
         if on_gpu:
             torch.cuda.reset_peak_memory_stats(device)
-        todo = tasks(size, seed=seed, steps=steps, sweeps=sweeps, device=device)
+        loops, todo = (
+            0.0,
+            tasks(size, seed=seed, steps=steps, sweeps=sweeps, tol=tol, device=device),
+        )
         for name, call in todo.items():
             settled = call()
+            counted[TASKS.index(name), place] = operations(call)
             if name == "settle":
+                loops = in_loops(settled)
+            if name in ("settle", "update"):
+                counted[TASKS.index(name), place] += loops
+            if name == "line_search":
                 per_place["needed"][place] = float(settled.sweeps.double().mean())
-            if name != "coordinates":
-                counted[TASKS.index(name), place] = operations(call)
         counted[TASKS.index("sweep"), place] = one_sweep(size, seed=seed, device=device)
         for repeat in range(repeats):
             for name, call in todo.items():

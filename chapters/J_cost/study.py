@@ -22,7 +22,7 @@ SCALING = {
     "size": ("the size that is varied", "1"),
     "time": ("time of one call, one batch", "s"),
     "operations": ("operations in products of matrices, one batch", "1"),
-    "needed": ("sweeps of the settle to the gap, mean over samples", "1"),
+    "needed": ("sweeps of the line search to the gap, mean over samples", "1"),
     "weights": ("weights of the Vector Network", "1"),
     "other_weights": ("weights of the feed-forward network", "1"),
     "device_peak": ("most memory that tensors held on a GPU", "B"),
@@ -78,7 +78,7 @@ def run(chapter: Chapter, axes: Axes, s: Settings, workdir: Path) -> xr.Dataset:
 def results(chapter: Chapter) -> Results:
     """All parts; the account is made anew for a chapter whose files changed."""
     s, folder = chapter.settings, chapter.file().parent
-    common = {name: s[name] for name in ("steps", "sweeps", "repeats")}
+    common = {name: s[name] for name in ("steps", "sweeps", "tol", "repeats")}
     wanted = s["chapters"] or list(s["measured"])
     scaling = chapter.grid(
         run_scaling,

@@ -13,7 +13,8 @@ from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
 
 # What the page says of a pair of tasks.
-SHORT = {"settle": "settle / pass", "update": "update / backprop"}
+SHORT = {"settle": "settle / pass", "line_search": "line search / pass"}
+SHORT |= {"update": "update / backprop"}
 
 
 def duration(seconds: float) -> str:

@@ -67,8 +67,8 @@ class Network:
         The others then learn no more.
     revive_after
         Updates without use after which an atom is drawn anew, None for never.
-    sweeps, test_sweeps
-        Of the settle of deep networks in training and elsewhere.
+    gap
+        Relative duality gap that codes are settled to.
 
     Raises
     ------
@@ -91,8 +91,7 @@ class Network:
         grow: int = 0,
         rest: bool = False,
         revive_after: int | None = None,
-        sweeps: int = 20,
-        test_sweeps: int = 100,
+        gap: float = 1e-3,
     ) -> None:
         checks.number("grow", grow, low=0, integer=True)
         if grow and len(atoms) > 1:
@@ -103,21 +102,17 @@ class Network:
             raise ValueError(
                 "rest must be False where grow is 0: nothing would learn after the first set"
             )
-        settle = quick = SettleConfig.exact()
-        if len(atoms) > 1:
-            settle = SettleConfig.deep(max_sweeps=test_sweeps)
-            quick = SettleConfig.training(max_sweeps=sweeps)
         self.network = VectorNetwork.for_data(
             first,
             atoms=tuple(atoms),
             sparsity=tuple(sparsity),
             interface=tuple(interface),
             feedback=feedback,
-            settle=settle,
+            settle=SettleConfig.exact(tol=gap),
             seed=seed,
         )
         self.grow, self.rest, self.config = grow, rest, schedule(steps, batch_size)
-        self.options = {"lr": lr, "settle": quick, "revive_after": revive_after}
+        self.options = {"lr": lr, "revive_after": revive_after}
         self.learner, self.sets, self.revived = LocalLearner(self.network, **self.options), 0, 0.0
 
     def learn(self, data: tuple[Images], *, seed: int) -> None:

@@ -32,6 +32,7 @@ VARIABLES = {
     "set": ("set of samples", ""),
     "start": ("start of the settle", ""),
     "solver": ("way to settle", ""),
+    "timed_solver": ("way of a timed settle", ""),
     "level": ("energy above the lowest, as a share of it", "1"),
     "tasks": ("what the model learns: digits or forces", ""),
     "error": (
@@ -54,6 +55,8 @@ VARIABLES = {
     "inference_sweeps": ("sweeps until the energy is near its lowest", "1"),
     "inference_cost": ("cost of a start, in sweeps", "1"),
     "inference_rate": ("learning rate of a start", "1"),
+    "inference_time_ratio": ("processor time of start and settle over the cold settle's", "1"),
+    "inference_time_cold": ("processor time of the cold settle per image", "ms"),
     "inference_operations": ("operations of a settle per image", "1"),
     "inference_forward": ("operations of a pass of the autoencoder per image", "1"),
     "inference_ratio": ("operations of a settle over those of a pass", "1"),

@@ -31,6 +31,7 @@ SOLVERS = {
     "restart": ("momentum, restarted", PALETTE[0], "s"),
     "line_search": ("momentum and line search", PALETTE[2], "o"),
 }
+TIMED = {name: look[0] for name, look in SOLVERS.items()} | {"coordinates": "coordinate descent"}
 SETS = {
     "id": "in distribution",
     "sum": "sums of two",

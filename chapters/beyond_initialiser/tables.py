@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, free
+from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, TIMED, free
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
 
@@ -30,6 +30,11 @@ def trained(results: xr.Dataset) -> xr.DataArray:
 def sweeps(results: xr.Dataset) -> xr.DataArray:
     """Sweeps to a height of 1e-3 (model, start, solver, set)."""
     return median(results["sweeps"].sel(level=LEVEL))
+
+
+def times(results: xr.Dataset) -> xr.DataArray:
+    """Processor time of start and settle [ms per input] (model, start, timed_solver)."""
+    return median(results["time_ratio"] * results["time_cold"])
 
 
 def cheapest(results: xr.Dataset, *, learned: bool) -> xr.DataArray:
@@ -67,7 +72,7 @@ def sweeps_table(results: xr.Dataset) -> Table:
 
 
 def training_table(results: xr.Dataset) -> Table:
-    """What starts cost, before and with the settle, and how low F is before any sweep."""
+    """What starts cost, and how low F is before any sweep."""
     learned = trained(results)
     values = {
         "cost [sweeps]": results["cost"],
@@ -75,10 +80,14 @@ def training_table(results: xr.Dataset) -> Table:
         "rate": results["rate"],
         "F above minimum, validation": results["excess"],
         "untrained": results["excess_untrained"].where(learned),
-        "": results["time_ratio"],
     }
-    rows = _by_start(values, timed_solver=lambda solver: f"time, {SOLVERS[solver][0]}")
-    return Table(rows, name="cost and training of starts")
+    return Table(_by_start(values), name="cost and training of starts")
+
+
+def times_table(results: xr.Dataset) -> Table:
+    """Time of start and settle by solver, in ms per input; none under a cap, which has no gap."""
+    rows = _by_start({"": times(results.sel(model=free(results)))}, timed_solver=TIMED)
+    return Table(rows, name="time of start and settle [ms]")
 
 
 def guesses_table(results: xr.Dataset) -> Table:
@@ -157,7 +166,12 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     guess = plain + median(results["cost"].sel(model="digits_3", start=trained(results)))
     ends = results[["end_distance", "end_height", "end_gap"]].sel(model=free(results)).max()
     other = 100 * results["end_differs"].sel(model="digits_3_capped").drop_sel(start="cold")
+    spent = times(results.sel(model=free(results)))
+    exact = spent.sel(timed_solver="coordinates")
+    guessed = exact.sel(start=trained(results)).min("start")
+    longer = 100 * (guessed / exact.sel(start="cold") - 1)
     whole = {
+        "longer": longer,
         "change": 100 * abs(1 - learned / untrained),
         "plain-cold": plain.sel(start="cold"),
         "plain-guess": guess.min(),
@@ -165,5 +179,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     }
     found = texts("beyondinit", {"learned": learned, "free": untrained}, "{:.1f}".format)
     found |= texts("beyondinit", whole, "{:.0f}".format)
+    found |= texts("beyondinit-ms", {"guess": guessed, "cold": spent.sel(start="cold")})
     found |= texts("beyondinit", ends, "{:.0g}".format)
     return found | {"beyondinit-plain-start": STARTS[guess.idxmin("start").item()][0]}

@@ -20,8 +20,8 @@ def test_all_chapters_that_store_are_counted_but_this_one_and_found_not_listed()
 
 
 def test_a_run_of_scaling_gives_what_the_file_names(tmp_path):
-    s = {"steps": 1, "sweeps": 2, "repeats": 1, "sizes": [4, 8], "base": {"K": 6, "B": 4}}
-    s["base"]["depth"] = 1
+    s = {"steps": 1, "sweeps": 2, "tol": 1e-2, "repeats": 1, "sizes": [4, 8]}
+    s["base"] = {"K": 6, "B": 4, "depth": 1}
     ds = study.run_scaling(opened("smoke"), {"vary": "d", "seed": 0}, s, tmp_path)
     assert set(map(str, ds.variables)) <= set(study.SCALING)
     assert s["sizes"] == [4, 8], "settings are left as they are"

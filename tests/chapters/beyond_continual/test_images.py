@@ -64,7 +64,7 @@ def test_unused_atoms_of_apart_tasks_stay_by_themselves():
 def test_deep_networks_learn_and_have_a_code_per_layer():
     x = images(80)
     options = NETWORK | {"atoms": [10, 6], "sparsity": [0.05, 0.05], "interface": [5]}
-    model = learned(Network(x, **options, sweeps=5, test_sweeps=10), x)
+    model = learned(Network(x, **options), x)
     assert (
         [len(part) for part in model.activity((x,))] == [10, 6] == [len(W) for W in model.weights()]
     )

@@ -58,7 +58,9 @@ def test_tables_have_a_row_for_every_start_of_a_network(results):
     assert shown[("in distribution", PLAIN)] == "40"
     training = tables.training_table(results).frame
     assert training.loc[("FREE", "perceptron"), ("cost [sweeps]", "median")] == 1
-    assert np.isnan(training.loc[("CAPPED", "cold"), ("time, momentum, restarted", "median")])
+    spent = tables.times_table(results).frame
+    assert spent.loc[("FREE", "cold")].tolist() == [8, 4, 1] and "CAPPED" not in spent.index
+    assert spent.loc[("FREE", "perceptron"), "coordinate descent"] == 0.5
     assert np.isnan(training.loc[("FREE", "cold"), ("training [s]", "median")]), "not learned"
     ends = tables.ends_table(results).frame
     assert ends.loc[("CAPPED", "LISTA, from codes"), ("other support [%]", "median")] == 25
@@ -73,6 +75,7 @@ def test_no_share_is_minus_zero():
 
 def test_numbers_follow_from_the_results(results):
     names = {"free": "digits_3", "capped": "digits_3_capped"}
+    results["time_ratio"].loc[{"model": "free", "start": "lista"}] = 1.25
     results["model"] = [names[name] for name in results["model"].values]
     found = tables.numbers(results)
     assert (
@@ -80,5 +83,10 @@ def test_numbers_follow_from_the_results(results):
         and found["beyondinit-free-digits-3"] == "10.0"
     )
     assert found["beyondinit-change-digits-3"] == "20" and found["beyondinit-plain-guess"] == "44"
+    assert found["beyondinit-ms-cold-digits-3-coordinates"] == "1.00"
+    assert (
+        found["beyondinit-ms-guess-digits-3"] == "0.500"
+        and found["beyondinit-longer-digits-3"] == "-50"
+    )
     assert found["beyondinit-plain-start"] == "LISTA, from codes"
     assert found["beyondinit-other-support"] == "25" and found["beyondinit-end-gap"] == "1e-09"
