@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.beyond_continual.claims import STREAMS, final, forgotten, transfer
+from chapters.beyond_continual.claims import LEARNED, STREAMS, final, forgotten, transfer
 from chapters.beyond_continual.figures import KINDS, SETS
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, texts
@@ -100,7 +100,10 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose."""
     shared = results["shared_units"].sel(stream="sequence").mean(("task", "other"))
     fewest = median(results["data_error"]).isel(images=0).idxmin("model")
+    spent = results["inference_time_ratio"] * results["inference_time_cold"]
+    spent = spent.sel(timed_solver="coordinates").median(("model", "seed"))
     values = {
+        "ms": {"cold": spent.sel(start="cold"), "guess": spent.sel(start=list(LEARNED)).min()},
         "forgotten": median(forgotten(results)).sel(stream="sequence"),
         "error": median(final(results)),
         "shared": median(shared),

@@ -27,6 +27,7 @@ def continual_results() -> xr.Dataset:
         "set": list(figures.SETS),
         "start": ["cold", "untrained", "lista", "linear"],
         "solver": list(tables.SOLVERS),
+        "timed_solver": ["line_search", "coordinates"],
         "level": [1e-2, 1e-3],
     }
     ds = xr.Dataset(coords=coords).assign_coords(
@@ -70,4 +71,6 @@ def continual_results() -> xr.Dataset:
     ds["inference_ratio"] = over(value=30.0).where(alone)
     ds["inference_cost"] = over("start", value=2.0).where(alone)
     ds["inference_sweeps"] = over("start", "solver", "level", "set", value=40.0).where(alone)
+    ds["inference_time_ratio"] = over("start", "timed_solver", value=1.5).where(alone)
+    ds["inference_time_cold"] = over("timed_solver", value=2.0).where(alone)
     return ds

@@ -147,8 +147,8 @@ def test_operations_of_a_pass_and_a_settle():
         seed=0,
     )
     assert float(found["forward"]) == 2 * (16 * 8 + 8 * 4) * 2, "two operations per weight"
-    # A sweep multiplies by V and by its transpose.
-    assert float(found["operations"]) >= 2 * 2 * 16 * 12
+    # By coordinates there is one product with V, of 3 images filled up to 16, and one for the energy.
+    assert float(found["operations"]) >= 2 * 16 * 12 * (16 + 3) / 3
     assert float(found["ratio"]) == pytest.approx(float(found["operations"] / found["forward"]))
     assert found["start"].values.tolist() == ["cold", "untrained", "linear"]
     assert float(found["saved"].sel(start="cold").max()) == 0

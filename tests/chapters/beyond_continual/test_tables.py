@@ -63,4 +63,5 @@ def test_numbers_follow_from_the_results(continual_results):
     assert found["beyond-cont-forgotten-ae"] == "3.00"
     assert found["beyond-cont-error-ae-sequence"] == "0.260"
     assert found["beyond-cont-shared-vn-1"] == "0.460" and found["beyond-cont-ratio"] == "30"
+    assert found["beyond-cont-ms-cold"] == found["beyond-cont-ms-guess"] == "3.00"
     assert found["beyond-cont-fewest"] == "64" and found["beyond-cont-lowest-id"] == "VN"
