@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chapters.beyond_initialiser import tables
+from chapters.beyond_initialiser import figures, tables
 from vnlib.book import paths, store
 
 
@@ -38,6 +38,15 @@ def test_what_is_free_saves_more(shipped):
     plain, best = (float(cold.sel(solver=s)) for s in ("ista", "line_search"))
     guess = float(tables.numbers(shipped)["beyondinit-plain-guess"])
     assert best <= 0.1 * plain and 0.75 * plain < guess < 0.85 * plain
+
+
+def test_coordinate_descent_is_fastest_and_slower_from_every_learned_start(shipped):
+    spent = tables.times(shipped.sel(model=figures.free(shipped)))
+    cold, exact = spent.sel(start="cold"), spent.sel(timed_solver="coordinates")
+    swept = cold.sel(timed_solver=["restart", "line_search"]).min("timed_solver")
+    assert bool((cold.sel(timed_solver="coordinates") < 0.5 * swept).all())
+    learned = exact.sel(start=tables.trained(shipped))
+    assert bool((learned > exact.sel(start="cold")).all())
 
 
 def test_all_starts_end_in_one_point_without_a_cap(shipped):
