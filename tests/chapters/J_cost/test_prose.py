@@ -1,0 +1,51 @@
+"""What the page says of the price of inference holds for the shipped results."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+from chapters.J_cost.figures import ratio
+from vnlib.book import paths, store
+from vnlib.plots.statistics import median
+
+
+@pytest.fixture(scope="module")
+def shipped() -> xr.Dataset:
+    return store.read(paths.RESULTS / "paper" / "J_cost.scaling.nc")
+
+
+def times(scaling: xr.Dataset, what: str, over: str, vary: str) -> list[float]:
+    """How many times longer one task takes than another, at all sizes along one axis."""
+    found = median(ratio(scaling, what, over)["time"].sel(vary=vary).median("repeat"))
+    return found.dropna("place").values.tolist()
+
+
+def test_line_search_is_slower_with_one_layer_and_two_and_faster_with_more(shipped):
+    for vary in ("d", "K", "B"):
+        faster = times(shipped, "line_search", "settle", vary)
+        assert min(faster) > 1.5 and max(faster) < 4.5
+    one, two, three, four = times(shipped, "line_search", "settle", "depth")
+    assert min(one, two) > 1 > three > four
+
+
+def test_a_settle_costs_tens_of_passes_with_one_layer(shipped):
+    for vary in ("K", "B"):
+        passes = times(shipped, "settle", "forward", vary)
+        assert min(passes) > 30 and max(passes) < 100
+    assert times(shipped, "settle", "forward", "d")[0] > 100
+    assert 250 < times(shipped, "line_search", "forward", "depth")[-1] < 350
+    assert max(max(times(shipped, "sweep", "forward", v)) for v in ("d", "K", "B", "depth")) < 5
+
+
+def test_time_by_coordinates_grows_as_the_cube_of_the_depth(shipped):
+    growth = median(shipped["time_exponent"].sel(vary="depth"))
+    assert 2.5 < float(growth.sel(task="settle")) < 3.5
+    assert 1.3 < float(growth.sel(task="line_search")) < 2.1
+
+
+def test_an_update_costs_some_to_hundreds_of_backpropagation(shipped):
+    for vary in ("d", "K", "B"):
+        found = times(shipped, "update", "backward", vary)
+        assert min(found) > 6.5 and max(found) < 45
+    assert times(shipped, "update", "backward", "depth")[-1] > 200
