@@ -33,7 +33,7 @@ def test_only_adam_without_a_mask_moves_idle_atoms(shipped):
 
 def test_models_are_named_with_their_active_atoms(shipped):
     fig = figures.overlap(shipped)
-    assert rows(fig.axes[1])[1] == "VN-1L, λ = 0.2 (27 %)" and len(rows(fig.axes[1])) == 7
+    assert rows(fig.axes[1])[1] == "VN-1L, λ = 0.2 (26 %)" and len(rows(fig.axes[1])) == 7
     assert len(fig.axes[0].collections[0].get_offsets()) == shipped.sizes["pair"]
 
 
