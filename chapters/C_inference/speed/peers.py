@@ -183,6 +183,10 @@ class SpamsLars(Solver):
     def masks(self) -> bool:
         return not self.cholesky
 
+    @property
+    def fragile(self) -> bool:
+        return self.cholesky
+
     def prepare(self, problem: Problem, setting: float) -> np.ndarray:
         import spams  # noqa: F401
 

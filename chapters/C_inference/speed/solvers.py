@@ -65,6 +65,7 @@ class Solver:
     gpu = False  # whether it runs there
     whole, masks = True, True  # whether it is for inputs that are seen whole, or in part
     single = False  # whether it is called for every sample anew
+    fragile = False  # whether it may take the process down, so that a copy tries it first
 
     def search(self, problem: Problem, gap: float) -> Found:
         """What to tell the solver so that it reaches a relative gap."""

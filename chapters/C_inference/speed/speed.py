@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import nan
+from multiprocessing import get_context
 from typing import TypeVar
 
 import numpy as np
@@ -198,4 +199,16 @@ def _unfit(solver: Solver, problem: Problem) -> str:
         return "runs on the CPU only"
     if not (solver.whole if problem.mask is None else solver.masks):
         return "takes no mask" if solver.whole else "stands in where inputs are hidden"
+    if solver.fragile:
+        prepared = solver.prepare(problem, nan)
+        if not survives(lambda: solver.solve(prepared, problem, nan)):
+            return "ends the program by a fault of its own"
     return ""
+
+
+def survives(call: Callable[[], object]) -> bool:
+    """Whether a copy of this process lives through a call."""
+    copy = get_context("fork").Process(target=call)
+    copy.start()
+    copy.join()
+    return copy.exitcode is not None and copy.exitcode >= 0  # a signal counts downward

@@ -7,6 +7,8 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import itertools
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -439,3 +441,16 @@ def test_on_cuda():
     )
     assert bool(ds.wall.drop_sel(solver=run).isnull().all())
     assert set(ds.note.drop_sel(solver=run).values) == {"runs on the CPU only"}
+
+
+def test_a_solver_that_ends_the_process_is_told_and_left_out(monkeypatch):
+    class Deadly(solvers.CoordinateDescent):
+        fragile = True
+
+        def solve(self, *given):
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+    monkeypatch.setitem(peers.SOLVERS, "vn_cd", Deadly)
+    found = speed.one_layer(problem(), gap=1e-3, solvers=["vn_cd", "vn_auto"], repeats=1)
+    assert found.note.sel(solver="vn_cd") == "ends the program by a fault of its own"
+    assert np.isnan(found.cpu.sel(solver="vn_cd")) and found.cpu.sel(solver="vn_auto") > 0
