@@ -1,8 +1,19 @@
-"""What coordinate descent computes in loops that torch cannot count."""
+"""What a settle costs: operations in products of matrices, and in the loops of coordinate descent."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from torch.utils.flop_counter import FlopCounterMode
+
 from vnlib.settle import Settled
+
+
+def operations(call: Callable[[], object]) -> int:
+    """Floating-point operations in products of matrices: 2 m k n for (m, k) times (k, n)."""
+    with FlopCounterMode(display=False) as counter:
+        call()
+    return counter.get_total_flops()
 
 
 def in_loops(settled: Settled) -> float:

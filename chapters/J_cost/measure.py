@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -18,12 +18,11 @@ import xarray as xr
 from jaxtyping import Float, Real
 from torch import Tensor, nn
 
-from benchmarks.starts.operations import in_loops
+from benchmarks.starts.operations import in_loops, operations
 from vnlib import checks, seeding
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig
-from vnlib.settle.cost import GAP, operations
 
 AXES = ("d", "K", "B", "depth")
 TASKS = ("settle", "line_search", "sweep", "update", "forward", "backward")
@@ -139,7 +138,8 @@ def tasks(
     """
     network = vector_network(size, seed=seed, steps=steps, tol=tol, device=device)
     x = planted(size, size.B, seed=seed).to(device)
-    exact, searching = network.settler(), network.settler(replace(GAP, tol=tol))
+    by_steps = SettleConfig.exact(method="line_search", tol=tol, check_every=5, max_sweeps=2000)
+    exact, searching = network.settler(), network.settler(by_steps)
     settler = network.settler(SettleConfig.training(max_sweeps=sweeps))
     learner, rng = LocalLearner(network, lr=5e-3), seeding.generator(seed, "revived")
     plain = feed_forward(size, seed=seed).to(device)

@@ -13,9 +13,8 @@ import xarray as xr
 from benchmarks.images.networks import ImageAutoencoder
 from benchmarks.images.pictures import Images
 from benchmarks.starts import measure as initialiser
-from benchmarks.starts.operations import in_loops
+from benchmarks.starts.operations import in_loops, operations
 from chapters.beyond_continual.images import Network
-from vnlib.settle.cost import operations
 
 KEPT = ("saved", "saved_paid", "sweeps", "cost", "rate", "time_ratio", "time_cold")
 

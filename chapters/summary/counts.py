@@ -1,11 +1,13 @@
-"""How many claims and statements hold, found in the ledger: whatever their chapter and prefix."""
+"""Which claims, and how many statements, hold, found in the ledger: whatever their chapter and prefix."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
 
-from vnlib.book import ledger, paths
+from IPython.display import HTML
+
+from vnlib.book import html, ledger, paths
 
 PROTOCOLS = {
     "as printed": ("verdict", "parts"),
@@ -58,3 +60,15 @@ def weaker(rows: Sequence[Mapping]) -> list[str]:
         for row in rows
         if row["parts_controls"] and row["verdict"] == DECIDED[0] != row["verdict_controls"]
     ]
+
+
+def by_verdict(rows: Sequence[Mapping]) -> HTML:
+    """The claims of these rows of the ledger by verdict, a line for each protocol."""
+    lines = []
+    for key, protocol in (("verdict", "As printed"), ("verdict_controls", "With controls")):
+        found = {
+            word: [html.claim(row["id"]) for row in rows if row[key] == word] for word in html.COLOR
+        }
+        told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
+        lines.append(f"<li><b>{protocol}:</b> {told or 'none'}.</li>")
+    return HTML(f"<ul>{''.join(lines)}</ul>")

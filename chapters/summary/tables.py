@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import xarray as xr
-from IPython.display import HTML
 
 from chapters.summary import swaps
-from vnlib.book import html
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, frame, spreads
 
@@ -26,18 +24,6 @@ def percent(share: float) -> str:
 def times(factor: float) -> str:
     """A factor: ×0.253, ×1.20, ×13; nothing where there is no number."""
     return f"×{short(factor)}" if short(factor) else ""
-
-
-def by_verdict(rows: Sequence[Mapping]) -> HTML:
-    """The claims of these rows of the ledger by verdict, a line for each protocol."""
-    lines = []
-    for key, protocol in (("verdict", "As printed"), ("verdict_controls", "With controls")):
-        found = {
-            word: [html.claim(row["id"]) for row in rows if row[key] == word] for word in html.COLOR
-        }
-        told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
-        lines.append(f"<li><b>{protocol}:</b> {told or 'none'}.</li>")
-    return HTML(f"<ul>{''.join(lines)}</ul>")
 
 
 def factors(table: xr.Dataset, side: str = "outside") -> xr.DataArray:

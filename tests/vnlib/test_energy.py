@@ -1,4 +1,4 @@
-"""The sum of the layers' energies against its parts, and the count of operations."""
+"""The sum of the layers' energies against its parts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from settle_cases import X, single, some_codes, stack
 
 from vnlib.layer import energy
 from vnlib.settle import joint_energy
-from vnlib.settle.cost import GAP, operations
 from vnlib.settle.energy import summed_energy
-from vnlib.settle.stopping import DualityGap
 
 
 def test_the_sum_of_energies_counts_every_coupling_twice():
@@ -33,13 +31,3 @@ def test_of_one_layer_all_energies_are_the_same():
     found = summed_energy(layers, codes, X, 0.3)
     torch.testing.assert_close(found, energy(layers[0], codes[0], X))
     torch.testing.assert_close(found, joint_energy(layers, codes, X))
-
-
-def test_a_product_costs_two_operations_per_number():
-    a, b = torch.ones(3, 5), torch.ones(5, 7)
-    assert operations(lambda: a @ b) == 2 * 3 * 5 * 7
-    assert operations(lambda: a + 1) == 0
-
-
-def test_what_is_charged_for_is_a_settle_to_a_thousandth_by_countable_steps():
-    assert GAP.rule == DualityGap(1e-3) and GAP.method == "line_search"

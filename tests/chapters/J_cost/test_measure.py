@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.starts.operations import operations
 from chapters.J_cost import measure as cost
 from vnlib.book import store
-from vnlib.settle.cost import operations
 
 SMALL = {"steps": 1, "sweeps": 3, "tol": 1e-3}
 

@@ -102,8 +102,8 @@ def test_claims_by_verdict_lead_to_their_rules():
         {"id": "VN-X1", "verdict": ledger.REPRODUCED, "verdict_controls": None},
         {"id": "NEW-2", "verdict": ledger.REPRODUCED, "verdict_controls": ledger.PARTLY},
     ]
-    shown = tables.by_verdict(rows).data
+    shown = counts.by_verdict(rows).data
     assert 'href="../generated/ledger.html#claim-new-2"' in shown
     words = re.sub(r"<[^>]*>", "", shown)
     assert words == "As printed: reproduced VN-X1, NEW-2.With controls: partly NEW-2."
-    assert tables.by_verdict([]).data.count("none.") == 2
+    assert counts.by_verdict([]).data.count("none.") == 2
