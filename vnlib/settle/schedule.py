@@ -133,8 +133,8 @@ class Run:
             self._step(index, capped, coupled=index < self.top, drive=drive, slack=slack)
 
     def _slack(self, index: int) -> tuple[float, float]:
-        """What layers need that step together: |p - q|^2 <= 2 |p|^2 + 2 |q|^2 bounds each coupling
-        by one term per layer.
+        """What layers need that step together: `|p - q|^2` <= 2 `|p|^2` + 2 `|q|^2` bounds each
+        coupling by one term per layer.
         """
         return (1.0 if index == 0 else 2.0, 2.0) if self.top else (1.0, 1.0)
 
