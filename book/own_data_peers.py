@@ -7,7 +7,7 @@ writes `own_data_peers.csv` beside this file. All see the same centred samples, 
 lambda (the one that the coder finds for `n_active`) and code the held-out samples by l1
 with a lambda that is bisected, for each dictionary, to that mean number of active atoms on these
 samples. Errors are relative to their variance; times are CPU time on one thread, medians of three
-calls. scikit-learn learns and codes by coordinate descent, which is faster here than its LARS.
+calls. scikit-learn learns and codes by coordinate descent.
 """
 
 from __future__ import annotations

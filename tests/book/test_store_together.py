@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 import torch
 import xarray as xr
 from filelock import FileLock
+from fit_cases import batch_sizes
 
 from vnlib import fit_many
 from vnlib.book import store
@@ -58,15 +59,8 @@ class Lab:
 
 
 @pytest.fixture
-def sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    seen, train = [], fit_many.fit_many
-
-    def counted(courses: Sequence[Course]) -> list[History]:
-        seen.append(len(courses))
-        return train(courses)
-
-    monkeypatch.setattr(fit_many, "fit_many", counted)
-    yield seen
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    return batch_sizes(monkeypatch)
 
 
 @pytest.fixture

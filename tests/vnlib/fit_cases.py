@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -11,8 +12,9 @@ from torch import nn
 from benchmarks.spatial import registry
 from benchmarks.spatial.decoders import build_vn
 from benchmarks.spatial.vector_networks import SpatialLearner
-from vnlib import fit
-from vnlib.fit import FitConfig, GradientLearner
+from vnlib import fit, fit_many
+from vnlib.checkpoint import History
+from vnlib.fit import Course, FitConfig, GradientLearner
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
@@ -147,3 +149,15 @@ def count(values, *, checkpoint=None, losses=None, n=10, seed=0, **config):
         checkpoint=checkpoint,
     )
     return learner, history
+
+
+def batch_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many models will be trained at once, time after time; filled as it happens."""
+    seen, train = [], fit_many.fit_many
+
+    def counted(courses: Sequence[Course]) -> list[History]:
+        seen.append(len(courses))
+        return train(courses)
+
+    monkeypatch.setattr(fit_many, "fit_many", counted)
+    return seen

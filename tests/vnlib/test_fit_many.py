@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
+from fit_cases import batch_sizes
 from torch import nn
 
-from vnlib import fit_many
 from vnlib.checkpoint import History
-from vnlib.fit import Course, FitConfig, GradientLearner, fit
+from vnlib.fit import FitConfig, GradientLearner, fit
 from vnlib.fit_many import side_by_side
 
 RATES, SEEDS = (0.01, 0.01, 0.003), (4, 5, 6)
@@ -92,16 +92,8 @@ def same(one: Found, two: Found) -> None:
 
 
 @pytest.fixture
-def sizes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
-    """How many were trained at once, time after time."""
-    seen, train = [], fit_many.fit_many
-
-    def counted(courses: Sequence[Course]) -> list[History]:
-        seen.append(len(courses))
-        return train(courses)
-
-    monkeypatch.setattr(fit_many, "fit_many", counted)
-    yield seen
+def sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    return batch_sizes(monkeypatch)
 
 
 @pytest.mark.parametrize("keep", ["best", "last"])
