@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from benchmarks.spatial import registry
 from benchmarks.spatial.baseline import Baseline
+from benchmarks.spatial.curves import Watch, WatchedLearner
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib import checks
 from vnlib.fit import FitConfig, GradientLearner, fit
@@ -45,6 +46,8 @@ def train_decoder(
     workdir: Path,
     consolidation: int = 0,
     weight_decay: float = 0.01,
+    lr_floor: float = 0.01,
+    watch: Watch | None = None,
 ) -> nn.Module:
     """A decoder trained on (codes, images), at its best step on the validation pair.
 
@@ -62,11 +65,16 @@ def train_decoder(
         baseline that names its `readouts` by back-propagation.
     weight_decay
         Of the baselines; a VN has none.
+    lr_floor
+        Where the cosine schedule ends, as a share of `lr`; 1 for a constant rate.
+    watch
+        Notes errors along the training of a baseline, and says when they are evaluated.
 
     Raises
     ------
     ValueError
-        For an unknown family or option, and for a consolidation that a baseline cannot have.
+        For an unknown family or option, for a consolidation that a baseline cannot have, and for a
+        VN that is to be watched.
     """
     if isinstance(family, str):
         checks.choice("family", family, FAMILIES)
@@ -74,7 +82,10 @@ def train_decoder(
         train[0].device,
         (train[0].shape[1], tuple(train[1].shape[1:])),
     )
-    config = FitConfig(steps=steps, batch_size=batch_size, eval_every=max(1, min(50, steps // 4)))
+    every = watch.every if watch else max(1, min(50, steps // 4))
+    config = FitConfig(steps=steps, batch_size=batch_size, eval_every=every, lr_floor=lr_floor)
+    if family == "vn" and watch:
+        raise ValueError("watch must be None for family 'vn', whose readouts are trained by turns")
     if family != "vn":
         built = registry.build(
             family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options
@@ -84,12 +95,22 @@ def train_decoder(
             raise ValueError(
                 f"consolidation must be 0 for {family}, whose last layer is not a readout"
             )
+        learner = GradientLearner(model, lr=lr, weight_decay=weight_decay)
+        if watch:
+            learner = WatchedLearner(model, lr=lr, weight_decay=weight_decay, watch=watch)
+
+        def validate() -> float:
+            error = mean_squared_error(model, validation)
+            if watch:
+                watch.note(model, error)
+            return error
+
         fit(
-            GradientLearner(model, lr=lr, weight_decay=weight_decay),
+            learner,
             train,
             config,
             seed=seed,
-            validate=lambda: mean_squared_error(model, validation),
+            validate=validate,
             checkpoint=workdir / "fit.safetensors",
         )
         if consolidation:

@@ -1,0 +1,74 @@
+"""Errors along training: when they are noted, that a checkpoint keeps them, and settled runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import xarray as xr
+
+from benchmarks.spatial.curves import Watch, late_gain
+from benchmarks.spatial.decoders import mean_squared_error, train_decoder
+
+CODES = torch.randn(24, 4, generator=torch.Generator().manual_seed(0))
+IMAGES = CODES[:, :, None] * CODES[:, None, :]
+TRAIN, VALIDATION, HELD_OUT = ((CODES[rows], IMAGES[rows]) for rows in torch.arange(24).chunk(3))
+OPTIONS = {"options": {"hidden": [8]}, "lr": 1e-2, "batch_size": 4, "seed": 0}
+
+
+def watched(workdir, steps=10, evaluations=4, family="mlp"):
+    watch = Watch(mean_squared_error, {"ood": HELD_OUT}, steps=steps, evaluations=evaluations)
+    model = train_decoder(
+        TRAIN, VALIDATION, family=family, steps=steps, watch=watch, workdir=workdir, **OPTIONS
+    )
+    return model, watch.curves()
+
+
+def test_errors_are_noted_in_equal_distances_and_at_the_end(tmp_path):
+    model, curves = watched(tmp_path)
+    assert curves["curve_step"].values.tolist() == [3, 6, 9, 10]
+    least = int(curves["curve_val"].values.argmin())
+    kept = [mean_squared_error(model, pair) for pair in (VALIDATION, HELD_OUT)]
+    assert [float(curves[f"curve_{name}"][least]) for name in ("val", "ood")] == kept
+
+
+def test_places_without_an_evaluation_are_nan(tmp_path):
+    _, curves = watched(tmp_path, steps=6)
+    assert curves["curve_step"].values[:3].tolist() == [2, 4, 6]
+    assert np.isnan(curves.to_array()[:, 3]).all() and not np.isnan(curves.to_array()[:, :3]).any()
+
+
+def test_a_killed_run_goes_on_with_its_curve(tmp_path, monkeypatch):
+    whole = watched(tmp_path / "a", steps=2000, evaluations=8)[1]
+    note, calls = Watch.note, []
+
+    def killed(self, model, val):
+        calls.append(val)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        note(self, model, val)
+
+    monkeypatch.setattr(Watch, "note", killed)
+    with pytest.raises(KeyboardInterrupt):
+        watched(tmp_path / "b", steps=2000, evaluations=8)
+    monkeypatch.setattr(Watch, "note", note)
+    xr.testing.assert_identical(watched(tmp_path / "b", steps=2000, evaluations=8)[1], whole)
+
+
+@pytest.mark.parametrize(("last", "gain"), [(0.99, 0.01), (0.5, 0.5), (2.0, 0.0)])
+def test_late_gain_is_that_of_the_last_fifth(last, gain):
+    step = np.array([20.0, 40, 60, 80, 100, np.nan])
+    val = np.array([4.0, 3, 2, 1, last, np.nan])
+    one = xr.Dataset({"curve_step": ("checkpoint", step), "curve_val": ("checkpoint", val)})
+    assert float(late_gain(one)) == pytest.approx(gain)
+
+
+def test_a_vector_network_is_not_watched(tmp_path):
+    with pytest.raises(ValueError, match="watch must be None for family 'vn'"):
+        watched(tmp_path, family="vn")
+
+
+@pytest.mark.parametrize("bad", [{"steps": 0}, {"evaluations": 0}])
+def test_numbers_below_one_are_refused(bad):
+    with pytest.raises(ValueError, match=f"{next(iter(bad))} must be"):
+        Watch(mean_squared_error, {}, **({"steps": 1, "evaluations": 1} | bad))
