@@ -8,14 +8,16 @@ from pathlib import Path
 
 import xarray as xr
 
-from benchmarks.spatial import positions
+from benchmarks.spatial import curves, positions
+from benchmarks.spatial.decoders import mean_squared_error
 from chapters.FR3_low_rank.baselines import EmbeddingDecoder
 from chapters.FR3_low_rank.measure import report
 from vnlib.book.chapter import Axes, Chapter, Settings
 
-SHARED = ("grid", "split_seed", "samples", "tokens", "steps", "batch_size")
+SHARED = ("grid", "samples", "tokens", "steps", "batch_size", "evaluations")
+TRAINED = ("options", "lr", "lr_floor", "steps", "batch_size")
 
-VARIABLES = positions.VARIABLES | {
+VARIABLES = positions.VARIABLES | curves.VARIABLES | {
     "sample_image": ("drawn image", "1"),
     "target_image": ("true image", "1"),
     "spectrum": ("share of a singular value in a map's energy, mean over tokens", "1"),
@@ -53,7 +55,8 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
     every, model, given = chapter.settings, chapter.models[axes["model"]], chapter.parameters
     penalties = {name: given[name] for name in model["options"] if given.get(name) is not None}
     return {name: every[name] for name in SHARED} | {
-        **{name: model[name] for name in ("lr", "weight_decay", "family")},
+        **{name: model[name] for name in ("lr", "lr_floor", "weight_decay", "family")},
+        "split_seed": axes["seed"],
         "options": model["options"] | penalties,
         "sigma": given["sigma"],
         "pictures": axes["seed"] == every["pictured_seed"],
@@ -61,17 +64,23 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One decoder, trained with one hold-out and one seed, and measured (see `measure.report`)."""
+    """One decoder, trained with one hold-out and one seed, which draws the start and the split, and
+    measured (see `measure.report`).
+    """
     s, bump = settings, {name: settings[name] for name in ("grid", "sigma", "split_seed")}
     data = positions.plane(hold_out=axes["hold_out"], encoding="one_hot", **bump)
-    training = {name: s[name] for name in ("options", "lr", "steps", "batch_size")}
-    training["family"] = s["family"]
+    held_out = {"ood": positions.pair(data, "ood", chapter.device)}
+    watch = curves.Watch(
+        mean_squared_error, held_out, steps=s["steps"], evaluations=s["evaluations"]
+    )
+    training = {name: s[name] for name in TRAINED} | {"family": s["family"], "watch": watch}
     if s["family"] == "embedding":  # the factorised decoder keeps the weight decay of all decoders
         training |= {"family": EmbeddingDecoder, "weight_decay": s["weight_decay"]}
     training |= {"seed": axes["seed"], "workdir": workdir}
     model = positions.trained(data, chapter.device, **training)
     shown = positions.numbers(s["samples"], s["grid"])
     found = report(model, data, samples=shown, tokens=s["tokens"], pictures=s["pictures"])
+    found = found.merge(watch.curves())
     found["split_ood"] = ("position", data["split"].values == "ood")
     places = {name: data[name] for name in ("position_x", "position_y")}
     places["target_image"] = (("sample", "y", "x"), data["image"].values[shown])

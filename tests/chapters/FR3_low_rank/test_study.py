@@ -18,6 +18,8 @@ TINY = {
     "steps": 3,
     "batch_size": 16,
     "lr": 1e-2,
+    "lr_floor": 1.0,
+    "evaluations": 3,
     "weight_decay": 1e-4,
     "pictures": True,
 }
@@ -37,6 +39,9 @@ def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(family, options, t
     one, two = (study.run(opened(), AXES, given, tmp_path / name) for name in "ab")
     assert one.identical(two) and one["sample_image"].notnull().all()
     assert one["band"].isnull().all() == (family == "factorised")
+    assert one["curve_step"].values.tolist() == [1, 2, 3]
+    least = one.isel(checkpoint=int(one["curve_val"].values.argmin()))
+    np.testing.assert_allclose(least["curve_ood"], one["mse_ood"], rtol=1e-5)
     np.testing.assert_allclose(one["target_image"][1].values[9, 9], 1)
     named = described(one.expand_dims(hold_out=["square"]), study.VARIABLES)
     assert named["position_x"].attrs["units"] == "px"
@@ -61,9 +66,9 @@ def test_weight_decay_is_of_the_embedding_networks(tmp_path):
 
 def test_settings_are_those_that_are_stored():
     found = study.settings(opened(profile="paper"), {"model": "decay", "seed": 0})
-    assert found["weight_decay"] == 1.0 and found["lr"] == 3e-3 and found["options"] == {}
-    assert found["pictures"] and found["steps"] == 1200 and found["family"] == "embedding"
+    assert found["weight_decay"] == 1.0 and found["lr"] == 1e-3 and found["options"] == {}
+    assert found["pictures"] and found["steps"] == 20_000 and found["family"] == "embedding"
     changed = opened(profile="paper", entropy=0.5, variance=0.2, sigma=2.0)
     found = study.settings(changed, {"model": "entropy", "seed": 1})
     assert found["options"] == {"entropy": 0.5}, "a model without the penalty gets none"
-    assert found["sigma"] == 2.0 and not found["pictures"]
+    assert found["sigma"] == 2.0 and not found["pictures"] and found["split_seed"] == 1
