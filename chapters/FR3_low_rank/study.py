@@ -17,29 +17,33 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 SHARED = ("grid", "samples", "tokens", "steps", "batch_size", "evaluations")
 TRAINED = ("options", "lr", "lr_floor", "steps", "batch_size")
 
-VARIABLES = positions.VARIABLES | curves.VARIABLES | {
-    "sample_image": ("drawn image", "1"),
-    "target_image": ("true image", "1"),
-    "spectrum": ("share of a singular value in a map's energy, mean over tokens", "1"),
-    "effective_rank": ("exponential of the entropy of a map's spectrum", "1"),
-    "band": ("share of a map's energy that does not vary along an axis", "1"),
-    "s_rank": ("number of modes by their factors s, median over tokens", "1"),
-    "vector_constant": ("share of the factors u and v in the constant direction", "1"),
-    "vector_length": ("length of the factors u and v before they are normalised, median", "1"),
-    "embedding": ("map of a token", "1"),
-    "log_volume": ("log10 of the volume element", "1"),
-    "volume_shift": ("median log10 volume, held out less trained", "1"),
-    "volume_spread": ("standard deviation of log10 volume, held-out positions", "1"),
-    "target_log_volume": ("log10 volume of the true images, median of held-out positions", "1"),
-    "split_ood": ("whether a position is held out", "1"),
-    "hold_out": ("region that is held out", ""),
-    "sample": ("number of a position whose image is kept", "1"),
-    "axis": ("axis of a token", ""),
-    "along": ("axis along which a map does not vary", ""),
-    "token": ("value of x or y that a map stands for", "px"),
-    "token_shown": ("value of x or y whose map is kept", "px"),
-    "layer": ("layer", ""),
-}
+VARIABLES = (
+    positions.VARIABLES
+    | curves.VARIABLES
+    | {
+        "sample_image": ("drawn image", "1"),
+        "target_image": ("true image", "1"),
+        "spectrum": ("share of a singular value in a map's energy, mean over tokens", "1"),
+        "effective_rank": ("exponential of the entropy of a map's spectrum", "1"),
+        "band": ("share of a map's energy that does not vary along an axis", "1"),
+        "s_rank": ("number of modes by their factors s, median over tokens", "1"),
+        "vector_constant": ("share of the factors u and v in the constant direction", "1"),
+        "vector_length": ("length of the factors u and v before they are normalised, median", "1"),
+        "embedding": ("map of a token", "1"),
+        "log_volume": ("log10 of the volume element", "1"),
+        "volume_shift": ("median log10 volume, held out less trained", "1"),
+        "volume_spread": ("standard deviation of log10 volume, held-out positions", "1"),
+        "target_log_volume": ("log10 volume of the true images, median of held-out positions", "1"),
+        "split_ood": ("whether a position is held out", "1"),
+        "hold_out": ("region that is held out", ""),
+        "sample": ("number of a position whose image is kept", "1"),
+        "axis": ("axis of a token", ""),
+        "along": ("axis along which a map does not vary", ""),
+        "token": ("value of x or y that a map stands for", "px"),
+        "token_shown": ("value of x or y whose map is kept", "px"),
+        "layer": ("layer", ""),
+    }
+)
 
 
 def results(chapter: Chapter) -> xr.Dataset:

@@ -9,18 +9,21 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float
 
-from benchmarks.spatial.decoders import as_pair, train_decoder
+from benchmarks.spatial import curves
+from benchmarks.spatial.decoders import as_pair
 from chapters.FR5_rotation.baselines import RotationDecoder
 from chapters.FR5_rotation.measure import report
+from chapters.FR5_rotation.training import train
 from data_gen import mnist, rotations
 from vnlib.book.chapter import Axes, Chapter, Settings
 
 FAMILIES = {"rotation": RotationDecoder, "mlp": "mlp"}
-TRAINED = ("options", "lr", "weight_decay", "steps", "batch_size")
-SHARED = ("n_angles", "n_turn", "n_shown", "split_seed", *TRAINED[1:])
+TRAINED = ("options", "lr", "weight_decay", "passes", "batch_size", "evaluations")
+SHARED = ("n_angles", "n_turn", "n_shown", *TRAINED[1:])
 UNRELATED = (90, 270)  # angles of the images whose blend is the null
 
-VARIABLES = {
+VARIABLES = curves.VARIABLES | {
+    "curve_step": ("passes through the training angles", "1"),
     "mse_train": ("mean squared error, training angles", "ink^2"),
     "mse_val": ("mean squared error, ID validation angles", "ink^2"),
     "mse_id": ("mean squared error, ID test angles", "ink^2"),
@@ -55,9 +58,19 @@ VARIABLES = {
 
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """The runs over (model, digit, seed)."""
-    axes = chapter.axes(digit=chapter.settings["digits"])
-    return chapter.grid(run, axes, settings, variables=VARIABLES)
+    """The runs over (model, digit, seed): all of the paper's digit; of the `more_digits` fewer
+    models and seeds, NaN elsewhere.
+    """
+    every = chapter.settings
+    axes = chapter.axes(digit=every["digits"])
+    found = chapter.grid(run, axes, settings, variables=VARIABLES)
+    wanted = [name for name in axes["model"] if name in every["more_models"]]
+    if not (wanted and every["more_digits"]):
+        return found
+    few = {"model": wanted, "digit": every["more_digits"], "seed": axes["seed"][: every["few"]]}
+    others = chapter.grid(run, few, settings, variables=VARIABLES)
+    more = others.drop_vars(["label", "group"])  # of all models in `found`
+    return xr.merge([found, more], "no_conflicts", join="outer", combine_attrs="override")
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
@@ -68,7 +81,8 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
         "family": model["family"],
         "n_frequencies": model["n_frequencies"],
         "gap": [180 - half, 180 + half],
-        "options": {"width": every["width"]} if model["family"] == "rotation" else {},
+        "split_seed": axes["seed"],
+        "options": {"width": min(every["width"], model["widest"])} if "widest" in model else {},
         "pictures": axes["seed"] == every["pictured_seed"],
     }
 
@@ -79,11 +93,11 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     image, source = digit_image(axes["digit"], chapter.profile == "paper")
     task = partial(rotations.RotationConfig, gap=gap, n_frequencies=s["n_frequencies"])
     seen = rotations.make(image, task(n_angles=s["n_angles"], split_seed=s["split_seed"]))
-    model = train_decoder(
-        *(as_pair(rotations.subset(seen, part), chapter.device) for part in ("train", "val")),
+    sets = ("train", "val", "ood")
+    model, along = train(
+        {name: as_pair(rotations.subset(seen, name), chapter.device) for name in sets},
         family=FAMILIES[s["family"]],
         seed=axes["seed"],
-        workdir=workdir,
         **{name: s[name] for name in TRAINED},
     )
     found = report(
@@ -96,7 +110,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
         ends=rotations.rotated(image, gap),
         others=rotations.rotated(image, UNRELATED),
     )
-    return found.assign(data_source=source)
+    return found.merge(along).assign(data_source=source)
 
 
 @cache

@@ -19,7 +19,8 @@ TINY = {
     "split_seed": 0,
     "lr": 1e-2,
     "weight_decay": 0.0,
-    "steps": 3,
+    "passes": 3,
+    "evaluations": 2,
     "batch_size": 8,
     "n_frequencies": 2,
     "gap": [160.0, 200.0],
@@ -45,9 +46,10 @@ def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(family, small_digi
     one, two = (study.run(opened(), axes, given, tmp_path / name) for name in "ab")
     assert one.identical(two) and one["data_source"] == "made up"
     assert list(one["layer"].values) == list(LAYERS) and one.sizes["shown"] == 2
+    assert one["curve_step"].values.tolist() == [2, 3]
     named = described(one.expand_dims(digit=[4]), study.VARIABLES)
     assert named["mse_ood"].attrs["units"] == "ink^2"
-    trained = study.run(opened(), axes, given | {"steps": 60}, tmp_path / "c")
+    trained = study.run(opened(), axes, given | {"passes": 30}, tmp_path / "c")
     assert float(trained["mse_train"]) < float(one["mse_train"])
 
 
@@ -55,9 +57,9 @@ def test_settings_are_those_that_are_stored():
     one = opened(profile="paper", gap_width=20.0)
     found = study.settings(one, {"model": "cnn_4", "digit": 4, "seed": 0})
     assert found["gap"] == [170, 190] and found["pictures"] and found["n_frequencies"] == 4
-    assert found["options"] == {"width": 32} and found["steps"] == 800
+    assert found["options"] == {"width": 64} and found["passes"] == 200
     plain = study.settings(one, {"model": "mlp", "digit": 4, "seed": 1})
-    assert plain["options"] == {} and not plain["pictures"]
+    assert plain["options"] == {} and not plain["pictures"] and plain["split_seed"] == 1
 
 
 def test_a_digit_is_the_first_of_its_class():
