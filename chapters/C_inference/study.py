@@ -148,6 +148,7 @@ APART = (
     "layers",
     "pursuit",
     "memory",
+    "cuda",
     "sparsity",
 )  # what a run of `run` does not depend on
 
@@ -229,7 +230,7 @@ def settings(chapter: Chapter) -> Settings:
 def results(chapter: Chapter) -> Results:
     """All parts of the chapter, computed where they are not stored."""
     real, s = chapter.profile == "paper", chapter.settings
-    timing, stacked, greedy = s["speed"], s["layers"], s["pursuit"]
+    timing, stacked, greedy, batches = s["speed"], s["layers"], s["pursuit"], s["cuda"]
     images, once = {"images": timing["images"]}, ("repeats", "patience")
     main = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
 
@@ -267,16 +268,20 @@ def results(chapter: Chapter) -> Results:
 
     # The digits to fall back on are few; `paper` has all, and reads what is stored without any.
     enough = len(workloads().test) if not real else float("inf")
-    sizes = [size for size in timing["sizes"] if size_of(size)[-1] <= enough]
-    grid, held = {"size": sizes, "gap": timing["gaps"]}, {"size": s["memory"]}
+
+    def grid(own: Settings) -> dict[str, list]:
+        sizes = [size for size in own["sizes"] if size_of(size)[-1] <= enough]
+        return {"size": sizes, "gap": own["gaps"]}
+
     stacks = {"stack": ["-".join(map(str, atoms)) for atoms in stacked["stacks"]]}
     stacks |= {name: stacked[name] for name in ("feedback", "gap")}
-    costs, cuda = partial(chapter.grid, variables=COSTS), chapter.device.type == "cuda"
+    costs, held = partial(chapter.grid, variables=COSTS), {"size": s["memory"]}
+    cuda = chapter.device.type == "cuda" or chapter.file("cuda").exists()
     return Results(
         main,
-        costs(on_cpu, grid, timing, part="speed"),
+        costs(on_cpu, grid(timing), timing, part="speed"),
         costs(one_stack, stacks, stacked | images, part="layers"),
         costs(one_pursuit, {"k": greedy["k"]}, greedy | images, part="pursuit"),
         costs(one_memory, held, images, part="memory") if s["memory"] else None,
-        costs(on_cuda, grid, timing, part="cuda") if cuda else None,
+        costs(on_cuda, grid(batches), batches, part="cuda") if cuda else None,
     )

@@ -34,7 +34,16 @@ def test_image_is_the_gaussian_of_the_distance():
     squared = (ds["x"] - ds["position_x"]) ** 2 + (ds["y"] - ds["position_y"]) ** 2
     expected = np.exp(-squared / (2 * 1.3**2)).transpose("position", "y", "x")
     assert ds["image"].dtype == np.float32
-    np.testing.assert_allclose(ds["image"], expected, rtol=1e-6, atol=1e-30)
+    np.testing.assert_allclose(ds["image"], expected, rtol=1e-6, atol=1e-18)
+
+
+@pytest.mark.parametrize("sigma", [0.3, 1.0, 2.5])
+def test_no_number_is_subnormal(sigma):
+    ds = bumps.make(BumpConfig(sigma=sigma))
+    least = np.finfo(np.float32).smallest_normal
+    for name in ("image", "code"):
+        faint = np.abs(ds[name].values)
+        assert not ((faint > 0) & (faint < least)).any()
 
 
 def test_peak_is_at_the_position_with_x_along_the_columns(ds):

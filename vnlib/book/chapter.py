@@ -237,6 +237,7 @@ class Chapter:
                 f"device {name!r} cannot be used here ({str(error).splitlines()[0]}); use "
                 "device='cpu' or 'auto'"
             ) from error
+        torch.backends.cudnn.benchmark = True  # few shapes, each thousands of times
         return torch.device(name)
 
     @property

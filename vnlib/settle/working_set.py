@@ -8,6 +8,8 @@ for another one.
 The Gram matrix is G, unless A holds the atoms as rows (atoms, d). Then it is A M A' + G, where M
 keeps the inputs that the `mask` of the sample shows and G may be empty, and only the blocks of
 working sets are formed of it.
+
+All loops share a file: numba keeps compiled code until the file changes, whatever it calls elsewhere.
 """
 
 from __future__ import annotations
