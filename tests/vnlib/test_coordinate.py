@@ -4,18 +4,17 @@ other batches.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import runpy
 
 import numpy as np
 import pytest
 import torch
+from numba.core import caching
 from sklearn.linear_model import Lasso
 
 from vnlib.layer import Layer
 from vnlib.prox import L1, NonNegativeL1
-from vnlib.settle import coordinate, duality_gap, joint_energy
+from vnlib.settle import coordinate, duality_gap, joint_energy, working_set
 from vnlib.settle.coordinate import coordinate_descent, gram_matrix
 
 SPARSITY = 0.3
@@ -272,22 +271,10 @@ def test_bad_arguments(change, message):
         solve(**{"V": V, "x": x} | change)
 
 
-def test_it_runs_where_nothing_can_be_written(tmp_path):
+def test_it_compiles_where_nothing_can_be_written(monkeypatch):
     """numba cannot keep the compiled code: there is no folder for it."""
-    code = """
-import torch, numba.core.caching as caching
-caching.CacheImpl._locator_classes = []
-from vnlib.settle.coordinate import coordinate_descent
-eye = torch.eye(3)
-print(coordinate_descent(eye, eye, sparsity=0.25, tol=1e-6, max_passes=9)[0][0, 0].item())
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env=os.environ | {"NUMBA_OPT": "0"},
-    )
-    assert done.stdout.strip() == "0.75", done.stderr
+    monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
+    assert working_set.compiled(lambda number: number + 1)(2) == 3
 
 
 # --- further forms ---
@@ -343,17 +330,35 @@ def test_flat_directions_do_not_stop_a_dictionary_by_columns(seed):
     assert int(passes.max()) < 60 and int((codes != 0).sum(1).max()) <= 12
 
 
-def test_a_compilation_is_announced_once(tmp_path):
-    code = """
-import torch
-from vnlib.settle.coordinate import coordinate_descent
-for eye in (torch.eye(3), torch.eye(3)):
-    coordinate_descent(eye, eye, sparsity=0.25, tol=1e-6, max_passes=9)
+# In the place of the solver, which takes many seconds to compile.
+TWO_FUNCTIONS = """
+from vnlib.settle.working_set import compiled
+
+@compiled
+def inner(number):
+    return number + 1
+
+@compiled
+def solve(*given):
+    return inner(given[-2])
 """
-    env = os.environ | {"NUMBA_OPT": "1", "NUMBA_CACHE_DIR": str(tmp_path)}
-    first, again = (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
-        for _ in range(2)
-    )
-    assert first.stderr.count("compiling coordinate descent") == 1, first.stderr
-    assert not first.returncode and not again.returncode and not again.stderr
+
+
+def test_a_compilation_is_announced_once(tmp_path, monkeypatch, caplog):
+    """Of two functions, and not at all where the disk has the code."""
+    (tmp_path / "functions.py").write_text(TWO_FUNCTIONS)
+    for times in (1, 0):
+        monkeypatch.setattr(
+            working_set, "solve", runpy.run_path(str(tmp_path / "functions.py"))["solve"]
+        )
+        solve(torch.eye(3), torch.eye(3))
+        assert caplog.text.count("compiling coordinate descent") == times
+        caplog.clear()
+
+
+def test_compiled_code_is_found_on_the_disk(monkeypatch):
+    solve(*problem(10, 20, 3))
+    again = working_set.compiled(working_set.solve.py_func)
+    monkeypatch.setattr(working_set, "solve", again)
+    solve(*problem(10, 20, 3))
+    assert again.stats.cache_hits and not again.stats.cache_misses
