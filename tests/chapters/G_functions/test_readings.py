@@ -69,7 +69,7 @@ def test_a_walk_is_the_imputation_of_the_library(x, seen, warm):
 
 def test_rounds_lower_the_objective_and_lead_to_the_masked_problem(x, seen):
     one, shown = network(x), seen["forecast_25"]["id"]
-    way = rounds.walk(one, x["id"], shown, 150, config=EXACT)
+    way = rounds.walk(one, x["id"], shown, 20, config=EXACT)
     assert float(way.objective.diff(dim=0).max()) <= 1e-4
     settled = masked.masked_settle(one, x["id"], shown, config=EXACT)
     end = rounds.evaluated(one, settled, x["id"], shown.float())
