@@ -2,7 +2,8 @@
 train and predict on another device to the numbers of the CPU: nothing that a run computes depends
 on where.
 
-The other device is that of `fake_device`. A run is one of the profile `smoke`, with two updates.
+The other device is that of `fake_device`. A run is one of the profile `smoke`, with two updates and
+settles of few sweeps.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from vnlib.settle.schedule import Run
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
+FEW = 10  # sweeps of a settle, after the sweep from which it is capped
 spec = cache(chapter.spec)
 
 
@@ -72,6 +75,18 @@ def _brief(settings: Any, name: str = "") -> Any:
     return min(settings, 2) if isinstance(settings, int) and COUNTS.search(name) else settings
 
 
+def _made_brief(settler: Settler, *given: Any, **options: Any) -> None:
+    """`Settler.__init__`, for few sweeps also where the code, not the settings, says how many."""
+    MAKE_SETTLER(settler, *given, **options)
+    config = settler.config
+    if config.method != "cd":
+        few = min(config.max_sweeps, config.cap_from + FEW)
+        settler.config = replace(config, max_sweeps=few)
+
+
+MAKE_SETTLER = Settler.__init__
+
+
 def computed(
     monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, model: str, device: torch.device
 ) -> list[xr.Dataset]:
@@ -88,13 +103,14 @@ def computed(
     folder.mkdir()
     monkeypatch.setattr(store, "grid", grid)
     monkeypatch.setattr(chapter.Chapter, "device", device)
+    monkeypatch.setattr(Settler, "__init__", _made_brief)
     one = spec(name)
     given = {"profile": "smoke", "models": [model], "results_dir": str(folder)}
     paths.module(name, "study").results(chapter.Chapter(one, one.check(given)))
     return found
 
 
-@pytest.mark.filterwarnings("ignore")  # two sweeps settle nothing
+@pytest.mark.filterwarnings("ignore")  # few sweeps settle nothing
 @pytest.mark.parametrize(("name", "model"), list(models()))
 @pytest.mark.parametrize(
     "device", [DEVICE, pytest.param(CUDA, marks=[pytest.mark.gpu, needs_cuda])], ids=str
