@@ -119,12 +119,14 @@ def walk(
 ) -> Iterator[Settled]:
     """The settle as it stands after each of these numbers of sweeps.
 
-    It is resumed, so evaluations change nothing.
+    It is resumed, so evaluations change nothing. Codes that overflow have nowhere to go, and stay.
     """
     settled, done, config = start, 0, settler.config
     for sweep in evaluated:
         settler.config = replace(config, max_sweeps=sweep - done, tol=0.0)
-        settled = settler(x, settled)
+        codes = settled.codes if isinstance(settled, Settled) else settled or []
+        if all(code.isfinite().all() for code in codes):
+            settled = settler(x, settled)
         done = sweep
         yield settled
     settler.config = config

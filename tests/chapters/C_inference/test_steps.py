@@ -123,3 +123,11 @@ def test_variants_count_layer_steps_and_change_no_end():
     assert float(needed.sel(variant="none").min()) >= layer_steps(2, "sweep", 1)
     assert bool((needed.sel(variant="mix 0.5") > needed.sel(variant="none")).all())
     assert bool((needed.sel(variant="5 steps") >= 5 * layer_steps(2, "sweep", 1)).all())
+
+
+def test_a_path_that_overflows_is_walked_to_its_end():
+    found = study.step_sizes(
+        [single(dictionary(6, 1), sparsity=1e-3)], factors=[1.0, 9.0], sweeps=1000, kept=10
+    )
+    assert found["diverged"].values.tolist() == [[0, 1]]
+    assert found["step_needed"].sel(factor=9.0, level=1e-6).values.tolist() == [np.inf]
