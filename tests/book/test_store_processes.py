@@ -14,11 +14,13 @@ PRELUDE = """
     import json, os, random, signal, sys, time
     from pathlib import Path
     import numpy as np, xarray as xr
+    import vnlib.fit_many  # loads torch once, or each child would spend seconds on it
     from vnlib.book import store
     from vnlib.book.store import provenance
 
     record = {"git_revision": "r", "git_dirty": 0, "hardware": "h", "versions": "{}"}
     provenance.collect = lambda device: record
+    provenance.source_hash = lambda: "s"
     store._POLL = 0.01
     folder = Path(sys.argv[1])
     path, log = folder / "fig.nc", folder / "log"
