@@ -14,7 +14,7 @@ from store_cases import stored
 
 from book.site import build as book
 from book.site import executed
-from vnlib.book import chapter, paths
+from vnlib.book import chapter, ledger, paths
 
 
 @pytest.fixture
@@ -198,7 +198,10 @@ def test_two_builds_at_a_time_by_several_processes_write_what_one_process_writes
 ):
     monkeypatch.chdir(reader)
     chapter.fill("tiny", {"profile": "smoke", "results_dir": "mine"})
-    assert builder(reader, 1).wait() == 0
+    html = paths.BOOK / "_build" / "html"
+    monkeypatch.setattr(book, "_jupyter_book", lambda: html.mkdir(parents=True))
+    monkeypatch.setattr(ledger, "all_claims", dict)  # those that a new process finds here
+    book.build("smoke", Path("mine"), progress=False)
     alone = written()
     assert {Path(file).name for file in alone} >= {"tiny.ipynb", "alpha.ipynb", "ledger.md"}
     shutil.rmtree(book.CACHE)
