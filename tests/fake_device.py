@@ -171,7 +171,9 @@ class Device(TorchDispatchMode):
 
 
 def _plain(one: Any) -> Any:
-    return _mapped(one, lambda tensor: tensor.numbers if isinstance(tensor, Elsewhere) else tensor)
+    if isinstance(one, Elsewhere):
+        return one.numbers
+    return [_plain(part) for part in one] if isinstance(one, (list, tuple)) else one
 
 
 def _mapped(one: Any, change: Callable[[Tensor], Tensor]) -> Any:

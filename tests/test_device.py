@@ -36,7 +36,7 @@ from vnlib.settle.schedule import Run
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
-FEW = 10  # sweeps of a settle, after the sweep from which it is capped
+FEW = 6  # sweeps of a settle, after the sweep from which it is capped
 spec = cache(chapter.spec)
 
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import numba
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -248,6 +249,7 @@ def _run(tree: Path, tests: Sequence[str], sender: Connection) -> None:
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTEST_ADDOPTS": "",
     }
+    numba.config.DISABLE_JIT = True  # to compile the solver would take longer than all tests
     failures = Failures()
     with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         code = pytest.main(["-x", "-q", "--tb=no", *tests], plugins=[failures])
