@@ -12,6 +12,7 @@ import xarray as xr
 from torch import nn
 
 from benchmarks.spatial.decoders import Pair, as_pair, train_decoder
+from benchmarks.spatial.watched import train_watched, unwatched
 from data_gen import bumps
 from vnlib.book.store.variables import Variables
 
@@ -66,6 +67,18 @@ def trained(data: xr.Dataset, device: torch.device | str, **settings: Any) -> nn
     return train_decoder(train, validation, **settings)
 
 
+def watched(
+    data: xr.Dataset, device: torch.device | str, **settings: Any
+) -> tuple[nn.Module, xr.Dataset]:
+    """The same at a constant learning rate, and its errors at ID validation and at held-out
+    positions along training (see `train_watched`); Vector Networks train as ever, unwatched.
+    """
+    if settings["family"] == "vn":
+        return trained(data, device, **settings), unwatched("id", "ood")
+    sets = {"id": pair(data, "val", device), "ood": pair(data, "ood", device)}
+    return train_watched(pair(data, "train", device), sets, **settings)
+
+
 def zero_baseline(data: xr.Dataset) -> dict[str, float]:
     """The error of a zero image at ID test positions and at held-out ones."""
     return {
@@ -103,3 +116,20 @@ def training(
     """
     own = {name: model[name] for name in ("family", "batch_size")}
     return own | {"options": dict(options), "lr": lr} | lengths(model, scale)
+
+
+def settings_watched(model: Mapping[str, Any], scale: Mapping[str, float]) -> dict[str, Any]:
+    """How a model trains, as `watched` takes it: its section of a chapter's settings without what
+    its family has no use for.
+
+    Parameters
+    ----------
+    scale
+        As of `lengths`.
+    """
+    names = ["family", "options", "lr", "batch_size"]
+    length = lengths(model, scale)
+    if model["family"] != "vn":
+        names += ["draws"]
+        del length["consolidation"]
+    return {name: model[name] for name in names} | length

@@ -6,10 +6,12 @@ import inspect
 
 import torch
 
+from benchmarks.spatial.additive import AdditiveDecoder
 from benchmarks.spatial.autoencoders import VAE, ConvAutoencoder, SparseAutoencoder
 from benchmarks.spatial.baseline import Baseline
 from benchmarks.spatial.bilinear import BilinearDecoder
 from benchmarks.spatial.cnn import CNN
+from benchmarks.spatial.coordinates import CoordConv, CoordinateMLP, SpatialBroadcast
 from benchmarks.spatial.factorised import FactorisedDecoder
 from benchmarks.spatial.mlp import MLP
 from vnlib import checks
@@ -22,6 +24,10 @@ BASELINES: dict[str, type[Baseline]] = {
     "conv_autoencoder": ConvAutoencoder,
     "factorised": FactorisedDecoder,
     "bilinear": BilinearDecoder,
+    "additive": AdditiveDecoder,
+    "coordinate_mlp": CoordinateMLP,
+    "broadcast": SpatialBroadcast,
+    "coordconv": CoordConv,
 }
 
 

@@ -123,10 +123,11 @@ def similarity_report(
 
     `kernel_r2` (source, pairs, metric, kernel, width) for three sources: the model, the true bumps,
     and the sum of true bumps at training positions of the same row or column, which is what a pure
-    superposition would draw. `kernel_weight` (source, pairs, part) for the cosine; `displacement`
-    (source, pairs, dy, dx), its mean by displacement; `white_cosine`, the smallest cosine of the
-    model's raw images on a white ground, ink not taken. With `show` the cosine and overlap of every
-    `every`-th row and column as `matrix` (shown_metric, one, other), ID positions first; else NaN.
+    superposition would draw. `kernel_weight` (source, pairs, part) for the cosine; `white_cosine`,
+    the smallest cosine of the model's raw images on a white ground, ink not taken. With `show`, else
+    NaN: `displacement` (source, pairs, dy, dx), the mean cosine by displacement, and all three
+    similarities of every `every`-th row and column as `matrix` (shown_metric, one, other), ID
+    positions first.
 
     Parameters
     ----------
@@ -153,12 +154,13 @@ def similarity_report(
             values = np.stack([pairs(matrix) for matrix in found])
             r2[i, j] = r_squared(values, features).reshape(len(METRICS), len(KERNELS), len(widths))
             weight[i, j] = weights(values[0], smooth)
-            apart[i, j] = by_displacement(found[0], *place, reach=reach)
+            if show:
+                apart[i, j] = by_displacement(found[0], *place, reach=reach)
     lattice = np.flatnonzero((x % every == 0) & (y % every == 0))
     lattice = lattice[np.lexsort((y[lattice], x[lattice], ood[lattice]))]
     few = (
-        np.stack([similarity(drawn[lattice], metric=m) for m in ("cosine", "overlap")])
-        .round(2)
+        np.stack([similarity(drawn[lattice], metric=metric) for metric in METRICS])
+        .round(3)
         .astype(np.float32)
     )
     dims = ("source", "pairs", "metric", "kernel", "width")
@@ -182,6 +184,6 @@ def similarity_report(
             "kernel": list(KERNELS),
             "width": list(widths),
             "part": ["sum", "product"],
-            "shown_metric": ["cosine", "overlap"],
+            "shown_metric": list(METRICS),
         },
     )

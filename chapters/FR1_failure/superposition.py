@@ -8,19 +8,23 @@ image itself for bright ones. Data sets have `code` (position, code), `image` (p
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 import xarray as xr
 from jaxtyping import Bool, Float, Int
-from scipy.ndimage import maximum_filter
+from scipy.ndimage import distance_transform_cdt, maximum_filter
 from torch import Tensor, nn
 
 from benchmarks.spatial.report import peak_distance
+from benchmarks.spatial.ssim import ssim
 from vnlib import checks, seeding
 from vnlib.evaluate import predict
 
 WHERE = {"train": "train", "id": "id_test", "ood": "ood"}
 TESTS = ("averaged", "memorised")
+FAILED = 0.5  # share of a zero image's error in distribution above which nothing was learned
 Images = Float[np.ndarray, "positions y x"]
 
 
@@ -35,7 +39,7 @@ def ink(images: Images, *, polarity: str) -> Images:
 
 def outputs(model: nn.Module, code: Float[Tensor, "positions code"], *, polarity: str) -> Images:
     """The ink that a model draws for each code."""
-    device = next(model.parameters()).device
+    device = next(model.parameters(), code).device  # an outer product has no parameters
     return ink(predict(model, code.to(device)).cpu().numpy(), polarity=polarity)
 
 
@@ -85,11 +89,12 @@ def drawn_report(
 ) -> xr.Dataset:
     """How good and how many the bumps are, over training, held-out ID and OOD positions (`where`).
 
-    `mse` (position); `error` and `zero_baseline` (where), the mean squared error of the model and of an
-    empty image; medians of `mass_shares` as `share_row` ...; `chance_row`, `chance_column` for rows
-    and columns of other positions of the same set; `maxima` (mean count), `several` (share of
+    `mse` and `edge_distance` (position); `error` and `zero_baseline` (where), the mean squared
+    error of the model and of an empty image; `ssim` and `zero_ssim`, the mean structural similarity
+    of the same two; medians of `mass_shares` as `share_row` ...; `chance_row`, `chance_column` for
+    rows and columns of other positions of the same set; `maxima` (mean count), `several` (share of
     images with two or more), `height` (median of the largest ink), `hit` (share of largest ink
-    within one pixel).
+    within one pixel). `failed`: the ID error is above half of an empty image's.
     """
     true, x, y = (
         ink(data["image"].values, polarity=polarity),
@@ -97,6 +102,8 @@ def drawn_report(
         data["position_y"].values,
     )
     error, count = ((drawn - true) ** 2).mean((1, 2)), local_maxima(drawn)
+    raw = [ink(images, polarity=polarity) for images in (drawn, true, np.zeros_like(true))]
+    alike, blank = ssim(raw[0], raw[1]), ssim(raw[2], raw[1])
     rows = []
     for split in WHERE.values():
         inside = np.flatnonzero(data["split"].values == split)
@@ -109,6 +116,8 @@ def drawn_report(
             {
                 "error": error[inside].mean(),
                 "zero_baseline": (true[inside] ** 2).mean(),
+                "ssim": alike[inside].mean(),
+                "zero_ssim": blank[inside].mean(),
                 "maxima": count[inside].mean(),
                 "several": (count[inside] >= 2).mean(),
                 "height": np.median(some.max((1, 2))),
@@ -122,7 +131,19 @@ def drawn_report(
         )
     report = xr.Dataset({n: ("where", [row[n] for row in rows]) for n in rows[0]})
     report["mse"] = ("position", error.astype(np.float32))
-    return report.assign_coords(where=list(WHERE))
+    report["edge_distance"] = ("position", edge_distance(data["split"].values == "ood"))
+    report = report.assign_coords(where=list(WHERE))
+    over_zero = (report["error"] / report["zero_baseline"]).sel(where="id", drop=True)
+    return report.assign(failed=(over_zero > FAILED).astype(np.int8))
+
+
+def edge_distance(held_out: Bool[np.ndarray, " positions"]) -> Int[np.ndarray, " positions"]:
+    """How deep in a hold-out each position of a square grid lies: rows or columns, whichever are more, to
+    the nearest one outside [px]; outside the hold-out the same to the nearest one inside, negative.
+    """
+    plane = held_out.reshape((math.isqrt(len(held_out)),) * 2)
+    deep, away = (distance_transform_cdt(p, metric="chessboard") for p in (plane, ~plane))
+    return (deep - away).ravel().astype(np.int8)
 
 
 # --- is it the sum of what was seen? ---
@@ -200,9 +221,8 @@ def superposition_report(
     drawn; `resembles_shuffled`, the same with the prediction for another position;
     `resembles_bump`, correlation of what is drawn with the true bump; `closer` (test), share of
     positions where the prediction is nearer than the bump. `adds` (test), what the prediction
-    explains beyond the bump, and `bump_adds` (test) the reverse, as shares of variance.
-    `resembles_map` (test, position); with `show` also `shown_image` (panel, sample, y, x), else
-    NaN.
+    explains beyond the bump, and `bump_adds` (test) the reverse, as shares of variance. With `show`
+    also `shown_image` (panel, sample, y, x), else NaN.
     """
     x, y = data["position_x"].values, data["position_y"].values
     train, ood = data["split"].values == "train", np.flatnonzero(data["split"].values == "ood")
@@ -226,10 +246,6 @@ def superposition_report(
         )
     report = xr.Dataset({n: ("test", [score[n] for score in scores]) for n in scores[0]})
     report["resembles_bump"] = ((), np.nanmedian(with_bump))
-    maps = (
-        np.stack([correlation(drawn, p) for p in predictions.values()]).round(2).astype(np.float32)
-    )
-    report["resembles_map"] = (("test", "position"), maps)
     panels = {
         "target": bump,
         "output": drawn,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
 from torch.distributions import Normal, kl_divergence
 
 from benchmarks.spatial.autoencoders import kl_to_standard_normal
+from benchmarks.spatial.coordinates import sinusoids, with_coordinates
 from benchmarks.spatial.registry import BASELINES, build
 from vnlib.baselines.parts import check_hidden, n_parameters
 
@@ -19,6 +22,10 @@ SMALL = {
     "factorised": {"hidden": 32},
     "bilinear": {"n_units": 32},
     "conv_autoencoder": {"width": 4},
+    "additive": {"hidden": (64,)},
+    "coordinate_mlp": {"width": 32},
+    "broadcast": {"width": 16, "depth": 3},
+    "coordconv": {"width": 8, "depth": 2},
 }
 SIDE = 28
 
@@ -76,7 +83,7 @@ def test_forward_gives_one_image_per_code(name, batch):
     torch.testing.assert_close(model(x)[:batch], model(x[:batch]))
 
 
-@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"cnn", "conv_autoencoder"}))
+@pytest.mark.parametrize("name", sorted(set(BASELINES) - {"cnn", "coordconv", "conv_autoencoder"}))
 def test_rectangular_images_keep_height_before_width(name):
     model = build(name, n_inputs=6, image_shape=(5, 9), seed=0)
     x, y = torch.rand(4, 6), torch.rand(4, 5, 9)
@@ -109,6 +116,12 @@ def test_parameter_counts_of_the_other_families():
     assert count("factorised", hidden=64, rank=3) == 2 * (29 * 64 + 65 * 3 * 28)
     assert count("factorised", hidden=0, rank=1) == 2 * 29 * 28
     assert count("bilinear", n_units=64) == 57 * 64 + 2 * 64 * 28
+    assert count("additive", hidden=(256,)) == 2 * (29 * 256 + 257 * 784)
+    w = 256  # FR's public code: 146,435 parameters
+    assert count("coordinate_mlp") == 57 * w + 2 * (w * w + w + 1) + w + 1 == 146_435
+    assert count("broadcast", width=8, depth=3) == 9 * 58 * 8 + 8 + 2 * (9 * 64 + 8) + 8 + 1
+    told = 2 * (16 * 2 * 64) + 9 * 2  # two channels more into both blocks and the last layer
+    assert count("coordconv", depth=2) == count("cnn", depth=2) + told
 
 
 def test_frozen_parameters_are_not_counted():
@@ -199,6 +212,50 @@ def test_readouts_are_the_layers_that_the_image_is_linear_in(name):
     torch.testing.assert_close(model(CODES), 2 * before)
 
 
+def test_an_additive_image_is_a_sum_and_its_first_half_is_x():
+    model = small("additive")
+    mixed = torch.cat([CODES[:1, :SIDE], CODES[1:2, SIDE:]], 1)
+    other = torch.cat([CODES[1:2, :SIDE], CODES[:1, SIDE:]], 1)
+    both = model(CODES[:1]) + model(CODES[1:2])
+    torch.testing.assert_close(both, model(mixed) + model(other))
+    torch.testing.assert_close(
+        model(mixed) - model(CODES[1:2]),
+        (model.f(CODES[:1, :SIDE]) - model.f(CODES[1:2, :SIDE])).unflatten(1, (SIDE, SIDE)),
+    )
+
+
+def test_coordinates_are_those_of_row_and_column():
+    found = with_coordinates(torch.zeros(2, 3, 4, 5))
+    assert found.shape == (2, 5, 4, 5)
+    rows, columns = torch.linspace(-1, 1, 4), torch.linspace(-1, 1, 5)
+    assert torch.equal(found[1, 3, :, 2], rows) and torch.equal(found[0, 4, 1], columns)
+
+
+def test_sinusoids_are_those_of_the_pixel():
+    """Four channels per frequency: of the row, then of the column; the first frequency is 1 per px."""
+    found = sinusoids((4, 6), 8, torch.device("cpu"))
+    assert found.shape == (24, 8)
+    row, column, slow = 3.0, 5.0, 10_000 ** (-4 / 8)
+    expected = [f(w * at) for w in (1, slow) for at in (row, column) for f in (math.sin, math.cos)]
+    torch.testing.assert_close(found[-1], torch.tensor(expected))
+
+
+def test_a_coordinate_mlp_draws_each_pixel_by_itself():
+    model = small("coordinate_mlp")
+    hidden = model.encoder(CODES[0]) + sinusoids((SIDE, SIDE), 32, CODES.device)[3 * SIDE + 7]
+    torch.testing.assert_close(model(CODES)[0, 3, 7], model.layers(hidden)[0])
+
+
+def test_broadcast_pixels_far_from_the_edge_differ_by_their_coordinates_alone():
+    model = small("broadcast")
+    inside = model(CODES[:1])[0, 4:-4, 4:-4]
+    assert inside.std() > 1e-4
+    with torch.no_grad():
+        model.layers[0].weight[:, -2:] = 0
+    inside = model(CODES[:1])[0, 4:-4, 4:-4]
+    torch.testing.assert_close(inside, inside[:1, :1].expand_as(inside))
+
+
 def test_convolutions_move_with_their_image_unless_a_bottleneck_is_between():
     """Shifting a bump that stays away from the edge shifts the output, and a dense bottleneck
     breaks that.
@@ -229,7 +286,19 @@ def test_convolutional_parameters_counted_by_hand():
 # --- losses ---
 
 
-@pytest.mark.parametrize("name", ["cnn", "mlp", "factorised", "bilinear"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cnn",
+        "mlp",
+        "factorised",
+        "bilinear",
+        "additive",
+        "coordinate_mlp",
+        "broadcast",
+        "coordconv",
+    ],
+)
 def test_plain_models_minimise_the_mean_squared_error(name):
     model = small(name)
     expected = ((model(CODES) - IMAGES) ** 2).mean()
@@ -367,6 +436,11 @@ def test_eight_samples_can_be_overfitted(name):
         ("vae", {"latent": -2}, r"latent must be an integer >= 1, got -2"),
         ("factorised", {"n_inputs": 5}, r"n_inputs must be even.*got 5"),
         ("factorised", {"hidden": -1}, r"hidden must be an integer >= 0, got -1"),
+        ("additive", {"n_inputs": 5}, r"n_inputs must be even.*got 5"),
+        ("coordinate_mlp", {"width": 6}, r"width must be a multiple of 4, got 6"),
+        ("coordinate_mlp", {"depth": 0}, r"depth must be an integer >= 1, got 0"),
+        ("broadcast", {"width": 0}, r"width must be an integer >= 1, got 0"),
+        ("coordconv", {"depth": 1}, r"depth must be an integer >= 2, got 1"),
         ("factorised", {"rank": 0}, r"rank must be an integer >= 1, got 0"),
         ("bilinear", {"n_units": 0}, r"n_units must be an integer >= 1, got 0"),
         (
