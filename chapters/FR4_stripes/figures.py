@@ -9,12 +9,11 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import seaborn as sns
 import xarray as xr
 
 from chapters.FR4_stripes.claims import TARGET, sizes, zero_baseline
-from chapters.FR4_stripes.tables import KINDS, MEASURES, amounts, diets_of
+from chapters.FR4_stripes.tables import KINDS, MEASURES, PLACES, REGIONS, amounts, diets_of
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
 
@@ -209,45 +208,53 @@ def _exponent(one: xr.Dataset) -> str:
     return f"exponent {value:.2f} {interval}, {int(one['sides'])} sides"
 
 
-def scaling(results: xr.Dataset, laws: xr.Dataset) -> plt.Figure:
-    """Fewest training items that reach the target accuracy, against the image side; arrows where it
-    is not reached.
+def scaling(results: xr.Dataset, laws: xr.Dataset, measure: str = "joint") -> plt.Figure:
+    """Fewest training items that reach the target accuracy, against the image side: one panel per
+    reading of what is asked for; arrows where it is not reached.
     """
     if not laws:
         return empty("No model of another image side was asked for.")
-    fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.9), sharey=True)
     models = sizes(results)
     sides = np.array(list(models.values()), float)
-    most = results["most"].sel(model=list(models)).max("seed")
-    palette = {KINDS[kind]: color for kind, (color, _) in LOOKS.items()}
-    for ax, (measure, title) in zip(axes, MEASURES.items(), strict=True):
-        need = results["need"].sel(model=list(models), measure=measure, target=TARGET)
-        frame: pd.DataFrame = long_frame(need.where(np.isfinite(need)), "items")
-        shift = frame["kind"].map({"stripes": 0.985, "bumps": 1.015})
-        frame["side"] = frame["model"].map(models) * shift
-        frame["kind"] = frame["kind"].map(KINDS)
-        look = {"style": "kind", "markers": {KINDS[k]: m for k, (_, m) in LOOKS.items()}}
-        look |= {"hue": "kind", "palette": palette, "legend": False}
-        sns.scatterplot(frame, x="side", y="items", s=26, alpha=0.7, lw=0, ax=ax, **look)
-        for factor, (kind, (color, marker)) in zip((0.985, 1.015), LOOKS.items(), strict=True):
-            text = (
-                f"{KINDS[kind]}: {_exponent(laws.sel(kind=kind, measure=measure, target=TARGET))}"
-            )
-            ax.plot([], [], color=color, marker=marker, ls="", label=text)
-            missed = np.isinf(need.sel(kind=kind)).any("seed").values
-            tried_most = most.sel(kind=kind).values[missed]
-            for side, tried in zip(sides[missed] * factor, tried_most, strict=True):
-                arrow = {"arrowstyle": "->", "color": color}
-                ax.annotate("", (side, tried * 1.35), (side, tried), arrowprops=arrow)
-                ax.plot(side, tried, marker="_", color=color, ms=9)
-        for power, style in ((1, ":"), (3, "--")):
-            line = 2 * sides[0] * (sides / sides[0]) ** power
+    some = results[["need", "dose_items"]].sel(model=list(models)).dropna("seed", how="all")
+    need = some["need"].sel(measure=measure, target=TARGET)
+    most = some["dose_items"].isel(dose=-1).max("seed")
+    fig, axes = plt.subplots(2, 2, figsize=(9.5, 8), sharex=True, sharey=True)
+    for row, (region, held) in zip(axes, REGIONS.items(), strict=True):
+        for ax, (places, where) in zip(row, PLACES.items(), strict=True):
+            reading = {"region": region, "places": places}
+            fits = laws.sel(**reading, measure=measure, target=TARGET)
+            _needs(ax, need.sel(reading), most.sel(places=places), models, fits)
+            ax.set(title=f"positions {held}\nbumps {where}", xlabel="", ylabel="")
+    for power, style in ((1, ":"), (2, "-."), (3, "--")):
+        line = 2 * sides[0] * (sides / sides[0]) ** power
+        for ax in axes.flat:
             ax.plot(sides, line, color="0.5", lw=1, ls=style, label=f"slope {power}, from 2N")
-        ax.set(xscale="log", yscale="log", xlabel="image side N [px]", title=title)
-        ax.set_ylabel(f"training items for an accuracy of {TARGET:g}")
+    for ax in axes.flat:
+        ax.set(xscale="log", yscale="log", ylim=(4, 2.5 * float(most.max())))
         ax.set_xticks(sides, [f"{s:g}" for s in sides])
-        ticks = [n for n in (25, 50, 100, 200, 400, 800) if n < 2 * most.max()]
-        ax.set_yticks(ticks, [str(n) for n in ticks])
         ax.minorticks_off()
-        ax.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(0, -0.17))
+        ax.legend(fontsize=7, loc="upper left")
+    fig.supxlabel("image side N [px]", fontsize=10)
+    fig.supylabel(
+        f"training items for an accuracy of {TARGET:g} ({MEASURES[measure]})", fontsize=10
+    )
     return fig
+
+
+def _needs(
+    ax: plt.Axes, need: xr.DataArray, most: xr.DataArray, models: dict[str, int], fits: xr.Dataset
+) -> None:
+    """The need of every seed, a little aside for each kind, and arrows from the largest dose."""
+    for factor, (kind, (color, marker)) in zip((0.985, 1.015), LOOKS.items(), strict=True):
+        found = need.sel(kind=kind).transpose("model", "seed").values
+        text = f"{KINDS[kind]}: {_exponent(fits.sel(kind=kind))}"
+        side = factor * np.array(list(models.values()), float)
+        spread = np.repeat(side[:, None], found.shape[1], 1)
+        look = {"color": color, "marker": marker, "s": 22, "alpha": 0.7, "lw": 0}
+        ax.scatter(spread[np.isfinite(found)], found[np.isfinite(found)], **look, label=text)
+        missed, tried = np.isinf(found).any(1), most.sel(kind=kind).values
+        for x, y in zip(side[missed], tried[missed], strict=True):
+            arrow = {"arrowstyle": "->", "color": color}
+            ax.annotate("", (x, y * 1.35), (x, y), arrowprops=arrow)
+            ax.plot(x, y, marker="_", color=color, ms=9)

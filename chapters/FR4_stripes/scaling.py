@@ -3,53 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from jaxtyping import Float, Real
 
 from vnlib import checks, seeding
 
-KINDS = ("bumps", "stripes")
-MEASURES = ("hit", "bump_hit")
+FITTED = ("exponent", "low", "high", "reached", "sides")
+
+
+def crossing(
+    items: Real[np.ndarray, " doses"], accuracy: Float[np.ndarray, " doses"], target: float
+) -> float:
+    """The number of items at which an accuracy, straight in log(items) between the doses, first
+    reaches a target: the least dose where it is there at once, inf where it never is.
+    """
+    reached = np.flatnonzero(accuracy >= target)
+    if not len(reached):
+        return float("inf")
+    n = reached[0]
+    if not n:
+        return float(items[0])
+    span = slice(n - 1, n + 1)
+    return float(np.exp(np.interp(target, accuracy[span], np.log(items[span]))))
 
 
 def needs(report: xr.Dataset, *, targets: Sequence[float]) -> xr.Dataset:
-    """The fewest training items with which a target accuracy out of distribution is reached.
+    """`need` (..., target): the fewest training items with which a target accuracy is reached (see
+    `crossing`). An item is a stripe or a bump.
 
     Parameters
     ----------
     report
-        `hit_ood`, `bump_hit_ood`, `items` and `stripes` (0 or 1), each (diet).
-
-    Returns
-    -------
-    xr.Dataset
-        `need` (kind, measure, target), inf where no diet of the kind reaches the target, and `most`
-        (kind), the largest number of items tried (NaN for a kind without diets). An item is a
-        stripe or a bump.
+        `dose_items` and `accuracy`, the one along some of the other's dimensions, both along dose.
     """
     for target in targets:
         checks.number("each of targets", target, above=0, high=1)
-    need = np.full((len(KINDS), len(MEASURES), len(targets)), np.nan)
-    most = np.full(len(KINDS), np.nan)
-    items, stripes = report["items"].values.astype(float), report["stripes"].values
-    for k in range(len(KINDS)):
-        of_kind = stripes == k
-        if not of_kind.any():
-            continue
-        most[k] = items[of_kind].max()
-        for m, measure in enumerate(MEASURES):
-            accuracy = report[f"{measure}_ood"].values[of_kind]
-            for t, target in enumerate(targets):
-                need[k, m, t] = items[of_kind][accuracy >= target].min(initial=np.inf)
-    return xr.Dataset(
-        {
-            "need": (("kind", "measure", "target"), need),
-            "most": (("kind",), most),
-        },
-        {"kind": list(KINDS), "measure": list(MEASURES), "target": list(targets)},
-    )
+    per_target = [
+        xr.apply_ufunc(
+            partial(crossing, target=target),
+            report["dose_items"],
+            report["accuracy"],
+            input_core_dims=[["dose"], ["dose"]],
+            vectorize=True,
+        )
+        for target in targets
+    ]
+    return xr.Dataset({"need": xr.concat(per_target, pd.Index(targets, name="target"))})
 
 
 def exponent(sides: Real[np.ndarray, " sides"], need: Float[np.ndarray, "sides seeds"]) -> float:
@@ -103,18 +106,20 @@ def law(
 def laws(
     results: xr.Dataset, *, models: Sequence[str], sides: Sequence[int], seed: int = 0
 ) -> xr.Dataset:
-    """`law` for every kind, measure and target of `need` (model, seed, kind, measure, target)."""
-    names = ("exponent", "low", "high", "reached", "sides")
-    shape = [results.sizes[d] for d in ("kind", "measure", "target")]
-    found = {name: np.full(shape, np.nan) for name in names}
-    table = (
-        results["need"]
-        .sel(model=list(models))
-        .transpose("kind", "measure", "target", "model", "seed")
-        .values
-    )
-    for at in np.ndindex(*shape):
-        for name, value in law(sides, table[at], seed=seed).items():
+    """`law` for every reading of `need` (model, seed, ...), and `at_once`: the share of runs that
+    are there with the least dose, whose need is that dose by construction.
+    """
+    need = results["need"].sel(model=list(models))
+    others = [d for d in need.dims if d not in ("model", "seed")]
+    table = need.transpose(*others, "model", "seed")
+    found = {name: np.full(table.shape[:-2], np.nan) for name in FITTED}
+    for at in np.ndindex(*table.shape[:-2]):
+        for name, value in law(sides, table.values[at], seed=seed).items():
             found[name][at] = value
-    coords = {d: results[d].values for d in ("kind", "measure", "target")}
-    return xr.Dataset({n: (("kind", "measure", "target"), v) for n, v in found.items()}, coords)
+    first = results["dose_items"].sel(model=list(models)).isel(dose=0)
+    at_once = (need == first).mean(("model", "seed"))
+    fits = xr.Dataset(
+        {name: (others, values) for name, values in found.items()},
+        {d: need[d].values for d in others},
+    )
+    return fits.assign(at_once=at_once)

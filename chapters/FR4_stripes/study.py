@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple
 import torch
 import xarray as xr
 
-from benchmarks.spatial import positions
-from benchmarks.spatial.decoders import as_pair, train_decoder
+from benchmarks.spatial import curves, positions
+from benchmarks.spatial.decoders import as_pair, mean_squared_error, train_decoder
+from chapters.FR4_stripes import growth
 from chapters.FR4_stripes.diets import diet, training_set, with_constant
 from chapters.FR4_stripes.measure import drawing_report, pictures
 from chapters.FR4_stripes.scaling import laws, needs
@@ -21,7 +23,7 @@ from vnlib.book.comparison import compared, with_candidate
 
 DATA = ("grid", "hold_out", "encoding", "polarity")
 
-VARIABLES = positions.VARIABLES | {
+VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
     "stripe_mse": ("mean squared error of stripes", "1"),
     "cross_mse_ood": ("mean squared error against the additive cross, held-out bumps", "1"),
     "hit_x_ood": ("share of peaks within 1 px in x, held-out positions", "1"),
@@ -45,13 +47,17 @@ VARIABLES = positions.VARIABLES | {
     "volume_gap": ("median log10 volume, held out less ID", "1"),
     "log_volume": ("log10 of the volume element", "1"),
     "unit": ("map of a unit over its largest magnitude", "1"),
+    "dose_bumps": ("number of bumps in training, of a dose", "1"),
+    "dose_items": ("number of bumps and stripes in training, of a dose", "1"),
+    "accuracy": ("share of tested positions that are right", "1"),
     "need": ("fewest training items that reach a target", "1"),
-    "most": ("largest number of training items tried", "1"),
     "diet": ("what a decoder is trained on", ""),
     "sample": ("position of a drawn bump, x and y in px", ""),
     "layer": ("layer", ""),
     "quantile": ("quantile over units", "1"),
     "kind": ("with stripes, or bumps only", ""),
+    "region": ("what is held out", ""),
+    "places": ("where bumps may stand", ""),
     "measure": ("accuracy that is asked for", ""),
     "target": ("accuracy to be reached", "1"),
     "grid": ("side of the images", "px"),
@@ -70,17 +76,42 @@ class Results(NamedTuple):
 
 
 def results(chapter: Chapter) -> Results:
-    """All runs of the chapter. Models choose by their error on ID validation bumps, on one diet."""
-    runs, selection = compared(
-        chapter,
-        run,
-        settings,
-        VARIABLES,
-        criterion=lambda tried: tried["mse_val"].sel(diet=chapter.settings["selection_diet"]),
-    )
-    sides = {name: m["grid"] for name, m in chapter.models.items() if name.startswith("side_")}
-    found = laws(runs, models=list(sides), sides=list(sides.values())) if sides else xr.Dataset()
-    return Results(runs, found, selection)
+    """All runs of the chapter. Models choose by their error on ID validation bumps, on one diet; of
+    those of other image sides there are `few` seeds.
+    """
+    sides = {name: m["grid"] for name, m in chapter.models.items() if "side" in m}
+    others = [name for name in chapter.models if name not in sides]
+    parts, found, selection = [], xr.Dataset(), None
+    if others:
+        runs, selection = compared(
+            replace(chapter, parameters={**chapter.parameters, "models": others}),
+            run,
+            settings,
+            VARIABLES,
+            criterion=lambda tried: tried["mse_val"].sel(diet=chapter.settings["selection_diet"]),
+        )
+        parts.append(runs)
+    if sides:
+        seeds = chapter.seeds[: chapter.settings["few"]]
+        axes = {"model": list(sides), "seed": seeds}
+        parts.append(chapter.grid(run, axes, growth_settings, variables=VARIABLES))
+        found = laws(parts[-1], models=list(sides), sides=list(sides.values()))
+    whole = xr.merge(parts, "no_conflicts", join="outer", combine_attrs="override")
+    return Results(whole, found, selection)
+
+
+def growth_settings(chapter: Chapter, axes: Axes) -> Settings:
+    """What a run of a model of another image side depends on besides its axes."""
+    every, model = chapter.settings, chapter.model(axes["model"])
+    lr, options = with_candidate(model, 0)
+    own = {"options": options, "lr": lr, "batch_size": model["batch_size"]}
+    return {
+        "side": model["grid"],
+        "sigma": chapter.parameters["sigma"],
+        "count": every["doses"],
+        "targets": every["targets"],
+        "training": {"family": model["family"], **own, **positions.lengths(model, every["scale"])},
+    }
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:
@@ -89,11 +120,13 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     lr, options = with_candidate(model, candidate)
     if model["family"] == "cnn":
         options = {"width": every["width"]} | options
-    main = not selecting and model["diets"] != "scaling"
-    pictured = main and axes["seed"] == chapter.seeds[0]
+    diets = [every["selection_diet"]] if selecting else every["diets"][model["diets"]]
+    if not selecting and axes["seed"] not in chapter.seeds[: every["few"]]:
+        diets = [name for name in diets if name in every["often"]]
+    pictured = not selecting and axes["seed"] == chapter.seeds[0]
+    looked_into = not selecting and axes["model"] == "cnn"
     return {
-        "data": {name: model[name] for name in DATA}
-        | {"sigma": chapter.parameters["sigma"], "split_seed": every["split_seed"]},
+        "data": {name: model[name] for name in DATA} | {"sigma": chapter.parameters["sigma"]},
         "constant": model["constant"],
         "training": {
             "family": model["family"],
@@ -102,42 +135,51 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
             "batch_size": model["batch_size"],
             **positions.lengths(model, every["scale"]),
         },
-        "diets": [every["selection_diet"]] if selecting else every["diets"][model["diets"]],
-        "targets": every["targets"],
+        "diets": diets,
+        "evaluations": every["evaluations"],
         "units_shown": every["units_shown"],
         "samples": every["samples"] if pictured else [],
-        "layers_of": every["layers_of"] if main and axes["model"] == "cnn" else [],
+        "layers_of": every["layers_of"] if looked_into else [],
     }
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One decoder per diet, trained with one seed: what it draws, and how much data it needs.
+    """One decoder per diet, trained with one seed, which draws the start and the split: what it
+    draws; for a model of another image side, how much data it needs.
 
     It is kept at its best step on held-out bumps of the ID region; without any bump in the diet
     there are only the stripes themselves.
     """
     s, seed, device, parts = settings, axes["seed"], chapter.device, []
-    data, lines = datasets(s["constant"], **s["data"])
+    if "count" in s:
+        given = {name: s[name] for name in ("side", "sigma", "count", "training")}
+        found = growth.report(device, workdir, seed=seed, **given)
+        return found.merge(needs(found, targets=s["targets"]))
+    data, lines = datasets(s["constant"], split_seed=seed, **s["data"])
     side, available = data.sizes["y"], int((data["split"] == "train").sum())
-    held = positions.pair(data, "val", device)
+    held, ood = (positions.pair(data, split, device) for split in ("val", "ood"))
     for name in s["diets"]:
         eaten = diet(name, side=side, available=available)
         images = training_set(data, lines, eaten, seed=seed)
         train = tuple(torch.from_numpy(values).to(device) for values in images)
-        validation = held if eaten.bumps else train
-        model = train_decoder(train, validation, seed=seed, workdir=workdir / name, **s["training"])
+        training = s["training"] | {"seed": seed, "workdir": workdir / name}
+        if training["family"] != "vn":
+            length = {"steps": training["steps"], "evaluations": s["evaluations"]}
+            training["watch"] = curves.Watch(mean_squared_error, {"ood": ood}, **length)
+        model = train_decoder(train, held if eaten.bumps else train, **training)
         found = drawing_report(model, data, lines)
         found = found.assign(bumps=eaten.bumps, items=len(train[0]), stripes=int(eaten.stripes))
+        if "watch" in training:
+            found = found.merge(training["watch"].curves())
         if s["samples"]:
             found = found.merge(pictures(model, data, samples=s["samples"]))
         if name in s["layers_of"]:
-            ood = (data["split"].values == "ood").reshape(side, side)
+            ood_map = (data["split"].values == "ood").reshape(side, side)
             plane = as_pair(data, device)[0]
-            found = found.merge(layer_report(model, plane, ood, units_shown=s["units_shown"]))
+            found = found.merge(layer_report(model, plane, ood_map, units_shown=s["units_shown"]))
         parts.append(found.expand_dims(diet=[name]))
     found = xr.merge(parts, join="outer", compat="no_conflicts").reindex(diet=s["diets"])
-    found = found.assign(positions.zero_baseline(data))
-    return xr.merge([found, needs(found, targets=s["targets"])])
+    return found.assign(positions.zero_baseline(data))
 
 
 @cache

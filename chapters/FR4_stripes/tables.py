@@ -8,13 +8,15 @@ from operator import methodcaller
 import pandas as pd
 import xarray as xr
 
-from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET
+from chapters.FR4_stripes.claims import ALONE, FEW, HELD_OUT, MOST, STRIPES, TARGET
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
 
 KINDS = {"stripes": "stripes and bumps", "bumps": "bumps only"}
 TAGS = {STRIPES: "stripes", FEW: "few", ALONE: "alone", MOST: "all"}
-MEASURES = {"hit": "place: joint accuracy", "bump_hit": "place and form: a bump there"}
+MEASURES = {"joint": "x and y", "marginal": "x or y", "drawn": "x, y and a bump"}
+REGIONS = {"corner": "in a corner held out", "none": "never seen, nothing held out"}
+PLACES = {"pixels": "on pixels", "anywhere": "anywhere"}
 COLUMNS = {
     "hit_ood": "joint accuracy",
     "bump_hit_ood": "of bumps",
@@ -60,15 +62,18 @@ def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
 
 
 @if_computed
-def exponents(laws: xr.Dataset) -> Table:
-    """Fitted exponents with 95 % intervals, and how often the target is reached."""
+def exponents(laws: xr.Dataset, target: float = TARGET) -> Table:
+    """Every reading: fitted exponents with 95 % intervals, and how often the target is reached, in
+    all and with the least dose.
+    """
+    some = laws.sel(target=target)
     fits = zip(SHOWN, ("exponent", "low", "high"), strict=True)
-    columns = {("exponent [95 %]", end): laws[name] for end, name in fits}
-    columns |= {"sides": laws["sides"], "runs that reach it": laws["reached"]}
-    found = spreads(columns, "measure", "kind", "target", measure=MEASURES, kind=KINDS)
-    rows = [(f"{measure}, {target}", kind) for measure, kind, target in found.index]
-    found.index = pd.MultiIndex.from_tuples(rows, names=["accuracy", "diet"])
-    formats = {"sides": "{:.0f}", "runs that reach it": percent}
+    columns = {("exponent [95 %]", end): some[name] for end, name in fits}
+    columns |= {"sides": some["sides"], "reached": some["reached"], "at once": some["at_once"]}
+    names = {"region": REGIONS, "places": PLACES, "kind": KINDS, "measure": MEASURES}
+    found = spreads(columns, "region", "places", "kind", "measure", **names)
+    found.index.names = ["positions", "bumps", "training", "accuracy"]
+    formats = {"sides": "{:.0f}", "reached": percent, "at once": percent}
     return Table(found, formats, name="fitted exponents")
 
 
@@ -76,7 +81,7 @@ def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds, by model and diet."""
     r = results.sel(diet=list(TAGS)).assign_coords(diet=list(TAGS.values()))
     shares = {"hit_ood": "hits", "bump_hit_ood": "bumps", "cross_share_ood": "crosses"}
-    fits = laws.sel(target=TARGET)
+    fits = laws.sel(target=TARGET, **HELD_OUT)
     return {
         **texts("fr4", r[[*shares]].rename(shares), percent),
         **texts("fr4-error", median(r["mse_ood"]) / median(r["zero_baseline_ood"])),

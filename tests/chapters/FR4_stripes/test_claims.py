@@ -36,7 +36,8 @@ def made() -> xr.Dataset:
     r["tuning_quantile"] = r["tuning_rest"].expand_dims(quantile=[0.25, 0.5, 0.75]).copy()
     r["volume_rough"] = filled(0.2, layers)
     r["volume_rough"].loc[{"diet": FEW}] = 0.1
-    asked = {"kind": ["bumps", "stripes"], "measure": ["hit", "bump_hit"], "target": [0.5, 0.8]}
+    asked = {"region": ["corner", "none"], "places": ["pixels", "anywhere"]}
+    asked |= {"kind": ["bumps", "stripes"], "measure": ["joint", "drawn"], "target": [0.5, 0.8]}
     r["need"] = filled(np.nan, RUNS | asked)
     for model, side in SIDES.items():
         r["need"].loc[{"model": model, "kind": "bumps"}] = side**3
@@ -44,7 +45,9 @@ def made() -> xr.Dataset:
     return r
 
 
-BUMPS_20, STRIPES_20 = ({"model": "side_20", "kind": kind} for kind in ("bumps", "stripes"))
+HELD_OUT = {"region": "corner", "places": "pixels"}
+BUMPS_20, STRIPES_20 = (HELD_OUT | {"model": "side_20", "kind": k} for k in ("bumps", "stripes"))
+OPEN_20 = BUMPS_20 | {"region": "none"}
 CASES = [
     ("FR-4", "hit_ood", CNN | {"diet": STRIPES}, 0.7, [0], [0]),
     ("FR-4", "cross_share_ood", CNN | {"diet": STRIPES}, 0.7, [0], [0]),
@@ -55,6 +58,7 @@ CASES = [
     ("FR-4", "need", STRIPES_20, np.inf, [4], [4]),
     ("FR-4", "need", STRIPES_20, 90, [4], [4]),
     ("FR-4", "need", STRIPES_20 | {"seed": 0}, np.inf, [], []),
+    ("FR-4", "need", OPEN_20, np.inf, [], []),
     ("FR-4", "tuning_quantile", CNN | {"diet": FEW} | LAST, 0.05, [5], [5]),
     ("FR-4", "volume_rough", CNN | {"diet": MOST}, 0.05, [6], [6]),
     ("FR-4", "cross_share_ood", SQUARE | {"diet": STRIPES}, 0.7, [], [0]),
@@ -65,7 +69,7 @@ CASES = [
     ("FR-4", "hit_ood", SQUARE | {"diet": MOST}, 0.6, [], [2]),
     ("FR-4", "hit_id", CNN | {"diet": MOST}, 0.8, [], [2]),
     ("FR-4", "need", {"model": "side_12", "kind": "bumps"}, np.inf, [3], [3]),
-    ("FR-4", "need", STRIPES_20 | {"measure": "bump_hit"}, 90, [], [4]),
+    ("FR-4", "need", STRIPES_20 | {"measure": "drawn"}, 90, [], [4]),
     ("FR-4", "tuning_rest", CNN | {"diet": FEW, "seed": 1} | LAST, 0.05, [], [5]),
     ("FR-4", "tuning_rest", CNN | {"diet": ALONE, "seed": 2} | FIRST, 0.05, [], [5]),
     ("FR-4", "volume_rough", CNN | {"diet": ALONE, "seed": 0}, 0.05, [], [6]),

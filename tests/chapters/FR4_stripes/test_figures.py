@@ -43,11 +43,14 @@ def results() -> xr.Dataset:
     ds["bumps"] = bumps.where(~((ds["model"] == "vn_axes") & (ds["diet"] == MOST)))
     ds = ds.assign({name: ds[name].where(ds["bumps"].notnull()) for name in CELLS})
     ds["items"] = ds["bumps"] + 56
-    ask = {"kind": ["bumps", "stripes"], "measure": ["hit", "bump_hit"], "target": [0.5, 0.8]}
+    where = {"places": ["pixels", "anywhere"], "kind": ["bumps", "stripes"]}
+    ask = {"region": ["corner", "none"], **where}
+    ask |= {"measure": ["joint", "marginal", "drawn"], "target": [0.5, 0.8]}
     side = xr.DataArray([28.0, 28, 12, 16, 20], dims="model")
     need = xr.DataArray(2.0, axes | ask, list(axes | ask)) * side
     ds["need"] = need.where(need["kind"] == "stripes", np.inf)
-    ds["most"] = xr.DataArray(400.0, axes | {"kind": ask["kind"]}, ["model", "seed", "kind"])
+    doses = axes | where | {"dose": [0, 1]}
+    ds["dose_items"] = xr.DataArray(400.0, doses, list(doses)).drop_vars("dose")
     polarity = ("model", ["dark", "bright", "dark", "dark", "dark"])
     return ds.assign_coords(label=("model", LABELS), polarity=polarity)
 
@@ -90,7 +93,7 @@ def test_dark_images_are_shown_as_ink(results):
 
 def test_arrows_stand_where_the_target_is_not_reached(results, laws):
     fig = figures.scaling(results, laws)
-    assert len(fig.axes[0].texts) == 3, "one arrow per side, of bumps only"
+    assert [len(ax.texts) for ax in fig.axes] == [3] * 4, "one arrow per side, of bumps only"
     texts = [text.get_text() for text in fig.axes[0].get_legend().get_texts()]
     assert any(text.startswith("stripes and bumps: exponent 1.00") for text in texts)
 
@@ -124,9 +127,9 @@ def test_tables_hold_medians_over_seeds(results, laws):
     assert frame.loc[("CNN, corner", "OOD error"), "bumps + 100"] == float(one.median())
     assert np.isnan(frame.loc[("VN-1L per axis", "OOD error"), "bumps + all"])
     frame = tables.exponents(laws).frame
-    row = frame.loc[("place: joint accuracy, 0.8", "stripes and bumps")]
+    row = frame.loc[("in a corner held out", "on pixels", "stripes and bumps", "x and y")]
     assert row["exponent [95 %]", "median"] == pytest.approx(1)
-    assert row["runs that reach it", ""] == 1
+    assert row["reached", ""] == 1 and row["at once", ""] == 0
 
 
 def test_what_was_not_asked_for_is_said(results):

@@ -11,38 +11,39 @@ from chapters.FR4_stripes import scaling
 SIDES = [12, 16, 20, 24]
 
 
-def report() -> xr.Dataset:
-    """Stripes: 24 items hit at 0.9, 34 draw bumps; bumps: 20 items at 0.5, never more."""
-    return xr.Dataset(
+ITEMS = np.array([10.0, 40.0, 160.0])
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "need"),
+    [
+        ([0.2, 0.6, 1.0], 80.0),  # half-way from 40 to 160 in logarithms
+        ([0.8, 0.9, 1.0], 10.0),  # there at once
+        ([0.2, 0.8, 0.1], 40.0),  # a later fall does not count
+        ([0.2, 0.5, 0.7], np.inf),
+    ],
+)
+def test_the_fewest_items_that_reach_a_target(accuracy, need):
+    assert scaling.crossing(ITEMS, np.array(accuracy), 0.8) == pytest.approx(need)
+
+
+def test_needs_of_every_reading():
+    accuracy = np.array([[[0.2, 0.6], [0.6, 0.7], [1.0, 0.9]], [[1.0, 0.0]] * 3])
+    report = xr.Dataset(
         {
-            "items": ("diet", [24, 34, 20, 80]),
-            "stripes": ("diet", [1, 1, 0, 0]),
-            "hit_ood": ("diet", [0.9, 1.0, 0.5, 0.4]),
-            "bump_hit_ood": ("diet", [0.0, 0.8, 0.1, 0.2]),
+            "dose_items": (("kind", "dose"), [ITEMS, 2 * ITEMS]),
+            "accuracy": (("kind", "dose", "measure"), accuracy),
         },
-        {"diet": ["stripes+0", "stripes+10", "bumps+20", "bumps+80"]},
+        {"kind": ["bumps", "stripes"], "measure": ["joint", "drawn"]},
     )
-
-
-def test_the_fewest_items_that_reach_a_target():
-    need = scaling.needs(report(), targets=[0.5, 0.8])
-    assert need["need"].sel(kind="stripes", measure="hit").values.tolist() == [24, 24]
-    assert need["need"].sel(kind="stripes", measure="bump_hit").values.tolist() == [34, 34]
-    assert need["need"].sel(kind="bumps", measure="hit").values.tolist() == [20, np.inf]
-    assert need["most"].sel(kind="bumps") == 80 and need["most"].sel(kind="stripes") == 34
-
-
-def test_a_kind_that_was_not_tried_has_no_number():
-    need = scaling.needs(report().isel(diet=[0, 1]), targets=[0.5])
-    assert np.isnan(need["need"].sel(kind="bumps")).all() and np.isnan(
-        need["most"].sel(kind="bumps")
-    )
+    need = scaling.needs(report, targets=[0.6, 0.8])["need"].transpose("kind", "measure", "target")
+    np.testing.assert_allclose(need, [[[40, 80], [10, 80]], [[20, 20], [np.inf, np.inf]]])
 
 
 @pytest.mark.parametrize("target", [0, 1.5])
 def test_a_target_is_a_share(target):
     with pytest.raises(ValueError, match="each of targets"):
-        scaling.needs(report(), targets=[target])
+        scaling.needs(xr.Dataset(), targets=[target])
 
 
 @pytest.mark.parametrize("power", [1, 3])
@@ -84,17 +85,19 @@ def test_needs_of_other_sizes_are_refused():
         scaling.law(SIDES, np.ones((3, 2)), seed=0)
 
 
-def test_laws_of_all_kinds_at_once():
-    need = np.array(SIDES, float)[:, None, None, None, None] * np.ones((4, 2, 2, 2, 1))
+def test_laws_of_all_readings_at_once():
+    need = np.array(SIDES, float)[:, None, None, None] * np.ones((4, 3, 2, 2))
     need[:, :, 0] **= 3  # bumps
-    coords = {
-        "model": [f"side_{s}" for s in SIDES],
-        "kind": ["bumps", "stripes"],
-        "measure": ["hit", "bump_hit"],
-    }
+    models = [f"side_{s}" for s in SIDES]
     results = xr.Dataset(
-        {"need": (("model", "seed", "kind", "measure", "target"), need)}, coords | {"target": [0.8]}
+        {
+            "need": (("model", "seed", "kind", "measure"), need),
+            "dose_items": (("model", "seed", "kind", "dose"), need[:, :, :, :1] * [1, 2]),
+        },
+        {"model": models, "kind": ["bumps", "stripes"], "measure": ["joint", "drawn"]},
     )
-    found = scaling.laws(results, models=coords["model"], sides=SIDES)
+    results["dose_items"].loc[{"kind": "bumps"}] /= 2
+    found = scaling.laws(results, models=models, sides=SIDES)
     assert found["exponent"].sel(kind="bumps").values.ravel() == pytest.approx([3, 3])
     assert found["exponent"].sel(kind="stripes").values.ravel() == pytest.approx([1, 1])
+    assert found["at_once"].sel(measure="joint").values.tolist() == [0, 1]

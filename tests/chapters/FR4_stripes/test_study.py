@@ -18,7 +18,6 @@ DATA = {
     "encoding": "bump",
     "polarity": "dark",
     "sigma": 1.0,
-    "split_seed": 0,
 }
 TRAINING = {
     "family": "factorised",
@@ -33,7 +32,7 @@ GIVEN = {
     "constant": 1.0,
     "training": TRAINING,
     "diets": ["stripes+0", "bumps+20", "stripes+1N"],
-    "targets": [0.5],
+    "evaluations": 3,
     "units_shown": 2,
     "samples": [[9, 9]],
     "layers_of": ["bumps+20"],
@@ -51,7 +50,8 @@ def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(tmp_path):
     assert one.identical(two)
     assert one["diet"].values.tolist() == GIVEN["diets"]
     assert one["items"].values.tolist() == [24, 20, 36]
-    assert one["bumps"].values.tolist() == [0, 20, 12] and one["most"].values.tolist() == [20, 36]
+    assert one["bumps"].values.tolist() == [0, 20, 12]
+    assert one["curve_ood"].dims == ("diet", "checkpoint") and one["curve_ood"].notnull().all()
     assert one["picture"].dims == ("diet", "sample", "v", "u")
     only = one["tuning_rest"].sel(diet="stripes+0")
     assert np.isnan(only).all(), "only the diets asked for are looked into"
@@ -82,7 +82,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
     study.run(opened(), AXES, GIVEN | own, tmp_path)
     (train, held), (_, validation) = seen
     assert held is train
-    kept = bumps.subset(study.datasets(0, **DATA)[0], "val")
+    kept = bumps.subset(study.datasets(0, split_seed=0, **DATA)[0], "val")
     assert np.array_equal(validation[0].numpy(), kept["code"].values), "held-out bumps"
 
 
@@ -93,7 +93,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
         ("cnn", 1, {"samples": []}),
         ("cnn_square", 0, {"layers_of": []}),
         ("vn_axes_const", 0, {"constant": 1.0}),
-        ("side_12", 0, {"samples": [], "layers_of": [], "units_shown": 6}),
+        ("cnn", 5, {"diets": ["stripes+0"], "samples": []}),
     ],
 )
 def test_settings_are_those_that_are_stored(model, seed, wanted):
@@ -106,14 +106,13 @@ def test_a_candidate_is_laid_over_the_options_and_a_profile_scales_the_updates()
     joint = study.settings(paper, {"model": "vn_joint", "seed": 0}, 2, False)["training"]
     assert joint["options"]["sparsity"] == 0.02 and joint["options"]["n_atoms"] == 64
     ramp = study.settings(paper, {"model": "cnn_ramp", "seed": 0}, 1, False)
-    assert ramp["training"]["lr"] == 1e-3 and ramp["training"]["steps"] == 2000
+    assert ramp["training"]["lr"] == 3e-3 and ramp["training"]["steps"] == 2500
     assert ramp["data"] == {
         "grid": 28,
         "hold_out": "corner",
         "encoding": "ramp",
         "polarity": "dark",
         "sigma": 1.0,
-        "split_seed": 0,
     }
     smoke = study.settings(opened(), {"model": "vn_axes", "seed": 0}, 0, False)["training"]
     assert smoke["steps"] == round(0.03 * 210) and smoke["consolidation"] == round(0.03 * 1500)
@@ -123,3 +122,12 @@ def test_a_selecting_run_is_of_one_diet_and_keeps_no_pictures():
     found = study.settings(opened(profile="paper"), {"model": "cnn", "candidate": 1}, 1, True)
     assert found["diets"] == ["stripes+100"]
     assert found["samples"] == found["layers_of"] == []
+
+
+def test_a_model_of_another_side_is_asked_how_much_it_needs(tmp_path):
+    given = study.growth_settings(opened(profile="paper"), {"model": "side_16", "seed": 0})
+    assert given["side"] == 16 and given["training"]["options"] == {"depth": 2, "width": 32}
+    tiny = given | {"side": 12, "count": 2, "training": TRAINING | {"steps": 1}}
+    one = study.run(opened(), AXES, tiny, tmp_path)
+    assert one["need"].dims == ("target", "region", "places", "kind", "measure")
+    described(one, study.VARIABLES)
