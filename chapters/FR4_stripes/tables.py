@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import methodcaller
 
-import pandas as pd
 import xarray as xr
 
 from chapters.FR4_stripes.claims import ALONE, FEW, HELD_OUT, MOST, STRIPES, TARGET
