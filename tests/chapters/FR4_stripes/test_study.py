@@ -32,7 +32,7 @@ GIVEN = {
     "constant": 1.0,
     "training": TRAINING,
     "diets": ["stripes+0", "bumps+20", "stripes+1N"],
-    "evaluations": 3,
+    "evaluations": 2,
     "units_shown": 2,
     "samples": [[9, 9]],
     "layers_of": ["bumps+20"],
