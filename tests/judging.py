@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from book.site import statements
 from vnlib.book import ledger as claims
 
 
-def judged(name: str, results: xr.Dataset) -> dict:
-    """The row of a claim in the ledger, which must go into a JSON file."""
-    row = claims.judge(claims.all_claims()[name], results)
-    json.dumps(row, allow_nan=False)
-    return row
+def judged(name: str, results: xr.Dataset) -> claims.Decision:
+    """What the rule of a claim says of results that it can be asked of."""
+    decision = claims.decided(claims.all_claims()[name], results)
+    assert not isinstance(decision, str), decision
+    for part in statements.parts_of(decision):
+        for one in statements.contrasts(part):
+            assert one.values.ndim == 1 and len(one.values), part.says
+    return decision
+
+
+def told(name: str, results: xr.Dataset) -> dict[str, float]:
+    """The numbers that the decision of a claim rests on."""
+    return statements.numbers(judged(name, results))
+
+
+def absent(name: str, results: xr.Dataset) -> str:
+    """What the results lack that the rule of a claim reads."""
+    said = claims.decided(claims.all_claims()[name], results)
+    assert isinstance(said, str)
+    return said
 
 
 def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
     """Which parts of the rule fail, by their place: as printed, and with controls."""
-    row = judged(name, results)
-    assert row["parts"], row.get("missing")
+    decision = judged(name, results)
     plain, controls = (
-        [i for i, part in enumerate(row[key]) if not part["holds"]]
-        for key in ("parts", "parts_controls")
+        [i for i, part in enumerate(parts) if not (part.holds or part.missing)]
+        for parts in (decision.parts, decision.controls or ())
     )
     return plain, controls
 
@@ -71,17 +85,17 @@ def rules(
         (claim, variable, where, value, parts that then fail, and those with controls), with value
         as in `changed`. Together they let every part fail.
     lacking
-        (claim, names to drop by dimension, what the ledger must then say).
+        (claim, names to drop by dimension, what then must be said).
     """
 
     @pytest.mark.parametrize("claim", made)
     def as_printed(claim: str) -> None:
-        row = judged(claim, made[claim]())
-        assert row["verdict"] == claims.REPRODUCED, failing(claim, made[claim]())
-        assert row["verdict_controls"] in (None, claims.REPRODUCED), failing(claim, made[claim]())
-        for place, key in enumerate(("parts", "parts_controls")):
+        decision = judged(claim, made[claim]())
+        assert failing(claim, made[claim]()) == ([], [])
+        for place, parts in enumerate((decision.parts, decision.controls or ())):
             failed = {part for case in cases if case[0] == claim for part in case[4 + place]}
-            assert failed == set(range(len(row[key]))), f"{key} that no case lets fail"
+            asked = {i for i, part in enumerate(parts) if not part.missing}
+            assert failed == asked, "parts that no case lets fail"
 
     @pytest.mark.parametrize(("claim", "name", "where", "value", "parts", "controls"), cases)
     def can_fail(claim, name, where, value, parts, controls) -> None:
@@ -90,7 +104,6 @@ def rules(
 
     @pytest.mark.parametrize(("claim", "drop", "says"), lacking)
     def lacks(claim: str, drop: Mapping, says: str) -> None:
-        row = judged(claim, made[claim]().drop_sel(drop))
-        assert row["verdict"] == claims.NOT_TESTABLE and says in row["missing"]
+        assert says in absent(claim, made[claim]().drop_sel(drop))
 
     return as_printed, can_fail, lacks

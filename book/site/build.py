@@ -24,7 +24,7 @@ import papermill
 from filelock import FileLock
 from PIL import Image
 
-from book.site import executed, ledger_page, page_size, reference, repository_url
+from book.site import executed, ledger_page, page_size, reference, repository_url, statements
 from vnlib import checks
 from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
@@ -154,25 +154,33 @@ def build(
         page = partial(_page, results_dir=results_dir, profile=profile, fresh=fresh, **drawing)
         ends = (signal.SIGINT, signal.SIG_DFL)  # an interrupt ends the workers and their kernels
         with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=ends) as pool:
-            # Those that read the results of others come when all of these are there.
-            for needing in (False, True):
-                names = [n for n in paths.chapters() if bool(chapter.spec(n).needs) == needing]
+            # Those that read the results of others come when all of these are there, and those
+            # that have none of their own when the ledger is.
+            for stage in range(3):
+                if stage == 2:
+                    found = statements.ledger(folder)
+                    statements.write(found, folder / "ledger.json")
+                names = [n for n in paths.chapters() if _stage(n) == stage]
                 list((map if jobs == 1 else pool.map)(page, names))
         for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:
             shutil.copy(result, EXTRA / "data")
-        rows = claims.ledger(folder)
-        claims.write_ledger(rows, folder / "ledger.json")
         shutil.copy(folder / "ledger.json", EXTRA / "data")
         (GENERATED / "headlines.md").write_text(
-            ledger_page.headlines(rows, profile), encoding="utf-8"
+            ledger_page.headlines(found, profile), encoding="utf-8"
         )
-        (GENERATED / "ledger.md").write_text(ledger_page.ledger(rows, profile), encoding="utf-8")
+        (GENERATED / "ledger.md").write_text(ledger_page.ledger(found, profile), encoding="utf-8")
         (GENERATED / "status.md").write_text(ledger_page.status(folder, profile), encoding="utf-8")
         reference.write(GENERATED / "modules")
         site = _site()
         if fresh:
             (folder / UNFINISHED).unlink(missing_ok=True)
     return site
+
+
+def _stage(name: str) -> int:
+    """When a chapter's turn is: after what it reads, of which the ledger reads all results."""
+    one = chapter.spec(name)
+    return 2 if not one.stores else 1 if one.needs else 0
 
 
 def _page(name: str, results_dir: Path, profile: str, fresh: bool, **drawing: bool) -> None:

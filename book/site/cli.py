@@ -172,23 +172,22 @@ def status(results_dir: Path) -> None:
 @RESULTS_DIR
 def ledger(profile: str, results_dir: Path) -> None:
     """Decide every claim from the results and write ledger.json beside them."""
-    from vnlib.book import ledger as claims
+    from book.site import statements
 
     folder = results_dir / profile
     if not folder.is_dir():
         raise ValueError(
             f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first"
         )
-    rows = claims.ledger(folder)
-    for row in rows:
+    found = statements.ledger(folder)
+    for row in found["claims"]:
         controls = f"; with controls: {row['verdict_controls']}" if row["verdict_controls"] else ""
-        click.echo(
-            f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) "
-            f"{row.get('missing', '')}".rstrip()
-        )
-        for part in [*row["parts"], *row["parts_controls"]]:
-            click.echo(f"         {'+' if part['holds'] else '-'} {part['says']}")
-    claims.write_ledger(rows, folder / "ledger.json")
+        said = f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) {row['missing']}"
+        click.echo(said.rstrip())
+        for one in found["statements"]:
+            if one["claim"] == row["id"]:
+                click.echo(f"         {one['id']} {one['verdict']}: {one['says']}")
+    statements.write(found, folder / "ledger.json")
     click.echo(f"written: {paths.shown(folder / 'ledger.json')}")
 
 

@@ -6,15 +6,30 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from book.site import resampling, statements
 from book.site.page_size import PLACE
 from vnlib.book import chapter, paths, store
-from vnlib.book.html import COLOR
+from vnlib.book import ledger as claims
 from vnlib.book.store import provenance
 from vnlib.book.store.netcdf import REMEDY
 
 PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}  # by how the ids of their claims begin
 OTHERS = "Beyond the papers"
-NOT_ASKED = "not asked"
+NOT_ASKED, DEFINITION = "not asked", "definition"
+# The colour of each verdict, by sphinx-design's names.
+COLOR = {
+    claims.REPRODUCED: "success",
+    claims.PARTLY: "warning",
+    claims.NOT: "danger",
+    claims.UNDECIDED: "secondary",
+    claims.NOT_TESTABLE: "muted",
+    statements.HOLDS: "success",
+    statements.FAILS: "danger",
+    statements.TIE: "info",
+    DEFINITION: "light",
+}
+WORDS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.UNDECIDED, claims.NOT_TESTABLE)
+ASKED = {"printed": "as printed", "controls": "with controls"}
 
 # What the landing page says of results that are not the shipped ones.
 REMARKS = {
@@ -25,20 +40,38 @@ REMARKS = {
 }
 
 
-def ledger(rows: Sequence[Mapping], profile: str) -> str:
-    """The ledger as a page: counts, a row per claim, then every rule with its numbers."""
+def ledger(found: Mapping, profile: str) -> str:
+    """The ledger as a page: counts, a row per claim, then the statements of each with their
+    intervals.
+    """
+    rows, level, band = found["claims"], 100 * found["level"], 100 * found["band"]
+    few = resampling.FEW
     lines = [
         "# The ledger",
         "",
         f"Every claim of the two papers, in our words, and what the `{profile}` results say of "
-        "it. A claim is decided by its *rule*, a list of statements on saved numbers: it is "
-        "*reproduced* if all of them hold, *partly* if some do, *not reproduced* if none does. "
-        "*As printed* is the paper's experiment; *with controls* tunes the baselines like "
+        "it. A claim is decided by its *rule*, a list of *statements* on saved numbers. *As "
+        "printed* is the paper's experiment; *with controls* tunes the baselines like "
         "everything else and adds our controls. Rules were written before the "
         "out-of-distribution numbers of the shipped runs were looked at; those of smaller trials "
         "were known.",
         "",
-        "A claim's name leads to its rule and the numbers, the place in the paper to the figure "
+        f"Beside each value stands its {level:.0f} % interval, from the rule asked again of seeds, "
+        "and test cases where results keep them, drawn anew (bootstrap). A statement *holds* where "
+        "all of the interval is on the right side of the bound, *fails* where all of it is on the "
+        f"wrong side, is a *tie* where all of it is within {band:.0f} % of the bound, *undecided* "
+        "where it is on both sides. It is *not testable* where a condition fails that it needs, "
+        "such as that a model has learned its task, or where results lack what would decide it. "
+        f"The range of n seeds holds the median with a probability of 1 - 2^(1 - n): "
+        f"{100 * (1 - 2.0 ** (1 - few)):.0f} % for {few} seeds, {100 * (1 - 2.0**-2):.0f} % for 3. "
+        f"So intervals of fewer than {few} seeds are as wide as those of Student's t, and what is "
+        "only true or false of them is undecided.",
+        "",
+        "A claim is *reproduced* if all its core statements hold, *not reproduced* if some fail "
+        "and none holds, *partly* if some hold and some fail, and otherwise *undecided*. Details "
+        "and definitions of tasks do not count.",
+        "",
+        "A claim's name leads to its statements, the place in the paper to the figure "
         "that shows it. VN: "
         "Vector Network; ID and OOD: in and out of the distribution of the training data. The "
         "same as data: "
@@ -48,32 +81,56 @@ def ledger(rows: Sequence[Mapping], profile: str) -> str:
     ]
     for paper, covered in _by_paper(rows).items():
         lines += ["", f"## {paper}", "", *_table(covered)]
-    lines += ["", "## Rules and numbers"]
+    lines += ["", "## Statements and numbers"]
     for row in rows:
         lines += ["", f"({_anchor(row)})=", f"### {row['id']}", ""]
         lines += [f"*[{row['source']}](#{row['figure']}).* {row['statement']}"]
         lines += ["", *([row["terms"], ""] if row["terms"] else [])]
-        if row.get("missing"):
+        if row["missing"]:
             lines += [f"Not testable: {row['missing']}.", ""]
-        for title, key, fits in (
-            ("As printed", "verdict", "parts"),
-            ("With controls", "verdict_controls", "parts_controls"),
-        ):
-            if parts := row[fits]:
-                lines += [f"**{title}:** {_badge(row[key])}", ""]
-                holds = {True: "✓ holds", False: "✗ does not hold"}
-                lines += [*(f"- {holds[p['holds']]}: {p['says']}" for p in parts), ""]
+        own = [one for one in found["statements"] if one["claim"] == row["id"]]
+        if own:
+            lines += [*_statements(own), ""]
         if row["numbers"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
             lines += [*(f"| `{n}` | {value:g} |" for n, value in row["numbers"].items()), "```"]
     return "\n".join(lines) + "\n"
 
 
-def headlines(rows: Sequence[Mapping], profile: str) -> str:
+def headlines(found: Mapping, profile: str) -> str:
     """The ledger in short, for the landing page: a remark on the profile, how many claims held."""
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
-    return "\n".join([*lines, *_counts(rows)]) + "\n"
+    return "\n".join([*lines, *_counts(found["claims"])]) + "\n"
+
+
+def _statements(rows: Sequence[Mapping]) -> list[str]:
+    """A row per statement: what it says, its value with the interval, its verdict."""
+    lines = []
+    for one in rows:
+        of = ", ".join(ASKED[name] for name in one["protocols"])
+        kind = f"{of}; detail" if one["weight"] == claims.DETAIL else of
+        more = [f"Needs: {need['says']} ({need['verdict']})." for need in one["needs"]]
+        more += [
+            f"{text[0].upper()}{text[1:]}." for text in (one["missing"], one["remark"]) if text
+        ]
+        says = "<br>".join([_cell(one["says"]), f"*{kind}*", *map(_cell, more)])
+        value = _value(one["contrasts"][0]) if one["contrasts"] else ""
+        lines.append(f"| {one['id']} | {says} | {value} | {_badge(one['verdict'])} |")
+    return _boxed("vn-ledger", "| statement | says | value and interval | verdict |", lines)
+
+
+def _value(one: Mapping) -> str:
+    """A value and its interval, to two digits; of yes and no how many resamples say yes."""
+    if one["kind"] == "yes or no":
+        return "" if one["share"] in (0, 1) else f"yes in {100 * one['share']:.0f} % of resamples"
+    middle, *ends = ("∞" if end is None else f"{end:.2g}" for end in one["value"])
+    return f"{middle} [{', '.join(ends if one['sign'][0] == '>' else ends[::-1])}]"
+
+
+def _cell(text: str) -> str:
+    """Text that does not end a cell of a table."""
+    return text.replace("|", "&#124;").replace("*", "\\*").replace("<", "&lt;")
 
 
 def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
@@ -86,13 +143,13 @@ def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
 
 def _counts(rows: Sequence[Mapping]) -> list[str]:
     """How many claims of each paper got each verdict that occurs, as printed and with controls,
-    which claims on how a task is made are not asked.
+    which claims on how a task is made are not asked. Definitions are no claims.
     """
     counts = {}
-    for paper, covered in _by_paper(rows).items():
+    for paper, covered in _by_paper([row for row in rows if not row["definition"]]).items():
         for protocol, key in (("as printed", "verdict"), ("with controls", "verdict_controls")):
             counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
-    used = [word for word in (*COLOR, NOT_ASKED) if any(one[word] for one in counts.values())]
+    used = [word for word in (*WORDS, NOT_ASKED) if any(one[word] for one in counts.values())]
     lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
     lines += [
         f"| {name} | {' | '.join(str(one[word]) for word in used)} |"
@@ -105,9 +162,13 @@ def _table(rows: Sequence[Mapping]) -> list[str]:
     """One row per claim; its links are labels, so it reads the same on every page."""
     lines = []
     for row in rows:
-        verdicts = f"{_badge(row['verdict'])} | {_badge(row['verdict_controls'])}"
+        words = (
+            (DEFINITION, None) if row["definition"] else (row["verdict"], row["verdict_controls"])
+        )
         shown = f"{row['statement']}<br>[{row['source']}](#{row['figure']})"
-        lines.append(f"| [{row['id']}](#{_anchor(row)}) | {shown} | {verdicts} |")
+        lines.append(
+            f"| [{row['id']}](#{_anchor(row)}) | {shown} | {' | '.join(map(_badge, words))} |"
+        )
     return _boxed("vn-ledger", "| claim | in our words | as printed | with controls |", lines)
 
 

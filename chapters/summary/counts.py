@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from IPython.display import HTML
 
 from vnlib.book import html, ledger, paths
 
 PROTOCOLS = {
-    "as printed": ("verdict", "parts"),
-    "with controls": ("verdict_controls", "parts_controls"),
+    "as printed": ("verdict", "printed"),
+    "with controls": ("verdict_controls", "controls"),
 }
-DECIDED = (ledger.REPRODUCED, ledger.PARTLY, ledger.NOT)
+WORDS = (
+    ledger.REPRODUCED,
+    ledger.PARTLY,
+    ledger.NOT,
+    ledger.UNDECIDED,
+    ledger.NOT_TESTABLE,
+)
 ALL, OTHERS = "all", "other chapters"
+
+
+def read(folder: Path) -> list[dict]:
+    """The claims of the ledger in a folder of results, each with its statements, without
+    definitions of tasks.
+    """
+    path = folder / "ledger.json"
+    if not path.exists():
+        raise ValueError(
+            f"{path} does not exist; run `vnbook ledger --profile {folder.name}` first"
+        )
+    told = json.loads(path.read_text(encoding="utf-8"))
+    statements: dict[str, list[dict]] = {}
+    for one in told["statements"]:
+        statements.setdefault(one["claim"], []).append(one)
+    return [
+        row | {"statements": statements.get(row["id"], [])}
+        for row in told["claims"]
+        if not row["definition"]
+    ]
 
 
 def benchmark(name: str) -> str:
@@ -31,14 +59,19 @@ def claims_of(rows: Sequence[Mapping], name: str) -> list[Mapping]:
 
 
 def count(rows: Sequence[Mapping], protocol: str) -> dict[str, int]:
-    """How many claims that were asked hold whole, in part or not at all, and how many of their
-    statements hold.
+    """How many claims that were asked have each verdict, and how many of their core statements
+    hold.
     """
-    verdict, parts = PROTOCOLS[protocol]
-    asked = [row for row in rows if row[parts]]
-    statements = [part["holds"] for row in asked for part in row[parts]]
-    found = {word: sum(row[verdict] == word for row in asked) for word in DECIDED}
-    return {"claims": len(asked)} | found | {"statements": len(statements), "hold": sum(statements)}
+    key, name = PROTOCOLS[protocol]
+    asked = [row for row in rows if row[key] and row["statements"]]
+    core = [
+        one["verdict"] == "holds"
+        for row in asked
+        for one in row["statements"]
+        if name in one["protocols"] and one["weight"] == ledger.CORE
+    ]
+    found = {word: sum(row[key] == word for row in asked) for word in WORDS}
+    return {"claims": len(asked)} | found | {"statements": len(core), "hold": sum(core)}
 
 
 def by_benchmark(
@@ -55,20 +88,21 @@ def by_benchmark(
 
 def weaker(rows: Sequence[Mapping]) -> list[str]:
     """The claims that hold whole as printed and no longer with controls."""
+    whole = ledger.REPRODUCED
     return [
         row["id"]
         for row in rows
-        if row["parts_controls"] and row["verdict"] == DECIDED[0] != row["verdict_controls"]
+        if row["verdict"] == whole and row["verdict_controls"] not in (whole, None)
     ]
 
 
 def by_verdict(rows: Sequence[Mapping]) -> HTML:
     """The claims of these rows of the ledger by verdict, a line for each protocol."""
     lines = []
-    for key, protocol in (("verdict", "As printed"), ("verdict_controls", "With controls")):
+    for protocol, (key, _) in PROTOCOLS.items():
         found = {
-            word: [html.claim(row["id"]) for row in rows if row[key] == word] for word in html.COLOR
+            word: [html.claim(row["id"]) for row in rows if row[key] == word] for word in WORDS
         }
         told = "; ".join(f"{word} {', '.join(ids)}" for word, ids in found.items() if ids)
-        lines.append(f"<li><b>{protocol}:</b> {told or 'none'}.</li>")
+        lines.append(f"<li><b>{protocol.capitalize()}:</b> {told or 'none'}.</li>")
     return HTML(f"<ul>{''.join(lines)}</ul>")

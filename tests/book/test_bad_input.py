@@ -15,9 +15,8 @@ import xarray as xr
 from refusals import Call, made, refused
 
 from book.site import build as book
-from book.site import cli
+from book.site import cli, statements
 from vnlib.book import chapter, store
-from vnlib.book import ledger as claims
 
 
 def spec(**given: object) -> Call:
@@ -212,7 +211,7 @@ FILES = {
         "delete it",
     ),
     "truncated NetCDF, judged": (
-        truncated(claims.ledger),
+        truncated(statements.ledger),
         "fig2_spatial.nc",
         "truncated",
         "delete it",

@@ -139,7 +139,7 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
     ).read_bytes()
     rows = json.loads((book.EXTRA / "data" / "ledger.json").read_text(encoding="utf-8"))
     assert rows == json.loads((results / "fast" / "ledger.json").read_text(encoding="utf-8"))
-    assert [one["id"] for one in rows] == list(claims.all_claims())
+    assert [one["id"] for one in rows["claims"]] == list(claims.all_claims())
     assert (book.GENERATED / "ledger.md").read_text(encoding="utf-8") == ledger_page.ledger(
         rows, "fast"
     )

@@ -99,7 +99,7 @@ def test_ledger_prints_and_writes_every_claim(vnbook, results):
     said = vnbook("ledger", "--profile", "smoke", "--results-dir", results)
     assert said.code == 0, said.err
     path = results / "smoke" / "ledger.json"
-    rows = json.loads(path.read_text(encoding="utf-8"))
+    rows = json.loads(path.read_text(encoding="utf-8"))["claims"]
     assert [row["id"] for row in rows] == list(claims.all_claims())
     assert str(path) in said.out
     for row in rows:

@@ -8,10 +8,12 @@ import math
 import re
 
 import fuzz_files
+import jsonschema
 import nbformat
 import pytest
 import xarray as xr
 
+from book.site import statements
 from vnlib.book import chapter, ledger, paths, store
 from vnlib.book.ledger import (
     NOT,
@@ -27,6 +29,9 @@ from vnlib.book.parameters import PROFILES
 
 WORDS = {key: "x" for key in ("source", "chapter", "figure", "statement")}
 SHIPPED = paths.RESULTS / "paper"
+SCHEMA = json.loads(
+    (paths.SOURCE / "book" / "site" / "ledger.schema.json").read_text(encoding="utf-8")
+)
 
 
 def claim(*holds: bool, controls: list[bool] | None = None, id: str = "A", **fields) -> Claim:
@@ -49,14 +54,15 @@ def claim(*holds: bool, controls: list[bool] | None = None, id: str = "A", **fie
     [
         ([True, True], None, REPRODUCED, None),
         ([True, False], [True], PARTLY, REPRODUCED),
-        ([False], [True, False], NOT, PARTLY),
+        ([False], [False], NOT, NOT),
         ([True], [False], REPRODUCED, NOT),
     ],
 )
-def test_a_verdict_counts_the_parts_that_hold(holds, controls, verdict, verdict_controls):
-    row = ledger.judge(claim(*holds, controls=controls), xr.Dataset({"y": 1.23456}))
+def test_a_claim_is_what_its_statements_make_of_it(holds, controls, verdict, verdict_controls):
+    row, found = statements.judge(claim(*holds, controls=controls), xr.Dataset({"y": 1.23456}))
     assert (row["verdict"], row["verdict_controls"]) == (verdict, verdict_controls)
-    assert [part["holds"] for part in row["parts"]] == holds
+    assert [one["verdict"] == "holds" for one in found] == [*holds, *(controls or [])]
+    assert [one["id"] for one in found] == [f"A.{n + 1}" for n in range(len(found))]
     assert row["numbers"] == {f"y{n}": 1.235 for n in range(len(holds))}
 
 
@@ -65,7 +71,7 @@ def test_numbers_with_controls_do_not_hide_those_as_printed():
         plain = [Part("a", True, {"same": 1.0, "differs": 1.0})]
         return Decision(plain, [Part("b", True, {"same": 1.0, "differs": 2.0, "new": 3.0})])
 
-    found = ledger.judge(claim(decide=decide), xr.Dataset())["numbers"]
+    found = statements.judge(claim(decide=decide), xr.Dataset())[0]["numbers"]
     assert found == {"same": 1.0, "differs": 1.0, "differs (controls)": 2.0, "new": 3.0}
 
 
@@ -73,47 +79,72 @@ def test_numbers_that_do_not_exist_are_left_out():
     def decide(_: xr.Dataset) -> Decision:
         return Decision([Part("x", True, {"a": 1.0, "b": math.nan, "c": math.inf})])
 
-    assert ledger.judge(claim(decide=decide), xr.Dataset())["numbers"] == {"a": 1.0}
+    assert statements.judge(claim(decide=decide), xr.Dataset())[0]["numbers"] == {"a": 1.0}
 
 
 def test_what_lacks_is_named_and_not_its_neighbours():
-    row = ledger.judge(claim(True), xr.Dataset({"yy": 1.0}))
+    row, found = statements.judge(claim(True), xr.Dataset({"yy": 1.0}))
     assert row["verdict"] == NOT_TESTABLE and row["missing"] == "the results lack 'y'"
+    assert found == []
 
 
 @pytest.mark.parametrize("name", all_claims())
 def test_missing_results_are_not_testable(name):
-    row = ledger.judge(all_claims()[name], None)
+    row, found = statements.judge(all_claims()[name], None)
     assert row["verdict"] == NOT_TESTABLE and row["verdict_controls"] is None
     assert "no results" in row["missing"]
-    assert row["parts"] == row["parts_controls"] == [] and row["numbers"] == {}
+    assert found == [] and row["numbers"] == {}
 
 
-def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, monkeypatch):
-    """A number of another chapter's file, and not of the claim's own."""
+@pytest.fixture
+def both(monkeypatch):
+    """A claim decided from its own chapter's results, and one from another's."""
 
     def decide(results: xr.Dataset) -> Decision:
         return Decision([Part("it is one", float(results["y"].sum()) == 1)])
 
-    both = {
+    found = {
         "own": claim(id="own", decide=decide),
         "other": claim(id="other", decide=decide, reads="z"),
     }
-    monkeypatch.setattr(ledger, "all_claims", lambda: both)
+    monkeypatch.setattr(ledger, "all_claims", lambda: found)
+    return found
+
+
+def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, both):
+    """A number of another chapter's file, and not of the claim's own."""
     for name, value in (("x", 0.0), ("z", 1.0)):
         store.write(xr.Dataset({"y": value}), tmp_path / f"{name}.nc")
-    rows = ledger.ledger(tmp_path)
-    assert {row["id"]: row["verdict"] for row in rows} == {"own": NOT, "other": REPRODUCED}
-    assert ledger.ledger(tmp_path, "x") == rows and ledger.ledger(tmp_path, "z") == []
-    ledger.write_ledger(rows, tmp_path / "ledger.json")
-    assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == rows
+    found = statements.ledger(tmp_path)
+    verdicts = {row["id"]: row["verdict"] for row in found["claims"]}
+    assert verdicts == {"own": NOT, "other": REPRODUCED}
+    assert statements.ledger(tmp_path, "x") == found
+    assert statements.ledger(tmp_path, "z")["claims"] == []
+    statements.write(found, tmp_path / "ledger.json")
+    assert json.loads((tmp_path / "ledger.json").read_text(encoding="utf-8")) == found
     assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_what_is_known_of_the_same_results_is_not_asked_again(tmp_path, both, monkeypatch):
+    for name in ("x", "z"):
+        store.write(xr.Dataset({"y": 0.0}), tmp_path / f"{name}.nc")
+    found = statements.ledger(tmp_path)
+    statements.write(found, tmp_path / "ledger.json")
+    asked, judge = [], statements.judge
+    monkeypatch.setattr(statements, "judge", lambda one, r: asked.append(one.id) or judge(one, r))
+    store.write(xr.Dataset({"y": 0.0}, attrs={"git_revision": "new"}), tmp_path / "x.nc")
+    assert statements.ledger(tmp_path) == found and not asked, "attributes decide nothing"
+    store.write(xr.Dataset({"y": 1.0}), tmp_path / "x.nc")
+    assert statements.ledger(tmp_path) != found and asked == ["own"]
+    (tmp_path / "ledger.json").write_text("[]")
+    statements.ledger(tmp_path)
+    assert asked == ["own", "own", "other"], "a file of another form is none"
 
 
 def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
     (tmp_path / "fig2_spatial.nc").write_bytes(b"\x89HDF\r\n\x1a\nbut no more")
     with pytest.raises(store.StoreError, match=r"fig2_spatial\.nc cannot be read"):
-        ledger.ledger(tmp_path)
+        statements.ledger(tmp_path)
 
 
 @pytest.mark.parametrize("wrong", ["axis renamed", "axis missing", "nothing in it"])
@@ -123,7 +154,7 @@ def test_results_of_another_form_are_named_with_the_rule_that_reads_them(tmp_pat
     with pytest.raises(
         store.StoreError, match=r"fig3_functions\.nc has not the form .* rule of VN-F3a reads \("
     ):
-        ledger.ledger(tmp_path)
+        statements.ledger(tmp_path)
 
 
 # --- What all rules have in common ----------------------------------------------------------------
@@ -135,7 +166,7 @@ def test_a_rule_reads_the_dataset_and_nothing_else(name, monkeypatch):
         pytest.skip("no such results here")
     results = store.read(SHIPPED / f"{name}.nc")
     rules = [one for one in all_claims().values() if one.results == name]
-    rows, before = [ledger.judge(one, results) for one in rules], results.copy(deep=True)
+    made, before = [ledger.decided(one, results) for one in rules], results.copy(deep=True)
 
     def forbidden(*args, **kwargs):
         raise AssertionError("a rule must not open anything")
@@ -149,15 +180,24 @@ def test_a_rule_reads_the_dataset_and_nothing_else(name, monkeypatch):
     for module, function in files:
         monkeypatch.setattr(module, function, forbidden)
     more = results.assign_attrs(verdict="reproduced").assign(unasked=1.0)
-    assert [ledger.judge(one, more) for one in rules] == rows
+    again = [ledger.decided(one, more) for one in rules]
     monkeypatch.undo()
     xr.testing.assert_identical(results, before)
-    assert all(row["numbers"] or row["verdict"] == NOT_TESTABLE for row in rows)
-    for row in rows:
-        for key in ("parts", "parts_controls"):
-            said = [part["says"] for part in row[key]]
+    for one, other in zip(made, again, strict=True):
+        assert isinstance(one, Decision) and isinstance(other, Decision)
+        assert statements.numbers(one) == statements.numbers(other) != {}
+        for parts in (one.parts, one.controls or []):
+            said = [part.says for part in parts]
             assert len(set(said)) == len(said), "two parts of a rule say the same"
-    assert all(math.isfinite(v) for row in rows for v in row["numbers"].values())
+        told = {
+            part.says: statements.margins(part.contrasts[0]).tolist()
+            for part in one.parts
+            if part.contrasts
+        }
+        for part in one.controls or []:
+            if part.says in told:
+                same = statements.margins(part.contrasts[0]).tolist()
+                assert told[part.says] == same, "one text for two statements"
 
 
 # --- Ties to the chapters -------------------------------------------------------------------------
@@ -190,8 +230,23 @@ def test_sidecars_and_ledger_name_the_same_claims():
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_shipped_ledger_is_what_the_rules_make_of_the_shipped_results(profile):
+    """By fingerprints: intervals take minutes. What a statement says costs nothing to ask again."""
     folder = paths.RESULTS / profile
     if not (folder / "ledger.json").exists():
         pytest.skip("no such results here")
     shipped = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
-    assert shipped == ledger.ledger(folder), "run `vnbook ledger`"
+    jsonschema.validate(shipped, SCHEMA)
+    assert [row["id"] for row in shipped["claims"]] == list(all_claims())
+    files = {one.results for one in all_claims().values()}
+    results = {name: store.read(folder / f"{name}.nc") for name in files}
+    stale = [
+        row["id"]
+        for row in shipped["claims"]
+        if (one := all_claims()[row["id"]])
+        and row["fingerprint"] != statements.fingerprint(one, results[one.results])
+    ]
+    assert not stale, "run `vnbook ledger`"
+    for row in shipped["claims"]:
+        decision = ledger.decided(all_claims()[row["id"]], results[all_claims()[row["id"]].results])
+        said = [one["says"] for one in shipped["statements"] if one["claim"] == row["id"]]
+        assert said == list(dict.fromkeys(part.says for part in statements.parts_of(decision)))

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from store_cases import stored
 
-from book.site import ledger_page
+from book.site import ledger_page, statements
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
 from vnlib.book.store import provenance
@@ -22,76 +22,115 @@ def row(**changes: object) -> dict:
         "figure": "fig9-map",
         "statement": "It works.",
         "terms": "Works: runs.",
+        "definition": False,
         "verdict": claims.PARTLY,
         "verdict_controls": None,
+        "missing": "",
         "numbers": {"it.ratio": 1.25},
-        "parts": [{"says": "it works", "holds": True}, {"says": "always", "holds": False}],
-        "parts_controls": [],
     } | changes
 
 
-def test_ledger_page_holds_every_claim_with_rule_numbers_and_link():
-    fair = {
-        "id": "VN-X2",
-        "verdict": claims.REPRODUCED,
-        "verdict_controls": claims.NOT,
-        "numbers": {},
-    }
-    fair["parts_controls"] = [{"says": "fairly", "holds": False}]
-    page = ledger_page.ledger([row(), row(**fair)], "fast")
-    assert page.startswith("# ") and "`fast`" in page
-    for text in (
-        "VN-X1",
-        "VN-X2",
+def told(claim: str = "VN-X1", place: int = 1, **changes: object) -> dict:
+    """A statement of a claim: a ratio that should be below 0.8."""
+    contrast = {"kind": "log ratio", "sign": "<", "share": 1.0, "value": [0.5, 0.6, 0.4]}
+    return {
+        "id": f"{claim}.{place}",
+        "claim": claim,
+        "protocols": ["printed"],
+        "says": "ratio < 0.8",
+        "weight": claims.CORE,
+        "verdict": statements.HOLDS,
+        "contrasts": [contrast],
+        "needs": [],
+        "missing": "",
+        "remark": "",
+    } | changes
+
+
+def page(rows: list[dict], *found: dict) -> str:
+    return ledger_page.ledger(ledger_of(rows, *found), "fast")
+
+
+def ledger_of(rows: list[dict], *found: dict) -> dict:
+    return {"level": 0.95, "band": 0.05, "claims": rows, "statements": list(found)}
+
+
+def line_of(text: str, name: str) -> str:
+    return next(line for line in text.splitlines() if line.startswith(f"| {name} |"))
+
+
+def test_ledger_page_holds_every_claim_with_its_statements_and_numbers():
+    other = {"id": "VN-X2", "verdict": claims.REPRODUCED, "verdict_controls": claims.NOT}
+    text = page([row(), row(**other, numbers={})], told(), told("VN-X2"))
+    assert text.startswith("# ") and "`fast`" in text
+    for said in (
         "It works.",
         "Works: runs.",
         "<br>[VN Fig. 9](#fig9-map) |",
         "*[VN Fig. 9](#fig9-map).*",
+        "| `it.ratio` | 1.25 |",
     ):
-        assert text in page
-    assert "`it.ratio`" in page and "1.25" in page
-    for said, holds in (("it works", True), ("always", False), ("fairly", False)):
-        line = next(line for line in page.splitlines() if line.endswith(f": {said}"))
-        assert ("does not hold" not in line) == holds
+        assert said in text
+    assert line_of(text, "VN-X1.1") == (
+        "| VN-X1.1 | ratio &lt; 0.8<br>*as printed* | 0.5 [0.4, 0.6] | {bdg-success}`holds` |"
+    )
     anchors = [
-        line[1:-2] for line in page.splitlines() if line.startswith("(") and line.endswith(")=")
+        line[1:-2] for line in text.splitlines() if line.startswith("(") and line.endswith(")=")
     ]
-    assert len(set(anchors)) == 2 and all(f"](#{anchor})" in page for anchor in anchors), (
+    assert len(set(anchors)) == 2 and all(f"](#{anchor})" in text for anchor in anchors), (
         "targets of the table's links"
     )
 
 
-def test_ledger_page_says_why_a_claim_cannot_be_tested():
-    page = ledger_page.ledger(
-        [row(verdict=claims.NOT_TESTABLE, parts=[], figures={}, missing="the results lack x")],
-        "fast",
+def test_a_row_of_a_statement_says_what_it_needs_and_what_is_missing():
+    need = {"says": "it learned", "verdict": statements.FAILS}
+    yes = {"kind": "yes or no", "sign": "", "share": 0.4, "value": [None] * 3}
+    text = page(
+        [row()],
+        told(needs=[need], missing="ten seeds", remark="so it is", weight=claims.DETAIL),
+        told(place=2, contrasts=[yes], protocols=["printed", "controls"]),
+        told(place=3, contrasts=[]),
     )
-    assert "Not testable: the results lack x." in page
+    said = "*as printed; detail*<br>Needs: it learned (fails).<br>Ten seeds.<br>So it is."
+    assert said in line_of(text, "VN-X1.1")
+    assert "*as printed, with controls*" in line_of(text, "VN-X1.2")
+    assert "yes in 40 % of resamples" in line_of(text, "VN-X1.2")
+    assert "| | {bdg" in line_of(text, "VN-X1.3").replace("  ", " ")
+
+
+def test_an_open_end_of_an_interval_is_infinite():
+    open_end = {"kind": "difference", "sign": ">=", "share": 0.5, "value": [1.0, None, None]}
+    assert "1 [∞, ∞]" in page([row()], told(contrasts=[open_end]))
+
+
+def test_ledger_page_says_why_a_claim_cannot_be_tested():
+    text = page([row(verdict=claims.NOT_TESTABLE, missing="the results lack x")])
+    assert "Not testable: the results lack x." in text
 
 
 def test_tables_of_the_ledger_page_have_rows_of_one_width():
-    page = ledger_page.ledger(
-        [claims.judge(one, None) for one in claims.all_claims().values()], "paper"
-    )
-    widths = Counter(line.count("|") for line in page.splitlines() if line.startswith("|"))
+    rows = [statements.judge(one, None)[0] for one in claims.all_claims().values()]
+    widths = Counter(line.count("|") for line in page(rows).splitlines() if line.startswith("|"))
     papers = len(ledger_page.PAPERS)
     # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head
     # and rule per paper.
     assert widths == {4: 2 + 2 * papers, 5: len(claims.all_claims()) + 2 * papers}
 
 
-def test_claims_are_grouped_and_counted_by_paper():
+def test_claims_are_grouped_and_counted_by_paper_and_definitions_are_none():
     rows = [
         row(),
         row(id="VN-X2", verdict=claims.NOT, verdict_controls=claims.NOT),
+        row(id="VN-X3", verdict=claims.REPRODUCED, definition=True),
         row(id="FR-9", verdict=claims.REPRODUCED),
     ]
-    page = ledger_page.ledger(rows, "fast")
-    ours, theirs = page.index("\n## Vector Networks"), page.index("\n## Forced Rendering")
+    text = page(rows)
+    ours, theirs = text.index("\n## Vector Networks"), text.index("\n## Forced Rendering")
     assert (
-        ours < page.index("| [VN-X2](#claim-vn-x2)") < theirs < page.index("| [FR-9](#claim-fr-9)")
+        ours < text.index("| [VN-X2](#claim-vn-x2)") < theirs < text.index("| [FR-9](#claim-fr-9)")
     )
-    for counted in (page, ledger_page.headlines(rows, "paper")):
+    assert "`definition`" in line_of(text, "[VN-X3](#claim-vn-x3)")
+    for counted in (text, ledger_page.headlines(ledger_of(rows), "paper")):
         assert "| claims | reproduced | partly | not reproduced | not asked |" in counted, (
             "only verdicts that occur"
         )
@@ -102,7 +141,7 @@ def test_claims_are_grouped_and_counted_by_paper():
 
 @pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
 def test_headlines_warn_of_results_that_are_not_the_shipped_ones(profile, warned):
-    text = ledger_page.headlines([row()], profile)
+    text = ledger_page.headlines(ledger_of([row()]), profile)
     assert ("{warning}" in text) == warned and ("`make book`" in text) == warned
     assert "Vector Networks: as printed" in text
     assert "It works." not in text, "claims are for the ledger's own page"

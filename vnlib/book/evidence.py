@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from vnlib.book.ledger import Part
+from vnlib.book.ledger import DETAIL, Contrast, Part
 
 T = TypeVar("T", xr.DataArray, xr.Dataset)
+Value = float | xr.DataArray
 
 # What a test of a bound asks of every value, which value is the nearest to failing it, its sign.
 TESTS = {
@@ -25,9 +27,9 @@ TESTS = {
 }
 
 
-def part(says: str, holds: bool | xr.DataArray, **numbers: float | xr.DataArray) -> Part:
-    """A statement, whether it holds (all of an array), and the numbers that it rests on, by name;
-    those of an array by its coordinates, "model.set.name".
+def part(says: str, holds: bool | xr.DataArray | Contrast, **numbers: Value) -> Part:
+    """A statement, whether it holds (all of an array, all values of a contrast), and the numbers
+    that it rests on, by name; those of an array by its coordinates, "model.set.name".
     """
     found = {}
     for name, value in numbers.items():
@@ -35,10 +37,18 @@ def part(says: str, holds: bool | xr.DataArray, **numbers: float | xr.DataArray)
             found |= tagged(value, name)
         else:
             found[name] = float(value)
-    return Part(says, bool(np.all(holds)), found)
+    if not isinstance(holds, Contrast):
+        return Part(says, bool(np.all(holds)), found, (Contrast(np.ravel(holds)),))
+    passes = TESTS[holds.sign][0](holds.values, holds.bound)
+    return Part(says, bool(np.all(passes)), found, (holds,))
 
 
-def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) -> Part:
+def compared(says: str, own: Value, sign: str, other: Value, **numbers: Value) -> Part:
+    """That values above 0 are all less ("<") or more (">") than others, by name or by position."""
+    return part(says, Contrast(np.ravel(own / other), sign, 1.0), **numbers)
+
+
+def bounded(says: str, sign: str, bound: float, **values: Value) -> Part:
     """That all values pass a test, with the value of each name that is nearest to failing it.
 
     Parameters
@@ -48,10 +58,10 @@ def bounded(says: str, sign: str, bound: float, **values: float | xr.DataArray) 
     sign
         "<", "<=", ">" or ">=", of every value against `bound`. NaN passes none.
     """
-    passes, worst, shown = TESTS[sign]
-    holds = all(np.all(passes(np.asarray(value), bound)) for value in values.values())
+    _, worst, shown = TESTS[sign]
     nearest = {name: worst(value) for name, value in values.items()}
-    return part(f"{says} {shown} {bound:.3g}", holds, **nearest)
+    flat = np.concatenate([np.ravel(value) for value in values.values()])
+    return part(f"{says} {shown} {bound:.3g}", Contrast(flat, sign, bound), **nearest)
 
 
 def every(says: str, sign: str, bound: float, **values: Mapping[str, float] | xr.DataArray) -> Part:
@@ -61,10 +71,31 @@ def every(says: str, sign: str, bound: float, **values: Mapping[str, float] | xr
     )
 
 
-def within(says: str, low: float, high: float, **values: float | xr.DataArray) -> Part:
+def within(says: str, low: float, high: float, **values: Value) -> Part:
     """That all values are at least `low` and at most `high`, with the largest of each name."""
     above, below = bounded(says, ">=", low, **values), bounded(says, "<=", high, **values)
-    return Part(f"{says} in [{low:.3g}, {high:.3g}]", above.holds and below.holds, below.numbers)
+    return replace(above & below, says=f"{says} in [{low:.3g}, {high:.3g}]", numbers=below.numbers)
+
+
+def scaled(part: Part, *, band: float | None = None, limit: float = np.inf) -> Part:
+    """A statement whose values are compared on another scale (see `Contrast`)."""
+    told = tuple(replace(one, band=band, limit=limit) for one in part.contrasts)
+    return replace(part, contrasts=told)
+
+
+def detail(part: Part) -> Part:
+    """A statement that counts for nothing in the summary of its claim."""
+    return replace(part, weight=DETAIL)
+
+
+def given(part: Part, *needs: Part) -> Part:
+    """A statement that cannot be tested unless others hold."""
+    return replace(part, needs=(*part.needs, *needs))
+
+
+def untested(says: str, missing: str) -> Part:
+    """A statement that no result decides, and what is `missing` to decide it."""
+    return Part(says, False, missing=missing)
 
 
 def select(values: T, **wanted: Sequence) -> T:

@@ -14,14 +14,6 @@ from vnlib.book import ledger as claims
 from vnlib.book import paths
 from vnlib.book.store import provenance
 
-# The colour of each verdict, by sphinx-design's names.
-COLOR = {
-    claims.REPRODUCED: "success",
-    claims.PARTLY: "warning",
-    claims.NOT: "danger",
-    claims.NOT_TESTABLE: "muted",
-}
-
 
 def code(thing: str, module: str, name: str = "") -> str:
     """A link from a chapter's page to the highlighted source of a module, or of something in it."""
@@ -57,15 +49,14 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
     rows = []
     for one in claims.all_claims().values():
         if one.chapter == chapter:
-            row = claims.judge(one, results.get(one.results))
-            printed = _decided(row["verdict"], row["parts"], row.get("missing", ""))
-            controls = _decided(row["verdict_controls"], row["parts_controls"])
-            cells = "".join(
-                f"<td>{cell}</td>" for cell in (escape(one.statement), printed, controls)
-            )
+            found = claims.decided(one, results.get(one.results))
+            missing = isinstance(found, str)
+            told = (found, "") if missing else (_marked(found.parts), _marked(found.controls))
+            cells = "".join(f"<td>{cell}</td>" for cell in (escape(one.statement), *told))
             rows.append(f"<tr><th>{claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
     note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
+    note += "<p>Marks are of medians over seeds; how sure each is, the ledger says.</p>"
     body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
     return f'{note}<table class="vn-verdicts">{body}</table>'
 
@@ -92,10 +83,10 @@ def claim(name: str) -> str:
     return f'<a href="../generated/ledger.html#claim-{name.lower()}" class="vn-claim">{name}</a>'
 
 
-def _decided(verdict: str | None, parts: Sequence[Mapping], missing: str = "") -> str:
-    """A verdict: the word, then every part of its rule. The classes are those of sphinx-design."""
-    if verdict is None:
-        return ""
-    style = f"sd-badge sd-bg-{COLOR[verdict]} sd-bg-text-{COLOR[verdict]}"
-    marks = "".join(f"<li>{'✓' if p['holds'] else '✗'} {escape(p['says'])}</li>" for p in parts)
-    return f'<b class="{style}">{verdict}</b><ul>{marks}</ul>{escape(missing)}'
+def _marked(parts: Sequence[claims.Part] | None) -> str:
+    """Every part of a rule, with a mark of whether it holds."""
+    marks = ("–" if p.missing else "✓" if p.holds else "✗" for p in parts or ())
+    lines = (
+        f"<li>{mark} {escape(p.says)}</li>" for mark, p in zip(marks, parts or (), strict=True)
+    )
+    return f"<ul>{''.join(lines)}</ul>"

@@ -1,43 +1,69 @@
-"""The ledger: what the papers claim, the rule that decides each claim, and the verdict that the
-results give.
+"""What the papers claim, and the rule that decides each claim.
 
 A claim is decided from one result file, that of its chapter or of the one it `reads`, and from
-nothing else. Its rule is a list of parts, each a statement that holds or does not, and is told in
-no other words than theirs: all hold -> reproduced, some -> partly, none -> not reproduced.
-`verdict` is of the experiment as printed; `verdict_controls` adds our controls and equally tuned
-baselines.
+nothing else. Its rule is a list of parts, statements that results bear out or do not, and is told
+in no other words than theirs: those of the experiment as printed, and those with our controls and
+equally tuned baselines.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from math import isfinite
-from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
-from vnlib.book import paths, store
-from vnlib.book.store.netcdf import REMEDY
+from vnlib.book import paths
 
 REPRODUCED, PARTLY, NOT = "reproduced", "partly", "not reproduced"
-NOT_TESTABLE = "not testable"
+UNDECIDED, NOT_TESTABLE = "undecided", "not testable"
+CORE, DETAIL = "core", "detail"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Values and the bound that all should keep; without a sign, whether a statement holds.
+
+    Values count as equal to the bound within `band`, or, without one, within 5 % of it; with a
+    `limit`, the largest value that there can be, distances from it are compared.
+    """
+
+    values: np.ndarray
+    sign: str = ""
+    bound: float = 0.0
+    band: float | None = None
+    limit: float = np.inf
 
 
 @dataclass(frozen=True)
 class Part:
-    """One statement of a rule with its bound: whether it holds, and the numbers it rests on."""
+    """One statement of a rule: whether it holds by the medians, and the numbers it rests on.
+
+    It `needs` others, without which it cannot be tested; `missing` says what no result can replace,
+    `remark` what else decides it. A `detail` counts for nothing in the summary of its claim.
+    """
 
     says: str
     holds: bool
     numbers: Mapping[str, float] = field(default_factory=dict)
+    contrasts: tuple[Contrast, ...] = field(default=(), compare=False)
+    weight: str = CORE
+    needs: tuple[Part, ...] = ()
+    missing: str = ""
+    remark: str = ""
 
     def __and__(self, other: Part) -> Part:
         """Both statements as one."""
-        numbers = {**self.numbers, **other.numbers}
-        return Part(f"{self.says}; {other.says}", self.holds and other.holds, numbers)
+        return replace(
+            self,
+            says=f"{self.says}; {other.says}",
+            holds=self.holds and other.holds,
+            numbers={**self.numbers, **other.numbers},
+            contrasts=self.contrasts + other.contrasts,
+            needs=self.needs + other.needs,
+        )
 
 
 @dataclass(frozen=True)
@@ -51,7 +77,8 @@ class Decision:
 @dataclass(frozen=True)
 class Claim:
     """One claim: `statement` in our words, `terms` what the words of its rule mean, `decide` the
-    rule on the results of `reads`.
+    rule on the results of `reads`; `cases` are the dimensions of test cases in them. A `definition`
+    is of a task of our own and counts for no claim.
     """
 
     id: str
@@ -62,6 +89,8 @@ class Claim:
     decide: Callable[[xr.Dataset], Decision]
     terms: str = ""
     reads: str = ""
+    cases: Sequence[str] = ()
+    definition: bool = False
 
     @property
     def results(self) -> str:
@@ -72,7 +101,7 @@ class Claim:
 _entered: dict[str, Claim] = {}
 
 
-def claim(**fields: str) -> Callable:
+def claim(**fields: str | bool | Sequence[str]) -> Callable:
     """Enter the decorated decision of `chapters/NAME/claims.py` into the ledger."""
 
     def enter(decide: Callable[[xr.Dataset], Decision]) -> Callable[[xr.Dataset], Decision]:
@@ -94,69 +123,13 @@ def all_claims() -> Mapping[str, Claim]:
     return {one.id: one for name in order for one in _entered.values() if one.chapter == name}
 
 
-def verdict(parts: Sequence[Part]) -> str:
-    """The word for a list of decided parts."""
-    held = sum(part.holds for part in parts)
-    return REPRODUCED if held == len(parts) else PARTLY if held else NOT
-
-
-def judge(one: Claim, results: xr.Dataset | None) -> dict:
-    """One row of the ledger.
-
-    Results that are missing or lack a model make the claim not testable, with the reason.
-    """
-    keys = ("id", "source", "chapter", "figure", "statement", "terms")
-    row = {key: getattr(one, key) for key in keys}
-    empty = row | {"verdict_controls": None, "parts": [], "parts_controls": [], "numbers": {}}
-    empty |= {"verdict": NOT_TESTABLE, "missing": "the chapter has no results in this profile"}
+def decided(one: Claim, results: xr.Dataset | None) -> Decision | str:
+    """What a rule makes of results; where they are missing or lack a model, which."""
     if results is None:
-        return empty
+        return "the chapter has no results in this profile"
     try:
-        decision = one.decide(results)
+        return one.decide(results)
     except KeyError as error:
         # xarray adds a list of what there is.
         lacks = str(error.args[0]).split(". ")[0].removeprefix("No variable named ")
-        return empty | {"missing": f"the results lack {lacks}"}
-    controls = decision.controls
-    numbers, more = (
-        {name: value for part in parts for name, value in part.numbers.items()}
-        for parts in (decision.parts, controls or [])
-    )
-    # The same measure with controls is another number, unless it has the same value.
-    numbers |= {n if numbers.get(n, v) == v else f"{n} (controls)": v for n, v in more.items()}
-    return row | {
-        "verdict": verdict(decision.parts),
-        "verdict_controls": verdict(controls) if controls is not None else None,
-        "parts": [{"says": p.says, "holds": bool(p.holds)} for p in decision.parts],
-        "parts_controls": [{"says": p.says, "holds": bool(p.holds)} for p in controls or []],
-        # Those that do not exist, such as a slope that could not be fitted, are left out.
-        "numbers": {n: float(f"{float(v):.4g}") for n, v in numbers.items() if isfinite(v)},
-    }
-
-
-def ledger(folder: Path, chapter: str | None = None) -> list[dict]:
-    """All rows (of one chapter), from the result files in `folder`, which is
-    <results_dir>/<profile>.
-
-    Raises
-    ------
-    StoreError
-        For a result file that cannot be read, or is not of the form that a rule reads.
-    """
-    rows, files = [], {}
-    for one in all_claims().values():
-        if chapter in (None, one.chapter):
-            path = folder / f"{one.results}.nc"
-            if one.results not in files:
-                files[one.results] = store.read(path) if path.exists() else None
-            try:
-                rows.append(judge(one, files[one.results]))
-            except (IndexError, TypeError, ValueError) as error:
-                said = f"{path} has not the form that the rule of {one.id} reads ({error})"
-                raise store.StoreError(f"{said}; {REMEDY}") from error
-    return rows
-
-
-def write_ledger(rows: Sequence[Mapping], path: Path) -> None:
-    """Write the ledger as JSON, in one step."""
-    paths.replace(path, json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+        return f"the results lack {lacks}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import failing, filled, judged, rules, times
+from judging import failing, filled, rules, times, told
 
 VARIANTS = ["as it is", "without the mask", "DC removed", "DC removed, centred data"]
 VARIANTS += ["decorrelated", "dead atoms re-drawn"]
@@ -93,5 +93,5 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(MADE,
 def test_an_energy_that_ranks_backwards_is_seen():
     r = results()
     r["interface_energy"] = 9 - r["interface_mse_from_top"]
-    assert judged("VN-Dd", r)["numbers"]["spearman_F_error"] == pytest.approx(-1)
+    assert told("VN-Dd", r)["spearman_F_error"] == pytest.approx(-1)
     assert 2 in failing("VN-Dd", r)[1]

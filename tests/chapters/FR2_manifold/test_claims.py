@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import changed, filled, judged, rules, times
+from judging import absent, changed, filled, rules, times
 
 CNN_BUMP, CNN_RAMP = ["cnn_bump_2", "cnn_bump_3"], ["cnn_ramp_2", "cnn_ramp_3"]
 CNN = [*CNN_BUMP, *CNN_RAMP]
@@ -104,5 +104,5 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 
 @pytest.mark.parametrize("claim", ["FR-2", "FR-A"])
 def test_networks_that_draw_nothing_do_not_count_as_having_learned(claim):
-    row = judged(claim, changed(made(), "mse_train", {"model": NETWORKS}, times(30)))
-    assert row["verdict"] == "not testable" and "learned to draw" in row["missing"]
+    told = absent(claim, changed(made(), "mse_train", {"model": NETWORKS}, times(30)))
+    assert "learned to draw" in told

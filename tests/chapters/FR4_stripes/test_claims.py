@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import judged, rules
+from judging import rules, told
 
 STRIPES, FEW, ALONE, MOST = DIETS = ["stripes+0", "stripes+100", "bumps+100", "bumps+all"]
 SIDES = {f"side_{side}": float(side) for side in (12, 16, 20)}
@@ -87,6 +87,6 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 
 
 def test_exponents_are_those_of_the_needs():
-    numbers = judged("FR-4", made())["numbers"]
+    numbers = told("FR-4", made())
     assert numbers["bumps.exponent"] == pytest.approx(3)
     assert numbers["stripes.exponent"] == pytest.approx(1)

@@ -6,10 +6,9 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
-from judging import changed, failing, filled, judged, rules
+from judging import changed, failing, filled, rules
 
 from chapters.I_mnist.claims import EQUAL, LEVELS, PRINTED
-from vnlib.book.ledger import REPRODUCED
 
 AXES = {
     **{"model": [*LEVELS, EQUAL, "vn_1"], "set": ["id", "add2"], "layer": [1, 2, 3]},
@@ -84,4 +83,4 @@ def test_a_solver_must_lock_all_layers():
 
 
 def test_the_reference_is_not_judged():
-    assert judged("VN-I", made().drop_sel(model="vn_1"))["verdict"] == REPRODUCED
+    assert failing("VN-I", made().drop_sel(model="vn_1")) == ([], [])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import changed, failing, judged, rules
-
-from vnlib.book.ledger import NOT_TESTABLE
+from judging import absent, changed, failing, judged, rules, told
 
 VALUES = {
     "runs": 10,
@@ -38,7 +36,7 @@ def put(chapter: str, **values: float) -> xr.Dataset:
 
 
 def numbers(results: xr.Dataset, tag: str = PAPER) -> dict[str, float]:
-    found = judged("VN-J", results)["numbers"]
+    found = told("VN-J", results)
     return {name.removesuffix(f".{tag}"): value for name, value in found.items()}
 
 
@@ -72,8 +70,8 @@ def test_the_numbers_are_those_of_the_chapters():
 def test_what_tensors_held_on_a_gpu_goes_before_the_bound():
     seen = put("G", own=22e9, device_peak=1e9)
     assert failing("VN-J", seen) == ([], [])
-    assert "held on a GPU" in judged("VN-J", seen)["parts"][1]["says"]
-    assert "no GPU was used" in judged("VN-J", made())["parts"][1]["says"]
+    assert "held on a GPU" in judged("VN-J", seen).parts[1].says
+    assert "no GPU was used" in judged("VN-J", made()).parts[1].says
 
 
 def test_weights_that_are_not_known_do_not_help():
@@ -95,5 +93,4 @@ def test_what_is_not_known_is_counted_and_not_zero():
     ("name", "message"), [("peak", "measured runs of the paper's"), ("bytes", "stored results of")]
 )
 def test_without_measured_runs_or_results_it_is_not_testable(name, message):
-    row = judged("VN-J", changed(made(), name, {}, np.nan))
-    assert row["verdict"] == NOT_TESTABLE and message in row["missing"]
+    assert message in absent("VN-J", changed(made(), name, {}, np.nan))

@@ -78,8 +78,7 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = judging.rul
 
 def test_errors_of_forces_are_relative_already():
     found, changed = (
-        judging.judged("VN-disc", made().assign(power=made()["power"] * unit))["numbers"]
-        for unit in (1, 10)
+        judging.told("VN-disc", made().assign(power=made()["power"] * unit)) for unit in (1, 10)
     )
     assert changed["b_vn_token.error_replay"] == found["b_vn_token.error_replay"]
     assert changed["vn_1.error_replay"] == pytest.approx(found["vn_1.error_replay"] / 10)

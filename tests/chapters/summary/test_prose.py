@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chapters.summary import counts, swaps
-from vnlib.book import ledger, paths, store
+from vnlib.book import paths, store
 from vnlib.plots.statistics import median
 
 FOLDER = paths.RESULTS / "paper"
@@ -93,6 +93,6 @@ def test_digits_differ_by_a_factor_of_two_or_so(errors, inside):
 
 
 def test_claims_of_other_chapters_hold_as_printed():
-    rows = ledger.ledger(FOLDER)
+    rows = counts.read(FOLDER)
     others = counts.count(counts.claims_of(rows, counts.OTHERS), "as printed")
     assert others["reproduced"] > others["claims"] / 2, "they hold for the most part"

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import numpy as np
 import pytest
 
+from book.site import statements
 from chapters.summary import counts, swaps, tables
 from vnlib.book import ledger, paths
 
 
 def row(id: str, chapter: str, holds: list[bool], controls: list[bool] | None) -> dict:
-    """A row of the ledger as far as the summary reads it."""
-    parts, others = ([ledger.Part("x", one) for one in each or []] for each in (holds, controls))
+    """A claim of the ledger as far as the summary reads it, with a detail that counts nowhere."""
+    told = {"printed": holds, "controls": controls or []}
+    found = [
+        {"protocols": [name], "weight": "core", "verdict": "holds" if one else "fails"}
+        for name, each in told.items()
+        for one in each
+    ]
+    words = [statements.summary(["fails", "holds"][one] for one in each) for each in told.values()]
+    detail = {"protocols": ["printed"], "weight": "detail", "verdict": "holds"}
     return {
         "id": id,
         "chapter": chapter,
-        "verdict": ledger.verdict(parts) if parts else ledger.NOT_TESTABLE,
-        "verdict_controls": ledger.verdict(others) if others else None,
-        "parts": [{"says": p.says, "holds": p.holds} for p in parts],
-        "parts_controls": [{"says": p.says, "holds": p.holds} for p in others],
+        "verdict": words[0] if holds else ledger.NOT_TESTABLE,
+        "verdict_controls": words[1] if controls else None,
+        "statements": [*found, detail] if found else [],
     }
 
 
@@ -34,14 +42,23 @@ ROWS = (
 
 def test_claims_of_any_prefix_and_chapter_are_counted():
     frame = tables.counts_table(counts.by_benchmark(ROWS, ["positions", "digits"])).frame
-    words = ["claims", ledger.REPRODUCED, ledger.PARTLY, ledger.NOT, "statements", "hold"]
-    assert frame.columns.tolist() == words
-    assert frame.loc[("all", "as printed")].tolist() == [3, 2, 0, 1, 5, 3]
-    assert frame.loc[("all", "with controls")].tolist() == [2, 0, 1, 1, 3, 1]
-    assert frame.loc[("other chapters", "as printed")].tolist() == [1, 0, 0, 1, 2, 0]
+    assert frame.columns.tolist() == ["claims", *counts.WORDS, "statements", "hold"]
+    assert frame.loc[("all", "as printed")].tolist() == [3, 2, 0, 1, 0, 0, 5, 3]
+    assert frame.loc[("all", "with controls")].tolist() == [2, 0, 1, 1, 0, 0, 3, 1]
+    assert frame.loc[("other chapters", "as printed")].tolist() == [1, 0, 0, 1, 0, 0, 2, 0]
     parts = frame.drop("all", level=0).groupby("protocol").sum()
     assert (parts == frame.loc["all"]).all(axis=None), "no claim vanishes"
     assert counts.weaker(ROWS) == ["VN-X1"]
+
+
+def test_the_ledger_is_read_without_definitions_and_must_be_there(tmp_path):
+    told = {"claims": [{"id": "VN-X1", "definition": False}, {"id": "VN-X2", "definition": True}]}
+    told["statements"] = [{"claim": "VN-X1", "id": "VN-X1.1"}, {"claim": "VN-X2", "id": "VN-X2.1"}]
+    with pytest.raises(ValueError, match=r"ledger\.json does not exist; run `vnbook ledger"):
+        counts.read(tmp_path)
+    (tmp_path / "ledger.json").write_text(json.dumps(told), encoding="utf-8")
+    (found,) = counts.read(tmp_path)
+    assert found["statements"] == [told["statements"][0]]
 
 
 def test_chapters_say_which_benchmark_they_belong_to():

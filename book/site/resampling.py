@@ -1,0 +1,113 @@
+"""How sure a statement is: its rule is asked again of results in which the seeds, and the test
+cases where results keep them, are drawn anew (the hierarchical bootstrap; Efron and Tibshirani
+1993). Each seed has its own data, split and initialisation, and all that belongs to it stays
+together, so models are compared in pairs.
+
+SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
+from math import comb, factorial, prod
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+LEVEL = 0.95
+FEW = 5  # seeds: the range of fewer holds the median with a probability of less than 90 %
+ALL = 500  # up to so many resamples are gone through, as six seeds have; of more, `DRAWN` are drawn
+DRAWN = 200
+
+
+def resamples(
+    results: xr.Dataset, *, cases: Sequence[str] = (), unit: str = "seed"
+) -> Iterator[tuple[xr.Dataset, float]]:
+    """Resampled results, each with its probability; the results as they are where nothing varies.
+
+    Parameters
+    ----------
+    cases
+        Dimensions of test cases, drawn anew within each seed.
+    """
+    n = results.sizes.get(unit, 0)
+    if not n:
+        yield results, 1.0
+    elif not cases and comb(2 * n - 1, n) <= ALL:
+        for rows in combinations_with_replacement(range(n), n):
+            ways = factorial(n) // prod(factorial(times) for times in Counter(rows).values())
+            yield _drawn(results, unit, list(rows)), ways / n**n
+    else:
+        rng = np.random.default_rng(0)
+        for _ in range(DRAWN):
+            found = _drawn(results, unit, rng.integers(n, size=n))
+            for case in cases:
+                found = _redrawn(found, unit, case, rng)
+            yield found, 1 / DRAWN
+
+
+def _drawn(results: xr.Dataset, unit: str, rows: Sequence[int]) -> xr.Dataset:
+    """The rows under the names of those that were there, so that names stay unique."""
+    return results.isel({unit: rows}).assign_coords({unit: results[unit]})
+
+
+def _redrawn(results: xr.Dataset, unit: str, case: str, rng: np.random.Generator) -> xr.Dataset:
+    """Results with the cases of every seed drawn anew, the same for all models."""
+    size = results.sizes[unit], results.sizes[case]
+    rows = xr.DataArray(rng.integers(size[1], size=size), dims=(unit, case))
+    seeds = xr.DataArray(np.arange(size[0]), dims=unit)
+    names = [name for name, one in results.items() if {unit, case} <= set(one.dims)]
+    plain = results[names].drop_vars([unit, case], errors="ignore").isel({unit: seeds, case: rows})
+    return results.assign({name: (one.dims, one.data) for name, one in plain.items()})
+
+
+def interval(
+    values: np.ndarray, chances: np.ndarray, estimate: np.ndarray, seeds: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The central interval of resampled values, one for each of several.
+
+    Resamples of few seeds spread too little. So the tails are those that make the interval of a
+    mean as wide as Student's t makes it (Hesterberg 2015); and below `FEW` seeds, beyond which
+    resamples never reach, it is as wide as by Student's t with the standard error of the bootstrap,
+    at least. Of one seed, and of values that some resamples lack, nothing is known.
+
+    Parameters
+    ----------
+    values
+        Shape (resamples, values).
+    chances
+        Of the resamples, shape (resamples,).
+    estimate
+        The values of the sample itself, shape (values,).
+    seeds
+        0 where nothing varies.
+    """
+    tail = (1 - LEVEL) / 2
+    if seeds > 1:
+        tail = stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1))
+    order = np.argsort(values, axis=0, kind="stable")
+    ranked, below = np.take_along_axis(values, order, 0), np.cumsum(chances[order], axis=0)
+    low, high = (
+        np.take_along_axis(ranked, (below > share - 1e-12).argmax(0)[None], 0)[0]
+        for share in (tail, 1 - tail)
+    )
+    if 0 < seeds < FEW:
+        wide = _students(values, chances, seeds)
+        low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
+    lost = np.isnan(values).any(0)
+    return np.where(lost, -np.inf, low), np.where(lost, np.inf, high)
+
+
+def _students(values: np.ndarray, chances: np.ndarray, seeds: int) -> np.ndarray:
+    """Half the width of the interval by Student's t: infinite for one seed."""
+    if seeds == 1:
+        return np.full(values.shape[1], np.inf)
+    with np.errstate(invalid="ignore"):
+        mean = np.average(values, axis=0, weights=chances)
+        variance = np.average((values - mean) ** 2, axis=0, weights=chances)
+    # The bootstrap's variance is that of a population of the seeds (Hesterberg 2015).
+    error = np.sqrt(variance * seeds / (seeds - 1))
+    return stats.t.ppf(0.5 + LEVEL / 2, seeds - 1) * error

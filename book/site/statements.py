@@ -1,0 +1,334 @@
+"""The ledger: the statements of every claim with their verdicts, and what these make of the claim.
+
+A statement is a part of a rule. Its contrast is the logarithm of a value over its bound, or their
+difference, above 0 on the right side, and of several values that which is nearest to failing. The
+95 % interval of the contrast decides: the statement *holds* where all of it is on the right side,
+*fails* where all of it is on the wrong side, is a *tie* where all of it is nearer to the bound than
+5 %, and *undecided* where it is on both sides. It is *not testable* where a condition fails that it
+needs, or where no result can decide it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from book.site import resampling
+from vnlib.book import ledger as claims
+from vnlib.book import paths, store
+from vnlib.book.ledger import CORE, Claim, Contrast, Decision, Part
+from vnlib.book.store import source_hash
+from vnlib.book.store.netcdf import REMEDY
+
+HOLDS, FAILS, TIE = "holds", "fails", "tie"
+UNDECIDED, NOT_TESTABLE = claims.UNDECIDED, claims.NOT_TESTABLE
+VERDICTS = (HOLDS, FAILS, TIE, UNDECIDED, NOT_TESTABLE)
+BAND = 0.05
+PROTOCOLS = ("printed", "controls")
+
+
+# --- Contrasts ------------------------------------------------------------------------------------
+
+
+def kind(one: Contrast) -> str:
+    """What is compared: whether something is so, counts, differences, or ratios by their log."""
+    if not one.sign:
+        return "yes or no"
+    if one.values.dtype.kind in "iu":
+        return "count"
+    absolute = one.band is not None or one.bound <= 0 or one.limit <= one.bound
+    return "difference" if absolute else "log ratio"
+
+
+def band(one: Contrast) -> float:
+    """Up to which contrast a value counts as equal to its bound."""
+    return float(np.log(1 + BAND)) if kind(one) == "log ratio" else one.band or 0.0
+
+
+def margins(one: Contrast) -> np.ndarray:
+    """How far each value is on the right side of the bound."""
+    if kind(one) == "yes or no":
+        return np.where(one.values.astype(bool), 1.0, -1.0)
+    side, values = (1.0 if one.sign[0] == ">" else -1.0), one.values.astype(float)
+    if kind(one) != "log ratio":
+        return side * (values - one.bound)
+    if np.isfinite(one.limit):
+        side, values, bound = -side, one.limit - values, one.limit - one.bound
+    else:
+        bound = one.bound
+    with np.errstate(divide="ignore"):
+        return side * np.log(np.maximum(values, 0) / bound)
+
+
+def value(one: Contrast, margin: float) -> float | None:
+    """The value that has this margin."""
+    side = 1.0 if one.sign[:1] == ">" else -1.0
+    if kind(one) == "yes or no":
+        return None
+    if kind(one) != "log ratio":
+        return one.bound + side * margin
+    with np.errstate(over="ignore"):
+        if np.isfinite(one.limit):
+            return one.limit - (one.limit - one.bound) * float(np.exp(-side * margin))
+        return one.bound * float(np.exp(side * margin))
+
+
+def verdict(low: float, high: float, band: float = 0.0, *, closed: bool = False) -> str:
+    """The verdict of an interval of margins; `closed` where a value at its bound keeps it."""
+    if band and -band <= low and high <= band:
+        return TIE
+    if low > 0 or (closed and low == 0):
+        return HOLDS
+    if high < 0 or (not closed and high == 0):
+        return FAILS
+    return UNDECIDED
+
+
+# The worst first: one of several contrasts decides for all.
+GRAVITY = (NOT_TESTABLE, FAILS, UNDECIDED, TIE, HOLDS)
+
+
+def weighed(one: Contrast, drawn: Sequence[np.ndarray], chances: np.ndarray, seeds: int) -> dict:
+    """A contrast with its interval and the verdict: of several values, the least of their lower and
+    of their upper ends, since all must keep the bound.
+
+    Parameters
+    ----------
+    drawn
+        The margins in every resample.
+    """
+    point = margins(one)
+    alike = all(each.shape == point.shape for each in drawn)
+    table = np.stack(
+        drawn if alike else [each.min(initial=np.inf, keepdims=True) for each in drawn]
+    )
+    point = point if alike else point.min(keepdims=True)
+    lows, highs = resampling.interval(table, chances, point, seeds)
+    low, high, closed = float(lows.min()), float(highs.min()), one.sign.endswith("=")
+    if kind(one) == "yes or no" and 0 < seeds < resampling.FEW:
+        low, high = -1.0, 1.0  # few seeds cannot show how far from the other answer this one is
+    ends = (float(point.min()), low, high)
+    right = table.min(axis=1) >= 0 if closed else table.min(axis=1) > 0
+    return {
+        "kind": kind(one),
+        "sign": one.sign,
+        "bound": one.bound,
+        "margin": [rounded(end) for end in ends],
+        "band": rounded(band(one)),
+        "value": [rounded(value(one, end)) for end in ends],
+        "share": rounded(float(chances @ right)),
+        "verdict": verdict(low, high, band(one), closed=closed),
+    }
+
+
+def rounded(number: float | None, digits: int = 4) -> float | None:
+    """A number as the ledger keeps it; None for what is not finite."""
+    return float(f"{number:.{digits}g}") if number is not None and isfinite(number) else None
+
+
+# --- Statements -----------------------------------------------------------------------------------
+
+
+def contrasts(part: Part) -> tuple[Contrast, ...]:
+    """What a part compares; of one that only says so, whether it holds."""
+    return part.contrasts or (() if part.missing else (Contrast(np.array([part.holds])),))
+
+
+def parts_of(decision: Decision) -> list[Part]:
+    """All parts, as printed and then with controls."""
+    return [*decision.parts, *(decision.controls or ())]
+
+
+def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict]:
+    """The statements of a claim with their verdicts, each once: those with controls that are not
+    among those as printed come after them.
+    """
+    seeds = int(results.sizes.get("seed", 0))
+    plain, drawn, chances = parts_of(decision), [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # means of nothing, where a resample lacks what it needs
+        for resample, chance in resampling.resamples(results, cases=one.cases):
+            found = claims.decided(one, resample)
+            drawn.append(None if isinstance(found, str) else parts_of(found))
+            chances.append(chance)
+    rows: dict[str, dict] = {}
+    for place, part in enumerate(plain):
+        protocol = PROTOCOLS[place >= len(decision.parts)]
+        if part.says in rows:
+            rows[part.says]["protocols"].append(protocol)
+            continue
+        same = [None if parts is None else parts[place] for parts in drawn]
+        row = {"id": f"{one.id}.{len(rows) + 1}", "claim": one.id, "protocols": [protocol]}
+        rows[part.says] = row | judged(part, same, np.array(chances), seeds)
+    return list(rows.values())
+
+
+def judged(part: Part, drawn: Sequence[Part | None], chances: np.ndarray, seeds: int) -> dict:
+    """One statement: its contrasts, that which decides first, and the verdict of all of them and of
+    what it needs.
+
+    Parameters
+    ----------
+    drawn
+        The same statement in every resample, None where its claim cannot be decided.
+    """
+    found = []
+    for place, one in enumerate(contrasts(part)):
+        lost = np.full(one.values.shape, np.nan)
+        values = [lost if p is None else margins(contrasts(p)[place]) for p in drawn]
+        found.append(weighed(one, values, chances, seeds))
+    found.sort(key=lambda row: GRAVITY.index(row["verdict"]))
+    needs = [
+        {"says": need.says} | judged(need, [p and p.needs[place] for p in drawn], chances, seeds)
+        for place, need in enumerate(part.needs)
+    ]
+    unmet = [need for need in needs if need["verdict"] in (FAILS, NOT_TESTABLE)]
+    word = found[0]["verdict"] if found else NOT_TESTABLE
+    missing = part.missing or "; ".join(f"it fails that {need['says']}" for need in unmet)
+    if missing:
+        word = NOT_TESTABLE
+    elif any(need["verdict"] == UNDECIDED for need in needs):
+        word = UNDECIDED
+    return {
+        "says": part.says,
+        "weight": part.weight,
+        "verdict": word,
+        "contrasts": found,
+        "needs": [{key: need[key] for key in ("says", "verdict")} for need in needs],
+        "missing": missing,
+        "remark": part.remark,
+        "seeds": seeds,
+        "coverage": coverage(seeds) if found else None,
+    }
+
+
+def coverage(seeds: int) -> float | None:
+    """How often the range of so many seeds holds the median, whatever the distribution, at most
+    `LEVEL`; None where nothing varies.
+    """
+    return rounded(min(resampling.LEVEL, 1 - 2.0 ** (1 - seeds))) if seeds else None
+
+
+# --- Claims ---------------------------------------------------------------------------------------
+
+
+def summary(verdicts: Iterable[str]) -> str:
+    """What the core statements make of their claim: *reproduced* if all hold, *not reproduced* if
+    some fail and none holds, *partly* if some hold and some fail, *not testable* if none can be
+    tested, else *undecided*.
+    """
+    found = set(verdicts)
+    if found == {HOLDS}:
+        return claims.REPRODUCED
+    if FAILS in found:
+        return claims.PARTLY if HOLDS in found else claims.NOT
+    return NOT_TESTABLE if found <= {NOT_TESTABLE} else UNDECIDED
+
+
+def judge(one: Claim, results: xr.Dataset | None) -> tuple[dict, list[dict]]:
+    """The row of a claim, and those of its statements, of which there are none where results are
+    missing or lack a model.
+    """
+    keys = ("id", "source", "chapter", "figure", "statement", "terms", "definition")
+    row = {key: getattr(one, key) for key in keys}
+    row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
+    decision = claims.decided(one, results)
+    if isinstance(decision, str):
+        return row | {"missing": decision}, []
+    found = statements(one, results, decision)
+    printed, controls = (
+        [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
+        for name in PROTOCOLS
+    )
+    row |= {"verdict": summary(printed), "numbers": numbers(decision)}
+    if decision.controls is not None:
+        row["verdict_controls"] = summary(controls)
+    return row, found
+
+
+def numbers(decision: Decision) -> dict[str, float]:
+    """The numbers that a decision rests on; those that do not exist, such as a slope that could not
+    be fitted, are left out.
+    """
+    found, more = (
+        {name: value for part in parts for name, value in part.numbers.items()}
+        for parts in (decision.parts, decision.controls or ())
+    )
+    # The same measure with controls is another number, unless it has the same value.
+    found |= {n if found.get(n, v) == v else f"{n} (controls)": v for n, v in more.items()}
+    return {name: rounded(float(v)) for name, v in found.items() if isfinite(v)}
+
+
+# --- The ledger -----------------------------------------------------------------------------------
+
+
+def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
+    """What a claim's rows are made from: the values of its results, the source of its rule and of
+    what resamples it.
+    """
+    found = hashlib.sha256(repr(one).partition("decide=")[0].encode())
+    start = {source_hash.Reference("", one.decide.__module__)}
+    rule = source_hash.closure(start, paths.SOURCE, presenting=True)
+    for file in (*(rule[name] for name in sorted(rule)), resampling.__file__, __file__):
+        found.update(Path(file).read_bytes())
+    for name, values in sorted(results.variables.items() if results else ()):
+        found.update(f"{name} {values.dims} {values.shape} {values.dtype}".encode())
+        data = values.values
+        found.update(data.astype(str).tobytes() if data.dtype.kind == "O" else data.tobytes())
+    return found.hexdigest()[:12]
+
+
+def ledger(folder: Path, chapter: str | None = None) -> dict:
+    """All claims (of one chapter) with their statements, from the result files in `folder`, which
+    is <results_dir>/<profile>. What its ledger.json says of the same results by the same rules is
+    taken from there.
+
+    Raises
+    ------
+    StoreError
+        For a result file that cannot be read, or is not of the form that a rule reads.
+    """
+    known, files, rows, found = _known(folder / "ledger.json"), {}, [], []
+    for one in claims.all_claims().values():
+        if chapter not in (None, one.chapter):
+            continue
+        path = folder / f"{one.results}.nc"
+        if one.results not in files:
+            files[one.results] = store.read(path) if path.exists() else None
+        key = fingerprint(one, files[one.results])
+        if one.id in known and known[one.id][0]["fingerprint"] == key:
+            row, more = known[one.id]
+        else:
+            try:
+                row, more = judge(one, files[one.results])
+            except (IndexError, TypeError, ValueError) as error:
+                said = f"{path} has not the form that the rule of {one.id} reads ({error})"
+                raise store.StoreError(f"{said}; {REMEDY}") from error
+        rows.append(row | {"fingerprint": key})
+        found += more
+    return {"level": resampling.LEVEL, "band": BAND, "claims": rows, "statements": found}
+
+
+def _known(path: Path) -> Mapping[str, tuple[dict, list[dict]]]:
+    """What a ledger.json says: claim -> its row and its statements; nothing where it is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            row["id"]: (row, [one for one in told["statements"] if one["claim"] == row["id"]])
+            for row in told["claims"]
+            if "fingerprint" in row
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def write(found: Mapping, path: Path) -> None:
+    """Write the ledger as JSON, in one step."""
+    paths.replace(path, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

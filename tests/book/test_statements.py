@@ -1,0 +1,275 @@
+"""A verdict on a statement: from the interval of its contrast, and from what it needs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from book.site import statements
+from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED
+from vnlib.book import evidence as numbers
+from vnlib.book.ledger import NOT, PARTLY, REPRODUCED, Claim, Contrast, Decision, Part
+
+BAND = np.log(1.05)
+TRIALS = 300
+
+
+def asked(decide, values: np.ndarray, **fields) -> list[dict]:
+    """The statements of a rule on results `x` (model, seed)."""
+    results = xr.Dataset({"x": (("model", "seed"), np.atleast_2d(values))})
+    words = dict.fromkeys(("source", "chapter", "figure", "statement"), "x")
+    one = Claim(**words, id="A", decide=lambda r: Decision(decide(r)), **fields)
+    return statements.statements(one, results, one.decide(results))
+
+
+def below(r: xr.Dataset, bound: float = 1.0) -> Part:
+    """That the median is less than a bound."""
+    return numbers.bounded("x", "<", bound, x=r["x"].median("seed"))
+
+
+# --- Verdicts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "band", "closed", "word"),
+    [
+        (0.1, 0.2, 0.05, False, HOLDS),
+        (-0.2, -0.1, 0.05, False, FAILS),
+        (-0.1, 0.1, 0.05, False, UNDECIDED),
+        (-0.02, 0.01, 0.05, False, TIE),
+        (0.01, 0.04, 0.05, False, TIE),
+        (0.01, 0.06, 0.05, False, HOLDS),
+        (-0.06, -0.01, 0.05, False, FAILS),
+        (0.0, 0.0, 0.0, True, HOLDS),
+        (0.0, 0.0, 0.0, False, FAILS),
+        (0.0, 0.2, 0.0, True, HOLDS),
+        (0.0, 0.2, 0.0, False, UNDECIDED),
+        (-np.inf, np.inf, 0.05, False, UNDECIDED),
+    ],
+)
+def test_the_interval_decides(low, high, band, closed, word):
+    assert statements.verdict(low, high, band, closed=closed) == word
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 8])
+@pytest.mark.parametrize(
+    ("truth", "right"), [(1.0, UNDECIDED), (0.3, HOLDS), (3.0, FAILS)], ids=["at", "below", "above"]
+)
+def test_verdicts_come_at_their_rates(seeds, truth, right):
+    """At the bound itself, where it errs most often, no verdict comes in more than 5 % of trials;
+    far from it the right one nearly always.
+    """
+    rng = np.random.default_rng(seeds)
+    values = truth * np.exp(rng.normal(scale=0.2, size=(TRIALS, seeds)))
+
+    def decide(r: xr.Dataset) -> list[Part]:
+        middle = r["x"].median("seed").values
+        return [numbers.bounded(f"{n}: x", "<", 1, x=one) for n, one in enumerate(middle)]
+
+    found = [one["verdict"] for one in asked(decide, values)]
+    rates = {word: found.count(word) / TRIALS for word in statements.VERDICTS}
+    chance = 2 * np.sqrt(0.05 * 0.95 / TRIALS)
+    assert rates[right] >= (0.9 if right == UNDECIDED else 0.75 if seeds == 3 else 0.99)
+    if right == UNDECIDED:
+        assert max(rates[HOLDS], rates[FAILS]) <= 0.0375 + chance
+    else:
+        wrong = FAILS if right == HOLDS else HOLDS
+        assert rates[wrong] == rates[TIE] == 0
+
+
+def test_a_tie_is_claimed_where_it_is_one_and_seldom_elsewhere():
+    rng = np.random.default_rng(0)
+    for truth, most in ((1.0, 1.0), (1.05, 0.0375), (1 / 1.05, 0.0375)):
+        values = truth * np.exp(rng.normal(scale=0.005, size=(TRIALS, 5)))
+
+        def decide(r: xr.Dataset) -> list[Part]:
+            middle = r["x"].median("seed").values
+            return [numbers.bounded(f"{n}: x", "<", 1, x=one) for n, one in enumerate(middle)]
+
+        share = np.mean([one["verdict"] == TIE for one in asked(decide, values)])
+        assert share <= most + 0.025 and (truth != 1 or share > 0.99)
+
+
+def test_few_seeds_say_how_sure_they_can_be():
+    (three,) = asked(lambda r: [below(r)], np.array([0.7, 0.8, 0.9]))
+    (five,) = asked(lambda r: [below(r)], np.array([0.7, 0.75, 0.8, 0.85, 0.9]))
+    assert (three["seeds"], three["coverage"], three["verdict"]) == (3, 0.75, UNDECIDED)
+    assert (five["seeds"], five["coverage"], five["verdict"]) == (5, 0.9375, HOLDS)
+    (one,) = asked(lambda r: [below(r)], np.array([1e-9]))
+    assert one["verdict"] == UNDECIDED and one["coverage"] == 0
+
+
+def test_what_is_only_true_or_false_of_few_seeds_is_undecided():
+    def decide(r: xr.Dataset) -> list[Part]:
+        return [numbers.part("all below", (r["x"] < 1).all())]
+
+    words = [asked(decide, np.full(n, 0.5))[0]["verdict"] for n in (3, 5)]
+    assert words == [UNDECIDED, HOLDS]
+    (mixed,) = asked(decide, np.array([0.5, 0.5, 0.5, 0.5, 2.0]))
+    # false wherever the last seed is drawn
+    assert mixed["verdict"] == UNDECIDED
+    assert mixed["contrasts"][0]["share"] == pytest.approx(0.8**5, abs=1e-4)
+
+
+def test_of_several_values_all_must_be_on_the_right_side():
+    values = np.array([[0.5] * 5, [0.9, 0.95, 1.1, 0.8, 1.2]])
+    each = asked(lambda r: [numbers.bounded("x", "<", 1, x=r["x"].median("seed"))], values)
+    assert each[0]["verdict"] == UNDECIDED, "the worse one decides"
+    low = each[0]["contrasts"][0]["margin"][1]
+    assert low == pytest.approx(-np.log(1.2), rel=1e-3)
+
+
+def test_models_are_compared_in_pairs():
+    seed = np.exp(np.random.default_rng(3).normal(scale=3, size=5))
+    values = np.stack([0.8 * seed, seed])
+
+    def decide(r: xr.Dataset) -> list[Part]:
+        own, other = r["x"].isel(model=0), r["x"].isel(model=1)
+        return [
+            numbers.compared("medians", own.median("seed"), "<", other.median("seed")),
+            numbers.compared("pairs", (own / other).median("seed"), "<", 1),
+        ]
+
+    assert [one["verdict"] for one in asked(decide, values)] == [HOLDS, HOLDS]
+
+
+# --- Contrasts ------------------------------------------------------------------------------------
+
+
+def contrast(sign: str, bound: float, *values, **scale) -> Contrast:
+    return Contrast(np.array(values), sign, bound, **scale)
+
+
+@pytest.mark.parametrize(
+    ("one", "kind", "margin", "band"),
+    [
+        (contrast("<", 2.0, 1.0), "log ratio", np.log(2), BAND),
+        (contrast(">=", 2.0, 1.0), "log ratio", -np.log(2), BAND),
+        (contrast(">=", 0.9, 0.95, limit=1.0), "log ratio", np.log(2), BAND),
+        (contrast(">=", 1.0, 1.0, limit=1.0), "difference", 0.0, 0.0),
+        (contrast("<=", 0.0, 0.0), "difference", 0.0, 0.0),
+        (contrast("<", 0.2, 0.15, band=0.02), "difference", 0.05, 0.02),
+        (contrast(">=", 9, 11), "count", 2.0, 0.0),
+        (contrast("", 0.0, False), "yes or no", -1.0, 0.0),
+    ],
+)
+def test_a_contrast_is_how_far_a_value_is_on_the_right_side(one, kind, margin, band):
+    assert statements.kind(one) == kind
+    assert statements.margins(one) == pytest.approx([margin])
+    assert statements.band(one) == pytest.approx(band)
+    if kind != "yes or no":
+        assert statements.value(one, margin) == pytest.approx(float(one.values[0]))
+
+
+def test_a_value_of_zero_is_infinitely_far_from_a_bound_above_it():
+    found = statements.margins(contrast("<", 1.0, 0.0, -1.0, np.nan))
+    assert found[:2].tolist() == [np.inf, np.inf] and np.isnan(found[2])
+    (row,) = asked(lambda r: [below(r)], np.zeros(5))
+    assert row["verdict"] == HOLDS and row["contrasts"][0]["margin"] == [None] * 3
+
+
+def test_a_number_that_does_not_exist_decides_nothing():
+    (row,) = asked(lambda r: [below(r)], np.full(5, np.nan))
+    assert row["verdict"] == UNDECIDED
+
+
+# --- Statements of a claim ------------------------------------------------------------------------
+
+
+def test_both_of_two_must_hold_and_the_worse_one_is_told_first():
+    def decide(r: xr.Dataset) -> list[Part]:
+        return [below(r, 100) & below(r, 0.01), below(r, 100) & below(r, 50)]
+
+    first, second = asked(decide, np.array([0.9, 1.0, 1.1, 1.2, 1.3]))
+    assert (first["verdict"], second["verdict"]) == (FAILS, HOLDS)
+    assert [one["bound"] for one in first["contrasts"]] == [0.01, 100]
+
+
+@pytest.mark.parametrize(("bound", "word"), [(10, HOLDS), (1.0, UNDECIDED), (0.01, NOT_TESTABLE)])
+def test_without_what_it_needs_a_statement_is_not_testable(bound, word):
+    def decide(r: xr.Dataset) -> list[Part]:
+        return [numbers.given(below(r, 20), below(r, bound))]
+
+    (row,) = asked(decide, np.array([0.9, 0.95, 1.0, 1.05, 1.1]))
+    assert row["verdict"] == word
+    assert row["needs"][0]["says"] == f"x < {bound:.3g}"
+    assert (row["missing"] == f"it fails that x < {bound:.3g}") == (word == NOT_TESTABLE)
+
+
+def test_a_seed_that_never_learned_fails_the_condition_and_nothing_else():
+    """Seven of eight learn: the rate is told, and the error is that of those that learned."""
+    values = np.array([[0.1] * 8, [0.1] * 8])
+    values[:, -1] = 50.0
+
+    def decide(r: xr.Dataset) -> list[Part]:
+        learned = r["x"] < 1
+        rate = numbers.bounded("share of seeds that learn", ">=", 0.5, rate=learned.mean("seed"))
+        worst = r["x"].where(learned).max("seed")
+        return [numbers.given(numbers.bounded("worst error", "<", 1, x=worst), rate)]
+
+    (row,) = asked(decide, values)
+    assert row["verdict"] == HOLDS and row["needs"][0]["verdict"] == HOLDS
+    values[:, :6] = 50.0
+    (row,) = asked(decide, values)
+    assert row["verdict"] == NOT_TESTABLE
+
+
+def test_what_no_result_decides_says_what_is_missing():
+    (row,) = asked(lambda r: [numbers.untested("deep ones win", "runs to the end")], np.ones(5))
+    assert (row["verdict"], row["missing"]) == (NOT_TESTABLE, "runs to the end")
+    assert row["contrasts"] == [] and row["coverage"] is None
+
+
+def test_a_resample_that_lacks_what_the_rule_reads_leaves_it_undecided():
+    def decide(r: xr.Dataset) -> list[Part]:
+        if (r["x"] > 1).mean() > 0.5:
+            raise KeyError("three that learned")
+        return [below(r, 10)]
+
+    (row,) = asked(decide, np.array([0.5, 0.5, 0.5, 2.0, 2.0]))
+    assert row["verdict"] == UNDECIDED
+
+
+def test_a_statement_of_both_protocols_is_one():
+    def decide(r: xr.Dataset) -> Decision:
+        return Decision([below(r, 2), below(r, 3)], [below(r, 3), below(r, 4)])
+
+    words = dict.fromkeys(("source", "chapter", "figure", "statement"), "x")
+    one = Claim(**words, id="A", decide=decide)
+    _, rows = statements.judge(one, xr.Dataset({"x": ("seed", np.ones(5))}))
+    assert [(row["id"], row["says"], row["protocols"]) for row in rows] == [
+        ("A.1", "x < 2", ["printed"]),
+        ("A.2", "x < 3", ["printed", "controls"]),
+        ("A.3", "x < 4", ["controls"]),
+    ]
+
+
+def test_details_do_not_count_for_their_claim():
+    def decide(r: xr.Dataset) -> Decision:
+        return Decision([below(r, 2), numbers.detail(below(r, 0.1))])
+
+    words = dict.fromkeys(("source", "chapter", "figure", "statement"), "x")
+    row, rows = statements.judge(
+        Claim(**words, id="A", decide=decide), xr.Dataset({"x": ("seed", np.ones(5))})
+    )
+    assert [one["verdict"] for one in rows] == [HOLDS, FAILS] and row["verdict"] == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("words", "summary"),
+    [
+        ([HOLDS, HOLDS], REPRODUCED),
+        ([FAILS, NOT_TESTABLE], NOT),
+        ([HOLDS, FAILS, UNDECIDED], PARTLY),
+        ([HOLDS, UNDECIDED], UNDECIDED),
+        ([HOLDS, TIE], UNDECIDED),
+        ([HOLDS, NOT_TESTABLE], UNDECIDED),
+        ([FAILS, TIE], NOT),
+        ([TIE], UNDECIDED),
+        ([NOT_TESTABLE], NOT_TESTABLE),
+        ([], NOT_TESTABLE),
+    ],
+)
+def test_core_statements_make_the_summary(words, summary):
+    assert statements.summary(words) == summary
