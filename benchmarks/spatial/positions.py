@@ -11,10 +11,13 @@ import torch
 import xarray as xr
 from torch import nn
 
-from benchmarks.spatial.decoders import Pair, as_pair, train_decoder
-from benchmarks.spatial.watched import train_watched, unwatched
+from benchmarks.spatial.curves import Watch
+from benchmarks.spatial.decoders import Pair, as_pair, mean_squared_error, train_decoder
 from data_gen import bumps
+from vnlib import checks, seeding
 from vnlib.book.store.variables import Variables
+
+CHECKPOINTS = 25  # evaluations along a training
 
 # What `benchmarks.spatial.report.decoder_report` and `zero_baseline` return, and where bumps are.
 VARIABLES: Variables = {
@@ -68,15 +71,50 @@ def trained(data: xr.Dataset, device: torch.device | str, **settings: Any) -> nn
 
 
 def watched(
-    data: xr.Dataset, device: torch.device | str, **settings: Any
+    data: xr.Dataset,
+    device: torch.device | str,
+    *,
+    steps: int,
+    seed: int,
+    draws: int | None = None,
+    **settings: Any,
 ) -> tuple[nn.Module, xr.Dataset]:
-    """The same at a constant learning rate, and its errors at ID validation and at held-out
-    positions along training (see `train_watched`); Vector Networks train as ever, unwatched.
+    """The same at a constant learning rate, as FR's public code has it, and its errors at ID
+    validation and at held-out positions along training (see `curves.Watch.curves`). Vector Networks
+    train as ever; the errors of theirs are NaN.
+
+    Parameters
+    ----------
+    draws
+        As many training samples are drawn with replacement, once, and an epoch runs over them; None
+        for each sample once.
+
+    Raises
+    ------
+    ValueError
+        For `draws` below 1.
     """
+    watch = Watch(
+        mean_squared_error,
+        {"ood": pair(data, "ood", device)},
+        steps=steps,
+        evaluations=CHECKPOINTS,
+    )
+    settings |= {"steps": steps, "seed": seed}
     if settings["family"] == "vn":
-        return trained(data, device, **settings), unwatched("id", "ood")
-    sets = {"id": pair(data, "val", device), "ood": pair(data, "ood", device)}
-    return train_watched(pair(data, "train", device), sets, **settings)
+        return trained(data, device, **settings), watch.curves()
+    train, validation = (pair(data, split, device) for split in ("train", "val"))
+    if draws is not None:
+        checks.number("draws", draws, low=1, integer=True)
+        rows = torch.randint(len(train[0]), (draws,), generator=seeding.generator(seed, "draws"))
+        train = train[0][rows.to(device)], train[1][rows.to(device)]
+    model = train_decoder(train, validation, lr_floor=1.0, watch=watch, **settings)
+    return model, watch.curves()
+
+
+def unwatched() -> xr.Dataset:
+    """The errors along training of what nobody trains: NaN."""
+    return Watch(mean_squared_error, {"ood": ()}, steps=1, evaluations=CHECKPOINTS).curves()
 
 
 def zero_baseline(data: xr.Dataset) -> dict[str, float]:

@@ -8,9 +8,8 @@ import numpy as np
 import torch
 import xarray as xr
 
-from benchmarks.spatial import positions, watched
+from benchmarks.spatial import curves, positions
 from benchmarks.spatial.closed_form import READOUTS, OuterProduct, least_squares, ridge
-from benchmarks.spatial.watched import unwatched
 from chapters.FR1_failure import similarity, superposition
 from data_gen import bumps
 from vnlib.baselines.parts import n_parameters
@@ -20,7 +19,7 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 SOLVERS = ("least squares", "ridge")
 PLACES = ("position_x", "position_y")
 VARIABLES = {name: positions.VARIABLES[name] for name in (*PLACES, "mse", "n_parameters")}
-VARIABLES |= watched.VARIABLES | {
+VARIABLES |= curves.VARIABLES | {
     "hold_out": ("region that is held out", ""),
     "held_out": ("whether a position was held out", "1"),
     "where": ("set of positions: training, ID test, OOD", ""),
@@ -118,13 +117,13 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     data = positions.plane(**s["task"], split_seed=seed)
     if s["training"]["family"] == "outer":
         sizes = {"n_inputs": data.sizes["code"], "image_shape": data["image"].shape[1:]}
-        model, curves = OuterProduct(dark=polarity == "dark", **sizes), unwatched("id", "ood")
+        model, along = OuterProduct(dark=polarity == "dark", **sizes), positions.unwatched()
     else:
         training = {"seed": seed, "workdir": workdir, **s["training"]}
-        model, curves = positions.watched(data, chapter.device, **training)
+        model, along = positions.watched(data, chapter.device, **training)
     drawn = superposition.outputs(model, torch.from_numpy(data["code"].values), polarity=polarity)
     reports = [
-        curves,
+        along,
         superposition.drawn_report(drawn, data, polarity=polarity, reach=s["reach"], seed=seed),
         superposition.superposition_report(
             model, drawn, data, polarity=polarity, seed=seed, samples=s["samples"], show=s["show"]

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial import positions, watched
+from benchmarks.spatial import curves, positions
 from benchmarks.spatial.decoders import as_pair
-from benchmarks.spatial.watched import unwatched
 from chapters.FR2_manifold.measure import layers, reference, report, untrained, with_untrained
 from vnlib.book import store
 from vnlib.book.chapter import Axes, Chapter, Settings
@@ -21,7 +20,7 @@ FAILED = 0.5  # share of a zero image's error in distribution above which nothin
 
 VARIABLES = (
     positions.VARIABLES
-    | watched.VARIABLES
+    | curves.VARIABLES
     | {
         "failed": ("whether the ID error is above half of a zero image's", "1"),
         "units": ("number of units of a layer", "1"),
@@ -94,12 +93,12 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     measured = partial(
         report, data=data, margin=s["margin"], folds=s["folds"], seed=seed, samples=shown
     )
-    before, curves = None, unwatched("id", "ood")
+    before, along = None, positions.unwatched()
     if "training" not in s:
         found = reference(axes["model"], data)
     else:
         training = s["training"]
-        model, curves = positions.watched(data, device, seed=seed, workdir=workdir, **training)
+        model, along = positions.watched(data, device, seed=seed, workdir=workdir, **training)
         codes = as_pair(data, device)[0]
         found = layers(model, codes)
         if s["full"]:
@@ -116,4 +115,4 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     baseline = positions.zero_baseline(data)
     failed = np.int8(after["mse_id"] > FAILED * baseline["zero_baseline_id"])
     measured = with_untrained(after, before).assign(baseline | {"failed": failed})
-    return xr.merge([measured, curves]).assign_coords(places)
+    return xr.merge([measured, along]).assign_coords(places)
