@@ -1,4 +1,4 @@
-"""A watched training: what it draws, keeps, and says of having settled."""
+"""A training of positions that is watched: how it learns, what it draws, and the errors it notes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.spatial import positions, watched
+from benchmarks.spatial import decoders, positions
 from benchmarks.spatial.decoders import mean_squared_error
 from data_gen import bumps
 from vnlib.fit_many import side_by_side
@@ -15,14 +15,13 @@ DATA = bumps.make(bumps.BumpConfig(grid=12, sigma=1.0))
 MLP = {"family": "mlp", "options": {"hidden": [16]}, "lr": 1e-2, "steps": 60, "batch_size": 8}
 
 
-def test_a_training_ends_at_its_best_validation_error_and_keeps_the_way_there(tmp_path):
+def test_a_training_ends_at_its_best_validation_error_and_notes_that_of_the_hold_out(tmp_path):
     model, found = positions.watched(DATA, "cpu", **MLP, seed=0, workdir=tmp_path)
-    errors, updates = found["curve_id"].values, found["updates"].values
-    kept = mean_squared_error(model, positions.pair(DATA, "val", "cpu"))
-    assert kept == pytest.approx(np.nanmin(errors), rel=1e-5)
-    assert updates[0] == 3 and np.nanmax(updates) == 60 and np.isnan(updates[20:]).all()
-    assert np.isfinite(found["curve_ood"].values).sum() == 20
-    assert errors[0] > 1.5 * np.nanmin(errors), "it learns"
+    best = found.isel(checkpoint=int(found["curve_val"].argmin("checkpoint")))
+    for name, split in (("curve_val", "val"), ("curve_ood", "ood")):
+        kept = mean_squared_error(model, positions.pair(DATA, split, "cpu"))
+        assert kept == pytest.approx(float(best[name]), rel=1e-5)
+    assert found["curve_val"][0] > 1.5 * best["curve_val"], "it learns"
 
 
 def test_the_learning_rate_is_constant(tmp_path):
@@ -31,37 +30,14 @@ def test_the_learning_rate_is_constant(tmp_path):
         positions.watched(DATA, "cpu", **MLP | {"steps": n}, seed=0, workdir=tmp_path / str(n))[1]
         for n in (20, 40)
     )
-    at_20 = [float(one["curve_ood"][one["updates"] == 20].item()) for one in (short, long)]
+    at_20 = [float(one["curve_ood"][one["curve_step"] == 20].item()) for one in (short, long)]
     assert at_20[0] == at_20[1]
-
-
-def test_what_goes_on_after_a_stop_has_its_beginning(tmp_path, monkeypatch):
-    whole = positions.watched(DATA, "cpu", **MLP, seed=0, workdir=tmp_path / "whole")[1]
-    monkeypatch.setattr(watched, "FitConfig", lambda **k: CONFIG(**k, checkpoint_every=30))
-    mean, calls = watched.mean_squared_error, []
-
-    def stops(*given):
-        calls.append(given)
-        if len(calls) > 30:  # two sets per evaluation: in the middle of the run
-            raise KeyboardInterrupt
-        return mean(*given)
-
-    monkeypatch.setattr(watched, "mean_squared_error", stops)
-    with pytest.raises(KeyboardInterrupt):
-        positions.watched(DATA, "cpu", **MLP, seed=0, workdir=tmp_path / "stopped")
-    monkeypatch.setattr(watched, "mean_squared_error", mean)
-    assert (tmp_path / "stopped" / "fit.safetensors").exists()
-    again = positions.watched(DATA, "cpu", **MLP, seed=0, workdir=tmp_path / "stopped")[1]
-    assert again.identical(whole)
-
-
-CONFIG = watched.FitConfig
 
 
 def test_draws_are_with_replacement_and_each_seed_s_own(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
-        watched, "fit", lambda learner, data, *_, **__: seen.append(data[0].unique(dim=0))
+        decoders, "fit", lambda learner, data, *_, **__: seen.append(data[0].unique(dim=0))
     )
     for seed, draws in ((0, 50), (1, 50), (0, None)):
         given = MLP | {"draws": draws, "seed": seed, "workdir": tmp_path}
@@ -82,26 +58,18 @@ def test_side_by_side_they_become_what_they_become_alone(tmp_path):
     for seed, found in together.items():
         alone = call(seed, "alone")
         np.testing.assert_allclose(found["curve_ood"], alone["curve_ood"], rtol=1e-3)
-    assert not np.allclose(together[0]["curve_id"][:20], together[1]["curve_id"][:20], rtol=1e-2)
+    assert not np.allclose(together[0]["curve_val"][:20], together[1]["curve_val"][:20], rtol=1e-2)
 
 
-@pytest.mark.parametrize(
-    ("errors", "gain", "settled"),
-    [
-        ([4, 2, 1, 1, 0.5], 0.5, 0),
-        ([4, 2, 1, 1, 0.99], 0.01, 1),
-        ([4, 2, 1, 0.5, 0.7], 0.0, 1),  # the best is kept, and was there before
-        ([4, 2, 1, 1, np.nan], 0.0, 1),
-    ],
-)
-def test_settled_is_who_gains_little_in_the_last_fifth(errors, gain, settled):
-    updates = np.array([10, 20, 30, 40, 50.0])
-    found = watched.curves({"id": np.array(errors, float), "ood": np.ones(5)}, updates)
-    assert float(found["gain"]) == pytest.approx(gain) and int(found["settled"]) == settled
-
-
-def test_who_is_not_watched_says_nothing():
-    found = watched.unwatched("id", "ood")
+@pytest.mark.parametrize("family", ["vn", None])
+def test_errors_of_what_is_not_watched_are_nan_at_as_many_places(family, tmp_path):
+    options = {"streams": "axes", "n_atoms": 4}
+    given = {"options": options, "lr": 1e-2, "steps": 2, "batch_size": 8, "consolidation": 0}
+    if family:
+        given |= {"family": family, "seed": 0, "workdir": tmp_path}
+        found = positions.watched(DATA, "cpu", **given)[1]
+    else:
+        found = positions.unwatched()
+    assert set(found) == {"curve_step", "curve_val", "curve_ood"}
+    assert found.sizes == {"checkpoint": positions.CHECKPOINTS}
     assert all(values.isnull().all() for values in found.values())
-    curve = watched.curves({"id": np.full(watched.CHECKPOINTS, 1.0)}, np.arange(1.0, 26))
-    assert set(found) == {*curve, "curve_ood"}

@@ -48,7 +48,7 @@ def test_each_seed_draws_its_own_split(tmp_path):
     assert one["error"].sel(where="id") < 1e-12 > two["error"].sel(where="ood")
     assert one["zero_baseline"].sel(where="id") != two["zero_baseline"].sel(where="id")
     assert one["zero_baseline"].sel(where="ood") == two["zero_baseline"].sel(where="ood")
-    assert one["n_parameters"] == 0 and one["curve_id"].isnull().all()
+    assert one["n_parameters"] == 0 and one["curve_val"].isnull().all()
     assert float(one["ssim"].min()) > 0.999 > float(one["zero_ssim"].max())
 
 

@@ -39,7 +39,7 @@ def test_a_run_repeats_to_the_bit_and_names_all_that_it_holds(tmp_path):
     target = one["target_image"].isel(sample=0)
     assert np.unravel_index(target.values.argmin(), target.shape) == (5, 4), "dark, x before y"
     assert described(one, study.VARIABLES)["position_x"].attrs["units"] == "px"
-    assert np.isfinite(one["curve_id"].values).sum() == 3, "one point per update of three"
+    assert np.isfinite(one["curve_val"].values).sum() == 3, "one point per update of three"
     assert one["failed"] == 1, "three updates teach nothing"
 
 
@@ -63,7 +63,7 @@ def test_only_full_runs_measure_the_network_before_training(tmp_path):
 def test_a_reference_is_measured_without_training(tmp_path):
     found = study.run(opened(), {"model": "perfect", "seed": 0}, TINY, tmp_path)
     assert float(found["mse_ood"].sel(weights="trained")) == 0 and not list(tmp_path.iterdir())
-    assert found["curve_id"].isnull().all() and found["failed"] == 0
+    assert found["curve_val"].isnull().all() and found["failed"] == 0
 
 
 @pytest.mark.parametrize(
