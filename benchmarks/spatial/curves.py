@@ -82,12 +82,3 @@ class WatchedLearner(GradientLearner):
     def state(self) -> dict[str, Tensor]:
         noted = {"watch.errors": self.watch.errors, "watch.noted": self.watch.noted}
         return super().state() | noted
-
-
-def late_gain(curves: xr.Dataset) -> xr.DataArray:
-    """By what share the least ID validation error fell over the last fifth of the updates: a run
-    below 0.02 has settled. NaN for a run that was not watched.
-    """
-    step, best = curves["curve_step"], curves["curve_val"]
-    early = best.where(step <= 0.8 * step.max("checkpoint")).min("checkpoint")
-    return 1 - best.min("checkpoint") / early

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import part, select, tagged
+from vnlib.book.evidence import bounded, part, select, tagged
 from vnlib.book.ledger import Part
 
 MEDIANS = "All are medians over seeds; the ratio is of OOD to ID error."
+SETTLED = 0.02
 COMPOSES = f"{MEDIANS} A model composes with a ratio ≤ 3 and an OOD error ≤ 1 % of a zero image's."
 
 
@@ -37,3 +38,24 @@ def composing(results: xr.Dataset, says: str, *models: str, holds: bool = True) 
     m = middles(results, *models)
     numbers = tagged(m["ratio"], "ratio") | tagged(m["ood"], "ood")
     return part(says, (m["composes"] == holds).all(), **numbers)
+
+
+def learned(results: xr.Dataset) -> xr.DataArray:
+    """Which runs draw anything: those with an ID test error of at most half of a zero image's."""
+    return results["mse_id"] <= 0.5 * results["zero_baseline_id"]
+
+
+def late_gain(results: xr.Dataset) -> xr.DataArray:
+    """By what share the least ID validation error fell over the last fifth of the updates (see
+    `curves.Watch`): a run below 0.02 has settled. NaN for a run that was not watched.
+    """
+    step, best = results["curve_step"], results["curve_val"]
+    early = best.where(step <= 0.8 * step.max("checkpoint")).min("checkpoint")
+    return 1 - best.min("checkpoint") / early
+
+
+def settled(results: xr.Dataset, says: str) -> Part:
+    """That the trainings of all models have settled, medians over seeds; says: which they are."""
+    gain = late_gain(results).median("seed")
+    share = "the last fifth of the updates takes a share of the ID validation error"
+    return bounded(f"{says}: {share}", "<", SETTLED, late_gain=gain)

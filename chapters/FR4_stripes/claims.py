@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, one, part, select
-from vnlib.book.ledger import Decision, claim
+from benchmarks.spatial.errors import settled
+from vnlib.book.evidence import bounded, detail, given, one, select, within
+from vnlib.book.ledger import Decision, Part, claim
 
 STRIPES, FEW = "stripes+0", "stripes+100"
 ALONE, MOST = "bumps+100", "bumps+all"
 PRODUCT = ("vn_axes", "vn_joint", "factorised")
 TARGET = 0.8
 HELD_OUT = {"region": "corner", "places": "pixels"}  # FR's reading, as far as the text goes
+OPEN = {"region": "none", "places": "anywhere"}  # where neither hold-out nor pixels bound a law
 
 
 def middle(r: xr.Dataset, name: str, model: str, diet: str) -> float:
@@ -37,22 +41,38 @@ def sizes(r: xr.Dataset) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda one: one[1]))
 
 
-def _law(r: xr.Dataset, kind: str, measure: str, name: str) -> dict[str, float]:
-    """How the data needed for the target in the hold-out grow with the side, as "name.exponent":
-    slope of log need, the lower median over seeds, NaN unless every side reaches the target; sides
-    that reach it.
+def _settled(r: xr.Dataset, *diets: str, models: Sequence[str] = ("cnn",)) -> Part:
+    """That the trainings on some diets have settled. KeyError says what lacks."""
+    runs = select(r[["curve_step", "curve_val"]], model=models, diet=diets)
+    return settled(runs, ", ".join(diets) + (" in both hold-outs" if len(models) > 1 else ""))
+
+
+def _law(r: xr.Dataset, says: str, kind: str, measure: str, where: dict[str, str]) -> Part:
+    """That the data needed for the target grow with the side as FR say: bumps alone like N^3, with
+    stripes like N.
+
+    The exponent is the slope of log need, the lower median over seeds, inf unless every side
+    reaches the target. Bumps alone must reach the
+    target at every side; with stripes the exponent is 1 by construction where the 2N stripes alone
+    suffice.
     """
     sides = sizes(r)
     if len(sides) < 3:
         raise KeyError("the models of three image sizes")
-    need = r["need"].sel(model=list(sides), **HELD_OUT, kind=kind, measure=measure, target=TARGET)
-    lower = (
-        need.dropna("seed", how="all").fillna(np.inf).quantile(0.5, "seed", method="lower").values
-    )
-    reached, side = np.isfinite(lower), np.log(list(sides.values()))
-    slope = np.polyfit(side, np.log(lower), 1)[0] if reached.all() else np.nan
-    found = {"exponent": slope, "sides_reached": reached.sum(), "sides": len(sides)}
-    return {f"{name}.{key}": value for key, value in found.items()}
+    reading = {**where, "kind": kind, "measure": measure, "target": TARGET}
+    need = r["need"].sel(model=list(sides), **reading).dropna("seed", how="all").fillna(np.inf)
+    lower = need.quantile(0.5, "seed", method="lower").values
+    reached, side = np.isfinite(lower), np.array(list(sides.values()), float)
+    slope = np.polyfit(np.log(side), np.log(lower), 1)[0] if reached.all() else np.inf
+    tag = ".".join((kind, measure, where["region"], where["places"]))
+    if kind == "bumps":
+        found = within(f"{says}: exponent of the need", 2.5, 3.5, **{f"{tag}.exponent": slope})
+        share = {f"{tag}.reached": float(reached.mean())}
+        return given(found, bounded(f"{says}: share of the sides reached", ">=", 1, **share))
+    found = bounded(f"{says}: exponent of the need", "<=", 1.5, **{f"{tag}.exponent": slope})
+    alone = float((need.values <= 2 * side[:, None]).mean())
+    few = f"{says}: share of runs that the stripes alone bring there"
+    return given(found, bounded(few, "<=", 0.5, **{f"{tag}.at_once": alone}))
 
 
 def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
@@ -73,7 +93,7 @@ def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
     terms="All are medians over seeds of a CNN on dark bumps: as printed with the corner held out, "
     "with controls with the square, too. Hits are held-out images whose strongest pixel is within "
     "1 px in x and in y; drawn hits are more like the bump, crosses more like the additive cross, "
-    "by correlation. Items are stripes and bumps. The rest is the share of a unit's map that no "
+    "by correlation. The need is the fewest stripes and bumps that reach a share. The rest is the share of a unit's map that no "
     "sum of stripes gives, median over units; roughness is that of log10 volume in the hold-out, "
     "mean over ReLU layers; the cross's ink is told by the weight of its two stripes in the "
     "image. Product readouts are those of VN-1L per axis, the full 2D VN and the "
@@ -83,62 +103,90 @@ def stripes_compose(r: xr.Dataset) -> Decision:
     def both(name: str, diet: str) -> xr.DataArray:
         return one(select(r[name], model=("cnn", "cnn_square")), diet=diet).median("seed")
 
+    def told(values: xr.DataArray, name: str) -> dict[str, xr.DataArray]:
+        return {f"{m}.{name}": values.sel(model=m) for m in values["model"].values}
+
+    def law(kind: str, measure: str, where: dict[str, str]) -> Part:
+        place = "in the hold-out" if where is HELD_OUT else "nothing held out, bumps anywhere"
+        fed = "bumps alone" if kind == "bumps" else "stripes and bumps"
+        what = "0.8 drawn hits" if measure == "drawn" else "0.8 hits"
+        return _law(r, f"{fed}, {what}, {place}", kind, measure, where)
+
     place, crosses, ink = (both(f"{n}_ood", STRIPES) for n in ("hit", "cross_share", "line"))
-    bumps, cnn, square = both("bump_hit_ood", FEW), {"model": "cnn"}, {"model": "cnn_square"}
-    on_stripes = {"joint_0": place.sel(cnn), "crosses_0": crosses.sel(cnn)}
-    with_bumps = {"joint_100": middle(r, "hit_ood", "cnn", FEW), "bumps_100": bumps.sel(cnn)}
-    alone = middle(r, "hit_ood", "cnn", ALONE)
-    cubic, linear = _law(r, "bumps", "joint", "bumps"), _law(r, "stripes", "joint", "stripes")
-    reach = "{} reach 0.8 {} at every image side, with items that grow like its power {}"
-    is_cubic = 2.5 <= cubic["bumps.exponent"] <= 3.5
-    grows = part(reach.format("bumps alone", "hits", "2.5 to 3.5"), is_cubic, **cubic)
-    like_n = reach.format("stripes and bumps", "{}", "1.5 at most")
+    bumps, printed, squares = both("bump_hit_ood", FEW), ["cnn"], ("cnn", "cnn_square")
     rest = _by_layer(r, "tuning_quantile", FEW)
-    first, *_, last = rest.median("seed").values
     rough = {diet: _by_layer(r, "volume_rough", diet).mean("layer") for diet in (FEW, ALONE, MOST)}
-    smooth = {f"roughness_{diet}": values.median("seed") for diet, values in rough.items()}
-    few, _, most = smooth.values()
-    deeper = "stripes and 100 bumps: more rest in the last ReLU layer than in the first"
+    deeper = "stripes and 100 bumps: rest gained from the first ReLU layer to the last"
+    smoother = "stripes and 100 bumps: roughness over that with all bumps and no stripes"
+    smoother_than_few = "stripes and 100 bumps: roughness over that with 100 bumps alone"
+    cubic, open_cubic = law("bumps", "joint", HELD_OUT), law("bumps", "joint", OPEN)
+    alone = {"cnn.joint_alone_100": middle(r, "hit_ood", "cnn", ALONE)}
+    with_few = _settled(r, FEW)
     parts = [
-        bounded("stripes alone: hits, and crosses", ">=", 0.8, **on_stripes),
-        part("stripes and 100 bumps: at least 0.8 drawn hits", bumps.sel(cnn) >= 0.8, **with_bumps),
-        bounded("100 bumps alone: hits", "<=", 0.5, joint_alone_100=alone),
-        grows,
-        part(like_n.format("hits"), linear["stripes.exponent"] <= 1.5, **linear),
-        part(deeper, last > first, rest_first=first, rest_last=last),
-        part("and less roughness than with all bumps and no stripes", few < most, **smooth),
+        bounded("stripes alone: hits", ">=", 0.8, **told(place.sel(model=printed), "joint_0")),
+        bounded(
+            "stripes alone: crosses", ">=", 0.8, **told(crosses.sel(model=printed), "crosses_0")
+        ),
+        given(
+            bounded(
+                "stripes and 100 bumps: drawn hits",
+                ">=",
+                0.8,
+                **told(bumps.sel(model=printed), "bumps_100"),
+            ),
+            with_few,
+        ),
+        given(bounded("100 bumps alone: hits", "<=", 0.5, **alone), _settled(r, ALONE)),
+        cubic,
+        open_cubic,
+        law("stripes", "joint", HELD_OUT),
+        given(bounded(deeper, ">", 0, gained=(rest[-1] - rest[0]).median()), with_few),
+        given(
+            bounded(smoother, "<", 1, rough_to_all=(rough[FEW] / rough[MOST]).median()),
+            _settled(r, FEW, MOST),
+        ),
     ]
 
     # With controls.
-    inks = {f"ink.{model}": ink.sel(model=model) for model in ink["model"].values}
-    also = {"square.joint_0": place.sel(square), "square.crosses_0": crosses.sel(square)}
     error = both("mse_ood", FEW) / r["zero_baseline_ood"].median("seed")
-    errors = {"error_vs_zero": error.sel(cnn), "square.error_vs_zero": error.sel(square)}
-    drawn = {"bumps_100": bumps.sel(cnn), "square.bumps_100": bumps.sel(square)}
-    drawn_law = _law(r, "stripes", "drawn", "drawn")
-    ever, learned = both("hit_ood", MOST), both("hit_id", MOST)
-    layer, without = (_by_layer(r, "tuning_rest", diet) for diet in (FEW, ALONE))
-    steps = {
-        "rest_rises_by": np.minimum(*(v[-1] - v[0] for v in (rest.values, layer.values))),
-        "first_layer_below_bumps_alone_by": without[0].values - layer[0].values,
-    }
-    over = {f"rough_vs_{diet}": rough[FEW] / rough[diet] for diet in (ALONE, MOST)}
+    ever, able = both("hit_ood", MOST), both("hit_id", MOST)
+    first, without = (_by_layer(r, "tuning_rest", diet)[0] for diet in (FEW, ALONE))
+    to_alone = (rough[FEW] / rough[ALONE]).median()
     product = {f"alone_100.{model}": middle(r, "bump_hit_ood", model, ALONE) for model in PRODUCT}
-    rises = (
-        "in every seed, of units and of whole layers: rest gained from the first ReLU layer to the "
-        "last, and rest that stripes take from the first"
-    )
+    taken = "rest that stripes take from the first ReLU layer of as many bumps alone"
     controls = [
-        bounded("stripes alone: hits, and crosses", ">=", 0.8, **on_stripes, **also)
-        & bounded("weight of the cross's ink", ">=", 0.5, **inks),
-        bounded("stripes and 100 bumps: drawn hits", ">=", 0.8, **drawn)
-        & bounded("OOD error over a zero image's", "<=", 0.5, **errors),
-        bounded("all bumps alone: hits", "<=", 0.5, joint_alone_all=ever)
-        & bounded("ID hits", ">=", 0.9, joint_id_all=learned),
-        grows,
-        part(like_n.format("drawn hits"), drawn_law["drawn.exponent"] <= 1.5, **drawn_law),
-        bounded(rises, ">", 0, **steps),
-        bounded("in every seed: roughness over that of 100 bumps or all alone", "<", 1, **over),
+        bounded("both hold-outs, stripes alone: hits", ">=", 0.8, **told(place, "joint_0")),
+        bounded("both hold-outs, stripes alone: crosses", ">=", 0.8, **told(crosses, "crosses_0"))
+        & bounded("weight of the cross's ink", ">=", 0.5, **told(ink, "ink")),
+        given(
+            bounded(
+                "both hold-outs, stripes and 100 bumps: drawn hits",
+                ">=",
+                0.8,
+                **told(bumps, "bumps_100"),
+            )
+            & bounded("OOD error over a zero image's", "<=", 0.5, **told(error, "of_zero")),
+            _settled(r, FEW, models=squares),
+        ),
+        given(
+            bounded("both hold-outs, all bumps alone: hits", "<=", 0.5, **told(ever, "joint_all")),
+            bounded("both hold-outs, all bumps alone: ID hits", ">=", 0.9, **told(able, "id_all")),
+            _settled(r, MOST, models=squares),
+        ),
+        cubic,
+        open_cubic,
+        law("stripes", "drawn", HELD_OUT),
+        detail(law("stripes", "drawn", OPEN)),
+        given(detail(bounded(taken, ">", 0, taken=(without - first).median("seed"))), with_few),
+        given(
+            bounded(
+                smoother_than_few,
+                "<",
+                1,
+                rough_to_100=to_alone,
+            ),
+            _settled(r, FEW, ALONE),
+        ),
         bounded("product readouts on 100 bumps alone: drawn hits", "<", 0.8, **product),
     ]
     return Decision(parts, controls)

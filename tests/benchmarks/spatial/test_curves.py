@@ -7,7 +7,7 @@ import pytest
 import torch
 import xarray as xr
 
-from benchmarks.spatial.curves import Watch, late_gain
+from benchmarks.spatial.curves import Watch
 from benchmarks.spatial.decoders import mean_squared_error, train_decoder
 
 CODES = torch.randn(24, 4, generator=torch.Generator().manual_seed(0))
@@ -53,14 +53,6 @@ def test_a_killed_run_goes_on_with_its_curve(tmp_path, monkeypatch):
         watched(tmp_path / "b", steps=2000, evaluations=8)
     monkeypatch.setattr(Watch, "note", note)
     xr.testing.assert_identical(watched(tmp_path / "b", steps=2000, evaluations=8)[1], whole)
-
-
-@pytest.mark.parametrize(("last", "gain"), [(0.99, 0.01), (0.5, 0.5), (2.0, 0.0)])
-def test_late_gain_is_that_of_the_last_fifth(last, gain):
-    step = np.array([20.0, 40, 60, 80, 100, np.nan])
-    val = np.array([4.0, 3, 2, 1, last, np.nan])
-    one = xr.Dataset({"curve_step": ("checkpoint", step), "curve_val": ("checkpoint", val)})
-    assert float(late_gain(one)) == pytest.approx(gain)
 
 
 def test_a_vector_network_is_not_watched(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import rules, told
+from judging import changed, judged, rules, told
 
 STRIPES, FEW, ALONE, MOST = DIETS = ["stripes+0", "stripes+100", "bumps+100", "bumps+all"]
 SIDES = {f"side_{side}": float(side) for side in (12, 16, 20)}
@@ -41,39 +41,40 @@ def made() -> xr.Dataset:
     r["need"] = filled(np.nan, RUNS | asked)
     for model, side in SIDES.items():
         r["need"].loc[{"model": model, "kind": "bumps"}] = side**3
-        r["need"].loc[{"model": model, "kind": "stripes"}] = 2 * side
+        r["need"].loc[{"model": model, "kind": "stripes"}] = 4 * side
+    r["curve_step"] = xr.DataArray([1.0, 4, 5], dims="checkpoint") * filled(1.0, axes)
+    r["curve_val"] = filled(1.0, axes | {"checkpoint": range(3)})
     return r
 
 
 HELD_OUT = {"region": "corner", "places": "pixels"}
+OPEN = {"region": "none", "places": "anywhere"}
 BUMPS_20, STRIPES_20 = (HELD_OUT | {"model": "side_20", "kind": k} for k in ("bumps", "stripes"))
-OPEN_20 = BUMPS_20 | {"region": "none"}
+OPEN_20 = OPEN | {"model": "side_20"}
 CASES = [
     ("FR-4", "hit_ood", CNN | {"diet": STRIPES}, 0.7, [0], [0]),
-    ("FR-4", "cross_share_ood", CNN | {"diet": STRIPES}, 0.7, [0], [0]),
-    ("FR-4", "bump_hit_ood", CNN | {"diet": FEW}, 0.7, [1], [1]),
-    ("FR-4", "hit_ood", CNN | {"diet": ALONE}, 0.6, [2], []),
-    ("FR-4", "need", BUMPS_20, np.inf, [3], [3]),
-    ("FR-4", "need", BUMPS_20, 2000, [3], [3]),
-    ("FR-4", "need", STRIPES_20, np.inf, [4], [4]),
-    ("FR-4", "need", STRIPES_20, 90, [4], [4]),
-    ("FR-4", "need", STRIPES_20 | {"seed": 0}, np.inf, [], []),
-    ("FR-4", "need", OPEN_20, np.inf, [], []),
-    ("FR-4", "tuning_quantile", CNN | {"diet": FEW} | LAST, 0.05, [5], [5]),
-    ("FR-4", "volume_rough", CNN | {"diet": MOST}, 0.05, [6], [6]),
-    ("FR-4", "cross_share_ood", SQUARE | {"diet": STRIPES}, 0.7, [], [0]),
-    ("FR-4", "line_ood", CNN | {"diet": STRIPES}, 0.4, [], [0]),
-    ("FR-4", "bump_hit_ood", SQUARE | {"diet": FEW}, 0.7, [], [1]),
-    ("FR-4", "mse_ood", CNN | {"diet": FEW}, 3e-3, [], [1]),
-    ("FR-4", "mse_ood", SQUARE | {"diet": FEW}, 3e-3, [], [1]),
-    ("FR-4", "hit_ood", SQUARE | {"diet": MOST}, 0.6, [], [2]),
-    ("FR-4", "hit_id", CNN | {"diet": MOST}, 0.8, [], [2]),
-    ("FR-4", "need", {"model": "side_12", "kind": "bumps"}, np.inf, [3], [3]),
-    ("FR-4", "need", STRIPES_20 | {"measure": "drawn"}, 90, [], [4]),
-    ("FR-4", "tuning_rest", CNN | {"diet": FEW, "seed": 1} | LAST, 0.05, [], [5]),
-    ("FR-4", "tuning_rest", CNN | {"diet": ALONE, "seed": 2} | FIRST, 0.05, [], [5]),
-    ("FR-4", "volume_rough", CNN | {"diet": ALONE, "seed": 0}, 0.05, [], [6]),
-    ("FR-4", "bump_hit_ood", {"model": "factorised", "diet": ALONE}, 0.9, [], [7]),
+    ("FR-4", "hit_ood", SQUARE | {"diet": STRIPES}, 0.7, [], [0]),
+    ("FR-4", "cross_share_ood", CNN | {"diet": STRIPES}, 0.7, [1], [1]),
+    ("FR-4", "cross_share_ood", SQUARE | {"diet": STRIPES}, 0.7, [], [1]),
+    ("FR-4", "line_ood", CNN | {"diet": STRIPES}, 0.4, [], [1]),
+    ("FR-4", "bump_hit_ood", CNN | {"diet": FEW}, 0.7, [2], [2]),
+    ("FR-4", "bump_hit_ood", SQUARE | {"diet": FEW}, 0.7, [], [2]),
+    ("FR-4", "mse_ood", SQUARE | {"diet": FEW}, 3e-3, [], [2]),
+    ("FR-4", "hit_ood", CNN | {"diet": ALONE}, 0.6, [3], []),
+    ("FR-4", "hit_ood", SQUARE | {"diet": MOST}, 0.6, [], [3]),
+    ("FR-4", "need", BUMPS_20, np.inf, [4], [4]),
+    ("FR-4", "need", BUMPS_20, 2000, [4], [4]),
+    ("FR-4", "need", OPEN_20 | {"kind": "bumps"}, 2000, [5], [5]),
+    ("FR-4", "need", BUMPS_20 | {"seed": 0}, np.inf, [], []),  # one seed does not decide
+    ("FR-4", "need", STRIPES_20, np.inf, [6], [6]),
+    ("FR-4", "need", STRIPES_20 | {"measure": "joint"}, 180, [6], []),
+    ("FR-4", "need", STRIPES_20 | {"measure": "drawn"}, 180, [], [6]),
+    ("FR-4", "need", OPEN_20 | {"kind": "stripes"}, 180, [], [7]),
+    ("FR-4", "tuning_quantile", CNN | {"diet": FEW} | LAST, 0.05, [7], []),
+    ("FR-4", "tuning_rest", CNN | {"diet": ALONE} | FIRST, 0.05, [], [8]),
+    ("FR-4", "volume_rough", CNN | {"diet": MOST}, 0.05, [8], []),
+    ("FR-4", "volume_rough", CNN | {"diet": ALONE}, 0.05, [], [9]),
+    ("FR-4", "bump_hit_ood", {"model": "factorised", "diet": ALONE}, 0.9, [], [10]),
 ]
 LACKING = [
     ("FR-4", {"model": "cnn_square"}, "the model(s) cnn_square"),
@@ -88,5 +89,32 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 
 def test_exponents_are_those_of_the_needs():
     numbers = told("FR-4", made())
-    assert numbers["bumps.exponent"] == pytest.approx(3)
-    assert numbers["stripes.exponent"] == pytest.approx(1)
+    assert numbers["bumps.joint.corner.pixels.exponent"] == pytest.approx(3)
+    assert numbers["bumps.joint.none.anywhere.exponent"] == pytest.approx(3)
+    assert numbers["stripes.joint.corner.pixels.exponent"] == pytest.approx(1)
+
+
+def unmet(part) -> list[bool]:
+    return [need.holds for need in part.needs]
+
+
+def test_no_exponent_is_told_that_is_so_by_construction():
+    r = changed(made(), "need", {"model": "side_20", "kind": "bumps"}, np.inf)
+    assert unmet(judged("FR-4", r).parts[4]) == [False], "a side where nothing reaches the target"
+    for model, side in SIDES.items():
+        r = changed(r, "need", {"model": model, "kind": "stripes", "measure": "joint"}, 2 * side)
+    decision = judged("FR-4", r)
+    assert unmet(decision.parts[6]) == [False], "2N stripes alone suffice"
+    assert unmet(decision.controls[6]) == [True], "but not for the form"
+
+
+def test_what_has_not_settled_is_not_tested():
+    assert unmet(judged("FR-4", made()).parts[2]) == [True]
+    late = changed(
+        changed(made(), "curve_val", CNN | {"diet": FEW}, 2.0),
+        "curve_val",
+        CNN | {"diet": FEW, "checkpoint": 2},
+        1.0,
+    )
+    assert unmet(judged("FR-4", late).parts[2]) == [False]
+    assert unmet(judged("FR-4", late).parts[3]) == [True], "as many bumps alone have"

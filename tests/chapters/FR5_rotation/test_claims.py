@@ -29,7 +29,7 @@ def made() -> xr.Dataset:
 
 
 CNN = {"model": "cnn"}
-FOUR, TWO, OTHER = CNN | {"digit": 4}, CNN | {"digit": 2}, {"model": "cnn_4", "digit": 2}
+FOUR, TWO, OTHER = CNN | {"digit": 4}, CNN | {"digit": 2}, {"model": "cnn_4", "digit": 4}
 CASES = [
     ("FR-5", "mse_ood", FOUR, 4e-3, [0], [0]),
     ("FR-5", "mse_ood", TWO, 4e-3, [], [0]),
