@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from book.site import statements
+from book.site import ledger, statements
 from vnlib.book import ledger as claims
 
 
@@ -24,7 +24,7 @@ def judged(name: str, results: xr.Dataset) -> claims.Decision:
 
 def told(name: str, results: xr.Dataset) -> dict[str, float]:
     """The numbers that the decision of a claim rests on."""
-    return statements.numbers(judged(name, results))
+    return ledger.numbers(judged(name, results))
 
 
 def absent(name: str, results: xr.Dataset) -> str:

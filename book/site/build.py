@@ -24,7 +24,7 @@ import papermill
 from filelock import FileLock
 from PIL import Image
 
-from book.site import executed, ledger_page, page_size, reference, repository_url, statements
+from book.site import executed, ledger, ledger_page, page_size, reference, repository_url
 from vnlib import checks
 from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
@@ -158,8 +158,8 @@ def build(
             # that have none of their own when the ledger is.
             for stage in range(3):
                 if stage == 2:
-                    found = statements.ledger(folder)
-                    statements.write(found, folder / "ledger.json")
+                    found = ledger.ledger(folder)
+                    ledger.write(found, folder / "ledger.json")
                 names = [n for n in paths.chapters() if _stage(n) == stage]
                 list((map if jobs == 1 else pool.map)(page, names))
         for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:

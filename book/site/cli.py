@@ -172,14 +172,14 @@ def status(results_dir: Path) -> None:
 @RESULTS_DIR
 def ledger(profile: str, results_dir: Path) -> None:
     """Decide every claim from the results and write ledger.json beside them."""
-    from book.site import statements
+    from book.site import ledger as claims
 
     folder = results_dir / profile
     if not folder.is_dir():
         raise ValueError(
             f"there are no results in {folder}; run `vnbook run NAME -p profile {profile}` first"
         )
-    found = statements.ledger(folder)
+    found = claims.ledger(folder)
     for row in found["claims"]:
         controls = f"; with controls: {row['verdict_controls']}" if row["verdict_controls"] else ""
         said = f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) {row['missing']}"
@@ -187,7 +187,7 @@ def ledger(profile: str, results_dir: Path) -> None:
         for one in found["statements"]:
             if one["claim"] == row["id"]:
                 click.echo(f"         {one['id']} {one['verdict']}: {one['says']}")
-    statements.write(found, folder / "ledger.json")
+    claims.write(found, folder / "ledger.json")
     click.echo(f"written: {paths.shown(folder / 'ledger.json')}")
 
 

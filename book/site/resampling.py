@@ -72,7 +72,7 @@ def interval(
     Resamples of few seeds spread too little. So the tails are those that make the interval of a
     mean as wide as Student's t makes it (Hesterberg 2015); and below `FEW` seeds, beyond which
     resamples never reach, it is as wide as by Student's t with the standard error of the bootstrap,
-    at least. Of one seed, and of values that some resamples lack, nothing is known.
+    at least. Of one seed nothing is known.
 
     Parameters
     ----------
@@ -88,17 +88,21 @@ def interval(
     tail = (1 - LEVEL) / 2
     if seeds > 1:
         tail = stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1))
-    order = np.argsort(values, axis=0, kind="stable")
-    ranked, below = np.take_along_axis(values, order, 0), np.cumsum(chances[order], axis=0)
-    low, high = (
-        np.take_along_axis(ranked, (below > share - 1e-12).argmax(0)[None], 0)[0]
-        for share in (tail, 1 - tail)
-    )
+    # What is not a number may be anything.
+    low = _quantile(np.where(np.isnan(values), -np.inf, values), chances, tail)
+    high = _quantile(np.where(np.isnan(values), np.inf, values), chances, 1 - tail)
     if 0 < seeds < FEW:
         wide = _students(values, chances, seeds)
         low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
-    lost = np.isnan(values).any(0)
-    return np.where(lost, -np.inf, low), np.where(lost, np.inf, high)
+    return low, high
+
+
+def _quantile(values: np.ndarray, chances: np.ndarray, share: float) -> np.ndarray:
+    """The value that is reached with this probability, one for each of several."""
+    order = np.argsort(values, axis=0, kind="stable")
+    reached = np.cumsum(chances[order], axis=0) > share - 1e-12
+    place = np.where(reached.any(0), reached.argmax(0), -1)
+    return np.take_along_axis(np.take_along_axis(values, order, 0), place[None], 0)[0]
 
 
 def _students(values: np.ndarray, chances: np.ndarray, seeds: int) -> np.ndarray:

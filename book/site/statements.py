@@ -1,4 +1,4 @@
-"""The ledger: the statements of every claim with their verdicts, and what these make of the claim.
+"""The statements of a claim, each with its verdict.
 
 A statement is a part of a rule. Its contrast is the logarithm of a value over its bound, or their
 difference, above 0 on the right side, and of several values that which is nearest to failing. The
@@ -10,22 +10,16 @@ needs, or where no result can decide it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from book.site import resampling
 from vnlib.book import ledger as claims
-from vnlib.book import paths, store
-from vnlib.book.ledger import CORE, Claim, Contrast, Decision, Part
-from vnlib.book.store import source_hash
-from vnlib.book.store.netcdf import REMEDY
+from vnlib.book.ledger import Claim, Contrast, Decision, Part
 
 HOLDS, FAILS, TIE = "holds", "fails", "tie"
 UNDECIDED, NOT_TESTABLE = claims.UNDECIDED, claims.NOT_TESTABLE
@@ -158,15 +152,16 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
             found = claims.decided(one, resample)
             drawn.append(None if isinstance(found, str) else parts_of(found))
             chances.append(chance)
-    rows: dict[str, dict] = {}
+    rows: dict[tuple, dict] = {}
     for place, part in enumerate(plain):
         protocol = PROTOCOLS[place >= len(decision.parts)]
-        if part.says in rows:
-            rows[part.says]["protocols"].append(protocol)
+        key = (part.says, *(tuple(margins(one).tolist()) for one in contrasts(part)))
+        if key in rows:
+            rows[key]["protocols"].append(protocol)
             continue
         same = [None if parts is None else parts[place] for parts in drawn]
         row = {"id": f"{one.id}.{len(rows) + 1}", "claim": one.id, "protocols": [protocol]}
-        rows[part.says] = row | judged(part, same, np.array(chances), seeds)
+        rows[key] = row | judged(part, same, np.array(chances), seeds)
     return list(rows.values())
 
 
@@ -214,121 +209,3 @@ def coverage(seeds: int) -> float | None:
     `LEVEL`; None where nothing varies.
     """
     return rounded(min(resampling.LEVEL, 1 - 2.0 ** (1 - seeds))) if seeds else None
-
-
-# --- Claims ---------------------------------------------------------------------------------------
-
-
-def summary(verdicts: Iterable[str]) -> str:
-    """What the core statements make of their claim: *reproduced* if all hold, *not reproduced* if
-    some fail and none holds, *partly* if some hold and some fail, *not testable* if none can be
-    tested, else *undecided*.
-    """
-    found = set(verdicts)
-    if found == {HOLDS}:
-        return claims.REPRODUCED
-    if FAILS in found:
-        return claims.PARTLY if HOLDS in found else claims.NOT
-    return NOT_TESTABLE if found <= {NOT_TESTABLE} else UNDECIDED
-
-
-def judge(one: Claim, results: xr.Dataset | None) -> tuple[dict, list[dict]]:
-    """The row of a claim, and those of its statements, of which there are none where results are
-    missing or lack a model.
-    """
-    keys = ("id", "source", "chapter", "figure", "statement", "terms", "definition")
-    row = {key: getattr(one, key) for key in keys}
-    row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
-    decision = claims.decided(one, results)
-    if isinstance(decision, str):
-        return row | {"missing": decision}, []
-    found = statements(one, results, decision)
-    printed, controls = (
-        [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
-        for name in PROTOCOLS
-    )
-    row |= {"verdict": summary(printed), "numbers": numbers(decision)}
-    if decision.controls is not None:
-        row["verdict_controls"] = summary(controls)
-    return row, found
-
-
-def numbers(decision: Decision) -> dict[str, float]:
-    """The numbers that a decision rests on; those that do not exist, such as a slope that could not
-    be fitted, are left out.
-    """
-    found, more = (
-        {name: value for part in parts for name, value in part.numbers.items()}
-        for parts in (decision.parts, decision.controls or ())
-    )
-    # The same measure with controls is another number, unless it has the same value.
-    found |= {n if found.get(n, v) == v else f"{n} (controls)": v for n, v in more.items()}
-    return {name: rounded(float(v)) for name, v in found.items() if isfinite(v)}
-
-
-# --- The ledger -----------------------------------------------------------------------------------
-
-
-def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
-    """What a claim's rows are made from: the values of its results, the source of its rule and of
-    what resamples it.
-    """
-    found = hashlib.sha256(repr(one).partition("decide=")[0].encode())
-    start = {source_hash.Reference("", one.decide.__module__)}
-    rule = source_hash.closure(start, paths.SOURCE, presenting=True)
-    for file in (*(rule[name] for name in sorted(rule)), resampling.__file__, __file__):
-        found.update(Path(file).read_bytes())
-    for name, values in sorted(results.variables.items() if results else ()):
-        found.update(f"{name} {values.dims} {values.shape} {values.dtype}".encode())
-        data = values.values
-        found.update(data.astype(str).tobytes() if data.dtype.kind == "O" else data.tobytes())
-    return found.hexdigest()[:12]
-
-
-def ledger(folder: Path, chapter: str | None = None) -> dict:
-    """All claims (of one chapter) with their statements, from the result files in `folder`, which
-    is <results_dir>/<profile>. What its ledger.json says of the same results by the same rules is
-    taken from there.
-
-    Raises
-    ------
-    StoreError
-        For a result file that cannot be read, or is not of the form that a rule reads.
-    """
-    known, files, rows, found = _known(folder / "ledger.json"), {}, [], []
-    for one in claims.all_claims().values():
-        if chapter not in (None, one.chapter):
-            continue
-        path = folder / f"{one.results}.nc"
-        if one.results not in files:
-            files[one.results] = store.read(path) if path.exists() else None
-        key = fingerprint(one, files[one.results])
-        if one.id in known and known[one.id][0]["fingerprint"] == key:
-            row, more = known[one.id]
-        else:
-            try:
-                row, more = judge(one, files[one.results])
-            except (IndexError, TypeError, ValueError) as error:
-                said = f"{path} has not the form that the rule of {one.id} reads ({error})"
-                raise store.StoreError(f"{said}; {REMEDY}") from error
-        rows.append(row | {"fingerprint": key})
-        found += more
-    return {"level": resampling.LEVEL, "band": BAND, "claims": rows, "statements": found}
-
-
-def _known(path: Path) -> Mapping[str, tuple[dict, list[dict]]]:
-    """What a ledger.json says: claim -> its row and its statements; nothing where it is none."""
-    try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        return {
-            row["id"]: (row, [one for one in told["statements"] if one["claim"] == row["id"]])
-            for row in told["claims"]
-            if "fingerprint" in row
-        }
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-
-
-def write(found: Mapping, path: Path) -> None:
-    """Write the ledger as JSON, in one step."""
-    paths.replace(path, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -167,6 +167,7 @@ def feedback_parts(r: xr.Dataset, *, each: bool) -> list[Part]:
     tag = "each" if each else "literal"
 
     def are(says: str, sign: str, bound: float, **values: xr.DataArray) -> Part:
+        says = f"{says}, every reading and seed," if each else says
         found = {f"{tag}.{name}": one if each else one.median() for name, one in values.items()}
         return bounded(says, sign, bound, **found)
 

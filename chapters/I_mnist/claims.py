@@ -54,7 +54,7 @@ def decide_selection(r: xr.Dataset) -> Decision:
     growth = "least growth of selectivity from a layer to the next, at every level"
     mean, tag = _each(locked, LEVELS, "locked_sweeps_most"), "active_share_fall_least"
     controls = [
-        _budget(select(single, model=LEVELS), "levels.{}_least"),
+        _budget(select(single, model=LEVELS), "levels.{}_least", "at every level, "),
         bounded(in_time("the mean overlap has, at every level,"), "<=", 20, **mean),
         bounded(f"{sparser}, without a cap", ">", 0, **_each(fall, FREE, tag)),
         bounded(f"{sparser}, all of one size", ">", 0, **{f"equal.{tag}": one(fall, model=EQUAL)}),
@@ -68,10 +68,10 @@ def _each(values: xr.DataArray, models: Sequence[str], tag: str) -> dict[str, xr
     return {f"{model}.{tag}": one(values, model=model) for model in models}
 
 
-def _budget(r: xr.Dataset, name: str) -> Part:
+def _budget(r: xr.Dataset, name: str, where: str = "") -> Part:
     """That atoms are in use, of any image and evenly, in all layers."""
     used, effective = name.format("used"), name.format("effective")
-    each = bounded("share of atoms in use, in every layer", ">=", 0.95, **{used: r["used"]})
+    each = bounded(f"{where}share of atoms in use, in every layer", ">=", 0.95, **{used: r["used"]})
     share = {effective: r["effective"] / r["atoms"]}
     return each & bounded("share that their effective number is", ">=", 0.5, **share)
 

@@ -15,7 +15,7 @@ import xarray as xr
 from refusals import Call, made, refused
 
 from book.site import build as book
-from book.site import cli, statements
+from book.site import cli, ledger
 from vnlib.book import chapter, store
 
 
@@ -211,7 +211,7 @@ FILES = {
         "delete it",
     ),
     "truncated NetCDF, judged": (
-        truncated(statements.ledger),
+        truncated(ledger.ledger),
         "fig2_spatial.nc",
         "truncated",
         "delete it",

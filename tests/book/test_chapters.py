@@ -26,7 +26,7 @@ from click.testing import CliRunner
 from papermill.cli import papermill as papermill_command
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from book.site import statements
+from book.site import ledger
 from vnlib.book import chapter, paths, store
 from vnlib.book.parameters import PROFILES
 
@@ -316,7 +316,7 @@ def test_claims_can_be_decided_from_the_file_alone(by_papermill):
     """The ledger sees the stored file, not what the notebook adds to it: only models may be
     missing.
     """
-    rows = statements.ledger(by_papermill / "mine" / "smoke", "fig2_spatial")["claims"]
+    rows = ledger.ledger(by_papermill / "mine" / "smoke", "fig2_spatial")["claims"]
     assert rows
     for row in rows:
         assert not row["missing"] or row["missing"].startswith("the results lack the model(s) ")

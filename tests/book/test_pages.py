@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from store_cases import stored
 
+from book.site import ledger as book
 from book.site import ledger_page, statements
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
@@ -109,7 +110,7 @@ def test_ledger_page_says_why_a_claim_cannot_be_tested():
 
 
 def test_tables_of_the_ledger_page_have_rows_of_one_width():
-    rows = [statements.judge(one, None)[0] for one in claims.all_claims().values()]
+    rows = [book.judge(one, None)[0] for one in claims.all_claims().values()]
     widths = Counter(line.count("|") for line in page(rows).splitlines() if line.startswith("|"))
     papers = len(ledger_page.PAPERS)
     # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head

@@ -138,7 +138,7 @@ def test_the_spread_of_cases_counts():
     assert widths[0] == 0 < widths[1]
 
 
-def test_of_one_seed_and_of_what_some_resamples_lack_nothing_is_known():
+def test_of_one_seed_and_of_what_many_resamples_lack_nothing_is_known():
     one, chances = np.array([[0.5], [0.5]]), np.array([0.5, 0.5])
     for values, seeds in ((one, 1), (np.array([[0.5], [np.nan]]), 5)):
         low, high = resampling.interval(values, chances, np.array([0.5]), seeds)

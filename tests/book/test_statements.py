@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from book.site import statements
+from book.site import ledger, statements
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED
 from vnlib.book import evidence as numbers
 from vnlib.book.ledger import NOT, PARTLY, REPRODUCED, Claim, Contrast, Decision, Part
@@ -237,11 +237,24 @@ def test_a_statement_of_both_protocols_is_one():
 
     words = dict.fromkeys(("source", "chapter", "figure", "statement"), "x")
     one = Claim(**words, id="A", decide=decide)
-    _, rows = statements.judge(one, xr.Dataset({"x": ("seed", np.ones(5))}))
+    _, rows = ledger.judge(one, xr.Dataset({"x": ("seed", np.ones(5))}))
     assert [(row["id"], row["says"], row["protocols"]) for row in rows] == [
         ("A.1", "x < 2", ["printed"]),
         ("A.2", "x < 3", ["printed", "controls"]),
         ("A.3", "x < 4", ["controls"]),
+    ]
+
+
+def test_the_same_words_of_other_values_are_another_statement():
+    def decide(r: xr.Dataset) -> Decision:
+        return Decision([below(r, 2)], [numbers.bounded("x", "<", 2, x=3 * r["x"].median("seed"))])
+
+    words = dict.fromkeys(("source", "chapter", "figure", "statement"), "x")
+    one = Claim(**words, id="A", decide=decide)
+    _, rows = ledger.judge(one, xr.Dataset({"x": ("seed", np.ones(5))}))
+    assert [(row["protocols"], row["verdict"]) for row in rows] == [
+        (["printed"], HOLDS),
+        (["controls"], FAILS),
     ]
 
 
@@ -250,7 +263,7 @@ def test_details_do_not_count_for_their_claim():
         return Decision([below(r, 2), numbers.detail(below(r, 0.1))])
 
     words = dict.fromkeys(("source", "chapter", "figure", "statement"), "x")
-    row, rows = statements.judge(
+    row, rows = ledger.judge(
         Claim(**words, id="A", decide=decide), xr.Dataset({"x": ("seed", np.ones(5))})
     )
     assert [one["verdict"] for one in rows] == [HOLDS, FAILS] and row["verdict"] == REPRODUCED
@@ -272,4 +285,4 @@ def test_details_do_not_count_for_their_claim():
     ],
 )
 def test_core_statements_make_the_summary(words, summary):
-    assert statements.summary(words) == summary
+    assert ledger.summary(words) == summary

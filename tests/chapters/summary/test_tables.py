@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from book.site import statements
+from book.site import ledger as book_ledger
 from chapters.summary import counts, swaps, tables
 from vnlib.book import ledger, paths
 
@@ -21,7 +21,7 @@ def row(id: str, chapter: str, holds: list[bool], controls: list[bool] | None) -
         for name, each in told.items()
         for one in each
     ]
-    words = [statements.summary(["fails", "holds"][one] for one in each) for each in told.values()]
+    words = [book_ledger.summary(["fails", "holds"][one] for one in each) for each in told.values()]
     detail = {"protocols": ["printed"], "weight": "detail", "verdict": "holds"}
     return {
         "id": id,

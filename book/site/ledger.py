@@ -1,0 +1,148 @@
+"""The ledger: every claim with its statements, what these make of it, and how its experiment differs
+from the paper's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from pathlib import Path
+
+import xarray as xr
+
+from book.site import resampling, statements
+from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, PROTOCOLS, UNDECIDED, rounded
+from vnlib.book import ledger as claims
+from vnlib.book import paths, store
+from vnlib.book.ledger import CORE, Claim, Decision
+from vnlib.book.store import source_hash
+from vnlib.book.store.netcdf import REMEDY
+
+
+def summary(verdicts: Iterable[str]) -> str:
+    """What the core statements make of their claim: *reproduced* if all hold, *not reproduced* if
+    some fail and none holds, *partly* if some hold and some fail, *not testable* if none can be
+    tested, else *undecided*.
+    """
+    found = set(verdicts)
+    if found == {HOLDS}:
+        return claims.REPRODUCED
+    if FAILS in found:
+        return claims.PARTLY if HOLDS in found else claims.NOT
+    return NOT_TESTABLE if found <= {NOT_TESTABLE} else UNDECIDED
+
+
+def judge(
+    one: Claim, results: xr.Dataset | None, found: list[dict] | None = None
+) -> tuple[dict, list[dict]]:
+    """The row of a claim, and those of its statements (those `found` before, if any), of which there
+    are none where results are missing or lack a model.
+    """
+    keys = ("id", "source", "chapter", "figure", "statement", "terms", "definition")
+    row = {key: getattr(one, key) for key in keys}
+    row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
+    decision = claims.decided(one, results)
+    if isinstance(decision, str):
+        return row | {"missing": decision}, []
+    found = statements.statements(one, results, decision) if found is None else found
+    printed, controls = (
+        [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
+        for name in PROTOCOLS
+    )
+    row |= {"verdict": summary(printed), "numbers": numbers(decision)}
+    if decision.controls is not None:
+        row["verdict_controls"] = summary(controls)
+    return row, found
+
+
+def numbers(decision: Decision) -> dict[str, float]:
+    """The numbers that a decision rests on; those that do not exist, such as a slope that could not
+    be fitted, are left out.
+    """
+    found, more = (
+        {name: value for part in parts for name, value in part.numbers.items()}
+        for parts in (decision.parts, decision.controls or ())
+    )
+    # The same measure with controls is another number, unless it has the same value.
+    found |= {n if found.get(n, v) == v else f"{n} (controls)": v for n, v in more.items()}
+    return {name: rounded(float(v)) for name, v in found.items() if isfinite(v)}
+
+
+def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
+    """What the statements of a claim are made from: the values of its results, the source of its
+    rule and of what resamples it.
+    """
+    found = hashlib.sha256(f"{one.id} {one.cases}".encode())
+    start = {source_hash.Reference("", one.decide.__module__)}
+    rule = source_hash.closure(start, paths.SOURCE, presenting=True)
+    for file in (*(rule[name] for name in sorted(rule)), resampling.__file__, statements.__file__):
+        found.update(Path(file).read_bytes())
+    for name, values in sorted(results.variables.items() if results else ()):
+        found.update(f"{name} {values.dims} {values.shape} {values.dtype}".encode())
+        data = values.values
+        found.update(data.astype(str).tobytes() if data.dtype.kind == "O" else data.tobytes())
+    return found.hexdigest()[:12]
+
+
+def ledger(folder: Path, chapter: str | None = None) -> dict:
+    """All claims (of one chapter) with their statements, from the result files in `folder`, which
+    is <results_dir>/<profile>. What its ledger.json says of the same results by the same rules is
+    taken from there.
+
+    Raises
+    ------
+    StoreError
+        For a result file that cannot be read, or is not of the form that a rule reads.
+    """
+    known, files, rows, found = _known(folder / "ledger.json"), {}, [], []
+    for one in claims.all_claims().values():
+        if chapter not in (None, one.chapter):
+            continue
+        path = folder / f"{one.results}.nc"
+        if one.results not in files:
+            files[one.results] = store.read(path) if path.exists() else None
+        key = fingerprint(one, files[one.results])
+        before = known.get((one.id, key))
+        try:
+            row, more = judge(one, files[one.results], before)
+        except (IndexError, TypeError, ValueError) as error:
+            said = f"{path} has not the form that the rule of {one.id} reads ({error})"
+            raise store.StoreError(f"{said}; {REMEDY}") from error
+        rows.append(row | {"fidelity": fidelity(one.chapter), "fingerprint": key})
+        found += more
+    return {
+        "level": resampling.LEVEL,
+        "band": statements.BAND,
+        "claims": rows,
+        "statements": found,
+    }
+
+
+def fidelity(chapter: str) -> dict[str, str]:
+    """How a chapter's experiment stands to the paper's, from its sidecar: data, sizes, budget and
+    inference are *given* by the paper, *inferred* from what it says, or *chosen*; what is `reduced`.
+    """
+    told = tomllib.loads(paths.sidecar(chapter).read_text(encoding="utf-8"))
+    return told.get("fidelity", {})
+
+
+def _known(path: Path) -> Mapping[tuple[str, str], list[dict]]:
+    """The statements in a ledger.json, by claim and fingerprint; nothing where it is none."""
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {
+            (row["id"], row["fingerprint"]): [
+                one for one in told["statements"] if one["claim"] == row["id"]
+            ]
+            for row in told["claims"]
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+
+
+def write(found: Mapping, path: Path) -> None:
+    """Write the ledger as JSON, in one step."""
+    paths.replace(path, json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
