@@ -98,6 +98,11 @@ def untested(says: str, missing: str) -> Part:
     return Part(says, False, missing=missing)
 
 
+def refuted(says: str, why: str) -> Part:
+    """A statement that is false whatever the results, and why."""
+    return Part(says, False, remark=f"refuted analytically: {why}")
+
+
 def select(values: T, **wanted: Sequence) -> T:
     """`values` at the names wanted along their dimensions. KeyError says which names lack."""
     for axis, names in wanted.items():

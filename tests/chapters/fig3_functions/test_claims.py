@@ -15,7 +15,7 @@ AS_PRINTED, TOLD_MASK = {"protocol": "zero_filled"}, {"protocol": "mask_aware"}
 def made() -> xr.Dataset:
     """Everything as the paper says, and as our controls would have it."""
     coords = {
-        "model": dict.fromkeys([*ELEVEN, "vn_dense", *TOLD]),
+        "model": dict.fromkeys([*ELEVEN, "vn_dense", *(m for told in TOLD.values() for m in told)]),
         "protocol": ["zero_filled", "mask_aware"],
         "mask": HIDE,
         "set": SETS,
@@ -49,31 +49,30 @@ CASES = [
     ("VN-F3a", "mse", {"set": "easy", "model": "pca"}, 5e-3, [], [4]),
     ("VN-F3b", "mse", {"model": "transformer", "set": "easy"}, 0.06, [0], [0]),
     ("VN-F3b", "mse", {"model": "mamba", "set": "hard"}, 0.06, [1], [1]),
-    ("VN-F3b", "mse", {"model": "mamba", "set": "hard", "seed": 1}, 0.06, [], [1]),
     ("VN-F3b", "mse", {"model": "vn_dense", "set": "hard"}, 0.004, [], [0, 1]),
     ("VN-F3b", "mse", {"model": "mamba_bottleneck", "set": "id"}, 5e-5, [2], [2]),
-    ("VN-F3b", "mse", {"model": "mamba_bottleneck", "set": "id", "seed": 0}, 5e-5, [], [2]),
     ("VN-F3b", "mse", {"model": "sparse_ae", "set": "easy"}, 0.003, [3], [3]),
     ("VN-F3b", "mse", {"model": "rnn", "set": "easy"}, 0.003, [], [3]),
     ("VN-F3b", "mse", {"model": "mamba", "set": "easy"}, 0.003, [4], [4]),
-    ("VN-F3b", "mse", {"model": "mamba", "set": "easy", "seed": 2}, 0.003, [], [4]),
+    # One bad seed of three is none.
+    ("VN-F3b", "mse", {"model": "mamba", "set": "hard", "seed": 1}, 0.06, [], []),
     ("VN-F3c", "hidden", AS_PRINTED | {"model": list(OTHERS)}, 0.35, [4, 5], []),
-    ("VN-F3c", "mse", {"model": "neural_ode", "set": "hard"}, 0.1, [5], []),
     ("VN-F3c", "zero_baseline_hidden", {}, 0.5, [6], []),
-    ("VN-F3c", "hidden", TOLD_MASK | {"model": MASKED[1], "mask": HIDE[3]}, 0.2, [], [0]),
-    ("VN-F3c", "hidden", TOLD_MASK | {"model": "linear", "mask": HIDE[2]}, 0.1, [], [1]),
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": UNLEARNED[0]}, 0.32, [], [2]),
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": UNLEARNED[1]}, 0.32, [], [2]),
-    ("VN-F3c", "hidden", {"model": "exemplars", "mask": HIDE[:2]}, 0.2, [], [3]),
-    # Three cells lost to a control leave nine, and one VN of three is enough.
-    ("VN-F3c", "hidden", {"model": "exemplars", "mask": HIDE[0]}, 0.2, [], []),
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": list(VN[1:])}, 2.0, [], []),
-    # A lower error on the hidden tail of Hard is less of a decline as well.
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": "rnn", "mask": HIDE[0]}, 0.2, [0, 5], []),
+    ("VN-F3c", "zero_baseline_hidden", {}, 2, [5], []),
+    ("VN-F3c", "hidden", AS_PRINTED | {"model": list(VN)}, 2.0, [2, 3], []),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": list(VN[1:])}, 2.0, [], []),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": MASKED[1], "mask": HIDE[3]}, 0.2, [], [0, 1]),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": "linear", "mask": HIDE[2]}, 0.1, [], [2, 3]),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": "exemplars", "set": "hard"}, 0.2, [], [4]),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": "exemplars", "set": "easy"}, 0.2, [], [5]),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": UNLEARNED[0]}, 0.32, [], [6]),
+    ("VN-F3c", "hidden", TOLD_MASK | {"model": UNLEARNED[1]}, 0.32, [], [6]),
+    ("VN-F3c", "hidden", AS_PRINTED | {"model": "rnn", "mask": HIDE[0]}, 0.2, [0, 1, 2, 3, 5], []),
 ]
 CASES += [
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": "rnn", "mask": HIDE[i], "set": s}, 0.2, [i], [])
-    for i, s in [(0, "easy"), *((i, s) for i in (1, 2, 3) for s in SETS)]
+    ("VN-F3c", "hidden", AS_PRINTED | {"model": "rnn", "mask": mask, "set": s}, 0.2, parts, [])
+    for mask in HIDE[1:]
+    for s, parts in (("id", [1, 3]), ("easy", [1, 3]), ("hard", [0, 2]))
 ]
 LACKING = [
     ("VN-F3a", {"model": "pca"}, "the model(s) pca"),
