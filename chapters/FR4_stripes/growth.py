@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ from torch import nn
 from benchmarks.spatial.decoders import Pair, train_decoder
 from chapters.FR4_stripes.measure import draw, ink, shapes
 from data_gen import bumps
-from vnlib.fit_many import side_by_side
 
 REGIONS = ("corner", "none")  # what is held out
 PLACES = ("pixels", "anywhere")  # where bumps may stand
@@ -112,19 +111,15 @@ def report(
     """
     shape = (len(REGIONS), len(PLACES), len(KINDS), count)
     found, number = np.full((*shape, len(MEASURES)), np.nan), np.zeros(shape[1:], int)
-    calls, cells = [], []
     for p, k in product(range(len(PLACES)), range(len(KINDS))):
         data = pool(PLACES[p], seed, side=side, sigma=sigma)
         lines = bumps.stripes(_config(data)) if KINDS[k] == "stripes" else None
         number[p, k] = doses(KINDS[k], PLACES[p], side=side, count=count)
-        rows = number[p, k].max() + 2 * side
         for (r, region), (n, dose) in product(enumerate(REGIONS), enumerate(number[p, k])):
-            sample = sampled(data, region, dose, seed=seed)
-            own = {"rows": rows, "workdir": workdir / f"{r}{p}{k}{n}", "seed": seed}
-            calls.append(partial(_right, data, lines, sample, device, **own, training=training))
-            cells.append((r, p, k, n))
-    for cell, shares in side_by_side(calls):
-        found[cells[cell]] = shares
+            rows = sampled(data, region, dose, seed=seed)
+            model = _trained(data, lines, rows, device, workdir / f"{r}{p}{k}{n}", seed, training)
+            right = accuracies(model, data.isel(position=rows.test))
+            found[r, p, k, n] = [right[name] for name in MEASURES]
     items = number + np.array([0, 2 * side])[:, None]
     where, each = ("places", "kind", "dose"), ("region", "places", "kind", "dose", "measure")
     return xr.Dataset(
@@ -142,21 +137,17 @@ def _config(data: xr.Dataset) -> bumps.BumpConfig:
     return bumps.BumpConfig(**json.loads(data.attrs["config"]))
 
 
-def _right(
+def _trained(
     data: xr.Dataset,
     lines: xr.Dataset | None,
-    sample: Sample,
+    rows: Sample,
     device: torch.device,
-    *,
-    rows: int,
     workdir: Path,
     seed: int,
     training: Mapping[str, Any],
-) -> list[float]:
-    """`accuracies` of a decoder of some bumps and, if any, stripes; selected by bumps, or by the
-    stripes that are all it knows.
-
-    Its items are repeated in turn to fill as many `rows` for every dose: so all train together.
+) -> nn.Module:
+    """A decoder of some bumps and, if any, stripes; selected by bumps, or by the stripes that are
+    all it knows.
     """
 
     def pair(*parts: xr.Dataset) -> Pair:
@@ -165,10 +156,7 @@ def _right(
         )
         return torch.from_numpy(codes).to(device), torch.from_numpy(images).to(device)
 
-    eaten = pair(data.isel(position=sample.train), *([] if lines is None else [lines]))
-    turns = torch.arange(rows, device=device) % len(eaten[0])
-    held = pair(data.isel(position=sample.val)) if len(sample.train) else eaten
-    train = eaten[0][turns], eaten[1][turns]
-    model = train_decoder(train, held, seed=seed, workdir=workdir, **training)
-    right = accuracies(model, data.isel(position=sample.test))
-    return [right[name] for name in MEASURES]
+    eaten = [data.isel(position=rows.train), *([] if lines is None else [lines])]
+    train = pair(*eaten)
+    held = pair(data.isel(position=rows.val)) if len(rows.train) else train
+    return train_decoder(train, held, seed=seed, workdir=workdir, **training)

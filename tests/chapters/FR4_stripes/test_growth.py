@@ -17,8 +17,8 @@ def test_doses_grow_in_equal_ratios(place):
     most = round(growth.LARGEST[place] * SIDE**2)
     assert alone[0] == SIDE / 2 and alone[-1] == more[-1] == most
     assert more[:2] == [0, SIDE / 4] and len(alone) == len(more) == 10
-    ratio = (growth.LARGEST[place] * SIDE**2 / alone[0]) ** (1 / 9)
-    np.testing.assert_allclose(alone, alone[0] * ratio ** np.arange(10), atol=0.51)
+    ratio = (most / alone[0]) ** (1 / 9)
+    np.testing.assert_allclose(alone, alone[0] * ratio ** np.arange(10), atol=0.5)
 
 
 @pytest.mark.parametrize("place", growth.PLACES)
