@@ -13,6 +13,7 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
+from matplotlib.typing import ColorType
 
 from vnlib.plots.style import PALETTE, image_axes
 
@@ -180,3 +181,24 @@ def seeds_and_medians(
         zorder=3,
         **style,
     )
+
+
+def along_training(ax: plt.Axes, runs: xr.Dataset, *, color: ColorType, name: str) -> None:
+    """Errors along the training of one model over (seed, checkpoint): medians, and the middle half
+    of the seeds as a band; OOD drawn through, and ID validation dashed. Nothing for no run.
+    """
+    ax.set(yscale="log", xlabel="updates", ylabel=ERROR)
+    runs = runs.dropna("checkpoint", subset=["curve_step"], how="all")
+    if not runs.sizes["checkpoint"]:
+        return
+    step = runs["curve_step"].max("seed")
+    for which, style, text in (("ood", "-", name), ("val", "--", None)):
+        low, middle, high = runs[f"curve_{which}"].quantile([0.25, 0.5, 0.75], "seed")
+        ax.plot(step, middle, color=color, lw=1.5, ls=style, label=text)
+        ax.fill_between(step, low, high, color=color, alpha=0.15, lw=0)
+
+
+def sets_along_training(ax: plt.Axes) -> None:
+    """What the lines of `along_training` are, as the first entries of a legend."""
+    for text, style in (("OOD", "-"), ("ID validation", "--")):
+        ax.plot([], [], color="0.3", lw=1.5, ls=style, label=text)

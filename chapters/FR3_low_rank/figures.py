@@ -12,10 +12,11 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.colors import LogNorm
 
-from benchmarks.spatial.figures import plane
+from benchmarks.spatial.errors import learned
+from benchmarks.spatial.figures import along_training, plane, sets_along_training
 from chapters.FR3_low_rank.claims import FOUR, own_band
 from chapters.FR3_low_rank.tables import effective_rank, with_maps
-from vnlib.plots.frames import label, long_frame
+from vnlib.plots.frames import if_computed, label, long_frame
 from vnlib.plots.style import DIVERGING, GROUPS, PALETTE, image_axes
 
 HOLD_OUTS = {"square": "square held out", "large_corner": "corner held out"}
@@ -100,6 +101,25 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
     lowest = 0.7 * float(errors.to_array().min())
     axes[0].set(ylim=(lowest, 3 * float(errors["mse_ood"].max())))
     axes[0].get_legend().remove()
+    axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig
+
+
+@if_computed
+def learning(results: xr.Dataset) -> plt.Figure:
+    """Errors of the four settings along training, one panel per hold-out, runs that learned."""
+    curves = results[["curve_step", "curve_val", "curve_ood"]].where(learned(results))
+    fig, axes = plt.subplots(1, 2, figsize=(10.5, 4), sharey=True)
+    for ax, (hold_out, title) in zip(axes, HOLD_OUTS.items(), strict=True):
+        sets_along_training(ax)
+        one = curves.sel(hold_out=hold_out)
+        for model in _present(results, FOUR):
+            name = _name(results, model)
+            along_training(ax, one.sel(model=model), color=LOOKS[model][0], name=name)
+        zero = float(results["zero_baseline_ood"].sel(hold_out=hold_out).median())
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image, OOD")
+        ax.set_title(title)
+    axes[1].set_ylabel("")
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import xarray as xr
 
-from chapters.FR3_low_rank.claims import own_band, zero_baseline
+from benchmarks.spatial.errors import late_gain, learned
+from chapters.FR3_low_rank.claims import FOUR, in_order, own_band, zero_baseline
 from vnlib.book.evidence import spearman
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
@@ -18,8 +19,8 @@ def effective_rank(results: xr.Dataset) -> xr.DataArray:
 
 
 def relative(results: xr.Dataset) -> xr.DataArray:
-    """OOD error as a share of what a zero image costs, median over seeds."""
-    return median(results["mse_ood"] / results["zero_baseline_ood"])
+    """OOD error as a share of what a zero image costs, median over the seeds that learned."""
+    return median((results["mse_ood"] / results["zero_baseline_ood"]).where(learned(results)))
 
 
 def with_maps(results: xr.Dataset) -> list[str]:
@@ -29,19 +30,46 @@ def with_maps(results: xr.Dataset) -> list[str]:
 
 @if_computed
 def errors(results: xr.Dataset) -> Table:
-    """Errors, peaks and maps per model and hold-out, medians; the OOD error with its range."""
+    """Errors, peaks and maps per model and hold-out, medians over the seeds that learned; the OOD
+    error with its range.
+    """
+    able = learned(results)
+    r = results.where(able)
     columns = {
-        "training error": median(results["mse_train"]),
-        "ID test error": median(results["mse_id"]),
-        "OOD error": results["mse_ood"],
+        "seeds that learned": able.mean("seed"),
+        "training error": median(r["mse_train"]),
+        "ID test error": median(r["mse_id"]),
+        "OOD error": r["mse_ood"],
         "OOD / zero image": relative(results),
-        "peak within 1 px, OOD": median(results["hit_ood"]),
-        "effective rank": median(effective_rank(results)),
-        "in bands": median(own_band(results)),
+        "peak within 1 px, OOD": median(r["hit_ood"]),
+        "effective rank": median(effective_rank(r)),
+        "in bands": median(own_band(r)),
     }
     found = spreads(columns, "model", "hold_out", hold_out=PLACES)
     found = found.rename_axis(index={"hold_out": "held out"})
-    return Table(found, name="errors and maps per model and hold-out")
+    return Table(
+        found, {"seeds that learned": percent}, name="errors and maps per model and hold-out"
+    )
+
+
+@if_computed
+def order(results: xr.Dataset) -> Table:
+    """How many of the evaluations along training find the four settings in the paper's order, and
+    what the last fifth of the updates gained.
+    """
+    curves = results.sel(model=list(FOUR))
+    ood = median(curves["curve_ood"].where(learned(curves)))
+    there = curves["curve_step"].notnull().any(("model", "seed")).sum("checkpoint")
+    columns = {
+        "evaluations": there,
+        "in the paper's order": in_order(ood).sum("checkpoint"),
+        **{f"late gain, {m}": median(late_gain(curves.sel(model=m, drop=True))) for m in FOUR},
+    }
+    found = spreads(columns, "hold_out", hold_out=PLACES).rename_axis(
+        index={"hold_out": "held out"}
+    )
+    whole = dict.fromkeys(("evaluations", "in the paper's order"), "{:.0f}")
+    return Table(found, whole, name="order of the four settings along training")
 
 
 def who_composes(results: xr.Dataset) -> Table:
@@ -79,7 +107,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "fr3-correlation-bands": f"{bands:+.2f}",
         **texts("fr3-zero", zero_baseline(results).median()),
         **texts("fr3", relative(results), share),
-        **texts("fr3-hits", results["hit_ood"], percent),
+        **texts("fr3-hits", results["hit_ood"].where(learned(results)), percent),
+        **texts("fr3-learned", learned(results).mean("seed"), percent),
     }
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import seaborn as sns
 import xarray as xr
 
-from chapters.FR4_stripes.claims import TARGET, sizes, zero_baseline
+from benchmarks.spatial.figures import along_training, sets_along_training
+from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET, sizes, zero_baseline
 from chapters.FR4_stripes.tables import KINDS, MEASURES, PLACES, REGIONS, amounts, diets_of
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
@@ -124,6 +125,25 @@ def errors(results: xr.Dataset) -> plt.Figure:
     axes[0, 0].set_ylabel("OOD error (mean squared error)")
     axes[0, 0].set_yscale("log")  # last, since seaborn would take medians of logarithms
     axes[0, -1].legend(fontsize=8)
+    return fig
+
+
+@if_computed
+def learning(results: xr.Dataset) -> plt.Figure:
+    """Errors of the CNNs of both hold-outs along training, one panel per diet."""
+    diets = (STRIPES, FEW, ALONE, MOST)
+    fig, axes = plt.subplots(1, len(diets), figsize=(11.5, 3.4), sharey=True)
+    models = ["cnn", *(m for m in ("cnn_square",) if m in results["model"].values)]
+    curves = results[["curve_step", "curve_val", "curve_ood"]].sel(model=models)
+    for ax, diet in zip(axes, diets, strict=True):
+        sets_along_training(ax)
+        for model, color in zip(models, PALETTE, strict=False):
+            one = curves.sel(model=model, diet=diet)
+            along_training(ax, one, color=color, name=label(results, model))
+        ax.axhline(zero_baseline(results, models[0]), **ZERO, label="zero image")
+        ax.set(title=diet.replace("+", " + "), ylabel="")
+    axes[0].set_ylabel("mean squared error")
+    axes[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 
 

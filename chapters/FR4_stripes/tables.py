@@ -7,6 +7,7 @@ from operator import methodcaller
 
 import xarray as xr
 
+from benchmarks.spatial.errors import late_gain
 from chapters.FR4_stripes.claims import ALONE, FEW, HELD_OUT, MOST, STRIPES, TARGET
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
@@ -41,11 +42,15 @@ def diets_of(results: xr.Dataset, model: str) -> list[str]:
 
 @if_computed
 def by_diet(results: xr.Dataset, model: str) -> Table:
-    """One row per diet of a model: median and range over seeds."""
+    """One row per diet of a model: median and range over seeds. The late gain is the share of the
+    validation error that the last fifth of the updates took away.
+    """
     one = results.sel(model=model, diet=diets_of(results, model))
     columns = {"items": one["items"].max("seed"), **one[[*COLUMNS]].rename(COLUMNS)}
+    columns["late gain"] = median(late_gain(one))
     found = spreads(columns, "diet", diet=_spaced)
-    return Table(found, {"items": "{:.0f}"}, name=f"the model {model} by diet")
+    formats = {"items": "{:.0f}", "late gain": percent}
+    return Table(found, formats, name=f"the model {model} by diet")
 
 
 @if_computed
@@ -81,8 +86,10 @@ def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:
     r = results.sel(diet=list(TAGS)).assign_coords(diet=list(TAGS.values()))
     shares = {"hit_ood": "hits", "bump_hit_ood": "bumps", "cross_share_ood": "crosses"}
     fits = laws.sel(target=TARGET, **HELD_OUT)
+    crosses = r["cross_share_ood"].sel(diet=TAGS[STRIPES]).dropna("seed", how="all") > 0.5
     return {
         **texts("fr4", r[[*shares]].rename(shares), percent),
+        **texts("fr4-crossing", crosses.mean("seed"), percent),
         **texts("fr4-error", median(r["mse_ood"]) / median(r["zero_baseline_ood"])),
         **texts("fr4-law", fits[["exponent", "low", "high"]].sel(kind="stripes")),
         **texts("fr4-law-bumps-reached", fits["reached"].sel(kind="bumps").max(), percent),

@@ -8,8 +8,9 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
+from benchmarks.spatial.figures import along_training, sets_along_training
 from chapters.FR5_rotation.tables import explained
-from vnlib.plots.frames import label, long_frame
+from vnlib.plots.frames import if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
 
 LOOKS = {
@@ -98,6 +99,20 @@ def errors(results: xr.Dataset) -> plt.Figure:
         ax.get_legend().remove()
     axes[0, 0].set_yscale("log")  # last, since seaborn would take medians of logarithms
     fig.legend(handles, labels, fontsize=9, loc="outside lower center", ncols=4)
+    return fig
+
+
+@if_computed
+def learning(results: xr.Dataset) -> plt.Figure:
+    """Errors along training, of the first digit."""
+    curves = results[["curve_step", "curve_val", "curve_ood"]].isel(digit=0)
+    fig, ax = plt.subplots(figsize=(6.6, 3.8))
+    sets_along_training(ax)
+    for model in _present(results):
+        look = {"color": LOOKS[model][0], "name": label(results, model)}
+        along_training(ax, curves.sel(model=model), **look)
+    ax.set_xlabel("passes through the training angles")
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 
 

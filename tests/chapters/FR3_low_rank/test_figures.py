@@ -27,6 +27,8 @@ def results() -> xr.Dataset:
     sizes = {
         **{f"mse_{split}": {} for split in ("train", "id", "ood")},
         **{name: {} for name in ("hit_ood", "zero_baseline_ood", "target_log_volume")},
+        "zero_baseline_id": {},
+        **{name: {"checkpoint": range(3)} for name in ("curve_step", "curve_val", "curve_ood")},
         "mse": place,
         "spectrum": axis | {"mode": range(SIDE)},
         "effective_rank": axis | token,
@@ -42,10 +44,12 @@ def results() -> xr.Dataset:
         coords = axes | more
         values = rng.uniform(0.1, 1, [len(v) for v in coords.values()])
         made[name] = xr.DataArray(values, coords, list(coords))
-    ds = xr.Dataset(made).drop_vars(["y", "x", "position", "mode"])
+    ds = xr.Dataset(made).drop_vars(["y", "x", "position", "mode", "checkpoint"])
     for name in ("spectrum", "effective_rank", "band", "s_rank", "embedding"):
         ds[name].loc[{"model": "factorised"}] = np.nan
     ds["sample_image"].loc[{"seed": 0}] = np.nan
+    ds["zero_baseline_id"][:] = 10.0
+    ds["curve_step"][:] = [100.0, 800, 1000]
     y, x = np.divmod(np.arange(SIDE**2), SIDE)
     ds["split_ood"] = (("model", "hold_out", "seed", "position"), np.ones((4, 2, 2, 1)) * (x > 6))
     return ds.assign_coords(
@@ -79,6 +83,34 @@ def test_pictures_are_of_the_seed_that_was_kept(results):
     np.testing.assert_array_equal(last, drawn.isel(sample=1))
     maps = figures.embeddings(results).axes[0].images[0].get_array()
     assert abs(maps).max() == 1
+
+
+def test_curves_are_medians_of_the_runs_that_learned(results):
+    ax = figures.learning(results).axes[1]
+    one = results["curve_ood"].sel(model="variance", hold_out="large_corner")
+    drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 3]
+    assert any(np.allclose(y, one.median("seed")) for y in drawn)
+    failed = results.copy(deep=True)
+    failed["mse_id"].loc[{"model": "variance", "seed": 0}] = 9.0
+    ax = figures.learning(failed).axes[1]
+    drawn = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 3]
+    assert any(np.allclose(y, one.sel(seed=1)) for y in drawn)
+    learned = tables.errors(failed).frame.loc["Embedding network, variance", "square"]
+    assert learned["seeds that learned", ""] == 0.5
+    lacking = figures.learning(results.drop_vars("curve_step"))
+    assert "Not computed" in lacking.axes[0].texts[0].get_text()
+
+
+def test_the_order_of_the_four_settings_is_counted(results):
+    four = results.isel(model=[0] * 4).assign_coords(model=["none", "entropy", "variance", "both"])
+    falling = xr.DataArray(
+        [[4, 4, 4], [3, 3, 3], [2, 2, 5], [1, 1, 1]], dims=("model", "checkpoint")
+    )
+    four["curve_ood"] = falling.astype(float) + 0 * four["curve_ood"]
+    four["curve_val"][:] = [4.0, 2, 1]
+    row = tables.order(four).frame.loc["corner"]
+    assert row["evaluations"] == 3 and row["in the paper's order"] == 2
+    assert row["late gain, both"] == 0.5
 
 
 @pytest.mark.parametrize(

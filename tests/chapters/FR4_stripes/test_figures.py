@@ -24,10 +24,12 @@ def results() -> xr.Dataset:
     rng = np.random.default_rng(0)
     axes = {"model": MODELS, "seed": [0, 1]}
     cell = axes | {"diet": list(DIETS)}
+    along = cell | {"checkpoint": range(3)}
     layer = cell | {"layer": ["input", "layer1", "layer2", "output"]}
     sizes = {
         **{name: cell for name in CELLS},
         "zero_baseline_ood": axes,
+        **{name: along for name in ("curve_step", "curve_val", "curve_ood")},
         "picture": cell | {"sample": ["20, 18"], "v": range(28), "u": range(28)},
         **{name: layer for name in ("tuning_rest", "tuning_axis", "volume_rough", "volume_gap")},
         "tuning_quantile": layer | {"quantile": [0.25, 0.5, 0.75]},
@@ -38,7 +40,8 @@ def results() -> xr.Dataset:
     for name, coords in sizes.items():
         values = rng.uniform(0.1, 1, [len(v) for v in coords.values()])
         ds[name] = xr.DataArray(values, coords, list(coords))
-    ds = ds.drop_vars(["u", "v", "row", "column", "neuron"])
+    ds = ds.drop_vars(["u", "v", "row", "column", "neuron", "checkpoint"])
+    ds["curve_step"][:] = [100.0, 800, 1000]
     bumps = xr.DataArray(list(DIETS.values()), dims="diet") + 0.0 * ds["mse_ood"]
     ds["bumps"] = bumps.where(~((ds["model"] == "vn_axes") & (ds["diet"] == MOST)))
     ds = ds.assign({name: ds[name].where(ds["bumps"].notnull()) for name in CELLS})
@@ -103,6 +106,7 @@ def test_arrows_stand_where_the_target_is_not_reached(results, laws):
     [
         figures.crossness,
         figures.decoders,
+        figures.learning,
         figures_maps.volumes,
         figures_maps.smoothness,
         figures_maps.tuning,
@@ -123,6 +127,9 @@ def test_tables_hold_medians_over_seeds(results, laws):
     one = results["mse_ood"].sel(model="cnn", diet=ALONE)
     assert frame.loc["bumps + 100"]["OOD error", "median"] == float(one.median())
     assert frame.loc["stripes + 100"]["items", ""] == 156
+    val = results["curve_val"].sel(model="cnn", diet=ALONE)
+    gain = 1 - val.min("checkpoint") / val.isel(checkpoint=slice(2)).min("checkpoint")
+    assert frame.loc["bumps + 100"]["late gain", ""] == pytest.approx(float(gain.median()))
     frame = tables.side_by_side(results, MODELS[:2]).frame
     assert frame.loc[("CNN, corner", "OOD error"), "bumps + 100"] == float(one.median())
     assert np.isnan(frame.loc[("VN-1L per axis", "OOD error"), "bumps + all"])

@@ -27,6 +27,7 @@ def results() -> xr.Dataset:
         **dict.fromkeys(("error_model", "error_mean", "error_zero_baseline"), angle),
         **dict.fromkeys((*EXPLANATIONS, "weight", "blend_error"), gap),
         **dict.fromkeys(("ring_share", "ring_step"), layer),
+        **{name: {"checkpoint": range(3)} for name in ("curve_step", "curve_val", "curve_ood")},
         "ring": layer | angle | {"component": [0, 1]},
         "drawn_image": shown | image,
         "true_image": shown | image,
@@ -37,7 +38,8 @@ def results() -> xr.Dataset:
         coords = axes | more
         shape = [len(v) for v in coords.values()]
         made[name] = xr.DataArray(rng.uniform(0.1, 1, shape), coords, list(coords))
-    ds = xr.Dataset(made).drop_vars(["y", "x", "component"])
+    ds = xr.Dataset(made).drop_vars(["y", "x", "component", "checkpoint"])
+    ds["curve_step"][:] = [20.0, 160, 200]
     ds["drawn_image"].loc[{"seed": 0}] = np.nan
     return ds.assign_coords(label=("model", ["CNN, 1 frequency", "MLP, 1 frequency"]))
 
@@ -48,6 +50,12 @@ def test_the_errors_are_medians_over_seeds(results):
     assert [first.get_title(), second.get_title()] == ["digit 4", "digit 2"]
     median = results["error_model"].sel(model="cnn", digit=2).median("seed")
     np.testing.assert_allclose(second.lines[0].get_ydata(), median)
+
+
+def test_curves_are_medians_of_the_first_digit(results):
+    drawn = [line.get_ydata() for line in figures.learning(results).axes[0].lines]
+    median = results["curve_val"].sel(model="mlp", digit=4).median("seed")
+    assert any(len(y) == 3 and np.allclose(y, median) for y in drawn)
 
 
 def test_pictures_are_of_the_seed_that_was_kept(results):
