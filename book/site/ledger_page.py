@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from book.site import resampling, statements
@@ -15,6 +16,7 @@ from vnlib.book.store.netcdf import REMEDY
 
 PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}  # by how the ids of their claims begin
 OTHERS = "Beyond the papers"
+CHANGES = Path(__file__).parent / "rules.toml"
 NOT_ASKED, DEFINITION = "not asked", "definition"
 # The colour of each verdict, by sphinx-design's names.
 COLOR = {
@@ -54,7 +56,7 @@ def ledger(found: Mapping, profile: str) -> str:
         "printed* is the paper's experiment; *with controls* tunes the baselines like "
         "everything else and adds our controls. Rules were written before the "
         "out-of-distribution numbers of the shipped runs were looked at; those of smaller trials "
-        "were known.",
+        "were known. Those that were changed since stand at the end, with the reason.",
         "",
         f"Beside each value stands its {level:.0f} % interval, from the rule asked again of seeds, "
         "and test cases where results keep them, drawn anew (bootstrap). A statement *holds* where "
@@ -94,7 +96,7 @@ def ledger(found: Mapping, profile: str) -> str:
         if row["numbers"]:
             lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
             lines += [*(f"| `{n}` | {value:g} |" for n, value in row["numbers"].items()), "```"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *_changes({row["id"] for row in rows})]) + "\n"
 
 
 def headlines(found: Mapping, profile: str) -> str:
@@ -102,6 +104,19 @@ def headlines(found: Mapping, profile: str) -> str:
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
     return "\n".join([*lines, *_counts(found["claims"])]) + "\n"
+
+
+def _changes(ids: Set[str]) -> list[str]:
+    """The rules of these claims that were changed after results had been seen."""
+    lines = []
+    for one in tomllib.loads(CHANGES.read_text(encoding="utf-8"))["change"]:
+        names = [f"[{name}](#{_anchor({'id': name})})" for name in one["claims"] if name in ids]
+        if names:
+            lines.append(f"| {', '.join(names)} | {_cell(one['what'])} | {_cell(one['why'])} |")
+    if not lines:
+        return []
+    head = "| claims | what changed | why |"
+    return ["## Rules that were changed", "", *_boxed("vn-ledger", head, lines)]
 
 
 def _statements(rows: Sequence[Mapping]) -> list[str]:

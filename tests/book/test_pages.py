@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 
 import pytest
@@ -54,6 +55,20 @@ def page(rows: list[dict], *found: dict) -> str:
 
 def ledger_of(rows: list[dict], *found: dict) -> dict:
     return {"level": 0.95, "band": 0.05, "claims": rows, "statements": list(found)}
+
+
+def test_changed_rules_are_told_where_their_claims_are(tmp_path, monkeypatch):
+    file = tmp_path / "rules.toml"
+    file.write_text('[[change]]\nclaims = ["VN-X1", "VN-X2"]\nwhat = "a < b"\nwhy = "c"\n')
+    monkeypatch.setattr(ledger_page, "CHANGES", file)
+    assert "| [VN-X1](#claim-vn-x1) | a &lt; b | c |" in page([row()])
+    assert "Rules that were changed" not in page([row(id="VN-X3")])
+
+
+def test_changes_of_rules_name_claims_that_there_are():
+    changes = tomllib.loads(ledger_page.CHANGES.read_text(encoding="utf-8"))["change"]
+    assert all({*one} == {"claims", "what", "why"} for one in changes)
+    assert {name for one in changes for name in one["claims"]} <= {*claims.all_claims()}
 
 
 def line_of(text: str, name: str) -> str:
@@ -115,7 +130,13 @@ def test_tables_of_the_ledger_page_have_rows_of_one_width():
     papers = len(ledger_page.PAPERS)
     # Counts (not testable, not asked): a head, its rule, two protocols of each paper. Claims: head
     # and rule per paper.
-    assert widths == {4: 2 + 2 * papers, 5: len(claims.all_claims()) + 2 * papers}
+    # Changes of rules: a head, its rule, a row each.
+    changes = tomllib.loads(ledger_page.CHANGES.read_text(encoding="utf-8"))["change"]
+    counts = 2 + 2 * papers
+    assert widths == {
+        4: counts + 2 + len(changes),
+        5: len(claims.all_claims()) + 2 * papers,
+    }
 
 
 def test_claims_are_grouped_and_counted_by_paper_and_definitions_are_none():

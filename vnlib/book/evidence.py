@@ -16,7 +16,7 @@ import xarray as xr
 from vnlib.book.ledger import DETAIL, Contrast, Part
 
 T = TypeVar("T", xr.DataArray, xr.Dataset)
-Value = float | xr.DataArray
+Value = float | np.ndarray | xr.DataArray
 
 # What a test of a bound asks of every value, which value is the nearest to failing it, its sign.
 TESTS = {
