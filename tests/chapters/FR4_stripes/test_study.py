@@ -93,7 +93,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
         ("cnn", 1, {"samples": []}),
         ("cnn_square", 0, {"layers_of": []}),
         ("vn_axes_const", 0, {"constant": 1.0}),
-        ("cnn", 8, {"diets": ["stripes+0"], "samples": []}),
+        ("cnn", 5, {"diets": ["stripes+0"], "samples": []}),
     ],
 )
 def test_settings_are_those_that_are_stored(model, seed, wanted):
