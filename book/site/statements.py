@@ -25,6 +25,7 @@ HOLDS, FAILS, TIE = "holds", "fails", "tie"
 UNDECIDED, NOT_TESTABLE = claims.UNDECIDED, claims.NOT_TESTABLE
 VERDICTS = (HOLDS, FAILS, TIE, UNDECIDED, NOT_TESTABLE)
 BAND = 0.05
+RARE = 0.02
 PROTOCOLS = ("printed", "controls")
 
 
@@ -152,6 +153,7 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
             found = claims.decided(one, resample)
             drawn.append(None if isinstance(found, str) else parts_of(found))
             chances.append(chance)
+    drawn, chances = _but_rare(drawn, chances)
     rows: dict[tuple, dict] = {}
     for place, part in enumerate(plain):
         protocol = PROTOCOLS[place >= len(decision.parts)]
@@ -163,6 +165,19 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
         row = {"id": f"{one.id}.{len(rows) + 1}", "claim": one.id, "protocols": [protocol]}
         rows[key] = row | judged(part, same, np.array(chances), seeds)
     return list(rows.values())
+
+
+def _but_rare(
+    drawn: Sequence[Sequence[Part] | None], chances: Sequence[float]
+) -> tuple[list[Sequence[Part] | None], list[float]]:
+    """Resamples and their chances without those in which a claim cannot be decided, where these are
+    at most `RARE`: where some models have fewer seeds, a few resamples have none of them.
+    """
+    kept = [place for place, parts in enumerate(drawn) if parts is not None]
+    whole = sum(chances[place] for place in kept)
+    if whole < 1 - RARE:
+        return [*drawn], [*chances]
+    return [drawn[place] for place in kept], [chances[place] / whole for place in kept]
 
 
 def judged(part: Part, drawn: Sequence[Part | None], chances: np.ndarray, seeds: int) -> dict:

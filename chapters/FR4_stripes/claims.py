@@ -52,15 +52,16 @@ def _law(r: xr.Dataset, says: str, kind: str, measure: str, where: dict[str, str
     stripes like N.
 
     The exponent is the slope of log need, the lower median over seeds, inf unless every side
-    reaches the target. Bumps alone must reach the
-    target at every side; with stripes the exponent is 1 by construction where the 2N stripes alone
-    suffice.
+    reaches the target. Bumps alone must reach it at every side; with stripes the exponent is 1 by
+    construction where the 2N stripes alone suffice. KeyError says what lacks.
     """
     sides = sizes(r)
     if len(sides) < 3:
         raise KeyError("the models of three image sizes")
     reading = {**where, "kind": kind, "measure": measure, "target": TARGET}
     need = r["need"].sel(model=list(sides), **reading).dropna("seed", how="all").fillna(np.inf)
+    if not need.sizes["seed"]:
+        raise KeyError("the runs of other image sizes")
     lower = need.quantile(0.5, "seed", method="lower").values
     reached, side = np.isfinite(lower), np.array(list(sides.values()), float)
     slope = np.polyfit(np.log(side), np.log(lower), 1)[0] if reached.all() else np.inf

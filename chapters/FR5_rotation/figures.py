@@ -9,6 +9,7 @@ import seaborn as sns
 import xarray as xr
 
 from benchmarks.spatial.figures import along_training, sets_along_training
+from chapters.FR5_rotation.claims import PAPER_DIGIT
 from chapters.FR5_rotation.tables import explained
 from vnlib.plots.frames import if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
@@ -44,12 +45,13 @@ def _palette(results: xr.Dataset, models: list[str]) -> dict[str, str]:
 
 
 def _pictured(results: xr.Dataset) -> xr.Dataset:
-    """The first digit, and the first seed of which images were kept (the first of all where there
+    """The paper's digit, and the first seed of which images were kept (the first of all where there
     is none).
     """
+    results = results.sel(digit=PAPER_DIGIT)
     others = [d for d in results["drawn_image"].dims if d != "seed"]
     kept = results["drawn_image"].notnull().any(others).values
-    return results.isel(seed=int(kept.argmax()), digit=0)
+    return results.isel(seed=int(kept.argmax()))
 
 
 def _share_of_gap(results: xr.Dataset, angle: np.ndarray) -> np.ndarray:
@@ -104,8 +106,8 @@ def errors(results: xr.Dataset) -> plt.Figure:
 
 @if_computed
 def learning(results: xr.Dataset) -> plt.Figure:
-    """Errors along training, of the first digit."""
-    curves = results[["curve_step", "curve_val", "curve_ood"]].isel(digit=0)
+    """Errors along training, of the paper's digit."""
+    curves = results[["curve_step", "curve_val", "curve_ood"]].sel(digit=PAPER_DIGIT)
     fig, ax = plt.subplots(figsize=(6.6, 3.8))
     sets_along_training(ax)
     for model in _present(results):
@@ -148,7 +150,11 @@ def blend(results: xr.Dataset) -> plt.Figure:
     models = _present(results, "cnn")
     said = {name: text for name, (text, _, _) in EXPLANATIONS.items()}
     rest = (
-        results[list(EXPLANATIONS)].rename(said).to_array("explanation").median(("seed", "digit"))
+        results[list(EXPLANATIONS)]
+        .rename(said)
+        .to_array("explanation")
+        .median("seed")
+        .median("digit")
     )
     fig, axes = plt.subplots(
         2, len(models), figsize=(3.1 * len(models), 6.4), squeeze=False, sharex=True, sharey="row"

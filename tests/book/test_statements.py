@@ -286,3 +286,10 @@ def test_details_do_not_count_for_their_claim():
 )
 def test_core_statements_make_the_summary(words, summary):
     assert ledger.summary(words) == summary
+
+
+def test_rare_resamples_that_lack_a_model_are_left_out():
+    drawn, chances = [["a"], None, ["b"]], [0.4, 0.02, 0.58]
+    kept, chances = statements._but_rare(drawn, chances)
+    assert kept == [["a"], ["b"]] and chances == pytest.approx([0.4 / 0.98, 0.58 / 0.98])
+    assert statements._but_rare(drawn, [0.4, 0.03, 0.57]) == (drawn, [0.4, 0.03, 0.57])

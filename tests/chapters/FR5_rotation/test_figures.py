@@ -52,7 +52,7 @@ def test_the_errors_are_medians_over_seeds(results):
     np.testing.assert_allclose(second.lines[0].get_ydata(), median)
 
 
-def test_curves_are_medians_of_the_first_digit(results):
+def test_curves_are_medians_of_the_papers_digit(results):
     drawn = [line.get_ydata() for line in figures.learning(results).axes[0].lines]
     median = results["curve_val"].sel(model="mlp", digit=4).median("seed")
     assert any(len(y) == 3 and np.allclose(y, median) for y in drawn)
