@@ -36,7 +36,7 @@ LOOKS = {
 }
 SHOWN = ("none", "entropy", "variance", "both", "rank1", "free", "bands", "factorised")
 SWEEP = {"none": 0.0, "variance_low": 1e-3, "variance": 1e-2, "variance_high": 1e-1}
-FLOOR = 1e-5  # errors below are drawn here
+FLOOR = 1e-7  # errors below are drawn here
 
 
 def _present(results: xr.Dataset, wanted: Sequence[str] = tuple(LOOKS)) -> list[str]:

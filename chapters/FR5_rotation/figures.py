@@ -74,6 +74,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
     )
     for ax in axes.flat[len(digits) :]:
         ax.set_visible(False)
+    entries = {}
     for ax, digit in zip(axes.flat, digits, strict=False):
         one = results.sel(digit=digit)
         sns.lineplot(
@@ -98,9 +99,10 @@ def errors(results: xr.Dataset) -> plt.Figure:
         ax.set(title=f"digit {int(digit)}", xticks=[0, 90, 180, 270, 360])
         ax.set(xlabel="angle [degrees]", ylabel="mean squared error")
         handles, labels = ax.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
         ax.get_legend().remove()
     axes[0, 0].set_yscale("log")  # last, since seaborn would take medians of logarithms
-    fig.legend(handles, labels, fontsize=9, loc="outside lower center", ncols=4)
+    fig.legend([*entries.values()], [*entries], fontsize=9, loc="outside lower center", ncols=4)
     return fig
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chapters.FR3_low_rank.claims import own_band
+from benchmarks.spatial.errors import late_gain, learned
+from chapters.FR3_low_rank.claims import FOUR, in_order, own_band
 from chapters.FR3_low_rank.tables import (
     correlation,
     effective_rank,
@@ -23,20 +24,40 @@ def results():
 
 
 def test_who_composes(results):
+    assert learned(results).all(), "all seeds learned"
     worst, best = (getattr(relative(results), f)("hold_out") for f in ("max", "min"))
     for model in ("none", "entropy", "rank1", "free", "decay"):
         assert float(best.sel(model=model)) > 0.5
-    for model in ("variance", "bands"):
+    for model in ("variance", "both", "bands"):
         assert float(worst.sel(model=model)) < COMPOSES
     assert float(worst.sel(model="factorised")) < 1e-6
-    assert (relative(results).sel(model="both") > relative(results).sel(model="variance")).all()
-    square = relative(results).sel(model="both", hold_out="square")
-    assert float(square) > COMPOSES, "in the square above a tenth of a zero image's"
+    found = relative(results)
+    assert (found.sel(model="entropy") < found.sel(model="none")).all()
+    penalties = [name for name in with_maps(results) if name.startswith(("variance", "both"))]
+    assert (found.sel(model="bands") < found.sel(model=penalties).min("model")).all()
+
+
+def test_the_last_two_of_the_four_settings_change_places_along_training(results):
+    curves = results.sel(model=list(FOUR))
+    ood = curves["curve_ood"].median("seed")
+    times = in_order(ood).sum("checkpoint")
+    assert (times > 0).all() and (times < ood.sizes["checkpoint"]).all()
+    step = curves["curve_step"].isel(model=0, hold_out=0, seed=0)
+    late = ood.isel(checkpoint=(step >= 2400).values)
+    first, last = late.sel(model=["none", "entropy"]), late.sel(model=["variance", "both"])
+    assert (first.min("model") > 5 * last.max("model")).all()
+
+
+def test_both_penalties_are_slow(results):
+    one = results.sel(model="both")
+    assert (late_gain(one).median("seed") > 0.1).all()
+    of_zero = (one["mse_ood"] / one["zero_baseline_ood"]).max("seed")
+    assert (of_zero > COMPOSES).all(), "single seeds"
 
 
 def test_peaks_are_right_with_the_variance_penalty(results):
     found = numbers(results)
-    for model in ("variance", "factorised"):
+    for model in ("variance", "both", "factorised"):
         assert (
             found[f"fr3-hits-{model}-square"] == found[f"fr3-hits-{model}-large-corner"] == "100 %"
         )
