@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, part, select
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.evidence import bounded, part, scaled, select
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 PC = ("pc", "bpc")
 LEARNED = (*PC, "pc_sparse", "vn_dense", "autoencoder", "linear")
@@ -37,8 +38,12 @@ def below(says: str, values: xr.DataArray, others: Sequence[str], sign: int = 1)
     """That the VN's median is below (sign -1: above) those of all others, in each pair."""
     found = numbers(values, ("vn", *others))
     middle = sign * select(values, model=["vn", *others]).median("seed")
-    holds = (middle.sel(model="vn") < middle.sel(model=list(others))).all()
-    return part(f"{says} in the VN than in {OTHERS[others]}", holds, **found)
+    apart = middle.sel(model="vn") - middle.sel(model=list(others))
+    lower = Contrast(np.ravel(apart), "<", 0.0)
+    if (middle * sign > 0).all():  # of what may be below 0, differences are compared
+        over = middle.sel(model="vn") / middle.sel(model=list(others))
+        lower = Contrast(np.ravel(over), "<" if sign > 0 else ">", 1.0)
+    return part(f"{says} in the VN than in {OTHERS[others]}", lower, **found)
 
 
 @claim(
@@ -62,14 +67,16 @@ def states_or_operators(r: xr.Dataset) -> Decision:
     stays = "error on task 1 after task 2, {} that after task 1 again, is lower".format
     both = "mean error on both tasks after both is lower"
     printed = [
-        each("nonzero states in PC and bPC, share", ">=", 0.95, share, *PC)
+        scaled(each("nonzero states in PC and bPC, share", ">=", 0.95, share, *PC), limit=1)
         & each("power of their map that varies with the input, share", "<", 1e-6, varies, *PC),
         each("active atoms in the VN, share", "<=", 0.25, share, "vn")
         & each("power of its operator that varies, share", ">", 0.5, varies, "vn"),
         each("weights of the VN that one sample moves, share", "<=", 0.25, moved, "vn")
         & bounded("idle atoms that any sample moves in any seed", "<=", 0, **idle),
-        each("weights of PC that one sample moves, share", ">=", 0.9, moved, "pc"),
-        each("weights of bPC that one sample moves, share", ">=", 0.9, moved, "bpc"),
+        scaled(each("weights of PC that one sample moves, share", ">=", 0.9, moved, "pc"), limit=1),
+        scaled(
+            each("weights of bPC that one sample moves, share", ">=", 0.9, moved, "bpc"), limit=1
+        ),
         below(alike, r["overlap"], PC),
         below(growth, r["forgetting"], PC),
     ]

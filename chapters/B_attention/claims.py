@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, one, part, select
+from vnlib.book.evidence import bounded, compared, one, scaled, select
 from vnlib.book.ledger import Decision, Part, claim
 
 WIDTHS = ("softmax", "softmax_2", "softmax_4", "softmax_16")
@@ -58,17 +58,17 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         & bounded("of scores above d_head", "<=", 0, **scores)
         & bounded("mean rank of weights above d_head", ">", 0, **weights),
         asks("share of atoms that one digit leaves untouched", ">=", 0.5, "vn.untouched")
-        & asks(moved, ">=", 0.999, "vn.gate_correlation")
+        & scaled(asks(moved, ">=", 0.999, "vn.gate_correlation"), limit=1)
         & asks("inactive atoms moved", "<=", 0, "vn.idle_moved")
         & asks("share of gradients in attention that are 0", "<=", 0.01, "softmax.untouched"),
         asks("selectivity of the code", ">=", 0.3, "vn.selectivity")
         & bounded("of softmax, in size", "<=", 0.01, **{"softmax.selectivity": even}),
     ]
     controls = [
-        part(few, used < dense, effective_share=used, **{"softmax.effective_share": dense}),
+        compared(few, used, "<", dense, effective_share=used, **{"softmax.effective_share": dense}),
         asks(minimum, ">", 1e-6, "softmax.gap"),
         asks(gates, "<", 0.5, "softmax.gate_correlation"),
         asks("share of atoms that a batch of 64 leaves untouched", ">=", 0.1, "vn.untouched_by_64"),
-        part(alone, others <= own / 3, selectivity=others),
+        compared(alone, others, "<=", own / 3, selectivity=others),
     ]
     return Decision(printed, printed + controls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, part
+from vnlib.book.evidence import bounded, compared, part
 from vnlib.book.ledger import Decision, claim
 
 CELLS = ("family", "coherence", "active")
@@ -48,7 +48,9 @@ def recovery(r: xr.Dataset) -> Decision:
     ]
     controls = [
         bounded(f"{overlap}, below the bound together", ">=", 1, planted_overlap=covered),
-        part("mu < 1/3 on digits, so that the bound allows two atoms", mu < 1 / 3, learned_mu=mu),
+        compared(
+            "mu < 1/3 on digits, so that the bound allows two atoms", mu, "<", 1 / 3, learned_mu=mu
+        ),
         bounded(f"{overlap}, two digits, median", ">=", 0.9, digits_overlap=digits),
     ]
     return Decision(printed, printed + controls)
@@ -166,7 +168,7 @@ def failures(r: xr.Dataset) -> Decision:
     printed = [
         bounded(under_fits, "<", 0.01, left_k=left.sel(planted_parts=k))
         & bounded("of 2 k", ">", 0.05, left_2k=left.sel(planted_parts=2 * k)),
-        part(copies, near <= 0.5 * far, found_near=near, found_far=far),
+        compared(copies, near, "<=", 0.5 * far, found_near=near, found_far=far),
         part(surplus, mended, strength=best, **named, **mu),
         bounded("share of steps in which FISTA raises the energy", ">", 0, rises=rises["fista"])
         & bounded("with accept/reject", "<=", 0, rises_reject=rises["fista, reject"]),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, one, part, select
+from vnlib.book.evidence import bounded, compared, detail, one, select
 from vnlib.book.ledger import Decision, Part, claim
 
 PRINTED = "vn_3_top24"  # with the hard step of Eq. 6 in the top layer
@@ -43,10 +43,10 @@ def decide_selection(r: xr.Dataset) -> Decision:
     stable = "share of the support that the last sweep moves, in the worst layer by the best solver"
     in_time, soon = "sweeps until {} locked".format, float(single["sweep"].max())
     parts = [
-        _budget(capped[list(USE)].median("seed"), "capped.{}"),
+        detail(_budget(capped[list(USE)].median("seed"), "capped.{}")),
         bounded(stable, "<=", 0.01, **{"capped.moved_share_last": moved}),
         bounded(in_time("9 in 10 supports have"), "<=", soon, **{"capped.locked_sweeps_90": most}),
-        _falls("share of active atoms falls", capped["active_share"], "active_share"),
+        detail(_falls("share of active atoms falls", capped["active_share"], "active_share")),
         _falls("selectivity grows", one(told, model=PRINTED), "told_above_chance", sign=-1),
     ]
     sparser = "least fall of the share of active atoms from a layer to the next"
@@ -54,7 +54,7 @@ def decide_selection(r: xr.Dataset) -> Decision:
     growth = "least growth of selectivity from a layer to the next, at every level"
     mean, tag = _each(locked, LEVELS, "locked_sweeps_most"), "active_share_fall_least"
     controls = [
-        _budget(select(single, model=LEVELS), "levels.{}_least", "at every level, "),
+        detail(_budget(select(single, model=LEVELS), "levels.{}_least", "at every level, ")),
         bounded(in_time("the mean overlap has, at every level,"), "<=", 20, **mean),
         bounded(f"{sparser}, without a cap", ">", 0, **_each(fall, FREE, tag)),
         bounded(f"{sparser}, all of one size", ">", 0, **{f"equal.{tag}": one(fall, model=EQUAL)}),
@@ -85,4 +85,6 @@ def _falls(says: str, values: xr.DataArray, tag: str, sign: int = 1) -> Part:
     """That values of the capped network fall (-1: grow) from layer to layer."""
     middle = values.median("seed")
     numbers = {f"capped.{tag}_{n}": middle.sel(layer=n) for n in middle["layer"].values}
-    return part(f"{says} from layer to layer", (sign * middle.diff("layer") < 0).all(), **numbers)
+    later, before = middle.isel(layer=slice(1, None)), middle.isel(layer=slice(-1))
+    than = "<" if sign > 0 else ">"
+    return compared(f"{says} from layer to layer", later, than, before.values, **numbers)

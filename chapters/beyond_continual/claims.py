@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, medians, one, part, select, tagged
+from vnlib.book.evidence import bounded, compared, medians, one, select, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 VN, AE = "vn_1", "ae"
@@ -108,7 +108,7 @@ def decide_discussion(r: xr.Dataset) -> Decision:
     least = "after the fewest images VN-1L has a lower error than the long ones and PCA on digits"
     controls = [
         bounded(f"{slow}, in every seed", ">=", 10, **{"vn_1.settle_over_forward_least": settle}),
-        part(cheaper, (learned / free <= 0.9).all(), **both),
+        compared(cheaper, learned, "<=", 0.9 * free, **both),
         _lowest(in_turn, "in_turn_over_joint", left.sel(stream="sequence") / joint, VN, *LONG),
         _lowest(again, "error_replay", replay, VN, *LONG),
         _lowest(tokens, "forgotten", lost, TOKENS, TOKEN_NET),
@@ -124,4 +124,5 @@ def decide_discussion(r: xr.Dataset) -> Decision:
 def _lowest(says: str, tag: str, values: xr.DataArray, first: str, *others: str) -> Part:
     """That the first of the models has the lowest median over seeds."""
     found = medians(values, [first, *others])
-    return part(says, all(found[first] < found[m] for m in others), **tagged(found, tag))
+    least = min(found[model] for model in others)
+    return compared(says, found[first], "<", least, **tagged(found, tag))

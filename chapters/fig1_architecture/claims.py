@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, part
+from vnlib.book.evidence import bounded, compared, part, scaled
 from vnlib.book.ledger import Decision, claim
 
 
@@ -12,6 +12,7 @@ from vnlib.book.ledger import Decision, claim
     id="VN-F1",
     source="VN Fig. 1A-C",
     figure="fig1-operator",
+    cases=["digit", "pair"],
     statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a "
     "few of them, and they compose an operator of low rank for that input alone.",
     terms="On test digits: medians over digits or pairs of them, worst seed; untrained atoms are "
@@ -22,17 +23,22 @@ def architecture(r: xr.Dataset) -> Decision:
     overlap, share = r["pair_overlap"].median("pair"), rank.max() / r["rank_limit"].max()
     n, n_before = r["active"].mean(), r["untrained_active"].mean()
     mse, before, mse_pca = r["mse"].max(), r["untrained_mse"].min(), r["pca_mse"].min()
+    power = r["explained"]
     possible = (r["rank"] <= r["active"]).all()
+    fewer, less = "fewer atoms active than untrained", "less error, at equal l1 weight"
+    below = "error below that of PCA with as many components"
     parts = [
         bounded("share of layer 1's atoms that are active", "<=", 0.25, active_share=active),
         bounded("rank of W(x) over the largest its shape allows", "<=", 0.5, rank_share=share)
         & part("never above the number of active atoms", possible, rank_median=rank.max()),
-        bounded("share of the input's power in the code", ">=", 0.9, explained=r["explained"]),
+        scaled(
+            bounded("share of the input's power in the code", ">=", 0.9, explained=power), limit=1
+        ),
         bounded("overlap of two digits' supports (Jaccard)", "<", 0.5, support_overlap=overlap),
     ]
     controls = [
-        part("fewer atoms active than untrained", n < n_before, atoms=n, atoms_untrained=n_before)
-        & part("less error, at equal l1 weight", mse < before, mse=mse, mse_untrained=before),
-        part("error below that of PCA with as many components", mse < mse_pca, mse_pca=mse_pca),
+        compared(fewer, n, "<", n_before, atoms=n, atoms_untrained=n_before),
+        compared(less, mse, "<", before, mse=mse, mse_untrained=before),
+        compared(below, mse, "<", mse_pca, mse_pca=mse_pca),
     ]
     return Decision(parts, [*parts, *controls])

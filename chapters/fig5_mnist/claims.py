@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
-from vnlib.book.evidence import bounded, one, select, tagged, within
+from vnlib.book.evidence import bounded, detail, one, select, tagged, untested, within
 from vnlib.book.ledger import Decision, Part, claim
 
 STEPS, MORE = ("", "_x1.5", "_x2", "_x3"), ("", "_2d", "_3d")
@@ -23,10 +23,12 @@ CONTROLS = {
     "pca_matched": "PCA of the same ID error",
     "pca_adaptive": "each image's largest PCA coefficients, as many as VN-1L uses",
     "dct": "fixed DCT atoms with a lasso of the same ID error",
+    "dct_count": "fixed DCT atoms, as many active ones",
     "dictionary_learning": "scikit-learn's dictionary learning with the same lasso",
     "vn_untrained": "its own untrained start",
     "untrained": "its own untrained start",
 }
+MORE = "it takes runs with more atoms than an image has pixels"
 TERMS = (
     "The AE is matched with VN-1L on ID error, the k-sparse AE on active units. Growth is a "
     "model's error over its own error on ID. Errors are medians over seeds, their means over sets "
@@ -88,10 +90,12 @@ class _Benchmark:
         """That VN-1L has less mean error than each of these."""
         says = "mean error of VN-1L over that of"
         means = {name: _mean(self.over("vn_1", name)) for name in controls}
-        return [
-            bounded(f"{says} {CONTROLS[name]}", "<", 1, **{f"vn_vs_{name}": mean})
+        found = {
+            name: bounded(f"{says} {CONTROLS[name]}", "<", 1, **{f"vn_vs_{name}": mean})
             for name, mean in means.items()
-        ]
+        }
+        # At the same error cosines take more coefficients: codes of two lengths are compared.
+        return [detail(one) if name == "dct" else one for name, one in found.items()]
 
     def below_24(self, says: str, key: str, model: str, reading: str = "own") -> Part:
         """That a model has less error than the k-sparse AE of 24 units."""
@@ -147,6 +151,10 @@ def decide_digits(r: xr.Dataset) -> Decision:
         b.below_24("VN-1L of 24 units", "top24", "vn_1_top24"),
         b.below_24("VN-3L, read from 24 units at the top,", "strict24", "vn_3_top24", "top"),
         b.above("a k-sparse AE without hidden layers", "linear_vs_vn", "ksparse_linear"),
+        *b.below(("dct_count",)),
+        untested(
+            "error of the AE over VN-1L's of more atoms than pixels, where it errs most ≥ 5", MORE
+        ),
     ]
     return Decision(parts, controls)
 
