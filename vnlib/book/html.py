@@ -85,8 +85,6 @@ def claim(name: str) -> str:
 
 def _marked(parts: Sequence[claims.Part] | None) -> str:
     """Every part of a rule, with a mark of whether it holds."""
-    marks = ("–" if p.missing else "✓" if p.holds else "✗" for p in parts or ())
-    lines = (
-        f"<li>{mark} {escape(p.says)}</li>" for mark, p in zip(marks, parts or (), strict=True)
-    )
+    mark = {p.says: "–" if p.missing else "✓" if p.holds else "✗" for p in parts or ()}
+    lines = (f"<li>{sign} {escape(says)}</li>" for says, sign in mark.items())
     return f"<ul>{''.join(lines)}</ul>"

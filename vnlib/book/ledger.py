@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -101,7 +102,7 @@ class Claim:
 _entered: dict[str, Claim] = {}
 
 
-def claim(**fields: str | bool | Sequence[str]) -> Callable:
+def claim(**fields: Any) -> Callable:
     """Enter the decorated decision of `chapters/NAME/claims.py` into the ledger."""
 
     def enter(decide: Callable[[xr.Dataset], Decision]) -> Callable[[xr.Dataset], Decision]:
