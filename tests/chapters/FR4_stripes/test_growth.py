@@ -14,8 +14,8 @@ SIDE = 12
 @pytest.mark.parametrize("place", growth.PLACES)
 def test_doses_grow_in_equal_ratios(place):
     alone, more = (growth.doses(kind, place, side=SIDE, count=10) for kind in growth.KINDS)
-    most = round(growth.LARGEST[place] * SIDE**2)
-    assert alone[0] == SIDE / 2 and alone[-1] == more[-1] == most
+    most = growth.LARGEST[place] * SIDE**2
+    assert alone[0] == SIDE / 2 and alone[-1] == more[-1] == round(most)
     assert more[:2] == [0, SIDE / 4] and len(alone) == len(more) == 10
     ratio = (most / alone[0]) ** (1 / 9)
     np.testing.assert_allclose(alone, alone[0] * ratio ** np.arange(10), atol=0.5)
