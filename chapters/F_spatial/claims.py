@@ -97,7 +97,12 @@ def depths(r: xr.Dataset) -> Decision:
         one, two, three = np.log(ood.values)
         most = max(one - two, one - three)
         share = (one - two) / most if most > 0 else np.nan
-        some = compared(f"the better of 2 and 3 layers over 1, {says}", np.exp(-most), "<", 1.0)
+        some = compared(
+            f"OOD error of the better of 2 and 3 layers over that of 1, {says} < 1",
+            np.exp(-most),
+            "<",
+            1.0,
+        )
         half = f"share that depth 2 has of the largest gain, {says}"
         return given(scaled(bounded(half, ">=", 0.5, share=share), band=0.025), some)
 
@@ -132,14 +137,18 @@ def encodings(r: xr.Dataset) -> Decision:
     names = {m: (bump, *(f"{m}_{code}" for code in CODES)) for m, bump in bumps.items()}
 
     need = {m: have_learned(r, f"{LABELS[m]} with each code", *all_) for m, all_ in names.items()}
+    fourier = {
+        m: have_learned(r, f"{LABELS[m]} with bump and Fourier codes", all_[0], *all_[-2:])
+        for m, all_ in names.items()
+    }
 
     def parts(kind: str, says: str, tag: str) -> list[Part]:
         values = {m: middles(r, *all_)[kind] for m, all_ in names.items()}
         found = []
         for model, one in values.items():
-            text = f"{says} of {LABELS[model]} with the better Fourier code over that with the bump"
+            text = f"{says} of {LABELS[model]} with the better Fourier code over that with the bump < 1"
             helped = compared(text, one[-2:].min(), "<", one[0], **tagged(one[[0, -2, -1]], tag))
-            found.append(given(helped, need[model]))
+            found.append(given(helped, fourier[model]))
         sae = values["sae"]
         wide = Contrast(np.ravel(sae.max() / sae.min()), ">=", 5.0)
         spread = part(f"largest {says} of the SAE over the least ≥ 5", wide, **tagged(sae, tag))

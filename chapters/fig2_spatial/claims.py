@@ -128,7 +128,9 @@ def depth(r: xr.Dataset) -> Decision:
         def factor(says: str, sign: str, deep: str, shallow: str) -> Part:
             over = values.sel(model=deep) / values.sel(model=shallow)
             middle = over.median("seed")
-            return compared(f"{said} of {says}", middle, sign, 1.0, **{f"{deep}.{tag}": middle})
+            return compared(
+                f"{said} of {says} {sign} 1", middle, sign, 1.0, **{f"{deep}.{tag}": middle}
+            )
 
         cnn = [
             factor("the CNN of 6 blocks over that of 2", ">", "cnn6", "cnn2"),
