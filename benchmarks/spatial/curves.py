@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import torch
 import xarray as xr
@@ -42,8 +43,8 @@ class Watch:
 
     def __init__(
         self,
-        error: Callable[[nn.Module, tuple[Tensor, ...]], float],
-        sets: Mapping[str, tuple[Tensor, ...]],
+        error: Callable[[nn.Module, Any], float],
+        sets: Mapping[str, Any],
         *,
         steps: int,
         evaluations: int,

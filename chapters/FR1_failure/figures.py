@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm, PowerNorm
 
 from benchmarks.spatial import figures as spatial
-from vnlib.plots.frames import label, long_frame
+from vnlib.plots.frames import empty, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
 
 TESTS = {"averaged": "averaged inputs", "memorised": "outputs at training positions"}
@@ -22,6 +22,26 @@ SETS = {
     "ID test": ("id", PALETTE[0], "D"),
     "OOD": ("ood", PALETTE[3], "s"),
 }
+
+
+FLOOR = 1e-6  # smaller errors are drawn there
+# Models whose images are shown; scores are shown of all.
+FEW = (
+    *("cnn_bump", "cnn_bump_longer", "cnn_ramp", "mlp_bump_longer", "additive"),
+    *("coordconv", "coordinate_mlp", "factorised", "vn_full"),
+)
+
+
+def few(results: xr.Dataset) -> xr.Dataset:
+    """Those of `FEW` that there are, or all where there are none."""
+    names = [name for name in FEW if name in results["model"].values]
+    return results.sel(model=names) if names else results
+
+
+def within(results: xr.Dataset, hold_out: str) -> xr.Dataset:
+    """One hold-out, and the models that were run with it."""
+    own = results.sel(hold_out=hold_out)
+    return own.isel(model=own["error"].notnull().any(["where", "seed"]).values)
 
 
 def with_images(results: xr.Dataset) -> xr.Dataset:
@@ -46,11 +66,21 @@ def dots(
 
 
 def panels(results: xr.Dataset, width: float, height: float) -> tuple[plt.Figure, dict]:
-    """A panel for each hold-out, which share their vertical axis."""
-    names = results["hold_out"].values.tolist()
+    """A panel for each hold-out, the one with most models first, which share their vertical axis.
+
+    Parameters
+    ----------
+    width, height
+        Of a model's column and of the figure, in inches.
+    """
+    models = {name: within(results, name).sizes["model"] for name in results["hold_out"].values}
+    models = {str(n): models[n] for n in sorted(models, key=lambda n: -models[n]) if models[n]}
+    size = (0.8 + width * sum(models.values()), height)
+    grid = {"width_ratios": [*models.values()]}
     fig, axes = plt.subplots(
-        1, len(names), figsize=(width * len(names), height), sharey=True, squeeze=False
+        1, len(models), figsize=size, sharey=True, squeeze=False, gridspec_kw=grid
     )
+    names = list(models)
     for ax, name in zip(axes[0], names, strict=True):
         ax.set_title(f"{name} held out")
     return fig, dict(zip(names, axes[0], strict=True))
@@ -68,20 +98,18 @@ def legend_below(fig: plt.Figure, axes: list[plt.Axes]) -> None:
 # --- errors ---
 
 
-def error_maps(results: xr.Dataset) -> plt.Figure:
-    """Error at every position over that of a zero image, median over seeds; rows: hold-outs."""
-    models, hold_outs = results["model"].values, results["hold_out"].values
-    size = (1.2 + 1.15 * len(models), 0.4 + 1.35 * len(hold_outs))
-    fig, axes = plt.subplots(len(hold_outs), len(models), squeeze=False, figsize=size)
-    relative = results["mse"] / results["zero_baseline"].sel(where="ood")
-    held_out = results["held_out"].isel(model=0, seed=0)
-    for row, hold_out in zip(axes, hold_outs, strict=True):
-        for ax, model in zip(row, models, strict=True):
-            one = relative.sel(model=model, hold_out=hold_out).median("seed")
-            title = spatial.wrapped(label(results, model), 12) if ax in axes[0] else ""
-            own = held_out.sel(hold_out=hold_out)
-            picture = spatial.error_map(ax, one, own, LogNorm(1e-3, 3), title)
-        row[0].set_ylabel(hold_out, fontsize=8.5)
+def error_maps(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
+    """Error at every position over that of a zero image, median over seeds."""
+    own = within(results, hold_out)
+    models = own["model"].values
+    fig, axes = spatial.mosaic(len(models), 7, (1.3, 1.75))
+    relative = (own["mse"] / own["zero_baseline"].sel(where="ood")).median("seed")
+    held_out = own["held_out"].max(["model", "seed"])
+    for ax, model in zip(axes, models, strict=True):
+        title = spatial.wrapped(label(own, model), 14)
+        one = relative.sel(model=model)
+        picture = spatial.error_map(ax, one, held_out, LogNorm(1e-3, 3), title)
+        ax.title.set_fontsize(8)
     bar = fig.colorbar(picture, ax=axes, label="error / zero image", extend="both", shrink=0.9)
     bar.ax.axhline(1, color="white", lw=2)
     return fig
@@ -89,15 +117,72 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
 
 def errors(results: xr.Dataset) -> plt.Figure:
     """Error on training, ID test and OOD positions, every seed a point, over a zero image's."""
-    fig, axes = panels(results, 4.8, 3.9)
-    relative = results["error"] / results["zero_baseline"]
+    fig, axes = panels(results, 0.62, 4.4)
     looks = {name: (color, marker) for name, (_, color, marker) in SETS.items()}
     for hold_out, ax in axes.items():
-        own = relative.sel(hold_out=hold_out)
-        dots(ax, {name: own.sel(where=where) for name, (where, *_) in SETS.items()}, looks)
+        own = within(results, hold_out)
+        relative = own["error"] / own["zero_baseline"]
+        relative = relative.clip(FLOOR)
+        dots(ax, {name: relative.sel(where=where) for name, (where, *_) in SETS.items()}, looks)
         ax.axhline(1, label="zero image", **spatial.ZERO)
         ax.set(yscale="log", ylabel="error / zero image")
     legend_below(fig, list(axes.values()))
+    return fig
+
+
+def curves(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
+    """ID validation and OOD error along training over a zero image's, every seed a line."""
+    own = within(results, hold_out)
+    watched = own["curve_step"].notnull().any(["seed", "checkpoint"]).values
+    if not watched.any():
+        return empty("These results hold no training that was watched.")
+    own = own.isel(model=watched)
+    fig, axes = spatial.mosaic(own.sizes["model"], 6, (1.75, 1.75))
+    for ax, model in zip(axes, own["model"].values, strict=True):
+        one = own.sel(model=model)
+        for name, where, said in (("val", "id", "ID test"), ("ood", "ood", "OOD")):
+            relative = one[f"curve_{name}"] / one["zero_baseline"].sel(where=where)
+            color = SETS[said][1]
+            lines = (
+                one["curve_step"].transpose("checkpoint", "seed"),
+                relative.transpose("checkpoint", "seed"),
+            )
+            ax.plot(*lines, color=color, lw=0.8, alpha=0.7)
+            ax.plot([], [], color=color, label="OOD" if name == "ood" else "ID validation")
+        ax.axhline(1, **spatial.ZERO)
+        ax.set(yscale="log", ylim=(1e-4, 10))
+        ax.set_title(spatial.wrapped(label(own, model), 18), fontsize=8)
+        ax.tick_params(labelsize=7)
+    fig.supxlabel("updates", fontsize=9)
+    fig.supylabel("error / zero image", fontsize=9)
+    fig.legend(
+        *axes[0].get_legend_handles_labels(), fontsize=9, loc="outside upper center", ncols=2
+    )
+    return fig
+
+
+def edge(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
+    """Error over a zero image's against how deep in the hold-out a position lies: medians over the
+    seeds of the mean at every depth.
+    """
+    own = within(few(results), hold_out)
+    distance = own["edge_distance"].max(["model", "seed"]).rename("distance")
+    relative = (
+        (own["mse"] / own["zero_baseline"].sel(where="ood")).groupby(distance).mean("position")
+    )
+    middle = relative.median("seed")
+    fig, ax = plt.subplots(figsize=(8.2, 3.9))
+    looks = zip(own["model"].values, spatial.LOOKS, strict=False)
+    for model, (color, marker) in looks:
+        one = middle.sel(model=model)
+        ax.plot(
+            one["distance"], one, color=color, marker=marker, ms=4, lw=1.1, label=label(own, model)
+        )
+    ax.axhline(1, **spatial.ZERO)
+    ax.axvline(0, color="0.6", lw=1)
+    ax.set(yscale="log", xlabel="distance to the edge of the hold-out [px], outside negative")
+    ax.set(ylabel="error / zero image")
+    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 
 
@@ -106,7 +191,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
 
 def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """The ink that each model draws at the sample positions, after the targets."""
-    kept = with_images(results).sel(hold_out=hold_out)
+    kept = with_images(within(few(results), hold_out))
     models, places = kept["model"].values, kept["sample"].values
     size = (1.15 * (1 + len(models)), 1.15 * len(places) + 0.4)
     fig, axes = plt.subplots(len(places), 1 + len(models), figsize=size, squeeze=False)
@@ -127,8 +212,9 @@ def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """OOD images: how many hold several bumps, and where the ink is."""
-    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.9))
-    ood = results.sel(where="ood", hold_out=hold_out)
+    ood = within(results, hold_out).sel(where="ood")
+    size = (0.8 + 0.62 * ood.sizes["model"], 6.4)
+    fig, axes = plt.subplots(2, 1, figsize=size, sharex=True)
     dots(axes[0], {"several": ood["several"]}, {"several": (PALETTE[3], "s")})
     kinds = {
         "right row or column": (ood["share_cross"], PALETTE[0], "D"),
@@ -156,7 +242,7 @@ def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3
 
     Every picture has its own scale, as in FR. Rows: models.
     """
-    kept = with_images(results).sel(hold_out=hold_out).isel(sample=sample)
+    kept = with_images(within(few(results), hold_out)).isel(sample=sample)
     panel = {
         "$f(x, \\bar{y})$": "x alone",
         "$f(\\bar{x}, y)$": "y alone",
@@ -185,8 +271,9 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """How the OOD output correlates with the sum of seen parts, that for another position, and the
     true bump.
     """
-    own = results.sel(hold_out=hold_out)
-    fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.9), sharey=True)
+    own = within(results, hold_out)
+    size = (0.8 + 0.62 * own.sizes["model"], 6.6)
+    fig, axes = plt.subplots(2, 1, figsize=size, sharex=True, sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
         one = own.sel(test=test)
         kinds = {

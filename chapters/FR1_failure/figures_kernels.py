@@ -7,7 +7,7 @@ import seaborn as sns
 import xarray as xr
 
 from benchmarks.spatial import figures as spatial
-from chapters.FR1_failure.figures import dots, panels, with_images
+from chapters.FR1_failure.figures import dots, few, panels, with_images, within
 from vnlib.plots.frames import group, label, long_frame
 from vnlib.plots.style import GROUPS, PALETTE, image_axes
 
@@ -16,25 +16,34 @@ SOURCES = {"bumps": "true bumps", "superposed bumps": "superposed bumps"}
 
 
 def matrices(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """Cosine of the ink at every third row and column, ID positions first, after FR's kernel."""
-    kept = with_images(results).sel(hold_out=hold_out, shown_metric="cosine")
+    """Cosine, distance and overlap (rows) of the ink at every third row and column, ID positions
+    first, after FR's kernel. Distances and overlaps have the scale of their own matrix.
+    """
+    kept = with_images(within(few(results), hold_out))
     at = kept["matrix_position"].isel(model=0).astype(int)
     x, y = (kept[f"position_{axis}"].isel(position=at).values for axis in "xy")
     border = int((kept["held_out"].isel(model=0, position=at) == 0).sum()) - 0.5
-    tiles = {"binary kernel": ((x[:, None] == x) + 1.0 * (y[:, None] == y)) / 2}
-    tiles |= {label(kept, m): kept["matrix"].sel(model=m).values for m in kept["model"].values}
-    fig, axes = spatial.mosaic(len(tiles), -(-len(tiles) // 2), (1.9, 2.3))
-    for ax, (title, tile) in zip(axes, tiles.items(), strict=True):
-        title = spatial.wrapped(title, 12)
-        image_axes(ax, title, 9).imshow(tile, vmin=0, vmax=1, interpolation="nearest")
-        ax.axhline(border, color="white", lw=0.8)
-        ax.axvline(border, color="white", lw=0.8)
+    binary = ((x[:, None] == x) + 1.0 * (y[:, None] == y)) / 2
+    models = kept["model"].values
+    size = (1.25 * (1 + len(models)), 4.2)
+    fig, axes = plt.subplots(3, 1 + len(models), figsize=size, squeeze=False)
+    for row, metric in zip(axes, kept["shown_metric"].values, strict=True):
+        tiles = {"binary kernel": binary}
+        one = kept["matrix"].sel(shown_metric=metric)
+        tiles |= {label(kept, m): one.sel(model=m).values for m in models}
+        for ax, (title, tile) in zip(row, tiles.items(), strict=True):
+            title = spatial.wrapped(title, 12) if ax in axes[0] else ""
+            ends = {"vmin": 0, "vmax": 1} if metric == "cosine" else {}
+            image_axes(ax, title, 8).imshow(tile, interpolation="nearest", **ends)
+            ax.axhline(border, color="white", lw=0.8)
+            ax.axvline(border, color="white", lw=0.8)
+        row[0].set_ylabel({"l2": "- distance"}.get(metric, metric), fontsize=9)
     return fig
 
 
 def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """Mean cosine of two OOD images against how far apart their positions are."""
-    own = results["displacement"].sel(hold_out=hold_out, pairs="ood").median("seed")
+    own = within(few(results), hold_out)["displacement"].sel(pairs="ood").median("seed")
     tiles = {said: own.sel(source=name).isel(model=0) for name, said in SOURCES.items()}
     tiles |= {label(own, m): own.sel(source="model", model=m) for m in own["model"].values}
     columns = -(-len(tiles) // 2)
@@ -54,7 +63,9 @@ def displacement(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 def kernels(results: xr.Dataset) -> plt.Figure:
     """R^2 of the sum kernel against that of the product kernel on OOD cosines."""
-    fig, axes = panels(results, 4.7, 3.9)
+    results = few(results)
+    fig, axes = plt.subplots(1, results.sizes["hold_out"], figsize=(9.4, 3.9), squeeze=False)
+    axes = dict(zip(results["hold_out"].values.tolist(), axes[0], strict=True))
     r2 = results["kernel_r2"].sel(metric="cosine", pairs="ood").isel(width=0)
     models = r2["model"].values.tolist()
     names = [label(r2, m) for m in models]
@@ -63,6 +74,7 @@ def kernels(results: xr.Dataset) -> plt.Figure:
     style |= {"markers": dict(zip(names, spatial.MARKERS, strict=False)), "style_order": names}
     for hold_out, ax in axes.items():
         own = r2.sel(hold_out=hold_out)
+        ax.set_title(f"{hold_out} held out")
         ax.plot([0, 1], [0, 1], color="0.7", lw=1, zorder=0)
         frame = long_frame(own.sel(source="model")).pivot(
             index=["label", "seed"], columns="kernel", values="value"
@@ -83,10 +95,10 @@ def kernels(results: xr.Dataset) -> plt.Figure:
 
 def binary(results: xr.Dataset) -> plt.Figure:
     """R^2 of FR's binary kernel on the cosines of OOD positions; lines: the two references."""
-    fig, axes = panels(results, 4.8, 3.2)
-    r2 = results["kernel_r2"].sel(metric="cosine", pairs="ood", kernel="binary").isel(width=0)
+    fig, axes = panels(results, 0.62, 3.6)
     for hold_out, ax in axes.items():
-        own = r2.sel(hold_out=hold_out)
+        own = within(results, hold_out)["kernel_r2"].isel(width=0)
+        own = own.sel(metric="cosine", pairs="ood", kernel="binary")
         dots(ax, {"model": own.sel(source="model")}, {"model": (PALETTE[3], "s")})
         for (name, said), line in zip(SOURCES.items(), (":", "--"), strict=True):
             value = float(own.sel(source=name).isel(model=0, seed=0))

@@ -9,16 +9,46 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, one, part, spearman, tagged, within
+from benchmarks.spatial.errors import late_gain
+from vnlib.book.evidence import (
+    bounded,
+    detail,
+    every,
+    given,
+    one,
+    part,
+    select,
+    spearman,
+    tagged,
+    within,
+)
 from vnlib.book.ledger import Decision, Part, claim
 
-KINDS = ("cnn_bump", "cnn_ramp", "mlp_bump", "mlp_ramp")
+KINDS = {
+    "cnn_bump": "CNNs, bump code",
+    "cnn_ramp": "CNNs, ramp code",
+    "mlp_bump": "MLPs, bump code",
+    "mlp_ramp": "MLPs, ramp code",
+}
+LONGER = ("settled_cnn", "settled_bump", "settled_ramp")
 VISIBLE = 0.05  # a fall of F, of R^2 or of a share of variance that counts
+MOST = 0.5  # share of the runs of a model that must have learned to draw
+SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 MEDIANS = (
-    "All are medians over seeds, then over depths: as printed of CNNs and MLPs with "
-    "either code, with controls of those that learned to draw (training error at most half of a "
-    "zero image's)."
+    "All are medians over the runs that learned to draw (ID error at most half of a zero image's), "
+    "then over depths, without networks of which most runs learned nothing. As printed networks "
+    "have the published length of training; with controls those trained longer count, too."
 )
+
+
+def drawing(results: xr.Dataset) -> xr.Dataset:
+    """The results without the measures of runs that learned nothing; those of weights before
+    training stay.
+    """
+    drawn = (results["failed"] == 0) | (results["weights"] != "trained")
+    axes, kept = {"model", "seed", "weights"}, ("units",)
+    found = {n: v for n, v in results.items() if axes <= set(v.dims) and n not in kept}
+    return results.assign({name: values.where(drawn) for name, values in found.items()})
 
 
 def layers_of(results: xr.Dataset, model: str) -> list[str]:
@@ -58,10 +88,27 @@ def error(results: xr.Dataset, split: str, models: Sequence[str]) -> xr.DataArra
     return results[f"mse_{split}"].sel(weights="trained", model=models).median("seed")
 
 
+def share_that_learned(results: xr.Dataset, models: Sequence[str]) -> xr.DataArray:
+    """The share of the runs of each model that draw in distribution."""
+    failed = results["failed"].sel(model=list(models))
+    return (failed == 0).where(failed.notnull()).mean("seed").reset_coords(drop=True)
+
+
 def have_learned(results: xr.Dataset, models: Sequence[str]) -> list[str]:
-    """Those that draw: at most half of a zero image's error in training."""
-    found = error(results, "train", models)
-    return found["model"].values[found <= 0.5 * results["zero_baseline_id"].median()].tolist()
+    """Those of which most runs draw in distribution."""
+    return [m for m in models if float(share_that_learned(results, [m]).max()) >= MOST]
+
+
+def draws(results: xr.Dataset, models: Sequence[str]) -> Part:
+    """The condition of a statement on networks: that they learned the task."""
+    share = share_that_learned(results, models).mean()
+    return bounded("share of their runs that draw in distribution", ">=", MOST, share=share)
+
+
+def settles(results: xr.Dataset, models: Sequence[str]) -> Part:
+    """The condition of a statement on networks that were trained longer."""
+    gain = select(late_gain(results), model=models).median("seed").reset_coords(drop=True)
+    return every("share of the ID error gained in the last fifth", "<", SETTLED, gain=gain)
 
 
 def _models(r: xr.Dataset, *kinds: str) -> dict[str, list[str]]:
@@ -75,17 +122,27 @@ def _models(r: xr.Dataset, *kinds: str) -> dict[str, list[str]]:
     return found
 
 
+def _longer(r: xr.Dataset, *prefixes: str) -> list[str]:
+    """The networks that were trained longer. KeyError if there are none."""
+    found = [m for m in r["model"].values.tolist() if m.startswith(prefixes or LONGER)]
+    if not found:
+        raise KeyError("networks that were trained longer")
+    return found
+
+
 def _drawing(r: xr.Dataset) -> list[str]:
-    """The networks of the paper's kinds that have learned to draw. KeyError below three."""
+    """The networks of the paper's kinds, trained longer or not, that have learned to draw. KeyError
+    below three.
+    """
     cnn, mlp = _models(r, "cnn", "mlp").values()
-    found = have_learned(r, cnn + mlp)
+    found = have_learned(r, [*cnn, *mlp, *_longer(r)])
     if len(found) < 3:
         raise KeyError("three networks that have learned to draw in distribution")
     return found
 
 
 def _by(values: xr.DataArray, groups: Mapping[str, Sequence[str]], name: str) -> dict[str, float]:
-    """Medians over the models of each group, as "name.group"."""
+    """Medians over the models of each group that have one, as "name.group"."""
     return {f"{name}.{key}": float(values.sel(model=m).median()) for key, m in groups.items()}
 
 
@@ -108,66 +165,85 @@ def _steepest(r: xr.Dataset, model: str) -> float:
     "image's.",
 )
 def warping(r: xr.Dataset) -> Decision:
-    kinds, types = _models(r, *KINDS), _models(r, "cnn", "mlp")
-    cnns = {kind: kinds[kind] for kind in KINDS[:2]}
-    first, last = (middle(r, place) for place in ("first", "last"))
-    fall = middle(r, "input") - last
-    growth = _by(last["spread_in"] / first["spread_in"], cnns, "spread_growth")
-    (shallow, *_, deep), (bump, *_) = cnns["cnn_ramp"], cnns["cnn_bump"]
+    kinds, types, drawn = _models(r, *KINDS), _models(r, "cnn", "mlp"), drawing(r)
+    cnns = {kind: kinds[kind] for kind in ("cnn_bump", "cnn_ramp")}
+    first, last = (middle(drawn, place) for place in ("first", "last"))
+    fall, growth = middle(drawn, "input") - last, last["spread_in"] / first["spread_in"]
+    (shallow, *_), (bump, *_) = (have_learned(r, m) or m for m in reversed(cnns.values()))
+    deep = (have_learned(r, cnns["cnn_ramp"]) or cnns["cnn_ramp"])[-1]
     names = {"ramp_shallow": shallow, "ramp_deep": deep, "bump_shallow": bump}
-    drops = {f"steepest.{name}": _steepest(r, model) for name, model in names.items()}
+    drops = {f"steepest.{name}": _steepest(drawn, model) for name, model in names.items()}
     sharpest, *others = drops.values()
-    shift = _by(last["volume_in"] - last["volume_out"], types, "volume_shift")
-    left = _by(last["F"], types, "F_last")
     sharp = (
-        "largest fall of F between two layers: larger in the shallowest CNN with ramps than in the "
-        "deepest, and than in the shallowest with bumps"
+        "largest fall of F between two layers: larger in the shallowest CNN with ramps that draws "
+        "than in the deepest, and than in the shallowest with bumps"
     )
-    opposite = "log volume in the hold-out less that around it has opposite signs in CNNs and MLPs"
-    parts = [
-        bounded("fall of F", ">=", VISIBLE, **_by(fall["F"], kinds, "F_fall")),
-        bounded("fall of the probes' R²", ">=", VISIBLE, **_by(fall["probe"], kinds, "probe_fall")),
-        bounded(
-            "growth of spread in the hold-out along hidden layers of CNNs", ">=", 1.5, **growth
-        ),
-        part(sharp, sharpest > max(others), **drops),
-        part(opposite, np.prod([*shift.values()]) < 0, **shift),
-        part("F is lower in MLPs than in CNNs", left["F_last.mlp"] < left["F_last.cnn"], **left),
-    ]
+    parts = []
+    for says, tag, values, bound, of in (
+        ("fall of F", "F_fall", fall["F"], VISIBLE, kinds),
+        ("fall of the probes' R²", "probe_fall", fall["probe"], VISIBLE, kinds),
+        ("growth of spread in the hold-out by layer", "spread_growth", growth, 1.5, cnns),
+    ):
+        for kind, models in of.items():
+            number = _by(values, {kind: models}, tag)
+            parts.append(
+                given(bounded(f"{KINDS[kind]}: {says}", ">=", bound, **number), draws(r, models))
+            )
+    parts.append(
+        given(part(sharp, sharpest > max(others), **drops), *(draws(r, m) for m in cnns.values()))
+    )
+    parts += [given(one, draws(r, types["mlp"])) for one in _opposite(drawn, types)]
+    parts += [detail(one) for one in _opposite(r, types, ", whether they draw or not")]
     return Decision(parts, _warping_with_controls(r))
 
 
+def _opposite(r: xr.Dataset, types: Mapping[str, Sequence[str]], which: str = "") -> list[Part]:
+    """How MLPs differ from CNNs."""
+    last = middle(r, "last")
+    shift = _by(last["volume_in"] - last["volume_out"], types, "volume_shift")
+    left = _by(last["F"], types, "F_last")
+    opposite = "log volume in the hold-out less that around it has opposite signs in CNNs and MLPs"
+    return [
+        part(opposite + which, np.prod([*shift.values()]) < 0, **shift),
+        part(
+            f"F is lower in MLPs than in CNNs{which}",
+            left["F_last.mlp"] < left["F_last.cnn"],
+            **left,
+        ),
+    ]
+
+
 def _warping_with_controls(r: xr.Dataset) -> list[Part]:
-    drawn, weights = _drawing(r), ["trained", "untrained"]
-    last, output = middle(r, "last", weights), middle(r, "output")["F"]
+    runs, learned, weights = drawing(r), _drawing(r), ["trained", "untrained"]
+    last, output = middle(runs, "last", weights), middle(runs, "output")["F"]
     fall, own = (
-        values.sel(model=drawn).median("model").assign_coords(weights=["drawn", "random"])
-        for values in (middle(r, "input", weights) - last, last)
+        values.sel(model=learned).median("model").assign_coords(weights=["drawn", "random"])
+        for values in (middle(runs, "input", weights) - last, last)
     )
-    (falls, random_falls), (lose, random_lose) = fall["F"].values, fall["probe_ood"].values
+    falls, random_falls = fall["F"].values
     (inside, random), around = own["spread_in"].values, own["spread_out"].values[0]
-    drawings, perfect = float(output.sel(model=drawn).median()), float(one(output, model="perfect"))
-    decoders = drawn + _models(r, "vn")["vn"]
-    F, ood = last["F"].sel(model=decoders, weights="trained"), error(r, "ood", decoders)
-    order = spearman(F.sel(model=drawn).values, ood.sel(model=drawn).values)
+    drawings = float(output.sel(model=learned).median())
+    perfect = float(one(output, model="perfect"))
+    decoders = learned + _models(r, "vn")["vn"]
+    F, ood = last["F"].sel(model=decoders, weights="trained"), error(runs, "ood", decoders)
+    order = spearman(F.sel(model=learned).values, ood.sel(model=learned).values)
     composes = ood <= 0.05 * r["zero_baseline_ood"].median()
     lowest, highest = float(F.where(composes).min()), float(F.where(~composes).max())
     spread = {"spread_inside": inside, "spread_around": around, "spread_random": random}
     ends = {"F_last_composing_lowest": lowest, "F_last_failing_highest": highest}
     further = f"F falls by at least {VISIBLE} and twice as far as at random"
-    loses = (
-        f"probes fitted outside the hold-out lose at least {VISIBLE} more R² in it than at random"
-    )
     wider = "spread in the hold-out is at least 1.5 times that around it, and that at random"
     below = f"F of the output is at least {VISIBLE} below that of the perfect images"
     separates = "F is higher in every decoder that composes than in every one that does not"
+    longer = {"cnn": _longer(r, "settled_cnn"), "mlp": _longer(r, "settled_bump", "settled_ramp")}
+    needs = *(draws(r, models) for models in longer.values()), settles(r, longer["mlp"])
     return [
         part(further, falls >= max(VISIBLE, 2 * random_falls), F_fall=fall["F"]),
-        part(loses, lose >= random_lose + VISIBLE, probe_ood_fall=fall["probe_ood"]),
         part(wider, inside >= 1.5 * max(around, random), **spread),
         part(below, drawings <= perfect - VISIBLE, F_output=drawings, F_output_perfect=perfect),
         bounded("rank correlation of F and OOD error", "<=", -0.5, rank_correlation_F_ood=order),
         part(separates, lowest > highest, **ends),
+        *(given(one, *needs) for one in _opposite(runs, longer, ", trained longer")),
     ]
 
 
@@ -184,24 +260,30 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     "composes nothing.",
 )
 def rank(r: xr.Dataset) -> Decision:
-    kinds, drawn = _models(r, *KINDS), _drawing(r)
-    code, output = middle(r, "input").sel(model=kinds["cnn_bump"][0]), middle(r, "output")
-    fall = middle(r, "input") - middle(r, "last")
-    gained = _by(-fall["terms"], kinds, "terms_gained")
-    lost = _by(fall["one_factor"], kinds, "one_factor_lost")
-    own, perfect = output.sel(model=drawn).median(), one(output, model="perfect")
+    kinds, learned, runs = _models(r, *KINDS), _drawing(r), drawing(r)
+    code, output = middle(r, "input").sel(model=kinds["cnn_bump"][0]), middle(runs, "output")
+    fall = middle(runs, "input") - middle(runs, "last")
+    own, perfect = output.sel(model=learned).median(), one(output, model="perfect")
     terms, shares = ({"drawn": own[n], "perfect": perfect[n]} for n in ("terms", "one_factor"))
     many, less = 1.5 * perfect["terms"], perfect["one_factor"] - VISIBLE
     table = one(output["terms"], model="table")
-    order = spearman(output["terms"].sel(model=drawn).values, error(r, "ood", drawn).values)
+    order = spearman(output["terms"].sel(model=learned).values, error(runs, "ood", learned).values)
     more = "at least 1.5 times as many terms as the perfect images"
     below = f"their F_A is at least {VISIBLE} below that of the perfect images"
     printed = [
         bounded("F_A of the bump code", ">=", 0.99, **{"code.one_factor": code["one_factor"]})
         & within("its number of terms", 1.98, 2.02, **{"code.terms": code["terms"]}),
-        bounded("terms gained", ">", 0, **gained),
-        bounded("fall of F_A", ">=", VISIBLE, **lost),
     ]
+    for kind, models in kinds.items():
+        gained, lost = (
+            _by(values, {kind: models}, name)
+            for name, values in (("terms_gained", -fall["terms"]), ("F_A_lost", fall["one_factor"]))
+        )
+        asked = (
+            bounded(f"{KINDS[kind]}: terms gained", ">", 0, **gained),
+            bounded(f"{KINDS[kind]}: fall of F_A", ">=", VISIBLE, **lost),
+        )
+        printed += [given(one, draws(r, models)) for one in asked]
     controls = [
         part(f"outputs have {more}", own["terms"] >= many, **tagged(terms, "terms")),
         part(below, own["one_factor"] <= less, **tagged(shares, "one_factor")),

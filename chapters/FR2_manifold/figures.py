@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from benchmarks.spatial.figures import along_training
 from chapters.FR2_manifold.claims import at, have_learned, hidden, layers_of, middle
 from vnlib.plots.frames import empty, in_groups, label, long_frame
 from vnlib.plots.style import GROUPS, PALETTE
@@ -27,6 +28,7 @@ KINDS = {
 LOOKS = {
     "cnn": (PALETTE[3], "s"),
     "mlp": (PALETTE[4], "D"),
+    "settled": (PALETTE[5], "v"),
     "vn": (GROUPS["vn"][1], "o"),
     "reference": ("0.2", "*"),
 }
@@ -38,6 +40,7 @@ REFERENCES = {
 RANDOM = {"color": "0.6", "lw": 1.2, "ls": (0, (1, 1))}
 SPREADS = {"spread_in": "hold-out", "spread_out": "around it"}
 SPLITS = {"train": "training", "id": "ID test", "ood": "OOD"}
+NAMES = {"cnn": "CNN", "mlp": "MLP", "settled": "trained longer", "vn": "Vector Network"}
 NONE = "These results hold no CNN and no MLP."
 
 
@@ -203,13 +206,43 @@ def errors(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+def along(results: xr.Dataset) -> plt.Figure:
+    """ID validation and OOD error along training, a panel for each kind of network and one for
+    those trained longer, a colour for each depth.
+    """
+    found = kinds(results)
+    longer = in_groups(results, "settled")
+    found |= {"trained longer": longer} if longer else {}
+    if not found:
+        return empty(NONE)
+    fig, axes = plt.subplots(
+        1, len(found), figsize=(2.5 * len(found) + 0.6, 3.4), squeeze=False, sharey=True
+    )
+    for ax, (kind, models) in zip(axes[0], found.items(), strict=True):
+        colors = sns.color_palette("viridis", as_cmap=True)(np.linspace(0, 0.85, len(models)))
+        for model, color in zip(models, colors, strict=True):
+            name = (
+                label(results, model)
+                if models is longer
+                else f"{int(results['depth'].sel(model=model))}"
+            )
+            runs = results[["curve_step", "curve_val", "curve_ood"]].sel(model=model)
+            along_training(ax, runs.dropna("seed", how="all"), color=color, name=name)
+        ax.axhline(float(results["zero_baseline_ood"].median()), color="0.3", ls=":", lw=1.2)
+        ax.set_title(kind, fontsize=10)
+        ax.set_ylabel("mean squared error" if ax is axes[0, 0] else "")
+        ax.legend(fontsize=7, title=None if models is longer else "depth", title_fontsize=7)
+    return fig
+
+
 def against_failure(results: xr.Dataset) -> plt.Figure:
     """F of the last hidden layer, and terms of the output, against OOD error; every seed a
     point.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.4, 4.4), sharey=True)
     models = [m for m in in_groups(results) if m != "table"]  # which draws no bumps
-    drawn, named = have_learned(results, models), in_groups(results, "reference", "vn")
+    named = in_groups(results, "reference", "vn")
+    drawn = [*have_learned(results, models), *in_groups(results, "reference")]
     seen = set()
     for model in models:
         group = str(results["group"].sel(model=model).item())
@@ -228,7 +261,7 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
                 edgecolor=color,
                 color=color if model in drawn else "none",
                 alpha=0.85,
-                label=None if group in seen | {"reference"} else group.upper(),
+                label=None if group in seen | {"reference"} else NAMES[group],
             )
             if model in named:
                 side = -1 if ax is axes[0] else 1  # where there is room for a name

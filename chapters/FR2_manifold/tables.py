@@ -5,19 +5,28 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from chapters.FR2_manifold.claims import error, have_learned, middle
+from benchmarks.spatial.errors import late_gain
+from chapters.FR2_manifold.claims import (
+    drawing,
+    error,
+    have_learned,
+    middle,
+    share_that_learned,
+)
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import texts
+from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table, spreads
 
 
 def models(results: xr.Dataset) -> Table:
     """Errors and measures of every model, medians over seeds."""
-    groups = ("reference", "cnn", "mlp", "vn")
+    groups = ("reference", "cnn", "mlp", "settled", "vn")
     models = [model for group in groups for model in in_groups(results, group)]
     last, output = (middle(results, place).sel(model=models) for place in ("last", "output"))
     draws = output["model"] != "table"  # of positions, not of bumps
     columns = {
+        "runs that draw": share_that_learned(results, models).where(draws),
+        "late gain": late_gain(results.sel(model=models)).median("seed"),
         "training error": error(results, "train", models).where(draws),
         "ID error": error(results, "id", models).where(draws),
         "OOD error": error(results, "ood", models).where(draws),
@@ -27,16 +36,24 @@ def models(results: xr.Dataset) -> Table:
         "F_A, output": output["one_factor"],
         "terms, output": output["terms"],
     }
-    return Table(spreads(columns, "model"), name="errors and measures per model")
+    formats = {"runs that draw": percent}
+    return Table(spreads(columns, "model"), formats, name="errors and measures per model")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds, then over the networks that learned to draw."""
-    networks, vn = in_groups(results, "cnn", "mlp"), in_groups(results, "vn")
+    networks, vn = in_groups(results, "cnn", "mlp", "settled"), in_groups(results, "vn")
+    runs, longer = drawing(results), in_groups(results, "settled")
     drawn = have_learned(results, networks)
-    ood, zero = np.median(error(results, "ood", drawn)), results["zero_baseline_ood"].median()
-    last, random = (middle(results, "last", weights) for weights in ("trained", "untrained"))
+    ood, zero = np.median(error(runs, "ood", drawn)), results["zero_baseline_ood"].median()
+    last, random = (middle(runs, "last", weights) for weights in ("trained", "untrained"))
+    shift = {g: middle(results, "last").sel(model=in_groups(results, g)) for g in ("cnn", "mlp")}
+    shift = {g: float((one["volume_in"] - one["volume_out"]).median()) for g, one in shift.items()}
     values = {
+        "shift_cnn": shift["cnn"],
+        "shift_mlp": shift["mlp"],
+        "shift": (last["volume_in"] - last["volume_out"]).sel(model=longer),
+        "gain": late_gain(results).sel(model=longer).median("seed"),
         "networks": f"{len(networks)}",
         "learned": f"{len(drawn)}",
         "zero": results["zero_baseline_id"].median(),

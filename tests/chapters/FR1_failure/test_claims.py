@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import xarray as xr
-from judging import filled, rules, told
+from judging import changed, failing, filled, judged, rules, told
 
-COMPOSING = ["factorised", "vn_full"]
+from chapters.FR1_failure.claims import COMPOSING, MLPS, POPULATION, SEEING, drawing
+
 COORDS = {
-    "model": ["cnn_bump", "cnn_ramp", "cnn_bright", "mlp_bump", "mlp_ramp", *COMPOSING],
+    "model": ["cnn_bump", "cnn_ramp", *POPULATION, *MLPS, *SEEING, *COMPOSING],
     "hold_out": ["square", "corner"],
     "where": ["train", "id", "ood"],
     "test": ["averaged", "memorised"],
@@ -21,7 +23,7 @@ COORDS = {
 
 
 def made() -> xr.Dataset:
-    """What the paper describes: five models that superpose, two that compose."""
+    """What the paper describes: networks that superpose, decoders that compose."""
     r = filled(
         COORDS,
         error=([0.1, 0.2, 1.2], "hold_out where"),
@@ -32,11 +34,15 @@ def made() -> xr.Dataset:
         resembles=(0.8, "hold_out test"),
         resembles_shuffled=(0, "hold_out test"),
         closer=(0.9, "hold_out test"),
+        failed=(0, "hold_out"),
         kernel_r2=([0.3, 0.8, 0.4], "hold_out source pairs metric width kernel"),
     )
+    curve = ("model", "hold_out", "seed", "checkpoint")
+    errors = np.full((r.sizes["model"], 2, 3, 10), 1e-4)
+    r = r.assign(curve_step=("checkpoint", np.arange(1.0, 11.0)), curve_val=(curve, errors))
     for name, value in {"error": 2e-3, "several": 0, "resembles": 0.2, "closer": 0}.items():
-        r[name].loc[{"model": COMPOSING}] = value
-    r["kernel_r2"].loc[{"model": COMPOSING}] = [0.1, 0.4, 1]
+        r[name].loc[{"model": [*COMPOSING]}] = value
+    r["kernel_r2"].loc[{"model": [*COMPOSING]}] = [0.1, 0.4, 1]
     r["kernel_r2"].loc[{"model": "cnn_ramp", "source": "model", "kernel": "binary"}] = 0.2
     r["kernel_r2"].loc[{"source": "bumps"}] = 0.1
     r["kernel_r2"].loc[{"source": "superposed bumps"}] = 0.4
@@ -49,32 +55,39 @@ def r2(model: str, kernel: str, value: float, parts: list, controls: list, **whe
     return "FR-1", "kernel_r2", where, value, parts, controls
 
 
-CNN, RAMP = {"model": "cnn_bump"}, {"model": "cnn_ramp"}
-MLP, VN = {"model": "mlp_bump"}, {"model": "vn_full"}
-OOD, ID, AVERAGED = {"where": "ood"}, {"where": "id"}, {"test": "averaged"}
+CNN, RAMP, LONG = ({"model": f"cnn_{name}"} for name in ("bump", "ramp", "bump_longer"))
+MLP, VN = {"model": "mlp_one_hot"}, {"model": "vn_full"}
+OOD, AVERAGED = {"where": "ood"}, {"test": "averaged"}
+# With controls: CNNs with population codes (0-6) and with ramps (7-13), MLPs (14), decoders that are
+# told where a pixel is (15) and that multiply (16-18).
 CASES = [
-    ("FR-1", "error", CNN | OOD, 0.1, [0], [1]),
-    ("FR-1", "error", {"model": "mlp_ramp"} | OOD, 0.1, [], [1]),
-    ("FR-1", "error", CNN | ID, 1, [], [0]),
-    ("FR-1", "error", RAMP | ID, 1, [], []),
-    ("FR-1", "error", VN | OOD, 1, [], [2]),
-    ("FR-1", "several", RAMP | {"hold_out": "corner"}, 0.1, [1], [3]),
-    ("FR-1", "share_cross", MLP | OOD, 0.35, [], [3]),
-    ("FR-1", "resembles", CNN | AVERAGED, 0.1, [2], [4]),
+    ("FR-1", "error", CNN | OOD, 0.1, [0], []),
+    ("FR-1", "error", LONG | OOD, 0.1, [], [0]),
+    ("FR-1", "error", RAMP | OOD, 0.1, [3], [7]),
+    ("FR-1", "error", {"model": "mlp_ramp_longer"} | OOD, 0.1, [], [14]),
+    ("FR-1", "error", {"model": "broadcast"} | OOD, 0.1, [], [15]),
+    ("FR-1", "error", VN | OOD, 1, [], [16]),
+    ("FR-1", "several", CNN | OOD, 0.1, [1], []),
+    ("FR-1", "several", RAMP | {"hold_out": "corner"}, 0.1, [4], [8]),
+    ("FR-1", "several", LONG | OOD, 0.1, [], [1]),
+    ("FR-1", "share_cross", LONG | OOD, 0.35, [], [2]),
+    ("FR-1", "share_cross", RAMP | OOD, 0.35, [], [9]),
+    ("FR-1", "resembles", CNN | AVERAGED, 0.1, [2], []),
+    ("FR-1", "resembles", RAMP | {"test": "memorised"}, 0.1, [5], [10]),
     ("FR-1", "resembles", RAMP | AVERAGED, 0.1, [], []),  # ramps are not averaged
-    ("FR-1", "resembles_shuffled", CNN, 0.75, [], [4]),
+    ("FR-1", "resembles_shuffled", LONG, 0.75, [], [3]),
     ("FR-1", "closer", {"model": "cnn_bright"}, 0.5, [], [4]),
-    ("FR-1", "closer", VN, 0.5, [], [4]),
-    r2("cnn_bump", "binary", 0.22, [3], []),
-    r2("cnn_ramp", "binary", 0.35, [4], []),
-    r2("mlp_bump", "product", 0.9, [], [5]),
-    r2("mlp_bump", "product", 0.9, [], [5], width=2),
-    r2("cnn_bump", "sum", 0.3, [], [5], width=1, seed=0),  # in too few seeds
-    r2("cnn_bump", "product", 0.9, [], [], pairs="id"),
-    r2("vn_full", "sum", 1, [], [6]),
+    ("FR-1", "closer", RAMP, 0.5, [], [11]),
+    ("FR-1", "closer", VN, 0.5, [], [17]),
+    r2("cnn_bump", "binary", 0.22, [6], []),
+    r2("cnn_ramp", "binary", 0.35, [7], []),
+    r2("cnn_ramp", "product", 0.9, [], [12, 13]),
+    r2("cnn_fourier", "product", 0.9, [], [5, 6]),
+    r2("cnn_fourier", "product", 0.9, [], [6], width=2),
+    r2("cnn_bump_longer", "product", 0.9, [], [], pairs="id"),
+    r2("vn_full", "sum", 1, [], [18]),
 ]
 LACKING = [("FR-1", {"model": name}, name) for name in COORDS["model"]]
-LACKING += [("FR-1", {"hold_out": "corner"}, "the hold_out(s) corner")]
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
     {"FR-1": made}, CASES, LACKING
 )
@@ -83,4 +96,32 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 def test_numbers_are_medians_by_model_and_hold_out():
     numbers = told("FR-1", made())
     assert numbers["cnn_bump.square.ratio"] == pytest.approx(12)
-    assert numbers["mlp_bump.corner.sum_minus_product"] == pytest.approx(0.4)
+    assert numbers["factorised.corner.sum_minus_product"] == pytest.approx(-0.6)
+
+
+def test_runs_that_learned_nothing_are_counted_and_not_averaged():
+    r = changed(made(), "failed", CNN | {"seed": 2}, 1)
+    r = changed(r, "error", CNN | OOD | {"seed": 2}, 0.1)
+    assert told("FR-1", r)["cnn_bump.square.ratio"] == pytest.approx(12)
+    assert drawing(r, "cnn_bump").numbers["cnn_bump.learned"] == pytest.approx(2 / 3)
+
+
+def test_a_network_that_learned_nothing_decides_nothing():
+    """Nor does a hold-out in which it was not run."""
+    r = changed(made(), "failed", RAMP, 1)
+    r = changed(r, "error", RAMP | OOD, 0.1)
+    decision = judged("FR-1", r)
+    assert not any(need.holds for need in decision.parts[3].needs)
+    assert decision.parts[0].needs[0].holds and decision.controls[0].holds
+    r = made()
+    r["error"].loc[RAMP | {"hold_out": "corner"}] = float("nan")
+    assert failing("FR-1", r) == ([], []) and "cnn_ramp.corner.ratio" not in told("FR-1", r)
+
+
+def test_mlps_that_have_not_settled_are_no_control():
+    r = made()
+    falling = xr.DataArray(np.geomspace(1, 1e-3, 10), dims="checkpoint")
+    r["curve_val"].loc[{"model": "mlp_fourier"}] = falling
+    controls = judged("FR-1", r).controls
+    unmet = [i for i, part in enumerate(controls) if not all(need.holds for need in part.needs)]
+    assert unmet == [14]

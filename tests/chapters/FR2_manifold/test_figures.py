@@ -46,7 +46,13 @@ def results() -> xr.Dataset:
         runs.append(xr.concat(seeds, "seed"))
     ds = xr.concat(runs, "model", join="outer")
     labels, groups, depths = zip(*MODELS.values(), strict=True)
-    return ds.assign(zero_baseline_id=1.0, zero_baseline_ood=1.0).assign_coords(
+    watched = {
+        f"curve_{name}": (("model", "seed", "checkpoint"), np.full((len(MODELS), 2, 2), values))
+        for name, values in (("step", [10.0, 20.0]), ("val", [2e-3, 1e-3]))
+    }
+    watched["curve_ood"] = (watched["curve_val"][0], 5 * watched["curve_val"][1])
+    watched["failed"] = (("model", "seed"), np.zeros((len(MODELS), 2)))
+    return ds.assign(zero_baseline_id=1.0, zero_baseline_ood=1.0, **watched).assign_coords(
         model=list(MODELS),
         seed=[0, 1],
         label=("model", list(labels)),
@@ -86,6 +92,7 @@ def test_the_median_of_errors_is_not_that_of_their_logarithms(results):
         figures.rank,
         figures.distortion,
         figures.against_failure,
+        figures.along,
         figures.vector_network,
         figures_maps.planes,
         figures_maps.drawn,
@@ -113,3 +120,18 @@ def test_the_table_holds_medians_and_no_error_of_the_table(results):
     assert frame.loc["Table of positions", ["training error", "F, last hidden"]].isna().all()
     assert frame.loc["Perfect decoder", "OOD error"] == 0
     assert hidden(results, "perfect") == []
+
+
+def test_errors_along_training_are_drawn_for_every_network(results):
+    ax = figures.along(results).axes[0]
+    lines = [line.get_ydata() for line in ax.lines if len(line.get_xdata()) == 2]
+    assert sum(np.allclose(y, [1e-2, 5e-3]) for y in lines) == len(NETWORKS)
+    assert sum(np.allclose(y, [2e-3, 1e-3]) for y in lines) == len(NETWORKS)
+
+
+def test_the_table_says_how_many_runs_draw_and_what_the_last_fifth_gained(results):
+    failing = results.copy(deep=True)
+    failing["failed"].loc[{"model": "mlp_bump_1", "seed": 1}] = 1
+    frame = tables.models(failing).frame
+    assert frame.loc["MLP, 1 layer, bump code", "runs that draw"] == 0.5
+    assert frame.loc["MLP, 2 layers, bump code", "late gain"] == 0.5
