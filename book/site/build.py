@@ -164,7 +164,8 @@ def build(
                 list((map if jobs == 1 else pool.map)(page, names))
         for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:
             shutil.copy(result, EXTRA / "data")
-        shutil.copy(folder / "ledger.json", EXTRA / "data")
+        for file in (folder / "ledger.json", ledger.SCHEMA):
+            shutil.copy(file, EXTRA / "data")
         (GENERATED / "headlines.md").write_text(
             ledger_page.headlines(found, profile), encoding="utf-8"
         )

@@ -21,6 +21,8 @@ from vnlib.book.ledger import CORE, Claim, Decision
 from vnlib.book.store import source_hash
 from vnlib.book.store.netcdf import REMEDY
 
+SCHEMA = Path(__file__).with_name("ledger.schema.json")
+
 
 def summary(verdicts: Iterable[str]) -> str:
     """What the core statements make of their claim: *reproduced* if all hold, *not reproduced* if

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
-from book.site import resampling, statements
+from book.site import evidence_table, resampling
 from book.site.page_size import PLACE
 from vnlib.book import chapter, paths, store
 from vnlib.book import ledger as claims
@@ -17,21 +17,8 @@ from vnlib.book.store.netcdf import REMEDY
 PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}  # by how the ids of their claims begin
 OTHERS = "Beyond the papers"
 CHANGES = Path(__file__).parent / "rules.toml"
-NOT_ASKED, DEFINITION = "not asked", "definition"
-# The colour of each verdict, by sphinx-design's names.
-COLOR = {
-    claims.REPRODUCED: "success",
-    claims.PARTLY: "warning",
-    claims.NOT: "danger",
-    claims.UNDECIDED: "secondary",
-    claims.NOT_TESTABLE: "muted",
-    statements.HOLDS: "success",
-    statements.FAILS: "danger",
-    statements.TIE: "info",
-    DEFINITION: "light",
-}
+NOT_ASKED = "not asked"
 WORDS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.UNDECIDED, claims.NOT_TESTABLE)
-ASKED = {"printed": "as printed", "controls": "with controls"}
 
 # What the landing page says of results that are not the shipped ones.
 REMARKS = {
@@ -43,20 +30,31 @@ REMARKS = {
 
 
 def ledger(found: Mapping, profile: str) -> str:
-    """The ledger as a page: counts, a row per claim, then the statements of each with their
-    intervals.
+    """The ledger as a page: all statements at a glance, how many claims held, filters, then a row
+    per statement in groups by claim; last the rules that were changed.
     """
     rows, level, band = found["claims"], 100 * found["level"], 100 * found["band"]
-    few = resampling.FEW
+    few, papers = resampling.FEW, _by_paper(rows)
     lines = [
+        "---",
+        "html_theme.sidebar_secondary.remove: true",
+        "---",
+        "",
         "# The ledger",
         "",
-        f"Every claim of the two papers, in our words, and what the `{profile}` results say of "
-        "it. A claim is decided by its *rule*, a list of *statements* on saved numbers. *As "
-        "printed* is the paper's experiment; *with controls* tunes the baselines like "
-        "everything else and adds our controls. Rules were written before the "
-        "out-of-distribution numbers of the shipped runs were looked at; those of smaller trials "
-        "were known. Those that were changed since stand at the end, with the reason.",
+        f"What the `{profile}` results say of every claim of the two papers: a dot is a statement "
+        "of a claim's rule and leads to its row below. As data: "
+        '<a href="../../data/ledger.json" download>ledger.json</a> and its '
+        '<a href="../../data/ledger.schema.json" download>schema</a>.',
+        "",
+        evidence_table.matrix(papers, found),
+        "",
+        ":::{dropdown} How to read it",
+        "A claim is decided by its *rule*, a list of *statements* on saved numbers. *As printed* "
+        "is the paper's experiment; *with controls* tunes the baselines like everything else and "
+        "adds our controls. Rules were written before the out-of-distribution numbers of the "
+        "shipped runs were looked at; those of smaller trials were known. Those that were changed "
+        "since stand at the end, with the reason.",
         "",
         f"Beside each value stands its {level:.0f} % interval, from the rule asked again of seeds, "
         "and test cases where results keep them, drawn anew (bootstrap). A statement *holds* where "
@@ -69,33 +67,24 @@ def ledger(found: Mapping, profile: str) -> str:
         f"So intervals of fewer than {few} seeds are as wide as those of Student's t, and what is "
         "only true or false of them is undecided.",
         "",
+        "Ratios are drawn, too, on a logarithmic axis from a tenth of the bound to ten times it. "
+        "The bound stands in the middle, in the grey band in which values count as equal to it; "
+        "right of it is the side that the statement wants. An arrowhead says that the "
+        "interval goes on. Where several values must keep their bounds, that nearest to failing "
+        "is shown.",
+        "",
         "A claim is *reproduced* if all its core statements hold, *not reproduced* if some fail "
         "and none holds, *partly* if some hold and some fail, and otherwise *undecided*. Details "
-        "and definitions of tasks do not count.",
-        "",
-        "A claim's name leads to its statements, the place in the paper to the figure "
-        "that shows it. VN: "
-        "Vector Network; ID and OOD: in and out of the distribution of the training data. The "
-        "same as data: "
-        '<a href="../../data/ledger.json" download>ledger.json</a>.',
+        "and definitions of tasks do not count. Of an experiment the paper *gives* data, sizes, "
+        "budget and inference, or they were *inferred* from what it says, or *chosen*. VN: Vector "
+        "Network; ID and OOD: in and out of the distribution of the training data.",
+        ":::",
         "",
         *_counts(rows),
+        evidence_table.filters(papers, found),
     ]
-    for paper, covered in _by_paper(rows).items():
-        lines += ["", f"## {paper}", "", *_table(covered)]
-    lines += ["", "## Statements and numbers"]
-    for row in rows:
-        lines += ["", f"({_anchor(row)})=", f"### {row['id']}", ""]
-        lines += [f"*[{row['source']}](#{row['figure']}).* {row['statement']}"]
-        lines += ["", *([row["terms"], ""] if row["terms"] else [])]
-        if row["missing"]:
-            lines += [f"Not testable: {row['missing']}.", ""]
-        own = [one for one in found["statements"] if one["claim"] == row["id"]]
-        if own:
-            lines += [*_statements(own), ""]
-        if row["numbers"]:
-            lines += ["```{dropdown} The numbers", "| quantity | value |", "|---|---|"]
-            lines += [*(f"| `{n}` | {value:g} |" for n, value in row["numbers"].items()), "```"]
+    for paper, covered in papers.items():
+        lines += ["", f"## {paper}", "", evidence_table.groups(paper, covered, found)]
     return "\n".join([*lines, "", *_changes({row["id"] for row in rows})]) + "\n"
 
 
@@ -110,37 +99,23 @@ def _changes(ids: Set[str]) -> list[str]:
     """The rules of these claims that were changed after results had been seen."""
     lines = []
     for one in tomllib.loads(CHANGES.read_text(encoding="utf-8"))["change"]:
-        names = [f"[{name}](#{_anchor({'id': name})})" for name in one["claims"] if name in ids]
+        names = [
+            f'<a href="#{evidence_table.claim_anchor(name)}">{name}</a>'
+            for name in one["claims"]
+            if name in ids
+        ]
         if names:
             lines.append(f"| {', '.join(names)} | {_cell(one['what'])} | {_cell(one['why'])} |")
     if not lines:
         return []
     head = "| claims | what changed | why |"
-    return ["## Rules that were changed", "", *_boxed("vn-ledger", head, lines)]
-
-
-def _statements(rows: Sequence[Mapping]) -> list[str]:
-    """A row per statement: what it says, its value with the interval, its verdict."""
-    lines = []
-    for one in rows:
-        of = ", ".join(ASKED[name] for name in one["protocols"])
-        kind = f"{of}; detail" if one["weight"] == claims.DETAIL else of
-        more = [f"Needs: {need['says']} ({need['verdict']})." for need in one["needs"]]
-        more += [
-            f"{text[0].upper()}{text[1:]}." for text in (one["missing"], one["remark"]) if text
-        ]
-        says = "<br>".join([_cell(one["says"]), f"*{kind}*", *map(_cell, more)])
-        value = _value(one["contrasts"][0]) if one["contrasts"] else ""
-        lines.append(f"| {one['id']} | {says} | {value} | {_badge(one['verdict'])} |")
-    return _boxed("vn-ledger", "| statement | says | value and interval | verdict |", lines)
-
-
-def _value(one: Mapping) -> str:
-    """A value and its interval, to two digits; of yes and no how many resamples say yes."""
-    if one["kind"] == "yes or no":
-        return "" if one["share"] in (0, 1) else f"yes in {100 * one['share']:.0f} % of resamples"
-    middle, *ends = ("∞" if end is None else f"{end:.2g}" for end in one["value"])
-    return f"{middle} [{', '.join(ends if one['sign'][0] == '>' else ends[::-1])}]"
+    return [
+        "## Rules that were changed",
+        "",
+        f"::::{{dropdown}} {len(lines)} changes after results had been seen",
+        *_boxed("vn-ledger", head, lines),
+        "::::",
+    ]
 
 
 def _cell(text: str) -> str:
@@ -171,20 +146,6 @@ def _counts(rows: Sequence[Mapping]) -> list[str]:
         for name, one in counts.items()
     ]
     return [*lines, ""]
-
-
-def _table(rows: Sequence[Mapping]) -> list[str]:
-    """One row per claim; its links are labels, so it reads the same on every page."""
-    lines = []
-    for row in rows:
-        words = (
-            (DEFINITION, None) if row["definition"] else (row["verdict"], row["verdict_controls"])
-        )
-        shown = f"{row['statement']}<br>[{row['source']}](#{row['figure']})"
-        lines.append(
-            f"| [{row['id']}](#{_anchor(row)}) | {shown} | {' | '.join(map(_badge, words))} |"
-        )
-    return _boxed("vn-ledger", "| claim | in our words | as printed | with controls |", lines)
 
 
 def _boxed(style: str, head: str, rows: Sequence[str]) -> list[str]:
@@ -237,11 +198,3 @@ def facts(path: Path) -> dict[str, str]:
         raise store.StoreError(
             f"{path} does not say where its results come from ({error}); {REMEDY}"
         ) from error
-
-
-def _badge(verdict: str | None) -> str:
-    return f"{{bdg-{COLOR[verdict]}}}`{verdict}`" if verdict else ""
-
-
-def _anchor(row: Mapping) -> str:
-    return "claim-" + row["id"].lower()

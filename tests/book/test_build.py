@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import nbformat
 import papermill
 import pytest
@@ -104,10 +106,12 @@ def test_clear_refuses_a_folder_with_other_files(project):
 
 @pytest.fixture
 def calls(project, monkeypatch) -> list:
-    """A build in which chapters are stored at once and the HTML takes no time; returns what was
-    asked for.
+    """A build in which chapters are stored at once, the HTML takes no time, and the claims of the
+    book are those of the one chapter; returns what was asked for.
     """
     seen = []
+    owned = {name: replace(one, chapter="tiny") for name, one in claims.all_claims().items()}
+    monkeypatch.setattr(claims, "all_claims", lambda: owned)
 
     def run_chapter(name, given, output, **options):
         seen.append((name, dict(given), options))
@@ -140,6 +144,9 @@ def test_build_runs_every_chapter_and_collects_pages_data_and_notebooks(project,
     rows = json.loads((book.EXTRA / "data" / "ledger.json").read_text(encoding="utf-8"))
     assert rows == json.loads((results / "fast" / "ledger.json").read_text(encoding="utf-8"))
     assert [one["id"] for one in rows["claims"]] == list(claims.all_claims())
+    jsonschema.Draft202012Validator.check_schema(
+        json.loads((book.EXTRA / "data" / "ledger.schema.json").read_text(encoding="utf-8"))
+    )
     assert (book.GENERATED / "ledger.md").read_text(encoding="utf-8") == ledger_page.ledger(
         rows, "fast"
     )
