@@ -32,7 +32,12 @@ CONDA = {
     "seaborn-base": "seaborn",
     "playwright-python": "playwright",
 }
-BROUGHT = {"docutils", "joblib", "sphinx"}  # by jupyter-book and scikit-learn, for tests
+BROUGHT = {
+    "docutils",
+    "joblib",
+    "jsonschema",
+    "sphinx",
+}  # by jupyter-book and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
     "sphinxcontrib-bibtex",

@@ -107,10 +107,13 @@ def test_clear_refuses_a_folder_with_other_files(project):
 @pytest.fixture
 def calls(project, monkeypatch) -> list:
     """A build in which chapters are stored at once, the HTML takes no time, and the claims of the
-    book are those of the one chapter; returns what was asked for.
+    book are of the one chapter, and have no results; returns what was asked for.
     """
     seen = []
-    owned = {name: replace(one, chapter="tiny") for name, one in claims.all_claims().items()}
+    owned = {
+        name: replace(one, chapter="tiny", reads="none")
+        for name, one in claims.all_claims().items()
+    }
     monkeypatch.setattr(claims, "all_claims", lambda: owned)
 
     def run_chapter(name, given, output, **options):
