@@ -59,7 +59,10 @@ def test_a_product_readout_needs_no_stripes(results):
     for model in ("vn_axes", "vn_joint", "factorised"):
         assert middle(results, "bump_hit_ood", model, ALONE) > 0.95
     assert middle(results, "bump_hit_ood", "vn_flat", ALONE) < 0.05
-    drawn = {m: one_of(results, "bump_hit_ood", m, ALONE) > 0.95 for m in PRODUCT}
+    drawn = {
+        m: one_of(results, "bump_hit_ood", m, ALONE) > 0.95
+        for m in ("vn_axes", "vn_joint", "factorised")
+    }
     assert drawn["vn_axes"].all() and drawn["factorised"].all()
     assert 0.5 < drawn["vn_joint"].mean() < 1, "in most seeds"
 
