@@ -126,8 +126,10 @@ def ledger(folder: Path, chapter: str | None = None) -> dict:
 def fidelity(chapter: str) -> dict[str, str]:
     """How a chapter's experiment stands to the paper's, from its sidecar: data, sizes, budget and
     inference are *given* by the paper, *inferred* from what it says, or *chosen*; what is `reduced`.
+    Nothing where the chapter is not in this checkout.
     """
-    told = tomllib.loads(paths.sidecar(chapter).read_text(encoding="utf-8"))
+    path = paths.sidecar(chapter)
+    told = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return told.get("fidelity", {})
 
 
