@@ -43,7 +43,7 @@ BY_CLAIM = {
 @pytest.mark.parametrize(("start", "key"), PARTS)
 def test_an_ending_names_the_verdicts_of_the_ledger(name, start, key):
     said = next(part for part in ENDINGS[name].split("\n\n") if part.strip().startswith(start))
-    rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))}
+    rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))["claims"]}
     asked = {one: rows[one][key] for one in chapter.spec(name).sidecar["claims"] if rows[one][key]}
     assert dict(NAMED.findall(" ".join(said.split()))) == asked
 
@@ -52,7 +52,7 @@ def test_an_ending_names_the_verdicts_of_the_ledger(name, start, key):
 @pytest.mark.parametrize("name", sorted(BY_CLAIM))
 def test_an_ending_by_claim_names_both_verdicts_of_the_ledger(name):
     said = {one: verdicts for one, *verdicts in BOTH.findall(" ".join(BY_CLAIM[name].split()))}
-    rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))}
+    rows = {row["id"]: row for row in json.loads(LEDGER.read_text(encoding="utf-8"))["claims"]}
     assert said == {
         one: [rows[one][key] for _, key in PARTS] for one in chapter.spec(name).sidecar["claims"]
     }
