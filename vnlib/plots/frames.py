@@ -5,8 +5,7 @@ Results have the coordinates `label` and `group` of the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from itertools import pairwise
 from typing import Any
@@ -74,36 +73,29 @@ def seeds_and_medians(
     shift
         How far below its row all is drawn, in rows: two conditions can stand apart.
     """
-    there = {*ax.collections, *ax.lines}
-    rows: dict[str, Any] = {"x": value, "y": by, "order": order, "ax": ax}
-    palette = {name: look[1] for name, look in groups.items()}
-    for name, (_, color, marker) in groups.items():
-        with _same_jitter():
-            face = "none" if hollow else color
-            look = {"marker": marker, "size": 4, "jitter": 0.15, "linewidth": 0.7, "zorder": 3}
-            one = frame.loc[frame[hue] == name]
-            sns.stripplot(one, **rows, facecolor=face, edgecolor=color, **look)
+    there, palette = {*ax.lines}, {name: look[1] for name, look in groups.items()}
     bar = {"marker": "|", "markersize": 12, "linestyle": "none", "legend": False, "zorder": 2}
-    center = {"estimator": "median", "errorbar": None}
-    sns.pointplot(frame, **rows, hue=hue, palette=palette, **center, **bar)
-    for points in {*ax.collections} - there:
-        points.set_offsets(np.add(points.get_offsets(), [0.0, shift]))
+    center = {"estimator": "median", "errorbar": None, "ax": ax, "order": order}
+    sns.pointplot(frame, x=value, y=by, hue=hue, palette=palette, **center, **bar)
     for bars in {*ax.lines} - there:
         bars.set_ydata(np.add(bars.get_ydata(), shift))
+    for name, (_, color, marker) in groups.items():
+        one = frame.loc[(frame[hue] == name) & frame[by].isin(order)]
+        rows = np.array([[*order].index(row) for row in one[by]], int)
+        look = {"marker": marker, "s": 16, "linewidth": 0.7, "zorder": 3}
+        face = "none" if hollow else color
+        # All rows at once: seaborn's `stripplot` draws each of its own, which takes seconds.
+        ax.scatter(one[value], rows + shift + _jitter(rows), fc=face, ec=color, **look)
     ax.set(ylabel="")
 
 
-@contextmanager
-def _same_jitter() -> Iterator[None]:
-    """seaborn draws its jitter from NumPy's global generator; a figure must be the same each time
-    it is drawn.
-    """
-    state = np.random.get_state()
-    np.random.seed(0)
-    try:
-        yield
-    finally:
-        np.random.set_state(state)
+def _jitter(rows: np.ndarray) -> np.ndarray:
+    """How far points that share their row are moved apart; the same each time."""
+    shared = np.bincount(rows)[rows] > 1
+    places = [place for place in np.argsort(rows, kind="stable") if shared[place]]
+    moves = np.zeros(len(rows))
+    moves[places] = np.random.RandomState(0).uniform(-0.15, 0.15, len(places))
+    return moves
 
 
 def between_groups(ax: Axes, of: Sequence[str], *, margin: float = 0.6) -> None:
