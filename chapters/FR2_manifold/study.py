@@ -52,16 +52,21 @@ VARIABLES = (
 
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """The runs over (model, seed); CNNs with ramps have seeds of their own number, NaN in others."""
-    ramps = [n for n, m in chapter.models.items() if (m["family"], m["encoding"]) == RAMPS]
-    others = [name for name in chapter.models if name not in ramps]
-    asked = chapter.parameters["seeds"] is not None
-    seeds = chapter.seeds if asked else list(range(chapter.settings["ramp_seeds"]))
-    groups = [(models, n) for models, n in ((ramps, seeds), (others, chapter.seeds)) if models]
-    for models, own in groups:
-        axes = {"model": models, "seed": own}
-        chapter.grid(run, axes, settings, variables=VARIABLES)
-    every = sorted({seed for _, own in groups for seed in own})
+    """The runs over (model, seed); CNNs with ramps and MLPs trained longer have seeds of their own
+    number, NaN in others.
+    """
+    groups: dict[str, list[str]] = {"ramp_seeds": [], "long_seeds": [], "": []}
+    for name, model in chapter.models.items():
+        kind = (model["family"], model["encoding"])
+        longer = model["group"] == "settled" and model["family"] == "mlp"
+        groups["ramp_seeds" if kind == RAMPS else "long_seeds" if longer else ""].append(name)
+    asked, seeds = chapter.parameters["seeds"] is not None, {}
+    for number, models in groups.items():
+        own = chapter.seeds if asked or not number else list(range(chapter.settings[number]))
+        if models:
+            seeds |= dict.fromkeys(models, own)
+            chapter.grid(run, {"model": models, "seed": own}, settings, variables=VARIABLES)
+    every = sorted({seed for own in seeds.values() for seed in own})
     return store.read(chapter.file()).sel(model=list(chapter.models), seed=every)
 
 
