@@ -120,14 +120,14 @@ def controls(r: xr.Dataset) -> list[Part]:
     mlps, sees, composes = (medians(r, over_zero, m) for m in (MLPS, SEEING, COMPOSING))
     superposing = medians(r, predicted(r["closer"]), COMPOSING)
     margin = medians(r, lead(r), COMPOSING)
-    blank = "OOD error over a zero image's"
+    over_zero = "OOD error over a zero image's"
     learned_mlps = drawing(r, *MLPS), settling(r, *MLPS)
     return [
         *_superposing(r, "CNNs with population codes", POPULATION),
         *_superposing(r, "CNN with ramp code", ("cnn_ramp",)),
-        given(every(f"MLPs: {blank}", ">=", 0.5, ood_over_zero=mlps), *learned_mlps),
+        given(every(f"MLPs: {over_zero}", ">=", 0.5, ood_over_zero=mlps), *learned_mlps),
         given(
-            every(f"decoders that are told where a pixel is: {blank}", ">=", 0.5, told=sees),
+            every(f"decoders that are told where a pixel is: {over_zero}", ">=", 0.5, told=sees),
             drawing(r, *SEEING),
         ),
         every("decoders that multiply: OOD error", "<=", 0.01, ood_over_zero=composes),
