@@ -47,8 +47,8 @@ def judge(
     row = {key: getattr(one, key) for key in keys}
     row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
     decision = claims.decided(one, results)
-    if isinstance(decision, str):
-        return row | {"missing": decision}, []
+    if isinstance(decision, str) or results is None:
+        return row | {"missing": str(decision)}, []
     found = statements.statements(one, results, decision) if found is None else found
     printed, controls = (
         [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
@@ -60,7 +60,7 @@ def judge(
     return row, found
 
 
-def numbers(decision: Decision) -> dict[str, float]:
+def numbers(decision: Decision) -> dict[str, float | None]:
     """The numbers that a decision rests on; those that do not exist, such as a slope that could not
     be fitted, are left out.
     """

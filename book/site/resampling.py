@@ -43,7 +43,7 @@ def resamples(
     else:
         rng = np.random.default_rng(0)
         for _ in range(DRAWN):
-            found = _drawn(results, unit, rng.integers(n, size=n))
+            found = _drawn(results, unit, rng.integers(n, size=n).tolist())
             for case in cases:
                 found = _redrawn(found, unit, case, rng)
             yield found, 1 / DRAWN
@@ -87,7 +87,7 @@ def interval(
     """
     tail = (1 - LEVEL) / 2
     if seeds > 1:
-        tail = stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1))
+        tail = float(stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1)))
     # What is not a number may be anything.
     low = _quantile(np.where(np.isnan(values), -np.inf, values), chances, tail)
     high = _quantile(np.where(np.isnan(values), np.inf, values), chances, 1 - tail)
