@@ -9,7 +9,7 @@ from pathlib import Path
 import jinja2
 
 from book.site import effects, statements
-from vnlib.book import chapter, html
+from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
 
 TEMPLATE = Path(__file__).with_name("evidence_table.html.jinja")
@@ -70,8 +70,11 @@ def remarks(one: Mapping) -> list[str]:
 
 
 def chapters(rows: Sequence[Mapping]) -> dict[str, str]:
-    """The titles of the chapters that decide these claims, by name."""
-    return {row["chapter"]: chapter.spec(row["chapter"]).title for row in rows}
+    """The titles of the chapters that decide these claims, by name, as far as they are in the
+    checkout.
+    """
+    names = dict.fromkeys(row["chapter"] for row in rows)
+    return {name: chapter.spec(name).title for name in names if name in paths.chapters()}
 
 
 @cache
