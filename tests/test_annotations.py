@@ -35,7 +35,8 @@ from vnlib.settle import SettleConfig
 data = bumps.make(bumps.BumpConfig(grid=28))
 pair = tuple(torch.from_numpy(data[name].values[::12]) for name in ("code", "image"))
 small = {"cnn": {"width": 4, "depth": 2}, "factorised": {}, "bilinear": {"n_units": 4},
-         "conv_autoencoder": {"width": 2}}
+         "conv_autoencoder": {"width": 2}, "coordinate_mlp": {"width": 4},
+         "coordconv": {"width": 4, "depth": 2}, "broadcast": {"width": 4, "depth": 2}}
 pixels = data["image"].values.reshape(-1, 784)
 entangled = data.drop_vars("code").assign(code=(("position", "pixel"), pixels))
 models = [(name, small.get(name, {"hidden": (8,)})) for name in BASELINES]
@@ -43,7 +44,7 @@ models += [("vn", {"streams": s, "depth": d, "n_atoms": 8, "top_k": 4, "sweeps":
            for s, d in (("axes", 2), ("joint", 1))]
 for family, options in models:
     told = (pair[1].flatten(1), pair[1]) if family == "conv_autoencoder" else pair
-    readouts = 0 if family in ("cnn", "mlp", "conv_autoencoder") else 2
+    readouts = 2 if family in ("vn", "vae", "factorised", "bilinear", "sparse_autoencoder") else 0
     with tempfile.TemporaryDirectory() as folder:
         model = train_decoder(told, told, family=family, options=options, lr=0.01, steps=3,
                               batch_size=16, seed=0, workdir=Path(folder), consolidation=readouts)
