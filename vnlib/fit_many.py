@@ -90,10 +90,8 @@ class Replicas:
                 whole.grad = torch.zeros_like(whole)
             for row, model in enumerate(models):
                 p = model.get_parameter(name)
-                p.data, p.grad = (
-                    whole.detach()[row],
-                    None if whole.grad is None else whole.grad[row],
-                )
+                p.data = whole.detach()[row]
+                p.grad = None if whole.grad is None else whole.grad[row]
         groups = [{**learner.optimizer.param_groups[0], "fused": True} for learner in learners]
         self.optimizer = torch.optim.AdamW(groups)
         for learner in learners:

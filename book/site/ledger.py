@@ -8,7 +8,6 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterable, Mapping
-from math import isfinite
 from pathlib import Path
 
 import xarray as xr
@@ -47,8 +46,8 @@ def judge(
     row = {key: getattr(one, key) for key in keys}
     row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
     decision = claims.decided(one, results)
-    if isinstance(decision, str) or results is None:
-        return row | {"missing": str(decision)}, []
+    if results is None or isinstance(decision, str):
+        return row | {"missing": decision}, []
     found = statements.statements(one, results, decision) if found is None else found
     printed, controls = (
         [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
@@ -60,7 +59,7 @@ def judge(
     return row, found
 
 
-def numbers(decision: Decision) -> dict[str, float | None]:
+def numbers(decision: Decision) -> dict[str, float]:
     """The numbers that a decision rests on; those that do not exist, such as a slope that could not
     be fitted, are left out.
     """
@@ -70,7 +69,8 @@ def numbers(decision: Decision) -> dict[str, float | None]:
     )
     # The same measure with controls is another number, unless it has the same value.
     found |= {n if found.get(n, v) == v else f"{n} (controls)": v for n, v in more.items()}
-    return {name: rounded(float(v)) for name, v in found.items() if isfinite(v)}
+    told = {name: rounded(float(value)) for name, value in found.items()}
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def fingerprint(one: Claim, results: xr.Dataset | None) -> str:

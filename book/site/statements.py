@@ -145,7 +145,6 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
     """The statements of a claim with their verdicts, each once: those with controls that are not
     among those as printed come after them.
     """
-    seeds = int(results.sizes.get("seed", 0))
     plain, drawn, chances = parts_of(decision), [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # means of nothing, where a resample lacks what it needs
@@ -153,6 +152,8 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
             found = claims.decided(one, resample)
             drawn.append(None if isinstance(found, str) else parts_of(found))
             chances.append(chance)
+        alone = [claims.decided(one, results.isel(seed=[n])) for n in range(_seeds(results))]
+    by_seed = [None if isinstance(found, str) else parts_of(found) for found in alone]
     drawn, chances = _but_rare(drawn, chances)
     rows: dict[tuple, dict] = {}
     for place, part in enumerate(plain):
@@ -161,9 +162,10 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
         if key in rows:
             rows[key]["protocols"].append(protocol)
             continue
-        same = [None if parts is None else parts[place] for parts in drawn]
         row = {"id": f"{one.id}.{len(rows) + 1}", "claim": one.id, "protocols": [protocol]}
-        rows[key] = row | judged(part, same, np.array(chances), seeds)
+        rows[key] = row | judged(
+            part, _each(drawn, place), np.array(chances), _each(by_seed, place)
+        )
     return list(rows.values())
 
 
@@ -180,7 +182,34 @@ def _but_rare(
     return [drawn[place] for place in kept], [chances[place] / whole for place in kept]
 
 
-def judged(part: Part, drawn: Sequence[Part | None], chances: np.ndarray, seeds: int) -> dict:
+def _each(decided: Sequence[Sequence[Part] | None], place: int) -> list[Part | None]:
+    """The part at one place of each; None where a claim cannot be decided."""
+    return [None if parts is None else parts[place] for parts in decided]
+
+
+def _seeds(results: xr.Dataset) -> int:
+    return int(results.sizes.get("seed", 0))
+
+
+def told_by(part: Part, alone: Sequence[Part | None]) -> int:
+    """How many seeds tell all values of a part by themselves: some models have fewer than others,
+    or runs that learned nothing. Of what no seed tells alone, such as a spread, all count.
+    """
+    shapes = [one.values.shape for one in contrasts(part)]
+    whole = 0
+    for other in alone:
+        found = contrasts(other) if other else ()
+        known = not any(np.isnan(margins(one)).any() for one in found)
+        whole += bool(other) and known and [one.values.shape for one in found] == shapes
+    return whole or len(alone)
+
+
+def judged(
+    part: Part,
+    drawn: Sequence[Part | None],
+    chances: np.ndarray,
+    alone: Sequence[Part | None] = (),
+) -> dict:
     """One statement: its contrasts, that which decides first, and the verdict of all of them and of
     what it needs.
 
@@ -188,15 +217,23 @@ def judged(part: Part, drawn: Sequence[Part | None], chances: np.ndarray, seeds:
     ----------
     drawn
         The same statement in every resample, None where its claim cannot be decided.
+    alone
+        The same statement of every seed by itself.
     """
-    found = []
+    found, seeds = [], told_by(part, alone)
     for place, one in enumerate(contrasts(part)):
         lost = np.full(one.values.shape, np.nan)
         values = [lost if p is None else margins(contrasts(p)[place]) for p in drawn]
         found.append(weighed(one, values, chances, seeds))
     found.sort(key=lambda row: GRAVITY.index(row["verdict"]))
     needs = [
-        {"says": need.says} | judged(need, [p and p.needs[place] for p in drawn], chances, seeds)
+        {"says": need.says}
+        | judged(
+            need,
+            _each([p and p.needs for p in drawn], place),
+            chances,
+            _each([p and p.needs for p in alone], place),
+        )
         for place, need in enumerate(part.needs)
     ]
     unmet = [need for need in needs if need["verdict"] in (FAILS, NOT_TESTABLE)]

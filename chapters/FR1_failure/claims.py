@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.errors import settled
 from vnlib.book.evidence import detail, every, given, part, select
 from vnlib.book.ledger import Decision, Part, claim
 
@@ -15,7 +15,6 @@ POPULATION = ("cnn_bump_longer", "cnn_one_hot", "cnn_fourier", "cnn_bright")
 MLPS = ("mlp_bump_longer", "mlp_ramp_longer", "mlp_one_hot", "mlp_fourier")
 SEEING = ("coordconv", "broadcast", "coordinate_mlp")  # their layers know where a pixel is
 COMPOSING = ("outer", "factorised", "vn_full")
-SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 KERNELS = "R² of the sum kernel on OOD cosines less that of the product kernel"
 MOST = 0.5  # share of the runs of a model that must have learned to draw
 
@@ -46,9 +45,7 @@ def drawing(r: xr.Dataset, *models: str) -> Part:
 
 def settling(r: xr.Dataset, *models: str) -> Part:
     """The condition of networks whose published training is shorter: that theirs has settled."""
-    gain = select(late_gain(r), model=models).median("seed").max("hold_out")
-    gain = gain.reset_coords(drop=True)
-    return every("share of the ID error gained in the last fifth", "<", SETTLED, gain=gain)
+    return settled(select(r[["curve_step", "curve_val"]], model=models), "trained longer")
 
 
 def predicted(values: xr.DataArray) -> xr.DataArray:

@@ -9,11 +9,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.errors import settled
 from vnlib.book.evidence import (
     bounded,
     detail,
-    every,
     given,
     one,
     part,
@@ -30,10 +29,9 @@ KINDS = {
     "mlp_bump": "MLPs, bump code",
     "mlp_ramp": "MLPs, ramp code",
 }
-LONGER = ("settled_cnn", "settled_bump", "settled_ramp")
+LONGER = ("longer_cnn", "longer_bump", "longer_ramp")
 VISIBLE = 0.05  # a fall of F, of R^2 or of a share of variance that counts
 MOST = 0.5  # share of the runs of a model that must have learned to draw
-SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 MEDIANS = (
     "All are medians over the runs that learned to draw (ID error at most half of a zero image's), "
     "then over depths, without networks of which most runs learned nothing. As printed networks "
@@ -107,8 +105,7 @@ def draws(results: xr.Dataset, models: Sequence[str]) -> Part:
 
 def settles(results: xr.Dataset, models: Sequence[str]) -> Part:
     """The condition of a statement on networks that were trained longer."""
-    gain = select(late_gain(results), model=models).median("seed").reset_coords(drop=True)
-    return every("share of the ID error gained in the last fifth", "<", SETTLED, gain=gain)
+    return settled(select(results[["curve_step", "curve_val"]], model=models), "trained longer")
 
 
 def _models(r: xr.Dataset, *kinds: str) -> dict[str, list[str]]:
@@ -235,7 +232,7 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     wider = "spread in the hold-out is at least 1.5 times that around it, and that at random"
     below = f"F of the output is at least {VISIBLE} below that of the perfect images"
     separates = "F is higher in every decoder that composes than in every one that does not"
-    longer = {"cnn": _longer(r, "settled_cnn"), "mlp": _longer(r, "settled_bump", "settled_ramp")}
+    longer = {"cnn": _longer(r, "longer_cnn"), "mlp": _longer(r, "longer_bump", "longer_ramp")}
     needs = *(draws(r, models) for models in longer.values()), settles(r, longer["mlp"])
     return [
         part(further, falls >= max(VISIBLE, 2 * random_falls), F_fall=fall["F"]),

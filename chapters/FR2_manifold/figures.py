@@ -28,7 +28,7 @@ KINDS = {
 LOOKS = {
     "cnn": (PALETTE[3], "s"),
     "mlp": (PALETTE[4], "D"),
-    "settled": (PALETTE[5], "v"),
+    "longer": (PALETTE[5], "v"),
     "vn": (GROUPS["vn"][1], "o"),
     "reference": ("0.2", "*"),
 }
@@ -40,7 +40,7 @@ REFERENCES = {
 RANDOM = {"color": "0.6", "lw": 1.2, "ls": (0, (1, 1))}
 SPREADS = {"spread_in": "hold-out", "spread_out": "around it"}
 SPLITS = {"train": "training", "id": "ID test", "ood": "OOD"}
-NAMES = {"cnn": "CNN", "mlp": "MLP", "settled": "trained longer", "vn": "Vector Network"}
+NAMES = {"cnn": "CNN", "mlp": "MLP", "longer": "trained longer", "vn": "Vector Network"}
 NONE = "These results hold no CNN and no MLP."
 
 
@@ -211,7 +211,7 @@ def along(results: xr.Dataset) -> plt.Figure:
     those trained longer, a colour for each depth.
     """
     found = kinds(results)
-    longer = in_groups(results, "settled")
+    longer = in_groups(results, "longer")
     found |= {"trained longer": longer} if longer else {}
     if not found:
         return empty(NONE)

@@ -58,11 +58,14 @@ def results(chapter: Chapter) -> xr.Dataset:
     groups: dict[str, list[str]] = {"ramp_seeds": [], "long_seeds": [], "": []}
     for name, model in chapter.models.items():
         kind = (model["family"], model["encoding"])
-        longer = model["group"] == "settled" and model["family"] == "mlp"
+        longer = model["group"] == "longer" and model["family"] == "mlp"
         groups["ramp_seeds" if kind == RAMPS else "long_seeds" if longer else ""].append(name)
     asked, seeds = chapter.parameters["seeds"] is not None, {}
     for number, models in groups.items():
-        own = chapter.seeds if asked or not number else list(range(chapter.settings[number]))
+        own = chapter.seeds
+        if number:
+            count = chapter.settings[number]
+            own = chapter.first_seeds(count) if asked else list(range(count))
         if models:
             seeds |= dict.fromkeys(models, own)
             chapter.grid(run, {"model": models, "seed": own}, settings, variables=VARIABLES)

@@ -20,7 +20,7 @@ from vnlib.plots.tables import Table, spreads
 
 def models(results: xr.Dataset) -> Table:
     """Errors and measures of every model, medians over seeds."""
-    groups = ("reference", "cnn", "mlp", "settled", "vn")
+    groups = ("reference", "cnn", "mlp", "longer", "vn")
     models = [model for group in groups for model in in_groups(results, group)]
     last, output = (middle(results, place).sel(model=models) for place in ("last", "output"))
     draws = output["model"] != "table"  # of positions, not of bumps
@@ -42,8 +42,8 @@ def models(results: xr.Dataset) -> Table:
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds, then over the networks that learned to draw."""
-    networks, vn = in_groups(results, "cnn", "mlp", "settled"), in_groups(results, "vn")
-    runs, longer = drawing(results), in_groups(results, "settled")
+    networks, vn = in_groups(results, "cnn", "mlp", "longer"), in_groups(results, "vn")
+    runs, longer = drawing(results), in_groups(results, "longer")
     drawn = have_learned(results, networks)
     ood, zero = np.median(error(runs, "ood", drawn)), results["zero_baseline_ood"].median()
     last, random = (middle(runs, "last", weights) for weights in ("trained", "untrained"))

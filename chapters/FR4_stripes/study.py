@@ -92,8 +92,7 @@ def results(chapter: Chapter) -> Results:
         )
         parts.append(runs)
     if sides:
-        seeds = chapter.seeds[: chapter.settings["few"]]
-        axes = {"model": list(sides), "seed": seeds}
+        axes = {"model": list(sides), "seed": chapter.first_seeds(chapter.settings["few"])}
         parts.append(chapter.grid(run, axes, growth_settings, variables=VARIABLES))
         found = laws(parts[-1], models=list(sides), sides=list(sides.values()))
     whole = xr.merge(parts, "no_conflicts", join="outer", combine_attrs="override")
@@ -121,7 +120,7 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     if model["family"] == "cnn":
         options = {"width": every["width"]} | options
     diets = [every["selection_diet"]] if selecting else every["diets"][model["diets"]]
-    if not selecting and axes["seed"] not in chapter.seeds[: every["few"]]:
+    if not selecting and axes["seed"] not in chapter.first_seeds(every["few"]):
         diets = [name for name in diets if name in every["often"]]
     pictured = not selecting and axes["seed"] == chapter.seeds[0]
     looked_into = not selecting and axes["model"] == "cnn"

@@ -67,7 +67,8 @@ def results(chapter: Chapter) -> xr.Dataset:
     wanted = [name for name in axes["model"] if name in every["more_models"]]
     if not (wanted and every["more_digits"]):
         return found
-    few = {"model": wanted, "digit": every["more_digits"], "seed": axes["seed"][: every["few"]]}
+    seeds = chapter.first_seeds(every["few"])
+    few = {"model": wanted, "digit": every["more_digits"], "seed": seeds}
     others = chapter.grid(run, few, settings, variables=VARIABLES)
     more = others.drop_vars(["label", "group"])  # of all models in `found`
     return xr.merge([found, more], "no_conflicts", join="outer", combine_attrs="override")

@@ -293,3 +293,17 @@ def test_rare_resamples_that_lack_a_model_are_left_out():
     kept, chances = statements._but_rare(drawn, chances)
     assert kept == [["a"], ["b"]] and chances == pytest.approx([0.4 / 0.98, 0.58 / 0.98])
     assert statements._but_rare(drawn, [0.4, 0.03, 0.57]) == (drawn, [0.4, 0.03, 0.57])
+
+
+def test_a_statement_has_the_seeds_of_what_it_is_told_by():
+    """Of ten seeds, three of the first model and all of the second; nobody tells a spread alone."""
+    values = np.ones((2, 10))
+    values[0, 3:] = np.nan
+
+    def decide(r: xr.Dataset) -> list[Part]:
+        first, both = r["x"][0].median(), r["x"].median("seed")
+        spread = r["x"][1].std() / (r.sizes["seed"] > 1 or np.nan)
+        told = {"first": first, "both": both, "second": r["x"][1].median(), "spread": spread}
+        return [numbers.bounded(name, "<", 2, x=one) for name, one in told.items()]
+
+    assert [one["seeds"] for one in asked(decide, values)] == [3, 3, 10, 10]

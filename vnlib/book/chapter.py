@@ -142,8 +142,7 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
         and not isinstance(value, (ModuleType, type))
         and not (callable(value) and hasattr(value, "__module__"))
     }
-    one_thread()
-    keep_memory()
+    prepare()
     return Chapter(one, one.check(given))
 
 
@@ -157,9 +156,15 @@ def fill(name: str, given: Mapping[str, Any]) -> None:
     one = spec(name)
     parameters = one.check(given)
     if study := paths.module(name, "study"):  # a chapter that only reads has none
-        one_thread()
-        keep_memory()
+        prepare()
         study.results(Chapter(one, parameters))
+
+
+def prepare() -> None:
+    """Set up this process for runs, before the first."""
+    one_thread()
+    keep_memory()
+    torch.backends.cudnn.benchmark = True  # on a GPU: few shapes, each thousands of times
 
 
 def one_thread() -> None:
@@ -177,6 +182,10 @@ def keep_memory() -> None:
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(-3, 2**30)  # M_MMAP_THRESHOLD: blocks up to this size come from the heap
         mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: so much stays at the end of the heap
+
+
+def _seeds(given: int | list[int]) -> list[int]:
+    return list(range(given)) if isinstance(given, int) else list(given)
 
 
 @dataclass(frozen=True)
@@ -202,9 +211,12 @@ class Chapter:
 
     @property
     def seeds(self) -> list[int]:
-        seeds = self.parameters.get("seeds")
-        seeds = self.settings["seeds"] if seeds is None else seeds
-        return list(range(seeds)) if isinstance(seeds, int) else list(seeds)
+        return _seeds(self.settings["seeds"])
+
+    def first_seeds(self, count: int) -> list[int]:
+        """The seeds without those that the profile has beyond its first `count`."""
+        beyond = _seeds(self.spec.settings(self.profile)["seeds"])[count:]
+        return [seed for seed in self.seeds if seed not in beyond]
 
     @property
     def models(self) -> dict[str, dict[str, Any]]:
@@ -237,7 +249,6 @@ class Chapter:
                 f"device {name!r} cannot be used here ({str(error).splitlines()[0]}); use "
                 "device='cpu' or 'auto'"
             ) from error
-        torch.backends.cudnn.benchmark = True  # few shapes, each thousands of times
         return torch.device(name)
 
     @property

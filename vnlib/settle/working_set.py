@@ -9,7 +9,8 @@ The Gram matrix is G, unless A holds the atoms as rows (atoms, d). Then it is A 
 keeps the inputs that the `mask` of the sample shows and G may be empty, and only the blocks of
 working sets are formed of it.
 
-All loops share a file: numba keeps compiled code until the file changes, whatever it calls elsewhere.
+All loops share a file, since numba keeps compiled code until the file changes: a step of its own
+file could be mended, and the loop would go on with the old one.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ CNN_BUMP, CNN_RAMP = ["cnn_bump_2", "cnn_bump_3"], ["cnn_ramp_2", "cnn_ramp_3"]
 CNN = [*CNN_BUMP, *CNN_RAMP]
 MLP_BUMP, MLP_RAMP = ["mlp_bump_2", "mlp_bump_3"], ["mlp_ramp_2", "mlp_ramp_3"]
 MLP = [*MLP_BUMP, *MLP_RAMP]
-LONG_CNN, LONG_MLP = ["settled_cnn_bump_2"], ["settled_bump_2", "settled_ramp_2"]
+LONG_CNN, LONG_MLP = ["longer_cnn_bump_2"], ["longer_bump_2", "longer_ramp_2"]
 VN, REFERENCES = ["vn_full", "vn_axes_1"], ["perfect", "table"]
 COORDS = {
     "model": [*CNN, *MLP, *LONG_CNN, *LONG_MLP, *VN, *REFERENCES],

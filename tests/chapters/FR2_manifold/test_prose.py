@@ -16,7 +16,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def drawn(results):
-    return have_learned(results, in_groups(results, "cnn", "mlp", "settled"))
+    return have_learned(results, in_groups(results, "cnn", "mlp", "longer"))
 
 
 def share_of_zero(results, models):

@@ -91,7 +91,7 @@ def test_a_longer_training_is_the_same_but_for_its_length():
     for code in ("bump", "ramp"):
         short, long = (
             study.settings(paper, {"model": name, "seed": 0})["training"]
-            for name in (f"mlp_{code}_4", f"settled_{code}_4")
+            for name in (f"mlp_{code}_4", f"longer_{code}_4")
         )
         assert long["steps"] > 5 * short["steps"]
         assert long | {"steps": short["steps"]} == short

@@ -98,10 +98,16 @@ def _check_seal(path: Path) -> None:
         raise ValueError("its checksum is not that of its content")
 
 
+def _only_a_length(scale: h5py.Dataset) -> bool:
+    """Whether this is a dimension without coordinates, of which NetCDF stores no values."""
+    return b"dimension but not a netCDF variable" in np.bytes_(scale.attrs.get("NAME", b""))
+
+
 def _check_size(path: Path) -> None:
     """ValueError if a file cannot hold what it says: no memory is taken for a damaged header."""
     with h5py.File(path, "r") as file:  # of which h5netcdf would look up every dimension
-        shapes = [(v.shape, v.dtype.itemsize) for v in file.values() if isinstance(v, h5py.Dataset)]
+        held = (v for v in file.values() if isinstance(v, h5py.Dataset) and not _only_a_length(v))
+        shapes = [(v.shape, v.dtype.itemsize) for v in held]
     claimed = sum(math.prod(shape) * size for shape, size in shapes)
     size = path.stat().st_size
     if claimed > MOST_PER_BYTE * size:
