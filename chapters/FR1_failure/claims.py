@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import xarray as xr
 
 from benchmarks.spatial.errors import settled
-from vnlib.book.evidence import detail, every, given, part, select
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.evidence import bounded, detail, every, given, part, select
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 RAMPS = ("cnn_ramp", "mlp_ramp", "mlp_ramp_longer")
 POPULATION = ("cnn_bump_longer", "cnn_one_hot", "cnn_fourier", "cnn_bright")
@@ -91,19 +92,24 @@ def printed(r: xr.Dataset) -> list[Part]:
     )
     ramp = medians(r, cosine_r2(r, "binary").isel(width=0), ["cnn_ramp"])
     follows = (
-        "CNN with bump code: R² of the binary kernel on the cosines of different OOD outputs is "
-        "nearer to that of superposed bumps than to that of true bumps"
+        "CNN with bump code: R² of the binary kernel on the cosines of different OOD outputs, less "
+        "the middle between that of superposed and that of true bumps"
     )
     midpoint, square = (bumps + sums) / 2, binary.sel(hold_out="square")
-    above = "in the square this R² is higher with the bump code than with the ramp code"
+    above = "in the square this R² with the bump code less that with the ramp code"
     return [
         *found,
         given(
-            part(follows, binary >= midpoint, binary_r2=binary, midpoint=midpoint),
+            part(
+                f"{follows} ≥ 0",
+                Contrast(np.ravel(binary - midpoint), ">="),
+                binary_r2=binary,
+                midpoint=midpoint,
+            ),
             drawing(r, "cnn_bump"),
         ),
         given(
-            part(above, square.values.max() > ramp.values.max(), binary_r2=ramp),
+            bounded(above, ">", 0, binary_r2_more=square.values.max() - ramp.values.max()),
             drawing(r, "cnn_bump", "cnn_ramp"),
         ),
     ]

@@ -18,10 +18,9 @@ from vnlib.book.evidence import (
     part,
     select,
     spearman,
-    tagged,
     within,
 )
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 KINDS = {
     "cnn_bump": "CNNs, bump code",
@@ -170,11 +169,12 @@ def warping(r: xr.Dataset) -> Decision:
     deep = (have_learned(r, cnns["cnn_ramp"]) or cnns["cnn_ramp"])[-1]
     names = {"ramp_shallow": shallow, "ramp_deep": deep, "bump_shallow": bump}
     drops = {f"steepest.{name}": _steepest(drawn, model) for name, model in names.items()}
-    sharpest, *others = drops.values()
     sharp = (
-        "largest fall of F between two layers: larger in the shallowest CNN with ramps that draws "
-        "than in the deepest, and than in the shallowest with bumps"
+        "largest fall of F between two layers in the shallowest CNN with ramps that draws, less that "
+        "in the deepest, and in the shallowest with bumps"
     )
+    sharpest, *others = drops.values()
+    more = [sharpest - other for other in others]
     parts = []
     for says, tag, values, bound, of in (
         ("fall of F", "F_fall", fall["F"], VISIBLE, kinds),
@@ -186,9 +186,8 @@ def warping(r: xr.Dataset) -> Decision:
             parts.append(
                 given(bounded(f"{KINDS[kind]}: {says}", ">=", bound, **number), draws(r, models))
             )
-    parts.append(
-        given(part(sharp, sharpest > max(others), **drops), *(draws(r, m) for m in cnns.values()))
-    )
+    sharper = part(f"{sharp} > 0", Contrast(np.array(more), ">"), **drops)
+    parts.append(given(sharper, *(draws(r, m) for m in cnns.values())))
     parts += [given(one, draws(r, types["mlp"])) for one in _opposite(drawn, types)]
     parts += [detail(one) for one in _opposite(r, types, ", whether they draw or not")]
     return Decision(parts, _warping_with_controls(r))
@@ -199,14 +198,11 @@ def _opposite(r: xr.Dataset, types: Mapping[str, Sequence[str]], which: str = ""
     last = middle(r, "last")
     shift = _by(last["volume_in"] - last["volume_out"], types, "volume_shift")
     left = _by(last["F"], types, "F_last")
-    opposite = "log volume in the hold-out less that around it has opposite signs in CNNs and MLPs"
+    signs = "shift of log volume in the hold-out against around it, of CNNs times that of MLPs"
+    lower = "F of MLPs less that of CNNs"
     return [
-        part(opposite + which, np.prod([*shift.values()]) < 0, **shift),
-        part(
-            f"F is lower in MLPs than in CNNs{which}",
-            left["F_last.mlp"] < left["F_last.cnn"],
-            **left,
-        ),
+        part(f"{signs} < 0{which}", Contrast(np.prod([[*shift.values()]], 1), "<"), **shift),
+        part(f"{lower} < 0{which}", Contrast(np.diff([*left.values()]), "<"), **left),
     ]
 
 
@@ -228,18 +224,18 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     lowest, highest = float(F.where(composes).min()), float(F.where(~composes).max())
     spread = {"spread_inside": inside, "spread_around": around, "spread_random": random}
     ends = {"F_last_composing_lowest": lowest, "F_last_failing_highest": highest}
-    further = f"F falls by at least {VISIBLE} and twice as far as at random"
-    wider = "spread in the hold-out is at least 1.5 times that around it, and that at random"
-    below = f"F of the output is at least {VISIBLE} below that of the perfect images"
-    separates = "F is higher in every decoder that composes than in every one that does not"
+    wider = "spread in the hold-out over that around it, and over that at random"
+    below = "F of the perfect images less that of the output"
+    separates = "lowest F of a decoder that composes less the highest of one that does not"
     longer = {"cnn": _longer(r, "longer_cnn"), "mlp": _longer(r, "longer_bump", "longer_ramp")}
     needs = *(draws(r, models) for models in longer.values()), settles(r, longer["mlp"])
     return [
-        part(further, falls >= max(VISIBLE, 2 * random_falls), F_fall=fall["F"]),
-        part(wider, inside >= 1.5 * max(around, random), **spread),
-        part(below, drawings <= perfect - VISIBLE, F_output=drawings, F_output_perfect=perfect),
+        bounded("fall of F", ">=", VISIBLE, F_fall=falls)
+        & bounded("less twice that at random", ">=", 0, F_fall_more=falls - 2 * random_falls),
+        part(f"{wider} ≥ 1.5", Contrast(inside / np.array([around, random]), ">=", 1.5), **spread),
+        bounded(below, ">=", VISIBLE, F_below_perfect=perfect - drawings),
         bounded("rank correlation of F and OOD error", "<=", -0.5, rank_correlation_F_ood=order),
-        part(separates, lowest > highest, **ends),
+        part(f"{separates} > 0", Contrast(np.array([lowest - highest]), ">"), **ends),
         *(given(one, *needs) for one in _opposite(runs, longer, ", trained longer")),
     ]
 
@@ -261,12 +257,10 @@ def rank(r: xr.Dataset) -> Decision:
     code, output = middle(r, "input").sel(model=kinds["cnn_bump"][0]), middle(runs, "output")
     fall = middle(runs, "input") - middle(runs, "last")
     own, perfect = output.sel(model=learned).median(), one(output, model="perfect")
-    terms, shares = ({"drawn": own[n], "perfect": perfect[n]} for n in ("terms", "one_factor"))
-    many, less = 1.5 * perfect["terms"], perfect["one_factor"] - VISIBLE
     table = one(output["terms"], model="table")
     order = spearman(output["terms"].sel(model=learned).values, error(runs, "ood", learned).values)
-    more = "at least 1.5 times as many terms as the perfect images"
-    below = f"their F_A is at least {VISIBLE} below that of the perfect images"
+    more = "terms of {} over those of the perfect images"
+    below = "F_A of the perfect images less that of outputs"
     printed = [
         bounded("F_A of the bump code", ">=", 0.99, **{"code.one_factor": code["one_factor"]})
         & within("its number of terms", 1.98, 2.02, **{"code.terms": code["terms"]}),
@@ -282,9 +276,9 @@ def rank(r: xr.Dataset) -> Decision:
         )
         printed += [given(one, draws(r, models)) for one in asked]
     controls = [
-        part(f"outputs have {more}", own["terms"] >= many, **tagged(terms, "terms")),
-        part(below, own["one_factor"] <= less, **tagged(shares, "one_factor")),
-        part(f"a table has {more}", table >= many, **{"table.terms": table}),
+        bounded(more.format("outputs"), ">=", 1.5, drawn=own["terms"] / perfect["terms"]),
+        bounded(below, ">=", VISIBLE, below=perfect["one_factor"] - own["one_factor"]),
+        bounded(more.format("a table"), ">=", 1.5, table=table / perfect["terms"]),
         bounded("rank correlation of terms and error", ">=", 0.5, rank_correlation_terms_ood=order),
     ]
     return Decision(printed, controls)

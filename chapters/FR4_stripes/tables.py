@@ -87,9 +87,14 @@ def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:
     shares = {"hit_ood": "hits", "bump_hit_ood": "bumps", "cross_share_ood": "crosses"}
     crosses = r["cross_share_ood"].sel(diet=TAGS[STRIPES]).dropna("model", how="all")
     fit = laws.sel(target=TARGET, **OPEN, kind="bumps", measure="joint")
+    largest = (
+        results["accuracy"].sel(**OPEN, kind="bumps", measure="joint").dropna("model", how="all")
+    )
+    largest = median(largest.isel(model=-1, dose=slice(-2, None)))
     return {
         **texts("fr4", r[[*shares]].rename(shares), percent),
         **texts("fr4-crossing", (crosses > 0.5).where(crosses.notnull()).mean("seed"), percent),
         **texts("fr4-error", median(r["mse_ood"]) / median(r["zero_baseline_ood"])),
         **texts("fr4-law-open", fit[["exponent", "low", "high"]]),
+        **texts("fr4-law-doses", dict(zip(("second", "largest"), largest, strict=True)), percent),
     }

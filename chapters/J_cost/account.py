@@ -125,7 +125,9 @@ def largest(measured: xr.Dataset) -> dict[str, float]:
 
 NUMBERS = {
     "runs": ("stored runs", "1"),
-    "seconds": ("time of all runs on one core", "s"),
+    "seconds": ("time of all runs without a GPU on one core", "s"),
+    "gpu_runs": ("stored runs with a GPU", "1"),
+    "gpu_seconds": ("time by the clock of all runs with a GPU, which shared it", "s"),
     "bytes": ("size of the result files", "B"),
     "weights": ("weights of all models of all seeds, in single precision", "B"),
     "selection_weights": ("weights of the models that were only tried", "B"),

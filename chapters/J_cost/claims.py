@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import part, tagged
-from vnlib.book.ledger import Decision, Part, claim
+from vnlib.book.evidence import bounded, part, tagged
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
-MEMORY, CARD, DISK = 16e9, 11e9, 1e9  # B: the paper's memory, the smaller of its GPUs, its disk
+MEMORY, CARD = 16, 11  # GB: the paper's memory, the smaller of its GPUs
+DISK = 1000  # MB: its disk
 COPIES = 4  # of the weights in a checkpoint: themselves, two moments of Adam, the best so far
 
 
@@ -19,38 +20,30 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
         if not there.any():
             raise KeyError(f"{what} of {tag}")
     on_card = r["device_peak"].max()
-    seen = "beyond the program; no GPU was used" if on_card.isnull() else "held on a GPU"
+    seen = "beyond the program, on a CPU" if on_card.isnull() else "held on a GPU"
     own, peak = at_a_time * on_card.fillna(r["own"].max()), at_a_time * r["peak"].max()
     most = ((r["weights"] + r["selection_weights"]) / r["runs"]).max()
     unknown = r["runs"].where(r["weights"].isnull() & computed).sum()
     disk = r["bytes"].sum() + at_a_time * np.fmax(COPIES * most, r["checkpoints"].max())
     least = disk + sum(r[name].sum() for name in kept)
     memory = {
-        "peak_GB": peak / 1e9,
         "chapters_measured": measured.sum(),
         "chapters_not_measured": (computed & ~measured).sum(),
         "chapters_stopped_early": (r["finished"] == 0).sum(),
     }
     all_kept = {"kept_at_least_MB": least / 1e6, "kept_at_most_MB": (least + unknown * most) / 1e6}
-    memory, spent = tagged(memory, tag), {hours: r["seconds"].sum() / 3600}
-    fits = least + unknown * most <= DISK
+    held = {"peak_GB": peak / 1e9, "own_GB": own / 1e9, "disk_MB": disk / 1e6} | all_kept
+    told = tagged(memory | {"peak_GB": held["peak_GB"]}, tag) | {hours: r["seconds"].sum() / 3600}
+
+    def below(says: str, sign: str, most: float, *names: str) -> Part:
+        return bounded(says, sign, most, **tagged({name: held[name] for name in names}, tag))
+
+    process = f"GB held by {at_a_time} run(s) at a time of {tag} < {MEMORY}"
     return [
-        part(
-            f"{at_a_time} run(s) at a time of {tag} hold < 16 GB", peak < MEMORY, **memory, **spent
-        ),
-        part(
-            f"memory for data alone < 11 GB ({seen})",
-            own < CARD,
-            **tagged({"own_GB": own / 1e9}, tag),
-        ),
-        part(
-            f"results and checkpoints of {tag} take ≤ 1 GB of disk",
-            disk <= DISK,
-            **tagged({"disk_MB": disk / 1e6}, tag),
-        ),
-        part(
-            "so they do with the weights of all models of all seeds", fits, **tagged(all_kept, tag)
-        ),
+        part(process, Contrast(np.ravel(held["peak_GB"]), "<", MEMORY), **told),
+        below(f"GB of data alone ({seen}), {tag}", "<", CARD, "own_GB"),
+        below(f"MB of results and checkpoints of {tag} on disk", "<=", DISK, "disk_MB"),
+        below(f"MB with the weights of all models of all seeds, {tag}", "<=", DISK, *all_kept),
     ]
 
 

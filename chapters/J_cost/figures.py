@@ -112,12 +112,12 @@ def slowdown(scaling: xr.Dataset) -> plt.Figure:
 
 
 def account(results: xr.Dataset) -> plt.Figure:
-    """Core-minutes, the largest measured process, and disk, chapter by chapter; what is not known
-    has no point.
+    """Core-minutes (hollow: minutes with a GPU, by the clock), the largest measured process
+    (hollow: stopped early), and disk, chapter by chapter; what is not known has no point.
     """
     names = [str(name) for name in results["chapter"].values]
     panels = (
-        ("seconds", 60, "core-minutes, all runs"),
+        ("seconds", 60, "core-minutes, all runs\n(hollow: minutes with a GPU)"),
         ("peak", 1e6, "largest process, MB"),
         ("bytes", 1e6, "results on disk, MB"),
     )
@@ -127,6 +127,10 @@ def account(results: xr.Dataset) -> plt.Figure:
         early = results["finished"].values == 0 if name == "peak" else np.zeros(len(names), bool)
         for row, (value, hollow) in enumerate(zip(values, early, strict=True)):
             ax.plot(value, row, "o", mec=PALETTE[0], mfc="none" if hollow else PALETTE[0], ms=6)
+        if name == "seconds":
+            shared = results["gpu_seconds"].values / unit
+            ax.plot(shared, range(len(names)), "D", mec=PALETTE[1], mfc="none", ms=6)
+            values = np.append(values, shared)
         ax.set(ylim=(len(names) - 0.5, -0.5), xlabel=label)
         if name == "peak":
             most = np.nanmax(values, initial=0) if np.isfinite(values).any() else 1

@@ -30,7 +30,8 @@ def files(folder: Path, chapter: str) -> list[Path]:
 def stored(folder: Path, chapter: str) -> dict[str, Any]:
     """What the files of a chapter say, as JSON values, or {"missing": reason}.
 
-    runs; seconds, by the clock and summed over runs, each of which has one thread; bytes on disk;
+    runs; seconds, by the clock and summed over runs, each of which has one thread; gpu_runs and
+    gpu_seconds, the same of runs on a machine with a GPU, which may have shared it; bytes on disk;
     date of the newest run; weights: bytes of the weights of all models, seed by seed, -1 where the
     chapter does not say them; selection_weights: of the models in its parts, which were only tried.
     """
@@ -38,9 +39,13 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
         found = [(path, store.read(path)) for path in files(folder, chapter)]
         if not found:
             return {"missing": f"no results of {chapter}"}
+        times = [took(ds) for _, ds in found]
+        core, gpu = (np.concatenate(each) for each in zip(*times, strict=True))
         return {
-            "runs": sum(int(ds["run_wall_time"].count()) for _, ds in found),
-            "seconds": round(sum(float(ds["run_wall_time"].sum()) for _, ds in found), 3),
+            "runs": len(core) + len(gpu),
+            "seconds": round(float(core.sum()), 3),
+            "gpu_runs": len(gpu),
+            "gpu_seconds": round(float(gpu.sum()), 3),
             "bytes": sum(path.stat().st_size for path, _ in found),
             "date": max(str(ds.attrs["date"]) for _, ds in found),
             "weights": weights(found[0][1]),
@@ -48,6 +53,18 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
         }
     except (store.StoreError, KeyError, OSError) as error:
         return {"missing": f"{chapter}: {error}".splitlines()[0][:200]}
+
+
+def took(results: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds of the runs in a file, of those on a CPU and of those with a GPU."""
+    seconds = results["run_wall_time"].values.ravel()
+    gpu = on_gpu(results).values.ravel()
+    return tuple(times[~np.isnan(times)] for times in (seconds[~gpu], seconds[gpu]))
+
+
+def on_gpu(results: xr.Dataset) -> xr.DataArray:
+    """Which runs had a GPU: their hardware names one after the cores of the CPU."""
+    return results["run_hardware"].astype(str).str.contains(" cores?, ")
 
 
 def weights(results: xr.Dataset) -> float:
@@ -62,7 +79,8 @@ def weights(results: xr.Dataset) -> float:
 
 
 def models(folder: Path, chapter: str) -> xr.Dataset:
-    """Runs, seconds (total and median of a run) and weights of every model of a chapter (model).
+    """Runs, seconds (total and median of a run), share of runs with a GPU, and weights of every
+    model of a chapter (model).
 
     Where a chapter compares no models, its runs are one model of its own name.
 
@@ -72,10 +90,11 @@ def models(folder: Path, chapter: str) -> xr.Dataset:
         For a missing or damaged file.
     """
     ds = store.read(folder / f"{chapter}.nc")
-    took = ds["run_wall_time"]
+    took, gpu = ds["run_wall_time"], on_gpu(ds).where(ds["run_wall_time"].notnull())
     along = next((dim for dim in ("model", "variant") if dim in took.dims), None)
     if along is None:
-        took, along, labels = took.expand_dims(model=[chapter]), "model", [chapter]
+        along, labels = "model", [chapter]
+        took, gpu = (one.expand_dims(model=labels) for one in (took, gpu))
     else:
         labels = [str(value) for value in ds[along].values]
     rest = [dim for dim in took.dims if dim != along]
@@ -88,6 +107,7 @@ def models(folder: Path, chapter: str) -> xr.Dataset:
             "runs": ("model", took.count(rest).values, {"units": "1"}),
             "seconds": ("model", took.sum(rest).values, {"units": "s"}),
             "median": ("model", took.median(rest).values, {"units": "s"}),
+            "gpu": ("model", gpu.mean(rest).values, {"units": "1"}),
             "weights": ("model", many, {"units": "1"}),
         },
         {"model": labels},
@@ -104,7 +124,8 @@ def table(folder: Path, chapters: Sequence[str]) -> xr.Dataset:
             found = models(folder, chapter)
             parts.append(found.assign_coords(chapter=("model", [chapter] * found.sizes["model"])))
     if not parts:
-        empty = {name: ("model", np.zeros(0)) for name in ("runs", "seconds", "median", "weights")}
+        names = ("runs", "seconds", "median", "gpu", "weights")
+        empty = {name: ("model", np.zeros(0)) for name in names}
         return xr.Dataset(
             empty, {"model": np.array([], "U1"), "chapter": ("model", np.array([], "U1"))}
         )

@@ -65,6 +65,7 @@ def ratios(scaling: xr.Dataset) -> Table:
 COLUMNS = {
     "runs": ("runs", "{:.0f}", "sum"),
     "seconds": ("core time", duration, "sum"),
+    "gpu_seconds": ("time with a GPU", duration, "sum"),
     "bytes": ("results", size, "sum"),
     "weights": ("weights", size, "sum"),
     "selection_weights": ("weights of candidates", size, "sum"),
@@ -97,11 +98,11 @@ def runs(measured: xr.Dataset) -> Table:
 def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
     """Every model of every chapter (see `stored.table`), and the largest process if measured."""
     rows = found.to_dataframe().reset_index().set_index(["chapter", "model"])
-    rows = rows[["runs", "seconds", "median", "weights"]]
-    rows = rows.set_axis(["runs", "all runs", "a run", "weights"], axis=1)
+    rows = rows[["runs", "seconds", "median", "gpu", "weights"]]
+    rows = rows.set_axis(["runs", "all runs", "a run", "with a GPU", "weights"], axis=1)
     rows["their size"] = 4 * rows["weights"]
     rows["largest process"] = [_peak(measured, *name) for name in rows.index]
-    forms = ("{:.0f}", duration, "{:.3g} s", "{:.0f}", size, size)
+    forms = ("{:.0f}", duration, "{:.2g} s", "{:.0%}", "{:.0f}", size, size)
     formats = dict(zip(rows.columns, forms, strict=True))
     return Table(rows, formats, name="cost of all models of all chapters")
 
@@ -121,9 +122,10 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
     whole = "{:.0f}".format
     said = {
         "appj-time": duration(float(results["seconds"].sum())),
+        "appj-gpu-time": duration(float(results["gpu_seconds"].sum())),
         "appj-largest": results["peak"].idxmax().item(),
         **texts("appj-chapters", results["bytes"].count(), whole),
-        **texts("appj-runs", results["runs"].sum(), whole),
+        **texts("appj", results[["runs", "gpu_runs"]].sum(), whole),
         **texts("appj", {"disk": results["bytes"].sum(), "mnist": raw}, size),
         **texts("appj", results[["peak", "own"]].max(), size),
         **texts("appj-program", (results["peak"] - results["own"]).max(), size),

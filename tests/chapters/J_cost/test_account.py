@@ -18,13 +18,24 @@ import xarray as xr
 from chapters.J_cost import account, stored, worker
 from vnlib.book import chapter, store
 
+CPU, GPU = "A processor, 1 core", "A processor, 2 cores, A card"
 
-def kept(folder, name, seconds=(1.0, 3.0), models=("a", "b"), weights=None, date="2026-01-02"):
-    """A result file of the models (and two seeds), each of whose runs took so long."""
-    took = np.array([[s, s] for s in seconds])
-    ds = xr.Dataset(
-        {"run_wall_time": (("model", "seed"), took)}, {"model": list(models), "seed": [0, 1]}
+
+def kept(
+    folder,
+    name,
+    seconds=(1.0, 3.0),
+    models=("a", "b"),
+    weights=None,
+    date="2026-01-02",
+    hardware=(CPU, CPU),
+):
+    """A result file of the models (and two seeds), each of whose runs took so long there."""
+    took, where = (
+        (("model", "seed"), np.array([[one, one] for one in each])) for each in (seconds, hardware)
     )
+    ds = xr.Dataset({"run_wall_time": took}, {"model": list(models), "seed": [0, 1]})
+    ds["run_hardware"] = where[0], where[1][: len(models)]
     if weights:
         ds["n_parameters"] = (("model", "seed"), np.array([[w, w] for w in weights], float))
     ds.attrs["date"] = f"{date}T00:00:00+00:00"
@@ -50,6 +61,13 @@ def test_runs_that_are_not_there_do_not_count(tmp_path):
     kept(tmp_path, "one", seconds=(1.0, float("nan")), weights=(10, 20))
     said = stored.stored(tmp_path, "one")
     assert (said["runs"], said["seconds"], said["weights"]) == (2, 2.0, 2 * 4 * 10)
+
+
+def test_time_with_a_gpu_is_no_time_of_a_core(tmp_path):
+    kept(tmp_path, "one", hardware=(CPU, GPU))
+    said = stored.stored(tmp_path, "one")
+    assert (said["runs"], said["seconds"], said["gpu_runs"], said["gpu_seconds"]) == (4, 2, 2, 6)
+    assert stored.table(tmp_path, ["one"])["gpu"].values.tolist() == [0, 1]
 
 
 def test_weights_are_unknown_where_the_file_does_not_say_them(tmp_path):
@@ -87,7 +105,9 @@ def test_models_of_all_chapters_stand_in_one_table(tmp_path):
 
 def test_a_chapter_that_compares_no_models_is_one(tmp_path):
     ds = xr.Dataset(
-        {"run_wall_time": ("seed", [2.0, 4.0, 9.0])}, {"seed": [0, 1, 2]}, {"date": "2026"}
+        {"run_wall_time": ("seed", [2.0, 4.0, 9.0]), "run_hardware": ("seed", [CPU] * 3)},
+        {"seed": [0, 1, 2]},
+        {"date": "2026"},
     )
     store.write(ds, tmp_path / "one.nc")
     found = stored.models(tmp_path, "one")

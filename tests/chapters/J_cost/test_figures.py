@@ -141,12 +141,14 @@ def test_models_are_listed_and_what_is_unknown_left_empty():
             "runs": ("model", [5.0, 5.0, 1.0]),
             "seconds": ("model", [9.0, 700.0, 1.0]),
             "median": ("model", [2.0, 140.0, 1.0]),
+            "gpu": ("model", [0.0, 0.5, 1.0]),
             "weights": ("model", [np.nan, 3000.0, np.nan]),
         },
         {"model": ["a", "b", "lost"], "chapter": ("model", ["whole", "whole", "lost"])},
     )
     shown = tables.models(found, measured()).shown()
     assert shown["weights"].tolist() == ["", "3000", ""]
+    assert shown["with a GPU"].tolist() == ["0%", "50%", "100%"]
     assert shown["their size"].tolist() == ["", "12 kB", ""]
     assert shown.loc[("whole", "b"), "all runs"] == "12 min"
     assert shown["largest process"].tolist() == ["500 MB", "500 MB", ""]
