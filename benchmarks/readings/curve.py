@@ -1,0 +1,262 @@
+"""The specification curve of a statement: its margin in every reading, how sure that is, and the
+share of readings in which it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import stats
+
+from benchmarks.readings.choices import Reading, Statement, key, readings
+from vnlib.book.ledger import NOT_TESTABLE, UNDECIDED
+
+HOLDS, FAILS, TIE = "holds", "fails", "tie"
+VERDICTS = (HOLDS, TIE, UNDECIDED, FAILS, NOT_TESTABLE)
+LEVEL = 0.95
+DRAWN = 400  # resamples of the seeds
+FEW = 5  # seeds: resamples of fewer never reach as far as the median may lie
+RARE = 0.02  # share of resamples that may lack what a reading needs
+CHOICE = "choice_"  # what the coordinates of choices begin with
+
+
+# --- Margins --------------------------------------------------------------------------------------
+
+
+def below(values: xr.DataArray | float, bound: xr.DataArray | float) -> xr.DataArray:
+    """The margin of values that should be below a bound, log(bound / value)."""
+    return -above(values, bound)
+
+
+def above(values: xr.DataArray | float, bound: xr.DataArray | float) -> xr.DataArray:
+    """The margin of values that should be above a bound, log(value / bound)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return xr.DataArray(np.log(xr.DataArray(values) / bound))
+
+
+def closeness(found: float, printed: float, factor: float = 2.0) -> float:
+    """How well a reading gives a printed number, from 0 to 1: exp(-1/2) where it is off by `factor`;
+    0 where it gives no number.
+    """
+    if not factor > 1:
+        raise ValueError(f"factor must be above 1, got {factor!r}")
+    if not (found > 0 and np.isfinite(found)):
+        return 0.0
+    return float(np.exp(-0.5 * (np.log(found / printed) / np.log(factor)) ** 2))
+
+
+# --- The curve ------------------------------------------------------------------------------------
+
+
+def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
+    """Every reading of a statement, the least margin first.
+
+    Intervals are of the bootstrap over seeds, all readings on the same resamples, with tails as the
+    ledger has them (Hesterberg 2015; Student's t below `FEW` seeds).
+
+    Parameters
+    ----------
+    results
+        Over "seed", without variables that no margin reads, as they are held once for every
+        resample; over "trained", too, where there are runs for readings (see `choices.trained`).
+
+    Returns
+    -------
+    xr.Dataset
+        Over "reading": `margin`, its interval `low` and `high`, `verdict`, `weight`, `own` (whether
+        it is the book's), `missing` (why it is not testable), `choice_NAME` (the option's words,
+        for each choice); over "resample", too: `drawn`, the margins of resampled seeds.
+    """
+    rows = _rows(results.sizes.get("seed", 0))
+    asked, found = readings(statement), []
+    whole = {} if "trained" in results.dims else {"": (results, _redrawn(results, rows))}
+    for reading in asked:
+        name, missing = key(statement.choices, reading), ""
+        lost = np.nan, np.full(len(rows), np.nan), np.nan
+        try:
+            if "trained" in results.dims and name not in whole:
+                part = _part(results, name)
+                whole = {name: (part, _redrawn(part, rows))}  # only the last is kept
+            one, redrawn = whole[name if "trained" in results.dims else ""]
+            margin = float(statement.margin(one, reading))
+            drawn = np.broadcast_to(statement.margin(redrawn, reading), len(rows)).astype(float)
+            weight = statement.weight(one, reading) if statement.weight else 1.0
+        except KeyError as error:
+            (margin, drawn, weight), missing = lost, f"the results lack {error.args[0]}"
+        if np.isnan(margin) and not missing:
+            missing = "a condition of the statement fails"
+        low, high = interval(drawn, margin, results.sizes.get("seed", 0))
+        found.append((margin, low, high, weight, missing, drawn))
+    order = np.argsort([one[0] for one in found], kind="stable")
+    return _dataset(statement, [asked[n] for n in order], [found[n] for n in order])
+
+
+def _part(results: xr.Dataset, name: str) -> xr.Dataset:
+    """The runs of one key, without seeds that nobody ran."""
+    if name not in results["trained"].values:
+        raise KeyError(f"the runs {name}")
+    return results.sel(trained=name, drop=True)
+
+
+def _rows(seeds: int) -> np.ndarray:
+    """Seeds of every resample, shape (resamples, seeds)."""
+    return np.random.default_rng(0).integers(max(seeds, 1), size=(DRAWN if seeds else 1, seeds))
+
+
+def _redrawn(results: xr.Dataset, rows: np.ndarray) -> xr.Dataset:
+    if not rows.size:
+        return results
+    drawn = xr.DataArray(rows, dims=("resample", "seed"))
+    return results.drop_vars("seed", errors="ignore").isel(seed=drawn)
+
+
+def _dataset(statement: Statement, asked: Sequence[Reading], found: Sequence) -> xr.Dataset:
+    margin, low, high, weight, missing, drawn = zip(*found, strict=True)
+    verdicts = [verdict(*one, band=statement.band) for one in zip(margin, low, high, strict=True)]
+    columns = {"margin": margin, "low": low, "high": high, "verdict": verdicts, "weight": weight}
+    columns |= {"missing": missing, "own": [one == statement.book for one in asked]}
+    words = {
+        f"{CHOICE}{one.name}": [one.options[reading[one.name]] for reading in asked]
+        for one in statement.choices
+    }
+    options = {one.name: [*one.options.values()] for one in statement.choices}
+    return xr.Dataset(
+        {name: ("reading", np.array(values)) for name, values in columns.items()}
+        | {"drawn": (("reading", "resample"), np.stack(drawn))},
+        {name: ("reading", values) for name, values in words.items()},
+        {
+            "id": statement.id,
+            "says": statement.says,
+            "kind": statement.kind,
+            "choices": {one.name: one.says for one in statement.choices},
+            "options": options,
+        },
+    )
+
+
+def interval(drawn: np.ndarray, estimate: float, seeds: int) -> tuple[float, float]:
+    """The central interval of resampled margins; of one seed nothing is known."""
+    if np.isnan(estimate):
+        return np.nan, np.nan
+    if seeds == 0:
+        return estimate, estimate
+    if seeds == 1:
+        return -np.inf, np.inf
+    known = drawn[~np.isnan(drawn)]
+    if len(known) < (1 - RARE) * len(drawn):
+        return -np.inf, np.inf
+    tail = (1 - LEVEL) / 2
+    share = stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1))
+    low, high = np.quantile(known, [share, 1 - share], method="inverted_cdf")
+    if seeds < FEW:
+        with np.errstate(invalid="ignore"):
+            error = known.std() * np.sqrt(seeds / (seeds - 1))
+        wide = stats.t.isf(tail, seeds - 1) * error
+        low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
+    return float(low), float(high)
+
+
+def verdict(margin: float, low: float, high: float, *, band: float = 0.0) -> str:
+    """The verdict of an interval of margins, a tie where all of it is within the band."""
+    if np.isnan(margin):
+        return NOT_TESTABLE
+    if -band <= low and high <= band and band:
+        return TIE
+    return HOLDS if low > 0 else FAILS if high < 0 else UNDECIDED
+
+
+# --- What it says ---------------------------------------------------------------------------------
+
+
+def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
+    """Of how many readings a statement is true.
+
+    Returns
+    -------
+    dict
+        `readings` and how many of them are `testable`; of these, counted alike or by weight, the
+        share on the right side of the bound, `right`, with its interval over seeds, `low` and
+        `high`; the share of each verdict; and to how many equal ones weights come, `effective`.
+    """
+    tested = found.isel(reading=np.flatnonzero(found["margin"].notnull()))
+    weight = tested["weight"] if weighted else xr.ones_like(tested["weight"])
+    whole = float(weight.sum())
+    counts = {"readings": found.sizes["reading"], "testable": tested.sizes["reading"]}
+    if not whole:
+        return (
+            counts | dict.fromkeys(("right", "low", "high", *VERDICTS), np.nan) | {"effective": 0}
+        )
+    right = float((weight * (tested["margin"] > 0)).sum() / whole)
+    drawn = ((tested["drawn"] > 0) * weight).sum("reading") / whole
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    each = {word: float((weight * (tested["verdict"] == word)).sum() / whole) for word in VERDICTS}
+    effective = whole**2 / float((weight**2).sum())
+    ends = {"right": right, "low": min(low, right), "high": max(high, right)}
+    return counts | ends | each | {"effective": effective}
+
+
+def by_option(found: xr.Dataset) -> pd.DataFrame:
+    """For every option of every choice: how many testable readings take it, and the share of them
+    on the right side, counted alike and by weight, and with all of the interval there.
+    """
+    tested = found.isel(reading=np.flatnonzero(found["margin"].notnull()))
+    right, sure = tested["margin"] > 0, tested["verdict"] == HOLDS
+    rows = {}
+    for name, options in found.attrs["options"].items():
+        for option in options:
+            takes = tested[f"{CHOICE}{name}"] == option
+            weight = tested["weight"].where(takes, 0)
+            rows[name, option] = {
+                "readings": int(takes.sum()),
+                "share": float(right.where(takes).mean()),
+                "weighted": float((weight * right).sum() / weight.sum())
+                if weight.sum() > 0
+                else np.nan,
+                "sure": float(sure.where(takes).mean()),
+                "margin": float(tested["margin"].where(takes).median()),
+            }
+    index = pd.MultiIndex.from_tuples(rows, names=["choice", "option"])
+    return pd.DataFrame(list(rows.values()), index)
+
+
+def deciding(found: xr.Dataset) -> dict[str, float]:
+    """By how much the share of readings on the right side changes with each choice, from the option
+    with the least to that with the largest: the choice that decides most comes first.
+    """
+    frame = by_option(found)["share"]
+    spread = {str(name): float(np.ptp(one.dropna())) for name, one in frame.groupby("choice")}
+    return dict(sorted(spread.items(), key=lambda one: -one[1]))
+
+
+def falls_apart(found: xr.Dataset) -> dict[str, bool]:
+    """Choice -> whether one of its options alone turns the book's own reading around."""
+    own = found.isel(reading=np.flatnonzero(found["own"]))
+    names = [*found.attrs["options"]]
+    turned = {}
+    for name in names:
+        same = np.ones(found.sizes["reading"], bool)
+        for other in names:
+            if other != name:
+                same &= (found[f"{CHOICE}{other}"] == own[f"{CHOICE}{other}"].item()).values
+        sides = {bool(one > 0) for one in found["margin"].values[same] if not np.isnan(one)}
+        turned[name] = len(sides) > 1
+    return turned
+
+
+def summary(curves: Mapping[str, xr.Dataset]) -> pd.DataFrame:
+    """`shares` of all statements, plain and by weight, a row for each."""
+    rows = {}
+    for name, found in curves.items():
+        plain, weighed = shares(found), shares(found, weighted=True)
+        own = found.isel(reading=np.flatnonzero(found["own"]))
+        rows[name] = plain | {
+            "weighted": weighed["right"],
+            "effective": weighed["effective"],
+            "own": str(own["verdict"].item()),
+            "decides": next(iter(deciding(found)), ""),
+        }
+    return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="statement"))

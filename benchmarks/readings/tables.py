@@ -1,0 +1,77 @@
+"""Tables of specification curves, and the numbers that prose quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import xarray as xr
+
+from benchmarks.readings.choices import Statement, left_out
+from benchmarks.readings.curve import HOLDS, by_option, deciding, shares, summary
+from vnlib.plots.statistics import percent
+from vnlib.plots.tables import Table
+
+SHARES = {
+    "right": "on the right side",
+    "weighted": "by weight",
+    HOLDS: "surely",
+}
+
+
+def statements(curves: Mapping[str, xr.Dataset]) -> Table:
+    """The share of readings in which each statement holds, and the choice that decides most."""
+    found = summary(curves)
+    frame = found[["readings", "testable"]].copy()
+    for name, title in SHARES.items():
+        frame[title] = found[name]
+    frame["book's reading"] = found["own"]
+    frame["decides most"] = [
+        curves[name].attrs["choices"].get(choice, "") for name, choice in found["decides"].items()
+    ]
+    whole = dict.fromkeys(("readings", "testable"), "{:.0f}".format)
+    formats = dict.fromkeys(SHARES.values(), percent) | whole
+    return Table(frame, formats, name="shares of readings, by statement")
+
+
+def options(found: xr.Dataset) -> Table:
+    """Per choice and option, the share of readings in which a statement holds."""
+    frame = by_option(found)
+    spread = deciding(found)
+    order = [name for name in spread if name in frame.index.get_level_values("choice")]
+    frame = pd.concat([frame.loc[[name]] for name in order])
+    frame.index = pd.MultiIndex.from_tuples(
+        [(found.attrs["choices"][name], option) for name, option in frame.index],
+        names=["choice", "option"],
+    )
+    titles = {"readings": "readings", "share": "on the right side", "weighted": "by weight"}
+    frame = frame.rename(columns=titles | {"sure": "surely", "margin": "median margin"})
+    shown = ("on the right side", "by weight", "surely")
+    formats = dict.fromkeys(shown, percent) | {"readings": "{:.0f}"}
+    return Table(frame, formats, name=f"readings of {found.attrs['id']}, by option")
+
+
+def exclusions(statements: Sequence[Statement]) -> Table:
+    """Which readings are left out, how many, and why."""
+    rows = [
+        (one.id, count, why) for one in statements for why, count in left_out(one).items() if count
+    ]
+    frame = pd.DataFrame(rows, columns=["statement", "readings", "why"]).set_index("statement")
+    return Table(frame, {"readings": "{:.0f}"}, name="readings that are left out")
+
+
+def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, dict[str, str]]:
+    """Statement -> what prose says of it: shares, counts, the verdict of the book's reading."""
+    found = {}
+    for name, one in curves.items():
+        plain, weighed = shares(one), shares(one, weighted=True)
+        found[name] = {
+            "right": percent(plain["right"]),
+            "low": percent(plain["low"]),
+            "high": percent(plain["high"]),
+            "surely": percent(plain[HOLDS]),
+            "weighted": percent(weighed["right"]),
+            "readings": str(plain["readings"]),
+            "testable": str(plain["testable"]),
+        }
+    return found
