@@ -137,7 +137,7 @@ rule slice:
         command=lambda w: command(w.chapter, slices(w.chapter)[w.slice], "--no-page"),
     threads: 1
     resources:
-        mem_mb=lambda w, attempt: 4000 * attempt,
+        mem_mb=lambda w, attempt: 7000 * attempt,
         runtime=lambda w, attempt: 60 * CONFIG["seeds_per_slice"] * attempt,  # minutes
     shell:
         "{params.command} > {log:q} 2>&1"
@@ -157,7 +157,7 @@ rule page:
         command=lambda w, output: command(w.chapter, {}, "--jobs", "1", "--output", output[0]),
     threads: 1
     resources:
-        mem_mb=lambda w, attempt: 4000 * attempt,
+        mem_mb=lambda w, attempt: 7000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     shell:
         "{params.command} > {log:q} 2>&1"
@@ -177,7 +177,7 @@ rule book:
         ),
     threads: 1
     resources:
-        mem_mb=lambda w, attempt: 4000 * attempt,
+        mem_mb=lambda w, attempt: 7000 * attempt,
         runtime=lambda w, attempt: 60 * attempt,
     shell:
         "{params.command} > {log:q} 2>&1"

@@ -89,5 +89,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "several": 100 * ood["several"],
         "sum": predicted(results["resembles"]),
         "bump": results["resembles_bump"],
+        # Medians do not show a seed that fails.
+        "worst-id": errors.sel(where="id").max("seed"),
+        "worst-ood": errors.sel(where="ood").max("seed"),
     }
     return texts("FR1", {name: one.transpose("model", ...) for name, one in values.items()})

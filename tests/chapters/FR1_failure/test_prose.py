@@ -56,6 +56,11 @@ def test_trainings_go_on_gaining_and_the_hold_out_does_not(results):
     assert (middle(ood, "cnn_bump_longer").values >= middle(ood, "cnn_bump").values).all()
 
 
+def test_one_seed_in_eight_of_the_full_vector_network_fails(results):
+    ood = over_zero(results, "ood").sel(model="vn_full")
+    assert ((ood > 1).sum("seed") == 1).all() and ood.sizes["seed"] == 8
+
+
 def test_who_draws_the_right_bump(results):
     ood = results.sel(where="ood")
     assert (middle(ood["hit"], "coordinate_mlp", *COMPOSING) == 1).all()
