@@ -51,15 +51,34 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Exclusion:
-    """Readings that nobody would defend: those that take, of every choice named, one of the options
-    named; and why.
+    """Readings that are not asked, and why: those that take, of every choice named, one of the
+    options named, and of which `when` is true.
     """
 
-    options: Mapping[str, Sequence[str]]
     why: str
+    options: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    when: Callable[[Reading], bool] | None = None
 
     def holds_of(self, reading: Reading) -> bool:
-        return all(reading[name] in some for name, some in self.options.items())
+        named = all(reading[name] in some for name, some in self.options.items())
+        return named and (self.when is None or self.when(reading))
+
+
+def fraction(choices: Sequence[Choice]) -> Exclusion:
+    """Every second combination of choices that need runs, as there are too many: such that any
+    options of all of them but one meet once (a half fraction; Box, Hunter and Hunter 2005, Ch. 6).
+
+    Readings kept take an even number of second options. ValueError for a choice of more than two.
+    """
+    asked = [choice for choice in choices if choice.trained]
+    for choice in asked:
+        if len(choice.options) != 2:
+            raise ValueError(f"{choice.name} must have two options, got {[*choice.options]}")
+
+    def odd(reading: Reading) -> bool:
+        return sum([*c.options].index(reading[c.name]) for c in asked) % 2 == 1
+
+    return Exclusion(why="every second combination of what is trained is run", when=odd)
 
 
 @dataclass(frozen=True, kw_only=True)

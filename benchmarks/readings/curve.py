@@ -17,7 +17,7 @@ from vnlib.book.ledger import NOT_TESTABLE, UNDECIDED
 HOLDS, FAILS, TIE = "holds", "fails", "tie"
 VERDICTS = (HOLDS, TIE, UNDECIDED, FAILS, NOT_TESTABLE)
 LEVEL = 0.95
-DRAWN = 400  # resamples of the seeds
+DRAWN = 200  # resamples of the seeds
 FEW = 5  # seeds: resamples of fewer never reach as far as the median may lie
 RARE = 0.02  # share of resamples that may lack what a reading needs
 CHOICE = "choice_"  # what the coordinates of choices begin with
@@ -72,20 +72,20 @@ def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
     """
     rows = _rows(results.sizes.get("seed", 0))
     asked, found = readings(statement), []
-    whole = {} if "trained" in results.dims else {"": (results, _redrawn(results, rows))}
+    parts = {} if "trained" in results.dims else {"": (results, _redrawn(results, rows))}
     for reading in asked:
-        name, missing = key(statement.choices, reading), ""
-        lost = np.nan, np.full(len(rows), np.nan), np.nan
+        name, missing = "", ""
         try:
-            if "trained" in results.dims and name not in whole:
+            if "trained" in results.dims and (name := key(statement.choices, reading)) not in parts:
                 part = _part(results, name)
-                whole = {name: (part, _redrawn(part, rows))}  # only the last is kept
-            one, redrawn = whole[name if "trained" in results.dims else ""]
-            margin = float(statement.margin(one, reading))
-            drawn = np.broadcast_to(statement.margin(redrawn, reading), len(rows)).astype(float)
-            weight = statement.weight(one, reading) if statement.weight else 1.0
+                parts = {name: (part, _redrawn(part, rows))}  # only the last is kept
+            whole, redrawn = parts[name]
+            margins = np.broadcast_to(statement.margin(redrawn, reading), len(rows)).astype(float)
+            weight = statement.weight(whole, reading) if statement.weight else 1.0
         except KeyError as error:
-            (margin, drawn, weight), missing = lost, f"the results lack {error.args[0]}"
+            margins, weight = np.full(len(rows), np.nan), np.nan
+            missing = f"the results lack {error.args[0]}"
+        margin, drawn = margins[0], margins[1:]
         if np.isnan(margin) and not missing:
             missing = "a condition of the statement fails"
         low, high = interval(drawn, margin, results.sizes.get("seed", 0))
@@ -102,8 +102,9 @@ def _part(results: xr.Dataset, name: str) -> xr.Dataset:
 
 
 def _rows(seeds: int) -> np.ndarray:
-    """Seeds of every resample, shape (resamples, seeds)."""
-    return np.random.default_rng(0).integers(max(seeds, 1), size=(DRAWN if seeds else 1, seeds))
+    """Seeds of every resample, shape (1 + resamples, seeds); the first is the sample itself."""
+    drawn = np.random.default_rng(0).integers(max(seeds, 1), size=(DRAWN, seeds))
+    return np.vstack([np.arange(seeds), drawn])
 
 
 def _redrawn(results: xr.Dataset, rows: np.ndarray) -> xr.Dataset:

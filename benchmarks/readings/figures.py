@@ -76,18 +76,18 @@ def _margins(ax: Axes, found: xr.Dataset) -> None:
     reach = REACH if ratio else 1.2 * max(float(np.abs(known).max()), 1e-9)
     place = np.arange(found.sizes["reading"])
     middle, low, high = (np.clip(found[n].values, -reach, reach) for n in ("margin", "low", "high"))
-    words = found["verdict"].values.astype(str)
+    words, thin = found["verdict"].values.astype(str), 0.8 if len(place) <= 400 else 0.3
     for word in VERDICTS[:-1]:
         color, marker = LOOKS[word]
         at = words == word
         if at.any():
-            ax.vlines(place[at], low[at], high[at], color=color, lw=0.8, alpha=0.5)
+            ax.vlines(place[at], low[at], high[at], color=color, lw=thin, alpha=0.4)
             ax.scatter(place[at], middle[at], s=14, color=color, marker=marker, zorder=3, lw=0.5)
     own = found["own"].values & ~np.isnan(middle)
     ax.scatter(place[own], middle[own], s=110, fc="none", ec="black", lw=1.4, zorder=4)
     ax.axhline(0, color="black", lw=0.8)
-    used = [word for word in VERDICTS[:-1] if word in words]
-    handles = [Line2D([], [], color=LOOKS[w][0], marker=LOOKS[w][1], ls="", label=w) for w in used]
+    looks = {word: LOOKS[word] for word in VERDICTS if word in words}
+    handles = [Line2D([], [], color=c, marker=m, ls="", label=w) for w, (c, m) in looks.items()]
     if own.any():
         ring = {"marker": "o", "ls": "", "mfc": "none", "mec": "black", "ms": 9}
         handles.append(Line2D([], [], label="the book's reading", **ring))
@@ -143,25 +143,28 @@ def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
     over seeds, and counted by weight; how many readings could be tested stands at the right.
     """
     frame = summary(curves)
-    fig, ax = plt.subplots(figsize=(8.6, 0.7 + 0.34 * len(frame)))
-    rows = np.arange(len(frame))
+    fig, ax = plt.subplots(figsize=(10, 0.9 + 0.3 * len(frame)))
+    rows, beside = np.arange(len(frame)), ax.get_yaxis_transform()
     ax.hlines(rows, frame["low"], frame["high"], color=PALETTE[0], lw=1.4)
     plain = ax.scatter(frame["right"], rows, color=PALETTE[0], s=34, zorder=3)
     heavy = ax.scatter(
         frame["weighted"], rows, marker="D", fc="none", ec=PALETTE[1], s=46, zorder=4
     )
-    own = [LOOKS[word] for word in frame["own"]]
-    for row, (color, marker) in zip(rows, own, strict=True):
-        ax.scatter(1.07, row, color=color, marker=marker, s=34, clip_on=False)
-    for row, (_, one) in zip(rows, frame.iterrows(), strict=True):
-        said = f"the book's own {one['own']}; {one['testable']:.0f} readings"
-        ax.text(1.1, row, said, va="center", fontsize=8)
-    names = [f"{name}  {shorten(one.attrs['says'], 64)}" for name, one in curves.items()]
+    for row, (word, tested) in enumerate(zip(frame["own"], frame["testable"], strict=True)):
+        color, marker = LOOKS[word]
+        ax.scatter(1.03, row, color=color, marker=marker, s=30, transform=beside, clip_on=False)
+        ax.text(1.055, row, word, va="center", fontsize=8, transform=beside)
+        ax.text(1.42, row, tested, va="center", ha="right", fontsize=8, transform=beside)
+    heads = {1.02: ("the book's", "left"), 1.42: ("readings", "right")}
+    for place, (text, side) in heads.items():
+        ax.text(place, -0.9, text, ha=side, fontsize=8, fontweight="bold", transform=beside)
+    names = [shorten(f"{name}: {one.attrs['says']}", 78) for name, one in curves.items()]
     ax.set_yticks(rows, names, fontsize=8)
-    ax.set(xlim=(-0.02, 1.02), ylim=(len(frame) - 0.4, -0.6))
+    ax.set(xlim=(-0.03, 1.03), ylim=(len(frame) - 0.4, -0.6), xticks=np.linspace(0, 1, 5))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
     ax.set_xlabel("share of readings on the right side of the bound", fontsize=9)
-    ax.axvline(0.5, color="0.85", lw=0.8, zorder=0)
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2, "fontsize": 8}
+    ax.tick_params(axis="x", labelsize=8)
+    ax.grid(axis="y", color="0.93", lw=0.6)
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 2, "fontsize": 8}
     ax.legend([plain, heavy], ["all counted alike", "by weight"], **place)
     return fig

@@ -12,6 +12,7 @@ from benchmarks.readings.choices import (
     Choice,
     Exclusion,
     Statement,
+    fraction,
     left_out,
     readings,
     trained,
@@ -94,6 +95,18 @@ def test_readings_are_all_combinations_but_those_excluded():
 def test_a_statement_that_does_not_fit_together_is_refused(changes, match):
     with pytest.raises(ValueError, match=match):
         stated(**changes)
+
+
+def test_a_half_fraction_has_any_options_of_all_choices_but_one_once():
+    two = [Choice(name=n, says=n, options={"a": "a", "b": "b"}, trained=True) for n in "uvw"]
+    kept = readings(stated(choices=(*two, MIDDLE), excluded=[fraction(two)]))
+    assert len(kept) == 4 * 3
+    for name in "uvw":
+        others = [tuple(r[n] for n in "uvw" if n != name) for r in kept if r["middle"] == "mean"]
+        assert sorted(others) == [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
+    three = Choice(name="x", says="x", options=dict.fromkeys("abc", "x"), trained=True)
+    with pytest.raises(ValueError, match=r"x must have two options, got \['a', 'b', 'c'\]"):
+        fraction([three])
 
 
 def test_a_choice_needs_two_options():
