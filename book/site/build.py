@@ -103,6 +103,9 @@ def run_chapter(
         if draft.exists():
             os.replace(draft, output.with_suffix(".failed.ipynb"))
         raise
+    except OSError as error:
+        error.filename = error.filename or str(output)  # which a full disk does not name
+        raise
     finally:
         for process in helpers:
             process.terminate()

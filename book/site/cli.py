@@ -238,7 +238,11 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         sys.exit("vnbook: interrupted; finished runs are kept, the same command goes on")
-    except (ValueError, RuntimeError, OSError) as error:
+    except OSError as error:
+        from vnlib.book.store.netcdf import ROOM, is_full
+
+        sys.exit(f"vnbook: {error}{f'; {ROOM}' if is_full(error) else ''}")
+    except (ValueError, RuntimeError) as error:
         sys.exit(f"vnbook: {error}")
     except Exception as error:
         failed = vars(error)

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.book import store
+from vnlib.book.store import netcdf
 
 AXES = {"model": ["vn", "cnn"], "seed": [1, 0]}
 ROW = {"model": ["vn"], "seed": [1, 0]}
@@ -59,7 +60,7 @@ def damage(kind, path):
     elif kind == "empty":
         path.write_bytes(b"")
     else:
-        xr.Dataset({"loss": 1.0}).to_netcdf(path, engine="h5netcdf")
+        path.write_bytes(netcdf.sealed(xr.Dataset({"loss": 1.0}).to_netcdf(engine="h5netcdf")))
 
 
 def stored(path: Path, **attrs: str) -> None:

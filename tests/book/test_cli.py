@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import subprocess
@@ -310,3 +311,16 @@ def test_export_to_pdf_says_what_is_missing(vnbook, monkeypatch, tmp_path):
     assert said.code == 1
     assert one_paragraph(said.err) and "xelatex" in said.err and "--to html" in said.err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_told_with_the_path_and_what_to_do(vnbook, project, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # as a write does, without a path
+
+    monkeypatch.setattr(book.papermill, "execute_notebook", full)
+    said = vnbook("run", "tiny", "--quiet")
+    assert said.code == 1 and one_paragraph(said.err) and "tiny.ipynb" in said.err
+    assert "make room" in said.err and "the same command then goes on" in said.err
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*a\.json'"):
+        paths.replace(project / "a.json", "{}")

@@ -153,3 +153,36 @@ def test_the_cell_of_a_process_that_died_is_taken_over(tmp_path):
         """,
     )
     assert log == ["1", "0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs limits of file sizes")
+def test_a_full_disk_is_told_and_the_same_call_goes_on(tmp_path):
+    """HDF5 crashed the process where its file could not grow."""
+    log = script(
+        tmp_path,
+        """
+        import resource, torch
+        from safetensors.torch import save_file
+
+        def large(axes, settings, workdir):
+            values = np.random.default_rng(axes["seed"]).random(10 + 9000 * axes["seed"])
+            if axes["seed"] == 2:  # a checkpoint, of which safetensors tells in its own words
+                save_file({"x": torch.from_numpy(values)}, workdir / "x.safetensors")
+            note(f"{axes['seed']}")
+            each = {f"all{axes['seed']}": (f"i{axes['seed']}", values)}
+            return xr.Dataset({"value": values.sum(), **each})
+
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        for most, seeds in ((30_000, [0, 1]), (30_000, [0, 2]), (hard, [0, 1, 2])):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+            try:
+                grid(seeds, run=large)
+            except store.StoreError as error:
+                assert "make room" in str(error) and "the same command then goes on" in str(error)
+                note("room" if f"seed={seeds[1]}" in str(error) and str(folder) in str(error) else "?")
+        """,
+    )
+    assert log == ["0", "1", "room", "room", "1", "2"]
+    sums = [np.random.default_rng(seed).random(10 + 9000 * seed).sum() for seed in range(3)]
+    np.testing.assert_array_equal(store.read(tmp_path / "fig.nc")["value"], sums)
+    assert sorted(os.listdir(tmp_path)) == ["fig.nc", "log"]

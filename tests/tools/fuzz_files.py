@@ -32,7 +32,7 @@ from data_gen import mnist
 from data_gen.mnist import MnistError
 from vnlib.book import store
 from vnlib.book.chapter import Chapter, spec
-from vnlib.book.store import StoreError
+from vnlib.book.store import StoreError, netcdf
 
 MEMORY = 2**29
 """Bytes that reading a small file may take at most."""
@@ -164,8 +164,7 @@ def relabelled(path: Path, name: str, value: str | None) -> None:
         attrs[name] = value or ""
         if value is None:
             del attrs[name]
-    # what is sealed must not change, so the seal is no longer at the end
-    path.write_bytes(path.read_bytes() + b"\0")
+    path.write_bytes(netcdf.sealed(path.read_bytes()))
 
 
 def boasting(path: Path, dtype: str, size: int, *, axis: bool) -> None:
@@ -174,6 +173,7 @@ def boasting(path: Path, dtype: str, size: int, *, axis: bool) -> None:
         file.attrs["format"] = store.FORMAT
         file.dimensions = {"seed": size}
         file.create_variable("seed" if axis else "y", ("seed",), dtype, chunks=(2**16,))
+    path.write_bytes(netcdf.sealed(path.read_bytes()))
 
 
 def read_netcdf(path: Path) -> dict[str, Callable[[], object]]:

@@ -31,6 +31,7 @@ from vnlib import checks
 from vnlib.book import html, paths, store
 from vnlib.book.parameters import COMMON, checked, guess
 from vnlib.book.store import provenance
+from vnlib.book.store.runs import listed
 from vnlib.book.store.variables import Labels, Variables, described
 
 # Libraries that draw progress bars ask for widgets, which a page cannot show.
@@ -40,13 +41,7 @@ Axes = dict[str, Any]  # of one run
 Settings = Mapping[str, Any]
 
 # What a model's section of the sidecar may leave out.
-MODEL: dict[str, Any] = {
-    "options": {},
-    "lr": 1e-3,
-    "steps": 0,
-    "batch_size": 64,
-    "candidates": [{}],
-}
+MODEL = {"options": {}, "lr": 1e-3, "steps": 0, "batch_size": 64, "candidates": [{}]}
 # What an IPython kernel defines by itself.
 _KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
@@ -397,11 +392,9 @@ def _flag(name: str, value: Any) -> str:
 
 def stale_said(name: str, older: Sequence[str]) -> str:
     """That stored runs are older than the code that is here, and what can be done."""
-    more = f" and {len(older) - 4} more" if len(older) > 4 else ""
     return (
         f"{name}: {len(older)} stored runs were computed by other code than is here now "
-        f"({'; '.join(older[:4])}{more}). They are kept; --stale recompute (-p stale recompute) "
-        "renews them."
+        f"({listed(older)}). They are kept; --stale recompute (-p stale recompute) renews them."
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import sys
+import uuid
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -76,14 +78,22 @@ def result_file(results_dir: str | Path, profile: str, chapter: str, variant: st
     return Path(results_dir).expanduser().resolve() / profile / f"{stem}.nc"
 
 
-def replace(path: Path, text: str) -> None:
-    """Write a text file in one step: a reader sees the old file or the new one, never a part."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def replace(path: Path, content: str | bytes) -> None:
+    """Write a file in one step: whoever reads sees the old file or the new one, never a part, even
+    after a power cut.
+    """
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
+        with draft.open("wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(draft, path)
+    except OSError as error:  # of a full disk it does not name the file
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def shown(path: Path) -> str:

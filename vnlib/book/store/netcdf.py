@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
-import os
-import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,8 @@ import h5py
 import numpy as np
 import pandas as pd
 import xarray as xr
+
+from vnlib.book import paths
 
 FORMAT = "vnbook-results-1"
 """Value of the attribute `format` that marks our files."""
@@ -30,6 +30,10 @@ SEAL = b"vnbook-sha256:"
 """Follows the NetCDF data, with their checksum; readers of NetCDF pass over it."""
 
 REMEDY = "move it away or delete it, then run again"
+
+ROOM = (
+    "make room, or raise the quota or limit; the same command then goes on, finished runs are kept"
+)
 
 
 class StoreError(RuntimeError):
@@ -47,8 +51,6 @@ def write(ds: xr.Dataset, path: Path) -> None:
         Leaving the old file as it was, when the dataset holds what NetCDF cannot keep or the folder
         cannot be written.
     """
-    path = Path(path)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         ds = tidy(ds.drop_encoding())
         ds.attrs = plain_attrs(ds.attrs | {"format": FORMAT})
@@ -57,18 +59,22 @@ def write(ds: xr.Dataset, path: Path) -> None:
         # Compression needs chunks, which cost more than they save below a few kilobytes.
         large = [n for n, v in ds.variables.items() if v.dtype.kind in "fiub" and v.nbytes > 4096]
         encoding = {name: {"zlib": True, "complevel": 4, "shuffle": True} for name in large}
-        ds.to_netcdf(temporary, engine="h5netcdf", encoding=encoding)
-        with temporary.open("r+b") as file:
-            file.write(SEAL + hashlib.sha256(file.read()).digest())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        _sync(path.parent)
+        # In memory, because HDF5 crashes the process when a file on the disk cannot grow.
+        paths.replace(Path(path), sealed(ds.to_netcdf(engine="h5netcdf", encoding=encoding)))
     except (OSError, TypeError, ValueError) as exc:
-        raise StoreError(f"{path} cannot be written: {exc}") from exc
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+        reason = f"{exc.strerror}; {ROOM}" if is_full(exc) else exc
+        raise StoreError(f"{path} cannot be written: {reason}") from exc
+
+
+def sealed(data: bytes | memoryview) -> bytes:
+    """NetCDF data with their checksum."""
+    return b"".join((data, SEAL, hashlib.sha256(data).digest()))
+
+
+def is_full(error: Exception) -> bool:
+    """Whether a disk, a quota or a limit of file sizes is full, which safetensors says in words."""
+    codes = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    return getattr(error, "errno", 0) in codes or any(f"os error {c})" in str(error) for c in codes)
 
 
 def read(path: Path) -> xr.Dataset:
@@ -91,11 +97,10 @@ def read(path: Path) -> xr.Dataset:
 
 
 def _check_seal(path: Path) -> None:
-    """ValueError if a sealed file was changed: HDF5 may read damaged data as if right, or for ever."""
+    """ValueError if a file was changed: HDF5 may read damaged data as if right, or for ever."""
     data = path.read_bytes()
-    data, seal, digest = data[: -len(SEAL) - 32], data[-len(SEAL) - 32 : -32], data[-32:]
-    if seal == SEAL and hashlib.sha256(data).digest() != digest:
-        raise ValueError("its checksum is not that of its content")
+    if data != sealed(data[: -len(SEAL) - 32]):
+        raise ValueError("its checksum lacks or is not that of its content")
 
 
 def _only_a_length(scale: h5py.Dataset) -> bool:
@@ -147,13 +152,3 @@ def plain_attrs(attrs: Mapping) -> dict:
         return isinstance(value, str | int | float) and not isinstance(value, bool)
 
     return {str(name): value if known(value) else to_json(value) for name, value in attrs.items()}
-
-
-def _sync(folder: Path) -> None:
-    if os.name == "nt":
-        return  # Windows opens no folders
-    fd = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

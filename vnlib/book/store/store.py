@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from vnlib import checks
 from vnlib.book.store import provenance
-from vnlib.book.store.netcdf import WHOLE, StoreError, plain_attrs, tidy, to_json
+from vnlib.book.store.netcdf import ROOM, WHOLE, StoreError, is_full, plain_attrs, tidy, to_json
 from vnlib.book.store.runfiles import RunFiles
 from vnlib.book.store.runs import Axes, Cell, Made, header, listed
 
@@ -222,11 +222,11 @@ class _Fill:
             held = {one.key: self.files.held(one.key) for one in mine}
             todo = [c for c in mine if not any(self.skip(c.key, made) for made in held[c.key])]
             begin, calls = time.perf_counter(), []
-            for key, axes in ((one.key, one.axes) for one in todo):
-                owner = self.wanted[key] + self.source
-                workdir = self.files.workdir(key, owner=owner, empty=self.recompute)
-                calls.append(partial(run, dict(axes), chosen[key], workdir))
             try:
+                for one in todo:
+                    owner = self.wanted[one.key] + self.source
+                    workdir = self.files.workdir(one.key, owner=owner, empty=self.recompute)
+                    calls.append(partial(run, dict(one.axes), chosen[one.key], workdir))
                 for number, ds in side_by_side(calls):
                     key, seconds = todo[number].key, (time.perf_counter() - begin) / len(todo)
                     stamp = {"settings": self.wanted[key], **origin}
@@ -235,6 +235,8 @@ class _Fill:
             except Exception as exc:
                 lost = " or ".join(one.key for one in todo if one.key not in self.reasons)
                 exc.add_note(f"in run {lost} of {self.files.path}; runs finished before are kept")
+                if is_full(exc):
+                    raise StoreError(f"{self.files.path} lacks {lost}: {exc}; {ROOM}") from exc
                 raise
         return others
 
