@@ -116,6 +116,21 @@ def test_recompute_renews_the_cells_asked_for(lab):
     assert after.sel(seed=1).item() == before.sel(seed=1).item()
 
 
+@pytest.mark.parametrize(
+    "options", [{"recompute": True}, {"stale": "recompute", "source": "f" * 12}]
+)
+def test_a_run_dated_in_the_future_is_renewed_once(lab, options):
+    """By a clock that was ahead, or one that has gone back since."""
+    lab.grid()
+    ds = store.read(lab.path)
+    store.write(ds.assign(run_date=ds["run_date"].copy(data=[["2099-01-01T00:00"] * 2])), lab.path)
+    result = lab.grid(**options)
+    assert lab.calls == ["model=vn,seed=1", "model=vn,seed=0"] and not lab.runs.exists()
+    assert not (result.dataset["run_date"] > "2099").any()
+    stored = store.read(lab.path)["run_date"].sel(seed=[1, 0])
+    assert stored.equals(result.dataset["run_date"])
+
+
 def test_a_crash_between_merge_and_clean_up_does_no_harm(lab, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(runfiles.RunFiles, "_clean", lambda *args: 1 / 0)

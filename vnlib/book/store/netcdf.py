@@ -62,7 +62,7 @@ def write(ds: xr.Dataset, path: Path) -> None:
         # In memory, because HDF5 crashes the process when a file on the disk cannot grow.
         paths.replace(Path(path), sealed(ds.to_netcdf(engine="h5netcdf", encoding=encoding)))
     except (OSError, TypeError, ValueError) as exc:
-        reason = f"{exc.strerror}; {ROOM}" if is_full(exc) else exc
+        reason = f"{exc}; {ROOM}" if is_full(exc) else exc
         raise StoreError(f"{path} cannot be written: {reason}") from exc
 
 

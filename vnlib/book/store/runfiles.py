@@ -63,21 +63,20 @@ class RunFiles:
         finally:
             lock.release()
 
-    def prepare(self) -> None:
-        """Make the folders and read all run files: a damaged one should be named now, not after
-        hours.
+    def prepare(self) -> set[tuple[str, Made]]:
+        """Make the folders and return what all run files say: a damaged one should be named now,
+        not after hours.
         """
         folder, advice = self.path.parent, "choose another results folder or make this one writable"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            writable = os.access(self.folder, os.W_OK) and os.access(folder, os.W_OK)
-            reason = "" if writable else "it is read-only"
+            if not (os.access(self.folder, os.W_OK) and os.access(folder, os.W_OK)):
+                raise PermissionError("it is read-only")
         except OSError as exc:
-            reason = str(exc)
-        if reason:
-            raise StoreError(f"results folder {folder} cannot be written ({reason}); {advice}")
-        for path in self.folder.glob("*.nc"):
-            self.run(path)
+            said = f"results folder {folder} cannot be written ({exc}); {advice}"
+            raise StoreError(said) from exc
+        there = {path.stem: self.run(path) for path in self.folder.glob("*.nc")}
+        return {(key, run[1]) for key, run in there.items() if run}
 
     def merged(self) -> tuple[xr.Dataset | None, dict[str, Made]]:
         """The merged file and what it holds; read again only if it has changed."""
@@ -147,7 +146,7 @@ class RunFiles:
                 ds, made = run
                 if wins(made, there.get(key), wanted.get(key)):
                     fresh[key] = ds
-                if key in fresh or made.date <= there[key].date:
+                if key in fresh or made == there[key]:
                     spent[key] = stat
             if fresh:
                 replaced = [ds for key, ds in fresh.items() if key in there]

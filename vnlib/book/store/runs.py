@@ -47,7 +47,7 @@ class Made:
 
     settings: str
     source: str
-    date: str  # ISO, UTC, of fixed width: text order is time order
+    date: str
 
 
 def header(ds: xr.Dataset, axes: Mapping[str, Sequence], attrs: Mapping) -> dict:
@@ -111,10 +111,11 @@ def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, 
 
 
 def wins(run: Made, merged: Made | None, wanted: str | None) -> bool:
-    """Whether a run file goes before the merged run: the newer one, unless only one is wanted."""
-    if merged is None or merged.settings == run.settings or wanted is None:
-        return merged is None or run.date > merged.date
-    return run.settings == wanted
+    """Whether a run file, which is later by how files are made, goes before the merged run: not
+    where it is the same run, or only the merged one is wanted.
+    """
+    unwanted = merged and merged.settings != run.settings and wanted not in (None, run.settings)
+    return run != merged and not unwanted
 
 
 def without(replaced: Sequence[xr.Dataset], old: xr.Dataset, axes: Mapping) -> list[xr.Dataset]:

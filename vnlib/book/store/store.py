@@ -111,12 +111,11 @@ def grid(
     files = RunFiles(Path(path).absolute(), axes)
     checks.choice("stale", stale, STALE)
     source, renew = source or provenance.source_hash(), stale == "recompute"
-    fill = _Fill(files, wanted, recompute, source, renew, describe)
-
     merged = files.merged()[1]
+    fill = _Fill(files, wanted, recompute, source, renew, describe, {*merged.items()})
     todo = [cell for cell in cells if not fill.skip(cell.key, merged.get(cell.key))]
     if todo:
-        files.prepare()
+        fill.before |= files.prepare() | {*files.merged()[1].items()}
         origin = {"source_hash": fill.source, **provenance.collect(device)}
         with tqdm(total=len(todo), desc=title, unit="run", disable=not progress) as bar:
             while todo:
@@ -193,16 +192,16 @@ class _Fill:
     source: str
     renew: bool
     describe: Describe
-    started: str = field(default_factory=lambda: _now())
+    before: set[tuple[str, Made]]  # stored when the call began: clocks are not to be trusted
     waited: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
 
     def skip(self, key: str, made: Made | None) -> bool:
-        """Whether a stored run will do. With `recompute` only one finished since the call will."""
+        """Whether a stored run will do. With `recompute` only one that is new will."""
         if made is None or made.settings != self.wanted[key]:
             return False
         renewed = self.recompute or (self.renew and made.source != self.source)
-        if renewed and made.date < self.started:
+        if renewed and (key, made) in self.before:
             return False
         elsewhere = key in self.waited or self.recompute
         reasons = ("already there, skipped", "made by another process meanwhile")
@@ -270,7 +269,7 @@ def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, seconds: float) -> xr.
             f"a run's dataset must not use the names of the axes or run_*, got {taken}"
         )
     stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
-    stamp["run_date"] = _now()
+    stamp["run_date"] = datetime.now(UTC).isoformat(timespec="microseconds")
     units = {"units": "s", "long_name": "wall time of the last session"}
     stamp["run_wall_time"] = xr.Variable((), seconds, units)
     ds = ds.drop_attrs(deep=False).assign(stamp)
@@ -288,7 +287,3 @@ def _difference(old: str, new: str) -> str:
     was, now = ({k: to_json(v)[:40] for k, v in json.loads(text).items()} for text in (old, new))
     names = sorted(k for k in was | now if was.get(k) != now.get(k))
     return ", ".join(f"{k} {was.get(k, 'unset')} -> {now.get(k, 'unset')}" for k in names)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="microseconds")
