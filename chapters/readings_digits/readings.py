@@ -1,0 +1,266 @@
+"""The readings of VN Fig. 5 that the results of chapter fig5_mnist allow: whose error is less on
+images that are composed, damaged or moved, and by how much.
+
+The paper leaves open how deep and sparse its networks are, from which layer they draw, which
+autoencoder is meant and to what it is matched, which sets count (differences of digits among
+them), and whether errors or their growth are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from benchmarks.readings.choices import Choice, Reading, Statement
+from benchmarks.readings.curve import above, below, curve
+
+# A network's name -> the model and the way that it draws.
+FIGURE = {
+    "1": ("vn_1", "own"),
+    "3": ("vn_3", "own"),
+    "top": ("vn_3", "top"),
+    "literal": ("vn_3_literal", "own"),
+    "frozen": ("vn_3_frozen", "own"),
+    "capped": ("vn_1_top24", "own"),
+}
+NETWORK = Choice(
+    name="network",
+    says="network",
+    options={
+        "1": "1 layer",
+        "3": "3 layers",
+        "top": "3 layers, drawn from the top",
+        "literal": "3 layers, interface literal",
+        "frozen": "3 layers, interface frozen",
+        "capped": "1 layer, 24 units at most",
+    },
+)
+MOVED = Choice(
+    name="network",
+    says="network",
+    options={
+        "1": "1 layer",
+        "3": "3 layers",
+        "top": "3 layers, drawn from the top",
+    },
+)
+# A rival's name -> the model and the way that it draws.
+AUTOENCODERS = {
+    "ae": ("ae", "own"),
+    "searched": ("ae", "searched"),
+    "ksparse": ("ksparse", "own"),
+    "linear": ("ksparse_linear", "own"),
+    "signed": ("ae_signed", "own"),
+}
+MODELS = AUTOENCODERS | {
+    "pca": ("pca_matched", "own"),
+    "dct": ("dct", "own"),
+    "learned": ("dictionary_learning", "own"),
+    "untrained": ("vn_untrained", "own"),
+}
+AE_WORDS = {
+    "ae": "autoencoder, same ID error",
+    "searched": "the same, codes optimised",
+    "ksparse": "k-sparse autoencoder, as many units",
+    "linear": "the same without hidden layers",
+    "signed": "autoencoder trained on x and -x",
+}
+CONTROLS = {
+    "pca": "PCA, same ID error",
+    "dct": "cosines, same ID error",
+    "learned": "dictionary learning",
+    "untrained": "VN-1L, atoms not learned",
+}
+RIVAL = Choice(name="rival", says="rival", options=AE_WORDS | CONTROLS)
+AE = Choice(name="rival", says="autoencoder", options=AE_WORDS)
+FEW = {name: AE_WORDS[name] for name in ("ae", "searched", "ksparse")}
+MOVED_RIVAL = Choice(name="rival", says="rival", options=FEW | CONTROLS)
+ADDED = ("add2", "sub2", "add3", "addsub4")
+SUMS = ("add2", "add3")
+MAXIMA = ("max2", "max3", "max5")
+DAMAGED = ("occlude0", "occlude1", "stripes0", "stripes1", "invert", "salt_pepper")
+DIGITS = (*ADDED, *MAXIMA, *DAMAGED)
+SETS = Choice(
+    name="sets",
+    says="sets",
+    options={
+        "each": "each of 13",
+        "all": "13, geometric mean",
+        "arithmetic": "13, mean",
+        "add": "sums and differences",
+        "sums": "sums alone",
+        "max": "maxima",
+        "damage": "corruptions",
+    },
+)
+OF_SETS = {"add": ADDED, "sums": SUMS, "max": MAXIMA, "damage": DAMAGED}
+KINDS = ("RT", "RS", "TS", "RTS")
+STEPS = ("single_x1.5", "single_x2", "single_x3", "RTS_x1.5", "RTS_x2", "RTS_x3")
+SEVERAL = ("single_2d", "RTS_2d", "RTS_x2_2d", "single_3d", "RTS_3d", "RTS_x2_3d")
+MOTIONS = (*KINDS, *STEPS, *SEVERAL)
+MOVES = Choice(
+    name="sets",
+    says="sets",
+    options={
+        "each": "each of 16",
+        "all": "16, geometric mean",
+        "kinds": "several kinds of moves",
+        "steps": "larger steps",
+        "several": "several digits",
+    },
+)
+OF_MOVES = {"kinds": KINDS, "steps": STEPS, "several": SEVERAL}
+MEASURE = Choice(
+    name="measure",
+    says="compared are",
+    options={"error": "errors", "growth": "errors over those on ID"},
+)
+STRONGEST = Choice(
+    name="strongest",
+    says="the strongest conditions",
+    options={
+        "worst": "two where the autoencoder errs most",
+        "most": "the one of the largest ratio",
+        "add": "add/subtract, geometric mean",
+    },
+)
+SIGNS = Choice(
+    name="signs",
+    says="add/subtract",
+    options={"both": "with differences", "sums": "sums alone"},
+)
+BOUND = Choice(
+    name="bound",
+    says="about an order of magnitude",
+    options={"5": "5 times or more", "3": "3 times or more", "10": "10 times or more"},
+)
+ALIKE = 1.1  # of the ID error: an autoencoder farther off is not matched
+BAND = np.log(1.05)
+
+
+def together(shared: xr.Dataset) -> xr.Dataset:
+    """All that margins read (model, reading, seed, set): `mse`, and `digits` and `motions`, the errors
+    of the autoencoder at the stage of its training where its ID error is nearest to that of a
+    network, NaN where none is near.
+    """
+    mse = shared["mse"].reset_coords(drop=True).transpose("model", "reading", "seed", "set")
+    paths = {"digits": ("ae", "id"), "motions": ("m_ae", "single")}
+    matched = {
+        name: _matched(shared["path_mse"].sel(model=model).reset_coords(drop=True), mse, inside)
+        for name, (model, inside) in paths.items()
+    }
+    return xr.Dataset({"mse": mse, **matched})
+
+
+def _matched(path: xr.DataArray, mse: xr.DataArray, inside: str) -> xr.DataArray:
+    """Errors of a network at the stage that is nearest to each other network's."""
+    away = abs(np.log(path.sel(set=inside, drop=True) / mse.sel(set=inside, drop=True)))
+    stage = away.fillna(np.inf).argmin("stage")
+    near = away.isel(stage=stage) <= np.log(ALIKE)
+    found = path.isel(stage=stage).where(near).drop_vars("stage")
+    return found.transpose("model", "reading", "seed", "set")
+
+
+def less_digits(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """How far a network errs less than a rival on composed and damaged digits."""
+    return _less(r, reading, "", "id", DIGITS, OF_SETS)
+
+
+def less_motions(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """How far a network errs less than a rival on stronger and composed motions."""
+    return _less(r, reading, "m_", "single", MOTIONS, OF_MOVES)
+
+
+def strongly(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """How far the error of an autoencoder, over a network's, exceeds a bound where the conditions
+    are strongest.
+    """
+    errors = [_error(r, reading, side, "") for side in ("rival", "network")]
+    added = SUMS if reading["signs"] == "sums" else ADDED
+    sets = added if reading["strongest"] == "add" else (*added, *MAXIMA, *DAMAGED)
+    rival, ours = (error.sel(set=list(sets)) for error in errors)
+    ratio = rival / ours
+    if reading["strongest"] == "worst":
+        second = rival.quantile(1 - 1 / (len(sets) - 1), "set", method="higher", skipna=False)
+        found = ratio.where(rival >= second).min("set")
+    elif reading["strongest"] == "most":
+        found = ratio.max("set", skipna=False)
+    else:
+        found = _geometric(ratio)
+    return above(found, float(reading["bound"]))
+
+
+def _less(
+    r: xr.Dataset,
+    reading: Reading,
+    prefix: str,
+    inside: str,
+    outside: Sequence[str],
+    families: dict[str, Sequence[str]],
+) -> xr.DataArray:
+    ours, rival = (_error(r, reading, side, prefix) for side in ("network", "rival"))
+    if reading["measure"] == "growth":
+        ours, rival = (one / one.sel(set=inside) for one in (ours, rival))
+    sets = list(families.get(reading["sets"], outside))
+    ours, rival = ours.sel(set=sets), rival.sel(set=sets)
+    if reading["sets"] == "each":
+        return below((ours / rival).max("set", skipna=False), 1)
+    if reading["sets"] == "arithmetic":
+        return below(ours.mean("set", skipna=False), rival.mean("set", skipna=False))
+    return below(_geometric(ours / rival), 1)
+
+
+def _geometric(values: xr.DataArray) -> xr.DataArray:
+    return np.exp(np.log(values).mean("set", skipna=False))
+
+
+def _error(r: xr.Dataset, reading: Reading, side: str, prefix: str) -> xr.DataArray:
+    """Median errors (set) over seeds of the network or of its rival."""
+    model, way = FIGURE[reading["network"]]
+    model = f"{prefix}{model}"
+    if side == "rival":
+        if reading["rival"] == "ae":
+            name = "motions" if prefix else "digits"
+            return _one(r[name], model).sel(reading=way).median("seed", skipna=False)
+        model, way = MODELS[reading["rival"]]
+        model = f"{prefix}{model}".replace("m_vn_", "m_")
+    return _one(r["mse"], model).sel(reading=way).median("seed", skipna=False)
+
+
+def _one(values: xr.DataArray, model: str) -> xr.DataArray:
+    if model not in values["model"].values:
+        raise KeyError(f"the model {model}")
+    return values.sel(model=model)
+
+
+STATEMENTS = (
+    Statement(
+        id="VN-F5a",
+        says="On composed and damaged digits the Vector Network errs less than its rival",
+        choices=(NETWORK, RIVAL, SETS, MEASURE),
+        margin=less_digits,
+        band=BAND,
+    ),
+    Statement(
+        id="VN-F5a, tenfold",
+        says="In the strongest conditions autoencoders err about ten times more",
+        choices=(NETWORK, AE, STRONGEST, SIGNS, BOUND),
+        margin=strongly,
+        band=BAND,
+    ),
+    Statement(
+        id="VN-F5b",
+        says="On stronger and composed motions the Vector Network errs less than its rival",
+        choices=(MOVED, MOVED_RIVAL, MOVES, MEASURE),
+        margin=less_motions,
+        band=BAND,
+    ),
+)
+
+
+def curves(shared: xr.Dataset, seeds: Sequence[int]) -> dict[str, xr.Dataset]:
+    """Every statement in all of its readings, by its id, from those of these seeds that Fig. 5 has."""
+    read = together(shared.sel(seed=[seed for seed in seeds if seed in shared["seed"].values]))
+    return {one.id: curve(one, read) for one in STATEMENTS}

@@ -1,0 +1,50 @@
+"""Tables of the readings of digits, and the numbers that the page quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from benchmarks.readings import tables
+from benchmarks.readings.curve import by_option
+from vnlib.plots.statistics import percent
+from vnlib.plots.tables import Table
+
+KEYS = {"VN-F5a": "less", "VN-F5a, tenfold": "tenfold", "VN-F5b": "motions"}
+# Quoted options of choices: statement, choice, option's words -> key.
+QUOTED = {
+    ("VN-F5a", "rival", "autoencoder, same ID error"): "less-ae",
+    ("VN-F5a", "rival", "cosines, same ID error"): "less-dct",
+    ("VN-F5a", "rival", "dictionary learning"): "less-learned",
+    ("VN-F5a", "network", "1 layer"): "less-one",
+    ("VN-F5a", "network", "3 layers, drawn from the top"): "less-top",
+    ("VN-F5a", "measure", "errors"): "less-errors",
+    ("VN-F5a", "measure", "errors over those on ID"): "less-growth",
+    ("VN-F5a, tenfold", "rival", "autoencoder, same ID error"): "tenfold-ae",
+    ("VN-F5a, tenfold", "signs", "sums alone"): "tenfold-sums",
+    ("VN-F5b", "rival", "autoencoder, same ID error"): "motions-ae",
+    ("VN-F5b", "rival", "the same, codes optimised"): "motions-searched",
+    ("VN-F5b", "rival", "cosines, same ID error"): "motions-dct",
+}
+
+
+def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """Texts for the prose: shares of readings, of all and by option."""
+    found = {}
+    for name, one in tables.numbers(curves).items():
+        found |= {f"{KEYS[name]}-{what}": text for what, text in one.items()}
+    shares = {name: by_option(one)["share"] for name, one in curves.items()}
+    for (name, choice, option), key in QUOTED.items():
+        found[key] = percent(float(shares[name].loc[(choice, option)]))
+    return {f"readings-digits-{key}": text for key, text in found.items()}
+
+
+def statements(curves: Mapping[str, xr.Dataset]) -> Table:
+    """The share of readings in which each statement holds, and the choice that decides most."""
+    return tables.statements(curves)
+
+
+def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
+    """The share of readings in which a statement holds, by option."""
+    return tables.options(curves[statement])
