@@ -45,6 +45,7 @@ def judge(
     keys = ("id", "source", "chapter", "figure", "statement", "terms", "definition")
     row = {key: getattr(one, key) for key in keys}
     row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
+    results = results if results is None else claims.known(results)
     decision = claims.decided(one, results)
     if results is None or isinstance(decision, str):
         return row | {"missing": decision}, []
@@ -105,7 +106,8 @@ def ledger(folder: Path, chapter: str | None = None) -> dict:
             continue
         path = folder / f"{one.results}.nc"
         if one.results not in files:
-            files[one.results] = store.read(path) if path.exists() else None
+            there = store.read(path) if path.exists() else None
+            files[one.results] = store.of(there, path, chapter=one.results)
         key = fingerprint(one, files[one.results])
         before = known.get((one.id, key))
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence, Set
@@ -123,6 +124,11 @@ def _cell(text: str) -> str:
     return text.replace("|", "&#124;").replace("*", "\\*").replace("<", "&lt;")
 
 
+def _plain(text: str) -> str:
+    """Text of a result file, of which nothing is Markdown or HTML."""
+    return re.sub(r"[^\w .,:;()+-]", lambda sign: f"&#{ord(sign[0])};", text)
+
+
 def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
     """The rows of each paper, and last those whose ids begin like those of none."""
     found: dict[str, list[Mapping]] = {paper: [] for paper in (*PAPERS.values(), OTHERS)}
@@ -172,7 +178,7 @@ def status(folder: Path, profile: str) -> str:
         if not path.exists():
             rows.append(f"| {title} | no results in this profile | | | | |")
             continue
-        known = facts(path)
+        known = {key: _plain(text) for key, text in facts(path).items()}
         machines[f"{known['hardware']}; {known['versions']}"].append(title)
         state, _, source = known["library"].partition(" (")
         library = f"{{bdg-{'warning' if source else 'success'}}}`{state}` {source.rstrip(')')}"
@@ -193,7 +199,8 @@ def status(folder: Path, profile: str) -> str:
 def facts(path: Path) -> dict[str, str]:
     """`provenance.facts` of a result file. StoreError if it is damaged, or does not say them."""
     try:
-        return provenance.facts(store.read(path))
+        named = {"chapter": path.stem, "profile": path.parent.name}
+        return provenance.facts(store.of(store.read(path), path, **named))
     except (KeyError, TypeError, ValueError) as error:
         raise store.StoreError(
             f"{path} does not say where its results come from ({error}); {REMEDY}"

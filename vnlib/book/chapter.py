@@ -324,12 +324,12 @@ class Chapter:
             print(f"There are no results of {name} yet: it is run first.")
             fill(name, other.parameters)
         print(f"Results: {paths.shown(other.file())}")
-        return store.read(other.file())
+        return store.of(store.read(other.file()), other.file(), chapter=name, profile=self.profile)
 
     def stored(self, name: str) -> xr.Dataset | None:
         """What is stored of another chapter in the same folder, if anything; nothing is run."""
         path = self.file().with_name(f"{spec(name).name}.nc")
-        return store.read(path) if path.exists() else None
+        return store.of(store.read(path), path, chapter=name) if path.exists() else None
 
     @property
     def changed(self) -> dict[str, Any]:

@@ -39,23 +39,25 @@ def links(chapter: str, results: Path, command: str, draw: Callable, mixed: bool
 
 
 def caution(remarks: Sequence[str]) -> str:
-    """A box with these remarks, which are HTML."""
-    title, text = '<p class="admonition-title">Caution</p>', " ".join(remarks)
+    """A box with these remarks."""
+    title, text = '<p class="admonition-title">Caution</p>', escape(" ".join(remarks), quote=False)
     return f'<div class="admonition warning">{title}<p>{text}</p></div>'
 
 
 def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "") -> str:
     """What the rules of a chapter's claims make of `results`, by the chapter that stored them."""
-    rows = []
+    rows, known = [], {name: claims.known(one) for name, one in results.items()}
     for one in claims.all_claims().values():
         if one.chapter == chapter:
-            found = claims.decided(one, results.get(one.results))
+            found = claims.decided(one, known.get(one.results))
             missing = isinstance(found, str)
-            told = (found, "") if missing else (_marked(found.parts), _marked(found.controls))
+            told = (
+                (escape(found), "") if missing else (_marked(found.parts), _marked(found.controls))
+            )
             cells = "".join(f"<td>{cell}</td>" for cell in (escape(one.statement), *told))
             rows.append(f"<tr><th>{claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"
-    note = f"<p>These runs differ from the printed task: {variant}.</p>" if variant else ""
+    note = f"<p>These runs differ from the printed task: {escape(variant)}.</p>" if variant else ""
     note += "<p>Marks are of medians over seeds; how sure each is, the ledger says.</p>"
     body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
     return f'{note}<table class="vn-verdicts">{body}</table>'
@@ -72,9 +74,11 @@ def footer(chapter: str, results: xr.Dataset, profile: str, command: str) -> str
         "revision": a["git_revision"][:12] + dirty,
         "versions": known["versions"],
         "library": f"{known['library']}; its source is now {provenance.source_hash(chapter)}",
-        "command": f"<code>{escape(command, quote=False)}</code>",
     }
-    cells = "".join(f"<tr><th>{k}</th><td>{v}</td></tr>" for k, v in rows.items())
+    cells = "".join(
+        f"<tr><th>{k}</th><td>{escape(v, quote=False)}</td></tr>" for k, v in rows.items()
+    )
+    cells += f"<tr><th>command</th><td><code>{escape(command, quote=False)}</code></td></tr>"
     return f'<table class="vn-footer">{cells}</table>'
 
 

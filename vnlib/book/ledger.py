@@ -124,6 +124,12 @@ def all_claims() -> Mapping[str, Claim]:
     return {one.id: one for name in order for one in _entered.values() if one.chapter == name}
 
 
+def known(results: xr.Dataset) -> xr.Dataset:
+    """Results without variables that hold no number at all: such cannot decide a statement."""
+    floats = [name for name, values in results.items() if values.dtype.kind == "f"]
+    return results.drop_vars([name for name in floats if not results[name].notnull().any()])
+
+
 def decided(one: Claim, results: xr.Dataset | None) -> Decision | str:
     """What a rule makes of results; where they are missing or lack a model, which."""
     if results is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from itertools import product
 from typing import Any
 from zlib import crc32
@@ -68,12 +69,13 @@ class Table:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
-        style = shown.style
+        style = shown.style.format(escape="html")  # texts may come from a result file
+        style = style.format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]
             bold = (numbers == numbers.min()).map({True: "font-weight: bold", False: ""})
             style = style.apply(lambda _, bold=bold: bold, subset=[quantity])
-        box = f'<div class="vn-table" tabindex="0" role="region" aria-label="{self.name}">'
+        box = f'<div class="vn-table" tabindex="0" role="region" aria-label="{escape(self.name)}">'
         html = style.set_table_attributes('class="dataframe"').to_html(
             table_uuid=f"{crc32(self.csv().encode()):x}"
         )
@@ -165,7 +167,7 @@ def _header(columns: Iterable[Any]) -> pd.Index:
 
 def caption(text: str) -> HTML:
     """A sentence below a table, or in its place."""
-    return HTML(f'<p class="vn-caption">{text}</p>')
+    return HTML(f'<p class="vn-caption">{escape(text, quote=False)}</p>')
 
 
 if_computed = otherwise(caption)

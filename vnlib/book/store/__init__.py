@@ -2,8 +2,8 @@
 NetCDF files.
 """
 
-from vnlib.book.store.netcdf import FORMAT, StoreError, read, write
+from vnlib.book.store.netcdf import FORMAT, StoreError, of, read, write
 from vnlib.book.store.runs import Cell
 from vnlib.book.store.store import GridResult, grid
 
-__all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "read", "write"]
+__all__ = ["FORMAT", "Cell", "GridResult", "StoreError", "grid", "of", "read", "write"]

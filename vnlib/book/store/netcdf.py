@@ -96,6 +96,14 @@ def read(path: Path) -> xr.Dataset:
     return ds
 
 
+def of(results: Any, path: Path, **attrs: Any) -> Any:
+    """Results from a file. StoreError where they say that their chapter or profile is another."""
+    for name, value in attrs.items() if results is not None else ():
+        if (there := results.attrs.get(name, value)) != value:
+            raise StoreError(f"{path} holds results of {name} {there}, not {value}; {REMEDY}")
+    return results
+
+
 def _check_seal(path: Path) -> None:
     """ValueError if a file was changed: HDF5 may read damaged data as if right, or for ever."""
     data = path.read_bytes()

@@ -30,18 +30,14 @@ def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
     env = {k: v for k, v in os.environ.items() if k not in ours} | {"GIT_OPTIONAL_LOCKS": "0"}
 
     def git(*args: str) -> str:
-        command = ["git", "-C", str(root), *args]
-        done = subprocess.run(
-            command, capture_output=True, text=True, check=True, timeout=30, env=env
-        )
+        call = ["git", "-C", str(root), *args]
+        done = subprocess.run(call, capture_output=True, text=True, check=True, timeout=30, env=env)
         return done.stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", "--", "vnlib/__init__.py")
-        return {
-            "revision": git("rev-parse", "HEAD"),
-            "dirty": int(bool(git("status", "--porcelain", "--", *PACKAGES))),
-        }
+        dirty = int(bool(git("status", "--porcelain", "--", *PACKAGES)))
+        return {"revision": git("rev-parse", "HEAD"), "dirty": dirty}
     except (OSError, ValueError, subprocess.SubprocessError):
         return {"revision": "unknown", "dirty": -1}
 
@@ -50,9 +46,8 @@ def hardware(device: str = "cpu") -> str:
     """CPU model and usable cores, and the GPU's name when `device` is a CUDA device: "AMD EPYC, 2
     cores".
     """
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
+    usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    cores = len(usable(0))
     parts = [_cpu_model(), f"{cores} core{'s' * (cores > 1)}"]
     if str(device).startswith("cuda"):
         import torch
@@ -67,9 +62,8 @@ def hardware(device: str = "cpu") -> str:
 def _cpu_model() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        return next(
-            line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")
-        )
+        named = (line for line in lines if line.startswith("model name"))
+        return next(named).split(":", 1)[1].strip()
     except (OSError, StopIteration):
         return platform.processor() or platform.machine() or "unknown CPU"
 
@@ -78,11 +72,8 @@ def versions() -> dict[str, str]:
     """Versions of python, torch, cuda ("none" in a CPU build), numpy, xarray and h5netcdf."""
     import torch  # here, because the command line asks for the other functions only
 
-    found = {
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "cuda": torch.version.cuda or "none",
-    }
+    found = {"python": platform.python_version(), "torch": torch.__version__}
+    found["cuda"] = torch.version.cuda or "none"
     return found | {name: metadata.version(name) for name in ("numpy", "xarray", "h5netcdf")}
 
 
@@ -90,18 +81,12 @@ def collect(device: str = "cpu") -> dict[str, str | int]:
     """All of the above, flat, as NetCDF takes it: `versions` is JSON, `git_dirty` 1, 0 or -1 for
     unknown.
     """
-    git = git_state()
-    return {
-        "git_revision": git["revision"],
-        "git_dirty": git["dirty"],
-        "hardware": hardware(device),
-        "versions": json.dumps(versions(), sort_keys=True),
-    }
+    git = {f"git_{name}": value for name, value in git_state().items()}
+    return git | {"hardware": hardware(device), "versions": json.dumps(versions(), sort_keys=True)}
 
 
 def facts(results: xr.Dataset) -> dict[str, str]:
-    """Date, number of runs, compute time, hardware, versions and state of the library of a result
-    file.
+    """Date, number of runs, time, hardware, versions and state of the library of a result file.
 
     "library" is "current" where all runs come from the source that the file's chapter has now (see
     `source_hash`).

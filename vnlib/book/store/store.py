@@ -25,7 +25,7 @@ from tqdm import tqdm
 
 from vnlib import checks
 from vnlib.book.store import provenance
-from vnlib.book.store.netcdf import ROOM, WHOLE, StoreError, is_full, plain_attrs, tidy, to_json
+from vnlib.book.store.netcdf import ROOM, WHOLE, StoreError, is_full, of, plain_attrs, tidy, to_json
 from vnlib.book.store.runfiles import RunFiles
 from vnlib.book.store.runs import Axes, Cell, Made, header, listed
 
@@ -107,8 +107,9 @@ def grid(
     cells = [Cell(dict(zip(axes, values, strict=True))) for values in product(*axes.values())]
     chosen = {cell.key: settings(dict(cell.axes)) for cell in cells}
     wanted = {key: _canonical(key, value) for key, value in chosen.items()}
-    attrs = plain_attrs({**(attrs or {}), "title": title})
     files = RunFiles(Path(path).absolute(), axes)
+    of(files.merged()[0], files.path, **(attrs or {}))
+    attrs = plain_attrs({**(attrs or {}), "title": title})
     checks.choice("stale", stale, STALE)
     source, renew = source or provenance.source_hash(), stale == "recompute"
     merged = files.merged()[1]
