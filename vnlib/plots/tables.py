@@ -69,8 +69,8 @@ class Table:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
-        style = shown.style.format(escape="html")  # texts may come from a result file
-        style = style.format_index(escape="html").format_index(escape="html", axis=1)
+        style = shown.style
+        style.format(escape="html").format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]
             bold = (numbers == numbers.min()).map({True: "font-weight: bold", False: ""})
