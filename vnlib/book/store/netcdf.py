@@ -98,8 +98,9 @@ def read(path: Path) -> xr.Dataset:
 
 def of(results: Any, path: Path, **attrs: Any) -> Any:
     """Results from a file. StoreError where they say that their chapter or profile is another."""
-    for name, value in attrs.items() if results is not None else ():
-        if (there := results.attrs.get(name, value)) != value:
+    said = {} if results is None else results.attrs
+    for name, value in attrs.items():
+        if (there := said.get(name, value)) != value:
             raise StoreError(f"{path} holds results of {name} {there}, not {value}; {REMEDY}")
     return results
 

@@ -111,9 +111,8 @@ def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, 
 
 
 def wins(run: Made, merged: Made | None, wanted: str | None) -> bool:
-    """Whether a run file, which is later by how files are made, goes before the merged run: not
-    where it is the same run, or only the merged one is wanted.
-    """
+    """Whether a run file, which is made later, goes before the merged run: not where it is the
+    same one, or only the merged one is wanted."""
     unwanted = merged and merged.settings != run.settings and wanted not in (None, run.settings)
     return run != merged and not unwanted
 
