@@ -30,6 +30,7 @@ RULES = {
     "hold_last": ("Last value held", "--"),
     "linear": ("Linear interpolation", "-."),
 }
+FAILS = 0.5  # of the zero baseline: a run that leaves more of it on ID signals learned nothing
 UNIT = "ID power"  # the mean power of training signals
 
 
@@ -46,11 +47,14 @@ def measured(results: xr.Dataset, values: xr.DataArray) -> list[str]:
 
 
 def reconstruction(results: xr.Dataset) -> Table:
-    """Table 5: errors on whole signals of every model that draws them, and its size."""
+    """Table 5: errors on whole signals of every model that draws them, its size, and how many of
+    its seeds learned nothing.
+    """
     one = results.sel(model=measured(results, results["mse"]))
-    facts = {"parameters": "fact_parameters", "atoms in use": "fact_active"}
-    known = {title: median(one[fact]) for title, fact in facts.items()}
-    formats = {"parameters": "{:,.0f}", "atoms in use": "{:.1f}"}
+    known = {"atoms in use": one["fact_active"], "parameters": median(one["fact_parameters"])}
+    inside = one["mse"].sel(set="id") / one["zero_baseline"].sel(set="id")
+    known["failed"] = (inside > FAILS).sum("seed")
+    formats = {"parameters": "{:,.0f}", "failed": "{:.0f}"}
     whole = spreads({"": one["mse"]} | known, "model", set=SETS)
     return Table(whole, formats, best=list(SETS.values()), name="errors on whole signals")
 

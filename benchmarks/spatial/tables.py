@@ -8,26 +8,27 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from benchmarks.spatial.errors import ratio
+from benchmarks.spatial.errors import learned, ratio
 from vnlib.plots.statistics import median, short
 from vnlib.plots.tables import Table, spreads
 
-SINGLE = {
-    "ID peaks within 1 px": ("hit_id", "{:.0%}"),
-    "OOD peaks within 1 px": ("hit_ood", "{:.0%}"),
-    "atoms in use": ("active_share", "{:.0%}"),
-    "parameters": ("n_parameters", "{:,.0f}"),
+SHARES = {
+    "ID peaks within 1 px [%]": "hit_id",
+    "OOD peaks within 1 px [%]": "hit_ood",
+    "atoms in use [%]": "active_share",
 }
 
 
 def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
     """The frame with a last row for a zero image, which has no seeds; `values` by quantity."""
-    row = [values.get(column[0], np.nan) for column in frame.columns]
+    known = [values.get(column[0], np.nan) for column in frame.columns]
+    row = np.where([column[-1] == "n" for column in frame.columns], np.nan, known)
     return pd.concat([frame, pd.DataFrame([row], ["Zero baseline"], frame.columns)])
 
 
 def errors(results: xr.Dataset, *, training: bool = False) -> Table:
-    """Errors, their ratio, peaks and size of each model, and the errors of a zero image.
+    """Errors, their ratio, peaks and size of each model, how many of its seeds learned nothing, and
+    the errors of a zero image.
 
     Parameters
     ----------
@@ -37,10 +38,12 @@ def errors(results: xr.Dataset, *, training: bool = False) -> Table:
     quantities = {"training error": results["mse_train"]} if training else {}
     quantities |= {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
     quantities |= {"OOD / ID": ratio(results)}
-    quantities |= {title: median(results[name]) for title, (name, _) in SINGLE.items()}
+    quantities |= {title: 100 * results[name] for title, name in SHARES.items()}
+    quantities["failed"] = (~learned(results)).where(results["mse_id"].notnull()).sum("seed")
+    quantities["parameters"] = median(results["n_parameters"])
     id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
     zero = {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
-    formats = {title: form for title, (_, form) in SINGLE.items()}
+    formats = {"failed": "{:.0f}", "parameters": "{:,.0f}"}
     frame = with_zero_baseline(spreads(quantities, "model"), zero)
     return Table(frame, formats, name="errors of all models")
 

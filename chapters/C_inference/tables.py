@@ -74,7 +74,7 @@ def saved(r: xr.Dataset) -> Table:
 def early(r: xr.Dataset) -> Table:
     """Active atoms of layer 1 of the deepest stack when a settle is cut short, and at its end."""
     evaluated = np.unique(r["sweep"].sel(sweep=[9, 30, 100], method="nearest"))
-    active = median(r["active"].sel(depth=r["depth"].max(), beta=r["beta"][0], layer=1))
+    active = r["active"].sel(depth=r["depth"].max(), beta=r["beta"][0], layer=1)
     active = active.sel(sweep=[*evaluated, r["sweep"][-1]]).drop_sel(solver="fista")
     found = spreads({"": active}, "sweep", solver=SOLVERS, sweep="{} sweeps".format)
     found = found.rename_axis(None)

@@ -7,36 +7,37 @@ import xarray as xr
 
 from benchmarks.spatial.errors import late_gain
 from chapters.FR2_manifold.claims import (
+    at,
     drawing,
     error,
     have_learned,
     middle,
-    share_that_learned,
 )
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import percent, texts
+from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table, spreads
 
 
 def models(results: xr.Dataset) -> Table:
-    """Errors and measures of every model, medians over seeds."""
+    """Errors and measures of every model, and how many of its seeds learned nothing."""
     groups = ("reference", "cnn", "mlp", "longer", "vn")
     models = [model for group in groups for model in in_groups(results, group)]
-    last, output = (middle(results, place).sel(model=models) for place in ("last", "output"))
+    last, output = (at(results, place).sel(model=models) for place in ("last", "output"))
+    trained = results.sel(weights="trained", model=models)
     draws = output["model"] != "table"  # of positions, not of bumps
     columns = {
-        "runs that draw": share_that_learned(results, models).where(draws),
-        "late gain": late_gain(results.sel(model=models)).median("seed"),
-        "training error": error(results, "train", models).where(draws),
-        "ID error": error(results, "id", models).where(draws),
-        "OOD error": error(results, "ood", models).where(draws),
+        "failed": (results["failed"].sel(model=models) == 1).sum("seed").where(draws),
+        "late gain": late_gain(results.sel(model=models)),
+        "training error": trained["mse_train"].where(draws),
+        "ID error": trained["mse_id"].where(draws),
+        "OOD error": trained["mse_ood"].where(draws),
         "F, last hidden": last["F"],
         "F, output": output["F"],
         "probe in hold-out, last hidden": last["probe_ood"],
         "F_A, output": output["one_factor"],
         "terms, output": output["terms"],
     }
-    formats = {"runs that draw": percent}
+    formats = {"failed": "{:.0f}"}
     return Table(spreads(columns, "model"), formats, name="errors and measures per model")
 
 

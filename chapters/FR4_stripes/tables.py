@@ -42,24 +42,24 @@ def diets_of(results: xr.Dataset, model: str) -> list[str]:
 
 @if_computed
 def by_diet(results: xr.Dataset, model: str) -> Table:
-    """One row per diet of a model: median and range over seeds. The late gain is the share of the
+    """One row per diet of a model. The late gain is the share of the
     validation error that the last fifth of the updates took away.
     """
     one = results.sel(model=model, diet=diets_of(results, model))
     columns = {"items": one["items"].max("seed"), **one[[*COLUMNS]].rename(COLUMNS)}
-    columns["late gain"] = median(late_gain(one))
+    columns["late gain"] = late_gain(one)
     found = spreads(columns, "diet", diet=_spaced)
-    formats = {"items": "{:.0f}", "late gain": percent}
+    formats = {"items": "{:.0f}"}
     return Table(found, formats, name=f"the model {model} by diet")
 
 
 @if_computed
 def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
-    """Joint accuracy of bumps and OOD error of models (rows) by diet, medians over seeds."""
+    """Joint accuracy of bumps and OOD error of models (rows) by diet."""
     some = results.sel(model=list(models))
     diets = dict.fromkeys(diet for model in models for diet in diets_of(results, model))
     titles = {"bump_hit_ood": "accuracy of bumps", "mse_ood": "OOD error"}
-    values = some[[*titles]].sel(diet=list(diets)).rename(titles).median("seed").to_array("of")
+    values = some[[*titles]].sel(diet=list(diets)).rename(titles).to_array("of")
     zero = median(some["zero_baseline_ood"]).where(values["of"] == "OOD error")
     found = spreads({"": values, "zero image": zero}, "model", "of", diet=_spaced)
     return Table(found.rename_axis(["model", ""]), name="accuracies and errors by model and diet")

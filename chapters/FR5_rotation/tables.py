@@ -22,14 +22,14 @@ def explained(results: xr.Dataset, by: str) -> xr.DataArray:
 
 @if_computed
 def models(results: xr.Dataset) -> Table:
-    """Errors, and what explains the outputs, per model and digit: median and range over seeds. The
+    """Errors, and what explains the outputs, per model and digit. The
     late gain is the share of the validation error that the last fifth of the updates took away.
     """
     columns = {"ID test error": results["mse_id"], "error in the gap": results["mse_ood"]}
     columns |= {f"explained by {name}": explained(results, by) for by, name in EXPLAINED.items()}
-    columns["late gain"] = median(late_gain(results))
+    columns["late gain"] = late_gain(results)
     columns["parameters"] = results["n_parameters"].max("seed")
-    formats = {"late gain": percent, "parameters": "{:,.0f}"}
+    formats = {"parameters": "{:,.0f}"}
     found = spreads(columns, "model", "digit")
     return Table(found, formats, name="errors and explanations per model and digit")
 

@@ -1,6 +1,6 @@
 """Tables and numbers of App. G beside those of the kit (see `benchmarks.functions.tables`).
 
-`shared` are the results of chapter fig3_functions, `r` those of this chapter; medians over seeds.
+`shared` are the results of chapter fig3_functions, `r` those of this chapter.
 """
 
 from __future__ import annotations
@@ -60,19 +60,18 @@ def survivors(shared: xr.Dataset) -> Table:
 
 def signature_table(shared: xr.Dataset) -> Table:
     """All signatures of the paper's eleven on Hard signals; tails as printed."""
-    found = signatures(shared)[list(SIGNATURES)].sel(model=present(shared, ELEVEN)).map(median)
+    found = signatures(shared)[list(SIGNATURES)].sel(model=present(shared, ELEVEN))
     return Table(spreads(found.rename(SIGNATURES), "model"), name="signatures of failure")
 
 
 def reading_table(r: xr.Dataset) -> Table:
     """Errors of every network by both readings, and what its layers do on ID signals."""
-    errors = median(r["mse"].sel(reading=list(READINGS))).transpose("model", "set", "reading")
+    errors = r["mse"].sel(reading=list(READINGS)).transpose("model", "seed", "set", "reading")
     known = r[["active", "explained", "unused", "coherence"]].rename(active="in use")
-    layers = median(known.sel(set="id").to_array("of")).transpose("model", "layer", "of")
+    layers = known.sel(set="id").to_array("of").transpose("model", "seed", "layer", "of")
     rows = spreads({"": errors}, "model", set=SETS)
     rows = rows.join(spreads({"": layers}, "model", layer="layer {}".format))
-    whole = {column: "{:.0f}" for column in rows if column[1] in ("in use", "unused")}
-    return Table(rows.rename_axis("network"), formats=whole, name="networks of this page")
+    return Table(rows.rename_axis("network"), name="networks of this page")
 
 
 def strict_table(r: xr.Dataset) -> Table:
@@ -102,8 +101,7 @@ def rounds_table(r: xr.Dataset) -> Table:
         "hidden: cold": one["cold_hidden"].sel(early=last),
         "hidden: falling λ": one["falling_hidden"],
     }
-    cells = {title: median(values) for title, values in columns.items()}
-    rows = spreads(cells, "model", "mask", mask=MASKS).rename_axis(["network", "mask"])
+    rows = spreads(columns, "model", "mask", mask=MASKS).rename_axis(["network", "mask"])
     return Table(rows, name="rounds of imputation")
 
 

@@ -1,6 +1,6 @@
 """Which atoms are used, and when: tables of numbers, and the numbers of the prose.
 
-Results as in `chapters.I_mnist.figures`; medians over seeds with their range.
+Results as in `chapters.I_mnist.figures`; medians over seeds with their intervals.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def errors_table(results: xr.Dataset) -> Table:
         columns[f"{title}, {reading}"] = one["mse"].sel(set=kind, reading=reading)
         zero[f"{title}, {reading}"] = float(one["zero_baseline"].sel(set=kind).median())
     rows = spreads(columns, "model")
-    rows.loc["Zero baseline"] = [zero.get(title) for title, _ in rows]
+    rows.loc["Zero baseline"] = [zero.get(title) if of != "n" else None for title, of in rows]
     return Table(rows, name="errors of the drawings")
 
 
@@ -86,7 +86,7 @@ def depth_table(results: xr.Dataset) -> Table:
     for kind, (title, *_) in SETS.items():
         share = deep["active_share"].sel(set=kind)
         for layer in share["layer"].values:
-            columns[f"{title}, layer {layer} [%]"] = PERCENT * median(share.sel(layer=layer))
+            columns[f"{title}, layer {layer} [%]"] = PERCENT * share.sel(layer=layer)
         columns[f"{title}, falls [seeds]"] = throughout(share, -1)
     columns["Hoyer rises [seeds]"] = throughout(deep["hoyer"].sel(set="id"), 1)
     return _of_networks(columns, "active atoms by depth")
@@ -97,7 +97,7 @@ def selectivity_table(results: xr.Dataset) -> Table:
     one = results.sel(model=networks(results))
     told = measure_of(one, "told")
     above = (one["told"] > one["told_shuffled_most"]).where(one["told"].notnull())
-    columns = {f"layer {n}": median(told.sel(layer=n)) for n in told["layer"].values}
+    columns = {f"layer {n}": told.sel(layer=n) for n in told["layer"].values}
     columns["rises [seeds]"] = throughout(told, 1)
     columns["above all shuffles [%]"] = PERCENT * above.sel(state="active").mean(("seed", "layer"))
     return _of_networks(columns, "selectivity by layer")

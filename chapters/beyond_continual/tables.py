@@ -74,10 +74,14 @@ def overlaps_table(results: xr.Dataset) -> Table:
 @if_computed
 def data_table(results: xr.Dataset) -> Table:
     """Errors by number of training images, in 10⁻³ ink²; the least of each column stands out."""
-    middle = MILLI * median(results["data_error"]).dropna("model", how="all")
-    rows = spreads({"": middle.transpose("model", "set", "images")}, "model", set=SETS, images=str)
-    rows.columns = rows.columns.map(", ".join)
-    return Table(rows, best=list(rows), name="errors by number of training images")
+    errors = MILLI * results["data_error"].dropna("model", how="all")
+    rows = spreads(
+        {"": errors.transpose("model", "seed", "set", "images")}, "model", set=SETS, images=str
+    )
+    titles = [(f"{kind}, {images}", of) for kind, images, of in rows.columns]
+    rows.columns = pd.MultiIndex.from_tuples(titles)
+    best = list(dict.fromkeys(title for title, _ in titles))
+    return Table(rows, best=best, name="errors by number of training images")
 
 
 @if_computed

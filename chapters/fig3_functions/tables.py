@@ -18,10 +18,10 @@ INFERENCES = {"zero_filled": "imputation", "mask_aware": "masked lasso"}
 
 def ablation_table(results: xr.Dataset) -> Table:
     """Errors on hidden samples of learned, unlearned and fixed atoms, by both inferences."""
-    cells = median(results["hidden"].sel(model=present(results, DICTIONARIES)))
+    cells = results["hidden"].sel(model=present(results, DICTIONARIES))
     names = {"mask": MASKS, "set": SETS, "protocol": INFERENCES, "model": partial(label, results)}
     found = spreads({"": cells.transpose(..., "protocol", "model")}, "mask", "set", **names)
-    return Table(found.swaplevel(axis=1), name="errors by dictionary and inference")
+    return Table(found.swaplevel(0, 1, axis=1), name="errors by dictionary and inference")
 
 
 def late_gain(results: xr.Dataset) -> xr.DataArray:

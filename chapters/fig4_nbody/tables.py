@@ -26,6 +26,8 @@ SIMULATED = {
     "boundary": "first step outside the box, deviation from 0.98 and 0.9 [box]",
 }
 
+FAILS = 0.5  # relative error on single forces above which a run has learned nothing
+
 
 def cells(results: xr.Dataset, *, relative: bool = False) -> xr.DataArray:
     """Median errors (model, number, bodies), means over the sets of each number of forces."""
@@ -35,11 +37,14 @@ def cells(results: xr.Dataset, *, relative: bool = False) -> xr.DataArray:
 def errors_table(results: xr.Dataset) -> Table:
     """Errors with five bodies by number of forces, and mean OOD over mean ID error."""
     one = results.sel(model=in_order(results, mean=True))
-    columns = {name: cells(one, relative=yes).sel(bodies=5) for name, yes in MEASURES.items()}
+    every = {name: by_number(error(one, relative=yes)) for name, yes in MEASURES.items()}
+    columns = {name: values.sel(bodies=5) for name, values in every.items()}
     inside, outside = inside_and_out(error(one))
-    columns["OOD / ID"] = median(outside / inside)
+    columns["OOD / ID"] = outside / inside
+    fits, _ = inside_and_out(error(one, relative=True))
+    columns["failed"] = (fits > FAILS).sum("seed")
     rows = spreads(columns, "model", number=lambda count: f"{count} force{'s' * (count > 1)}")
-    return Table(rows, name="errors by number of forces")
+    return Table(rows, {"failed": "{:.0f}"}, name="errors by number of forces")
 
 
 def dropout(results: xr.Dataset, *, relative: bool) -> dict[str, xr.DataArray]:

@@ -1,6 +1,6 @@
 """Image composition in tables of numbers, and the numbers of the prose.
 
-Errors are shown in 10⁻³ ink², as medians over seeds with their range.
+Errors are shown in 10⁻³ ink², as medians over seeds with their intervals.
 """
 
 from __future__ import annotations

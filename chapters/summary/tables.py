@@ -1,35 +1,55 @@
-"""The summary in tables of numbers, from the counts of claims and the tables of `swaps`."""
+"""The summary in tables of numbers: counts of claims, errors and effects condition by condition,
+and the orders that it states.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
-from chapters.summary import swaps
+from chapters.summary import errors, orders
 from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, frame, spreads
 
-Swaps = Mapping[str, xr.Dataset | None]
+Tables = Mapping[str, xr.DataArray | None]
+Effects = Mapping[tuple[str, ...], xr.DataArray]
+"""Logarithms of factors (condition, seed), by benchmark or factorial, parts and change."""
 Counts = Mapping[tuple[str, str], Mapping[str, int]]
 """(Benchmark, protocol) -> what is counted -> how many."""
+BAND = 0.05  # within which the ledger calls two numbers equal
+
+# Models of digits that VN-1L is compared with, by what they are matched on.
+MATCHED = {
+    "code length": (
+        "vn_untrained",
+        "dictionary_learning",
+        "dct_count",
+        "pca",
+        "pca_adaptive",
+        "ksparse_linear",
+        "ksparse",
+    ),
+    "ID error": ("dictionary_learning", "dct", "pca_matched", "ksparse_linear", "ae", "ksparse"),
+}
 
 
 def percent(share: float) -> str:
     """A share in %, with a space that does not break."""
-    return f"{short(100 * share)}\N{NO-BREAK SPACE}%"
+    return f"{short(100 * share)}\N{NO-BREAK SPACE}%" if short(share) else ""
 
 
 def times(factor: float) -> str:
-    """A factor: ×0.253, ×1.20, ×13; nothing where there is no number."""
+    """A factor: ×0.25, ×1.2, ×13; nothing where there is no number."""
     return f"×{short(factor)}" if short(factor) else ""
 
 
-def factors(table: xr.Dataset, side: str = "outside") -> xr.DataArray:
-    """Median error of every row over that of the first row (row)."""
-    middle = median(table[side])
-    return middle / middle.isel(row=0)
+def extent(factors: xr.DataArray) -> str:
+    """From the least factor to the largest, one where they read the same."""
+    ends = dict.fromkeys(times(float(end)) for end in (factors.min(), factors.max()))
+    return " to ".join(ends)
 
 
 def counts_table(counts: Counts) -> Table:
@@ -39,52 +59,107 @@ def counts_table(counts: Counts) -> Table:
     return Table(rows, formats, name="claims by verdict, and statements that hold")
 
 
-def _joined(frames: Mapping[str, pd.DataFrame], *names: str) -> pd.DataFrame:
-    return pd.concat(frames, names=["benchmark", *names]) if frames else pd.DataFrame()
+def errors_table(table: xr.DataArray | None) -> Table:
+    """The errors of all rows in % of the zero baseline's, condition by condition; where results in
+    distribution are among them, how many seeds learned nothing.
+    """
+    if table is None:
+        return Table(pd.DataFrame())
+    named = (100 * table).drop_vars("name").rename(row="model")
+    named = named.assign_coords(label=("model", table["name"].values))
+    columns = {look: named.sel(look=look) for look in named["look"].values.tolist()}
+    if errors.ID in columns:
+        failed = errors.failures(table).rename(row="model").reset_coords(drop=True)
+        columns["failed"] = failed.expand_dims(condition=table["condition"]).assign_coords(
+            label=named["label"]
+        )
+    found = spreads(columns, "condition", "model")
+    return Table(found, {"failed": "{:.0f}"}, name="errors in % of those of the zero baseline")
 
 
-def parts_table(tables: Swaps) -> Table:
-    """What was put in the place of parts of each first row, and the factors of its errors."""
-    frames, titles = {}, {"OOD error": "outside", "ID error": "inside"}
-    for name, table in tables.items():
-        if table is not None:
-            columns = {title: factors(table, side).values for title, side in titles.items()}
-            rows = pd.DataFrame(columns, [table["part"].values, table["change"].values])
-            frames[name] = rows[table["part"].values != ""]
-    found = _joined(frames, "part", "in its place")
-    formats = dict.fromkeys(titles, times)
-    return Table(found, formats, name="factors by which errors change with a part")
+def matched_table(table: xr.DataArray | None) -> Table:
+    """Errors of digits over those of VN-1L, seed by seed, of models that need as many coefficients
+    as it in distribution, and of models that have its error there.
+    """
+    if table is None:
+        return Table(pd.DataFrame())
+    table = table.isel(look=0).swap_dims(row="key")
+    parts = {}
+    for on, keys in MATCHED.items():
+        there = [key for key in keys if key in table["key"].values]
+        one = table.sel(key=there)
+        ratio = (one / table.sel(key="vn_1", drop=True)).reset_coords(drop=True)
+        used = one["active"].sel(condition=errors.SINGLE).reset_coords(drop=True)
+        rows = spreads({"coefficients": used, "": ratio}, "key")
+        parts[f"equal {on}"] = rows.set_axis(one["name"].values)
+    found = pd.concat(parts, names=["matched on", "model"])
+    formats = {"coefficients": "{:.0f}"}
+    return Table(found, formats, name="errors over those of VN-1L by set of images")
 
 
-def errors_table(tables: Swaps) -> Table:
-    """The errors of all rows in % of the zero baseline's, medians and ranges over seeds."""
-    frames = {}
-    for name, table in tables.items():
-        if table is not None:
-            one = 100 * table.set_index(row="name")[["inside", "outside"]]
-            frames[name] = spreads({"ID": one["inside"], "OOD": one["outside"]}, "row")
-    return Table(_joined(frames, "model"), name="errors in % of those of the zero baseline")
+def orders_table(tables: Tables) -> Table:
+    """Every order that the page states: in how many conditions it holds, the factors between the
+    models, and the least of their medians when each condition is left out.
+    """
+    rows = {}
+    for order in orders.ORDERS.values():
+        if orders.stored(order, tables):
+            ratio = orders.factors(order, tables[order.benchmark])
+            if ratio.size:
+                rows[order.benchmark, order.says] = {
+                    "holds in": int((ratio > 0).sum()),
+                    "of": ratio.size,
+                    f"by {BAND:.0%} or more": int((ratio > np.log(1 + BAND)).sum()),
+                    "factor, least": float(np.exp(ratio.min())),
+                    "median": float(np.exp(ratio.median())),
+                    "most": float(np.exp(ratio.max())),
+                    "median, one left out": float(np.exp(orders.left_out(ratio).min())),
+                }
+    whole = dict.fromkeys(("holds in", "of", f"by {BAND:.0%} or more"), "{:.0f}")
+    return Table(frame(rows, "conditions of", "order"), whole, name="orders of models")
+
+
+def effects_table(found: Effects, *names: str) -> Table:
+    """Factors of OOD errors, a row for each effect and condition; `names` are those of the parts of
+    the keys.
+    """
+    parts = {key: spreads({"factor": np.exp(one)}, "condition") for key, one in found.items()}
+    rows = pd.concat(parts, names=[*names, "condition"]) if parts else pd.DataFrame()
+    return Table(rows, name="factors of OOD errors")
 
 
 def numbers(
-    found: swaps.Found, tables: Swaps, counts: Counts, weaker: Sequence[str]
+    tables: Tables,
+    changed: Effects,
+    crossed: Effects,
+    counts: Counts,
+    weaker: Sequence[str],
 ) -> dict[str, str]:
-    """The numbers of the prose: medians over seeds, what stands beside them, counts of all claims,
-    and of those that are `weaker` with controls.
+    """The numbers of the prose: medians over seeds of every condition, factors over conditions, in
+    how many of them orders hold, counts of all claims, and of those that are `weaker` with
+    controls.
     """
-    beside = {
-        "weaker": str(len(weaker)),
-        "digits-coefficients": swaps.coefficients(found["fig5_mnist"]),
-        "signals-scattered": swaps.scattered(found["fig3_functions"]),
-    }
+    said = texts("summary", {"weaker": str(len(weaker))})
     for (name, protocol), counted in counts.items():
         if name == "all":
             words = {word.replace(" ", "-"): str(n) for word, n in counted.items()}
-            beside[protocol.split()[-1]] = words
-    said = texts("summary", beside)
+            said |= texts(f"summary-{protocol.split()[-1]}", words)
     for name, table in tables.items():
-        one = table.set_index(row="key")
-        sides = xr.Dataset({"id": median(one["inside"]), "ood": median(one["outside"])})
-        said |= texts(f"summary-{name}", sides.to_array("side").transpose("row", "side"), percent)
-        said |= texts(f"summary-{name}-factor", factors(one), times)
-    return said
+        if table is not None:
+            middle = median(table).set_index(row="key").transpose("row", "condition", "look")
+            cells = texts(f"summary-{name}", middle, percent)
+            said |= {key: text for key, text in cells.items() if text}
+    for kind, effects in (("change", changed), ("crossed", crossed)):
+        ranges = {
+            f"{key[0]}-{key[-1]}": extent(np.exp(median(one))) for key, one in effects.items()
+        }
+        said |= texts(f"summary-{kind}", ranges)
+    for key, order in orders.ORDERS.items():
+        if orders.stored(order, tables):
+            ratio = orders.factors(order, tables[order.benchmark])
+            counted = f"{int((ratio > 0).sum())} of {ratio.size}"
+            said |= texts(f"summary-order-{key}", counted)
+    table = tables["digits"]
+    used = table["active"].sel(condition=errors.SINGLE).reset_coords(drop=True)
+    used = used.assign_coords(row=table["key"].values)
+    return said | texts("summary-coefficients", used, "{:.0f}".format)

@@ -1,67 +1,78 @@
-"""A number over seeds, against NumPy, and what is written of it."""
+"""A number over seeds, against NumPy and SciPy, and what is written of it."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
-from vnlib.plots.statistics import over_seeds, said, short, texts
+from vnlib.plots.statistics import confidence, over_seeds, said, short, texts
 
 
 def values(*rows: list[float]) -> xr.DataArray:
     return xr.DataArray(np.array(rows, float), dims=("model", "seed"))
 
 
-def test_median_range_and_number_are_those_of_the_values_that_exist():
+def test_of_few_seeds_the_interval_is_the_range_of_the_values_that_exist():
     found = over_seeds(values([3, 1, 2, 10, 4], [5, np.nan, 7, np.nan, 6]))
     assert found["median"].values.tolist() == [3, 6] and found["n"].values.tolist() == [5, 3]
     assert found["low"].values.tolist() == [1, 5] and found["high"].values.tolist() == [10, 7]
 
 
-def test_the_interval_holds_the_median_of_many_seeds_95_times_of_a_hundred():
+@pytest.mark.parametrize(("n", "rank"), [(6, 1), (8, 1), (9, 2), (10, 2), (12, 3), (25, 8)])
+def test_the_interval_is_that_of_the_sign_test(n, rank):
+    """Its ends are the values that a two-sided sign test at 5 % does not refuse."""
+    found = over_seeds(values(np.arange(n, dtype=float).tolist()))
+    assert float(found["low"][0]) == rank - 1 and float(found["high"][0]) == n - rank
+    kept = [k for k in range(n) if stats.binomtest(k, n).pvalue > 0.05]
+    assert kept[0] == rank and kept[-1] == n - rank
+
+
+def test_the_interval_holds_the_median_at_least_as_often_as_it_says():
     rng = np.random.default_rng(0)
-    found = over_seeds(xr.DataArray(rng.normal(size=(200, 25)), dims=("model", "seed")))
-    covered = ((found["ci_low"] < 0) & (found["ci_high"] > 0)).mean()
-    assert 0.9 < covered < 0.99
+    for n in (3, 5, 8, 10):
+        drawn = xr.DataArray(rng.exponential(size=(4000, n)), dims=("model", "seed"))
+        found = over_seeds(drawn)
+        held = ((found["low"] < np.log(2)) & (found["high"] > np.log(2))).mean()
+        assert float(held) == pytest.approx(confidence(n), abs=0.02)
+    assert confidence(5) == 0.9375 and min(map(confidence, range(6, 40))) >= 0.95
 
 
-def test_the_interval_is_the_same_each_time_and_nan_below_three_seeds():
-    one = values([1, 2, 5, 4], [1, 2, np.nan, np.nan])
-    first, again = over_seeds(one), over_seeds(one)
-    assert first.identical(again) and np.isnan(first["ci_low"].values[1])
-    assert 1 <= float(first["ci_low"][0]) <= 3 <= float(first["ci_high"][0]) <= 5
-
-
-def test_equal_values_have_an_interval_of_no_width():
-    found = over_seeds(values([2, 2, 2]))
-    assert float(found["ci_low"][0]) == float(found["ci_high"][0]) == 2
+def test_one_seed_has_no_interval_and_runs_that_went_astray_count():
+    found = over_seeds(values([1, np.nan, np.nan], [1, 2, np.inf]))
+    assert np.isnan(found["low"].values[0]) and np.isnan(found["high"].values[0])
+    assert found["n"].values.tolist() == [1, 3] and found["high"].values[1] == np.inf
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.41234, "0.412"),
-        (1.0412, "1.04"),
+        (0.41234, "0.41"),
+        (0.996, "1.0"),
+        (1.0412, "1.0"),
+        (9.96, "10"),
         (12.3, "12"),
+        (123.4, "120"),
         (3.24e-5, "3.2e-5"),
         (0, "0"),
+        (8, "8.0"),
+        (128, "128"),
         (np.nan, ""),
-        (1234, "1,230"),
+        (1234.5, "1,200"),
+        (1234, "1,234"),
         (9876543, "9.9e+6"),
-        (-0.5, "-0.500"),
+        (-0.5, "-0.50"),
     ],
 )
 def test_short(value, text):
     assert short(value) == text
 
 
-def test_a_range_is_said_only_where_it_reads_differently():
-    assert (
-        said(0.41, 0.38, 0.44) == "0.410 [0.380, 0.440]"
-        and said(2, 2, 2) == "2.00"
-        and said(*[np.nan] * 3) == ""
-    )
+def test_an_interval_is_said_only_where_it_reads_differently():
+    assert said(0.41, 0.38, 0.44) == "0.41 [0.38, 0.44]" and said(2, 2, 2) == "2.0"
+    assert said(0.41, 0.38, 0.44, 3) == "0.41 [0.38, 0.44], n = 3"
+    assert said(0.41, np.nan, np.nan) == "0.41" and said(*[np.nan] * 3, 0) == ""
 
 
 def test_texts_are_named_by_the_way_to_them_without_blanks():
@@ -72,4 +83,4 @@ def test_texts_are_named_by_the_way_to_them_without_blanks():
 
 
 def test_texts_say_the_median_over_seeds():
-    assert texts("key", {"one": values([1, 5, 2]).isel(model=0)}) == {"key-one": "2.00"}
+    assert texts("key", {"one": values([1, 5.5, 2.5]).isel(model=0)}) == {"key-one": "2.5"}

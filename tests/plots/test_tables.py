@@ -28,17 +28,29 @@ def test_a_spread_holds_numbers_named_by_labels():
     assert frame.loc["A", ("ood", "median")] == 20 and frame.loc["B", ("ood", "high")] == 7
 
 
-def test_three_columns_are_shown_as_one():
+def test_four_columns_are_shown_as_one():
     shown = Table(spreads({"": errors()}, "model")).shown()
     assert shown.columns.tolist() == ["id", "ood"]
-    assert shown.loc["A", "id"] == "2.00 [1.00, 3.00]" and shown.loc["B", "id"] == "4.00"
+    assert shown.loc["A", "id"] == "2.0 [1.0, 3.0]" and shown.loc["B", "id"] == "4.0"
+    assert shown.loc["B", "ood"] == "6.0 [5.0, 7.0], n = 2", "fewer seeds than the others"
+
+
+def test_below_a_table_stands_of_how_many_seeds_it_is_and_how_sure_the_interval():
+    table = Table(spreads({"": errors()}, "model"))
+    note = "Median over 3 seeds [75 % interval of the median]; n: where there are fewer"
+    assert table.note() == note and note in table._repr_mimebundle_()["text/html"]
+    whole = spreads({"": errors().sel(model=["a"]).pad(seed=(0, 3), mode="edge")}, "model")
+    assert Table(whole).note() == "Median over 6 seeds [95 % interval of the median]"
+    for plain in (errors().isel(seed=0), errors().isel(seed=[0])):
+        assert Table(spreads({"": plain}, "model")).note() == ""
 
 
 def test_the_csv_holds_the_numbers_in_full():
     frame = spreads({"": errors() / 3}, "model")
     frame["atoms", ""] = [3, 7]
     read = pd.read_csv(io.StringIO(Table(frame).csv()), index_col=0)
-    assert read.columns.tolist()[0] == "id median" and read.loc["A", "ood median"] == 20 / 3
+    assert read.columns.tolist()[:4] == ["id median", "id low", "id high", "id n"]
+    assert read.loc["A", "ood median"] == 20 / 3
     assert read["atoms"].tolist() == [3, 7]
 
 
@@ -76,20 +88,20 @@ def test_two_header_rows_stay_two():
         ("hard", "id"),
         ("hard", "ood"),
     ]
-    assert shown.loc["A", ("hard", "id")] == "4.00 [2.00, 6.00]"
+    assert shown.loc["A", ("hard", "id")] == "4.0 [2.0, 6.0]"
 
 
 def test_a_quantity_alone_stands_beside_those_in_groups():
     frame = pd.DataFrame([[1.0, 2.0, 3.0]], columns=[("MSE", "1"), ("MSE", "2"), ("OOD / ID", "")])
     shown = Table(frame).shown()
     assert shown.columns.tolist() == [("MSE", "1"), ("MSE", "2"), ("OOD / ID", "")]
-    assert shown.iloc[0].tolist() == ["1.00", "2.00", "3.00"]
+    assert shown.iloc[0].tolist() == ["1.0", "2.0", "3.0"]
 
 
 def test_quantities_with_and_without_seeds_stand_side_by_side():
     values = errors().sel(set="id")
     shown = Table(spreads({"error": values, "most": values.max("seed")}, "model")).shown()
-    assert shown.loc["A"].tolist() == ["2.00 [1.00, 3.00]", "3.00"]
+    assert shown.loc["A"].tolist() == ["2.0 [1.0, 3.0]", "3.0"]
     plain = spreads({"most": values.max("seed"), "least": values.min("seed")}, "model")
     assert plain.columns.tolist() == ["most", "least"] and plain.loc["B"].tolist() == [4, 4]
 

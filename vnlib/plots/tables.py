@@ -16,9 +16,9 @@ import xarray as xr
 from IPython.display import HTML
 
 from vnlib.plots.frames import otherwise
-from vnlib.plots.statistics import over_seeds, said, short
+from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, said, short
 
-SHOWN = ("median", "low", "high")
+SHOWN = STATISTICS[:3]
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,9 @@ class Table:
     Parameters
     ----------
     frame
-        One row per thing; a quantity over seeds has three columns, ("ID", "median"), ("ID", "low"),
-        ("ID", "high") (see `spreads`), and is shown as one, "0.41 [0.38, 0.44]".
+        One row per thing; a quantity over seeds has four columns, ("ID", "median"), ("ID", "low"),
+        ("ID", "high"), ("ID", "n") (see `spreads`), and is shown as one, "0.41 [0.38, 0.44]", with
+        n where it is not the most. A note below says what that is. Other intervals have no n.
     formats
         `column` -> format string or function, `short` where none is given.
     best
@@ -45,26 +46,34 @@ class Table:
 
     def shown(self) -> pd.DataFrame:
         """The frame as texts, a column for each quantity."""
-        columns = {}
+        columns, most = {}, max(self._counts(), default=0)
         for quantity in dict.fromkeys(map(_quantity, self.frame.columns)):
             one = self._of(quantity)
-            if tuple(_last(column) for column in one.columns) == SHOWN:
+            if tuple(map(_last, one.columns))[:3] == SHOWN:
+                one = one.mask(one.columns.map(_last).isin(["n"]) & (one >= most))
                 columns[quantity] = [said(*row) for row in one.to_numpy(float)]
             else:
                 columns[quantity] = [self._text(quantity, value) for value in one.iloc[:, 0]]
         return pd.DataFrame(columns, self.frame.index).set_axis(_header(columns), axis=1)
 
+    def note(self) -> str:
+        """What brackets are; "" where none is of seeds."""
+        *fewer, most = self._counts() or [1]
+        sure = 100 * min(confidence(most), 0.95)
+        text = f"Median over {most} seeds [{sure:.0f} % interval of the median]" * (most > 1)
+        return f"{text}; n: where there are fewer" if text and fewer else text
+
+    def _counts(self) -> list[int]:
+        found = self.frame.loc[:, [_last(column) == "n" for column in self.frame.columns]]
+        return sorted({int(n) for n in found.to_numpy(float).ravel() if n > 0})
+
     def _of(self, quantity: Any) -> pd.DataFrame:
         return self.frame.loc[:, [_quantity(column) == quantity for column in self.frame.columns]]
 
     def _text(self, quantity: Any, value: Any) -> str:
-        form = self.formats.get(quantity)
-        if isinstance(value, str):
-            return value
-        if pd.isna(value):
-            return ""
-        if form is None:
-            return short(float(value))
+        if isinstance(value, str) or pd.isna(value):
+            return value if isinstance(value, str) else ""
+        form = self.formats.get(quantity, short)
         return form(value) if callable(form) else form.format(value)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -76,11 +85,10 @@ class Table:
             bold = (numbers == numbers.min()).map({True: "font-weight: bold", False: ""})
             style = style.apply(lambda _, bold=bold: bold, subset=[quantity])
         box = f'<div class="vn-table" tabindex="0" role="region" aria-label="{escape(self.name)}">'
-        html = style.set_table_attributes('class="dataframe"').to_html(
-            table_uuid=f"{crc32(self.csv().encode()):x}"
-        )
+        uuid = f"{crc32(self.csv().encode()):x}"
+        html = style.set_table_attributes('class="dataframe"').to_html(table_uuid=uuid)
         return {
-            "text/html": f"{box}{html}</div>",
+            "text/html": f"{box}{html}</div>{caption(self.note()).data if self.note() else ''}",
             "text/csv": self.csv(),
             "text/plain": shown.to_string(),
         }
@@ -98,7 +106,7 @@ class Table:
 def spreads(values: Mapping[Any, xr.DataArray], *rows: str, **names: Any) -> pd.DataFrame:
     """Quantities by title, side by side, with a row for each place along `rows`.
 
-    A quantity over seeds has three columns: median, low, high. Along any other dimension it has a
+    A quantity over seeds has four columns: median, low, high, n. Along any other dimension it has a
     column for each place, below its title, if that is not "". Places along several `rows` without
     any number are left out. Rows that are models are named by their coordinate `label`.
 
@@ -112,7 +120,8 @@ def spreads(values: Mapping[Any, xr.DataArray], *rows: str, **names: Any) -> pd.
     parts = [_columns(title, _named(one, names), rows) for title, one in values.items()]
     found = pd.concat(parts, axis=1)
     found.columns = _header(found.columns)
-    return found.dropna(how="all") if len(rows) > 1 else found
+    known = found.loc[:, [_last(column) != "n" for column in found.columns]].notna().any(axis=1)
+    return found.loc[known] if len(rows) > 1 else found
 
 
 def _named(values: xr.DataArray, names: Mapping[str, Any]) -> xr.DataArray:
@@ -127,7 +136,7 @@ def _named(values: xr.DataArray, names: Mapping[str, Any]) -> xr.DataArray:
 
 def _columns(title: Any, values: xr.DataArray, rows: Sequence[str]) -> pd.DataFrame:
     if "seed" in values.dims:
-        values = over_seeds(values)[list(SHOWN)].to_array("statistic").transpose(..., "statistic")
+        values = over_seeds(values).to_array("statistic").transpose(..., "statistic")
     across = [dim for dim in values.dims if dim not in rows]
     first = title if isinstance(title, tuple) else (title,) if title else ()
     columns = [first + place for place in product(*(values[dim].values for dim in across))]
@@ -143,18 +152,14 @@ def _names(values: xr.DataArray, rows: str) -> pd.Index:
 
 
 def frame(rows: Mapping[Any, Mapping[Any, Any]], *names: str) -> pd.DataFrame:
-    """A row for each key, with its values by column; keys and columns may be tuples.
-
-    Parameters
-    ----------
-    *names
-        What the parts of the keys are.
+    """A row for each key, with its values by column; keys, whose parts have these names, and
+    columns may be tuples.
     """
     found = pd.DataFrame(list(rows.values()))
     found.columns = _header(found.columns)
-    if len(names) > 1 and rows:
-        return found.set_index(pd.MultiIndex.from_tuples(rows, names=names))
-    return found.set_index(pd.Index(list(rows), name=names[0] if names else None))
+    several = len(names) > 1 and rows
+    found.index = pd.MultiIndex.from_tuples(rows) if several else pd.Index(list(rows))
+    return found.rename_axis(list(names[: None if several else 1]) or None)
 
 
 def _header(columns: Iterable[Any]) -> pd.Index:
@@ -176,8 +181,8 @@ if_computed = otherwise(caption)
 def _quantity(column: Any) -> Any:
     if not isinstance(column, tuple):
         return column
-    parts = tuple(part for part in column[: -1 if column[-1] in SHOWN else None] if part != "")
-    return parts[0] if len(parts) == 1 else parts
+    parts = [part for part in column[: -1 if column[-1] in STATISTICS else None] if part != ""]
+    return parts[0] if len(parts) == 1 else tuple(parts)
 
 
 def _last(column: Any) -> Any:

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.functions import figures, tables
-from benchmarks.functions.names import ELEVEN, MASKS, SETS
+from benchmarks.functions.names import ELEVEN, MASKS, SETS, VN
 from chapters.fig3_functions import tables as fig3
 from chapters.G_functions import tables as app_g
 from vnlib.book import paths, store
@@ -42,10 +42,12 @@ def results() -> xr.Dataset:
                     group=("model", ["vn"] * 3 + ["printed"] * 8 + list(CONTROLS.values())))  # fmt: skip
 
 
-def test_table_5_holds_medians_and_ranges_of_what_draws(results):
+def test_table_5_holds_medians_and_intervals_of_what_draws(results):
     frame = tables.reconstruction(results).frame
-    assert frame.loc["VN_3", "ID"].tolist() == [4, 2, 12]
-    assert frame.loc["VN_3", ["parameters", "atoms in use"]].tolist() == [400, 4]
+    assert frame.loc["VN_3", "ID"].tolist() == [4, 2, 12, 3]
+    assert frame.loc[
+        "VN_3", [("parameters", ""), ("atoms in use", "median"), ("failed", "")]
+    ].tolist() == [400, 4, 1], "one seed leaves 12 of 20"
     assert "HOLD_LAST" not in frame.index and frame.index[-1] == "LINEAR"
 
 
@@ -58,7 +60,7 @@ def test_table_6_has_the_models_of_a_protocol(results):
         "HOLD_LAST",
         "LINEAR",
     ]
-    assert frame["a block", "Hard"].loc["VN_1"].tolist() == [2, 1, 6]
+    assert frame["a block", "Hard"].loc["VN_1"].tolist() == [2, 1, 6, 3]
 
 
 def test_winners_are_those_of_the_medians(results):
@@ -99,10 +101,40 @@ def test_pages_that_state_the_same_quantity_say_the_same():
     # The learning and inference that both pages tell, each in its own table.
     cells = fig3.ablation_table(shared).frame
     told = app_g.ablation_table(shared).frame["our error over theirs"]
-    ours, theirs = cells["VN-1L", "imputation"], cells["VN-1L, atoms not learned", "imputation"]
+    names = ("VN-1L", "VN-1L, atoms not learned")
+    ours, theirs = (cells[name, "imputation", "median"] for name in names)
     ratio = told["VN-1L, rounds: learning", "VN-1L, atoms not learned, rounds"]
     assert (ours / theirs).median() == pytest.approx(ratio)
     assert pages["fig3"]["fig3-learned"] == f"{ratio:.2f}"
+
+
+def test_every_place_that_names_a_winner_names_the_same():
+    """Medians decide in the table of winners, in what is bold, in the survivors and in the counts
+    of both pages.
+    """
+    folder = paths.ROOT / "results" / "paper"
+    shared, own = (store.read(folder / f"{name}.nc") for name in ("fig3_functions", "G_functions"))
+    named, names = tables.winners(shared).frame, shared["label"].to_series()
+    every = {
+        "as printed": ("zero_filled", ELEVEN),
+        "told the mask": ("mask_aware", names.index),
+        "told the mask, the paper's eleven": ("mask_aware", ELEVEN),
+    }
+    for said, (protocol, models) in every.items():
+        shown = tables.masked(shared, protocol).frame
+        shown = shown.loc[[names[m] for m in models if names[m] in shown.index]]
+        for mask, set_ in named.index:
+            best = named.loc[(mask, set_), (said, "model")]
+            assert shown[mask, set_, "median"].idxmin() == best, (said, mask, set_)
+            least = shown[mask, set_, "median"].min()
+            assert named.loc[(mask, set_), (said, "error")] == pytest.approx(least)
+    survivors = app_g.survivors(shared).frame["column minimum here"]
+    for (model, mask), told in survivors.items():
+        column = named.loc[mask]["as printed", "model"]
+        assert told == (", ".join(column.index[column == model]) or "none")
+    won = named["told the mask", "model"].isin([names[m] for m in VN]).sum()
+    pages = {"fig3": fig3.numbers(shared), "appG": app_g.numbers(shared, own)}
+    assert {pages[page][f"{page}-told-won"] for page in pages} == {str(won)}
 
 
 @pytest.mark.parametrize("call", ["shared_tables.reconstruction", "shared_tables.winners"])

@@ -74,16 +74,16 @@ def test_settings_of_training_are_those_of_a_model_and_its_candidate():
     }
 
 
-def test_errors_are_medians_with_ranges_and_a_row_for_a_zero_image():
+def test_errors_are_medians_with_intervals_and_a_row_for_a_zero_image():
     table = tables.errors(results(), training=True)
     assert table.frame.loc["A", ("OOD error", "high")] == 0.04
     assert table.frame.loc["A", ("OOD / ID", "median")] == pytest.approx(10)
     shown = table.shown()
-    assert shown.loc["A", "ID test error"] == "0.002 [0.001, 0.004]"
-    assert shown.loc["C", "training error"] == "0.003 [0.002, 0.003]"
-    assert shown.loc["Zero baseline", "OOD / ID"] == "2.00"
+    assert shown.loc["A", "ID test error"] == "0.0020 [0.0010, 0.0040]"
+    assert shown.loc["C", "training error"] == "0.0025 [0.0020, 0.0030], n = 2"
+    assert shown.loc["Zero baseline", "OOD / ID"] == "2.0"
     assert shown.loc["Zero baseline", "training error"] == ""
-    assert shown.loc["B", ["atoms in use", "parameters"]].tolist() == ["25%", "1,234"]
+    assert shown.loc["B", ["atoms in use [%]", "parameters"]].tolist() == ["25", "1,234"]
     assert "training error" not in tables.errors(results()).shown()
 
 
@@ -99,8 +99,8 @@ def test_medians_say_which_models_compose_and_which_lack():
 def test_gains_are_quotients_and_an_extent_is_one_number_where_both_ends_read_the_same():
     ood = middles(results())["ood"]
     assert tables.gains(ood, {"b": ("a", "b")})["b"] == ood.sel(model="b") / 0.02
-    assert tables.extent(xr.DataArray([2.0, 0.5, 1.0])) == "0.500 to 2.00"
-    assert tables.extent(xr.DataArray([1.001, 1.002])) == "1.00"
+    assert tables.extent(xr.DataArray([2.0, 0.5, 1.0])) == "0.50 to 2.0"
+    assert tables.extent(xr.DataArray([1.001, 1.002])) == "1.0"
 
 
 def test_a_map_shows_rows_upward_and_outlines_what_was_held_out():

@@ -70,8 +70,8 @@ def test_tables_of_streams_and_of_two_bumps():
     assert len(streams) == 6 and "Factorised decoder" not in streams.index
     two = tables.two(RESULTS)
     ghost = float(RESULTS["two_ghost"].sel(model="full").median())
-    assert two.frame.loc["Full 2D VN", ("at the crossings", "")] == ghost
-    assert two.shown().loc["CNN", "at the crossings"] == "0.00"
+    assert two.frame.loc["Full 2D VN", ("at the crossings", "median")] == ghost
+    assert two.shown().loc["Zero baseline", "at the crossings"] == "0"
 
 
 @pytest.mark.parametrize("make", [tables.streams, tables.two, lambda r: tables.errors(r, "ring")])

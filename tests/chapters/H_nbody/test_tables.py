@@ -40,16 +40,16 @@ def test_the_numbers_of_the_prose(shared, results):
     results["ood_error"].loc[{"variant": "inverted"}] = 0.2
     found = tables.numbers(shared, results)
     found = {key.removeprefix("appH-"): text for key, text in found.items()}
-    assert (found["vn-id"], found["vn-ood"], found["gnn-id"]) == ("0.250", "0.250", "100")
-    assert (found["token-ood"], found["token-falls"], found["token-id"]) == ("0.100", "3", "1.00")
+    assert (found["vn-id"], found["vn-ood"], found["gnn-id"]) == ("0.25", "0.25", "100")
+    assert (found["token-ood"], found["token-falls"], found["token-id"]) == ("0.10", "3", "1.0")
     assert (found["token-revived"], found["token-both"], found["token-competes"]) == (
         "4",
-        "1.00",
+        "1.0",
         "3",
     )
-    assert (found["gated-split"], found["gated-inverted"]) == ("1.00", "2.00")
+    assert (found["gated-split"], found["gated-inverted"]) == ("1.0", "2.0")
     assert (found["nearest-tokens"], found["nearest-literal"]) == ("2", "0"), "of two panels"
-    assert (found["drift-tokens"], found["drift-factorized"]) == ("0.250", "1.00")
+    assert (found["drift-tokens"], found["drift-factorized"]) == ("0.25", "1.0")
     assert (found["step-factorized"], found["panels"]) == ("0.010", "2")
     shared["drift"].loc[{"model": "vn_literal_3"}] = 0.25
     assert [

@@ -83,9 +83,9 @@ def test_numbers_follow_from_the_results(results):
         and found["beyondinit-free-digits-3"] == "10.0"
     )
     assert found["beyondinit-change-digits-3"] == "20" and found["beyondinit-plain-guess"] == "44"
-    assert found["beyondinit-ms-cold-digits-3-coordinates"] == "1.00"
+    assert found["beyondinit-ms-cold-digits-3-coordinates"] == "1.0"
     assert (
-        found["beyondinit-ms-guess-digits-3"] == "0.500"
+        found["beyondinit-ms-guess-digits-3"] == "0.50"
         and found["beyondinit-longer-digits-3"] == "-50"
     )
     assert found["beyondinit-plain-start"] == "LISTA, from codes"

@@ -29,8 +29,8 @@ def results() -> xr.Dataset:
 
 def test_dictionaries_and_inferences_stand_side_by_side(results):
     frame = tables.ablation_table(results).frame
-    assert frame.loc[("last quarter", "Hard")].tolist() == [0.5, 1.0, 0.25, 0.5]
-    assert frame.columns.tolist()[1] == ("untrained", "imputation") and len(frame) == 12
+    assert frame.loc[("last quarter", "Hard")][::4].tolist() == [0.5, 1.0, 0.25, 0.5]
+    assert frame.columns.tolist()[4][:2] == ("untrained", "imputation") and len(frame) == 12
 
 
 def test_what_still_improved_is_told_of_networks(results):

@@ -1,45 +1,81 @@
-"""One form of picture for all benchmarks."""
+"""The pictures of the summary."""
 
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pytest
+import xarray as xr
 
-from chapters.summary import figures, swaps
+from chapters.summary import effects, errors, figures
 
 
 def texts(fig: plt.Figure) -> set[str]:
     fig.canvas.draw()
-    return {text.get_text() for text in fig.axes[0].texts}
+    return {text.get_text() for ax in fig.axes for text in ax.texts}
 
 
-def test_a_picture_has_a_row_for_each_model_under_its_heading_and_says_its_factor(table):
-    fig = figures.swaps(table)
+def test_a_picture_has_a_row_for_each_model_under_its_heading(table):
+    fig = figures.by_condition(table)
     shown = [label.get_text() for label in fig.axes[0].get_yticklabels()]
-    assert [one for one in shown if one not in table["block"].values] == table[
-        "name"
-    ].values.tolist()
+    named = [one for one in shown if one not in table["block"].values]
+    assert named == table["name"].values.tolist()
     assert shown[0] == table["block"].values[0] and set(table["block"].values) < set(shown)
-    assert {"×1.00", "×2.00", "×90", "×50"} <= texts(fig)
+    plt.close(fig)
+
+
+def test_a_picture_has_a_panel_for_each_condition_asked_for(nothing, masked):
+    table = errors.signals(nothing | {"fig3_functions": masked})
+    fig = figures.by_condition(table, "Hard")
+    titles = ["last quarter", "last half", "random 30 %", "a block"]
+    assert [ax.get_title() for ax in fig.axes] == titles
+    for ax, mask in zip(fig.axes, titles, strict=True):
+        own = table.sel(condition=f"Hard: {mask}").values.ravel()
+        drawn = np.concatenate([one.get_offsets()[:, 0] for one in ax.collections])
+        assert sorted(np.round(drawn, 9)) == sorted(np.round(own, 9))
     plt.close(fig)
 
 
 def test_seeds_beyond_the_axis_are_counted(nothing, drawn):
     results = drawn({"vn_full": 0.01, "cnn4": 0.5})
     results["mse_ood"].loc[{"model": "cnn4", "seed": 1}] = 1e6
-    fig = figures.swaps(swaps.positions(nothing | {"fig2_spatial": results}))
+    fig = figures.by_condition(errors.positions(nothing | {"fig2_spatial": results}))
     assert "1 seed →" in texts(fig) and fig.axes[0].get_xlim()[1] <= figures.MOST
     plt.close(fig)
 
 
-def test_every_seed_is_a_point(table):
-    fig = figures.swaps(table)
-    drawn = np.concatenate([one.get_offsets()[:, 0] for one in fig.axes[0].collections])
-    assert set(np.round(table["outside"].values.ravel(), 9)) <= set(np.round(drawn, 9))
+def test_errors_stand_over_the_number_of_coefficients_that_they_took():
+    values = [[[0.1, 0.1, 0.4], [0.2, 0.2, 0.2]], [[0.01, 0.01, 0.01], [0.02, 0.02, 0.02]]]
+    rows = {"key": ("row", ["vn_1", "dct"]), "name": ("row", ["VN", "DCT"])}
+    table = xr.DataArray([values], dims=("look", "row", "condition", "seed")).assign_coords(
+        condition=["single", "sum of 2"], active=(("row", "condition"), [[65, 94], [286, 393]])
+    )
+    fig = figures.against_length(table.assign_coords(rows))
+    for ax, xs, ys in zip(
+        fig.axes, ([65, 286], [94, 393]), ([0.1, 0.01], [0.2, 0.02]), strict=False
+    ):
+        points = [line for line in ax.lines if len(line.get_xdata()) == 1]
+        assert [line.get_xdata()[0] for line in points] == xs
+        assert [line.get_ydata()[0] for line in points] == ys
+    spread = next(line for line in fig.axes[0].lines if len(line.get_xdata()) == 2)
+    assert spread.get_ydata().tolist() == [0.1, 0.4]
     plt.close(fig)
 
 
-def test_a_missing_picture_says_so():
-    fig = figures.swaps(None)
-    assert "not stored here" in fig.axes[0].texts[0].get_text()
+def test_effects_of_one_part_look_unlike_those_of_several(nothing, masked):
+    found = effects.changes(nothing | {"fig3_functions": masked})
+    more = {("signals", "inference + learning", "both"): next(iter(found.values()))}
+    fig = figures.factors(found | more)
+    faces = {
+        line.get_ydata()[0] // 1: line.get_markerfacecolor() for line in fig.axes[0].lines[:-1]
+    }
+    assert len(fig.axes[0].lines) == len(found) + 2
+    assert set(faces.values()) == {"w", figures.PALETTE[0]}
     plt.close(fig)
+
+
+@pytest.mark.parametrize("draw", [figures.by_condition, figures.against_length])
+def test_a_missing_picture_says_so(draw):
+    for fig in (draw(None), figures.factors({})):
+        assert "stored here" in fig.axes[0].texts[0].get_text()
+        plt.close(fig)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import json
+import re
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from chapters.summary import counts, swaps
+from benchmarks.functions import tables as functions
+from benchmarks.spatial import errors as spatial
+from chapters.summary import counts, effects, errors, orders
 from vnlib.book import paths, store
 from vnlib.plots.statistics import median
 
 FOLDER = paths.RESULTS / "paper"
-FILES = [name for names in swaps.READ.values() for name in names]
+FILES = [name for names in errors.READ.values() for name in names]
 pytestmark = pytest.mark.skipif(
     not all((FOLDER / f"{name}.nc").exists() for name in FILES), reason="no shipped results"
 )
@@ -20,79 +24,154 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def found():
-    return swaps.read(lambda name: store.read(FOLDER / f"{name}.nc"), range(8))
-
-
-def by_key(table, side: str = "outside") -> SimpleNamespace:
-    """The median errors of a benchmark's rows."""
-    return SimpleNamespace(**median(table.set_index(row="key")[side]).to_series())
+    return errors.read(lambda name: store.read(FOLDER / f"{name}.nc"), range(99))
 
 
 @pytest.fixture(scope="module")
-def errors(found):
-    """The OOD errors of each benchmark, by key."""
-    return {name: by_key(table) for name, table in swaps.tables(found).items()}
+def tables(found):
+    return errors.tables(found)
 
 
 @pytest.fixture(scope="module")
-def inside(found):
-    return {name: by_key(table, "inside") for name, table in swaps.tables(found).items()}
+def changed(found) -> dict[str, xr.DataArray]:
+    """Median factors of each change (condition)."""
+    return {key[-1]: np.exp(median(one)) for key, one in effects.changes(found).items()}
 
 
-def test_every_row_is_there_once_and_every_part_is_one_of_five(found):
-    parts = {"input", "dictionary", "inference", "readout", "learning", ""}
-    for name, table in swaps.tables(found).items():
+@pytest.fixture(scope="module")
+def crossed(found) -> dict[tuple[str, str], xr.DataArray]:
+    return {key: np.exp(median(one)) for key, one in effects.factorials(found).items()}
+
+
+def middle(table: xr.DataArray, key: str, look: str) -> xr.DataArray:
+    """Median errors of a row (condition)."""
+    return median(table.isel(row=table["key"].values.tolist().index(key)).sel(look=look))
+
+
+def prose() -> str:
+    cells = json.loads(paths.notebook("summary").read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+
+
+def test_every_row_is_there_once(tables):
+    for name, table in tables.items():
         keys = table["key"].values.tolist()
-        assert len(set(keys)) == len(keys) > 10, name
-        assert {p for text in table["part"].values for p in text.split(" + ")} <= parts
+        assert len(set(keys)) == len(keys), name
 
 
-def test_positions_compose_with_a_product_readout_and_with_it_alone(errors):
-    at = errors["positions"]
-    assert max(at.vn_full, at.axes_1, at.axes_3, at.random, at.linear_pass, at.by_hand) < 0.01
-    assert min(at.flat, at.cnn, at.sparse, at.mlp, at.image, at.free_maps) > 0.3
-    assert at.relu_pass > 100 * at.linear_pass
-    assert at.axes_3 < 0.01 * min(v for k, v in vars(at).items() if k != "axes_3")
-    assert at.penalty < 0.1 * at.free_maps and at.stripes < 0.5 * at.bumps
+def test_orders_in_the_prose_are_those_that_are_tested():
+    """The words before and behind are used of no others."""
+    told = set(re.findall(r"summary-order-([\w-]+?)`", prose()))
+    assert told <= set(orders.ORDERS) and len(told) > 7
+    named = [line for line in prose().splitlines() if re.search(r"\b(before|behind)\b", line)]
+    lines = prose().splitlines()
+    for line in named:
+        if "no order" in line or "error before" in line:
+            continue
+        at = lines.index(line)
+        near = " ".join(lines[max(at - 1, 0) : at + 3])
+        assert "summary-order-" in near or "in front of" in near, line
 
 
-def test_nobody_fills_in_much_of_a_hidden_stretch(errors, inside):
-    at = errors["signals"]
-    assert min(vars(at), key=vars(at).get) == "solved_3" and 0.45 < at.solved_3 < 0.55
-    assert min(at.transformer, at.mamba) > 0.95 and at.deep_ae > 0.85
-    assert 0.9 < at.deep_ae_masked / at.vn_1 < 1.1
-    for changed in (at.untrained, at.fixed, at.solved):
-        assert 0.9 < changed / at.vn_1 < 1.11
-    assert inside["signals"].solved < 0.5 * inside["signals"].vn_1
+def test_errors_are_those_that_their_own_chapters_state(found, tables):
+    """The summary reads results by itself; the chapters' tables must say the same of them."""
+    drawn = spatial.middles(found["fig2_spatial"])
+    of_zero = (drawn["ood"] / drawn["zero"]).to_series()
+    for key, model in (("vn_full", "vn_full"), ("flat", "vn_flat"), ("cnn", "cnn4")):
+        own = float(middle(tables["positions"], key, errors.OOD)[0])
+        assert own == pytest.approx(of_zero[model], rel=1e-6)
+    signals = found["fig3_functions"]
+    for look, protocol in ((errors.ROUNDS, "zero_filled"), (errors.SOLVED, "mask_aware")):
+        cells = functions.cells(signals, ["vn_1"], protocol).squeeze("model")
+        zero = signals["zero_baseline_hidden"].isel(model=0, seed=0)
+        own = errors.conditions(cells / zero.sel(set=cells["set"]))
+        ours = middle(tables["signals"], "vn_1", look)
+        np.testing.assert_allclose(ours, own.sel(condition=ours["condition"]), rtol=1e-6)
+    images = errors.images(found["fig5_mnist"]).sel(model="vn_1", reading="own", look="error")
+    np.testing.assert_allclose(middle(tables["digits"], "vn_1", "error"), median(images))
 
 
-@pytest.mark.parametrize("left_out", swaps.STRETCHES)
-def test_what_is_said_of_signals_does_not_rest_on_one_mask(found, monkeypatch, left_out):
-    monkeypatch.setattr(swaps, "STRETCHES", [m for m in swaps.STRETCHES if m != left_out])
-    at = by_key(swaps.signals(found))
-    assert at.solved_3 < min(at.vn_1, at.solved, at.deep_ae_masked, at.interpolation)
-    assert at.vn_1 < min(at.transformer, at.mamba, at.deep_ae)
+def test_positions_compose_with_a_product_readout(tables, changed):
+    at = {
+        key: float(middle(tables["positions"], key, errors.OOD)[0])
+        for key in tables["positions"]["key"].values
+    }
+    products = ("vn_full", "axes_1", "axes_3", "random", "random_axes", "linear_pass", "by_hand")
+    assert max(at[key] for key in products) < 0.01
+    assert min(at[key] for key in ("flat", "cnn", "sparse", "mlp", "image", "free_maps")) > 0.3
+    assert at["relu_pass"] > 100 * at["linear_pass"]
+    assert at["penalty"] < 0.1 * at["free_maps"] and at["stripes"] < 0.5 * at["bumps"]
+    for learned, random in (("vn_full", "random"), ("axes_1", "random_axes")):
+        inside = [
+            float(middle(tables["positions"], key, errors.ID)[0]) for key in (learned, random)
+        ]
+        assert at[random] > 5 * at[learned] and inside[1] > 5 * inside[0], "in and out alike"
 
 
-def test_forces_need_a_sum_or_tokens(errors, inside):
-    at = errors["forces"]
-    for model in ("mlp", "gnn", "transformer", "film"):
-        single, mixed = (getattr(at, name) for name in (f"{model}_passes", model))
-        assert getattr(inside["forces"], model) < 0.01 and single < 0.13 < 0.3 < mixed
-    assert max(at.tokens_network, at.tokens_rbf) < at.tokens < 0.05 < at.passes
-    assert inside["forces"].vn_3 > 0.1
+def test_signals_depend_on_the_mask(tables, changed):
+    table = tables["signals"]
+    ends = ["Hard: last quarter", "Hard: last half"]
+    for look in (errors.ROUNDS, errors.SOLVED):
+        of_ends = median(table.sel(look=look, condition=ends)).dropna("row")
+        assert float(of_ends.min()) > 0.6, "nobody fills in much of an end"
+    scattered = median(table.sel(look=errors.SOLVED, condition="Hard: random 30 %"))
+    least = table["key"].values[int(scattered.fillna(np.inf).argmin("row"))]
+    assert least == "interpolation" and float(scattered.min()) < 1e-3
+    printed = orders.factors(orders.ORDERS["printed"], table)
+    of_ends = np.exp(printed.sel(condition=ends))
+    assert float(of_ends.max()) < 1.1 < float(np.exp(printed).max()), (
+        "little where an end is hidden"
+    )
 
 
-def test_digits_differ_by_a_factor_of_two_or_so(errors, inside):
-    at, plain = errors["digits"], inside["digits"]
-    assert at.vn_1 < min(at.ae, at.ksparse, at.searched, at.untrained) and at.ae / at.vn_1 < 2
-    assert 0.5 < at.dct_matched / at.vn_1 < 1 and 1.9 < at.dct / at.vn_1 < 2.5
-    assert 0.8 < (at.untrained / at.vn_1) / (plain.untrained / plain.vn_1) < 1.25
-    shared = np.log(at.searched / at.vn_1) / np.log(at.ae / at.vn_1)
-    assert 0.35 < shared < 0.65, "what is left to the encoder"
+def test_inference_and_learning_of_signals_help_in_some_conditions(changed, crossed):
+    three, one = (changed[f"VN-{depth}L: masked problem solved"] for depth in (3, 1))
+    assert float(three.max()) < 1
+    easy, scattered = (one["condition"].str.contains(part) for part in ("Easy", "random"))
+    assert float(one.where(easy | scattered).max()) < 1
+    assert float(one.where(~(easy | scattered)).min()) > 0.99
+    for effect in ("learning: training signals", "inference: solved", "training signals × solved"):
+        factors = crossed["signals: atoms, inference", effect]
+        assert float(factors.min()) < 0.95 and float(factors.max()) > 1.05, "not of one sign"
+    sparse = crossed["signals, recipe of App. G: atoms, inference, sparsity", "sparsity: 0.1 λ"]
+    assert {*sparse.sortby(sparse)[:2]["condition"].values} == {
+        "Easy: random 30 %",
+        "Hard: random 30 %",
+    }
 
 
-def test_claims_of_other_chapters_hold_as_printed():
+def test_forces_need_a_sum_or_tokens(tables, changed):
+    table = tables["forces"]
+    assert float(middle(table, "vn_3", errors.ID)[0]) > 0.1, "it does not fit single forces"
+    for model in ("mlp", "gnn", "film"):
+        assert float(middle(table, model, errors.ID)[0]) < 0.01
+        apart = middle(table, f"{model}_passes", errors.OOD)
+        assert float(apart.max()) < 0.05 < 0.3 < float(middle(table, model, errors.OOD).min())
+        assert float(apart.sel(condition="3 bodies")) > float(apart.sel(condition="5 bodies"))
+    assert all(float(changed[key].max()) < 1 for key in changed if "one force per pass" in key)
+
+
+def test_digits_differ_by_factors_of_about_two(tables, changed):
+    table = tables["digits"]
+    learned, plain = (middle(table, key, "error") for key in ("vn_1", "vn_untrained"))
+    ratio = plain / learned
+    inside = float(ratio.sel(condition=errors.SINGLE))
+    outside = float(ratio.drop_sel(condition=errors.SINGLE).median())
+    assert 0.8 < outside / inside < 1.25, "learning adds accuracy, not composition"
+    encoder = np.exp(orders.factors(orders.ORDERS["autoencoder"], table))
+    assert encoder.sortby(encoder)["condition"].values[-1] == "difference"
+    assert float(encoder.sortby(encoder)[-2]) < 2.5 and float(encoder.max()) > 10
+    used = table["active"].sel(condition=errors.SINGLE)
+    used = dict(zip(table["key"].values, used.values, strict=True))
+    assert 3.5 < used["dct"] / used["vn_1"] < 4.5, "four times as many"
+    matched = middle(table, "dct", "error") / learned
+    assert float(matched.sel(condition=errors.SINGLE)) == pytest.approx(1, abs=0.05)
+    (lost,) = np.flatnonzero(orders.factors(orders.ORDERS["few-cosines"], table) < 0)
+    assert lost is not None
+
+
+def test_counts_of_the_prose_are_those_of_the_ledger():
     rows = counts.read(FOLDER)
-    others = counts.count(counts.claims_of(rows, counts.OTHERS), "as printed")
-    assert others["reproduced"] > others["claims"] / 2, "they hold for the most part"
+    told = json.loads((FOLDER / "ledger.json").read_text(encoding="utf-8"))
+    asked = [row for row in told["claims"] if not row["definition"]]
+    assert counts.count(rows, "as printed")["claims"] == len(asked)

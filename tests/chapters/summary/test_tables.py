@@ -7,9 +7,10 @@ import re
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from book.site import ledger as book_ledger
-from chapters.summary import counts, swaps, tables
+from chapters.summary import counts, effects, errors, orders, tables
 from vnlib.book import ledger, paths
 
 
@@ -68,47 +69,81 @@ def test_chapters_say_which_benchmark_they_belong_to():
     assert set(found.values()) == {"positions", "signals", "forces", "digits", counts.OTHERS}
 
 
-def test_what_decides_has_the_factors_of_every_changed_part(table):
-    table["inside"] = table["inside"].copy(data=table["inside"].values * [[1], [1], [0.5], [1]])
-    frame = tables.parts_table({"positions": table, "signals": None}).frame
+def test_effects_stand_condition_by_condition(nothing, masked):
+    found = effects.changes(nothing | {"fig3_functions": masked})
+    frame = tables.effects_table(found, "benchmark", "part", "change").frame
+    key = ("signals", "learning", "training signals as atoms, solved", "Hard: a block")
+    assert frame.loc[key, ("factor", "median")] == pytest.approx(2) and len(frame) == 8 * 3
+
+
+def test_errors_are_medians_in_percent_with_seeds_that_failed_counted(nothing, drawn):
+    results = drawn({"vn_full": 0.01, "cnn4": 0.5})
+    results["mse_id"].loc[{"model": "cnn4", "seed": 1}] = 0.2
+    frame = tables.errors_table(errors.positions(nothing | {"fig2_spatial": results})).frame
+    own = frame.loc[("the hold-out", "vn_full for readers")]
+    assert own["out of it"].tolist() == pytest.approx([1.1, 1.0, 1.2, 3])
+    assert frame["failed"].values.ravel().tolist() == [0, 1]
+
+
+def test_digits_are_matched_on_code_length_and_on_error():
+    rows = ["vn_1", "dct", "dct_count"]
+    values = xr.DataArray(
+        [[[[0.1, 0.2]], [[0.1, 0.1]], [[0.3, 0.4]]]], dims=("look", "row", "condition", "seed")
+    )
+    table = values.assign_coords(
+        condition=["single"],
+        key=("row", rows),
+        name=("row", ["VN", "DCT", "65 cosines"]),
+        active=(("row", "condition"), [[65.0], [286], [65]]),
+    )
+    frame = tables.matched_table(table).frame
     assert frame.index.tolist() == [
-        ("positions", "dictionary", "random, frozen"),
-        ("positions", "readout", "flat and linear"),
+        ("equal code length", "65 cosines"),
+        ("equal ID error", "DCT"),
     ]
-    assert frame.to_numpy() == pytest.approx(np.array([[2, 2], [90, 45]]))
+    assert frame["coefficients"].values.ravel().tolist() == [65, 286]
+    assert frame[("single", "median")].tolist() == pytest.approx([2.5, 0.75])
 
 
-def test_errors_are_medians_and_ranges_in_percent(table):
-    frame = tables.errors_table({"positions": table, "signals": None}).frame
-    own = frame.loc[("positions", "vn_full for readers"), "OOD"]
-    assert own.tolist() == pytest.approx([1.1, 1.0, 1.2])
+def test_orders_say_in_how_many_conditions_they_hold(monkeypatch, table):
+    one = orders.Order("positions", "the VN below the CNN", ("vn_full",), ("cnn",))
+    monkeypatch.setattr(orders, "ORDERS", {"one": one})
+    frame = tables.orders_table({"positions": table}).frame
+    (row,) = frame.to_dict("records")
+    assert (row["holds in"], row["of"], row["by 5% or more"]) == (1, 1, 1)
+    assert row["median, one left out"] == pytest.approx(50)
 
 
 def test_tables_of_nothing_can_be_shown():
     for one in (
         tables.counts_table({}),
-        tables.parts_table({"signals": None}),
-        tables.errors_table({"signals": None}),
+        tables.orders_table({"signals": None}),
+        tables.errors_table(None),
+        tables.matched_table(None),
+        tables.effects_table({}),
     ):
         assert one.frame.empty and "text/html" in one._repr_mimebundle_()
 
 
-def test_numbers_are_those_of_the_tables(table, monkeypatch):
-    monkeypatch.setattr(swaps, "coefficients", lambda results: 4.41)
-    monkeypatch.setattr(swaps, "scattered", lambda results: {"vn-1": 12.0})
+def test_numbers_are_those_of_the_tables(table):
     counted = counts.by_benchmark(ROWS, ["positions"])
-    nothing = dict.fromkeys(("fig3_functions", "fig5_mnist"))
-    said = tables.numbers(nothing, {"positions": table}, counted, ["VN-X1"])
+    digits = table.assign_coords(condition=["single"], active=(("row", "condition"), [[4.4]] * 4))
+    change = {
+        ("positions", "readout", "flat"): np.log(
+            xr.DataArray([[2.0, 4.0, 3.0], [9.0] * 3], dims=("condition", "seed"))
+        )
+    }
+    said = tables.numbers({"positions": table, "digits": digits}, change, {}, counted, ["VN-X1"])
     said = {key: text.replace("\N{NO-BREAK SPACE}", " ") for key, text in said.items()}
-    assert said["summary-positions-flat-ood"] == "99 %"
-    assert said["summary-positions-flat-id"] == "9.90 %"
-    assert said["summary-positions-factor-flat"] == "×90"
+    assert said["summary-positions-flat-the-hold-out-out-of-it"] == "99 %"
+    assert said["summary-positions-flat-the-hold-out-in-distribution"] == "9.9 %"
+    assert said["summary-change-positions-flat"] == "×3.0 to ×9.0"
     assert said["summary-printed-claims"] == "3" and said["summary-controls-not-reproduced"] == "1"
-    assert said["summary-digits-coefficients"] == "4.41" and said["summary-weaker"] == "1"
+    assert said["summary-coefficients-flat"] == "4" and said["summary-weaker"] == "1"
 
 
 @pytest.mark.parametrize(
-    ("factor", "text"), [(1.0, "×1.00"), (0.0037, "×0.004"), (19301, "×19,300"), (np.nan, "")]
+    ("factor", "text"), [(1.04, "×1.0"), (0.0037, "×0.0037"), (19301.5, "×19,000"), (np.nan, "")]
 )
 def test_factors_read_as_numbers_do_elsewhere(factor, text):
     assert tables.times(factor) == text

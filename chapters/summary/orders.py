@@ -1,0 +1,185 @@
+"""The orders of models that the summary states, each with what it is in every condition and
+without any one of them: an order that one condition decides is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from chapters.summary.errors import OOD, ROUNDS, SOLVED
+from vnlib.plots.statistics import median
+
+HARD, EASY = "Hard", "Easy"
+STRETCH = "(?:a block|last)"  # of the masks, those that hide a stretch
+
+
+@dataclass(frozen=True)
+class Order:
+    """That all of `low` have less error than all of `high`, rows of a benchmark's table, in
+    conditions whose names match `where`; of the rows marked `best` the least alone counts.
+    """
+
+    benchmark: str
+    says: str
+    low: tuple[str, ...]
+    high: tuple[str, ...]
+    looks: tuple[str, str] = (OOD, OOD)
+    where: str = ""
+    best: bool = False
+
+
+VN = ("vn_1", "vn_3", "vn_5")
+OTHERS = (
+    "neural_ode",
+    "rslds",
+    "deep_ae",
+    "sparse_ae",
+    "rnn",
+    "transformer",
+    "mamba",
+    "mamba_bottleneck",
+)
+MASKED = ("deep_ae_masked", "rnn_masked", "transformer_masked")
+PASSES = ("mlp_passes", "gnn_passes", "film_passes")
+ONCE = ("mlp", "gnn", "transformer", "film")
+ERROR = ("error", "error")
+
+ORDERS: Mapping[str, Order] = {
+    "product": Order(
+        "hold-outs",
+        "Vector Networks and the decoder built by hand, all with the product readout, below CNN "
+        "and MLP",
+        ("full", "vn_1", "factorised"),
+        ("cnn", "mlp"),
+    ),
+    "printed": Order(
+        "signals",
+        "Hard, as printed: the best Vector Network below the best of the paper's other eight",
+        VN,
+        OTHERS,
+        (ROUNDS, ROUNDS),
+        HARD,
+        best=True,
+    ),
+    "masked": Order(
+        "signals",
+        "Easy and Hard, masked problem solved: VN-3L below networks trained with masks",
+        ("vn_3",),
+        MASKED,
+        (SOLVED, SOLVED),
+        f"{HARD}|{EASY}",
+    ),
+    "solved": Order(
+        "signals",
+        "Easy and Hard: VN-3L with the masked problem solved below VN-3L after five rounds",
+        ("vn_3",),
+        ("vn_3",),
+        (SOLVED, ROUNDS),
+        f"{HARD}|{EASY}",
+    ),
+    "exemplars": Order(
+        "signals",
+        "Easy, a stretch hidden: three training signals below every Vector Network, solved",
+        ("exemplars",),
+        VN,
+        (SOLVED, SOLVED),
+        f"{EASY}: {STRETCH}",
+    ),
+    "passes": Order(
+        "forces",
+        "One pass per force: MLP, GNN and FiLM below both Vector Networks",
+        PASSES,
+        ("vn_1_passes", "vn_3_passes"),
+    ),
+    "gated": Order(
+        "forces",
+        "VN-3L with gated features below networks that take all forces at once",
+        ("gated",),
+        ONCE,
+    ),
+    "ridge": Order(
+        "forces",
+        "Ridge regression on gated features below VN-3L on them",
+        ("gated_ridge",),
+        ("gated",),
+    ),
+    "tokens": Order(
+        "forces",
+        "Vector Networks on tokens below those on other inputs",
+        ("tokens_1", "tokens"),
+        ("vn_1", "vn_3", "vn_1_passes", "vn_3_passes", "gated"),
+    ),
+    "learners": Order(
+        "forces",
+        "RBF ridge and a small network on tokens below Vector Networks on them",
+        ("tokens_rbf", "tokens_network"),
+        ("tokens_1", "tokens"),
+    ),
+    "autoencoder": Order(
+        "digits", "VN-1L below the autoencoder of equal ID error", ("vn_1",), ("ae",), ERROR
+    ),
+    "untrained": Order(
+        "digits", "VN-1L below training digits as atoms", ("vn_1",), ("vn_untrained",), ERROR
+    ),
+    "components": Order(
+        "digits",
+        "VN-1L below principal components of equal ID error",
+        ("vn_1",),
+        ("pca_matched",),
+        ERROR,
+    ),
+    "few-cosines": Order(
+        "digits",
+        "VN-1L below as many cosines, the 65 largest",
+        ("vn_1",),
+        ("dct_count",),
+        ERROR,
+    ),
+    "many-cosines": Order(
+        "digits",
+        "cosines of equal ID error, four times as many, below VN-1L",
+        ("dct",),
+        ("vn_1",),
+        ERROR,
+    ),
+}
+
+
+def factors(order: Order, table: xr.DataArray) -> xr.DataArray:
+    """How many times the error of `low` that of `high` is in each condition: logarithms of medians
+    over seeds (condition), 0 where they are equal.
+    """
+    rows = table["key"].values.tolist()
+    low, high = (
+        np.log(median(table.sel(look=look).isel(row=[rows.index(key) for key in keys])))
+        for look, keys in zip(order.looks, (order.low, order.high), strict=True)
+    )
+    of_low = low.min("row") if order.best else low.max("row")
+    ratio = (high.min("row") - of_low).dropna("condition")
+    unseen = ~ratio["condition"].str.match("single|ID")
+    named = ratio["condition"].str.contains(order.where, regex=True)
+    return ratio.sel(condition=unseen & named)
+
+
+def stored(order: Order, tables: Mapping[str, xr.DataArray | None]) -> bool:
+    """Whether all its models are there."""
+    table = tables.get(order.benchmark)
+    return table is not None and {*order.low, *order.high} <= {*table["key"].values.tolist()}
+
+
+def left_out(ratio: xr.DataArray) -> xr.DataArray:
+    """The median over conditions without each of them, one after the other (condition)."""
+    names = ratio["condition"].values
+    if len(names) < 2:
+        return ratio
+    rest = [ratio.sel(condition=names != name).median().item() for name in names]
+    return ratio.copy(data=rest)
+
+
+def survives(ratio: xr.DataArray) -> bool:
+    """Whether an order is that of most conditions, and stays that whichever one is left out."""
+    return bool(ratio.median() > 0) and bool((left_out(ratio) > 0).all())
