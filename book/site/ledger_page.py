@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
-from book.site import evidence_table, resampling
+from book.site import evidence_table, resampling, statements
 from book.site.page_size import PLACE
 from vnlib.book import chapter, paths, store
 from vnlib.book import ledger as claims
@@ -20,6 +20,7 @@ OTHERS = "Beyond the papers"
 CHANGES = Path(__file__).parent / "rules.toml"
 NOT_ASKED = "not asked"
 WORDS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.UNDECIDED, claims.NOT_TESTABLE)
+HOLD = {statements.HOLDS: "hold", statements.FAILS: "fail"}  # of several
 
 # What the landing page says of results that are not the shipped ones.
 REMARKS = {
@@ -81,6 +82,8 @@ def ledger(found: Mapping, profile: str) -> str:
         "Network; ID and OOD: in and out of the distribution of the training data.",
         ":::",
         "",
+        in_words(found),
+        "",
         *_counts(rows),
         evidence_table.filters(papers, found),
     ]
@@ -89,11 +92,44 @@ def ledger(found: Mapping, profile: str) -> str:
     return "\n".join([*lines, "", *_changes({row["id"] for row in rows})]) + "\n"
 
 
+def in_words(found: Mapping) -> str:
+    """How many claims, and how many of their core statements, got each verdict: the paragraph that
+    the README, the landing page and the ledger have in common. Definitions are no claims.
+    """
+    told = []
+    for said, key, protocol in (
+        ("As printed", "verdict", "printed"),
+        ("With controls", "verdict_controls", "controls"),
+    ):
+        asked = {
+            row["id"]: row[key] for row in found["claims"] if row[key] and not row["definition"]
+        }
+        core = [
+            one["verdict"]
+            for one in found["statements"]
+            if one["claim"] in asked and protocol in one["protocols"]
+            if one["weight"] == claims.CORE
+        ]
+        whole, parts = _counted(asked.values(), WORDS), _counted(core, statements.VERDICTS)
+        told.append(
+            f"{said}, {len(asked)} claims: {whole}; their {len(core)} core statements: {parts}."
+        )
+    return " ".join(told)
+
+
+def _counted(verdicts: Iterable[str], words: Sequence[str]) -> str:
+    """How often each verdict occurs, if it does."""
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[one]} {HOLD.get(one, one)}" for one in words if counts[one])
+
+
 def headlines(found: Mapping, profile: str) -> str:
-    """The ledger in short, for the landing page: a remark on the profile, how many claims held."""
+    """The ledger in short, for the landing page: a remark on the profile, how many claims held, in
+    words and by paper.
+    """
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
-    return "\n".join([*lines, *_counts(found["claims"])]) + "\n"
+    return "\n".join([*lines, in_words(found), "", *_counts(found["claims"])]) + "\n"
 
 
 def _changes(ids: Set[str]) -> list[str]:

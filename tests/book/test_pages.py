@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 import pytest
-from ledger_cases import ledger_of, page, row
+from ledger_cases import ledger_of, page, row, told
 from store_cases import stored
 
-from book.site import ledger_page
+from book.site import ledger_page, statements
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
 from vnlib.book.store import provenance
@@ -47,6 +48,57 @@ def test_claims_are_grouped_and_counted_by_paper_and_definitions_are_none():
         assert "| Vector Networks: as printed | 0 | 1 | 1 | 0 |" in counted
         assert "| Vector Networks: with controls | 0 | 0 | 1 | 1 |" in counted
         assert "| Forced Rendering: as printed | 1 | 0 | 0 | 0 |" in counted
+
+
+def test_counts_in_words_are_of_claims_and_core_statements():
+    rows = [
+        row(verdict_controls=claims.NOT),
+        row(id="VN-X2", verdict=claims.NOT),
+        row(id="VN-X3", verdict=claims.REPRODUCED, definition=True),
+    ]
+    told_of = [
+        told(),
+        told(place=2, verdict=statements.FAILS, protocols=["printed", "controls"]),
+        told(place=3, verdict=statements.TIE),
+        told(place=4, weight="detail"),
+        told(claim="VN-X2", verdict=statements.UNDECIDED),
+        told(claim="VN-X3"),
+    ]
+    found = {"claims": rows, "statements": told_of}
+    assert ledger_page.in_words(found) == (
+        "As printed, 2 claims: 1 partly, 1 not reproduced; their 4 core statements: 1 hold, 1 fail, "
+        "1 tie, 1 undecided. With controls, 1 claims: 1 not reproduced; their 1 core statements: "
+        "1 fail."
+    )
+
+
+SHIPPED = paths.ROOT / "results" / "paper" / "ledger.json"
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.skipif(not SHIPPED.exists(), reason="no shipped ledger")
+def test_readme_landing_page_and_ledger_tell_the_same_counts():
+    """A new ledger needs a new paragraph in the README: it is what the assertion wants."""
+    found = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    counted = ledger_page.in_words(found)
+    assert counted in words((paths.SOURCE / "README.md").read_text(encoding="utf-8"))
+    for page_text in (ledger_page.headlines(found, "paper"), ledger_page.ledger(found, "paper")):
+        assert counted in page_text
+    assert "{include} generated/headlines.md" in (paths.BOOK / "intro.md").read_text("utf-8")
+
+
+def test_readme_landing_page_and_summary_tell_the_same_meaning():
+    readme = (paths.SOURCE / "README.md").read_text(encoding="utf-8")
+    (told,) = [words(part) for part in readme.split("\n\n") if part.startswith("Models compose")]
+    meaning = told[: told.index(" In the built book")]
+    assert meaning.count(". ") == 3
+    assert meaning in words((paths.BOOK / "intro.md").read_text(encoding="utf-8"))
+    notebook = json.loads(paths.notebook("summary").read_text(encoding="utf-8"))
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "markdown"]
+    assert any(meaning in words(text) for text in cells)
 
 
 @pytest.mark.parametrize(("profile", "warned"), [("smoke", True), ("fast", True), ("paper", False)])
