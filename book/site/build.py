@@ -10,12 +10,12 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,16 @@ import papermill
 from filelock import FileLock
 from PIL import Image
 
-from book.site import executed, ledger, ledger_page, page_size, reference, repository_url
+from book.site import (
+    executed,
+    in_place,
+    ledger,
+    ledger_page,
+    page_size,
+    processes,
+    reference,
+    repository_url,
+)
 from vnlib import checks
 from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
@@ -37,6 +46,7 @@ CACHE = paths.ROOT / ".cache" / "book"  # executed chapters of earlier builds
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
 CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
+ON_CARD = re.compile(r"generated/([\w-]+)\.png")  # the figure of a card, as its page names it
 FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of what a page shows
 LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
@@ -54,6 +64,7 @@ def run_chapter(
     jobs: int = 1,
     progress: bool = True,
     prints: bool = False,
+    kernel: bool = True,
 ) -> dict[str, Any]:
     """Execute a chapter with papermill and keep the executed notebook; returns all its parameters.
 
@@ -64,6 +75,8 @@ def run_chapter(
     ----------
     prints
         Draw every figure for print too (PDF, SVG).
+    kernel
+        Run the cells in a kernel; else in this process, once (see `book.site.in_place`).
 
     Raises
     ------
@@ -93,10 +106,9 @@ def run_chapter(
             cwd=str(paths.ROOT),
             kernel_name="python3",
             progress_bar=False,
+            request_save_on_cell_execute=False,  # once, at the end
             stderr_file=sys.stderr if progress else None,
-            # The progress bars of the runs, without the kernel's own remarks.
-            extra_arguments=["--log-level=40"]
-            + [f"--InlineBackend.figure_formats={f}" for f in formats],
+            **(_kernel(formats) if kernel else {"engine_name": in_place.NAME, "formats": formats}),
         )
         os.replace(draft, output)
     except papermill.PapermillExecutionError:
@@ -112,6 +124,12 @@ def run_chapter(
             process.wait()
         draft.unlink(missing_ok=True)
     return parameters
+
+
+def _kernel(formats: Sequence[str]) -> dict[str, Any]:
+    """What a kernel is told: the formats of figures, and to make no remarks of its own."""
+    told = [f"--InlineBackend.figure_formats={one}" for one in formats]
+    return {"extra_arguments": ["--log-level=40", *told]}
 
 
 def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,45 +158,72 @@ def build(
     fresh
         Compute everything anew. An interrupted fresh build of the same source goes on.
     jobs
-        Chapters at work at the same time.
+        Chapters at work at the same time, each in a process forked from this one; a single one runs
+        in a kernel.
     drawing
         `progress` and `prints` (see `run_chapter`).
     """
     checks.choice("profile", profile, PROFILES)
-    folder = results_dir.expanduser().resolve() / profile
+    folder, built = results_dir.expanduser().resolve() / profile, paths.BOOK / "_build"
+    site, mark = built / "html", built / "inputs"
+    inputs = partial(_inputs, folder, profile, str(results_dir), str(drawing.get("prints")))
     CACHE.mkdir(parents=True, exist_ok=True)
     with FileLock(CACHE / "lock"):  # of two builds one waits
+        before = inputs()
+        if not fresh and site.is_dir() and executed.load(mark, before) is not None:
+            return site
+        mark.unlink(missing_ok=True)
         if fresh:
             _clear(folder)
         for stale in (EXECUTED, GENERATED, EXTRA):
             shutil.rmtree(stale, ignore_errors=True)
         for part in (EXECUTED, GENERATED, EXTRA / "notebooks", EXTRA / "data"):
             part.mkdir(parents=True)
-        page = partial(_page, results_dir=results_dir, profile=profile, fresh=fresh, **drawing)
-        ends = (signal.SIGINT, signal.SIG_DFL)  # an interrupt ends the workers and their kernels
-        with ProcessPoolExecutor(jobs, initializer=signal.signal, initargs=ends) as pool:
-            # Those that read the results of others come when all of these are there, and those
-            # that have none of their own when the ledger is.
-            for stage in range(3):
-                if stage == 2:
-                    found = ledger.ledger(folder)
-                    ledger.write(found, folder / "ledger.json")
-                names = [n for n in paths.chapters() if _stage(n) == stage]
-                list((map if jobs == 1 else pool.map)(page, names))
+        page = partial(_page, results_dir=results_dir, profile=profile, **drawing)
+        # Those that read the results of others come when all of these are there, and those that
+        # have none of their own when the ledger is.
+        for stage in range(3):
+            if stage == 2:
+                found = ledger.ledger(folder)
+                ledger.write(found, folder / "ledger.json")
+            names = [name for name in paths.chapters() if _stage(name) == stage]
+            todo = [name for name in names if fresh or not page(name, kept=True)]
+            todo.sort(key=_figures, reverse=True)  # a long one at the end would be alone
+            if todo and jobs > 1:
+                _import_shared()
+            processes.each([partial(page, name, kernel=jobs == 1) for name in todo], jobs)
         for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:
             shutil.copy(result, EXTRA / "data")
         for file in (folder / "ledger.json", ledger.SCHEMA):
             shutil.copy(file, EXTRA / "data")
-        (GENERATED / "headlines.md").write_text(
-            ledger_page.headlines(found, profile), encoding="utf-8"
-        )
-        (GENERATED / "ledger.md").write_text(ledger_page.ledger(found, profile), encoding="utf-8")
-        (GENERATED / "status.md").write_text(ledger_page.status(folder, profile), encoding="utf-8")
+        for name, text in {
+            "headlines": ledger_page.headlines(found, profile),
+            "ledger": ledger_page.ledger(found, profile),
+            "status": ledger_page.status(folder, profile),
+        }.items():
+            (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
         reference.write(GENERATED / "modules")
-        site = _site()
+        # From nothing: a page that is not read again does not repeat its warnings.
+        shutil.rmtree(built, ignore_errors=True)
+        _jupyter_book()
+        page_size.write_table(site, site / "book" / "generated" / "status.html")
         if fresh:
             (folder / UNFINISHED).unlink(missing_ok=True)
+        if inputs() == before:  # nothing was computed, and nothing edited meanwhile
+            executed.keep(mark, before, "")
     return site
+
+
+def _inputs(folder: Path, *more: str) -> str:
+    """Hash of all that a build is made from: sources, pages, the results in `folder`, of which the
+    ledger is made, and what `more` tells builds apart.
+    """
+    made = (EXECUTED, GENERATED, EXTRA, paths.BOOK / "_build")
+    tops = [paths.CHAPTERS, *(paths.SOURCE / top for top in provenance.PACKAGES)]
+    tops += [part for part in paths.BOOK.glob("*") if part not in made]
+    files = [one for top in tops for one in (top, *top.rglob("*")) if one.suffix != ".pyc"]
+    files += [*folder.glob("*.nc"), *paths.ROOT.glob("_*.yml")]
+    return executed.digest(*more, *executed.digests(files))
 
 
 def _stage(name: str) -> int:
@@ -187,22 +232,46 @@ def _stage(name: str) -> int:
     return 2 if not one.stores else 1 if one.needs else 0
 
 
-def _page(name: str, results_dir: Path, profile: str, fresh: bool, **drawing: bool) -> None:
-    """Make a chapter's page: from the execution that an earlier build kept, or from a new one."""
+def _figures(name: str) -> int:
+    """How many figures a chapter has, which is what its page takes time for."""
+    return paths.notebook(name).read_text(encoding="utf-8").count("chapter.show(")
+
+
+def _import_shared() -> None:
+    """Import what chapters share, for the processes that are forked from this one. What cannot be
+    imported is left to those that ask for it, and say so.
+    """
+    for name in ("myst_nb", *reference.modules()):
+        if not name.startswith(("book.", "chapters.")):
+            with suppress(Exception):
+                import_module(name)
+    claims.all_claims()
+    chapter.one_thread()
+
+
+def _page(
+    name: str, results_dir: Path, profile: str, *, kept: bool = False, **options: bool
+) -> bool:
+    """Make a chapter's page from a new execution, or from the one that an earlier build `kept`;
+    whether there is one.
+    """
     page, given = EXECUTED / f"{name}.ipynb", {"profile": profile, "results_dir": str(results_dir)}
-    kept, folder = CACHE / profile / page.name, results_dir.expanduser().resolve() / profile
-    key = partial(executed.key, name, folder, str(given), str(drawing.get("prints")))
+    file, folder = CACHE / profile / page.name, results_dir.expanduser().resolve() / profile
+    key = partial(executed.key, name, folder, str(given), str(options.get("prints")))
     before = key()
-    text = None if fresh else executed.load(kept, before)
-    if text is None:
+    if kept:
+        text = executed.load(file, before)
+        if text is None:
+            return False
+        paths.replace(page, text)
+    else:
         print(f"Chapter {name} ({profile})", flush=True)
-        run_chapter(name, given, page, **drawing)
-        text = page.read_text(encoding="utf-8")
+        run_chapter(name, given, page, **options)
         if key() == before:  # nothing was computed, and no source edited meanwhile
-            executed.keep(kept, before, text)
-    paths.replace(page, text)
+            executed.keep(file, before, page.read_text(encoding="utf-8"))
     finish(page, repository_url.actions(name, repository_url.repository()), profile)
     shutil.copy(paths.notebook(name), EXTRA / "notebooks")
+    return True
 
 
 def _clear(folder: Path) -> None:
@@ -234,15 +303,15 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
     below its first cell, named figures also saved as files of their own.
 
     Code that shows nothing joins the next cell, so that one line *Show the code* stands where there
-    were several; what is printed is folded with it. A small PNG is for the cards of other pages,
-    PDF and SVG are for download: the links under the figure name them.
+    were several; what is printed is folded with it. A small PNG is for the card of a figure, PDF and
+    SVG are for download: the links under the figure name them.
     """
     notebook = nbformat.read(path, as_version=4)
     # Sentences on the shipped results would be said of others.
     dropped = set() if profile == "paper" else {SHIPPED}
     kept = [one for one in notebook.cells if not dropped & set(one.metadata.get("tags", ()))]
     notebook.cells = [part for cell in _joined(kept) for part in _apart(cell)]
-    label = None
+    label, cards = None, _cards()
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -255,7 +324,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
         if LINKS in tags:
             _add_downloads(cell, label)
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
-        _save_pictures(cell, label)
+        _save_pictures(cell, label, cards)
         _save_table(cell, label or f"{path.stem}-{cell.id}")
     notebook.metadata.pop("papermill", None)  # holds paths of the machine
     for cell in notebook.cells:
@@ -298,8 +367,16 @@ def _apart(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell, nbformat.v4.new_code_cell(outputs=[last], metadata=tags, id=name)]
 
 
-def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
-    """Write the pictures of a named figure to files; those for print leave the notebook."""
+def _cards() -> set[str]:
+    """The figures that cards of the book's pages show."""
+    texts = (page.read_text(encoding="utf-8") for page in paths.BOOK.glob("*.md"))
+    return {label for text in texts for label in ON_CARD.findall(text)}
+
+
+def _save_pictures(cell: nbformat.NotebookNode, label: str | None, cards: Collection[str]) -> None:
+    """Write the pictures of a named figure to files, a small one where it is on a card; those for
+    print leave the notebook.
+    """
     for output in cell.outputs:
         data = output.get("data", {})
         printed = {end: data.pop(kind) for end, kind in PRINT.items() if kind in data}
@@ -307,9 +384,10 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None) -> None:
             continue
         for folder in (GENERATED, EXTRA / "figures"):
             folder.mkdir(parents=True, exist_ok=True)
-        with Image.open(io.BytesIO(base64.b64decode(data["image/png"]))) as picture:
-            picture.thumbnail(CARD)
-            picture.save(GENERATED / f"{label}.png", optimize=True)
+        if label in cards:
+            with Image.open(io.BytesIO(base64.b64decode(data["image/png"]))) as picture:
+                picture.thumbnail(CARD)
+                picture.save(GENERATED / f"{label}.png", optimize=True)
         for end, content in printed.items():
             whole = content.encode() if end == "svg" else base64.b64decode(content)
             (EXTRA / "figures" / f"{label}.{end}").write_bytes(whole)
@@ -340,21 +418,6 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
         if more and "text/html" in output.get("data", {}):
             said = " · ".join(["", *more, "re-make"])
             output.data["text/html"] = output.data["text/html"].replace(" · re-make", said, 1)
-
-
-def _site() -> Path:
-    """Build the HTML, unless it is of just what is there now; returns its folder."""
-    built, tops = paths.BOOK / "_build", (paths.SOURCE / top for top in provenance.PACKAGES)
-    parts = (*tops, *(part for part in paths.BOOK.iterdir() if part != built))
-    files = [one for part in parts for one in (part, *part.rglob("*")) if one.suffix != ".pyc"]
-    key = executed.digest(*executed.digests([*files, *paths.ROOT.glob("_*.yml")]))
-    if executed.load(built / "key", key) is None:
-        # From nothing: a page that is not read again does not repeat its warnings.
-        shutil.rmtree(built, ignore_errors=True)
-        _jupyter_book()
-        page_size.write_table(built / "html", built / "html" / "book" / "generated" / "status.html")
-        executed.keep(built / "key", key, "")
-    return built / "html"
 
 
 def _jupyter_book() -> None:

@@ -142,6 +142,8 @@ def _value(text: str) -> object:
 @QUIET
 def build(profile: str, results_dir: Path, jobs: int | None, quiet: bool, **options: bool) -> None:
     """Build the HTML from stored results, computing what is missing."""
+    # Before the libraries are imported: a process of one thread is safe to fork.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from book.site import build as book
 
     jobs = jobs or os.cpu_count() or 1

@@ -247,10 +247,11 @@ def test_build_hands_over_its_options_and_says_what_to_open(vnbook, monkeypatch,
         return paths.BOOK / "_build" / "html"
 
     monkeypatch.setattr(book, "build", build)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     said = vnbook(
         "build", "--profile", "fast", "--results-dir", tmp_path, "--fresh", "--jobs", 3, "--quiet"
     )
-    assert said.code == 0
+    assert said.code == 0 and os.environ["OMP_NUM_THREADS"] == "1"
     assert seen == {
         "profile": "fast",
         "results_dir": tmp_path,

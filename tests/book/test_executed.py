@@ -71,10 +71,29 @@ def test_a_second_build_executes_nothing_and_writes_the_same(builds):
     assert written() == first
 
 
+@pytest.mark.parametrize("lost", ["inputs", "html"])
+def test_an_html_that_is_lost_is_built_again(builds, lost):
+    builds()
+    place = paths.BOOK / "_build" / lost
+    place.rmdir() if place.is_dir() else place.unlink()
+    assert builds() == ["html"]
+
+
+@pytest.mark.parametrize("edited", ["book/page.md", "_toc.yml", "mine/smoke/other.nc"])
+def test_a_build_whose_inputs_are_the_same_reads_nothing_else(builds, reader, monkeypatch, edited):
+    builds()
+    asked = []
+    monkeypatch.setattr(book.ledger, "ledger", lambda folder: asked.append(folder) or 1 / 0)
+    assert builds() == [] and not asked
+    (reader / edited).write_text("new")
+    with pytest.raises(ZeroDivisionError):
+        builds()
+
+
 def test_an_edited_figure_reruns_its_chapter_and_no_other(builds):
     builds()
     (paths.CHAPTERS / "tiny" / "figures.py").write_text("def draw(): return 2\n")
-    assert builds() == ["tiny"]  # which shows the same, so the HTML is the same
+    assert builds() == ["tiny", "html"]
 
 
 @pytest.mark.parametrize("part", ["tiny.toml", "study.py", "tiny.ipynb"])
@@ -94,11 +113,8 @@ def test_an_edited_result_reruns_the_chapters_that_read_it(builds, reader):
 
 def test_a_chapter_is_executed_again_where_it_is_drawn_for_print_or_asked_for_anew(builds):
     builds()
-    assert builds(prints=True) == ["tiny", "alpha"]
+    assert builds(prints=True) == ["tiny", "alpha", "html"]
     assert builds(prints=True) == []
-    (paths.BOOK / "_build" / "html").rmdir()
-    (paths.BOOK / "_build" / "key").unlink()
-    assert builds(prints=True) == ["html"]
 
 
 def test_a_fresh_build_takes_nothing_that_was_kept(builds, reader, monkeypatch):
@@ -120,7 +136,8 @@ def test_what_is_damaged_is_not_used(builds, damage):
         "binary": b"\xff\xfe\x00" + text.encode(),
     }
     kept.write_bytes(content[damage]) if damage in content else kept.unlink()
-    assert builds() == ["tiny"]
+    (paths.BOOK / "_build" / "inputs").unlink()  # or nothing is asked for
+    assert builds() == ["tiny", "html"]
     assert written() == first and builds() == []
 
 

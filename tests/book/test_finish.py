@@ -48,6 +48,7 @@ def executed(project) -> Path:
     )
     path = project / "book" / "chapters" / "fig9.ipynb"
     path.parent.mkdir(parents=True)
+    (project / "book" / "intro.md").write_text(":img-top: generated/fig9-map.png\n")
     nbformat.write(notebook, path)
     return path
 
@@ -107,6 +108,12 @@ def test_finish_takes_out_named_figures(executed):
         assert card.size == (720, 180), "as wide as a card needs, of the same shape"
     downloads = {path.name: path.read_bytes() for path in (book.EXTRA / "figures").iterdir()}
     assert downloads == {"fig9-map.svg": b"<svg/>", "fig9-map.pdf": base64.b64decode(PDF)}
+
+
+def test_finish_makes_a_card_of_what_is_on_one(executed, project):
+    (project / "book" / "intro.md").write_text(":img-top: generated/fig9.png\n")
+    book.finish(executed)
+    assert not list(book.GENERATED.iterdir())
 
 
 def test_finish_links_a_named_figure_in_its_formats_for_print(executed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
+import yaml
 from sphinx.builders.html import StandaloneHTMLBuilder
 
 from vnlib.book import paths
@@ -52,3 +53,9 @@ def test_sphinx_is_asked_once_for_each_depth_of_the_source_and_for_every_page_of
     ):
         shared(page)
     assert asked == ["_modules/a", "_modules/a/b", "book/a", "book/b", "book/a"]
+
+
+def test_extensions_of_ours_are_loaded():
+    """The list of extensions replaces the one that jupyter-book makes of local ones."""
+    told = yaml.safe_load((paths.SOURCE / "_config.yml").read_text(encoding="utf-8"))["sphinx"]
+    assert told["local_extensions"].keys() <= set(told["config"]["extensions"])

@@ -1,0 +1,124 @@
+"""Papermill's cells run in the process that asks for it, and show what they would in a kernel.
+
+A kernel is a Python that imports all libraries anew; a process that was forked from one which has
+them (see `book.site.processes`) needs none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import TextIOBase
+from typing import Any, TextIO
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.displaypub import DisplayPublisher
+from IPython.core.history import HistoryManager
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.pylabtools import select_figure_formats
+from nbformat.v4 import new_output
+from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
+
+NAME = "in_place"
+"""What papermill calls this engine."""
+
+
+class _Stream(TextIOBase):
+    """What a cell writes to a stream, among what it shows, and in a file where there is one."""
+
+    encoding = "utf-8"
+
+    def __init__(self, name: str, shown: list, file: TextIO | None = None) -> None:
+        self.name, self.shown, self.file = name, shown, file
+
+    def write(self, text: str) -> int:
+        if self.shown and self.shown[-1].get("name") == self.name:
+            self.shown[-1].text += text
+        elif text:
+            self.shown.append(new_output("stream", name=self.name, text=text))
+        if self.file:
+            self.file.write(text)
+            self.file.flush()
+        return len(text)
+
+
+class _Publisher(DisplayPublisher):
+    shell: _Shell
+
+    def publish(self, data: dict, metadata: dict | None = None, **others: Any) -> None:
+        """Keep what is displayed."""
+        self.shell.shown.append(new_output("display_data", data, metadata=metadata or {}))
+
+
+class _Hook(DisplayHook):
+    shell: _Shell
+
+    def write_output_prompt(self) -> None:
+        """Say nothing: the notebook has the number."""
+
+    def write_format_data(self, format_dict: dict, md_dict: dict | None = None) -> None:
+        """Keep the value of a cell."""
+        count = self.exec_result.execution_count if self.exec_result else None
+        kept = {"metadata": md_dict or {}, "execution_count": count}
+        self.shell.shown.append(new_output("execute_result", format_dict, **kept))
+
+
+class _Shell(InteractiveShell):
+    """An IPython that keeps what a cell shows, in its order."""
+
+    shown: list
+
+    def init_history(self) -> None:
+        """Write none."""
+        self.history_manager = HistoryManager(shell=self, parent=self, enabled=False)
+
+    def enable_gui(self, gui: str | None = None) -> None:
+        """Open no windows: figures are shown in the page."""
+
+    def _showtraceback(self, etype: type, evalue: BaseException, stb: Sequence[str]) -> None:
+        failed = {"ename": etype.__name__, "evalue": str(evalue), "traceback": list(stb)}
+        self.shown.append(new_output("error", **failed))
+
+
+class InPlace(Engine):
+    """Papermill's engine of this name: once in a process, whose IPython and matplotlib it sets up."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: NotebookExecutionManager,
+        kernel_name: str,
+        *,
+        formats: Iterable[str] = ("png",),
+        stderr_file: TextIO | None = None,
+        **others: Any,
+    ) -> None:
+        """Run the cells up to the first that fails.
+
+        Parameters
+        ----------
+        formats
+            In which figures are drawn.
+        stderr_file
+            Where progress and warnings go too.
+        """
+        shell = _Shell.instance(display_pub_class=_Publisher, displayhook_class=_Hook)
+        shell.enable_matplotlib("inline")
+        select_figure_formats(shell, set(formats), bbox_inches="tight")  # as in a kernel
+        for index, cell in enumerate(nb_man.nb.cells):
+            if cell.cell_type != "code":
+                continue
+            nb_man.cell_start(cell, index)
+            shell.shown = []
+            out, err = _Stream("stdout", shell.shown), _Stream("stderr", shell.shown, stderr_file)
+            with redirect_stdout(out), redirect_stderr(err):
+                done = shell.run_cell(cell.source, store_history=True)
+            cell.outputs, cell.execution_count = shell.shown, done.execution_count
+            if not done.success:
+                nb_man.cell_exception(cell, index)
+            nb_man.cell_complete(cell, index)
+            if not done.success:
+                break
+
+
+papermill_engines.register(NAME, InPlace)

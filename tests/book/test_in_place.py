@@ -1,0 +1,86 @@
+"""Cells run in place show what they show in a kernel."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from vnlib.book import paths
+
+CELLS = (
+    "number = 1  # a comment",
+    "import sys\nprint('one', end=' ')\nprint('two')\nsys.stderr.write('a warning')",
+    "from IPython.display import HTML, display\nprint('before')\ndisplay(HTML('<b>x</b>'))\nprint('after')\nnumber",
+    "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([number, 2])",
+    "display(fig)\nplt.close('all')",
+    "number;",
+    "get_ipython().system('true')\n[name for name in dir() if not name.startswith('_')][:3]",
+)
+RUN = """
+import sys
+import papermill
+from book.site import in_place
+engine = {"engine_name": in_place.NAME} if sys.argv[1] == "in_place" else {}
+papermill.execute_notebook("source.ipynb", sys.argv[1] + ".ipynb", {}, progress_bar=False, **engine)
+"""
+
+
+def run(folder: Path, cells: tuple[str, ...], how: str) -> tuple[int, nbformat.NotebookNode]:
+    """The exit status of a process that runs these cells, and the notebook that it leaves."""
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    code = [nbformat.v4.new_code_cell(source, id=f"c{i}") for i, source in enumerate(cells)]
+    nbformat.write(nbformat.v4.new_notebook(cells=code, metadata=metadata), folder / "source.ipynb")
+    command = [
+        sys.executable,
+        "-c",
+        f"import sys; sys.path.insert(0, {str(paths.SOURCE)!r})\n{RUN}",
+    ]
+    done = subprocess.run([*command, how], cwd=folder, capture_output=True)
+    return done.returncode, nbformat.read(folder / f"{how}.ipynb", as_version=4)
+
+
+def shown(notebook: nbformat.NotebookNode) -> list[list]:
+    """What each cell shows, in its order; texts that follow each other are one."""
+    found = []
+    for cell in notebook.cells:
+        outputs = []
+        for one in cell.get("outputs", []):
+            if one.output_type == "stream":
+                if one.name == "stdout" and outputs and outputs[-1][0] == "stream":
+                    outputs[-1][1] += one.text
+                elif one.name == "stdout":
+                    outputs.append(["stream", one.text])
+            elif one.output_type == "error":
+                outputs.append(["error", one.ename, one.evalue])
+            else:
+                data = re.sub("0x[0-9a-f]+", "", json.dumps(one.data, sort_keys=True))
+                outputs.append([one.output_type, data, one.metadata])
+        found.append(outputs)
+    return found
+
+
+@pytest.mark.slow
+def test_cells_show_the_same_in_place_and_in_a_kernel(tmp_path):
+    code, notebook = run(tmp_path, CELLS, "in_place")
+    assert code == 0
+    assert [kind for kind, *_ in shown(notebook)[2]] == [
+        "stream",
+        "display_data",
+        "stream",
+        "execute_result",
+    ]
+    assert shown(notebook) == shown(run(tmp_path, CELLS, "kernel")[1])
+
+
+@pytest.mark.parametrize("failing", ["1 / 0", "1 +", "import no_such_module"])
+def test_the_first_cell_that_fails_is_the_last(tmp_path, failing):
+    code, notebook = run(tmp_path, ("print(1)", failing, "print(2)"), "in_place")
+    kinds = [[kind for kind, *_ in cell] for cell in shown(notebook)]
+    assert code == 1 and ["error"] in kinds and [] in kinds
+    assert kinds.index(["error"]) < max(i for i, one in enumerate(kinds) if not one)

@@ -1,0 +1,73 @@
+"""Work in several processes: all of it is done, apart from each other, and failures are told."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from book.site import processes
+from vnlib.book import paths
+
+CALLS = []
+
+
+def note(folder: Path, number: int) -> None:
+    """Leave a file that says which process this is, and what was called in it before."""
+    CALLS.append(number)
+    (folder / f"{number}").write_text(f"{os.getpid()} {CALLS}")
+
+
+def fail(folder: Path) -> None:
+    raise ValueError("a cell failed")
+
+
+def end(folder: Path) -> None:
+    os._exit(3)
+
+
+def unsendable(folder: Path) -> None:
+    raise ValueError(lambda: "nothing that pickle takes")
+
+
+def test_each_call_has_a_process_of_its_own(tmp_path):
+    processes.each([partial(note, tmp_path, number) for number in range(5)], jobs=2)
+    told = [(tmp_path / f"{number}").read_text().partition(" ") for number in range(5)]
+    assert len({pid for pid, *_ in told} | {str(os.getpid())}) == 6
+    assert [calls for *_, calls in told] == [f"[{number}]" for number in range(5)]
+
+
+def test_one_job_is_done_here(tmp_path):
+    processes.each([partial(note, tmp_path, 0)], jobs=1)
+    assert (tmp_path / "0").read_text().split()[0] == str(os.getpid())
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "said"),
+    [
+        (fail, ValueError, "a cell failed"),
+        (end, RuntimeError, "status 3"),
+        (unsendable, RuntimeError, "status 1"),
+    ],
+)
+def test_a_failure_is_told_and_what_has_not_begun_does_not(tmp_path, broken, error, said):
+    calls = [partial(broken, tmp_path)] * 2 + [partial(note, tmp_path, n) for n in range(40)]
+    with pytest.raises(error, match=said):
+        processes.each(calls, jobs=2)
+    assert len(list(tmp_path.iterdir())) < 40
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux for the threads of a process")
+def test_what_is_forked_for_chapters_has_one_thread():
+    """A lock that another thread holds stays held in a fork for good."""
+    asked = (
+        "import os; from book.site import build; build._import_shared(); "
+        "print(len(os.listdir('/proc/self/task')))"
+    )
+    env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(paths.SOURCE)}
+    command = [sys.executable, "-c", asked]
+    assert subprocess.run(command, env=env, capture_output=True, text=True).stdout.strip() == "1"
