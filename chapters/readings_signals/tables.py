@@ -1,0 +1,74 @@
+"""Tables of the readings of signals, and the numbers that the page quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import xarray as xr
+
+from benchmarks.functions.names import MASKS, SETS
+from benchmarks.readings import tables
+from benchmarks.readings.curve import by_option
+from chapters.readings_signals.readings import NETWORK, SOLVER, SURVIVORS, network
+from vnlib.plots.statistics import percent, short
+from vnlib.plots.tables import Table
+
+KEYS = {"VN-F3c": "less", "VN-F3c, stable": "stable"}
+# Quoted options of choices: statement, choice, option's words -> key.
+QUOTED = {
+    ("VN-F3c", "rivals", "the paper's eight, which read zeros"): "less-printed",
+    ("VN-F3c", "rivals", "networks trained with masks"): "less-masked",
+    ("VN-F3c", "rivals", "rules and statistics, told the mask"): "less-told",
+    ("VN-F3c", "rivals", "same inference, other atoms"): "less-atoms",
+    ("VN-F3c", "mask", "each of the four"): "less-each",
+    ("VN-F3c", "mask", "mean of the four"): "less-mean",
+    ("VN-F3c, stable", "mask", "last quarter, as in Fig. 3c"): "stable-quarter",
+    ("VN-F3c, stable", "mask", "geometric mean of the four"): "stable-geometric",
+}
+
+
+def numbers(curves: Mapping[str, xr.Dataset], read: xr.Dataset) -> dict[str, str]:
+    """Texts for the prose: shares of readings, of all and by option, and which network gives the six
+    numbers best.
+    """
+    found = {}
+    for name, one in tables.numbers(curves).items():
+        found |= {f"{KEYS[name]}-{what}": text for what, text in one.items()}
+    shares = {name: by_option(one)["share"] for name, one in curves.items()}
+    for (name, choice, option), key in QUOTED.items():
+        found[key] = percent(float(shares[name].loc[(choice, option)]))
+    found["closest"] = short(float(read["close"].max()))
+    found["closest-hard"] = short(float(read["close"].sel(set="hard").max()))
+    return {f"readings-signals-{key}": text for key, text in found.items()}
+
+
+def statements(curves: Mapping[str, xr.Dataset]) -> Table:
+    """The share of readings in which each statement holds, and the choice that decides most."""
+    return tables.statements(curves)
+
+
+def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
+    """The share of readings in which a statement holds, by option."""
+    return tables.options(curves[statement])
+
+
+def weights(read: xr.Dataset) -> Table:
+    """The six numbers beside those of each network in the set of signals that fits best, and how
+    close they are.
+    """
+    rows = {("Table 6", "", ""): {MASKS[mask]: number for mask, number in SURVIVORS}}
+    for (one, words), (solver, how) in (
+        (a, b) for a in NETWORK.options.items() for b in SOLVER.options.items()
+    ):
+        known = read["close"].sel(network=one, solver=solver)
+        if known.notnull().any():
+            fits = str(known.idxmax("set").item())
+            reading = {"network": one, "solver": solver, "set": fits, "average": "mean"}
+            error = network(read, reading)
+            rows[words, how, SETS[fits]] = {
+                **{title: float(error.sel(mask=mask)) for mask, title in MASKS.items()},
+                "weight": float(known.max()),
+            }
+    index = pd.MultiIndex.from_tuples(rows, names=["network", "masked problem", "signals"])
+    return Table(pd.DataFrame(list(rows.values()), index), name="weights of readings")
