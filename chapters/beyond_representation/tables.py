@@ -95,25 +95,30 @@ def codes_table(results: xr.Dataset) -> Table:
 def free_table(results: xr.Dataset) -> Table:
     """What nothing that was learned has: linear codes, and small errors without them."""
     groups = ("untrained", "control")
-    parts = {BENCHMARKS[name]: medians(results, name, groups) for name in benchmarks(results)}
-    rows = pd.concat(parts, names=["benchmark", "nothing learned"])
-    rows = rows.rename(results["label"].to_series(), level=1)
-    rows = rows.assign(overlap=exact(rows["overlap"]), error=rows["error_unseen"])
-    return Table(rows[["linearity", "overlap", "error"]], name="codes without learning")
+    of = {name: of_benchmark(results, name, groups) for name in benchmarks(results)}
+    models = {m: (BENCHMARKS[name], label(results, m)) for name, own in of.items() for m in own}
+    codes = codes_of(results).sel(model=list(models))
+    titles = {"linearity": "linearity", "overlap": "overlap", "error": "error_unseen"}
+    rows = spreads({title: exact(codes[name]) for title, name in titles.items()}, "model")
+    rows.index = pd.MultiIndex.from_tuples(models.values(), names=["benchmark", "nothing learned"])
+    return Table(rows, name="codes without learning")
 
 
 def layers_table(results: xr.Dataset) -> Table:
-    """Linearity, overlap and the error of a linear drawing of every layer; medians over seeds."""
+    """Linearity, overlap and the error of a linear drawing of every layer."""
     shared = results["shared"].where(results["benchmark"] == "forces")
     read = (results["read_first"] + results["read_second"]) / 2
     values = results.assign(shared=shared, overlap=exact(results["overlap"]), read=read)
     values = values.rename(error_linear="linear drawing")
-    columns = ["units", "linearity", "shared", "transfer", "overlap", "read", "linear drawing"]
-    middle = values[columns].median("seed").to_dataframe(["model", "layer"])[columns]
     deep = {model for model in _models(results) if len(layers(results, model)) > 1}
-    rows = {named: middle.loc[at] for at, named in _layers(results).items() if at[0] in deep}
-    found = frame(rows, "benchmark", "model", "layer")
-    return Table(found, formats={"units": "{:.0f}"}, name="all layers of all models")
+    named = {at: names for at, names in _layers(results).items() if at[0] in deep}
+    values = values.stack(at=("model", "layer")).sel(at=list(named)).reset_index("at", drop=True)
+    values = values.assign_coords(at=range(len(named)))
+    columns = ["linearity", "shared", "transfer", "overlap", "read", "linear drawing"]
+    shown = {"units": median(values["units"])} | {name: values[name] for name in columns}
+    rows = spreads(shown, "at")
+    rows.index = pd.MultiIndex.from_tuples(named.values(), names=["benchmark", "model", "layer"])
+    return Table(rows, formats={"units": "{:.0f}"}, name="all layers of all models")
 
 
 def supports_table(results: xr.Dataset) -> Table:

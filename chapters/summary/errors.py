@@ -17,6 +17,7 @@ import xarray as xr
 from benchmarks.functions.names import MASKS, OTHERS, SETS
 from benchmarks.nbody import figures as nbody
 from chapters.summary.rows import control, picker, printed, table, vn
+from vnlib.plots.frames import label
 from vnlib.plots.statistics import median
 
 READ = {
@@ -162,12 +163,8 @@ def hold_outs(found: Found) -> xr.DataArray | None:
         if not there:
             return None
         parts = [every.sel(model=name).reset_coords(drop=True) for name in there.values()]
-        named = (
-            results["label"].sel(model=names["a square"]).item()
-            if "label" in results.coords
-            else model
-        )
-        return xr.concat(parts, "condition").assign_coords(condition=list(there), label=named)
+        found = xr.concat(parts, "condition").assign_coords(condition=list(there))
+        return found.assign_coords(label=label(results, next(iter(there.values()))))
 
     return table({"": [kind(model, by_task(model)) for model, kind in models.items()]})
 

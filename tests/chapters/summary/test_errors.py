@@ -54,13 +54,14 @@ def test_seeds_that_learned_nothing_are_counted(nothing, drawn):
 
 
 def test_other_hold_outs_are_conditions(nothing, drawn):
-    found = {"full": 1.0, "full_ring": 2.0, "vn_1_8": 3.0, "vn_1_sharp": 4.0, "cnn": 5.0}
+    found = {"full": 1.0, "full_ring": 2.0, "vn_1_8": 3.0, "vn_1_sharp": 4.0, "cnn_ring": 5.0}
     table = errors.hold_outs(nothing | {"F_spatial": drawn(found)})
     assert table["key"].values.tolist() == ["full", "vn_1", "cnn"]
     assert at(table, "full", errors.OOD, "a ring")[0] == pytest.approx(2)
     assert at(table, "vn_1", errors.OOD, "a square")[0] == pytest.approx(3)
     assert at(table, "vn_1", errors.OOD, "sharp bumps")[0] == pytest.approx(4)
-    assert np.isnan(at(table, "cnn", errors.OOD, "a ring")).all()
+    assert at(table, "cnn", errors.OOD, "a ring")[0] == pytest.approx(5)
+    assert np.isnan(at(table, "cnn", errors.OOD, "a square")).all()
 
 
 def test_signals_are_never_averaged(nothing, masked):
