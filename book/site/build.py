@@ -7,7 +7,6 @@ from __future__ import annotations
 import base64
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import nbformat
@@ -51,6 +51,7 @@ FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of w
 LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
+PATIENCE = 10.0  # seconds for other processes to end by themselves when all runs are there
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # `python -m` cannot run it
 # verdicts, footer, sentences, tables: one call in one line
 PAGE_PART = re.compile(r"(?!chapter\.show\()(\w+\()?\w+\.\w+\(.*\)")
@@ -97,7 +98,10 @@ def run_chapter(
     stored = chapter.Chapter(spec, parameters).file().exists() and not anew
     helpers = [_helper(name, given) for _ in range(0 if stored else jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)
-    draft = output.with_name(f".{output.name}.{os.getpid()}.tmp.ipynb")
+    failed, patience = output.with_suffix(".failed.ipynb"), 0.0
+    draft = (
+        Path(mkdtemp(prefix="vnbook-")) / output.name
+    )  # if killed, nothing is left by the output
     try:
         papermill.execute_notebook(
             str(paths.notebook(name)),
@@ -110,26 +114,30 @@ def run_chapter(
             stderr_file=sys.stderr if progress else None,
             **(_kernel(formats) if kernel else {"engine_name": in_place.NAME, "formats": formats}),
         )
-        os.replace(draft, output)
+        paths.replace(output, draft.read_text(encoding="utf-8"))
+        failed.unlink(missing_ok=True)
+        patience = PATIENCE
     except papermill.PapermillExecutionError:
         if draft.exists():
-            os.replace(draft, output.with_suffix(".failed.ipynb"))
+            paths.replace(failed, draft.read_text(encoding="utf-8"))
         raise
     except OSError as error:
         error.filename = error.filename or str(output)  # which a full disk does not name
         raise
     finally:
         for process in helpers:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(patience)  # all is there: it has only its files to put away
             process.terminate()
             process.wait()
-        draft.unlink(missing_ok=True)
+        shutil.rmtree(draft.parent, ignore_errors=True)
     return parameters
 
 
 def _kernel(formats: Sequence[str]) -> dict[str, Any]:
     """What a kernel is told: the formats of figures, and to make no remarks of its own."""
     told = [f"--InlineBackend.figure_formats={one}" for one in formats]
-    return {"extra_arguments": ["--log-level=40", *told]}
+    return {"extra_arguments": ["--log-level=50", *told]}
 
 
 def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,10 +147,12 @@ def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _helper(name: str, given: Mapping[str, Any]) -> subprocess.Popen:
-    """A second process that works on the same results."""
-    command = [sys.executable, "-m", "book.site.cli", "run", name, "--no-page", "--quiet"]
+    """A second process that works on the same results, and ends when this one does."""
+    command = [sys.executable, "-m", "book.site.cli", "run", name]
+    command += ["--no-page", "--quiet", "--helps"]
     command += [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    silent = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=silent, stderr=silent)
 
 
 def build(

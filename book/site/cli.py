@@ -9,10 +9,12 @@ import contextlib
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Thread, current_thread, main_thread
 
 import click
 import yaml
@@ -83,6 +85,7 @@ def _range(rule: dict) -> str:
 @click.option(
     "--no-page", is_flag=True, help="only compute and store, as a slice on a cluster does"
 )
+@click.option("--helps", is_flag=True, hidden=True, help="end when standard input does")
 def run(
     name: str,
     pairs: tuple,
@@ -91,8 +94,11 @@ def run(
     stale: str | None,
     quiet: bool,
     no_page: bool,
+    helps: bool,
 ) -> None:
     """Run chapter NAME: compute what is missing, draw its figures."""
+    if helps:
+        Thread(target=lambda: (sys.stdin.read(), os._exit(1)), daemon=True).start()
     from book.site import build as book
     from vnlib.book import chapter
 
@@ -191,6 +197,27 @@ def ledger(profile: str, results_dir: Path) -> None:
                 click.echo(f"         {one['id']} {one['verdict']}: {one['says']}")
     claims.write(found, folder / "ledger.json")
     click.echo(f"written: {paths.shown(folder / 'ledger.json')}")
+
+
+@vnbook.command()
+@click.argument("first", type=PATH)
+@click.argument("second", type=PATH)
+@click.option("--chapter", callback=_one_of("chapter", lambda: [None, *paths.chapters()]))
+def compare(first: Path, second: Path, chapter: str | None) -> None:
+    """Compare the statements of two folders of results, such as results/paper and results/gpu/paper:
+    both numbers, their difference in units of the spread over seeds, both verdicts.
+    """
+    from book.site import comparison
+
+    for folder in (first, second):
+        if not folder.is_dir():
+            raise ValueError(f"there is no folder {folder}; name two, such as results/paper")
+    found = []
+    for one in comparison.compared(first, second, chapter):
+        found.append(one)
+        click.echo(one)
+    same = sum(one.same for one in found)
+    click.echo(f"{len(found)} statements compared, {same} with the same verdict")
 
 
 @vnbook.command()

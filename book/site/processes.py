@@ -7,12 +7,14 @@ library is to have used its own before: `each` is called by a process of one thr
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import Any
 
 # Elsewhere forks are unsafe or unknown: each process imports for itself.
@@ -64,8 +66,13 @@ def each(calls: Sequence[Callable[[], object]], jobs: int) -> None:
 
 
 def _tell(call: Callable[[], object], theirs: Connection) -> None:
-    """Make a call and send what it raised, or None; an interrupt ends this process."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Make a call and send what it raised, or None; a signal ends this process, and so does the end
+    of its parent.
+    """
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_DFL)
+    if parent := parent_process():
+        Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()
     try:
         call()
         theirs.send(None)

@@ -227,7 +227,9 @@ def test_other_processes_help_only_with_work_and_end_with_it(
         def terminate(self):
             self.ended = True
 
-        def wait(self):
+        def wait(self, patience=None):
+            if patience is not None:  # it would go on for long
+                raise subprocess.TimeoutExpired("helper", patience)
             assert self.ended
 
     def execute(source, output, **options):

@@ -145,6 +145,15 @@ def test_a_crash_between_merge_and_clean_up_does_no_harm(lab, monkeypatch):
     assert lab.calls == []
 
 
+def test_what_a_killed_process_left_goes_with_the_next_call(lab):
+    lab.grid()
+    lab.runs.mkdir()
+    for name in ("merge.lock", "model=vn,seed=0.lock"):
+        (lab.runs / name).touch()
+    lab.grid()
+    assert lab.calls == [] and not lab.runs.exists()
+
+
 @pytest.fixture
 def unmerged(lab):
     """A lab with one run that is finished and not merged."""

@@ -79,9 +79,7 @@ def result_file(results_dir: str | Path, profile: str, chapter: str, variant: st
 
 
 def replace(path: Path, content: str | bytes) -> None:
-    """Write a file in one step: whoever reads sees the old file or the new one, never a part, even
-    after a power cut.
-    """
+    """Write a file in one step: a reader sees the old file or the new one, never a part of one."""
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
     try:
         with draft.open("wb") as file:
@@ -89,7 +87,7 @@ def replace(path: Path, content: str | bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
-    except OSError as error:  # of a full disk it does not name the file
+    except OSError as error:  # a full disk names no file
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         with suppress(OSError):

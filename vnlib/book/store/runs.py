@@ -111,16 +111,13 @@ def runs_in(ds: xr.Dataset, axes: Mapping[str, tuple], path: Path) -> dict[str, 
 
 
 def wins(run: Made, merged: Made | None, wanted: str | None) -> bool:
-    """Whether a run file, which is made later, goes before the merged run: not where it is the
-    same one, or only the merged one is wanted."""
+    """Whether a run file, which is later, goes before the merged run, unless that one is wanted."""
     unwanted = merged and merged.settings != run.settings and wanted not in (None, run.settings)
     return run != merged and not unwanted
 
 
 def without(replaced: Sequence[xr.Dataset], old: xr.Dataset, axes: Mapping) -> list[xr.Dataset]:
-    """The old dataset without the cells of `replaced` and what those alone have; [] if nothing is
-    left.
-    """
+    """The old dataset without the cells of `replaced` and what those alone have, [] if empty."""
     keep = old["run_settings"] != ""
     for ds in replaced:
         keep.loc[{name: ds[name].item() for name in axes}] = False

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -132,6 +133,9 @@ def grid(
                 if len(left) == len(todo):
                     time.sleep(_POLL)
                 todo = left
+    if os.access(
+        files.folder, os.W_OK
+    ):  # it is there: of this call, or of a process that was killed
         files.merge(wanted, attrs, describe)
     ds, made = files.merged()
     foreign = [key for key in wanted if key not in made or made[key].settings != wanted[key]]

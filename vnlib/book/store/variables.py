@@ -89,8 +89,8 @@ def _beside(
     values = ds[axis].values.tolist()
     found = {}
     for name in names:
-        column = ds[name].values.tolist() if name in ds.coords else []
-        there = dict(zip(values, column, strict=False))
+        known = ds[name].values.tolist() if name in ds.coords else []
+        there = dict(zip(values, known, strict=False))
         missing = next((type(one[name])() for one in texts.values() if name in one), "")
         column = [texts.get(value, {}).get(name, there.get(value, missing)) for value in values]
         column = [missing if one is None or one != one else one for one in column]
