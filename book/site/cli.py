@@ -259,7 +259,11 @@ def export(name: str, form: str, output_dir: Path) -> None:
 
 
 def main() -> None:
-    """Run `vnbook`. Errors that a user can mend are one paragraph, not a traceback."""
+    """Run `vnbook`. Errors that a user can mend are one paragraph, not a traceback; to be asked to
+    end (SIGTERM) is to be interrupted.
+    """
+    if current_thread() is main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         vnbook(standalone_mode=False)
     except click.ClickException as error:
