@@ -202,13 +202,15 @@ def ledger(profile: str, results_dir: Path) -> None:
 @vnbook.command()
 @click.argument("first", type=PATH)
 @click.argument("second", type=PATH)
-@click.option("--chapter", callback=_one_of("chapter", lambda: [None, *paths.chapters()]))
+@click.option("--chapter", help="only the claims of this one")
 def compare(first: Path, second: Path, chapter: str | None) -> None:
     """Compare the statements of two folders of results, such as results/paper and results/gpu/paper:
     both numbers, their difference in units of the spread over seeds, both verdicts.
     """
     from book.site import comparison
 
+    if chapter:
+        checks.choice("chapter", chapter, paths.chapters())
     for folder in (first, second):
         if not folder.is_dir():
             raise ValueError(f"there is no folder {folder}; name two, such as results/paper")

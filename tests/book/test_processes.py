@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from book.site import processes
@@ -71,3 +74,31 @@ def test_what_is_forked_for_chapters_has_one_thread():
     env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(paths.SOURCE)}
     command = [sys.executable, "-c", asked]
     assert subprocess.run(command, env=env, capture_output=True, text=True).stdout.strip() == "1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_end_with_their_parent(tmp_path, kind):
+    """Whatever it ends of, and though it takes SIGTERM for an interrupt."""
+    code = (
+        "import os, signal, sys, time; from functools import partial; from pathlib import Path\n"
+        "from book.site import processes\n"
+        "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
+        "def work(n): Path(sys.argv[1], str(n)).write_text(f'{os.getpid()} '); time.sleep(100)\n"
+        "processes.each([partial(work, 0), partial(work, 1)], jobs=2)"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], cwd=paths.SOURCE, stderr=subprocess.DEVNULL
+    )
+    end = time.monotonic() + 60
+    files = [tmp_path / "0", tmp_path / "1"]
+    while not all(one.exists() and one.read_text().endswith(" ") for one in files):
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.02)
+    workers = [psutil.Process(int(one.read_text())) for one in files]
+    process.send_signal(kind)
+    process.wait()
+    gone, alive = psutil.wait_procs(workers, timeout=30)
+    for one in alive:
+        one.kill()
+    assert len(gone) == 2
