@@ -84,7 +84,7 @@ def _layers(results: xr.Dataset) -> dict[tuple[str, str], tuple[str, str, str]]:
 
 
 def codes_table(results: xr.Dataset) -> Table:
-    """The code of every model: all measures, with their range over seeds."""
+    """The code of every model: all measures over seeds."""
     models = _models(results)
     codes = codes_of(results).sel(model=list(models))
     rows = spreads({title: exact(codes[measure]) for title, measure in CODES.items()}, "model")
