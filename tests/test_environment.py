@@ -9,6 +9,7 @@ import re
 import sys
 import tomllib
 
+import pytest
 import yaml
 
 from vnlib.book import paths
@@ -123,3 +124,19 @@ def test_exact_versions_are_known_of_all():
     }
     others = bounds(EXTRAS["cluster"]) | bounds(EXTRAS["audit"]) | SPEED
     assert (RUN | DEV | others).keys() <= pinned
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_run_what_was_looked_at_and_hold_no_rights(path):
+    """A tag can be moved to other code, a commit cannot; the token of a checkout is not kept."""
+    text = path.read_text(encoding="utf-8")
+    used = re.findall(r"uses: (.*)", text)
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d[\d.]*", one) for one in used)
+    told = yaml.safe_load(text)
+    assert told["permissions"] == {"contents": "read"}
+    steps = [step for job in told["jobs"].values() for step in job["steps"]]
+    taken = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert all(step["with"]["persist-credentials"] is False for step in taken)
