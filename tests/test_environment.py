@@ -21,6 +21,7 @@ DISTRIBUTIONS = {
     "IPython": "ipython",
     "PIL": "pillow",
     "axe_playwright_python": "axe-playwright-python",
+    "markdown_it": "jupyter-book",
     "myst_nb": "jupyter-book",
     "sklearn": "scikit-learn",
     "spams": "spams-bin",
