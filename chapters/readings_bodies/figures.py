@@ -1,0 +1,15 @@
+"""The figure of the readings of bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import xarray as xr
+
+from benchmarks.readings import figures
+
+
+def curve(curves: Mapping[str, xr.Dataset], statement: str) -> plt.Figure:
+    """A statement in all of its readings, sorted."""
+    return figures.curve(curves[statement])

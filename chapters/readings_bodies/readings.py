@@ -1,0 +1,249 @@
+"""The readings of VN Fig. 4b and c and of Fig. 10 that stored runs allow: whose errors are least
+where forces act together, whose grow least, and who drifts least.
+
+The paper leaves open what its networks read, how wide and deep they are and how much feedback they
+have, how several forces are given, which Factorized is meant, in which unit errors are, and which
+mean over force sets, numbers of bodies and rollouts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
+from benchmarks.readings.curve import below, curve
+
+FIGURE = {
+    "token_3": "vn_token_3",
+    "token_1": "vn_token_1",
+    "gated_3": "vn_gated_3",
+    "literal_3": "vn_literal_3",
+}
+STORED = {
+    "token_3": "3 layers, tokens",
+    "token_1": "1 layer, tokens",
+    "gated_3": "3 layers, gated",
+    "literal_3": "3 layers, 22 numbers",
+}
+NETWORK = Choice(
+    name="network",
+    says="network and input",
+    options=STORED
+    | {
+        "token_1_atoms": "1 layer, tokens, 2048 atoms",
+        "token_3_none": "3 layers, tokens, no feedback",
+        "token_3_strong": "3 layers, tokens, feedback of 0.1",
+    },
+)
+FOLLOWED = Choice(name="network", says="network and input", options=STORED)
+GIVEN = Choice(
+    name="inference",
+    says="several forces are given",
+    options={"joint": "all at once", "passes": "one by one, and summed"},
+)
+FIVE = ("mlp", "gnn", "transformer", "mamba", "film")
+RIVAL_MODELS = {
+    "printed": (*FIVE, "factorized", "random"),
+    "dense": (*FIVE, "factorized_dense", "random"),
+    "five": FIVE,
+    "tokens": ("token_mlp", "linear_tokens", "rbf_tokens"),
+}
+RIVALS = Choice(
+    name="rivals",
+    says="rivals",
+    options={
+        "printed": "the paper's, Factorized of pairs",
+        "dense": "the paper's, Factorized dense",
+        "five": "the paper's without Factorized",
+        "tokens": "network and regressions on tokens",
+    },
+)
+CELLS = Choice(
+    name="cells",
+    says="over 2, 3 and 4 forces",
+    options={"each": "each", "mean": "mean", "geometric": "geometric mean"},
+)
+BODIES = Choice(name="bodies", says="bodies", options={"all": "5, 4 and 3", "least": "3"})
+UNIT = Choice(
+    name="unit",
+    says="unit",
+    options={"mse": "squared error", "relative": "over the accelerations' power"},
+)
+MEAN = Choice(
+    name="mean",
+    says="over force sets",
+    options={"mean": "mean, as in Fig. 4c", "median": "median, as in Fig. 9"},
+)
+PANELS = Choice(
+    name="panels",
+    says="panels",
+    options={"five": "five of six", "mixtures": "each of three mixtures", "mean": "geometric mean"},
+)
+STARTS = Choice(
+    name="starts",
+    says="over first states",
+    options={
+        "median_20": "median of 20",
+        "mean_20": "mean of 20",
+        "mean_4": "mean of 4, as in Fig. 10",
+    },
+)
+TIME = Choice(name="time", says="drift", options={"last": "at the end", "mean": "mean over time"})
+MIXTURES = ["gravity+lorentz", "spring+drag", "gravity+spring+drag+lorentz"]
+FITS = 0.1  # of the accelerations' power: without that, other errors tell nothing
+BAND = np.log(1.05)
+
+
+def together(own: xr.Dataset, shared: xr.Dataset) -> xr.Dataset:
+    """All that margins read, by the seeds that this chapter and Fig. 4 both have.
+
+    `mse` (inference, model, seed, forces, bodies), `power` (forces, bodies), and `drift` (starts,
+    time, model, seed, panel), squared distances from the truth; NaN for models that followed none.
+    """
+    seeds = [seed for seed in own["seed"].values if seed in shared["seed"].values]
+    parts = [one.sel(seed=seeds).reset_coords(drop=True) for one in (shared, own)]
+    mse = xr.concat([one["mse"] for one in parts], "model")
+    followed = parts[0]["drift"].astype(float)
+    return xr.Dataset(
+        {
+            "mse": mse.transpose("inference", "model", "seed", "forces", "bodies"),
+            "power": parts[0]["power"].isel(model=0, seed=0, drop=True),
+            "drift": _drift(followed).transpose("starts", "time", "model", "seed", "panel"),
+        }
+    )
+
+
+def _drift(drift: xr.DataArray) -> xr.DataArray:
+    """Drift in all summaries over first states and time."""
+    few = drift.isel(start=slice(4))
+    starts = {"median_20": drift.median("start"), "mean_20": drift.mean("start")}
+    starts["mean_4"] = few.mean("start")
+    over = xr.concat(starts.values(), xr.IndexVariable("starts", list(starts)))
+    times = {"last": over.isel(step=-1, drop=True), "mean": over.mean("step")}
+    return xr.concat(times.values(), xr.IndexVariable("time", list(times)))
+
+
+def least_error(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """How far a network errs less than each rival where forces act together (VN Fig. 4b)."""
+    own, others = _sides(_by_number(_unit(_compared(r, reading), reading)))
+    if reading["bodies"] == "least":
+        own, others = own.sel(bodies=[3]), others.sel(bodies=[3])
+    cells = ("number", "bodies")
+    if reading["cells"] == "each":
+        ratio = (own / others.min("model")).max(cells, skipna=False)
+    elif reading["cells"] == "mean":
+        ratio = own.mean(cells) / others.mean(cells).min("model")
+    else:
+        ratio = np.exp(np.log(own).mean(cells) - np.log(others).mean(cells).min("model"))
+    return below(ratio, 1).where(_fits(r, reading))
+
+
+def least_growth(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """How far a network's error grows less from single forces to mixtures than each rival's (VN
+    Fig. 4c).
+    """
+    error = _unit(_compared(r, reading), reading)
+    mixed = _mixed(error)
+    inside, outside = error.isel(forces=~mixed).sel(bodies=5), error.isel(forces=mixed)
+    if reading["mean"] == "mean":
+        growth = outside.mean(("forces", "bodies")) / inside.mean("forces")
+    else:
+        growth = outside.median(("forces", "bodies")) / inside.median("forces")
+    own, others = _sides(growth)
+    return below(own, others.min("model")).where(_fits(r, reading))
+
+
+def least_drift(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """How far a network drifts less than each rival (VN Fig. 10): on five of six panels, on all
+    mixtures, or in the mean.
+    """
+    drift = _compared(r, reading)["drift"].sel(starts=reading["starts"], time=reading["time"])
+    own, others = _sides(drift)
+    margin = below(own, others.min("model", skipna=False))
+    if reading["panels"] == "mixtures":
+        margin = margin.sel(panel=MIXTURES).min("panel", skipna=False)
+    elif reading["panels"] == "five":
+        # On five of six: the worst panel does not count.
+        second = 1 / (margin.sizes["panel"] - 1)
+        margin = margin.quantile(second, "panel", method="lower", skipna=False)
+    else:
+        margin = margin.mean("panel", skipna=False)
+    return margin.where(_fits(r, reading))
+
+
+def _compared(r: xr.Dataset, reading: Reading) -> xr.Dataset:
+    """What is known of a reading's network, which comes first, and of its rivals."""
+    there = r["model"].values.tolist()
+    network = FIGURE.get(reading["network"], reading["network"])
+    rivals = [model for model in RIVAL_MODELS[reading["rivals"]] if model in there]
+    if network not in there or not rivals:  # a small profile leaves models out
+        raise KeyError(f"the model {network}" if rivals else "all of the rivals")
+    return r.sel(model=[network, *rivals])
+
+
+def _unit(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    error = r["mse"].sel(inference=reading["inference"])
+    return error / r["power"] if reading["unit"] == "relative" else error
+
+
+def _by_number(error: xr.DataArray) -> xr.DataArray:
+    """Means over the sets of two, three and four forces."""
+    number = error["forces"].str.count(r"\+") + 1
+    parts = [error.isel(forces=(number == n).values).mean("forces") for n in (2, 3, 4)]
+    return xr.concat(parts, xr.IndexVariable("number", [2, 3, 4]))
+
+
+def _sides(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Medians over seeds of the network's values and of its rivals'."""
+    middle = values.median("seed", skipna=False)
+    return middle.isel(model=0, drop=True), middle.isel(model=slice(1, None))
+
+
+def _fits(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """Whether a network fits what it was trained on, single forces on five bodies."""
+    model = FIGURE.get(reading["network"], reading["network"])
+    error = r["mse"].sel(inference="joint", model=model, bodies=5) / r["power"].sel(bodies=5)
+    single = error.isel(forces=~_mixed(error)).mean("forces")
+    return single.median("seed", skipna=False) <= FITS
+
+
+def _mixed(error: xr.DataArray) -> np.ndarray:
+    return error["forces"].str.contains(r"\+").values
+
+
+# A reading whose cells are compared one by one, or by their logarithms, has no unit.
+CANCELS = Exclusion(
+    options={"cells": ["each", "geometric"], "unit": ["relative"]},
+    why="in ratios cell by cell the unit cancels",
+)
+STATEMENTS = (
+    Statement(
+        id="VN-F4b",
+        says="Where forces act together the Vector Network errs less than its rivals",
+        choices=(NETWORK, GIVEN, RIVALS, CELLS, BODIES, UNIT),
+        margin=least_error,
+        excluded=[CANCELS],
+        band=BAND,
+    ),
+    Statement(
+        id="VN-F4c",
+        says="From single forces to mixtures the Vector Network's error grows less than its rivals'",
+        choices=(NETWORK, GIVEN, RIVALS, UNIT, MEAN),
+        margin=least_growth,
+        band=BAND,
+    ),
+    Statement(
+        id="VN-H4",
+        says="Bodies that follow the Vector Network drift less than those that follow its rivals",
+        choices=(FOLLOWED, RIVALS, PANELS, STARTS, TIME),
+        margin=least_drift,
+        band=BAND,
+    ),
+)
+
+
+def curves(own: xr.Dataset, shared: xr.Dataset) -> dict[str, xr.Dataset]:
+    """Every statement in all of its readings, by its id."""
+    read = together(own, shared)
+    return {one.id: curve(one, read) for one in STATEMENTS}

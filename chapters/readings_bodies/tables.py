@@ -1,0 +1,53 @@
+"""Tables of the readings of bodies, and the numbers that the page quotes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from benchmarks.readings import tables
+from benchmarks.readings.curve import by_option
+from vnlib.plots.statistics import percent
+from vnlib.plots.tables import Table
+
+KEYS = {"VN-F4b": "error", "VN-F4c": "growth", "VN-H4": "drift"}
+# Quoted options of choices: statement, choice, option's words -> key.
+RIVALS = {
+    "the paper's, Factorized of pairs": "pairs",
+    "the paper's, Factorized dense": "dense",
+    "the paper's without Factorized": "five",
+    "network and regressions on tokens": "tokens",
+}
+QUOTED = {
+    (name, "rivals", words): f"{key}-{which}"
+    for name, key in KEYS.items()
+    for words, which in RIVALS.items()
+}
+QUOTED |= {
+    ("VN-F4b", "network", "3 layers, tokens"): "error-three",
+    ("VN-F4b", "network", "1 layer, tokens, 2048 atoms"): "error-atoms",
+    ("VN-H4", "panels", "five of six"): "drift-panels",
+    ("VN-H4", "panels", "each of three mixtures"): "drift-mixtures",
+}
+
+
+def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """Texts for the prose: shares of readings, of all and by option."""
+    found = {}
+    for name, one in tables.numbers(curves).items():
+        found |= {f"{KEYS[name]}-{what}": text for what, text in one.items()}
+    shares = {name: by_option(one)["share"] for name, one in curves.items()}
+    for (name, choice, option), key in QUOTED.items():
+        found[key] = percent(float(shares[name].loc[(choice, option)]))
+    return {f"readings-bodies-{key}": text for key, text in found.items()}
+
+
+def statements(curves: Mapping[str, xr.Dataset]) -> Table:
+    """The share of readings in which each statement holds, and the choice that decides most."""
+    return tables.statements(curves)
+
+
+def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
+    """The share of readings in which a statement holds, by option."""
+    return tables.options(curves[statement])

@@ -1,0 +1,56 @@
+"""The runs: their settings are those that are stored, and every number of a run has a name."""
+
+from __future__ import annotations
+
+import json
+
+import xarray as xr
+
+from chapters.readings_bodies import study
+from vnlib.book import chapter, paths, store
+from vnlib.book.store.variables import described
+
+
+def opened(profile: str) -> chapter.Chapter:
+    one = chapter.spec("readings_bodies")
+    return chapter.Chapter(one, one.check({"device": "cpu", "profile": profile}))
+
+
+def shared() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "fig4_nbody"))
+
+
+def test_settings_are_those_of_the_shipped_runs():
+    paper, theirs = opened("paper"), shared()
+    stored = store.read(paths.result_file(paths.RESULTS, "paper", "readings_bodies"))
+    assert set(stored["model"].values) == set(paper.models)
+    for axes in ({"model": m, "seed": s} for m in paper.models for s in paper.seeds):
+        found = json.loads(str(stored["run_settings"].sel(axes).item()))
+        assert study.settings(paper, axes, theirs) == found, axes
+
+
+def test_networks_see_the_states_of_fig_4_and_differ_from_its_in_one_part():
+    paper, theirs = opened("paper"), shared()
+    for name, model in {
+        "token_1_atoms": "vn_token_1",
+        "token_3_none": "vn_token_3",
+        "token_3_strong": "vn_token_3",
+    }.items():
+        found = study.settings(paper, {"model": name, "seed": 0}, theirs)
+        other = json.loads(str(theirs["run_settings"].sel(model=model, seed=0).item()))
+        assert found["data"] == other["data"]
+        ours, fig = ({**one["training"], **one["training"]["options"]} for one in (found, other))
+        changed = {key for key in ours if ours[key] != fig.get(key)} - {"options"}
+        assert changed == ({"atoms"} if name == "token_1_atoms" else {"feedback"})
+
+
+def test_a_run_is_measured_and_named(tmp_path):
+    small = opened("smoke")
+    told = {"data": {"n_train": 6, "n_val": 2, "n_test": 2}}
+    theirs = xr.Dataset({"run_settings": ("model", [json.dumps(told)])})
+    axes = {"model": "token_1_atoms", "seed": 0}
+    found = study.run(small, axes, study.settings(small, axes, theirs), tmp_path)
+    named = described(found, study.VARIABLES)
+    assert all(one.attrs["long_name"] for one in named.variables.values())
+    assert found["mse"].dims == ("inference", "forces", "bodies")
+    assert bool((found["mse"] >= 0).all())
