@@ -55,9 +55,9 @@ def compared(first: Path, second: Path, chapter: str | None = None) -> Iterator[
         other = others.get((one["claim"], one["says"], *one["protocols"]))
         if other:
             verdicts = (one["verdict"], other["verdict"])
-            pair = _same_contrast(one, other)
-            values = tuple(row["value"][0] if row else None for row in pair)
-            distance = _distance(first, one, *pair) if all(pair) else np.nan
+            lead, twin = _same_contrast(one, other)
+            values = (lead and lead["value"][0], twin and twin["value"][0])
+            distance = _distance(first, one, lead, twin) if lead and twin else np.nan
             yield Compared(one["id"], one["says"], values, distance, verdicts)
 
 
