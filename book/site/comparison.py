@@ -56,7 +56,7 @@ def compared(first: Path, second: Path, chapter: str | None = None) -> Iterator[
         if other:
             verdicts = (one["verdict"], other["verdict"])
             lead, twin = _same_contrast(one, other)
-            values = (lead and lead["value"][0], twin and twin["value"][0])
+            values = (lead["value"][0] if lead else None, twin["value"][0] if twin else None)
             distance = _distance(first, one, lead, twin) if lead and twin else np.nan
             yield Compared(one["id"], one["says"], values, distance, verdicts)
 
