@@ -38,7 +38,7 @@ LOOKS = {
     FAILS: (PALETTE[3], "v"),
     NOT_TESTABLE: ("0.85", "x"),
 }
-FACTORS = (1e-6, 1e-4, 1e-2, 0.1, 0.5, 1, 2, 10, 1e2, 1e4, 1e6)
+FACTORS = (1e-6, 1e-3, 0.1, 0.5, 1, 2, 10, 1e3, 1e6)
 REACH = np.log(1e7)  # up to which a ratio is drawn
 
 
@@ -99,11 +99,17 @@ def _margins(ax: Axes, found: xr.Dataset) -> None:
         ends = [*middle[np.isfinite(middle)], np.log(2), -np.log(2)]
         ax.set_ylim(1.3 * min(ends), 1.9 * max(ends))
         ax.yaxis.set_major_locator(FixedLocator(np.log(FACTORS)))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{np.exp(value):.3g}×"))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _factor(np.exp(value))))
         ax.yaxis.set_minor_locator(FixedLocator([]))
         ax.set_ylabel("right side of bound by")
     else:
         ax.set_ylabel("distance to bound")
+
+
+def _factor(value: float) -> str:
+    """A factor: 0.5×, 10×, and thousands as powers of ten."""
+    power = round(np.log10(value))
+    return f"$10^{{{power}}}$×" if abs(power) > 2 else f"{value:.3g}×"
 
 
 def _rows(found: xr.Dataset) -> list[tuple[str, str]]:

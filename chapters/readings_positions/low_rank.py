@@ -1,0 +1,206 @@
+"""The readings of FR-3: maps of low rank compose, from the results of FR Fig. 3."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
+from benchmarks.readings.curve import above, below
+from chapters.readings_positions.common import BAND, SEEDS, counted, summed
+
+FOUR = ("none", "entropy", "variance", "both")
+HOLD_OUT = Choice(
+    name="hold_out",
+    says="hold-out",
+    options={"both": "both, the worse", "square": "square", "large_corner": "corner"},
+)
+POINT = Choice(
+    name="point",
+    says="point in training",
+    options={
+        "reported": "least validation error",
+        "1": "the end",
+        "0.5": "half-way",
+        "0.1": "after a tenth",
+    },
+)
+UNIT = Choice(
+    name="unit",
+    says="unit of the error",
+    options={"mse": "mean square", "rmse": "root of it"},
+)
+MEASURE = Choice(
+    name="measure",
+    says="what is measured",
+    options={"mse": "mean squared error", "rmse": "root of it", "hit": "peaks within 1 px"},
+)
+PEAKS = Exclusion(
+    options={"measure": ["hit"], "point": ["1", "0.5", "0.1"]},
+    why="peaks were counted at the least validation error only",
+)
+COMPARED = Choice(
+    name="compared",
+    says="how settings are compared",
+    options={"summary": "summaries of seeds", "paired": "seed by seed"},
+)
+HELPS = Choice(
+    name="unit",
+    says="unit of the error",
+    options={
+        "mse": "ratio of mean squares",
+        "rmse": "ratio of their roots",
+        "absolute": "difference, a third of a zero image's",
+    },
+)
+
+
+def gathered(results: xr.Dataset) -> xr.Dataset:
+    """Errors over (model, hold_out, seed, point): `ood` over a zero image's, `hit`, `learned`.
+
+    Peaks were counted at the reported point only.
+    """
+    r = results.sel(model=[name for name in FOUR if name in results["model"].values])
+    zero, step = r["zero_baseline_ood"], r["curve_step"]
+    along = [r["mse_ood"] / zero]
+    for share in ("1", "0.5", "0.1"):
+        seen = (step <= float(share) * step.max("checkpoint")).sum("checkpoint")
+        along.append(r["curve_ood"].isel(checkpoint=(seen - 1).clip(min=0)) / zero)
+    ood = xr.concat(along, "point").assign_coords(point=[*POINT.options])
+    learned = r["mse_id"] <= 0.5 * r["zero_baseline_id"]
+    found = xr.Dataset({"ood": ood, "hit": r["hit_ood"], "learned": learned})
+    return found.reset_coords(drop=True)
+
+
+def _errors(r: xr.Dataset, reading: Reading) -> tuple[xr.DataArray, xr.DataArray]:
+    """OOD errors over a zero image's at a point, over (model, hold_out, seed), and which of the runs
+    learned.
+    """
+    error = r["ood"].sel(point=reading["point"])
+    rooted = "rmse" in (reading.get("unit"), reading.get("measure"))
+    return (np.sqrt(error) if rooted else error), r["learned"]
+
+
+def _worse(margin: xr.DataArray, reading: Reading) -> xr.DataArray:
+    """The margin in the hold-outs of a reading."""
+    if reading["hold_out"] == "both":
+        return margin.min("hold_out", skipna=False)
+    return margin.sel(hold_out=reading["hold_out"])
+
+
+def _hits(r: xr.Dataset, reading: Reading, *, high: bool) -> xr.DataArray:
+    """The share of peaks within 1 px."""
+    return summed(counted(r["hit"], r["learned"], reading), reading, high=high)
+
+
+def composes(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """With both penalties the network composes."""
+    runs = r.sel(model="both")
+    if reading["measure"] == "hit":
+        margin = above(_hits(runs, reading, high=True), 0.9)
+    else:
+        errors = summed(counted(*_errors(runs, reading), reading), reading, high=False)
+        margin = below(errors, 0.1)
+    return _worse(margin, reading)
+
+
+def fails(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """Without penalties it does not."""
+    runs = r.sel(model="none")
+    if reading["measure"] == "hit":
+        margin = below(_hits(runs, reading, high=False).clip(min=1e-3), 0.5)
+    else:
+        errors = summed(counted(*_errors(runs, reading), reading), reading, high=True)
+        margin = above(errors, 0.5)
+    return _worse(margin, reading)
+
+
+def _ratio(r: xr.Dataset, reading: Reading, one: str, other: str, *, high: bool) -> xr.DataArray:
+    """The error of one setting over another's, seeds as one number before or after."""
+    errors, learned = _errors(r, reading)
+    errors = counted(errors, learned, reading)
+    own, rest = errors.sel(model=one), errors.sel(model=other)
+    if reading["compared"] == "paired":
+        return summed(own / rest, reading, high=high)
+    return summed(own, reading, high=high) / summed(rest, reading, high=not high)
+
+
+def variance_helps(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """The variance penalty alone takes two thirds of the error at least."""
+    if reading["unit"] == "absolute":
+        errors = counted(*_errors(r, reading), reading)
+        none, variance = errors.sel(model="none"), errors.sel(model="variance")
+        if reading["compared"] == "paired":
+            gained = summed(none - variance, reading, high=True)
+        else:
+            gained = summed(none, reading, high=True) - summed(variance, reading, high=False)
+        return _worse(above(gained.clip(min=1e-3), 1 / 3), reading)
+    return _worse(below(_ratio(r, reading, "variance", "none", high=False), 1 / 3), reading)
+
+
+def entropy_helps(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """The entropy penalty alone takes a part of the error, half of it at most."""
+    some = below(_ratio(r, reading, "entropy", "none", high=False), 1.0)
+    little = above(_ratio(r, reading, "entropy", "none", high=True), 0.5)
+    return _worse(np.minimum(some, little), reading)
+
+
+def both_lowest(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """Both penalties have the lowest error of the four settings."""
+    ratios = [_ratio(r, reading, "both", name, high=False) for name in FOUR[:3]]
+    return _worse(below(xr.concat(ratios, "other").max("other", skipna=False), 1.0), reading)
+
+
+def none_highest(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+    """No penalty has the highest error of the four settings."""
+    ratios = [_ratio(r, reading, "none", name, high=True) for name in FOUR[1:]]
+    return _worse(above(xr.concat(ratios, "other").min("other", skipna=False), 1.0), reading)
+
+
+SHARED = (HOLD_OUT, POINT, SEEDS)
+STATEMENTS = (
+    Statement(
+        id="FR-3 composes",
+        says="An embedding network with both penalties composes",
+        choices=(*SHARED, MEASURE),
+        margin=composes,
+        excluded=(PEAKS,),
+        band=BAND,
+    ),
+    Statement(
+        id="FR-3 fails",
+        says="Without penalties it does not",
+        choices=(*SHARED, MEASURE),
+        margin=fails,
+        excluded=(PEAKS,),
+        band=BAND,
+    ),
+    Statement(
+        id="FR-3 none highest",
+        says="Without penalties the OOD error is the highest of the four settings",
+        choices=(*SHARED, UNIT, COMPARED),
+        margin=none_highest,
+        band=BAND,
+    ),
+    Statement(
+        id="FR-3 entropy",
+        says="The entropy penalty alone takes a part of the OOD error, half at most",
+        choices=(*SHARED, UNIT, COMPARED),
+        margin=entropy_helps,
+        band=BAND,
+    ),
+    Statement(
+        id="FR-3 variance",
+        says="The variance penalty alone takes two thirds of the OOD error at least",
+        choices=(*SHARED, HELPS, COMPARED),
+        margin=variance_helps,
+        band=BAND,
+    ),
+    Statement(
+        id="FR-3 both lowest",
+        says="Both penalties have the lowest OOD error of the four settings",
+        choices=(*SHARED, UNIT, COMPARED),
+        margin=both_lowest,
+        band=BAND,
+    ),
+)
