@@ -157,6 +157,7 @@ def seeds_and_medians(
     aside = hue != x and len(looks) > 1
     style = {"x": x, "y": "value", "hue": hue, "hue_order": list(looks), "ax": ax}
     style["palette"] = {name: color for name, (color, _) in looks.items()}
+    np.random.seed(0)  # seaborn's jitter has no seed of its own
     sns.stripplot(
         frame,
         dodge=aside,
