@@ -1,0 +1,165 @@
+"""Figures of decoders on many tasks, from the results over (task, model, seed)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from benchmarks.spatial.errors import DRAWS
+from benchmarks.spatial.figures import ZERO, wrapped
+from vnlib.plots.frames import empty, group, label
+from vnlib.plots.statistics import median, short
+from vnlib.plots.style import PALETTE, image_axes
+
+# task -> what readers call it
+TASKS = {
+    "base": "bump 1 px, code 1 px, 25 % held out",
+    "sigma_code_half": "code 0.5 px wide",
+    "sigma_code_double": "code 2 px wide",
+    "code_fourier": "Fourier code",
+    "code_rotated": "rotated code",
+    "code_entangled": "entangled code",
+    "shape_ring": "ring",
+    "shape_cross": "cross",
+    "shape_corner": "L",
+    "shape_oriented": "oriented Gaussian",
+    "place_coordinates": "between pixels, coordinates held out",
+    "share_05": "6 % held out",
+    "share_60": "56 % held out",
+    "diet_stripes": "stripes and 30 bumps",
+    "penalty_decay": "weight decay of 1",
+}
+# group -> its name, its colour, its marker
+GROUPS = {
+    "vn": ("Vector Networks, product readout", PALETTE[0], "o"),
+    "product": ("factorised decoders", PALETTE[1], "D"),
+    "closed": ("closed forms", PALETTE[7], "^"),
+    "coordinates": ("told the pixel's coordinates", PALETTE[2], "v"),
+    "entangled": ("CNNs and MLP", PALETTE[3], "s"),
+    "vn_flat": ("Flat VN", PALETTE[9], "P"),
+    "sum": ("a sum over the axes", PALETTE[4], "X"),
+}
+LEAST, MOST = 1e-6, 1.0  # of errors over a zero image's, in colours and on axes
+SHAPES = ("base", "shape_ring", "shape_cross", "shape_corner", "shape_oriented")
+SHARES = ("share_05", "base", "share_60")
+WIDTHS = ("sigma_code_half", "base", "sigma_code_double")
+COMPARED = ("vn_axes", "vn_axes_8", "factorised", "factorised_8", "broadcast", "cnn")
+
+
+def tasks(results: xr.Dataset) -> list[str]:
+    """The tasks that there are, in the order of `TASKS`."""
+    return [task for task in TASKS if task in results["task"].values]
+
+
+def seeds(results: xr.Dataset) -> xr.DataArray:
+    """How many seeds each task has."""
+    return results["mse_ood"].notnull().any("model").sum("seed")
+
+
+def names(results: xr.Dataset) -> dict[str, str]:
+    """What readers call the tasks that there are; those with fewer seeds than others say so."""
+    count = seeds(results)
+    fewer = {t: int(count.sel(task=t)) for t in tasks(results)}
+    most = max(fewer.values())
+    few = {t: f" ({n} seed{'s' * (n != 1)})" for t, n in fewer.items() if n < most}
+    return {task: TASKS[task] + few.get(task, "") for task in fewer}
+
+
+def over_zero(results: xr.Dataset, part: str) -> xr.DataArray:
+    """The error on "id" or "ood" positions over that of a zero image."""
+    return results[f"mse_{part}"] / results[f"zero_baseline_{part}"]
+
+
+def failed(results: xr.Dataset) -> xr.DataArray:
+    """Which runs have learned nothing, NaN for those that there are not."""
+    error = over_zero(results, "id")
+    return (error > DRAWS).where(error.notnull())
+
+
+def grid_of_errors(results: xr.Dataset) -> Figure:
+    """OOD error over a zero image's, medians over seeds, of all decoders on all tasks."""
+    rows, models = tasks(results), results["model"].values.tolist()
+    chosen = results.sel(task=rows)
+    error = median(over_zero(chosen, "ood")).transpose("task", "model").values
+    nothing = median(failed(chosen)).transpose("task", "model").values > DRAWS
+    fig, ax = plt.subplots(figsize=(1.8 + 0.62 * len(models), 1.7 + 0.31 * len(rows)))
+    picture = ax.imshow(error.clip(LEAST, MOST), norm=LogNorm(LEAST, MOST), aspect="auto")
+    for (row, column), value in np.ndenumerate(error):
+        if not np.isfinite(value):
+            continue
+        dark = np.log10(np.clip(value, LEAST, MOST)) < np.log10(LEAST * MOST) / 2
+        ax.text(
+            column,
+            row,
+            short(value) if value >= 1e-9 else "0",
+            ha="center",
+            va="center",
+            fontsize=6.3,
+            color="white" if dark else "black",
+        )
+        if nothing[row, column]:
+            ax.add_patch(Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fc="none", ec="black"))
+    ax.set_xticks(range(len(models)), [wrapped(label(results, m), 16) for m in models], fontsize=7)
+    ax.tick_params(axis="x", rotation=60)
+    ax.set_yticks(range(len(rows)), [*names(chosen).values()], fontsize=8)
+    plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
+    fig.colorbar(picture, ax=ax, label="OOD error, 1: zero image", extend="both", shrink=0.7)
+    return fig
+
+
+def shapes(results: xr.Dataset, models: Sequence[str] = (*COMPARED, "ridge_pairs")) -> Figure:
+    """What decoders draw of each shape at one held-out position, beside the true image."""
+    rows = [task for task in SHAPES if task in tasks(results)]
+    models = [model for model in models if model in results["model"].values]
+    seed = results["sample_image"].notnull().any(["task", "model", "y", "x"])
+    if not (rows and models and bool(seed.any())):
+        return empty("No image of these tasks was kept.")
+    one = results.isel(seed=int(seed.argmax("seed")))
+    fig, axes = plt.subplots(
+        len(rows),
+        1 + len(models),
+        figsize=(1.25 * (1 + len(models)), 1.32 * len(rows) + 0.4),
+        squeeze=False,
+    )
+    for row, task in zip(axes, rows, strict=True):
+        named = [("true image", one["target_image"].sel(task=task, model=models[0]))]
+        named += [(label(results, m), one["sample_image"].sel(task=task, model=m)) for m in models]
+        for ax, (name, image) in zip(row, named, strict=True):
+            title = wrapped(name, 14) if task == rows[0] else ""
+            image_axes(ax, title, size=7.5).imshow(image, origin="lower", vmin=0, vmax=1)
+        row[0].set_ylabel("bump" if task == "base" else TASKS[task], fontsize=8)
+    return fig
+
+
+def along(results: xr.Dataset, *, models: Sequence[str] = COMPARED) -> Figure:
+    """OOD error against the condition number of the code, and against the share held out."""
+    fig, axes = plt.subplots(1, 2, figsize=(10, 3.9), sharey=True)
+    names = [model for model in models if model in results["model"].values]
+    panels = (("condition", WIDTHS), ("held_out", SHARES))
+    for ax, (quantity, which) in zip(axes, panels, strict=True):
+        rows = [task for task in which if task in tasks(results)]
+        for number, model in enumerate(names):
+            one = results.sel(task=rows, model=model)
+            x = one[quantity].median("seed")
+            error = over_zero(one, "ood").clip(min=1e-13)
+            color = PALETTE[number]
+            marker = GROUPS[group(results, model)][2]
+            line = {"color": color, "marker": marker, "ms": 6}
+            ax.plot(x, median(error), label=label(results, model), **line)
+            for seed in error["seed"]:
+                own = error.sel(seed=seed)
+                ax.plot(x, own, ls="", color=color, marker=marker, ms=3, alpha=0.6)
+        ax.axhline(1, **ZERO)
+        ax.set(yscale="log")
+    axes[0].set(
+        xscale="log", xlabel="condition number of the code", ylabel="OOD error, 1: zero image"
+    )
+    axes[1].set(xlabel="share of the plane held out")
+    axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return fig

@@ -1,0 +1,85 @@
+"""What the words between the numbers of the page claim, on the shipped results."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from chapters.beyond_tasks import figures, tables
+from vnlib.book import paths, store
+from vnlib.plots.statistics import median
+
+TOLD = ["vn_axes", "vn_axes_8", "factorised", "factorised_8", "ridge_profiles"]
+SHAPES = ["shape_ring", "shape_cross", "shape_corner", "shape_oriented"]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return store.read(paths.result_file(paths.RESULTS, "paper", "beyond_tasks"))
+
+
+@pytest.fixture(scope="module")
+def ood(results) -> pd.DataFrame:
+    """OOD errors over a zero image's, tasks by decoders, medians over seeds."""
+    return median(figures.over_zero(results, "ood")).transpose("task", "model").to_pandas()
+
+
+@pytest.fixture(scope="module")
+def inside(results) -> pd.DataFrame:
+    return median(figures.over_zero(results, "id")).transpose("task", "model").to_pandas()
+
+
+def test_conditioning_decides_who_of_the_two_is_ahead(ood, results):
+    condition = results["condition"].max(["model", "seed"]).sel(task=list(tables.WIDE))
+    assert condition.values.tolist() == sorted(condition.values.tolist())
+    narrow, base, wide = (ood.loc[task] for task in tables.WIDE)
+    for model in ("vn_axes", "factorised"):
+        assert max(narrow[model], base[model]) < 0.1 * wide[model]
+    assert narrow["vn_axes"] < narrow["factorised"] and wide["factorised"] < wide["vn_axes"]
+
+
+def test_who_needs_no_halves(ood):
+    turned, tangled = ood.loc["code_rotated"], ood.loc["code_entangled"]
+    assert turned[["vn_full", "broadcast"]].max() < tables.COMPOSES
+    assert turned[[*TOLD, "outer"]].min() > 0.1
+    assert tangled.min() > 0.1, "nothing composes an entangled code"
+
+
+def test_rank_decides_on_shapes(ood, inside):
+    rank_one = ["vn_axes", "vn_full", "factorised", "ridge_profiles", "outer"]
+    for error in (ood, inside):
+        assert error.loc["shape_ring", rank_one].min() > 0.1
+    closed = ["outer", "ridge_profiles", "ridge_affine", "ridge_pairs"]
+    assert ood.loc["shape_ring", closed].min() > 0.1
+    assert ood.loc[SHAPES, ["vn_axes_8", "factorised_8"]].to_numpy().max() < tables.COMPOSES
+    assert ood.loc[SHAPES, "broadcast"].max() < 0.1 < ood.loc[SHAPES, "cnn"].min()
+    assert ood.loc["base", "vn_axes"] < ood.loc["base", "vn_axes_8"]
+
+
+def test_ridge_on_profiles_errs_least_on_narrow_codes(ood):
+    trained = [model for model in ood.columns if model not in ("outer", "ridge_profiles")]
+    for task in ("sigma_code_half", "base"):
+        assert ood.loc[task, "ridge_profiles"] < ood.loc[task, trained].min()
+    assert ood.loc["base", "outer"] < 1e-12 and ood.loc["sigma_code_double", "outer"] > 1
+
+
+def test_the_full_vn_is_behind_on_plain_codes(ood):
+    assert ood.loc["base", "vn_full"] > ood.loc["base", TOLD].max()
+    assert ood.loc["code_rotated", "vn_full"] < ood.loc["code_rotated", TOLD].min()
+
+
+def test_the_size_of_the_hold_out(ood):
+    large, base = ood.loc["share_60"], ood.loc["base"]
+    assert large["vn_axes"] < tables.COMPOSES and base["broadcast"] < 0.02
+    assert large["broadcast"] > 0.1 and ood.loc[["share_05", "base", "share_60"], "cnn"].min() > 0.1
+
+
+def test_what_fails_everywhere(results):
+    count = tables.composing(results).sum("task")
+    failing = ["cnn", "mlp", "vn_flat", "additive", "ridge_affine", "ridge_pairs", "coordconv"]
+    assert not count.sel(model=failing).any()
+
+
+def test_decoders_with_coordinates_had_not_settled(results):
+    gain = results["late_gain"].sel(model=["broadcast", "coordinate_mlp"])
+    assert 0.02 < float(gain.median()) < 0.1
