@@ -229,7 +229,8 @@ def deciding(found: xr.Dataset) -> dict[str, float]:
     with the least to that with the largest: the choice that decides most comes first.
     """
     frame = by_option(found)["share"]
-    spread = {str(name): float(np.ptp(one.dropna())) for name, one in frame.groupby("choice")}
+    known = {str(name): one.dropna() for name, one in frame.groupby("choice")}
+    spread = {name: float(np.ptp(one)) if len(one) else 0.0 for name, one in known.items()}
     return dict(sorted(spread.items(), key=lambda one: -one[1]))
 
 
@@ -258,6 +259,6 @@ def summary(curves: Mapping[str, xr.Dataset]) -> pd.DataFrame:
             "weighted": weighed["right"],
             "effective": weighed["effective"],
             "own": str(own["verdict"].item()),
-            "decides": next(iter(deciding(found)), ""),
+            "decides": next(iter(deciding(found)), "") if plain["testable"] else "",
         }
     return pd.DataFrame(list(rows.values()), index=pd.Index(list(rows), name="statement"))

@@ -111,11 +111,11 @@ def gathered(results: xr.Dataset) -> xr.Dataset:
 
 def needed(results: xr.Dataset) -> xr.Dataset:
     """The data `need`ed by every reading, over (model, seed), inf where a run does not get there;
-    `side` of each model [px]. KeyError where fewer than three sizes were run.
+    `side` of each model [px].
     """
     models = [name for name in results["model"].values.tolist() if name.startswith("side_")]
-    if len(models) < 3:
-        raise KeyError("the models of three image sizes")
+    if "need" not in results or not models:
+        return xr.Dataset({"side": ("model", [])})
     need = results["need"].sel(model=models).dropna("seed", how="all").fillna(np.inf)
     side = ("model", [float(name.removeprefix("side_")) for name in models])
     return xr.Dataset({"need": need.reset_coords(drop=True), "side": side})
@@ -169,8 +169,10 @@ def insufficient(r: xr.Dataset, reading: Reading) -> xr.DataArray:
 
 def exponent(r: xr.Dataset, reading: Reading, kind: str) -> xr.DataArray:
     """The slope of the logarithm of the data needed in that of the side; NaN where sizes that count
-    do not get there.
+    do not get there. KeyError where fewer than three sizes were run.
     """
+    if r.sizes["model"] < 3:
+        raise KeyError("the models of three image sizes")
     where = {name: reading[name] for name in ("region", "places", "measure")}
     need = r["need"].sel(**where, kind=kind, target=float(reading["target"]))
     if reading["seeds"] == "median":

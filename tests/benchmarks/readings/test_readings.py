@@ -180,6 +180,8 @@ def test_what_no_reading_can_test_has_no_share():
 
     found = curve(stated(margin=lost), effects())
     assert np.isnan(shares(found)["right"]) and shares(found)["testable"] == 0
+    assert {*deciding(found).values()} == {0.0} and len(tables.options(found).shown()) == 5
+    assert len(tables.statements({"X-1": found}).shown()) == 1 and figures.overview({"X-1": found})
     assert figures.curve(found).axes[0].texts[0].get_text().startswith("No reading")
     plt.close("all")
 
