@@ -25,6 +25,11 @@ candidates = [{ lr = 0.1 }, { lr = 0.2, width = 4 }, { lr = 0.3 }]
 like = "one"
 label = "Two"
 group = "control"
+[models.four]
+like = "one"
+label = "Four"
+group = "control"
+chooses = true
 [models.three]
 label = "Three"
 group = "control"
@@ -35,7 +40,7 @@ fast = { seeds = 2, candidates = 3, selection_seed = 1000 }
 paper = { seeds = 3, candidates = 3, selection_seed = 1000 }
 """
 VARIABLES = {"error": ("error on test data", "1"), "error_val": ("error on validation data", "1")}
-BEST = {"one": 0.2, "two": 0.2, "three": 0.5}
+BEST = {"one": 0.2, "two": 0.1, "four": 0.3, "three": 0.5}
 
 
 def opened(project: Path, profile: str) -> chapter.Chapter:
@@ -72,34 +77,36 @@ def compared(project: Path):
 
 def test_the_candidate_with_the_least_validation_error_makes_the_reported_runs(compared):
     results, selection = compared("fast")
-    assert selection.sizes == {"model": 1, "candidate": 3}, (
-        "three has one candidate, two takes one's choice"
+    assert (
+        selection["model"].values.tolist() == ["one", "four"] and selection.sizes["candidate"] == 3
     )
     settings = [json.loads(text) for text in results["run_settings"].isel(seed=0).values]
-    assert [one["lr"] for one in settings] == [0.2, 0.2, 0.5]
+    assert [one["lr"] for one in settings] == [0.2, 0.2, 0.3, 0.5], (
+        "two takes one's choice, four, which is like it, too, chooses for itself; three has none"
+    )
     assert settings[0]["options"] == {"width": 4} and settings[0]["tests"]
     assert not json.loads(str(selection["run_settings"].values[0, 0]))["tests"]
 
 
 def test_the_seed_that_selects_is_never_reported(compared):
     results, _ = compared("fast")
-    assert {seed for model, seed, _ in compared.ran[:3]} == {1000}
+    assert {seed for model, seed, _ in compared.ran[:6]} == {1000}
     assert results["seed"].values.tolist() == [0, 1] and 1000 not in {
-        seed for _, seed, _ in compared.ran[3:]
+        seed for _, seed, _ in compared.ran[6:]
     }
 
 
 def test_without_candidates_the_first_is_taken(compared):
     results, selection = compared("smoke")
     assert selection is None and {rate for _, _, rate in compared.ran} == {0.1, 0.5}
-    assert results.sizes == {"model": 3, "seed": 1}
+    assert results.sizes == {"model": 4, "seed": 1}
 
 
 def test_labels_and_units_are_in_the_file(compared):
     results, _ = compared("smoke")
     stored = xr.open_dataset(compared.chapter.file(), engine="h5netcdf")
-    assert results["label"].values.tolist() == ["One", "Two", "Three"]
-    assert results["group"].values.tolist() == ["printed", "control", "control"]
+    assert results["label"].values.tolist() == ["One", "Two", "Four", "Three"]
+    assert results["group"].values.tolist() == ["printed", *["control"] * 3]
     assert (
         stored["label"].sel(model="two") == "Two" and stored["group"].sel(model="one") == "printed"
     )

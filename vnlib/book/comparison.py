@@ -26,7 +26,7 @@ def compared(
     Where the profile has `candidates` above 1, that many are tried with the seed `selection_seed`,
     which is never reported, and the one with the least `criterion`, which must be measured on
     in-distribution validation data, makes the reported runs. A model that is `like` another takes
-    that one's choice. Otherwise it is the first candidate.
+    that one's choice unless it `chooses`. Otherwise it is the first candidate.
 
     Runs and variables are those of `Chapter.grid`. A run's settings are `settings(chapter, axes,
     candidate, selecting)`; the axes of a selecting run lack the seed.
@@ -36,8 +36,8 @@ def compared(
         seed = chapter.settings["selection_seed"]
         return run(chapter, {"model": axes["model"], "seed": seed}, settings, workdir)
 
-    sections = chapter.spec.sidecar["models"]
-    chooser = {name: sections[name].get("like", name) for name in chapter.models}
+    models = chapter.models.items()
+    chooser = {name: name if one.get("chooses") else one.get("like", name) for name, one in models}
     names = dict.fromkeys(chooser.values())
     names = [name for name in names if len(chapter.model(name)["candidates"]) > 1]
     selection, best = None, {}
