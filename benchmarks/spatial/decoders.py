@@ -73,8 +73,8 @@ def train_decoder(
     Raises
     ------
     ValueError
-        For an unknown family or option, for a consolidation that a baseline cannot have, and for a
-        VN that is to be watched.
+        For an unknown family or option, for a consolidation of a decoder without readouts, and for
+        a VN that is to be watched.
     """
     if isinstance(family, str):
         checks.choice("family", family, FAMILIES)
@@ -133,6 +133,10 @@ def train_decoder(
         validate=lambda: mean_squared_error(model, validation),
         checkpoint=workdir / "fit.safetensors",
     )
+    if consolidation and not model.readouts:
+        raise ValueError(
+            f"consolidation must be 0 with readout 'dictionary', which is V, got {consolidation}"
+        )
     if consolidation:
         codes, held = model.codes(train[0]), model.codes(validation[0])
         config = FitConfig(steps=consolidation, batch_size=batch_size, lr_floor=1e-3)

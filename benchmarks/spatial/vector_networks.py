@@ -3,7 +3,8 @@
 The text does not say how a sparse code becomes an image. The reading that works, chosen here: a
 *product readout*, image = sum_{r < rank} (Q_r b)(U_r a)', with a and b the top codes of the x
 stream and the y stream. It is quadratic in the codes, so VN Prop. 1 (superposition) does not hold
-for it. The flat readout, image = P a, is the linear control.
+for it. The flat readout, image = P a, is the linear control. A network that reads images may also
+draw by its dictionary, image = V a, and has nothing to read out then.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ class SpatialVN(nn.Module):
         "axes" gives each half of the input its own stack (hand-factorised); "joint" gives the whole
         input to one stack, whose code serves as both a and b.
     readout
-        "product" of `rank` pairs, or "flat" (joint stream only).
+        "product" of `rank` pairs, or "flat" (joint stream only); "dictionary" draws V a, what one
+        layer makes of its own input, which is an image.
     """
 
     def __init__(
@@ -48,20 +50,27 @@ class SpatialVN(nn.Module):
     ) -> None:
         super().__init__()
         checks.choice("streams", streams, ("axes", "joint"))
-        checks.choice("readout", readout, ("product", "flat"))
+        checks.choice("readout", readout, ("product", "flat", "dictionary"))
         checks.number("rank", rank, low=1, integer=True)
-        if readout == "flat" and (streams != "joint" or rank > 1):
+        height, width = image_shape
+        if readout != "product" and (streams != "joint" or rank > 1):
             raise ValueError(
-                "readout 'flat' needs streams='joint' and rank=1: it reads one code, once"
+                f"readout {readout!r} needs streams='joint' and rank=1: it reads one code, once"
+            )
+        depth = len(network.atoms)
+        if readout == "dictionary" and (network.n_inputs, depth) != (height * width, 1):
+            raise ValueError(
+                f"readout 'dictionary' needs an input of {height * width} pixels and one layer, "
+                f"got {network.n_inputs} inputs and {depth} layer(s): V a is an image of the input"
             )
         self.image_shape, self.readout, self.rank = image_shape, readout, rank
         self.networks = nn.ModuleList(
             VectorNetwork(network, seed=2 * seed + i) for i in range(2 if streams == "axes" else 1)
         )
-        height, width = image_shape
         # a stream of its own: with `seed` alone R would repeat V's numbers
         rng = seeding.generator(seed, "readout")
-        sizes = (rank * height, rank * width) if readout == "product" else (height * width,)
+        product = (rank * height, rank * width)
+        sizes = {"product": product, "flat": (height * width,), "dictionary": ()}[readout]
         # Positive starts: with mixed signs two factors can settle with the wrong sign, a minimum of
         # their own.
         self.readouts = nn.ParameterList(
@@ -80,15 +89,13 @@ class SpatialVN(nn.Module):
         ]
 
     def codes(self, x: Float[Tensor, "batch d"]) -> Codes:
-        """The top codes (b of y, a of x) that the product readout takes; the flat one takes
-        (a,).
-        """
+        """The top codes (b of y, a of x) that the product readout takes; the others take (a,)."""
         return self.readout_codes(self.settle(x))
 
     def readout_codes(self, settled: Sequence) -> Codes:
         """The top codes of settled streams, in the order of the readouts."""
         tops = [s.codes[-1] for s in settled]
-        if self.readout == "flat":
+        if self.readout != "product":
             return (tops[0],)
         return (tops[-1], tops[0])
 
@@ -96,8 +103,8 @@ class SpatialVN(nn.Module):
         self, codes: Codes
     ) -> tuple[Float[Tensor, "batch rank height"], Float[Tensor, "batch rank width"]]:
         """What each pair of a product readout makes of the codes: Q_r b and U_r a."""
-        if self.readout == "flat":
-            raise ValueError("a flat readout has no profiles; use readout='product'")
+        if self.readout != "product":
+            raise ValueError(f"a {self.readout} readout has no profiles; use readout='product'")
         b, a = (code @ R.T for code, R in zip(codes, self.readouts, strict=True))
         return b.unflatten(1, (self.rank, -1)), a.unflatten(1, (self.rank, -1))
 
@@ -111,8 +118,9 @@ class SpatialVN(nn.Module):
 
     def render(self, codes: Codes) -> Float[Tensor, "batch height width"]:
         """The image that codes stand for."""
-        if self.readout == "flat":
-            return (codes[0] @ self.readouts[0].T).unflatten(1, self.image_shape)
+        if self.readout != "product":
+            P = self.readouts[0] if self.readout == "flat" else self.networks[0].V[0]
+            return (codes[0] @ P.T).unflatten(1, self.image_shape)
         return torch.einsum("brh,brw->bhw", *self.profiles(codes))
 
     def forward(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
@@ -138,7 +146,7 @@ class ReadoutLearner:
 
     def __init__(self, model: SpatialVN, *, lr: float = 1e-2, axis_loss: bool = False) -> None:
         checks.number("lr", lr, above=0)
-        if axis_loss and (model.readout == "flat" or model.rank > 1):
+        if axis_loss and (model.readout != "product" or model.rank > 1):
             raise ValueError(
                 "axis_loss needs readout='product' and rank=1: it tells each axis one profile"
             )
@@ -152,7 +160,8 @@ class ReadoutLearner:
         """One update; returns the mean squared error of the batch before it."""
         *codes, image = batch
         error, seen = self._told(tuple(codes), image)
-        for R, adam, code, e in zip(self.model.readouts, self.adam, codes, seen, strict=True):
+        # V a takes a code and has no readout.
+        for R, adam, code, e in zip(self.model.readouts, self.adam, codes, seen, strict=False):
             adam.ascend(
                 R, atomic_hebb(e, code), (code != 0).any(0), scale * self.lr, unit_norm=False
             )
@@ -160,7 +169,7 @@ class ReadoutLearner:
 
     def _told(self, codes: Codes, image: Tensor) -> tuple[Tensor, list[Tensor]]:
         """The error of the image, and the error that each readout is told."""
-        if self.model.readout == "flat":
+        if self.model.readout != "product":
             error = image - self.model.render(codes)
             return error, [error.flatten(1)]
         q, u = self.model.profiles(codes)

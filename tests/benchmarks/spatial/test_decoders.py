@@ -101,6 +101,22 @@ def test_a_baseline_is_consolidated_in_its_readouts_alone(tmp_path):
         train(tmp_path / "three", consolidation=1, **(changes | {"family": "mlp"}))
 
 
+def test_a_dictionary_draws_images_and_has_no_readout_to_consolidate(tmp_path):
+    train, validation = ((y.flatten(1), y) for _, y in (TRAIN, VALIDATION))
+    options = {"streams": "joint", "readout": "dictionary", "n_atoms": 32, "sparsity": 2e-3}
+    given = {"family": "vn", "options": options, "lr": 2e-2, "steps": 60, "batch_size": 16}
+
+    def trained(folder: str, consolidation: int):
+        more = {"seed": 0, "workdir": tmp_path / folder, "consolidation": consolidation}
+        return train_decoder(train, validation, **given, **more)
+
+    error = mean_squared_error(trained("one", 0), validation)
+    drawn = build_vn(n_inputs=64, image_shape=(8, 8), seed=0, **options)
+    assert error < 0.2 * mean_squared_error(drawn, validation)
+    with pytest.raises(ValueError, match="consolidation must be 0 with readout 'dictionary'"):
+        trained("two", 1)
+
+
 def test_weight_decay_is_that_of_the_baseline(tmp_path):
     changes = {"family": "factorised", "steps": 20, "consolidation": 0, "lr": 0.05}
     sizes = {
@@ -158,7 +174,7 @@ def test_mean_squared_error_is_over_pixels_and_samples():
         ({"options": {"streams": "x"}}, r"streams must be one of 'axes', 'joint', got 'x'"),
         (
             {"options": {"readout": "outer"}},
-            r"readout must be one of 'product', 'flat', got 'outer'",
+            r"readout must be one of 'product', 'flat', 'dictionary', got 'outer'",
         ),
         ({"options": {"readout": "flat"}}, r"readout 'flat' needs streams='joint'"),
         ({"options": {"depth": 0}}, r"depth must be an integer >= 1, got 0"),

@@ -159,6 +159,49 @@ def test_the_seed_fixes_all_weights_and_no_two_draws_are_alike(kind):
     assert all((R >= 0).all() for R in square.readouts)
 
 
+# --- V a: drawing by the dictionary ---
+
+IMAGES = draw(6, HEIGHT, WIDTH, seed=8).exp()
+
+
+def test_a_dictionary_draws_what_it_makes_of_its_input():
+    model = small(n_inputs=HEIGHT * WIDTH, streams="joint", readout="dictionary")
+    flat, V = IMAGES.flatten(1), model.networks[0].V[0]
+    (a,) = model.codes(flat)
+    assert not len(model.readouts) and (a != 0).any()
+    torch.testing.assert_close(model(flat), torch.einsum("pk,bk->bp", V, a).view_as(IMAGES))
+
+
+def test_it_learns_as_it_would_beside_a_flat_readout():
+    options = {"n_inputs": HEIGHT * WIDTH, "streams": "joint"}
+    flat, own = (small(readout=name, **options) for name in ("flat", "dictionary"))
+    before = own.networks[0].V[0].clone()
+    batch, losses = (IMAGES.flatten(1), IMAGES), []
+    for model in (flat, own):
+        learner = SpatialLearner(model, lr=0.03)
+        for _ in range(5):
+            loss = learner.step(batch, scale=1.0, generator=torch.Generator())
+        losses.append(loss.item())
+    V = own.networks[0].V[0]
+    assert torch.equal(V, flat.networks[0].V[0]) and not torch.equal(V, before)
+    assert losses[0] != losses[1], "but each is told its own error"
+
+
+def test_what_cannot_draw_by_its_dictionary_is_refused():
+    options = {"n_inputs": HEIGHT * WIDTH, "streams": "joint", "readout": "dictionary"}
+    with pytest.raises(ValueError, match="readout 'dictionary' needs streams='joint' and rank=1"):
+        small(**options | {"streams": "axes", "n_inputs": 2 * HEIGHT * WIDTH})
+    for wrong in ({"n_inputs": 12}, {"depth": 2}):
+        with pytest.raises(
+            ValueError, match=r"needs an input of 35 pixels and one layer, got (12|35) inputs and"
+        ):
+            small(**options | wrong)
+    with pytest.raises(ValueError, match="a dictionary readout has no profiles"):
+        small(**options).streams(IMAGES.flatten(1))
+    with pytest.raises(ValueError, match="axis_loss needs readout='product' and rank=1"):
+        ReadoutLearner(small(**options), axis_loss=True)
+
+
 # --- the delta rule on the readouts ---
 
 
