@@ -1,0 +1,114 @@
+"""Figures of one law: what was measured on a decoder against its error at held-out positions.
+
+`points` is what `points.of_tasks` returns, or by set what it, `of_manifold` and `of_maps` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from chapters.beyond_law.points import ERRORS, MEASURES
+from chapters.beyond_law.tables import SETS
+from vnlib.plots.frames import empty
+from vnlib.plots.style import PALETTE
+
+# family -> its name, its colour, its marker
+FAMILIES = {
+    "vn": ("Vector Networks, product readout", PALETTE[0], "o"),
+    "product": ("factorised decoders", PALETTE[1], "D"),
+    "closed": ("closed forms", PALETTE[7], "^"),
+    "coordinates": ("told the pixel's coordinates", PALETTE[2], "v"),
+    "entangled": ("CNNs and MLP", PALETTE[3], "s"),
+    "vn_flat": ("Flat VN", PALETTE[9], "P"),
+    "sum": ("a sum over the axes", PALETTE[4], "X"),
+    "cnn_bump": ("CNNs, bump code", PALETTE[3], "s"),
+    "cnn_ramp": ("CNNs, ramp code", PALETTE[6], "s"),
+    "mlp_bump": ("MLPs, bump code", PALETTE[5], "X"),
+    "mlp_ramp": ("MLPs, ramp code", PALETTE[8], "X"),
+}
+ERROR = "OOD error, 1: zero image"
+MOST = 3.0  # larger errors are drawn here
+
+
+def law(points: pd.DataFrame) -> Figure:
+    """OOD error against rendering, a mark for each decoder on each task."""
+    if points.empty:
+        return empty("No decoder has learned to draw in this profile.")
+    fig, ax = plt.subplots(figsize=(8.6, 5.2))
+    _scatter(ax, points, "rendering")
+    ax.axhline(1, color="0.3", ls=":", lw=1.2)
+    ax.text(0.01, 1.12, "zero image", fontsize=8, color="0.3")
+    ax.set(xlabel="rendering: how much every pixel's own units know of x alone and of y alone")
+    ax.set(xlim=(0, 1.02), ylabel="error at positions held out, 1: zero image")
+    ax.legend(fontsize=8.5, loc="lower left")
+    for x, align, text in ((0.02, "left", "no pixel knows"), (1.0, "right", "every pixel knows")):
+        ax.annotate(text, (x, 1.02), xycoords="axes fraction", ha=align, fontsize=9, style="italic")
+    return fig
+
+
+def others(points: Mapping[str, pd.DataFrame]) -> Figure:
+    """The measures of the papers on their own networks: factorisation, volume, separable rank, and
+    how far maps are bands.
+    """
+    panels = [("manifold", "F"), ("manifold", "volume"), ("manifold", "terms"), ("maps", "band")]
+    panels = [(kind, m) for kind, m in panels if not points[kind].empty]
+    if not panels:
+        return empty("No decoder has learned to draw in this profile.")
+    fig, axes = plt.subplots(
+        1, len(panels), figsize=(2.9 * len(panels) + 0.4, 3.7), sharey=True, squeeze=False
+    )
+    for ax, (kind, measure) in zip(axes[0], panels, strict=True):
+        _scatter(ax, points[kind], measure)
+        ax.axhline(1, color="0.3", ls=":", lw=1.2)
+        ax.set(xlabel=MEASURES[measure], title=SETS[kind])
+    axes[0, 0].set_ylabel(ERROR)
+    handles = {}
+    for ax in axes[0]:
+        for handle, text in zip(*ax.get_legend_handles_labels(), strict=True):
+            handles.setdefault(text, handle)
+    fig.legend(handles.values(), handles, loc="outside lower center", ncols=4, fontsize=8)
+    return fig
+
+
+def forest(found: pd.DataFrame) -> Figure:
+    """Rank correlation of every measure with the OOD error, and with its ratio to the ID error, with
+    95 % intervals, by chapter (see `tables.ranks`).
+    """
+    there = [name for name in MEASURES if found["measure"].eq(name).any()]
+    if not there:
+        return empty("Too few decoders have learned to draw in this profile.")
+    size = (10.5, 0.42 * len(there) + 1.5)
+    fig, axes = plt.subplots(1, len(ERRORS), figsize=size, sharey=True)
+    for ax, (error, title) in zip(axes, ERRORS.items(), strict=True):
+        for number, kind in enumerate(SETS):
+            own = found[(found["set"] == kind) & (found["error"] == error)]
+            y = [there.index(name) + 0.22 * (number - 1) for name in own["measure"]]
+            ax.hlines(y, own["low"], own["high"], color=PALETTE[number], lw=2)
+            look = {"color": PALETTE[number], "marker": "osD"[number], "s": 26, "zorder": 3}
+            ax.scatter(own["rank"], y, label=SETS[kind], **look)
+        ax.set_yticks(range(len(there)), [MEASURES[name] for name in there], fontsize=8.5)
+        ax.axvline(0, color="0.6", lw=0.8)
+        ax.set(xlim=(-1.05, 1.05), ylim=(len(there) - 0.5, -0.5))
+        ax.set(xlabel=f"rank correlation with {title}")
+        ax.grid(axis="y", color="0.93")
+    fig.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8
+    )
+    return fig
+
+
+def _scatter(ax: Axes, points: pd.DataFrame, measure: str) -> None:
+    """A mark for each point, by family; families without a look of their own are grey."""
+    for family in dict.fromkeys(points["family"]):
+        own = points[points["family"] == family]
+        text, color, marker = FAMILIES.get(family, ("Embedding networks", "0.35", "h"))
+        style = {"color": color, "marker": marker, "s": 26, "alpha": 0.75, "lw": 0.3, "ec": "white"}
+        named = text in ax.get_legend_handles_labels()[1]
+        error = (10 ** own["ood"]).clip(upper=MOST)
+        ax.scatter(own[measure], error, label=None if named else text, **style)
+    ax.set(yscale="log")

@@ -1,0 +1,91 @@
+"""How well each measure predicts, in a table, and the numbers of the prose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from chapters.beyond_law.points import ERRORS, MEASURES
+from chapters.beyond_law.relation import explained, interval, rank, within
+from vnlib.plots.statistics import short, texts
+from vnlib.plots.tables import Table
+
+SETS = {"tasks": "decoders on all tasks", "manifold": "FR Fig. 2", "maps": "FR Fig. 3"}
+Points = Mapping[str, pd.DataFrame]
+COLUMNS = ["set", "measure", "error", "points", "rank", "low", "high"]
+COLUMNS += ["within", "alike", "families", "conditions"]
+RANK = "rank correlation"
+LOW, HIGH = 0.5, 0.9  # of rendering
+# column of the table -> what it shows
+SHOWN = {
+    ("points", ""): "points",
+    (RANK, "median"): "rank",
+    (RANK, "low"): "low",
+    (RANK, "high"): "high",
+    ("within families", ""): "within",
+    ("within conditions", ""): "alike",
+    ("explained, new families", ""): "families",
+    ("explained, new conditions", ""): "conditions",
+}
+SIGNED = "{:+.2f}".format
+
+
+def ranks(points: Points) -> pd.DataFrame:
+    """A row for each set, each of its measures and each of `ERRORS`: the rank correlation with its
+    interval; that within families and within conditions; and the share of variance explained in
+    families, and in conditions, that were left out. Without those that have no correlation.
+    """
+    rows = [
+        _row(kind, own, measure, error)
+        for kind, own in points.items()
+        for measure in MEASURES
+        if measure in own
+        for error in ERRORS
+    ]
+    found = pd.DataFrame(rows, columns=COLUMNS)
+    return found.dropna(subset=["rank"]).reset_index(drop=True)
+
+
+def _row(kind: str, points: pd.DataFrame, measure: str, error: str) -> dict[str, Any]:
+    given = (points, measure, error)
+    low, high = interval(*given)
+    return {
+        "set": kind,
+        "measure": measure,
+        "error": error,
+        "points": int(points[measure].notna().sum()),
+        "rank": rank(*given),
+        "low": low,
+        "high": high,
+        "within": within(*given),
+        "alike": within(*given, by="condition"),
+        "families": explained(*given),
+        "conditions": explained(*given, by="condition"),
+    }
+
+
+def measures(found: pd.DataFrame, error: str = "ood") -> Table:
+    """How well every measure predicts one of `ERRORS` at held-out positions (see `ranks`)."""
+    own = found[found["error"] == error]
+    pairs = zip(own["set"], own["measure"], strict=True)
+    names = [(SETS[kind], MEASURES[measure]) for kind, measure in pairs]
+    shown = pd.DataFrame({title: own[name].to_numpy() for title, name in SHOWN.items()})
+    shown.columns = pd.MultiIndex.from_tuples(shown.columns)
+    shown.index = pd.MultiIndex.from_tuples(names, names=["set", "measure"])
+    formats = {title: SIGNED for title, _ in SHOWN if title not in ("points", RANK)}
+    formats |= {"points": "{:.0f}"}
+    return Table(shown, formats, name=f"how well each measure predicts {ERRORS[error]}")
+
+
+def numbers(found: pd.DataFrame, points: pd.DataFrame) -> dict[str, str]:
+    """What the prose says of `ranks`, and of the points of all tasks."""
+    low, high = points["rendering"] < LOW, points["rendering"] > HIGH
+    told: dict[str, Any] = {"least": short(float(10 ** points.loc[low, "ood"].min()))}
+    told |= {"high": str(high.sum()), "failing": str((high & (points["ood"] > -1)).sum())}
+    for row in found.to_dict("records"):
+        said = {name: SIGNED(row[name]) for name in ("rank", "within", "alike", "families")}
+        said |= {"interval": f"{row['low']:+.2f} to {row['high']:+.2f}", "n": str(row["points"])}
+        told.setdefault(row["set"], {}).setdefault(row["measure"], {})[row["error"]] = said
+    return texts("beyondlaw", told)

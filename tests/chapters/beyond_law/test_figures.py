@@ -1,0 +1,56 @@
+"""Figures and tables of one law, on made-up points."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from chapters.beyond_law import figures, tables
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def sets(points) -> dict[str, pd.DataFrame]:
+    moved = points.rename(columns={"rendering": "volume"}).assign(terms=points["rendering"])
+    bands = points.rename(columns={"rendering": "band"}).drop(columns=["F", "probe"])
+    return {"tasks": points, "manifold": moved, "maps": bands}
+
+
+def test_figures_draw_all_points(sets):
+    ax = figures.law(sets["tasks"]).axes[0]
+    drawn = sum(len(one.get_offsets()) for one in ax.collections)
+    assert drawn == len(sets["tasks"])
+    panels = [ax.get_xlabel() for ax in figures.others(sets).axes]
+    assert panels == [figures.MEASURES[m] for m in ("F", "volume", "terms", "band")]
+
+
+def test_figures_of_nothing_say_so(sets):
+    none = {kind: own.head(0) for kind, own in sets.items()}
+    for figure in (figures.law(none["tasks"]), figures.others(none)):
+        assert "No decoder" in figure.axes[0].texts[0].get_text()
+    assert "Too few" in figures.forest(tables.ranks(none)).axes[0].texts[0].get_text()
+
+
+def test_ranks_in_table_figure_and_prose_are_the_same(sets):
+    found = tables.ranks(sets)
+    law = found[found["set"].eq("tasks") & found["measure"].eq("rendering")].iloc[0]
+    assert law["error"] == "ood"
+    assert law["rank"] == pytest.approx(-1) and law["points"] == 60
+    assert law["low"] <= law["rank"] <= law["high"]
+    assert "id" not in set(found["measure"]), "a constant has no rank"
+    for error in ("ood", "ratio"):
+        shown = tables.measures(found, error).frame
+        own = found.loc[found["error"] == error, "rank"]
+        assert shown[tables.RANK, "median"].tolist() == own.tolist()
+    said = tables.numbers(found, sets["tasks"])
+    assert said["beyondlaw-high"] == "0" and said["beyondlaw-least"] == "0.016"
+    assert said["beyondlaw-tasks-rendering-ood-rank"] == "-1.00"
+    assert said["beyondlaw-tasks-rendering-ood-n"] == "60"
+    figure = figures.forest(found)
+    assert len(figure.axes[0].get_yticks()) == found["measure"].nunique()

@@ -1,0 +1,70 @@
+"""What the words between the numbers of the page claim, on the shipped results."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from chapters.beyond_law import points, tables
+from vnlib.book import paths, store
+
+
+def shipped(name: str):
+    return store.read(paths.result_file(paths.RESULTS, "paper", name))
+
+
+@pytest.fixture(scope="module")
+def decoders() -> dict[str, pd.DataFrame]:
+    return {
+        "tasks": points.of_tasks(shipped("beyond_tasks")),
+        "manifold": points.of_manifold(shipped("FR2_manifold")),
+        "maps": points.of_maps(shipped("FR3_low_rank")),
+    }
+
+
+@pytest.fixture(scope="module")
+def found(decoders) -> pd.DataFrame:
+    return tables.ranks(decoders).set_index(["set", "measure", "error"])
+
+
+LAST = ("F", "volume", "terms", "one_factor", "probe")
+
+
+def test_rendering_has_one_sign(found):
+    for error in points.ERRORS:
+        row = found.loc[("tasks", "rendering", error)]
+        assert row["high"] < 0 and row["within"] < 0 and row["alike"] < 0
+    assert found.loc[("maps", "band", "ratio"), "high"] < 0
+
+
+def test_rendering_orders_better_than_the_papers_measures(found):
+    rank = found["rank"].abs()
+    assert rank["tasks", "rendering", "ood"] > max(rank["tasks", m, "ood"] for m in LAST)
+
+
+def test_of_the_ratio_rendering_says_most(found):
+    ratio = found.xs("tasks").xs("ratio", level="error")
+    assert ratio["rank"].abs().idxmax() == "rendering"
+    for measure in LAST:
+        assert ratio.loc[measure, "low"] < 0 < ratio.loc[measure, "high"], measure
+    assert ratio["families"].max() < 0.1, "a tenth of the variance"
+    ood = found.xs("tasks").xs("ood", level="error")["families"]
+    assert 0.3 < ood["rendering"] < ood["id"]
+
+
+def test_the_error_in_distribution_predicts_and_says_nothing_of_the_ratio(found):
+    assert found.loc[("tasks", "id", "ood"), "low"] > 0.3
+    assert abs(found.loc[("tasks", "id", "ratio"), "rank"]) < 0.25
+
+
+def test_the_papers_networks(found):
+    assert found.loc[("manifold", "volume", "ratio"), "low"] > 0
+    assert found.loc[("manifold", "one_factor", "ratio"), "high"] < 0
+    assert found.loc[("manifold", "F", "ood"), "high"] < 0
+    assert abs(found.loc[("manifold", "F", "ratio"), "rank"]) < 0.3
+
+
+def test_rank_one_renders_a_ring_that_it_cannot_draw(decoders):
+    own = decoders["tasks"].set_index(["condition", "decoder"]).loc["shape_ring"]
+    for model in ("vn_axes", "factorised"):
+        assert own.loc[model, "rendering"] > 0.9 and own.loc[model, ["id", "ood"]].min() > -1
