@@ -15,26 +15,10 @@ import xarray as xr
 from matplotlib.colors import LogNorm
 
 from benchmarks.spatial import figures as spatial
-from chapters.F_spatial.tables import within
+from chapters.F_spatial.tables import ENCODED, ENCODINGS, encoded, within
 from vnlib.plots.frames import if_computed, label, long_frame
 from vnlib.plots.style import PALETTE
 
-ENCODINGS = {
-    "bump": "bump",
-    "one_hot": "one-hot",
-    "fourier14": "Fourier-14",
-    "fourier7": "Fourier-7",
-    "scalar": "scalar",
-}
-# Models of Table 3, before what says how they read a position.
-ENCODED = {
-    "sae": "Sparse AE",
-    "vae_low": "VAE, beta 0.01",
-    "vae_high": "VAE, beta 0.1",
-    "vn_1": "VN-1L per axis",
-    "vn_3": "VN-3L per axis",
-    "full": "Full 2D VN",
-}
 RANKS = {
     "Factorised decoder, default rate": ("default_1", "default_2", "default_3"),
     "Factorised decoder": ("factorised", "factorised_2", "factorised_3"),
@@ -52,11 +36,9 @@ def scatter(results: xr.Dataset, part: str) -> plt.Figure:
 @if_computed
 def encodings(results: xr.Dataset) -> plt.Figure:
     """ID against OOD error, a panel per model of Table 3, a mark per code; every seed a point."""
-    one = within(results, "encodings")
-    errors = one[["mse_id", "mse_ood"]].clip(spatial.FLOOR).to_dataframe().reset_index()
-    errors["family"] = errors["label"].map(lambda name: _longest(name, ENCODED.values()))
-    errors["code"] = errors["encoding"].map(ENCODINGS)
-    present = [name for name in ENCODED.values() if name in set(errors["family"])]
+    one, errors = within(results, "encodings"), encoded(results)
+    errors[["mse_id", "mse_ood"]] = errors[["mse_id", "mse_ood"]].clip(spatial.FLOOR)
+    present = [name for name in ENCODED if name in set(errors["family"])]
     looks = dict(zip(ENCODINGS.values(), spatial.LOOKS, strict=False))
     style = {
         "x": "mse_id",
@@ -68,7 +50,7 @@ def encodings(results: xr.Dataset) -> plt.Figure:
         "hue_order": list(ENCODINGS.values()),
         "style_order": list(ENCODINGS.values()),
     }
-    fig, axes = spatial.mosaic(len(present), 3, (3.1, 2.7))
+    fig, axes = spatial.mosaic(len(present), 4, (2.6, 2.5))
     for ax, name in zip(axes, present, strict=True):
         own = errors[errors["family"] == name]
         sns.scatterplot(own, s=26, alpha=0.7, linewidth=0.3, ax=ax, **style)
@@ -79,11 +61,6 @@ def encodings(results: xr.Dataset) -> plt.Figure:
     for ax in axes:
         ax.get_legend().remove()
     return fig
-
-
-def _longest(name: str, bases: object) -> str:
-    """The name of a model without what follows its base."""
-    return max((base for base in bases if name.startswith(base)), key=len, default="")
 
 
 @if_computed

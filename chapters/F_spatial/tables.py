@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from benchmarks.spatial import tables as spatial
@@ -11,6 +14,23 @@ from vnlib.plots.frames import label
 from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
+ENCODINGS = {
+    "bump": "bump",
+    "one_hot": "one-hot",
+    "fourier14": "Fourier-14",
+    "fourier7": "Fourier-7",
+    "scalar": "scalar",
+}
+# Models of Table 3, before what says how they read a position.
+ENCODED = (
+    "Sparse AE",
+    "VAE, beta 0.01",
+    "VAE, beta 0.1",
+    "VN-1L per axis",
+    "VN-3L per axis",
+    "CNN",
+    "Full 2D VN",
+)
 # How many times the OOD error of the second model is that of the first.
 GAINS = {"care": ("factorised_care", "factorised"), "care-vn": ("factorised_care", "vn_1_8")}
 
@@ -27,6 +47,25 @@ def within(results: xr.Dataset, part: str) -> xr.Dataset:
 def errors(results: xr.Dataset, part: str) -> Table:
     """Errors, ratio and peaks per model of one table, and the errors of a zero image."""
     return spatial.errors(within(results, part), training=True)
+
+
+def encoded(results: xr.Dataset) -> pd.DataFrame:
+    """Errors of Table 3, a row per run, with the `family` of its model and the `code` it reads."""
+    errors = within(results, "encodings")[["mse_id", "mse_ood"]].to_dataframe().reset_index()
+    families = errors["label"].str.extract(f"^({'|'.join(ENCODED)})")[0]
+    return errors.assign(family=families, code=errors["encoding"].replace(ENCODINGS))
+
+
+@if_computed
+def encodings(results: xr.Dataset) -> Table:
+    """Table 3 as the paper has it, a row per code and a column per model: medians of the OOD error."""
+    errors = encoded(results).pivot_table("mse_ood", "code", "family", aggfunc="median")
+    rows, columns = (
+        [name for name in names if name in found]
+        for names, found in ((ENCODINGS.values(), errors.index), (ENCODED, errors.columns))
+    )
+    frame = errors.loc[rows, columns].rename_axis(index=None, columns=None)
+    return Table(frame, best=columns, name="OOD errors of each model with each code")
 
 
 @if_computed
@@ -64,8 +103,24 @@ def spread_of_seeds(results: xr.Dataset) -> xr.DataArray:
     return ood.max("seed") / ood.min("seed")
 
 
-def numbers(results: xr.Dataset) -> dict[str, str]:
-    """Medians over seeds of all models that prose names, and what they come to."""
+def at_edges(selection: xr.Dataset) -> list[str]:
+    """The models whose choice has the least or the largest rate (or sparsity) of those tried."""
+    settings = selection["run_settings"].transpose("model", "candidate").values
+    chosen, found = selection["mse_val"].argmin("candidate").values, []
+    for model, row, best in zip(selection["model"].values, settings, chosen, strict=True):
+        tried = [json.loads(str(text))["training"] for text in row]
+        values = [one["lr"] for one in tried]
+        if len(set(values)) == 1:
+            values = [one["options"]["sparsity"] for one in tried]
+        if values[best] in (min(values), max(values)):
+            found.append(str(model))
+    return found
+
+
+def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
+    """Medians over seeds of all models that prose names, what they come to, and whose choice lies
+    at an edge.
+    """
     m, factors = middles(results), spread_of_seeds(results)
     found = {**m[["ood", "ratio"]], **spatial.gains(m["ood"], GAINS)}
     found |= {"alike": results["stream_similarity"], "ghost": results["two_ghost"]}
@@ -73,4 +128,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "between-seeds": spatial.extent(factors),
         "zero": results["zero_baseline_ood"].median(),
     }
-    return texts("appF", found | {"widest": label(results, factors.idxmax("model").item())})
+    found |= {"widest": label(results, factors.idxmax("model").item())}
+    edges = "; ".join(label(selection, model) for model in at_edges(selection))
+    return texts("appF", found | {"edges": edges})

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from judging import failing, filled, rules
 
-from chapters.F_spatial.claims import IMAGE
+from chapters.F_spatial.claims import IMAGE, OWN
 from vnlib.book import paths
 
 SIDECAR = tomllib.loads((paths.sidecar("F_spatial")).read_text(encoding="utf-8"))
@@ -67,14 +67,15 @@ CASES = [
     case("VN-T2", "vn_3_down", 2e-7, [], [4]),
     case("VN-T2", "vn_3_mix", 6e-3, [], [5], "mse_id"),
     case("VN-T3", "vn_1_fourier14 vn_1_fourier7", 9e-4, [3], [3]),
-    case("VN-T3", "vn_3_fourier14 vn_3_fourier7", 9e-6, [4, 6], [4, 6]),
+    case("VN-T3", "vn_3_fourier14 vn_3_fourier7", 9e-6, [4, 6], [4, 7]),
     case("VN-T3", "vae_low", 9e-4, [], [1]),
     case("VN-T3", "vae_high_fourier14 vae_high_fourier7", 0.1, [2], [2]),
     case("VN-T3", "vae_low_fourier14 vae_low_fourier7", 1.1, [1], [1]),
-    case("VN-T3", "sae_fourier14 sae_fourier7", 2e-2, [0, 5], [0, 5]),
-    case("VN-T3", "sae_fourier14 sae_fourier7", 9e-3, [5], [5]),
-    case("VN-T3", "vn_3_scalar", 1.1e-4, [], [6]),
-    case("VN-T3", "vn_3_one_hot", 1e-7, [6], [6], "mse_id"),
+    case("VN-T3", "sae_fourier14 sae_fourier7", 2e-2, [0, 5], [0, 6]),
+    case("VN-T3", "sae_fourier14 sae_fourier7", 9e-3, [5], [6]),
+    case("VN-T3", "cnn_fourier14 cnn_fourier7", 2e-2, [], [5]),
+    case("VN-T3", "vn_3_scalar", 1.1e-4, [], [7]),
+    case("VN-T3", "vn_3_one_hot", 1e-7, [6], [7], "mse_id"),
     case("VN-T4", "full_sharp", 4e-7, [0], [0]),
     case("VN-T4", "full_sharp", 2e-4, [0, 1], [0, 1, 2]),
     case("VN-T4", "vn_2_sharp", 2e-8, [1], [1]),
@@ -90,6 +91,7 @@ CASES = [
     case("VN-F-em", "full", 4e-6, [2], [2]),
     case("VN-F-em", "flat", 1e-2, [], [3]),
     *(case("VN-F-ent", name, 1e-2, [place], [place]) for place, name in enumerate(IMAGE)),
+    *(case("VN-F-ent", name, 1e-2, [], [place]) for place, name in enumerate(OWN, len(IMAGE))),
     case("VN-F-ent", "image_vn", 1.1e-4, [], [2]),
 ]
 NEEDED = ["full", "vn_3_down", "vn_3_scalar", "vn_2_sharp", "full_ring", "flat", "image_vn"]

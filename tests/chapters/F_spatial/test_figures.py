@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import xarray as xr
 from IPython.display import HTML
 
 from chapters.F_spatial import figures, tables
 from vnlib.book import paths, store
 from vnlib.plots.statistics import short
 
-RESULTS = store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+RESULTS, SELECTION = (
+    store.read(paths.result_file(paths.RESULTS, "paper", name))
+    for name in ("F_spatial", "F_spatial.selection")
+)
 PARTS = ("depth", "sharp", "ring", "ladder", "entangled", "continuous", "two", "care")
 DRAW = {
     "rank": figures.rank,
@@ -47,9 +53,23 @@ def test_ranks_show_medians_of_every_family():
 
 def test_every_code_of_a_position_has_points_in_the_panel_of_its_model():
     axes = figures.encodings(RESULTS).axes
-    assert [ax.get_title() for ax in axes] == list(figures.ENCODED.values())
+    assert [ax.get_title() for ax in axes] == list(tables.ENCODED)
     points = sum(len(c.get_offsets()) for c in axes[3].collections)
     assert points == 5 * RESULTS.sizes["seed"]
+
+
+def test_the_table_of_codes_has_a_row_per_code_and_a_column_per_model():
+    frame = tables.encodings(RESULTS).frame
+    assert frame.shape == (5, 7) and frame.notna().all(None)
+    assert frame.index.tolist() == list(tables.ENCODINGS.values())
+    for model, code, column in (
+        ("sae_scalar", "scalar", "Sparse AE"),
+        ("vae_high", "bump", "VAE, beta 0.1"),
+        ("cnn_fourier7", "Fourier-7", "CNN"),
+    ):
+        assert frame.loc[code, column] == RESULTS["mse_ood"].sel(model=model).median("seed")
+    few = tables.encodings(RESULTS.sel(model=["sae", "vn_1_fourier14"])).frame
+    assert few.columns.tolist() == ["Sparse AE", "VN-1L per axis"] and len(few) == 2
 
 
 def test_a_part_holds_its_models_in_their_order():
@@ -80,6 +100,29 @@ def test_what_was_not_computed_is_said(make):
 
 
 def test_numbers_are_those_of_the_results():
-    found = tables.numbers(RESULTS)
+    found = tables.numbers(RESULTS, SELECTION)
     assert found["appF-ood-full"] == short(float(RESULTS["mse_ood"].sel(model="full").median()))
     assert found["appF-widest"].startswith("VN-3L") and " to " in found["appF-between-seeds"]
+    assert "VN-1L per axis, Fourier-7" in found["appF-edges"].split("; ")
+
+
+def test_a_choice_is_at_an_edge_where_it_is_the_least_or_the_largest_of_what_was_tried():
+    def tried(*values: tuple[float, float]) -> list[str]:
+        return [
+            json.dumps({"training": {"lr": lr, "options": {"sparsity": sparsity}}})
+            for lr, sparsity in values
+        ]
+
+    settings = {
+        "inside": tried((1, 5), (3, 5), (2, 5)),
+        "largest": tried((1, 5), (2, 5), (3, 5)),
+        "sparsest": tried((1, 6), (1, 7), (1, 5)),
+    }
+    selection = xr.Dataset(
+        {
+            "run_settings": (("model", "candidate"), list(settings.values())),
+            "mse_val": (("model", "candidate"), [[0.3, 0.2, 0.1]] * 3),
+        },
+        coords={"model": list(settings)},
+    )
+    assert tables.at_edges(selection) == ["largest", "sparsest"]

@@ -8,7 +8,7 @@ import xarray as xr
 
 from benchmarks.spatial import registry
 from benchmarks.spatial.decoders import LEARNING, build_vn
-from chapters.F_spatial import study
+from chapters.F_spatial import study, tables
 from vnlib.book.chapter import Chapter, spec
 from vnlib.book.store.variables import described
 from vnlib.plots.style import GROUPS
@@ -109,10 +109,10 @@ def test_what_a_model_says_of_itself_goes_before_candidates_and_parameters():
 def test_every_model_can_be_built_with_every_candidate(name):
     model = chapter().model(name)
     assert model["label"] and model["group"] in GROUPS and model["parts"]
-    assert len(model["candidates"]) == 3, "all models choose, or take the choice of another"
+    assert len(model["candidates"]) == 4, "all models choose, or take the choice of another"
     inputs = INPUTS[model.get("encoding", "bump")]
     inputs = 784 if model.get("task", {}).get("input") == "image" else inputs
-    for candidate in range(3):
+    for candidate in range(4):
         training = settings(name, candidate)["training"]
         size = {"n_inputs": inputs, "image_shape": (28, 28), "seed": 0}
         if training["family"] == "vn":
@@ -128,6 +128,16 @@ def test_models_are_like_one_that_chooses_for_itself():
     for name, model in models.items():
         like = model.get("like")
         assert like is None or "like" not in models[like], name
+
+
+def test_every_model_of_table_3_chooses_for_itself_with_every_code():
+    table = {n: m for n, m in chapter().models.items() if "encodings" in m["parts"].split()}
+    assert len(table) == 5 * len(tables.ENCODED)
+    assert {m["encoding"] for m in table.values()} == set(tables.ENCODINGS) == set(INPUTS)
+    assert [n for n, m in table.items() if "like" in m and not m.get("chooses")] == []
+    for name in table:
+        rates = [settings(name, candidate)["training"]["lr"] for candidate in range(4)]
+        assert len(set(rates)) == 4, name
 
 
 def test_the_smoke_profile_has_a_model_of_every_part():
