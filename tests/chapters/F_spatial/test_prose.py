@@ -74,9 +74,11 @@ def test_only_the_last_stage_of_the_ladder_fails(ood):
     assert ood["flat"] > 1000 * max(ood[m] for m in ("axis_loss", "vn_1_8", "full"))
 
 
-def test_only_convolutions_without_a_bottleneck_copy_held_out_images(ood):
+def test_only_convolutions_without_a_bottleneck_copy_held_out_images(results, ood):
     others = [m for m in ood if m.startswith("image_") and m != "image_conv"]
     assert len(others) == 10 and ood["image_conv"] < 0.01 * min(ood[m] for m in others)
+    assert min(ood[m] for m in others) > 0.25 * results["zero_baseline_ood"].median()
+    assert middles(results, "image_conv")["ratio"] < 1
 
 
 def test_the_factorised_decoder_is_a_little_below_the_vn_with_equal_care(ood):
