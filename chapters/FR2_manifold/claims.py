@@ -143,9 +143,12 @@ def _by(values: xr.DataArray, groups: Mapping[str, Sequence[str]], name: str) ->
 
 
 def _steepest(r: xr.Dataset, model: str) -> float:
-    """The largest fall of F from one layer to the next, up to the last hidden one."""
+    """The largest fall of F from one layer to the next, up to the last hidden one; NaN where the
+    model was not run.
+    """
     path = r["F"].sel(model=model, weights="trained", layer=["input", *hidden(r, model)])
-    return -float(path.median("seed").diff("layer").min())
+    falls = path.median("seed").diff("layer")
+    return -float(falls.min()) if falls.size else np.nan
 
 
 @claim(

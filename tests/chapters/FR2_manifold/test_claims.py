@@ -9,6 +9,8 @@ import pytest
 import xarray as xr
 from judging import absent, changed, filled, judged, rules, told
 
+from chapters.FR2_manifold import claims
+
 CNN_BUMP, CNN_RAMP = ["cnn_bump_2", "cnn_bump_3"], ["cnn_ramp_2", "cnn_ramp_3"]
 CNN = [*CNN_BUMP, *CNN_RAMP]
 MLP_BUMP, MLP_RAMP = ["mlp_bump_2", "mlp_bump_3"], ["mlp_ramp_2", "mlp_ramp_3"]
@@ -146,3 +148,11 @@ def test_a_training_that_has_not_settled_is_no_control():
     controls = judged("FR-2", r).controls
     unmet = [i for i, part in enumerate(controls) if not all(need.holds for need in part.needs)]
     assert unmet == [5, 6]
+
+
+def test_a_seed_of_some_models_only_decides_what_these_can():
+    """CNNs with ramps have more seeds than others."""
+    alone = made().isel(seed=[0])
+    others = [name for name in alone["model"].values if name not in CNN_RAMP]
+    alone = alone.where(~alone["model"].isin(others))
+    assert np.isnan(claims._steepest(alone, CNN_BUMP[0]))
