@@ -79,7 +79,9 @@ CHANGES: Mapping[str, Sequence[Change]] = {
         _model("fig2_spatial", "random atoms, per axis", "learning")("vn_axes_1", "random_axes_1"),
         _model("F_spatial", "readout not consolidated", "learning")("full", "full_plain"),
         _model("F_spatial", "the image as input", "input")("full", "image_full"),
-        _model("fig2_spatial", "flat readout", "readout", *_sizes)("vn_full", "vn_flat"),
+        _model("fig2_spatial", "flat readout", "readout", *_sizes, "learning")(
+            "vn_full", "vn_flat"
+        ),
         _model(
             "fig2_spatial",
             "linear code, back-prop.",
@@ -115,7 +117,7 @@ CHANGES: Mapping[str, Sequence[Change]] = {
         ),
         *(_pass(model) for model in ("vn_literal_1", "vn_literal_3", "mlp", "gnn", "film")),
         *(
-            _model("fig4_nbody", f"{said}, VN-3L", "input", *_sizes)(
+            _model("fig4_nbody", f"{said}, VN-3L", "input", *_sizes, "learning")(
                 "vn_literal_3", after, inference="joint"
             )
             for said, after in (
