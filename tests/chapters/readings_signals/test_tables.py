@@ -32,7 +32,7 @@ def test_numbers_are_shares_of_readings_by_statement_and_option(curves):
     prefix = "readings-signals"
     assert found[f"{prefix}-less-right"] == found[f"{prefix}-less-printed"] == "25 %"
     assert found[f"{prefix}-less-mean"] == "100 %" and found[f"{prefix}-less-each"] == "0 %"
-    assert found[f"{prefix}-closest"] == "0.500" and found[f"{prefix}-closest-hard"] == "0.250"
+    assert found[f"{prefix}-closest"] == "0.50" and found[f"{prefix}-closest-hard"] == "0.25"
 
 
 def test_tables_name_the_choice_that_decides(curves):
