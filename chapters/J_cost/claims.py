@@ -19,7 +19,7 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
     for there, what in ((measured, "measured runs"), (computed, "stored results")):
         if not there.any():
             raise KeyError(f"{what} of {tag}")
-    on_card = r["device_peak"].max()
+    on_card = r.get("device_peak", xr.DataArray(np.nan)).max()  # no numbers where no GPU was used
     seen = "beyond the program, on a CPU" if on_card.isnull() else "held on a GPU"
     own, peak = at_a_time * on_card.fillna(r["own"].max()), at_a_time * r["peak"].max()
     most = ((r["weights"] + r["selection_weights"]) / r["runs"]).max()

@@ -94,3 +94,8 @@ def test_what_is_not_known_is_counted_and_not_zero():
 )
 def test_without_measured_runs_or_results_it_is_not_testable(name, message):
     assert message in absent("VN-J", changed(made(), name, {}, np.nan))
+
+
+def test_memory_of_a_gpu_that_nobody_measured_is_bounded():
+    """A file keeps no variable without any number."""
+    assert "on a CPU" in judged("VN-J", made().drop_vars("device_peak")).parts[1].says
