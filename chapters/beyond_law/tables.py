@@ -29,7 +29,11 @@ SHOWN = {
     ("explained, new families", ""): "families",
     ("explained, new conditions", ""): "conditions",
 }
-SIGNED = "{:+.2f}".format
+
+
+def signed(value: float) -> str:
+    """A number with its sign, two digits after the point."""
+    return f"{value:+.2f}"
 
 
 def ranks(points: Points) -> pd.DataFrame:
@@ -74,7 +78,7 @@ def measures(found: pd.DataFrame, error: str = "ood") -> Table:
     shown = pd.DataFrame({title: own[name].to_numpy() for title, name in SHOWN.items()})
     shown.columns = pd.MultiIndex.from_tuples(shown.columns)
     shown.index = pd.MultiIndex.from_tuples(names, names=["set", "measure"])
-    formats = {title: SIGNED for title, _ in SHOWN if title not in ("points", RANK)}
+    formats = {title: signed for title, _ in SHOWN if title not in ("points", RANK)}
     formats |= {"points": "{:.0f}"}
     return Table(shown, formats, name=f"how well each measure predicts {ERRORS[error]}")
 
@@ -85,7 +89,7 @@ def numbers(found: pd.DataFrame, points: pd.DataFrame) -> dict[str, str]:
     told: dict[str, Any] = {"least": short(float(10 ** points.loc[low, "ood"].min()))}
     told |= {"high": str(high.sum()), "failing": str((high & (points["ood"] > -1)).sum())}
     for row in found.to_dict("records"):
-        said = {name: SIGNED(row[name]) for name in ("rank", "within", "alike", "families")}
+        said = {name: signed(row[name]) for name in ("rank", "within", "alike", "families")}
         said |= {"interval": f"{row['low']:+.2f} to {row['high']:+.2f}", "n": str(row["points"])}
         told.setdefault(row["set"], {}).setdefault(row["measure"], {})[row["error"]] = said
     return texts("beyondlaw", told)

@@ -50,6 +50,7 @@ SHAPES = ("base", "shape_ring", "shape_cross", "shape_corner", "shape_oriented")
 SHARES = ("share_05", "base", "share_60")
 WIDTHS = ("sigma_code_half", "base", "sigma_code_double")
 COMPARED = ("vn_axes", "vn_axes_8", "factorised", "factorised_8", "broadcast", "cnn")
+DRAWN = (*COMPARED, "ridge_pairs")
 
 
 def tasks(results: xr.Dataset) -> list[str]:
@@ -113,7 +114,7 @@ def grid_of_errors(results: xr.Dataset) -> Figure:
     return fig
 
 
-def shapes(results: xr.Dataset, models: Sequence[str] = (*COMPARED, "ridge_pairs")) -> Figure:
+def shapes(results: xr.Dataset, models: Sequence[str] = DRAWN) -> Figure:
     """What decoders draw of each shape at one held-out position, beside the true image."""
     rows = [task for task in SHAPES if task in tasks(results)]
     models = [model for model in models if model in results["model"].values]
