@@ -216,7 +216,7 @@ FILES = {
         "truncated",
         "delete it",
     ),
-    "foreign NetCDF": (foreign, "theirs.nc", "not one of our result files", "move it away"),
+    "foreign NetCDF": (foreign, "theirs.nc", "its checksum lacks", "move it away"),
     "NetCDF of other axes": (other_axes, "fig.nc", "'seed'", "'model'", "another file"),
     "missing NetCDF": (
         lambda tmp, patch: store.read(tmp / "x.nc"),
