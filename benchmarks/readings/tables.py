@@ -34,8 +34,9 @@ def statements(curves: Mapping[str, xr.Dataset]) -> Table:
     return Table(frame, formats, name="shares of readings, by statement")
 
 
-def options(found: xr.Dataset) -> Table:
+def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
     """Per choice and option, the share of readings in which a statement holds."""
+    found = curves[statement]
     frame = by_option(found)
     spread = deciding(found)
     order = [name for name in spread if name in frame.index.get_level_values("choice")]
@@ -74,4 +75,30 @@ def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, dict[str, str]]:
             "readings": str(plain["readings"]),
             "testable": str(plain["testable"]),
         }
+    return found
+
+
+def quoted(
+    curves: Mapping[str, xr.Dataset],
+    keys: Mapping[str, str],
+    options: Mapping[tuple[str, str, str], str],
+) -> dict[str, str]:
+    """The `numbers` of statements by their key, "key-right", and the share of readings that take an
+    option.
+
+    Parameters
+    ----------
+    keys
+        Statement -> its key.
+    options
+        (statement, choice, the option's words) -> the key of that share.
+    """
+    found = {
+        f"{keys[name]}-{what}": text
+        for name, one in numbers(curves).items()
+        for what, text in one.items()
+    }
+    shares = {name: by_option(one)["share"] for name, one in curves.items()}
+    for (name, choice, words), key in options.items():
+        found[key] = percent(float(shares[name].loc[(choice, words)]))
     return found

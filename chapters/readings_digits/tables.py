@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 import xarray as xr
 
-from benchmarks.readings import tables
-from benchmarks.readings.curve import by_option
-from vnlib.plots.statistics import percent
-from vnlib.plots.tables import Table
+from benchmarks.readings.tables import options, quoted, statements
+
+__all__ = ["numbers", "options", "statements"]
 
 KEYS = {"VN-F5a": "less", "VN-F5a, tenfold": "tenfold", "VN-F5b": "motions"}
 # Quoted options of choices: statement, choice, option's words -> key.
@@ -31,20 +30,5 @@ QUOTED = {
 
 def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, str]:
     """Texts for the prose: shares of readings, of all and by option."""
-    found = {}
-    for name, one in tables.numbers(curves).items():
-        found |= {f"{KEYS[name]}-{what}": text for what, text in one.items()}
-    shares = {name: by_option(one)["share"] for name, one in curves.items()}
-    for (name, choice, option), key in QUOTED.items():
-        found[key] = percent(float(shares[name].loc[(choice, option)]))
+    found = quoted(curves, KEYS, QUOTED)
     return {f"readings-digits-{key}": text for key, text in found.items()}
-
-
-def statements(curves: Mapping[str, xr.Dataset]) -> Table:
-    """The share of readings in which each statement holds, and the choice that decides most."""
-    return tables.statements(curves)
-
-
-def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
-    """The share of readings in which a statement holds, by option."""
-    return tables.options(curves[statement])

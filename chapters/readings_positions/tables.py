@@ -8,9 +8,12 @@ import xarray as xr
 
 from benchmarks.readings import tables as readings
 from benchmarks.readings.curve import by_option
+from benchmarks.readings.tables import options, statements
 from chapters.readings_positions import composition, failure, low_rank, stripes
 from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table
+
+__all__ = ["exclusions", "numbers", "options", "statements"]
 
 STATEMENTS = (
     *composition.STATEMENTS,
@@ -33,16 +36,6 @@ QUOTED = {
     ("FR-4 places", "network"): stripes.NETWORK,
     ("FR-4 bumps", "network"): stripes.NETWORK,
 }
-
-
-def statements(curves: Mapping[str, xr.Dataset]) -> Table:
-    """The share of readings in which each statement is on the right side, and what decides most."""
-    return readings.statements(curves)
-
-
-def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
-    """The share of readings in which a statement is on the right side, by option."""
-    return readings.options(curves[statement])
 
 
 def exclusions() -> Table:

@@ -8,11 +8,12 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
-from benchmarks.readings import tables
-from benchmarks.readings.curve import by_option
+from benchmarks.readings.tables import options, quoted, statements
 from chapters.readings_signals.readings import NETWORK, SOLVER, SURVIVORS, network
-from vnlib.plots.statistics import percent, short
+from vnlib.plots.statistics import short
 from vnlib.plots.tables import Table
+
+__all__ = ["numbers", "options", "statements", "weights"]
 
 KEYS = {"VN-F3c": "less", "VN-F3c, stable": "stable"}
 # Quoted options of choices: statement, choice, option's words -> key.
@@ -32,25 +33,10 @@ def numbers(curves: Mapping[str, xr.Dataset], read: xr.Dataset) -> dict[str, str
     """Texts for the prose: shares of readings, of all and by option, and which network gives the six
     numbers best.
     """
-    found = {}
-    for name, one in tables.numbers(curves).items():
-        found |= {f"{KEYS[name]}-{what}": text for what, text in one.items()}
-    shares = {name: by_option(one)["share"] for name, one in curves.items()}
-    for (name, choice, option), key in QUOTED.items():
-        found[key] = percent(float(shares[name].loc[(choice, option)]))
+    found = quoted(curves, KEYS, QUOTED)
     found["closest"] = short(float(read["close"].max()))
     found["closest-hard"] = short(float(read["close"].sel(set="hard").max()))
     return {f"readings-signals-{key}": text for key, text in found.items()}
-
-
-def statements(curves: Mapping[str, xr.Dataset]) -> Table:
-    """The share of readings in which each statement holds, and the choice that decides most."""
-    return tables.statements(curves)
-
-
-def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
-    """The share of readings in which a statement holds, by option."""
-    return tables.options(curves[statement])
 
 
 def weights(read: xr.Dataset) -> Table:

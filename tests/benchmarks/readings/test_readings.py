@@ -180,7 +180,9 @@ def test_what_no_reading_can_test_has_no_share():
 
     found = curve(stated(margin=lost), effects())
     assert np.isnan(shares(found)["right"]) and shares(found)["testable"] == 0
-    assert {*deciding(found).values()} == {0.0} and len(tables.options(found).shown()) == 5
+    assert {*deciding(found).values()} == {0.0} and len(
+        tables.options({"X-1": found}, "X-1").shown()
+    ) == 5
     assert len(tables.statements({"X-1": found}).shown()) == 1 and figures.overview({"X-1": found})
     assert figures.curve(found).axes[0].texts[0].get_text().startswith("No reading")
     plt.close("all")
@@ -259,7 +261,7 @@ def test_tables_and_numbers_say_the_same():
     assert tables.statements(curves).shown().loc["X-1", "on the right side"] == "50 %"
     assert tables.statements(curves).shown().loc["X-1", "decides most"] == "how large"
     assert summary(curves).loc["X-1", "own"] == HOLDS
-    shown = tables.options(curves["X-1"]).shown()
+    shown = tables.options(curves, "X-1").shown()
     assert shown.loc[("how large", "small"), "on the right side"] == "100 %"
     why = Exclusion(options={"size": ["l"]}, why="too large")
     assert tables.exclusions([stated(excluded=[why])]).frame.loc["X-1", "why"] == "too large"
