@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from chapters.beyond_law import points, tables
+from chapters.beyond_law import points, relation, tables
 from vnlib.book import paths, store
 
 
@@ -68,3 +68,30 @@ def test_rank_one_renders_a_ring_that_it_cannot_draw(decoders):
     own = decoders["tasks"].set_index(["condition", "decoder"]).loc["shape_ring"]
     for model in ("vn_axes", "factorised"):
         assert own.loc[model, "rendering"] > 0.9 and own.loc[model, ["id", "ood"]].min() > -1
+
+
+def test_of_the_ratio_the_sign_turns_in_some_tasks_and_families(decoders):
+    tasks = decoders["tasks"]
+
+    def signs(by: str, error: str) -> dict[str, float]:
+        found = {name: relation.rank(one, "rendering", error) for name, one in tasks.groupby(by)}
+        return {name: rank for name, rank in found.items() if abs(rank) > 0.05}
+
+    assert signs("condition", "ratio")["place_coordinates"] > 0
+    assert max(signs("family", "ratio").values()) > 0
+    assert max(signs("condition", "ood").values()) < 0
+
+
+def test_about_half_of_the_points_have_one_seed(decoders):
+    results = shipped("beyond_tasks")
+    ran = results["mse_ood"].notnull().sum("seed")
+    once = [
+        int(ran.sel(task=one.task, model=one.model)) == 1 for one in decoders["tasks"].itertuples()
+    ]
+    assert 0.4 < sum(once) / len(once) < 0.6
+
+
+def test_most_that_render_and_err_do_so_in_distribution_too(decoders):
+    tasks = decoders["tasks"]
+    wrong = tasks[(tasks["rendering"] > 0.9) & (tasks["ood"] > -1)]
+    assert (wrong["id"] > -1).mean() > 0.5
