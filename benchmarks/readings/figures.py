@@ -91,8 +91,9 @@ def _margins(ax: Axes, found: xr.Dataset) -> None:
     if own.any():
         ring = {"marker": "o", "ls": "", "mfc": "none", "mec": "black", "ms": 9}
         handles.append(Line2D([], [], label="the book's reading", **ring))
-    # Margins rise to the right, so that the lower right is free.
-    ax.legend(handles=handles, fontsize=8, loc="lower right", ncols=2, handletextpad=0.2)
+    # Margins rise to the right: above a low curve the upper left is free, else the lower right.
+    corner = "lower right" if shares(found)["right"] > 0.5 else "upper left"
+    ax.legend(handles=handles, fontsize=8, loc=corner, ncols=2, handletextpad=0.2)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(axis="x", length=0)
     if ratio:
