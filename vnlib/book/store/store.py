@@ -133,9 +133,8 @@ def grid(
                 if len(left) == len(todo):
                     time.sleep(_POLL)
                 todo = left
-    if os.access(
-        files.folder, os.W_OK
-    ):  # it is there: of this call, or of a process that was killed
+    # It is there where this call, or a process that was killed, filled it.
+    if os.access(files.folder, os.W_OK):
         files.merge(wanted, attrs, describe)
     ds, made = files.merged()
     foreign = [key for key in wanted if key not in made or made[key].settings != wanted[key]]
