@@ -99,9 +99,7 @@ def run_chapter(
     helpers = [_helper(name, given) for _ in range(0 if stored else jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)
     failed, patience = output.with_suffix(".failed.ipynb"), 0.0
-    draft = (
-        Path(mkdtemp(prefix="vnbook-")) / output.name
-    )  # if killed, nothing is left by the output
+    draft = Path(mkdtemp(prefix="vnbook-")) / output.name  # a kill leaves nothing by the output
     try:
         papermill.execute_notebook(
             str(paths.notebook(name)),
