@@ -8,6 +8,7 @@ settles of few sweeps.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -93,17 +94,20 @@ def computed(
     """What the first run of each grid of a chapter finds for a model."""
     found: list[xr.Dataset] = []
     stored: list[xr.Dataset] = []
+    told: list[str] = []
 
     def grid(run, axes, *, settings, **_: Any) -> store.GridResult:
         first = {axis: values[0] for axis, values in axes.items()}
         with elsewhere() if device == DEVICE else nullcontext():
-            found.append(run(first, _brief(settings(first)), folder))
+            found.append(run(first, brief := _brief(settings(first)), folder))
         every = found[-1].expand_dims({axis: list(values) for axis, values in axes.items()})
         stored.extend([every] if "model" in axes else [])
+        told.append(json.dumps(brief))
         return store.GridResult(every, ())
 
     def read(_: Path) -> xr.Dataset:
-        return xr.merge(stored, join="outer", compat="no_conflicts")
+        merged = xr.merge(stored, join="outer", compat="no_conflicts")
+        return merged.assign(run_settings=((), told[0]))
 
     folder.mkdir()
     monkeypatch.setattr(store, "grid", grid)

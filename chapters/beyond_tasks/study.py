@@ -57,8 +57,10 @@ def results(chapter: Chapter) -> xr.Dataset:
         axes = {"task": [task], "model": models, "seed": seeds}
         if models and seeds:
             chapter.grid(run, axes, settings, variables=VARIABLES)
-    chosen = {"model": list(chapter.models), "seed": chapter.seeds}
-    return store.read(chapter.file()).sel(task=list(tasks), **chosen)
+    found = store.read(chapter.file())
+    asked = {"task": list(tasks), "model": list(chapter.models), "seed": chapter.seeds}
+    # A choice of models may leave tasks that none of them is asked about.
+    return found.sel({axis: [v for v in asked[axis] if v in found[axis]] for axis in asked})
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
