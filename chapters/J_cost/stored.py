@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,16 @@ def files(folder: Path, chapter: str) -> list[Path]:
     return [path for path in (folder / f"{chapter}.nc", *parts) if path.exists()]
 
 
+def _read(path: Path) -> xr.Dataset:
+    """A file's results, read once for as long as it is the same."""
+    return _read_once(path, path.stat().st_mtime_ns) if path.exists() else store.read(path)
+
+
+@cache
+def _read_once(path: Path, _changed: int) -> xr.Dataset:
+    return store.read(path)
+
+
 def stored(folder: Path, chapter: str) -> dict[str, Any]:
     """What the files of a chapter say, as JSON values, or {"missing": reason}.
 
@@ -36,7 +47,7 @@ def stored(folder: Path, chapter: str) -> dict[str, Any]:
     chapter does not say them; selection_weights: of the models in its parts, which were only tried.
     """
     try:
-        found = [(path, store.read(path)) for path in files(folder, chapter)]
+        found = [(path, _read(path)) for path in files(folder, chapter)]
         if not found:
             return {"missing": f"no results of {chapter}"}
         times = [took(ds) for _, ds in found]
@@ -89,7 +100,7 @@ def models(folder: Path, chapter: str) -> xr.Dataset:
     StoreError
         For a missing or damaged file.
     """
-    ds = store.read(folder / f"{chapter}.nc")
+    ds = _read(folder / f"{chapter}.nc")
     took, gpu = ds["run_wall_time"], on_gpu(ds).where(ds["run_wall_time"].notnull())
     along = next((dim for dim in ("model", "variant") if dim in took.dims), None)
     if along is None:

@@ -101,19 +101,19 @@ def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
     rows = rows[["runs", "seconds", "median", "gpu", "weights"]]
     rows = rows.set_axis(["runs", "all runs", "a run", "with a GPU", "weights"], axis=1)
     rows["their size"] = 4 * rows["weights"]
-    rows["largest process"] = [_peak(measured, *name) for name in rows.index]
+    runs = {str(name): one.to_dataframe() for name, one in measured.groupby("chapter")}
+    rows["largest process"] = [_peak(runs.get(name[0]), *name) for name in rows.index]
     forms = ("{:.0f}", duration, "{:.2g} s", "{:.0%}", "{:.0f}", size, size)
     formats = dict(zip(rows.columns, forms, strict=True))
     return Table(rows, formats, name="cost of all models of all chapters")
 
 
-def _peak(measured: xr.Dataset, chapter: str, model: str) -> float:
-    """The most memory of a measured run of a model; NaN where none was measured."""
-    if chapter not in measured["chapter"].values:
+def _peak(runs: pd.DataFrame | None, chapter: str, model: str) -> float:
+    """The most memory of a chapter's measured runs of a model; NaN where none was measured."""
+    if runs is None:
         return float("nan")
-    one = measured.sel(chapter=chapter).to_dataframe()
-    words = one["label"].astype(str).str.split(": ", n=1).str[-1].str.split(", ")
-    return one["peak"][[model == chapter or model in said for said in words]].max()
+    words = runs["label"].astype(str).str.split(": ", n=1).str[-1].str.split(", ")
+    return runs["peak"][[model == chapter or model in said for said in words]].max()
 
 
 def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, str]:
