@@ -15,7 +15,7 @@ import pytest
 from vnlib.book import paths
 
 ROOT = paths.SOURCE
-PACKAGES = ("data_gen", "vnlib", "benchmarks", "chapters", "book/site")
+PACKAGES = ("data_gen", "vnlib", "benchmarks", "chapters", "book/site", "book/schematics")
 TEXT = {
     ".py",
     ".md",

@@ -7,7 +7,7 @@ import xarray as xr
 from benchmarks.spatial.errors import middles
 from benchmarks.spatial.tables import errors, extent, gains
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import texts
+from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table
 
 # From the full 2D VN to what is left of it when a part is taken away.
@@ -24,6 +24,13 @@ GAINS = {
 def taken_away(results: xr.Dataset) -> Table:
     """The full 2D VN, and models that lack one of its parts."""
     return errors(results.sel(model=[m for m in CONTROLS if m in results["model"].values]))
+
+
+def left(results: xr.Dataset) -> dict[str, str]:
+    """Model -> the median over seeds of its OOD error over that of a zero image, in percent."""
+    shares = median(results["mse_ood"] / results["zero_baseline_ood"])
+    names = shares["model"].values.tolist()
+    return {name: f"{short(100 * float(one))} %" for name, one in zip(names, shares, strict=True)}
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
@@ -44,5 +51,5 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     # Seeds that err more than a zero image at held-out positions.
     failed = (results["mse_ood"] > results["zero_baseline_ood"]).sel(model="factorised").sum()
     found |= {"seeds": str(results.sizes["seed"]), "factorised-failed": str(int(failed))}
-    found |= {"zero": m["zero"].median()}
+    found |= {"zero": m["zero"].median(), "left": left(results)}
     return texts("fig2", found | gains(m["ood"], GAINS))

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.fig2_spatial import figures, tables
+from chapters.fig2_spatial import figures, figures_hold_out, tables
 from vnlib.book import paths, store
 from vnlib.plots.statistics import short
 
@@ -18,6 +18,7 @@ DRAW = (
     figures.id_against_ood,
     figures.against_depth,
     figures.samples,
+    figures_hold_out.hold_out,
 )
 
 
@@ -38,6 +39,19 @@ def test_a_map_is_the_median_error_over_seeds():
     shown = fig.axes[0].images[0].get_array()
     expected = RESULTS["mse"].sel(model="cnn2").median("seed").values.reshape(28, 28)
     assert np.allclose(shown, expected) and fig.axes[0].get_title() == "CNN, 2 blocks"
+
+
+def test_the_example_is_of_the_median_seed_with_the_median_error():
+    fig = figures_hold_out.hold_out(RESULTS)
+    errors = RESULTS["mse_ood"].sel(model="vn_flat")
+    rank = int((errors < errors.isel(seed=figures_hold_out.middle_seed(errors))).sum())
+    assert rank == (RESULTS.sizes["seed"] - 1) // 2
+    image = RESULTS["sample_image"].sel(model="vn_flat", sample=406).values
+    shown = fig.axes[8].images[0].get_array()
+    assert np.array_equal(shown, image[figures_hold_out.middle_seed(errors)])
+    assert [ax.get_ylabel() for ax in fig.axes[::5]] == ["outside the hold-out", "held out"]
+    share = float((errors / RESULTS["zero_baseline_ood"].sel(model="vn_flat")).median())
+    assert fig.axes[8].get_xlabel() == f"error {100 * share:.2g} %"
 
 
 def test_the_task_shows_where_each_split_is():

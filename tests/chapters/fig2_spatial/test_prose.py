@@ -43,3 +43,9 @@ def test_one_tuned_seed_of_the_factorised_decoder_fails_in_distribution_already(
 
 def test_three_layers_go_to_the_edge_of_single_precision(results):
     assert middles(results, "vn_axes_3")["ood"] < 1e-12
+
+
+def test_a_cnn_leaves_much_and_every_product_readout_without_relu_next_to_nothing(results):
+    left = {name: float(text.removesuffix(" %")) for name, text in tables.left(results).items()}
+    assert left["cnn4"] > 40 and left["vn_flat"] > 90
+    assert max(left["vn_full"], left["bilinear_linear"], left["random_full"]) < 0.1

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.fig5_mnist import figures
+from chapters.fig5_mnist import figures, figures_example
 from chapters.fig5_mnist import figures_motions as moves
 from chapters.fig5_mnist import figures_parts as parts
 from data_gen import digits, motions
@@ -23,6 +23,7 @@ DRAWN = {
     "table, motions": lambda r: figures.error_map(r, "motions"),
     "growth": figures.growth,
     "samples": parts.samples,
+    "example": figures_example.example,
     "samples, motions": lambda r: parts.samples(r, "motions"),
     "path": parts.training_path,
     "path, motions": lambda r: parts.training_path(r, "motions"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import pytest
 import xarray as xr
 
-from chapters.fig5_mnist import tables
+from chapters.fig5_mnist import figures_example, tables
 from chapters.fig5_mnist.figures import errors_of, inside
 from vnlib.book import paths
 from vnlib.plots.frames import group
@@ -76,3 +77,14 @@ def test_only_autoencoders_did_not_converge(shipped, found):
     assert len(still) == int(found["fig5-unconverged"])
     assert not [m for m in still if group(shipped, m) == "vn"]
     assert all("ae" in m.split("_") or "ksparse" in m for m in still)
+
+
+def test_the_example_says_how_much_of_an_image_is_missed(shipped):
+    fig = figures_example.example(shipped)
+    one = shipped.sel(model="ae", set="sub2").isel(seed=0)
+    missed = float(((one["drawn"].sel(reading="own") - one["truth"]) ** 2).sum())
+    share = 100 * missed / float((one["truth"] ** 2).sum())
+    labels = [ax.get_xlabel() for ax in fig.axes[10:15]]
+    assert fig.axes[10].get_ylabel() == "ID-matched AE" and labels[2] == f"{share:.0f} %"
+    assert share > 50 > 10 > float(fig.axes[7].get_xlabel().removesuffix(" %"))
+    plt.close(fig)

@@ -1,0 +1,175 @@
+"""The directives of our pages, and the script that sorts tables and opens what is folded."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from vnlib.book import paths
+
+PAGE = """
+Page
+====
+
+.. schematic:: settle
+
+   A *caption*.
+
+First
+-----
+
+Seen.
+
+.. fold:: The rest & more
+
+Hidden.
+
+Inner
+~~~~~
+
+.. _inside:
+
+Also hidden.
+
+Second
+------
+
+Seen again.
+
+.. verdicts:: tiny
+"""
+CLAIMS = [
+    {
+        "id": "VN-X1",
+        "chapter": "tiny",
+        "statement": "a < b",
+        "verdict": "reproduced",
+        "verdict_controls": "partly",
+    },
+    {
+        "id": "VN-X2",
+        "chapter": "tiny",
+        "statement": "c",
+        "verdict": "undecided",
+        "verdict_controls": "",
+    },
+    {
+        "id": "VN-X3",
+        "chapter": "other",
+        "statement": "d",
+        "verdict": "partly",
+        "verdict_controls": "",
+    },
+]
+
+
+def built(folder: Path, page: str, monkeypatch, name: str = "index") -> str:
+    """The HTML that Sphinx makes of a page with our directives; a warning is an error."""
+    monkeypatch.syspath_prepend(paths.SOURCE / "book" / "_extensions")
+    source = folder / "source"
+    (source / name).parent.mkdir(parents=True, exist_ok=True)
+    (source / f"{name}.rst").write_text(page)
+    if name != "index":
+        (source / "index.rst").write_text(f"All\n===\n\n.. toctree::\n\n   {name}\n")
+    told = {"html_theme": "basic", "extensions": ["reading"]}
+    with docutils_namespace(), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        app = Sphinx(
+            srcdir=source, confdir=None, outdir=folder / "out", doctreedir=folder / "trees",
+            buildername="html", confoverrides=told, status=nowhere, warning=nowhere,
+            warningiserror=True,
+        )  # fmt: skip
+        app.build()
+    return (folder / "out" / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_the_rest_of_a_section_is_folded_and_no_other(tmp_path, monkeypatch):
+    html = built(tmp_path, PAGE, monkeypatch)
+    start = html.index('<details class="vn-fold"><summary>The rest &amp; more</summary>')
+    folded = html[start : html.index("</details>", start)]
+    assert "Hidden." in folded and "Also hidden." in folded and 'id="inside"' in folded
+    assert "Seen" not in folded and html.count("</details>") == 1
+    assert folded.count("<section") == folded.count("</section>") == 1
+
+
+def test_a_schematic_is_drawn_in_the_page_with_its_caption(tmp_path, monkeypatch):
+    html = built(tmp_path, PAGE, monkeypatch)
+    assert 'id="schematic-settle"' in html and 'aria-labelledby="vn-settle-title' in html
+    assert "A <em>caption</em>." in html
+    with pytest.raises(Exception, match="no schematic 'settel'; there are: layer, settle"):
+        built(tmp_path / "x", PAGE.replace("schematic:: settle", "schematic:: settel"), monkeypatch)
+
+
+def test_chapters_have_a_small_schematic_at_their_head(tmp_path, monkeypatch):
+    html = built(tmp_path, PAGE, monkeypatch, "book/chapters/fig2_spatial")
+    assert html.count('<a class="vn-head"') == 1
+    assert html.index("<h1>") < html.index('<a class="vn-head"') < html.index("<h2>")
+    assert 'href="../../book/pictures.html#schematic-readout"' in html
+    assert 'id="vn-readout-small-title"' in html
+    assert "vn-head" not in built(tmp_path / "x", PAGE, monkeypatch)
+
+
+def test_verdicts_are_those_of_the_ledger(tmp_path, monkeypatch):
+    html = built(tmp_path / "none", PAGE, monkeypatch, "book/page")
+    assert "vn-strip" not in html, "there is no ledger yet"
+    file = tmp_path / "source" / "book" / "extra" / "data" / "ledger.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"claims": CLAIMS}))
+    html = built(tmp_path, PAGE, monkeypatch, "book/chapters/page")
+    assert "VN-X2" in html and "VN-X3" not in html
+    assert '<a href="../generated/ledger.html#claim-vn-x1">VN-X1</a> <span>a &lt; b</span>' in html
+    assert "as printed: <b>● reproduced</b>" in html and "with controls: <b>◐ partly</b>" in html
+    assert html.count("with controls") == 1
+
+
+TABLE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title>
+<table class="dataframe"><thead><tr><th class="blank"></th><th class="col_heading">error</th><th class="col_heading">who</th></tr>
+</thead><tbody><tr><th>a</th><td>1,200 [1,100, 1,300]</td><td>y</td></tr><tr><th>b</th><td>5.1e-7 [4e-7, 6e-7]</td><td>x</td></tr>
+<tr><th>c</th><td></td><td>z</td></tr><tr><th>d</th><td>92%</td><td>w</td></tr></tbody></table>
+<table class="dataframe" id="joined"><thead><tr><th class="col_heading">a</th></tr></thead><tbody>
+<tr><th rowspan="2">x</th><td>1</td></tr><tr><td>2</td></tr><tr><th>y</th><td>0</td></tr></tbody></table>
+<details class="vn-fold"><summary>More</summary><details class="vn-fold"><summary>In it</summary><p id="deep">deep</p></details></details>
+<script>SCRIPT</script></html>"""
+
+
+@pytest.fixture
+def page(browser, tmp_path):
+    script = (paths.BOOK / "_static" / "reading.js").read_text(encoding="utf-8")
+    file = tmp_path / "page.html"
+    file.write_text(TABLE.replace("SCRIPT", script), encoding="utf-8")
+    one = browser.new_page()
+    wrong: list[str] = []
+    one.on("pageerror", lambda error: wrong.append(str(error)))
+    yield one, file.as_uri()
+    one.close()
+    assert not wrong
+
+
+def test_a_click_sorts_by_the_numbers_of_a_column(page):
+    one, url = page
+    one.goto(url)
+
+    def first() -> list[str]:
+        return one.locator("table").first.locator("tbody th").all_text_contents()
+
+    assert first() == ["a", "b", "c", "d"]
+    one.get_by_role("button", name="error").click()
+    assert first() == ["b", "d", "a", "c"], "gaps last"
+    assert one.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
+    one.get_by_role("button", name="error").click()
+    assert first() == ["a", "d", "b", "c"], "gaps last, too"
+    one.get_by_role("button", name="who").press("Enter")
+    assert first() == ["d", "b", "a", "c"] and one.locator("th[aria-sort]").count() == 1
+    assert one.locator("#joined button").count() == 0, "rows that share a cell stay together"
+
+
+def test_a_link_opens_what_is_folded(page):
+    one, url = page
+    one.goto(url)
+    assert not one.locator("#deep").is_visible()
+    one.goto(f"{url}#deep")
+    assert one.locator("#deep").is_visible()
