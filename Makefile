@@ -5,6 +5,7 @@
 #   NAME=...     a chapter, as listed by `vnbook list`
 #   STALE=...    keep or recompute: what becomes of stored runs of other code (for `chapter`)
 #   PRINTS=1     figures also as PDF and SVG, for download (for `book` and `reproduce`)
+#   LOCKED=1     install the packages of requirements.lock only, checked by their hashes (for `install`)
 #   TESTS=...    what is tested (for `test` and `coverage`)
 
 PYTHON  ?= python3
@@ -12,6 +13,7 @@ PROFILE ?= fast
 NAME    ?=
 STALE   ?= keep
 PRINTS  ?=
+LOCKED  ?=
 TESTS   ?= tests chapters
 
 BIN   := .venv/bin
@@ -20,7 +22,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install book reproduce chapter test coverage mutate lint accessible robust linkcheck clean
+.PHONY: help install book reproduce chapter test coverage mutate lint accessible robust linkcheck lock clean
 
 # The scripts in an environment carry its path, so a checkout that was moved (or never set up) gets a new one;
 # otherwise the environment is brought up to date in place.
@@ -44,7 +46,12 @@ $(STAMP): pyproject.toml constraints.txt
 	echo "Python 3.11 or newer with the venv module is needed, and '$(PYTHON)' is not that:" \
 	  "$$("$(PYTHON)" --version 2>&1 | head -n 1)." \
 	  "Install it (on Debian also python3-venv) or name one: make PYTHON=/path/to/python3.12" >&2; exit 1
+ifdef LOCKED
+	$(BIN)/python -m pip install --only-binary :all: --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --no-deps --no-build-isolation -e .
+else
 	$(BIN)/python -m pip install -c constraints.txt -e '.[dev]'
+endif
 	@printf '%s\n' "$(CURDIR)" > $@
 
 book: $(STAMP) ## build the book from the shipped results (computes what is missing)
@@ -90,6 +97,11 @@ robust: $(STAMP) ## kill runs, garble parameters and files, cut the network: not
 
 linkcheck: $(STAMP) ## check the links of the built book (needs a network; run after book or reproduce)
 	$(BIN)/jupyter-book build . --path-output book --builder linkcheck
+
+lock: $(STAMP) ## renew requirements.lock from constraints.txt: hashes for Linux and macOS (needs a network)
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[lock]'
+	$(BIN)/uv pip compile pyproject.toml --extra dev -c constraints.txt --universal --python-version 3.11 \
+	  --only-binary :all: --generate-hashes --no-annotate --no-header -q -o requirements.lock
 
 clean: ## remove the built book and caches; results/ and .venv stay
 	rm -rf book/_build book/chapters book/generated book/extra .cache .pytest_cache .ruff_cache .hypothesis .coverage build dist *.egg-info

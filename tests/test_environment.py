@@ -38,8 +38,9 @@ BROUGHT = {
     "docutils",
     "joblib",
     "jsonschema",
+    "packaging",
     "sphinx",
-}  # by jupyter-book and scikit-learn, for tests
+}  # by jupyter-book, pytest and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
     "sphinxcontrib-bibtex",

@@ -41,7 +41,8 @@ def commands() -> list[str]:
     out.
     """
     found = {}
-    for page in (*PAGES, paths.SOURCE / "book" / "cluster.md"):
+    others = (paths.SOURCE / "book" / name for name in ("cluster.md", "publish.md"))
+    for page in (*PAGES, *others):
         for block in BLOCK.findall(page.read_text(encoding="utf-8")):
             for line in block.replace("\\\n", " ").splitlines():
                 if words := shlex.split(line, comments=True):
@@ -78,7 +79,7 @@ def test_the_readme_shows_the_commands_that_matter():
 
 
 def test_every_program_is_one_that_the_tests_below_know():
-    others = "git cd python3 pip conda mamba export python snakemake slurm.sh rsync"
+    others = "git cd python3 pip conda mamba export python snakemake slurm.sh rsync docker"
     assert {parsed(command)[1] for command in ALL} <= {*of_program, *others.split()}
 
 

@@ -49,6 +49,11 @@ PARAMETER = {"nargs": 2, "multiple": True, "metavar": "KEY VALUE", "help": "set 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def vnbook() -> None:
     """Run the chapters of the Vector Network book and build its pages."""
+    if not paths.chapters():
+        raise ValueError(
+            f"there are no chapters in {paths.ROOT}; vnbook works in a checkout of the book, whose "
+            "folder the environment variable VNBOOK_ROOT names"
+        )
 
 
 @vnbook.command("list")
@@ -224,14 +229,18 @@ def compare(first: Path, second: Path, chapter: str | None) -> None:
 
 @vnbook.command()
 @click.argument("url")
-def home(url: str) -> None:
+@click.option("--doi", help="of the release that is to be cited")
+def home(url: str, doi: str | None) -> None:
     """Name the book's repository on GitHub: pages get their buttons, chapters the cell that
-    installs them on Colab.
+    installs them on Colab, and citations the address.
     """
     from book.site import repository_url
 
-    repository_url.move_in(url)
-    click.echo("written: _config.yml and every chapter; build the book to see the buttons")
+    repository_url.move_in(url, doi)
+    click.echo(
+        "written: _config.yml, pyproject.toml, CITATION.cff, book/cite.md and every chapter; "
+        "build the book to see the buttons"
+    )
 
 
 @vnbook.command()
