@@ -35,18 +35,24 @@ class Choice:
     trained
         Whether its options need runs of their own; the others only read stored results in another
         way.
+    extremes
+        Options that take the worst or the best of all seeds: no resample goes beyond it, so that
+        resamples tell no interval.
     """
 
     name: str
     says: str
     options: Mapping[str, str]
     trained: bool = False
+    extremes: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if len(self.options) < 2:
             raise ValueError(
                 f"options of the choice {self.name!r} must be two at least, got {[*self.options]}"
             )
+        for option in self.extremes:
+            checks.choice(f"extremes of the choice {self.name!r}", option, self.options)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,8 +66,8 @@ def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
     Returns
     -------
     xr.Dataset
-        Over "reading": `margin`, its interval `low` and `high`, `verdict`, `weight`, `own` (whether
-        it is the book's), `missing` (why it is not testable), `choice_NAME` (the option's words,
+        Over "reading": `margin`, its interval `low` and `high`, NaN where there is none, `verdict`,
+        `weight`, `own` (whether it is the book's), `missing` (why it is not testable), `choice_NAME` (the option's words,
         for each choice); over "resample", too: `drawn`, the margins of resampled seeds.
     """
     rows = _rows(results.sizes.get("seed", 0))
@@ -88,7 +88,9 @@ def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
         margin, drawn = margins[0], margins[1:]
         if np.isnan(margin) and not missing:
             missing = "a condition of the statement fails"
-        low, high = interval(drawn, margin, results.sizes.get("seed", 0))
+        extreme = any(reading[one.name] in one.extremes for one in statement.choices)
+        seeds = results.sizes.get("seed", 0)
+        low, high = (np.nan, np.nan) if extreme else interval(drawn, margin, seeds)
         found.append((margin, low, high, weight, missing, drawn))
     order = np.argsort([one[0] for one in found], kind="stable")
     return _dataset(statement, [asked[n] for n in order], [found[n] for n in order])
@@ -123,7 +125,13 @@ def _dataset(statement: Statement, asked: Sequence[Reading], found: Sequence) ->
         f"{CHOICE}{one.name}": [one.options[reading[one.name]] for reading in asked]
         for one in statement.choices
     }
-    options = {one.name: [*one.options.values()] for one in statement.choices}
+    taken = {
+        one.name: [
+            said for name, said in one.options.items() if name in {r[one.name] for r in asked}
+        ]
+        for one in statement.choices
+    }
+    options = {name: said for name, said in taken.items() if len(said) > 1}  # others are excluded
     return xr.Dataset(
         {name: ("reading", np.array(values)) for name, values in columns.items()}
         | {"drawn": (("reading", "resample"), np.stack(drawn))},
@@ -139,16 +147,15 @@ def _dataset(statement: Statement, asked: Sequence[Reading], found: Sequence) ->
 
 
 def interval(drawn: np.ndarray, estimate: float, seeds: int) -> tuple[float, float]:
-    """The central interval of resampled margins; of one seed nothing is known."""
-    if np.isnan(estimate):
-        return np.nan, np.nan
-    if seeds == 0:
+    """The central interval of resampled margins; NaN where there is none: of one seed, of few that
+    all say the same (five that do are one, a point), and of what resamples lack.
+    """
+    if np.isnan(estimate) or seeds == 0:
         return estimate, estimate
-    if seeds == 1:
-        return -np.inf, np.inf
     known = drawn[~np.isnan(drawn)]
-    if len(known) < (1 - RARE) * len(drawn):
-        return -np.inf, np.inf
+    alike = seeds < FEW and np.ptp(known) == 0 if len(known) else True
+    if seeds == 1 or alike or len(known) < (1 - RARE) * len(drawn):
+        return np.nan, np.nan
     tail = (1 - LEVEL) / 2
     share = stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1))
     low, high = np.quantile(known, [share, 1 - share], method="inverted_cdf")
@@ -178,35 +185,47 @@ def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
     Returns
     -------
     dict
-        `readings` and how many of them are `testable`; of these, counted alike or by weight, the
-        share on the right side of the bound, `right`, with its interval over seeds, `low` and
-        `high`; the share of each verdict; and to how many equal ones weights come, `effective`.
+        `readings` and how many of them are `testable`, and of these how many have no interval,
+        `alone`; of the testable, counted alike or by weight, the share on the right side of the
+        bound, `right`, with its interval over seeds, `low` and `high`; of those that have an
+        interval the share that is on the right side with all of it, `sure`; and to how many equal
+        ones weights come, `effective`.
     """
-    tested = found.isel(reading=np.flatnonzero(found["margin"].notnull()))
+    tested = _tested(found)
     weight = tested["weight"] if weighted else xr.ones_like(tested["weight"])
-    whole = float(weight.sum())
+    whole, bounded = float(weight.sum()), _bounded(tested)
     counts = {"readings": found.sizes["reading"], "testable": tested.sizes["reading"]}
+    counts |= {"alone": int((~bounded).sum())}
     if not whole:
-        return (
-            counts | dict.fromkeys(("right", "low", "high", *VERDICTS), np.nan) | {"effective": 0}
-        )
+        return counts | dict.fromkeys(("right", "low", "high", "sure"), np.nan) | {"effective": 0}
     right = float((weight * (tested["margin"] > 0)).sum() / whole)
     drawn = ((tested["drawn"] > 0) * weight).sum("reading") / whole
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(drawn, [tail, 1 - tail])
-    each = {word: float((weight * (tested["verdict"] == word)).sum() / whole) for word in VERDICTS}
+    sure = float((weight * (tested["verdict"] == HOLDS)).where(bounded).sum())
+    known = float(weight.where(bounded).sum())
     effective = whole**2 / float((weight**2).sum())
     ends = {"right": right, "low": min(low, right), "high": max(high, right)}
-    return counts | ends | each | {"effective": effective}
+    return counts | ends | {"sure": sure / known if known else np.nan, "effective": effective}
+
+
+def _tested(found: xr.Dataset) -> xr.Dataset:
+    return found.isel(reading=np.flatnonzero(found["margin"].notnull()))
+
+
+def _bounded(found: xr.Dataset) -> xr.DataArray:
+    """Which readings have an interval (see `interval`); those by the worst of all seeds have none."""
+    return found["low"].notnull()
 
 
 def by_option(found: xr.Dataset) -> pd.DataFrame:
     """For every option of every choice: how many testable readings take it, and the share of them
-    on the right side, counted alike and by weight, and with all of the interval there.
+    on the right side, counted alike and by weight; of those with an interval the share that has all
+    of it there, and how many have none, `alone`; and `without` which options of other choices.
     """
-    tested = found.isel(reading=np.flatnonzero(found["margin"].notnull()))
-    right, sure = tested["margin"] > 0, tested["verdict"] == HOLDS
-    rows = {}
+    tested = _tested(found)
+    right, bounded = tested["margin"] > 0, _bounded(tested)
+    sure, rows = (tested["verdict"] == HOLDS).where(bounded), {}
     for name, options in found.attrs["options"].items():
         for option in options:
             takes = tested[f"{CHOICE}{name}"] == option
@@ -218,10 +237,24 @@ def by_option(found: xr.Dataset) -> pd.DataFrame:
                 if weight.sum() > 0
                 else np.nan,
                 "sure": float(sure.where(takes).mean()),
+                "alone": int((takes & ~bounded).sum()),
                 "margin": float(tested["margin"].where(takes).median()),
+                "without": _without(tested, takes, name) if takes.any() else "",
             }
     index = pd.MultiIndex.from_tuples(rows, names=["choice", "option"])
     return pd.DataFrame(list(rows.values()), index)
+
+
+def _without(tested: xr.Dataset, takes: xr.DataArray, name: str) -> str:
+    """The options of other choices that some readings have, and none of those that take this one:
+    shares are then not of the same readings.
+    """
+    lacking = []
+    for other, options in tested.attrs["options"].items():
+        if other != name:
+            one = tested[f"{CHOICE}{other}"].values
+            lacking += [o for o in options if o in one and o not in one[takes.values]]
+    return ", ".join(lacking)
 
 
 def deciding(found: xr.Dataset) -> dict[str, float]:

@@ -8,19 +8,22 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.readings.choices import Statement, left_out
-from benchmarks.readings.curve import HOLDS, by_option, deciding, shares, summary
+from benchmarks.readings.curve import by_option, deciding, shares, summary
 from vnlib.plots.statistics import percent
 from vnlib.plots.tables import Table
 
 SHARES = {
     "right": "on the right side",
     "weighted": "by weight",
-    HOLDS: "surely",
+    "sure": "surely",
+    "alone": "no interval",
 }
 
 
 def statements(curves: Mapping[str, xr.Dataset]) -> Table:
-    """The share of readings in which each statement holds, and the choice that decides most."""
+    """The share of readings in which each statement holds, surely of those that have an interval,
+    and the choice that decides most.
+    """
     found = summary(curves)
     frame = found[["readings", "testable"]].copy()
     for name, title in SHARES.items():
@@ -29,13 +32,15 @@ def statements(curves: Mapping[str, xr.Dataset]) -> Table:
     frame["decides most"] = [
         curves[name].attrs["choices"].get(choice, "") for name, choice in found["decides"].items()
     ]
-    whole = dict.fromkeys(("readings", "testable"), "{:.0f}".format)
+    whole = dict.fromkeys(("readings", "testable", "no interval"), "{:.0f}".format)
     formats = dict.fromkeys(SHARES.values(), percent) | whole
     return Table(frame, formats, name="shares of readings, by statement")
 
 
 def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
-    """Per choice and option, the share of readings in which a statement holds."""
+    """Per choice and option, the share of readings in which a statement holds; where an option is
+    not asked beside all others, which ones its readings are without.
+    """
     found = curves[statement]
     frame = by_option(found)
     spread = deciding(found)
@@ -46,9 +51,12 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
         names=["choice", "option"],
     )
     titles = {"readings": "readings", "share": "on the right side", "weighted": "by weight"}
-    frame = frame.rename(columns=titles | {"sure": "surely", "margin": "median margin"})
+    titles |= {"sure": "surely", "alone": "no interval", "margin": "median margin"}
+    frame = frame.rename(columns=titles)
+    if not frame["without"].any():
+        frame = frame.drop(columns="without")
     shown = ("on the right side", "by weight", "surely")
-    formats = dict.fromkeys(shown, percent) | {"readings": "{:.0f}"}
+    formats = dict.fromkeys(shown, percent) | dict.fromkeys(("readings", "no interval"), "{:.0f}")
     return Table(frame, formats, name=f"readings of {found.attrs['id']}, by option")
 
 
@@ -70,7 +78,8 @@ def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, dict[str, str]]:
             "right": percent(plain["right"]),
             "low": percent(plain["low"]),
             "high": percent(plain["high"]),
-            "surely": percent(plain[HOLDS]),
+            "surely": percent(plain["sure"]),
+            "no-interval": str(plain["alone"]),
             "weighted": percent(weighed["right"]),
             "readings": str(plain["readings"]),
             "testable": str(plain["testable"]),

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import isfinite
-
 import numpy as np
 import xarray as xr
 
 from chapters.C_inference.figures import SOLVERS, cells, stack_name
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import censored, median, texts
 from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
-
-
-def at_most(most: float) -> Callable[[float], str]:
-    """How a number of sweeps or steps is shown that may not have been enough."""
-    return lambda value: f"{value:.0f}" if isfinite(value) else f"> {most:.0f}"
+WHOLE = "{:.0f}".format
 
 
 def per_sweep(r: xr.Dataset) -> xr.DataArray:
@@ -28,7 +21,7 @@ def per_sweep(r: xr.Dataset) -> xr.DataArray:
 def needed(r: xr.Dataset) -> Table:
     """Sweeps, and steps on single layers, until F is within 1e-3 of its minimum."""
     last, first = int(r["sweep"][-1]), (r["beta"] == r["beta"][0]) & (r["schedule"] == "sweep")
-    sweeps = median(r["needed"].sel(level=LEVEL)).where((r["depth"] > 1) | first)  # as in `cells`
+    sweeps = r["needed"].sel(level=LEVEL).where((r["depth"] > 1) | first)  # as in `cells`
     units = xr.Dataset({"steps": sweeps * per_sweep(r), "sweeps": sweeps}).to_array("unit")
     solvers = dict(sorted(SOLVERS.items(), key=lambda item: item[1]))
     stacks = ("depth", "beta", "schedule")
@@ -38,16 +31,17 @@ def needed(r: xr.Dataset) -> Table:
         for d, beta, schedule in cells(r)
     ]
     most = {"sweeps": last, "steps": last * int(per_sweep(r).max())}
-    formats = {column: at_most(most[column[1]]) for column in found}
+    formats = {column[:2]: censored(most[column[1]], WHOLE) for column in found}
     return Table(found, formats, name="sweeps and steps to 1e-3")
 
 
 def variants(r: xr.Dataset) -> Table:
     """Steps on single layers until F is within 1e-3 of its minimum, for the small choices."""
-    most = at_most(int(r["sweep"][-1]) // 2 * int(per_sweep(r).max()))
-    steps = median(r["variant_needed"].sel(level=LEVEL))
+    most = censored(int(r["sweep"][-1]) // 2 * int(per_sweep(r).max()), WHOLE)
+    steps = r["variant_needed"].sel(level=LEVEL)
     found = spreads({"": steps}, "variant", variant_solver=SOLVERS)
-    return Table(found, dict.fromkeys(found, most), name="steps to 1e-3 by variant")
+    formats = {column[0]: most for column in found}
+    return Table(found, formats, name="steps to 1e-3 by variant")
 
 
 def penalties(r: xr.Dataset) -> Table:
@@ -64,7 +58,7 @@ def penalties(r: xr.Dataset) -> Table:
 
 def saved(r: xr.Dataset) -> Table:
     """Sweeps from every start, as a share of those from zero codes."""
-    sweeps = median(r["start_needed"].sel(start_solver=["ista", "line_search"]))
+    sweeps = r["start_needed"].sel(start_solver=["ista", "line_search"])
     share = sweeps / sweeps.sel(start="cold").where(np.isfinite)
     names = {"start_solver": SOLVERS, "level": "to {:g}".format}
     found = spreads({"": share.drop_sel(start="cold")}, "start", **names)
@@ -84,7 +78,7 @@ def early(r: xr.Dataset) -> Table:
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the page's prose says: the ends of the settle, its speed, its limits."""
     last, digits, top = int(r["sweep"][-1]), ("seed", "sample"), int(r["depth"].max())
-    sweeps = median(r["needed"].sel(depth=top, beta=r["beta"][0], schedule="sweep", level=LEVEL))
+    sweeps = r["needed"].sel(depth=top, beta=r["beta"][0], schedule="sweep", level=LEVEL)
     steps = median(r["step_needed"].sel(step_depth=top, level=LEVEL))
     fista, ista = r.sel(guard_solver="fista"), r.sel(guard_solver="ista")
     heights = r["cap_height"].max(["schedule", "multistart_solver", "multistart"])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.starts.tables import reached
 from chapters.beyond_continual.claims import LEARNED, STREAMS, final, forgotten, transfer
 from chapters.beyond_continual.figures import KINDS, SETS
 from vnlib.plots.frames import label
@@ -30,9 +30,11 @@ SHARED = {
 
 
 def correlation(results: xr.Dataset) -> xr.DataArray:
-    """Between what codes and what updates share (model); NaN where either is always the same."""
+    """Between what codes and what updates share (model, seed), over pairs of tasks; NaN where
+    either is always the same.
+    """
     code, units = results["shared_code"], results["shared_units"]
-    pairs = ("seed", "task", "other")
+    pairs = ("task", "other")
     differ = (code.std(pairs) > 1e-6) & (units.std(pairs) > 1e-6)
     return xr.corr(code, units, pairs).where(differ)
 
@@ -59,7 +61,7 @@ def tasks_table(results: xr.Dataset) -> Table:
 def overlaps_table(results: xr.Dataset) -> Table:
     """What updates and codes of two tasks share, mean over pairs; units of the code."""
     one = results.sel(stream="sequence")
-    units, drawn = median(one["fact_units"]), median(one["fact_revived"])
+    units, drawn = one["fact_units"], one["fact_revived"]
     columns = {title: one[name].mean(("task", "other")) for name, title in SHARED.items()}
     columns |= {
         "correlation of codes and updates": correlation(one),
@@ -87,17 +89,13 @@ def data_table(results: xr.Dataset) -> Table:
 @if_computed
 def inference_table(results: xr.Dataset) -> Table:
     """Sweeps to within a thousandth of the lowest energy; the cost of the start stands apart."""
-    sweeps = median(results["inference_sweeps"].sel(level=LEVEL)).transpose(..., "set", "solver")
-    columns = {"cost": median(results["inference_cost"]), "": sweeps}
+    sweeps = results["inference_sweeps"].sel(level=LEVEL).transpose(..., "set", "solver")
+    columns = {("cost", ""): results["inference_cost"], "": sweeps}
     names = {"start": STARTS, "set": SETS, "solver": SOLVERS}
     rows = spreads(columns, "model", "start", **names).rename_axis([None, None])
-    rows.columns = ["cost", *rows.columns[1:].map(", ".join)]
-    formats = dict.fromkeys(rows, _sweeps) | {"cost": "{:.1f}"}
+    forms = {SOLVERS[solver]: form for solver, form in reached(results).items()}
+    formats = {column[:2]: forms.get(column[1], "{:.1f}") for column in rows} | {"cost": "{:.1f}"}
     return Table(rows, formats, name="sweeps of a settle by start and solver")
-
-
-def _sweeps(value: float) -> str:
-    return f"{value:.0f}" if np.isfinite(value) else "not reached"
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Tables and numbers of learned starts; medians over seeds."""
+"""Tables and numbers of learned starts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.starts.tables import reached
 from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, TIMED, free
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
@@ -17,40 +18,42 @@ LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 WHOLE = "{:z.0f}"  # none is -0
 
 
-def reached(sweeps: float) -> str:
-    """A number of sweeps, or that the level was not reached."""
-    return f"{sweeps:.0f}" if np.isfinite(sweeps) else "not reached"
-
-
 def trained(results: xr.Dataset) -> xr.DataArray:
     """Which starts are learned."""
     return results["start"].isin(LEARNED)
 
 
 def sweeps(results: xr.Dataset) -> xr.DataArray:
-    """Sweeps to a height of 1e-3 (model, start, solver, set)."""
-    return median(results["sweeps"].sel(level=LEVEL))
+    """Sweeps to a height of 1e-3 (model, seed, start, solver, set)."""
+    return results["sweeps"].sel(level=LEVEL)
 
 
 def times(results: xr.Dataset) -> xr.DataArray:
-    """Processor time of start and settle [ms per input] (model, start, timed_solver)."""
-    return median(results["time_ratio"] * results["time_cold"])
+    """Processor time of start and settle [ms per input] (model, seed, start, timed_solver)."""
+    return results["time_ratio"] * results["time_cold"]
 
 
 def cheapest(results: xr.Dataset, *, learned: bool) -> xr.DataArray:
-    """The fewest sweeps with the cost of the start (model, set), at their `start` and `solver`."""
-    total = sweeps(results) + median(results["cost"])
+    """Sweeps with the cost of the start (model, seed, set), at the `start` and `solver` where their
+    median is least.
+    """
+    total = sweeps(results) + results["cost"]
     total = total.sel(start=trained(results) == learned)
-    return total.isel(total.argmin(("start", "solver")))
+    return total.isel(median(total).argmin(("start", "solver")))
 
 
-def worth(results: xr.Dataset, model: str, name: str, solver: str) -> float:
-    """After how many sweeps the cold settle is as low as a start is before any, in distribution."""
+def worth(results: xr.Dataset, model: str, name: str, solver: str) -> xr.DataArray:
+    """After how many sweeps the cold settle is as low as a start is before any, in distribution
+    (seed).
+    """
     one = results.sel(model=model, set="id")
-    curve = median(one["height"].sel(start="cold", solver=solver)).dropna("sweep")
-    height = float(one["start_height"].sel(start=name).median())
-    # Between two evaluations the height falls exponentially.
-    return float(np.interp(-np.log(height), -np.log(curve.clip(1e-16)), curve["sweep"]))
+    found = []
+    for seed in one["seed"].values:
+        curve = one["height"].sel(start="cold", solver=solver, seed=seed).dropna("sweep")
+        height = one["start_height"].sel(start=name, seed=seed)
+        # Between two evaluations the height falls exponentially.
+        found.append(np.interp(-np.log(height), -np.log(curve.clip(1e-16)), curve["sweep"]))
+    return xr.DataArray(found, {"seed": one["seed"].values}, ("seed",))
 
 
 def _title(names: Mapping[str, Sequence[str]], values: xr.DataArray) -> xr.DataArray:
@@ -66,8 +69,9 @@ def _by_start(values: Mapping[Any, xr.DataArray], **names: Any) -> pd.DataFrame:
 def sweeps_table(results: xr.Dataset) -> Table:
     """Sweeps by set and solver, without what the start costs, which stands apart."""
     needed = sweeps(results).transpose(..., "set", "solver")
-    rows = _by_start({"cost": median(results["cost"]), "": needed})
-    formats = dict.fromkeys(rows, reached) | {"cost": "{:.1f}"}
+    rows = _by_start({("cost", ""): results["cost"], "": needed})
+    forms = {SOLVERS[solver][0]: form for solver, form in reached(results).items()}
+    formats = {column[:2]: forms.get(column[1], "{:.1f}") for column in rows} | {"cost": "{:.1f}"}
     return Table(rows, formats, name="sweeps after every start")
 
 
@@ -116,19 +120,21 @@ def ends_table(results: xr.Dataset) -> Table:
 
 def tail_table(results: xr.Dataset) -> Table:
     """Why low guesses save little: how many sweeps the lowest one is worth, of how many."""
-    lowest = median(results["start_height"].sel(set="id"))
-    best = lowest.sel(start=trained(results)).idxmin("start")
+    lowest = results["start_height"].sel(set="id")
+    best = median(lowest).sel(start=trained(results)).idxmin("start")
     cold, formats = sweeps(results).sel(set="id", start="cold"), {}
     columns = {
         ("lowest guess", "start"): _title(STARTS, best),
         ("lowest guess", "F above minimum"): lowest.sel(start=best),
         ("zero codes", "F above minimum"): lowest.sel(start="cold"),
     }
+    forms = reached(results)
     for solver, (said, *_) in SOLVERS.items():
         gains = [worth(results, model, name, solver) for model, name in best.to_series().items()]
-        columns[said, "sweeps it is worth"] = best.copy(data=gains)
+        worths = xr.concat(gains, "model").assign_coords(best["model"].coords)
+        columns[said, "sweeps it is worth"] = worths
         columns[said, "of"] = cold.sel(solver=solver)
-        formats |= {(said, "sweeps it is worth"): "{:.1f}", (said, "of"): reached}
+        formats |= {(said, "sweeps it is worth"): "{:.1f}", (said, "of"): forms[solver]}
     rows = spreads(columns, "model").rename_axis("network")
     return Table(rows, formats, name="what the lowest guess is worth")
 
@@ -142,16 +148,17 @@ def against_table(results: xr.Dataset) -> Table:
         columns[said, "start"] = _title(STARTS, fewest["start"])
         columns[said, "solver"] = _title(SOLVERS, fewest["solver"])
         formats[said, "sweeps"] = "{:.1f}"
-    columns["change [%]"] = 100 * (learned / untrained - 1)
+    columns["change [%]", ""] = 100 * (learned / untrained - 1)
     rows = spreads(columns, "model", "set", set=SETS).rename_axis(["network", "inputs"])
     return Table(rows, formats, name="against momentum")
 
 
 def outside_table(results: xr.Dataset) -> Table:
     """Shares of sweeps saved [%], cost included, by the start that saves most in distribution."""
-    paid = 100 * median(results["saved_paid"].sel(level=LEVEL, start=trained(results)))
-    paid = paid.isel(start=paid.sel(set="id", drop=True).fillna(-np.inf).argmax("start"))
-    known = paid.sel(set="id").notnull()  # the cold settle ends within the sweeps that are tried
+    paid = 100 * results["saved_paid"].sel(level=LEVEL, start=trained(results))
+    inside = median(paid).sel(set="id", drop=True)
+    paid = paid.isel(start=inside.fillna(-np.inf).argmax("start"))
+    known = inside.notnull().any("start")  # the cold settle ends within the sweeps that are tried
     columns = {"start": _title(STARTS, paid["start"]).where(known), "": paid.where(known)}
     rows = spreads(columns, "model", "solver", set=SETS, solver=SOLVERS)
     formats = dict.fromkeys(SETS.values(), WHOLE)
@@ -163,22 +170,24 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose on the shipped results, by their keys."""
     learned, untrained = (cheapest(results, learned=k).sel(set="id") for k in (True, False))
     plain = sweeps(results).sel(model="digits_3", set="id", solver="ista")
-    guess = plain + median(results["cost"].sel(model="digits_3", start=trained(results)))
+    guess = plain + results["cost"].sel(model="digits_3", start=trained(results))
+    best = median(guess).idxmin("start").item()
     ends = results[["end_distance", "end_height", "end_gap"]].sel(model=free(results)).max()
     other = 100 * results["end_differs"].sel(model="digits_3_capped").drop_sel(start="cold")
     spent = times(results.sel(model=free(results)))
     exact = spent.sel(timed_solver="coordinates")
-    guessed = exact.sel(start=trained(results)).min("start")
+    learned_start = median(exact).sel(start=trained(results)).fillna(np.inf).idxmin("start")
+    guessed = exact.sel(start=learned_start)
     longer = 100 * (guessed / exact.sel(start="cold") - 1)
     whole = {
         "longer": longer,
-        "change": 100 * abs(1 - learned / untrained),
+        "change": abs(100 * median(1 - learned / untrained)),
         "plain-cold": plain.sel(start="cold"),
-        "plain-guess": guess.min(),
+        "plain-guess": guess.sel(start=best),
         "other": {"support": other.median(), "least": other.min(), "most": other.max()},
     }
     found = texts("beyondinit", {"learned": learned, "free": untrained}, "{:.1f}".format)
     found |= texts("beyondinit", whole, "{:.0f}".format)
     found |= texts("beyondinit-ms", {"guess": guessed, "cold": spent.sel(start="cold")})
     found |= texts("beyondinit", ends, "{:.0g}".format)
-    return found | {"beyondinit-plain-start": STARTS[guess.idxmin("start").item()][0]}
+    return found | {"beyondinit-plain-start": STARTS[best][0]}

@@ -55,6 +55,20 @@ def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED
     return found.assign(gap=found["error_unseen"] / old)
 
 
+def ranks(
+    results: xr.Dataset,
+    benchmark: str,
+    measure: str,
+    error: str = "error_unseen",
+    groups: Sequence[str] = LEARNED,
+) -> xr.DataArray:
+    """`rank` of every seed by itself (seed)."""
+    seeds = results["seed"].values
+    alone = [medians(results.sel(seed=[seed]), benchmark, groups) for seed in seeds]
+    found = [rank(models, measure, error) for models in alone]
+    return xr.DataArray(found, {"seed": seeds}, ("seed",))
+
+
 def rank(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> float:
     """Spearman's coefficient of a measure, turned so that more should mean less error, with an
     error over the rows of `medians`; NaN for fewer than three models, and where one is constant.
@@ -123,36 +137,42 @@ def layers_table(results: xr.Dataset) -> Table:
 
 def supports_table(results: xr.Dataset) -> Table:
     """How linear the sets of active atoms are, beside the coefficients, layer by layer."""
-    share, rows = median(results["linearity"]), {}
+    share, columns, names = results["linearity"], {"active or not": [], "coefficients": []}, []
     for (model, layer), (benchmark, name, _) in _layers(results).items():
         kind, _, number = layer.partition(" ")
         if kind == "support":
-            rows[benchmark, name, number] = {
-                "active or not": share.sel(model=model, layer=layer).item(),
-                "coefficients": share.sel(model=model, layer=f"code {number}").item(),
-            }
-    return Table(frame(rows, "benchmark", "model", "layer"), name="linearity of supports")
+            names.append((benchmark, name, number))
+            for title, one in zip(columns, (layer, f"code {number}"), strict=True):
+                columns[title].append(share.sel(model=model, layer=one).reset_coords(drop=True))
+    if not names:
+        return Table(frame({}))
+    rows = spreads({title: xr.concat(one, "at") for title, one in columns.items()}, "at")
+    rows.index = pd.MultiIndex.from_tuples(names, names=["benchmark", "model", "layer"])
+    return Table(rows, name="linearity of supports")
 
 
 def correlations_table(results: xr.Dataset) -> Table:
-    """Rank correlations of all measures with errors, over trained models and over all."""
-    rows = {}
+    """Rank correlations of all measures with errors, over trained models and over all, seed by
+    seed.
+    """
+    columns, rows = {}, []
     for kind, groups in (("trained", LEARNED), ("all", tuple(GROUPS))):
-        models = {name: medians(results, name, groups) for name in benchmarks(results)}
-        counts = ", ".join(str(len(frame)) for frame in models.values())
+        counts = [len(of_benchmark(results, name, groups)) for name in benchmarks(results)]
+        models = f"{kind} ({', '.join(map(str, counts))} models)"
         for measure, (title, _) in MEASURES.items():
-            rows[f"{kind} ({counts} models)", title] = {
-                (BENCHMARKS[name], said): rank(frame, measure, error)
-                for name, frame in models.items()
-                for said, error in (("error", "error_unseen"), ("over ID error", "gap"))
-            }
-    found = frame(rows, "models", "measure")
-    return Table(found, formats=dict.fromkeys(found.columns, "{:+.2f}"), name="rank correlations")
+            rows.append((models, title))
+            for name in benchmarks(results):
+                for said, error in (("error", "error_unseen"), ("over ID error", "gap")):
+                    one = ranks(results, name, measure, error, groups)
+                    columns.setdefault((BENCHMARKS[name], said), []).append(one)
+    found = spreads({title: xr.concat(one, "at") for title, one in columns.items()}, "at")
+    found.index = pd.MultiIndex.from_tuples(rows, names=["models", "measure"])
+    return Table(found, dict.fromkeys(columns, "{:+.2f}"), name="rank correlations")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
-    found, ranks = {}, {}
+    found, condition = {}, {}
     for name in BENCHMARKS:
         for kind, measure in product(LEARNED, ("linearity", "overlap")):
             values = medians(results, name, (kind,))[measure]
@@ -161,9 +181,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         both = medians(results, name)
         found[f"{name}-least"] = both["error_unseen"].min()
         found[f"{name}-nearest"] = both["error_unseen"][nearest(both)]
-        ranks[name] = rank(both, "condition")
-    found["strong"] = str(sum(value <= -0.5 for value in ranks.values()))
-    return texts("beyondrep", found) | texts("beyondrep-rank", ranks, "{:+.2f}".format)
+        condition[name] = ranks(results, name, "condition")
+    found["strong"] = str(sum(bool(median(one) <= -0.5) for one in condition.values()))
+    return texts("beyondrep", found) | texts("beyondrep-rank", condition, "{:+.2f}".format)
 
 
 def nearest(models: pd.DataFrame) -> str:

@@ -24,7 +24,7 @@ QUOTED = {
     for words, which in RIVALS.items()
 }
 QUOTED |= {
-    ("VN-F4b", "network", "3 layers, tokens"): "error-three",
+    ("VN-F4b", "network", "1 layer, tokens"): "error-one",
     ("VN-F4b", "network", "1 layer, tokens, 2048 atoms"): "error-atoms",
     ("VN-H4", "panels", "five of six"): "drift-panels",
     ("VN-H4", "panels", "each of three mixtures"): "drift-mixtures",

@@ -14,6 +14,7 @@ SEEDS = Choice(
     name="seeds",
     says="summary of seeds",
     options={"median": "median", "mean": "mean", "worst": "worst seed"},
+    extremes=("worst",),
 )
 RUNS = Choice(
     name="runs",

@@ -39,6 +39,14 @@ PEAKS = Exclusion(
     options={"measure": ["hit"], "point": ["1", "0.5", "0.1"]},
     why="peaks were counted at the least validation error only",
 )
+# A share of readings must not count the same one twice.
+ROOTS = {
+    name: Exclusion(
+        options={name: ["rmse"]},
+        why="the root of an error is that error again, with another bound or the same",
+    )
+    for name in ("unit", "measure")
+}
 COMPARED = Choice(
     name="compared",
     says="how settings are compared",
@@ -76,9 +84,7 @@ def _errors(r: xr.Dataset, reading: Reading) -> tuple[xr.DataArray, xr.DataArray
     """OOD errors over a zero image's at a point, over (model, hold_out, seed), and which of the runs
     learned.
     """
-    error = r["ood"].sel(point=reading["point"])
-    rooted = "rmse" in (reading.get("unit"), reading.get("measure"))
-    return (np.sqrt(error) if rooted else error), r["learned"]
+    return r["ood"].sel(point=reading["point"]), r["learned"]
 
 
 def _worse(margin: xr.DataArray, reading: Reading) -> xr.DataArray:
@@ -164,7 +170,7 @@ STATEMENTS = (
         says="An embedding network with both penalties composes",
         choices=(*SHARED, MEASURE),
         margin=composes,
-        excluded=(PEAKS,),
+        excluded=(PEAKS, ROOTS["measure"]),
         band=BAND,
     ),
     Statement(
@@ -172,7 +178,7 @@ STATEMENTS = (
         says="Without penalties it does not",
         choices=(*SHARED, MEASURE),
         margin=fails,
-        excluded=(PEAKS,),
+        excluded=(PEAKS, ROOTS["measure"]),
         band=BAND,
     ),
     Statement(
@@ -180,6 +186,7 @@ STATEMENTS = (
         says="Without penalties the OOD error is the highest of the four settings",
         choices=(*SHARED, UNIT, COMPARED),
         margin=none_highest,
+        excluded=(ROOTS["unit"],),
         band=BAND,
     ),
     Statement(
@@ -187,6 +194,7 @@ STATEMENTS = (
         says="The entropy penalty alone takes a part of the OOD error, half at most",
         choices=(*SHARED, UNIT, COMPARED),
         margin=entropy_helps,
+        excluded=(ROOTS["unit"],),
         band=BAND,
     ),
     Statement(
@@ -194,6 +202,7 @@ STATEMENTS = (
         says="The variance penalty alone takes two thirds of the OOD error at least",
         choices=(*SHARED, HELPS, COMPARED),
         margin=variance_helps,
+        excluded=(ROOTS["unit"],),
         band=BAND,
     ),
     Statement(
@@ -201,6 +210,7 @@ STATEMENTS = (
         says="Both penalties have the lowest OOD error of the four settings",
         choices=(*SHARED, UNIT, COMPARED),
         margin=both_lowest,
+        excluded=(ROOTS["unit"],),
         band=BAND,
     ),
 )

@@ -93,6 +93,7 @@ NEED = Choice(
     name="seeds",
     says="summary of seeds",
     options={"median": "lower median", "least": "best seed", "mean": "geometric mean"},
+    extremes=("least",),
 )
 SIDES = Choice(
     name="sides",

@@ -48,7 +48,7 @@ def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, str]:
     found: dict = readings.numbers(curves)
     for (name, choice), one in QUOTED.items():
         share = by_option(curves[name])["share"].loc[choice]
-        words = {key: percent(share[said]) for key, said in one.options.items()}
+        words = {key: percent(share[said]) for key, said in one.options.items() if said in share}
         found[name] = found[name] | {choice: words}
     counts = {"statements": str(len(curves)), "readings": f"{_asked(curves):,}"}
     off = 0.5 - float(curves["FR-4 cubic"]["margin"].median())  # of the exponent from 3

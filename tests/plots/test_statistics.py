@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from vnlib.plots.statistics import confidence, over_seeds, said, short, texts
+from vnlib.plots.statistics import censored, confidence, over_seeds, said, short, sides, texts
 
 
 def values(*rows: list[float]) -> xr.DataArray:
@@ -73,6 +73,26 @@ def test_an_interval_is_said_only_where_it_reads_differently():
     assert said(0.41, 0.38, 0.44) == "0.41 [0.38, 0.44]" and said(2, 2, 2) == "2.0"
     assert said(0.41, 0.38, 0.44, 3) == "0.41 [0.38, 0.44], n = 3"
     assert said(0.41, np.nan, np.nan) == "0.41" and said(*[np.nan] * 3, 0) == ""
+
+
+def test_what_is_beyond_the_most_that_was_tried_is_said_and_counts():
+    """Order statistics hold where some runs did not get there; the interval may have no end."""
+    form = censored(300, "{:.0f}".format)
+    found = over_seeds(values([10, 20, 30, np.inf, np.inf], [10, *[np.inf] * 4]))
+    first, second = found.to_array().values.T
+    assert said(*first, form=form) == "30 [10, > 300], n = 5"
+    assert said(*second[:3], form=form) == "> 300 [10, > 300]"
+    assert said(np.inf, np.inf, np.inf, form=form) == "> 300" and said(np.nan, form=form) == ""
+
+
+def test_sides_of_paired_ratios():
+    """Surely below, a tie, surely above, and of one seed nothing; pairs of seeds take out what they
+    share.
+    """
+    ratio = values([0.5, 0.6, 0.9], [0.5, 0.6, 1.1], [1.5, 1.2, 1.1], [0.5, np.nan, np.nan])
+    assert sides(ratio).values.tolist() == [-1, 0, 1, 0]
+    seeds = values([1.0, 10.0, 100.0])
+    assert sides(0.9 * seeds / seeds).item() == -1
 
 
 def test_texts_are_named_by_the_way_to_them_without_blanks():

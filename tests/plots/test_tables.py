@@ -35,6 +35,11 @@ def test_four_columns_are_shown_as_one():
     assert shown.loc["B", "ood"] == "6.0 [5.0, 7.0], n = 2", "fewer seeds than the others"
 
 
+def test_a_quantity_over_seeds_is_said_in_its_own_form():
+    shown = Table(spreads({"": errors()}, "model"), {"id": "{:.0f}"}).shown()
+    assert shown.loc["A"].tolist() == ["2 [1, 3]", "20 [10, 30]"]
+
+
 def test_below_a_table_stands_of_how_many_seeds_it_is_and_how_sure_the_interval():
     table = Table(spreads({"": errors()}, "model"))
     note = "Median over 3 seeds [75 % interval of the median]; n: where there are fewer"

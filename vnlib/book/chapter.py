@@ -352,8 +352,7 @@ class Chapter:
 
         display(draw(*results, **options))
         plt.close("all")  # or the kernel shows it again
-        mixed = bool(self.mixed)
-        display(HTML(html.links(self.spec.name, self.file(), self.command, draw, mixed)))
+        display(HTML(html.links(self.spec.name, self.file(), self.command, draw, bool(self.mixed))))
 
     def glue(self, numbers: Callable[..., Mapping[str, str]], *results: Any) -> None:
         """Give the texts `numbers(*results)` to the prose on the shipped results, whose Markdown

@@ -34,17 +34,13 @@ def sidecar(chapter: str) -> Path:
 
 
 def chapters() -> list[str]:
-    """The chapters of this book, by name: the folders that hold a notebook and a sidecar of their
-    own name.
-    """
+    """The chapters by name: folders that hold a notebook and a sidecar of their own name."""
     names = sorted(folder.name for folder in CHAPTERS.glob("*/"))
     return [name for name in names if notebook(name).is_file() and sidecar(name).is_file()]
 
 
 def module(name: str, part: str) -> ModuleType | None:
-    """A module of a chapter, `chapters/NAME/PART.py`, imported; None where the chapter has no such
-    file.
-    """
+    """The module `chapters/NAME/PART.py`, imported; None where there is no such file."""
     if not notebook(name).with_name(f"{part}.py").is_file():
         return None
     if str(ROOT) not in sys.path:  # the chapters of another project than the one that is installed
@@ -95,8 +91,6 @@ def replace(path: Path, content: str | bytes) -> None:
 
 
 def shown(path: Path) -> str:
-    """A path as it is printed: relative to the project where it is inside, so that pages name no
-    machine.
-    """
+    """A path as it is printed: relative to the project if inside it; pages name no machine."""
     path = Path(path).absolute()
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

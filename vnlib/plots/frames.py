@@ -44,9 +44,8 @@ def in_groups(results: xr.Dataset, *groups: str) -> list[str]:
     """The models of these groups, in the order of the results; of all groups where none is
     named.
     """
-    return [
-        m for m in results["model"].values.tolist() if not groups or group(results, m) in groups
-    ]
+    models = results["model"].values.tolist()
+    return [m for m in models if not groups or group(results, m) in groups]
 
 
 def seeds_and_medians(

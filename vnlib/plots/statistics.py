@@ -10,32 +10,40 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
 STATISTICS = ("median", "low", "high", "n")
+Form = Callable[[float], str]
 
 
 def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
     """Median, its 95 % interval `low` to `high` and number of values along a dimension, over the
     other dimensions.
 
-    Values that are NaN do not exist. The interval is that of order statistics (Conover, Practical
-    Nonparametric Statistics, Sec. 3.2): from the k-th lowest to the k-th highest value, with the
-    largest k for which it holds the median with 95 % or more, whatever the distribution. Of two to
-    five values it is the range, which does with `confidence(n)`; of one it is NaN.
+    Values that are NaN do not exist; those beyond what was tried are inf and count (`censored`). The
+    interval is that of order statistics (Conover, Practical Nonparametric Statistics, Sec. 3.2):
+    from the k-th lowest to the k-th highest value, with the largest k for which it holds the median
+    with 95 % or more. Of two to five values it is the range (`confidence`); of one it is NaN.
     """
     values = values.astype(float)
     core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2, "output_dtypes": [float] * 2}
     low, high = xr.apply_ufunc(_interval, values, vectorize=True, **core)
-    ends = {"median": values.median(dim), "low": low, "high": high}
-    return xr.Dataset(ends | {"n": values.notnull().sum(dim)})
+    middle, n = values.median(dim), values.notnull().sum(dim)
+    return xr.Dataset({"median": middle, "low": low, "high": high, "n": n})
 
 
 def median(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
     """The median along a dimension, over the values that exist."""
     return values.astype(float).median(dim)
+
+
+def sides(ratio: xr.DataArray, dim: str = "seed") -> xr.DataArray:
+    """Whether paired ratios are surely below 1, with all of their interval (-1), or above (1)."""
+    found = over_seeds(ratio, dim)
+    return (found["low"] > 1).astype(int) - (found["high"] < 1)
 
 
 def _interval(values: np.ndarray) -> tuple[float, float]:
@@ -67,12 +75,17 @@ def short(value: float) -> str:
     return f"{float(f'{value:.2g}'):,.0f}" if size >= 9.95 else f"{value:#.2g}"
 
 
+def censored(most: float, form: Form = short) -> Form:
+    """How values are said that are inf where they are beyond the `most` that was tried: "> 300"."""
+    return lambda value: f"> {form(most)}" if value == np.inf else form(value)
+
+
 def percent(share: float) -> str:
     """A share as a whole number of percent, "87 %", none as -0; "" where there is no number."""
     return f"{round(100 * float(share)) + 0.0:.0f} %" if np.isfinite(share) else ""
 
 
-def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[str, str]:
+def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
     """Numbers as the texts of prose, by keys that name the way to each: "key-model-set", without
     blanks.
 
@@ -95,11 +108,13 @@ def texts(key: str, values: Any, form: Callable[[float], str] = short) -> dict[s
     return texts(key, form(float(values)))
 
 
-def said(middle: float, low: float, high: float, n: float = np.nan) -> str:
+def said(
+    middle: float, low: float = np.nan, high: float = np.nan, n: float = np.nan, form: Form = short
+) -> str:
     """A median with its interval, "0.41 [0.38, 0.44]", and n if given; the number alone where all
     read the same, "" where there is none.
     """
-    text, *ends = (short(one) for one in (middle, low, high))
+    text, *ends = ("" if pd.isna(one) else form(one) for one in (middle, low, high))
     alone = not ends[0] or {*ends} == {text}
     counted = f", n = {n:.0f}" if text and np.isfinite(n) else ""
     return f"{text if alone else f'{text} [{ends[0]}, {ends[1]}]'}{counted}"

@@ -48,12 +48,14 @@ class Table:
         """The frame as texts, a column for each quantity."""
         columns, most = {}, max(self._counts(), default=0)
         for quantity in dict.fromkeys(map(_quantity, self.frame.columns)):
-            one = self._of(quantity)
+            one, form = self._of(quantity), self.formats.get(quantity, short)
+            form = form if callable(form) else form.format
             if tuple(map(_last, one.columns))[:3] == SHOWN:
                 one = one.mask(one.columns.map(_last).isin(["n"]) & (one >= most))
-                columns[quantity] = [said(*row) for row in one.to_numpy(float)]
+                columns[quantity] = [said(*row, form=form) for row in one.to_numpy(float)]
             else:
-                columns[quantity] = [self._text(quantity, value) for value in one.iloc[:, 0]]
+                plain = one.iloc[:, 0]
+                columns[quantity] = [v if isinstance(v, str) else said(v, form=form) for v in plain]
         return pd.DataFrame(columns, self.frame.index).set_axis(_header(columns), axis=1)
 
     def note(self) -> str:
@@ -69,12 +71,6 @@ class Table:
 
     def _of(self, quantity: Any) -> pd.DataFrame:
         return self.frame.loc[:, [_quantity(column) == quantity for column in self.frame.columns]]
-
-    def _text(self, quantity: Any, value: Any) -> str:
-        if isinstance(value, str) or pd.isna(value):
-            return value if isinstance(value, str) else ""
-        form = self.formats.get(quantity, short)
-        return form(value) if callable(form) else form.format(value)
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
@@ -95,12 +91,9 @@ class Table:
 
     def csv(self) -> str:
         """The numbers in full, a column for each."""
-        flat = self.frame.copy()
-        flat.columns = [
-            " ".join(str(part) for part in c if part != "") if isinstance(c, tuple) else str(c)
-            for c in flat.columns
-        ]
-        return flat.to_csv(lineterminator="\n")
+        parts = (c if isinstance(c, tuple) else (c,) for c in self.frame.columns)
+        names = [" ".join(str(part) for part in c if part != "") for c in parts]
+        return self.frame.set_axis(names, axis=1).to_csv(lineterminator="\n")
 
 
 def spreads(values: Mapping[Any, xr.DataArray], *rows: str, **names: Any) -> pd.DataFrame:

@@ -43,6 +43,7 @@ MIDDLE = Choice(
     name="middle",
     says="summary of seeds",
     options={"median": "median", "mean": "mean", "max": "largest"},
+    extremes=("max",),
 )
 EFFECT = {"s": 2.0, "l": 0.5}
 
@@ -123,7 +124,8 @@ def test_the_curve_is_sorted_and_finds_what_is_true():
     assert (np.diff(found["margin"]) >= 0).all()
     words = found["choice_size"].values.tolist()
     assert words == ["large"] * 3 + ["small"] * 3
-    assert found["verdict"].values.tolist() == [FAILS] * 3 + [HOLDS] * 3
+    settled = found.isel(reading=(found["choice_middle"] != "largest").values)
+    assert settled["verdict"].values.tolist() == [FAILS] * 2 + [HOLDS] * 2
     own = found.isel(reading=np.flatnonzero(found["own"]))
     assert own["choice_size"].item() == "small" and own["choice_middle"].item() == "median"
     exact = np.log(effects()["x"].sel(size="s").median("seed"))
@@ -132,7 +134,7 @@ def test_the_curve_is_sorted_and_finds_what_is_true():
 
 def test_shares_count_readings_alike_or_by_weight():
     plain = shares(curve(stated(), effects()))
-    assert plain["right"] == plain["low"] == plain["high"] == 0.5 == plain[HOLDS] == plain[FAILS]
+    assert plain["right"] == plain["low"] == plain["high"] == 0.5 == plain["sure"]
     assert plain["effective"] == plain["readings"] == plain["testable"] == 6
     heavy = stated(weight=lambda results, reading: 1.0 if reading["size"] == "s" else 0.25)
     weighed = shares(curve(heavy, effects()), weighted=True)
@@ -156,6 +158,40 @@ def test_the_choice_that_decides_is_named():
     assert frame.loc[("size", "large"), "share"] == 0
     assert frame.loc[("middle", "mean"), "share"] == 0.5
     assert frame.loc[("middle", "mean"), "readings"] == 2
+    assert not frame["without"].any(), "all options are asked beside all others"
+
+
+def test_only_readings_with_an_interval_are_sure():
+    """No resample goes beyond the largest seed; few seeds that all say the same tell little."""
+    found = curve(stated(), effects())
+    largest = found.isel(reading=(found["choice_middle"] == "largest").values)
+    assert largest["low"].isnull().all() and {*largest["verdict"].values} == {UNDECIDED}
+    assert shares(found)["alone"] == 2 and shares(found)["sure"] == 0.5
+    frame = by_option(found)
+    assert frame.loc[("middle", "largest"), "alone"] == 2
+    assert np.isnan(frame.loc[("middle", "largest"), "sure"])
+    few = shares(curve(stated(), effects(seeds=4, noise=0)))
+    assert few["alone"] == 6 and np.isnan(few["sure"]) and few["right"] == 0.5
+    alike = shares(curve(stated(), effects(noise=0)))
+    assert alike["alone"] == 2 and alike["sure"] == 0.5
+    assert tables.statements({"X-1": found}).shown().loc["X-1", "no interval"] == "2"
+
+
+def test_an_option_that_is_not_asked_beside_all_others_says_without_which():
+    some = Exclusion(options={"size": ["l"], "middle": ["max"]}, why="not stored")
+    found = curve(stated(excluded=[some]), effects())
+    frame = by_option(found)["without"]
+    assert frame[("size", "large")] == "largest" and frame[("middle", "largest")] == "large"
+    assert frame[("middle", "mean")] == ""
+    shown = tables.options({"X-1": found}, "X-1").shown()
+    assert shown.loc[("how large", "large"), "without"] == "largest"
+
+
+def test_an_option_that_is_excluded_everywhere_is_none():
+    found = curve(stated(excluded=[Exclusion(options={"size": ["l"]}, why="twice")]), effects())
+    assert [*found.attrs["options"]] == ["middle"] and found.sizes["reading"] == 3
+    with pytest.raises(ValueError, match="extremes of the choice 'a' must be one of"):
+        Choice(name="a", says="a", options={"x": "x", "y": "y"}, extremes=("z",))
 
 
 def test_what_fails_a_condition_or_lacks_runs_is_not_testable():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -67,6 +69,9 @@ def continual_results() -> xr.Dataset:
         over("stream", "after"),
     )
     ds["data_error"] = over("images", "set", value=factor / ds["images"]).where(~forces)
+    sizes = {"sizes": {"sweeps": dict.fromkeys(tables.SOLVERS, 60)}}
+    told = [json.dumps({"inference": sizes if name == "vn_1" else None}) for name in LABELS]
+    ds["run_settings"] = (("model", "seed"), np.array([told, told]).T)
     alone = ds["model"] == "vn_1"
     ds["inference_ratio"] = over(value=30.0).where(alone)
     ds["inference_cost"] = over("start", value=2.0).where(alone)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -65,5 +67,7 @@ def results() -> xr.Dataset:
     ds["time_ratio"] = over("start", "timed_solver", value=0.5).where(ds["model"] == "free")
     ds["time_cold"] = over("timed_solver", value=xr.DataArray([8.0, 4.0, 1.0], dims="timed_solver"))
     ds["time_ratio"].loc[{"start": "cold"}] *= 2
+    told = json.dumps({"sizes": {"sweeps": dict.fromkeys(figures.SOLVERS, 100)}})
+    ds["run_settings"] = (("model", "seed"), np.full((2, 2), told))
     gone = (ds["model"] == "capped") & (ds["start"] == "mlp")
     return ds.map(lambda v: v.where(~gone) if "start" in v.dims else v, keep_attrs=True)

@@ -28,7 +28,8 @@ def test_codes_supports_and_what_is_free(results):
     codes = tables.codes_table(results).frame
     assert codes[("linearity", "median")]["positions", "S_B"] == 0.5
     supports = tables.supports_table(results).frame
-    assert supports.loc[("positions", "S_A", "1")].tolist() == [0.25, 1]
+    middle = supports.xs("median", axis=1, level=-1)
+    assert middle.loc[("positions", "S_A", "1")].tolist() == [0.25, 1]
     free = tables.free_table(results).frame
     assert free.loc[("functions", "F_D")][::4].tolist() == [1.0, 0.1, 0.0]
 
@@ -48,6 +49,13 @@ def test_rank_correlations_by_hand(results):
     assert np.isnan(tables.rank(tables.medians(results, "forces"), "condition"))
     # All errors are twice those where nothing is new.
     assert np.isnan(tables.rank(tables.medians(results, "spatial"), "condition", "gap"))
+
+
+def test_rank_correlations_are_of_every_seed_by_itself(results):
+    found = tables.ranks(results, "spatial", "condition")
+    assert found.dims == ("seed",) and found.values == pytest.approx([-1] * found.size)
+    shown = tables.correlations_table(results).frame
+    assert ("positions", "error", "low") in shown.columns
 
 
 def test_the_nearest_code_and_the_least_error(results):

@@ -80,7 +80,6 @@ def asked(statement: int, **options: str) -> dict[str, str]:
         ({"rivals": "five"}, 4.0),
         ({"rivals": "tokens"}, 0.25),
         ({"network": "token_1_atoms"}, 1.0),
-        ({"rivals": "five", "unit": "relative"}, 4.0),
         ({"rivals": "five", "bodies": "least", "inference": "passes"}, 4.0),
     ],
 )
