@@ -5,7 +5,6 @@ jupyter-book.
 from __future__ import annotations
 
 import base64
-import io
 import json
 import re
 import shutil
@@ -22,7 +21,6 @@ from typing import Any
 import nbformat
 import papermill
 from filelock import FileLock
-from PIL import Image
 
 from book.site import (
     executed,
@@ -45,8 +43,7 @@ GENERATED = paths.BOOK / "generated"
 CACHE = paths.ROOT / ".cache" / "book"  # executed chapters of earlier builds
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
-CARD = (720, 480)  # pixels of the pictures on cards, which are about half as large
-ON_CARD = re.compile(r"generated/([\w-]+)\.png")  # the figure of a card, as its page names it
+ON_PAGE = re.compile(r"generated/([\w-]+)\.png")  # the figure of a chapter, as a page names it
 FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of what a page shows
 LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
@@ -311,7 +308,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
     below its first cell, named figures also saved as files of their own.
 
     Code that shows nothing joins the next cell, so that one line *Show the code* stands where there
-    were several; what is printed is folded with it. A small PNG is for the card of a figure, PDF and
+    were several; what is printed is folded with it. A PNG is for the pages that show a figure, PDF and
     SVG are for download: the links under the figure name them.
     """
     notebook = nbformat.read(path, as_version=4)
@@ -319,7 +316,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
     dropped = set() if profile == "paper" else {SHIPPED}
     kept = [one for one in notebook.cells if not dropped & set(one.metadata.get("tags", ()))]
     notebook.cells = [part for cell in _joined(kept) for part in _apart(cell)]
-    label, cards = None, _cards()
+    label, shown = None, _on_pages()
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -332,7 +329,7 @@ def finish(path: Path, actions: str = "", profile: str = "paper") -> None:
         if LINKS in tags:
             _add_downloads(cell, label)
         label = cell.metadata.get("mystnb", {}).get("figure", {}).get("name")
-        _save_pictures(cell, label, cards)
+        _save_pictures(cell, label, shown)
         _save_table(cell, label or f"{path.stem}-{cell.id}")
     notebook.metadata.pop("papermill", None)  # holds paths of the machine
     for cell in notebook.cells:
@@ -375,15 +372,15 @@ def _apart(cell: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     return [cell, nbformat.v4.new_code_cell(outputs=[last], metadata=tags, id=name)]
 
 
-def _cards() -> set[str]:
-    """The figures that cards of the book's pages show."""
+def _on_pages() -> set[str]:
+    """The figures of chapters that other pages of the book show."""
     texts = (page.read_text(encoding="utf-8") for page in paths.BOOK.glob("*.md"))
-    return {label for text in texts for label in ON_CARD.findall(text)}
+    return {label for text in texts for label in ON_PAGE.findall(text)}
 
 
-def _save_pictures(cell: nbformat.NotebookNode, label: str | None, cards: Collection[str]) -> None:
-    """Write the pictures of a named figure to files, a small one where it is on a card; those for
-    print leave the notebook.
+def _save_pictures(cell: nbformat.NotebookNode, label: str | None, shown: Collection[str]) -> None:
+    """Write the picture of a named figure to a file where a page shows it; those for print leave the
+    notebook.
     """
     for output in cell.outputs:
         data = output.get("data", {})
@@ -392,10 +389,8 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None, cards: Collec
             continue
         for folder in (GENERATED, EXTRA / "figures"):
             folder.mkdir(parents=True, exist_ok=True)
-        if label in cards:
-            with Image.open(io.BytesIO(base64.b64decode(data["image/png"]))) as picture:
-                picture.thumbnail(CARD)
-                picture.save(GENERATED / f"{label}.png", optimize=True)
+        if label in shown:
+            (GENERATED / f"{label}.png").write_bytes(base64.b64decode(data["image/png"]))
         for end, content in printed.items():
             whole = content.encode() if end == "svg" else base64.b64decode(content)
             (EXTRA / "figures" / f"{label}.{end}").write_bytes(whole)

@@ -104,13 +104,13 @@ def test_finish_joins_code_that_shows_nothing_to_what_follows(project):
 def test_finish_takes_out_named_figures(executed):
     book.finish(executed)
     assert [path.name for path in book.GENERATED.iterdir()] == ["fig9-map.png"]
-    with Image.open(book.GENERATED / "fig9-map.png") as card:
-        assert card.size == (720, 180), "as wide as a card needs, of the same shape"
+    with Image.open(book.GENERATED / "fig9-map.png") as picture:
+        assert picture.size == (1440, 360), "as sharp as in its chapter"
     downloads = {path.name: path.read_bytes() for path in (book.EXTRA / "figures").iterdir()}
     assert downloads == {"fig9-map.svg": b"<svg/>", "fig9-map.pdf": base64.b64decode(PDF)}
 
 
-def test_finish_makes_a_card_of_what_is_on_one(executed, project):
+def test_finish_writes_only_what_a_page_shows(executed, project):
     (project / "book" / "intro.md").write_text(":img-top: generated/fig9.png\n")
     book.finish(executed)
     assert not list(book.GENERATED.iterdir())

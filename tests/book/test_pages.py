@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 
 import pytest
 from ledger_cases import ledger_of, page, row, told
 from store_cases import stored
 
-from book.site import ledger_page, statements
+from book.site import build, ledger_page, statements
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
 from vnlib.book.store import provenance
@@ -88,6 +89,30 @@ def test_readme_landing_page_and_ledger_tell_the_same_counts():
     for page_text in (ledger_page.headlines(found, "paper"), ledger_page.ledger(found, "paper")):
         assert counted in page_text
     assert "{include} generated/headlines.md" in (paths.BOOK / "intro.md").read_text("utf-8")
+
+
+@pytest.mark.skipif(not SHIPPED.exists(), reason="no shipped ledger")
+def test_most_claims_that_hold_whole_as_printed_hold_in_part_with_controls():
+    rows = [one for one in json.loads(SHIPPED.read_text())["claims"] if not one["definition"]]
+    asked = [one for one in rows if one["verdict"] == claims.REPRODUCED and one["verdict_controls"]]
+    partly = [one for one in asked if one["verdict_controls"] == claims.PARTLY]
+    assert len(partly) > len(asked) / 2
+    text = words((paths.BOOK / "intro.md").read_text(encoding="utf-8"))
+    assert "Most of the claims that hold whole as printed hold only in part with controls" in text
+
+
+def test_the_first_page_shows_a_machine_and_pictures_of_stored_results():
+    """Each picture is a figure of a chapter, with the same alternative text as there."""
+    text = (paths.BOOK / "intro.md").read_text(encoding="utf-8")
+    assert text.index("{schematic} layer") < text.index("vn-story") < text.index("{figure}")
+    told = dict(re.findall(r"generated/([\w-]+)\.png\n:alt: (.+)\n", text))
+    assert set(told) == build._on_pages() == {"fig2-hold-out", "summary-swaps"}
+    for name in ("fig2_spatial", "summary"):
+        notebook = json.loads(paths.notebook(name).read_text(encoding="utf-8"))
+        meta = [one["metadata"].get("mystnb", {}) for one in notebook["cells"]]
+        alts = {m["figure"]["name"]: m.get("image", {}).get("alt") for m in meta if m}
+        assert all(alts[label] == told[label] for label in told if label in alts)
+        assert set(alts) & set(told)
 
 
 def test_readme_landing_page_and_summary_tell_the_same_meaning():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.summary import effects, errors, figures
+from chapters.summary import effects, errors, figures, figures_short
 
 
 def texts(fig: plt.Figure) -> set[str]:
@@ -79,3 +79,24 @@ def test_a_missing_picture_says_so(draw):
     for fig in (draw(None), figures.factors({})):
         assert "stored here" in fig.axes[0].texts[0].get_text()
         plt.close(fig)
+
+
+def test_the_summary_at_a_glance_has_a_panel_for_each_benchmark_that_is_stored(nothing, drawn):
+    results = drawn({"vn_full": 0.0001, "cnn4": 0.5, "vn_flat": 0.9})
+    shown = {
+        "positions": errors.positions(nothing | {"fig2_spatial": results}),
+        "digits": None,
+    }
+    fig = figures_short.swaps(shown)
+    (ax,) = fig.axes
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == [f"{key} for readers" for key in ("cnn4", "vn_full", "vn_flat")]
+    table = shown["positions"]
+    place = table["key"].values.tolist().index("cnn")
+    errors_of = np.sort(table.isel(row=place, look=1, condition=0).values)
+    assert np.allclose(np.sort(ax.lines[0].get_xdata()), errors_of)
+    said = [float(text.get_text().removesuffix(" %")) for text in ax.texts]
+    assert said[0] == pytest.approx(100 * np.median(errors_of), rel=0.06)
+    assert said[1] < said[0] < said[2]
+    plt.close(fig)
+    assert "stored here" in figures_short.swaps({}).axes[0].texts[0].get_text()

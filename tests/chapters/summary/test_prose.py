@@ -11,7 +11,7 @@ import xarray as xr
 
 from benchmarks.functions import tables as functions
 from benchmarks.spatial import errors as spatial
-from chapters.summary import counts, effects, errors, orders
+from chapters.summary import counts, effects, errors, figures_short, orders
 from vnlib.book import paths, store
 from vnlib.plots.statistics import median
 
@@ -175,3 +175,27 @@ def test_counts_of_the_prose_are_those_of_the_ledger():
     told = json.loads((FOLDER / "ledger.json").read_text(encoding="utf-8"))
     asked = [row for row in told["claims"] if not row["definition"]]
     assert counts.count(rows, "as printed")["claims"] == len(asked)
+
+
+def test_what_the_picture_at_a_glance_is_said_to_show(tables):
+    """All rows are there; who composes lies far left, hard signals at the zero baseline, digits near
+    each other.
+    """
+    left = {}
+    for key, (_, condition, rows) in figures_short.SWAPS.items():
+        known = tables[key]["key"].values.tolist()
+        for row, look in rows.items():
+            one = tables[key].isel(row=known.index(row), look=look).sel(condition=condition)
+            left[key, row] = float(median(one))
+    for key, composes, others in (
+        ("positions", ("vn_full", "linear_pass"), ("cnn", "flat")),
+        ("forces", ("tokens", "tokens_rbf"), ("gnn", "vn_3")),
+    ):
+        far = max(left[key, row] for row in composes)
+        assert 50 * far < min(left[key, row] for row in others)
+    signals, digits = (
+        {row: value for (name, row), value in left.items() if name == key}
+        for key in ("signals", "digits")
+    )
+    assert min(signals, key=signals.get) == "held" and min(signals.values()) > 0.5
+    assert max(digits.values()) < 3 * min(digits.values())
