@@ -15,10 +15,11 @@ from vnlib.plots.frames import empty, label
 from vnlib.plots.style import PALETTE, image_axes
 
 MODELS = ["cnn4", "vn_full", "vn_flat", "bilinear_linear"]
-NAMES = {
-    "vn_full": "Vector Network,\nproduct readout",
-    "vn_flat": "Vector Network,\nflat readout",
-    "bilinear_linear": "product readout,\nno Vector Network",
+NAMES = {  # short, for a phone
+    "cnn4": "CNN",
+    "vn_full": "VN,\nproduct\nreadout",
+    "vn_flat": "VN,\nflat\nreadout",
+    "bilinear_linear": "no VN,\nproduct\nreadout",
 }
 POSITIONS = (98, 406)  # of the samples, x = 14: one below the square, one in its middle
 
@@ -32,7 +33,7 @@ def hold_out(results: xr.Dataset) -> plt.Figure:
     if not models or not positions:
         return empty("None of the models of this picture was computed.")
     shape = (len(positions), 1 + len(models))
-    fig, axes = plt.subplots(*shape, figsize=(1.62 * shape[1], 3.9), squeeze=False)
+    fig, axes = plt.subplots(*shape, figsize=(1.15 * shape[1], 3.5), squeeze=False)
     left = tables.left(results.sel(model=models))
     for row, position in zip(axes, positions, strict=True):
         target = results["target_image"].sel(sample=position)
@@ -45,11 +46,11 @@ def hold_out(results: xr.Dataset) -> plt.Figure:
             _outline(ax, results)
             if position == positions[0]:
                 called = "target" if model == "target" else label(results, model)
-                ax.set_title(NAMES.get(model, spatial.wrapped(called, 16)), fontsize=10)
+                ax.set_title(NAMES.get(model, spatial.wrapped(called, 16)), fontsize=11)
             if position == positions[-1] and model != "target":
-                ax.set_xlabel(f"error {left[model]}", fontsize=9.5)
+                ax.set_xlabel(left[model], fontsize=11)
         outside = str(results["split"].sel(position=position).item()) != "ood"
-        row[0].set_ylabel("outside the hold-out" if outside else "held out", fontsize=10)
+        row[0].set_ylabel("outside" if outside else "held out", fontsize=11)
     return fig
 
 

@@ -49,9 +49,9 @@ def test_the_example_is_of_the_median_seed_with_the_median_error():
     image = RESULTS["sample_image"].sel(model="vn_flat", sample=406).values
     shown = fig.axes[8].images[0].get_array()
     assert np.array_equal(shown, image[figures_hold_out.middle_seed(errors)])
-    assert [ax.get_ylabel() for ax in fig.axes[::5]] == ["outside the hold-out", "held out"]
+    assert [ax.get_ylabel() for ax in fig.axes[::5]] == ["outside", "held out"]
     share = float((errors / RESULTS["zero_baseline_ood"].sel(model="vn_flat")).median())
-    assert fig.axes[8].get_xlabel() == f"error {100 * share:.2g} %"
+    assert fig.axes[8].get_xlabel() == f"{100 * share:.2g} %"
 
 
 def test_the_task_shows_where_each_split_is():
