@@ -12,7 +12,7 @@ import xarray as xr
 
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, THUMB, UNLEARNED, VN
 from vnlib.plots.frames import in_groups, label
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import ahead, median, sides, texts
 from vnlib.plots.style import PALETTE
 from vnlib.plots.tables import Table, spreads
 
@@ -68,15 +68,40 @@ def masked(results: xr.Dataset, protocol: str, masks: Sequence[str] = tuple(MASK
     return Table(whole, best=best, name=f"errors on hidden samples, {PROTOCOLS[protocol]}")
 
 
+def hidden(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
+    """Errors on hidden samples (model, seed, mask, set); NaN for models not asked for."""
+    found = results["hidden"].sel(protocol=protocol, set=list(SETS), drop=True)
+    return found.reindex(model=list(models))
+
+
 def cells(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
-    """Median errors on hidden samples (model, mask, set); NaN for models not asked for."""
-    hidden = results["hidden"].sel(protocol=protocol, set=list(SETS))
-    return median(hidden.reindex(model=list(models)))
+    """Their medians (model, mask, set)."""
+    return median(hidden(results, models, protocol))
 
 
 def least(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
     """The lowest of these among some models; NaN where none has one."""
     return cells(results, models, protocol).min("model")
+
+
+def best(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
+    """The errors of the model with that median (seed, mask, set), its name beside them."""
+    found = hidden(results, models, protocol)
+    return found.isel(model=median(found).fillna(np.inf).argmin("model"))
+
+
+def paired(
+    results: xr.Dataset,
+    models: Sequence[str],
+    others: Sequence[str],
+    protocol: str,
+    theirs: str = "",
+) -> xr.DataArray:
+    """The error of the best of some models over that of the best of others, seed by seed, as a
+    median over cells (seed); see `standing`.
+    """
+    own, rest = best(results, models, protocol), best(results, others, theirs or protocol)
+    return (own.drop_vars("model") / rest.drop_vars("model")).median(("mask", "set"))
 
 
 def winner(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.DataArray:
@@ -85,8 +110,31 @@ def winner(results: xr.Dataset, models: Sequence[str], protocol: str) -> xr.Data
     return found.fillna(np.inf).idxmin("model").where(found.notnull().any("model"), "").astype(str)
 
 
+def standing(
+    results: xr.Dataset,
+    models: Sequence[str],
+    others: Sequence[str],
+    protocol: str,
+    theirs: str = "",
+) -> xr.DataArray:
+    """Whether the best of some models, by its median, has surely less error than each of the others
+    (-1), more than one of them (1), or neither (0), paired by seed (mask, set).
+
+    Parameters
+    ----------
+    theirs
+        The protocol of the others, if another.
+    """
+    own, rest = best(results, models, protocol), hidden(results, others, theirs or protocol)
+    ratio = own.drop_vars("model") / rest
+    same = (own["model"] == rest["model"]) & (not theirs)  # no rival of itself
+    return sides(ratio).where(ratio.notnull().any("seed") & ~same, -1).max("model")
+
+
 def winners(results: xr.Dataset) -> Table:
-    """Who has the least error in every cell, by both protocols, beside the zero baseline."""
+    """Who has the least error in every cell, by both protocols, beside the zero baseline; whether it
+    is surely less than that of each other model.
+    """
     zero = results["zero_baseline_hidden"].isel(seed=0).max("model")
     asked = {
         "as printed": (ELEVEN, "zero_filled"),
@@ -98,31 +146,36 @@ def winners(results: xr.Dataset) -> Table:
     for said, one in asked.items():
         columns[said, "model"] = xr.apply_ufunc(np.vectorize(names.get), winner(results, *one))
         columns[said, "error"] = least(results, *one)
+        lead = standing(results, one[0], *one)
+        named = columns[said, "model"] != ""
+        columns[said, "lead"] = xr.where(lead < 0, "surely", "tied").where(named, "")
     found = spreads(columns, "mask", "set", mask=MASKS, set=SETS)
     return Table(found, name="the least error of every cell")
 
 
 def counts(results: xr.Dataset, page: str) -> dict[str, str]:
-    """What the pages say of Tables 5 and 6; `page` begins the keys."""
+    """What the pages say of Tables 5 and 6, of who is ahead in how many cells as `ahead` does;
+    `page` begins the keys.
+    """
     every = measured(results, results["hidden"].sel(protocol="mask_aware"))
     whole = median(results["mse"].sel(set=list(SETS)))
-    ours, others = (least(results, models, "zero_filled") for models in (VN, OTHERS))
-    trained, thumb = (least(results, models, "mask_aware") for models in (MASKED, THUMB))
     first = whole.sel(model=list(ELEVEN)).idxmin("model")
-    best_vn = whole.sel(model=list(VN)).min("model")
-    numbers = {
-        "others": len(OTHERS),
-        "cells": ours.size,
-        "won": (ours < others).sum(),
-        "trained": (ours < trained).sum(),
-        "thumb": (ours < thumb).sum(),
-        "unlearned": (ours < least(results, UNLEARNED, "zero_filled")).sum(),
-        "told": len(every),
-        "told-won": winner(results, every, "mask_aware").isin(VN).sum(),
-        "ahead": (whole.sel(model=list(OTHERS)) < best_vn).sum("model"),
-    }
+    mse = results["mse"].sel(set=list(SETS))
+    best_vn = mse.sel(model=list(VN)).isel(model=whole.sel(model=list(VN)).argmin("model"))
+    numbers = {"others": len(OTHERS), "told": len(every)}
+    for key, rivals, theirs in (
+        ("won", OTHERS, ""),
+        ("trained", MASKED, "mask_aware"),
+        ("thumb", THUMB, "mask_aware"),
+        ("unlearned", UNLEARNED, ""),
+    ):
+        numbers[key] = ahead(standing(results, VN, rivals, "zero_filled", theirs))
+    rest = [m for m in every if m not in VN]
+    numbers["told-won"] = ahead(standing(results, VN, rest, "mask_aware"))
+    before = sides(mse.sel(model=list(OTHERS)) / best_vn.drop_vars("model"))
+    numbers["ahead"] = {name: ahead(before.sel(set=name)) for name in SETS}
     zero = results["zero_baseline"].isel(model=0, seed=0).sel(set=list(SETS))
-    ratios = {"margin": (ours / others).median(), "zero": zero}
+    ratios = {"margin": paired(results, VN, OTHERS, "zero_filled"), "zero": zero}
     leaders = {"first": {name: label(results, first.sel(set=name).item()) for name in SETS}}
     return (
         texts(page, numbers, "{:.0f}".format)

@@ -56,7 +56,8 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
     if not frame["without"].any():
         frame = frame.drop(columns="without")
     shown = ("on the right side", "by weight", "surely")
-    formats = dict.fromkeys(shown, percent) | dict.fromkeys(("readings", "no interval"), "{:.0f}")
+    whole = dict.fromkeys(("readings", "no interval"), "{:.0f}".format)
+    formats = dict.fromkeys(shown, percent) | whole
     return Table(frame, formats, name=f"readings of {found.attrs['id']}, by option")
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
-from benchmarks.functions.tables import counts, measured, present
+from benchmarks.functions.tables import counts, measured, paired, present
 from vnlib.plots.frames import group, label
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
@@ -35,13 +35,12 @@ def late_gain(results: xr.Dataset) -> xr.DataArray:
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose on the shipped results, by their keys."""
-    hidden = median(results["hidden"].sel(model=list(DICTIONARIES)))
-    imputed, solved = (hidden.sel(protocol=protocol) for protocol in INFERENCES)
-    ours = imputed.sel(model="vn_1")
+    imputed, solved = INFERENCES
+    ours = ["vn_1"]
     ratios = {
-        "learned": (ours / imputed.sel(model="vn_untrained")).median(),
-        "fixed": (ours / imputed.sel(model="fourier")).median(),
-        "solved": (solved.sel(model="vn_1") / ours).median(),
+        "learned": paired(results, ours, ["vn_untrained"], imputed),
+        "fixed": paired(results, ours, ["fourier"], imputed),
+        "solved": paired(results, ours, ours, solved, imputed),
     }
     *_, next_most, most = sorted((100 * late_gain(results)).values)
     falling = {"falling": most, "falling-next": next_most}

@@ -9,7 +9,7 @@ import xarray as xr
 
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import ahead, median, sides, texts
 from vnlib.plots.tables import Table, spreads
 
 EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but for rounding
@@ -48,8 +48,10 @@ def errors_table(results: xr.Dataset) -> Table:
 
 
 def dropout(results: xr.Dataset, *, relative: bool) -> dict[str, xr.DataArray]:
-    """Errors with three bodies over errors with five, of single forces and of mixtures."""
-    found = cells(results, relative=relative)
+    """Errors with three bodies over errors with five, of single forces and of mixtures (model,
+    seed).
+    """
+    found = by_number(error(results, relative=relative))
     parts = {"single forces": found.sel(number=1), "mixtures": several(found).mean("number")}
     return {name: one.sel(bodies=3) / one.sel(bodies=5) for name, one in parts.items()}
 
@@ -77,17 +79,19 @@ def simulator_table(results: xr.Dataset) -> Table:
 
 def unconverged(results: xr.Dataset, most: float = 0.3) -> Table:
     """By what share validation errors fell after 0.7 of the steps, if by more than `most`."""
-    curve = median(results["curve"])
+    curve = results["curve"]
     gain = 1 - curve.sel(share=1.0, method="nearest") / curve.sel(share=0.7, method="nearest")
     rows = spreads({"fell by": gain.sel(model=in_order(results))}, "model")
-    rows = rows[rows["fell by"] > most]
+    rows = rows[rows["fell by", "median"] > most]
     return Table(rows, {"fell by": "{:.0%}"}, name="models that had not converged")
 
 
-def won(results: xr.Dataset, model: str, others: Sequence[str]) -> int:
-    """In how many cells of mixtures a model has less error than each of the others."""
-    joint = several(cells(results))
-    return int((joint.sel(model=model) < joint.sel(model=list(others)).min("model")).sum())
+def won(results: xr.Dataset, model: str, others: Sequence[str]) -> xr.DataArray:
+    """Whether a model has surely less error on mixtures than each of the others (-1), more than one
+    of them (1), or neither (0), paired by seed (number, bodies).
+    """
+    joint = several(by_number(error(results)))
+    return sides(joint.sel(model=model, drop=True) / joint.sel(model=list(others))).max("model")
 
 
 def fits(results: xr.Dataset) -> xr.DataArray:
@@ -99,8 +103,8 @@ def fits(results: xr.Dataset) -> xr.DataArray:
 def kept_in_passes(results: xr.Dataset) -> xr.DataArray:
     """What one pass per force leaves of the error on mixtures, of models told forces by a code."""
     both = (inside_and_out(error(results, inference=one))[1] for one in ("joint", "passes"))
-    joint, passes = (median(one).sel(model=WITHOUT) for one in both)
-    return passes / joint
+    joint, passes = (one.sel(model=WITHOUT) for one in both)
+    return median(passes / joint)
 
 
 def gaps(results: xr.Dataset) -> xr.DataArray:
@@ -113,7 +117,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
     shown, single = in_order(results), fits(results)
     kept, gap = kept_in_passes(results), gaps(results)
-    inside, outside = (median(one).sel(model=MEAN) for one in inside_and_out(error(results)))
+    inside, outside = (one.sel(model=MEAN) for one in inside_and_out(error(results)))
     power = several(by_number(results["power"].isel(model=0, seed=0))).mean("number")
     counts = {
         "trained": single.size,
@@ -121,16 +125,17 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "cells": several(cells(results)).isel(model=0).size,
         "models": len(shown),
         "superpose": (gap < EXACT).sum(),
-        "less": {key: won(results, model, [TOKENS]) for key, model in SAME_TOKENS.items()},
+        "less": {key: ahead(won(results, model, [TOKENS])) for key, model in SAME_TOKENS.items()},
     }
     for key, model in READINGS.items():
-        counts[f"won-{key}"] = won(results, model, BASELINES)
-        counts[f"won-{key}-without"] = won(results, model, WITHOUT)
+        counts[f"won-{key}"] = ahead(won(results, model, BASELINES))
+        counts[f"won-{key}-without"] = ahead(won(results, model, WITHOUT))
     for tag in ("", "-relative"):
-        five = cells(results, relative=bool(tag)).sel(model=shown, bodies=5)
-        counts[f"rise{tag}"] = (five.diff("number") > 0).all("number").sum()
+        five = by_number(error(results, relative=bool(tag))).sel(model=shown, bodies=5)
+        counts[f"rise{tag}"] = (sides(five / five.shift(number=1)) > 0).sum("number") == 3
         mixtures = dropout(results, relative=bool(tag))["mixtures"]
-        counts[f"harder{tag}"] = (mixtures.sel(model=shown) > 1).sum()
+        counts[f"harder{tag}"] = sides(mixtures.sel(model=shown)) > 0
+    counts |= {key: one.sum() for key, one in counts.items() if getattr(one, "ndim", 0)}
     sizes = {
         "worst-fit": single.max(),
         "power-three": power.sel(bodies=3) / power.sel(bodies=5),

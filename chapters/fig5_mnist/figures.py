@@ -29,7 +29,7 @@ from vnlib.plots.frames import (
     long_frame,
     seeds_and_medians,
 )
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 GROUPS = {
@@ -186,8 +186,8 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> Figure:
 
 
 def growth(results: xr.Dataset, benchmark: str = "digits") -> Figure:
-    """Errors over what each model has in distribution, medians over seeds and all seeds as a
-    bar.
+    """Errors over what each model has in distribution: medians, their intervals as bars, every seed
+    a small point.
     """
     models = main_models(results, benchmark)
     if not models:
@@ -195,25 +195,10 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     values, sets = errors_of(results, benchmark, relative=True), sets_of(results, benchmark)
     styles = line_styles(results, models)
     fig, ax = plt.subplots(figsize=(9.4, 4.4))
-    sns.pointplot(
-        long_frame(values.sel(model=models)),
-        x="set",
-        y="value",
-        hue="label",
-        order=sets,
-        hue_order=[label(results, m) for m in models],
-        palette=[style["color"] for style in styles.values()],
-        markers=[style["marker"] for style in styles.values()],
-        linestyles="none",
-        markersize=5,
-        dodge=0.5 if len(models) > 1 else False,
-        estimator="median",
-        errorbar=("pi", 100),
-        err_kws={"linewidth": 1},
-        legend=False,
-        ax=ax,
-    )
     at, grown = np.arange(len(sets)), power(results, benchmark, relative=True)
+    moves = np.linspace(-0.25, 0.25, len(models)) if len(models) > 1 else [0]
+    for move, (model, style) in zip(moves, styles.items(), strict=True):
+        with_intervals(ax, at + move, values.sel(model=model), style | {"ls": ""})
     ax.plot(at, grown, color="k", ls="", marker="_", ms=16, mew=1)
     ax.axhline(1, color="0.4", lw=0.8)
     for column in _family_ends(benchmark, sets):
@@ -225,6 +210,17 @@ def growth(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     handles = model_entries(results, {m: s | {"ls": ""} for m, s in styles.items()}, bar)
     ax.legend(handles=handles, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
+
+
+def with_intervals(ax: Axes, at: np.ndarray, values: xr.DataArray, style: dict) -> None:
+    """Medians in a style, their 95 % intervals as bars and every seed a small point; values:
+    (seed, set).
+    """
+    found, seeds = over_seeds(values), values.transpose("seed", "set")
+    look = {"color": style["color"], "zorder": 1}
+    ax.plot(np.tile(at, len(seeds)), seeds.values.ravel(), ".", ms=2.5, alpha=0.6, **look)
+    ax.vlines(at, found["low"], found["high"], lw=1, **look)
+    ax.plot(at, found["median"], ms=5, lw=1.2, markeredgewidth=0, **style)
 
 
 def error_map(results: xr.Dataset, benchmark: str = "digits") -> Figure:

@@ -29,6 +29,7 @@ from chapters.fig5_mnist.figures import (
     present_models,
     rows_by_set,
     sets_of,
+    with_intervals,
 )
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.statistics import median
@@ -165,8 +166,8 @@ def readings(results: xr.Dataset, benchmark: str, reading: str, more: Sequence[s
 
 @if_computed
 def active_units(results: xr.Dataset, benchmark: str = "digits") -> Figure:
-    """Mean nonzero units of the code of each set, medians and ranges over seeds, of models whose
-    number depends on the image; a panel for each layer.
+    """Mean nonzero units of the code of each set, of models whose number depends on the image:
+    medians, their intervals as bars, every seed a small point; a panel for each layer.
     """
     sets, layers = sets_of(results, benchmark), results["layer"].values.tolist()
     units = results["active"].sel(set=sets, model=present_models(results, benchmark))
@@ -184,22 +185,10 @@ def active_units(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         width_ratios=[2, 1, 1][: len(layers)],
     )
     for ax, layer in zip(axes[0], layers, strict=True):
-        one = units.sel(layer=layer).assign_coords(at=("set", range(len(sets))))
         for model, style in styles.items():
-            sns.lineplot(
-                long_frame(one.sel(model=model)),
-                x="at",
-                y="value",
-                estimator="median",
-                errorbar=("pi", 100),
-                err_style="bars",
-                err_kws={"linewidth": 1},
-                markersize=4,
-                lw=1.2,
-                markeredgewidth=0,
-                ax=ax,
-                **style,
-            )
+            one = units.sel(layer=layer, model=model)
+            if one.notnull().any():
+                with_intervals(ax, np.arange(len(sets)), one, style)
         ax.set_xticks(range(len(sets)), sets, rotation=90, fontsize=8)
         ax.set_title(f"layer {layer}", fontsize=9)
         ax.set(xlabel="", ylabel="")

@@ -46,6 +46,11 @@ def sides(ratio: xr.DataArray, dim: str = "seed") -> xr.DataArray:
     return (found["low"] > 1).astype(int) - (found["high"] < 1)
 
 
+def ahead(sides: xr.DataArray) -> str:
+    """In how many places something is surely less, and in how many tied: "3 of 12, tied in 5"."""
+    return f"{int((sides < 0).sum())} of {sides.size}, tied in {int((sides == 0).sum())}"
+
+
 def _interval(values: np.ndarray) -> tuple[float, float]:
     values = np.sort(values[~np.isnan(values)])
     rank = _rank(len(values))
@@ -86,14 +91,10 @@ def percent(share: float) -> str:
 
 
 def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
-    """Numbers as the texts of prose, by keys that name the way to each: "key-model-set", without
-    blanks.
+    """Numbers as the texts of prose, by keys that name the way to each: "key-model-set".
 
-    Parameters
-    ----------
-    values
-        A number, a text, an array, of which each dimension adds the value of its coordinate, or a
-        table of such things by name. Over seeds the median is said.
+    Each dimension of an array adds the value of its coordinate, each table its names. Over seeds
+    the median is said.
     """
     if isinstance(values, str):
         return {_KEY.sub("-", key): values}
@@ -111,9 +112,7 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
 def said(
     middle: float, low: float = np.nan, high: float = np.nan, n: float = np.nan, form: Form = short
 ) -> str:
-    """A median with its interval, "0.41 [0.38, 0.44]", and n if given; the number alone where all
-    read the same, "" where there is none.
-    """
+    """A median with interval and n if given, "0.41 [0.38, 0.44]", alone where all read the same."""
     text, *ends = ("" if pd.isna(one) else form(one) for one in (middle, low, high))
     alone = not ends[0] or {*ends} == {text}
     counted = f", n = {n:.0f}" if text and np.isfinite(n) else ""

@@ -66,16 +66,26 @@ def test_table_6_has_the_models_of_a_protocol(results):
 def test_winners_are_those_of_the_medians(results):
     results["hidden"].loc[{"model": "mamba", "mask": "random_30", "seed": [0, 1]}] = 0.5
     frame = tables.winners(results).frame
-    assert frame.loc[("random 30 %", "Easy"), "as printed"].tolist() == ["MAMBA", 0.5]
-    assert frame.loc[("a block", "ID"), "as printed"].tolist() == ["VN_1", 2]
-    assert frame.loc[("a block", "ID"), "told the mask"].tolist() == ["VN_1", 2]
+    lead = frame.loc[("random 30 %", "Easy"), "as printed"].tolist()
+    assert lead == ["MAMBA", 0.5, "tied"], "the third seed has more than others"
+    assert frame.loc[("a block", "ID"), "as printed"].tolist() == ["VN_1", 2, "surely"]
+    assert frame.loc[("a block", "ID"), "told the mask"].tolist() == ["VN_1", 2, "surely"]
     none = tables.winners(results.sel(model=["deep_ae", "linear"])).frame.loc[("a block", "ID")]
     assert none["told the mask, the paper's eleven"].tolist()[0] == ""
 
 
-def test_cells_are_counted_once_for_every_page(results):
-    ours, theirs = (tables.least(results, m, "zero_filled") for m in (["vn_1"], ["rnn", "mamba"]))
-    assert (ours < theirs).sum() == 12 and (theirs < ours).sum() == 0
+def test_who_is_ahead_is_sure_by_pairs_of_seeds_and_against_each_other(results):
+    """Seeds share a factor, which pairs take out: all leads are sure, though intervals overlap."""
+    standing = tables.standing(results, ["vn_1"], ["rnn", "mamba"], "zero_filled")
+    assert (standing == -1).all() and standing.size == 12
+    assert (tables.standing(results, ["rnn"], ["vn_1", "mamba"], "zero_filled") == 1).all()
+    results["hidden"].loc[{"model": "rnn", "mask": "block_128", "set": "hard", "seed": 2}] = 0.1
+    standing = tables.standing(results, ["vn_1"], ["rnn", "mamba"], "zero_filled")
+    assert standing.sel(mask="block_128", set="hard") == 0, "tied with one of the two"
+    own = tables.standing(results, ["vn_1"], ["vn_1"], "zero_filled")
+    assert (own == -1).all(), "no rival of itself"
+    ratio = tables.paired(results, ["vn_1"], ["vn_3"], "zero_filled")
+    assert ratio.values.tolist() == [0.5] * 3
 
 
 @pytest.mark.parametrize("draw", [figures.reconstruction, figures.by_set, figures.by_mask])
@@ -100,11 +110,11 @@ def test_pages_that_state_the_same_quantity_say_the_same():
         assert {pages[page][f"{page}-{key}"] for page in pages} == {text}, key
     # The learning and inference that both pages tell, each in its own table.
     cells = fig3.ablation_table(shared).frame
-    told = app_g.ablation_table(shared).frame["our error over theirs"]
+    told = app_g.ablation_table(shared).frame["our error over theirs", "median"]
     names = ("VN-1L", "VN-1L, atoms not learned")
     ours, theirs = (cells[name, "imputation", "median"] for name in names)
     ratio = told["VN-1L, rounds: learning", "VN-1L, atoms not learned, rounds"]
-    assert (ours / theirs).median() == pytest.approx(ratio)
+    assert (ours / theirs).median() == pytest.approx(ratio, rel=0.05), "pairs, and medians"
     assert pages["fig3"]["fig3-learned"] == f"{ratio:.2f}"
 
 
@@ -132,9 +142,11 @@ def test_every_place_that_names_a_winner_names_the_same():
     for (model, mask), told in survivors.items():
         column = named.loc[mask]["as printed", "model"]
         assert told == (", ".join(column.index[column == model]) or "none")
-    won = named["told the mask", "model"].isin([names[m] for m in VN]).sum()
+    lead = named["told the mask"]
+    won = (lead["model"].isin([names[m] for m in VN]) & (lead["lead"] == "surely")).sum()
     pages = {"fig3": fig3.numbers(shared), "appG": app_g.numbers(shared, own)}
-    assert {pages[page][f"{page}-told-won"] for page in pages} == {str(won)}
+    told = {pages[page][f"{page}-told-won"] for page in pages}
+    assert len(told) == 1 and told.pop().startswith(f"{won} of 12")
 
 
 @pytest.mark.parametrize("call", ["shared_tables.reconstruction", "shared_tables.winners"])

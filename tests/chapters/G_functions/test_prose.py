@@ -44,7 +44,7 @@ def test_learned_atoms_matter_little(told):
 
 
 def test_where_all_are_told_the_mask_some_other_model_is_better(told):
-    assert int(told["won"]) > int(told["cells"]) / 2 and told["told-won"] == "0"
+    assert told["won"].startswith("8 of 12") and told["told-won"].startswith("0 of 12")
 
 
 def test_the_literal_rule_loses_the_signal(told):

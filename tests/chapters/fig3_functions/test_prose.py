@@ -25,5 +25,5 @@ def test_the_rnn_still_fell_most_of_all_networks(results):
 
 def test_vector_networks_lead_most_cells_as_printed_and_none_where_all_are_told(results):
     told = tables.numbers(results)
-    assert int(told["fig3-won"]) > int(told["fig3-cells"]) / 2 and told["fig3-told-won"] == "0"
+    assert told["fig3-won"].startswith("8 of 12") and told["fig3-told-won"].startswith("0 of 12")
     assert told["fig3-unlearned"] == told["fig3-cells"]

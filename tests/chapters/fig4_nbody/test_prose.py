@@ -9,7 +9,7 @@ from benchmarks.nbody.figures import error, in_order, inside_and_out
 from chapters.fig4_nbody import tables
 from vnlib.book import paths, store
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, sides
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +32,11 @@ def test_passes_help_film_most_and_mamba_least(results):
 
 def test_who_is_harder_with_three_bodies(results):
     ratio = tables.dropout(results, relative=False)["mixtures"]
-    harder = {m for m in in_order(results) if float(ratio.sel(model=m)) > 1}
-    assert harder == {"factorized", "factorized_dense", "token_mlp"}
+    surely = sides(ratio) > 0
+    assert {m for m in in_order(results) if surely.sel(model=m)} == {
+        "factorized",
+        "factorized_dense",
+    }
 
 
 def test_who_is_near_the_diagonal_and_who_errs_least(results):
@@ -56,8 +59,8 @@ def test_what_held_and_what_did_not(results):
     single = tables.fits(results)
     relative = median(inside_and_out(error(results, relative=True))[1])
     assert relative.sel(model="vn_literal_3") > 0.8, "about as far off as predicting the mean"
-    assert tables.won(results, "vn_gated_3", tables.WITHOUT) == 9
-    assert tables.won(results, "vn_gated_3", ["factorized"]) == 0
+    assert (tables.won(results, "vn_gated_3", tables.WITHOUT) < 0).all()
+    assert not (tables.won(results, "vn_gated_3", ["factorized"]) < 0).any()
     assert single.sel(model="vn_token_3") < 0.01
     linear = error(results, relative=True).sel(model="linear_gated", bodies=5)
     fit = float(median(linear.isel(forces=slice(4)).mean("forces")))
