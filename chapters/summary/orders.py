@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from chapters.summary.errors import OOD, ROUNDS, SOLVED
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, sides
 
 HARD, EASY = "Hard", "Easy"
 STRETCH = "(?:a block|last)"  # of the masks, those that hide a stretch
@@ -153,16 +153,37 @@ def factors(order: Order, table: xr.DataArray) -> xr.DataArray:
     """How many times the error of `low` that of `high` is in each condition: logarithms of medians
     over seeds (condition), 0 where they are equal.
     """
-    rows = table["key"].values.tolist()
-    low, high = (
-        np.log(median(table.sel(look=look).isel(row=[rows.index(key) for key in keys])))
-        for look, keys in zip(order.looks, (order.low, order.high), strict=True)
-    )
+    low, high = (np.log(median(one)) for one in _rows(order, table))
     of_low = low.min("row") if order.best else low.max("row")
-    ratio = (high.min("row") - of_low).dropna("condition")
-    unseen = ~ratio["condition"].str.match("single|ID")
-    named = ratio["condition"].str.contains(order.where, regex=True)
-    return ratio.sel(condition=unseen & named)
+    return _asked(order, (high.min("row") - of_low).dropna("condition"))
+
+
+def standing(order: Order, table: xr.DataArray) -> xr.DataArray:
+    """Whether each of `low` has surely less error than each of `high` (-1), one of them surely more
+    than one of those (1), or neither (0), paired by seed (condition).
+    """
+    low, high = (one.reset_coords(drop=True) for one in _rows(order, table))
+    if order.best:
+        low = low.isel(row=median(low).argmin("row")).expand_dims("row")
+    ratio = low.rename(row="own") / high
+    known = ratio.notnull().any("seed")  # some models are not asked in all conditions
+    found = sides(ratio).where(known, -1).max(["own", "row"])
+    return _asked(order, found.sel(condition=known.any(["own", "row"])))
+
+
+def _rows(order: Order, table: xr.DataArray) -> list[xr.DataArray]:
+    """The errors of `low` and of `high` (row, condition, seed)."""
+    rows = table["key"].values.tolist()
+    return [
+        table.sel(look=look, drop=True).isel(row=[rows.index(key) for key in keys])
+        for look, keys in zip(order.looks, (order.low, order.high), strict=True)
+    ]
+
+
+def _asked(order: Order, values: xr.DataArray) -> xr.DataArray:
+    """Values in the conditions of an order, none of which was trained on."""
+    unseen = ~values["condition"].str.match("single|ID")
+    return values.sel(condition=unseen & values["condition"].str.contains(order.where, regex=True))
 
 
 def stored(order: Order, tables: Mapping[str, xr.DataArray | None]) -> bool:

@@ -11,7 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from chapters.summary import errors, orders
-from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.statistics import ahead, median, short, texts
 from vnlib.plots.tables import Table, frame, spreads
 
 Tables = Mapping[str, xr.DataArray | None]
@@ -19,7 +19,6 @@ Effects = Mapping[tuple[str, ...], xr.DataArray]
 """Logarithms of factors (condition, seed), by benchmark or factorial, parts and change."""
 Counts = Mapping[tuple[str, str], Mapping[str, int]]
 """(Benchmark, protocol) -> what is counted -> how many."""
-BAND = 0.05  # within which the ledger calls two numbers equal
 
 # Models of digits that VN-1L is compared with, by what they are matched on.
 MATCHED = {
@@ -98,8 +97,9 @@ def matched_table(table: xr.DataArray | None) -> Table:
 
 
 def orders_table(tables: Tables) -> Table:
-    """Every order that the page states: in how many conditions it holds, the factors between the
-    models, and the least of their medians when each condition is left out.
+    """Every order that the page states: in how many conditions it surely holds or is tied, the
+    factors between the models' medians, and the least of their medians when each condition is left
+    out.
     """
     rows = {}
     for order in orders.ORDERS.values():
@@ -107,16 +107,13 @@ def orders_table(tables: Tables) -> Table:
             ratio = orders.factors(order, tables[order.benchmark])
             if ratio.size:
                 rows[order.benchmark, order.says] = {
-                    "holds in": int((ratio > 0).sum()),
-                    "of": ratio.size,
-                    f"by {BAND:.0%} or more": int((ratio > np.log(1 + BAND)).sum()),
+                    "surely in": ahead(orders.standing(order, tables[order.benchmark])),
                     "factor, least": float(np.exp(ratio.min())),
                     "median": float(np.exp(ratio.median())),
                     "most": float(np.exp(ratio.max())),
                     "median, one left out": float(np.exp(orders.left_out(ratio).min())),
                 }
-    whole = dict.fromkeys(("holds in", "of", f"by {BAND:.0%} or more"), "{:.0f}")
-    return Table(frame(rows, "conditions of", "order"), whole, name="orders of models")
+    return Table(frame(rows, "conditions of", "order"), name="orders of models")
 
 
 def effects_table(found: Effects, *names: str) -> Table:
@@ -156,8 +153,7 @@ def numbers(
         said |= texts(f"summary-{kind}", ranges)
     for key, order in orders.ORDERS.items():
         if orders.stored(order, tables):
-            ratio = orders.factors(order, tables[order.benchmark])
-            counted = f"{int((ratio > 0).sum())} of {ratio.size}"
+            counted = ahead(orders.standing(order, tables[order.benchmark]))
             said |= texts(f"summary-order-{key}", counted)
     table = tables["digits"]
     used = table["active"].sel(condition=errors.SINGLE).reset_coords(drop=True)

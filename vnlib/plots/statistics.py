@@ -48,7 +48,8 @@ def sides(ratio: xr.DataArray, dim: str = "seed") -> xr.DataArray:
 
 def ahead(sides: xr.DataArray) -> str:
     """In how many places something is surely less, and in how many tied: "3 of 12, tied in 5"."""
-    return f"{int((sides < 0).sum())} of {sides.size}, tied in {int((sides == 0).sum())}"
+    tied = int((sides == 0).sum())
+    return f"{int((sides < 0).sum())} of {sides.size}" + f", tied in {tied}" * (tied > 0)
 
 
 def _interval(values: np.ndarray) -> tuple[float, float]:

@@ -51,7 +51,7 @@ def test_the_numbers_of_the_prose(shared, results):
         "3",
     )
     assert (found["gated-split"], found["gated-inverted"]) == ("1.0", "2.0")
-    assert found["nearest-tokens"] == "2 of 2, tied in 0"
+    assert found["nearest-tokens"] == "2 of 2"
     assert found["nearest-literal"].startswith("0 of 2")
     assert (found["drift-tokens"], found["drift-factorized"]) == ("0.25", "1.0")
     assert (found["step-factorized"], found["panels"]) == ("0.010", "2")

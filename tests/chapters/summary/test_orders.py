@@ -54,6 +54,21 @@ def test_an_order_of_most_conditions_survives_without_each():
     assert orders.survives(only) and not orders.survives(-only)
 
 
+def test_an_order_is_sure_where_all_pairs_of_seeds_have_it():
+    """In the third condition one seed of three has the other order; "c" was not asked there."""
+    low, high = np.array([[1, 2, 3], [1, 2, 3], [1, 2, 9]]), np.array([[2, 4, 6]] * 3)
+    values = np.stack([low, high, [[2, 3, 4], [0.5, 1, 1], [np.nan] * 3]])[:, :, None]
+    table = xr.DataArray(values, dims=("row", "condition", "look", "seed")).assign_coords(
+        condition=["a", "b", "c"], look=["error"], key=("row", ["a", "b", "c"])
+    )
+    assert orders.standing(BEFORE, table).values.tolist() == [-1, -1, 0]
+    both = replace(BEFORE, high=("b", "c"))
+    assert orders.standing(both, table).values.tolist() == [-1, 1, 0]
+    assert orders.standing(
+        replace(both, low=("a", "b"), high=("c",), best=True), table
+    ).values.tolist() == [-1, 1]
+
+
 def test_all_of_the_low_ones_must_be_below_unless_the_best_is_meant():
     table = two_models([0.5, 0.5], [1.0, 1.0])
     three = xr.concat([table, table.isel(row=[0]).assign_coords(key=("row", ["c"])) * 4], "row")

@@ -110,7 +110,7 @@ def test_orders_say_in_how_many_conditions_they_hold(monkeypatch, table):
     monkeypatch.setattr(orders, "ORDERS", {"one": one})
     frame = tables.orders_table({"positions": table}).frame
     (row,) = frame.to_dict("records")
-    assert (row["holds in"], row["of"], row["by 5% or more"]) == (1, 1, 1)
+    assert row["surely in"] == "1 of 1"
     assert row["median, one left out"] == pytest.approx(50)
 
 
