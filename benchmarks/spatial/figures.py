@@ -15,6 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
 from matplotlib.typing import ColorType
 
+from vnlib.plots.statistics import over_seeds
 from vnlib.plots.style import PALETTE, image_axes
 
 FLOOR = 1e-17  # below this an error is rounding
@@ -185,8 +186,8 @@ def seeds_and_medians(
 
 
 def along_training(ax: plt.Axes, runs: xr.Dataset, *, color: ColorType, name: str) -> None:
-    """Errors along the training of one model over (seed, checkpoint): medians, and the middle half
-    of the seeds as a band; OOD drawn through, and ID validation dashed. Nothing for no run.
+    """Errors along the training of one model over (seed, checkpoint): medians, their intervals as a
+    band, every seed a thin line; OOD drawn through, and ID validation dashed. Nothing for no run.
     """
     ax.set(yscale="log", xlabel="updates", ylabel=ERROR)
     runs = runs.dropna("checkpoint", subset=["curve_step"], how="all")
@@ -194,9 +195,13 @@ def along_training(ax: plt.Axes, runs: xr.Dataset, *, color: ColorType, name: st
         return
     step = runs["curve_step"].max("seed")
     for which, style, text in (("ood", "-", name), ("val", "--", None)):
-        low, middle, high = runs[f"curve_{which}"].quantile([0.25, 0.5, 0.75], "seed")
-        ax.plot(step, middle, color=color, lw=1.5, ls=style, label=text)
-        ax.fill_between(step, low, high, color=color, alpha=0.15, lw=0)
+        curve = runs[f"curve_{which}"]
+        found = over_seeds(curve)
+        ax.plot(step, found["median"], color=color, lw=1.5, ls=style, label=text)
+        ax.plot(
+            step, curve.transpose("checkpoint", "seed"), color=color, lw=0.4, alpha=0.5, ls=style
+        )
+        ax.fill_between(step, found["low"], found["high"], color=color, alpha=0.12, lw=0)
 
 
 def sets_along_training(ax: plt.Axes) -> None:

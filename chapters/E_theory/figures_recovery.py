@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import matplotlib.pyplot as plt
 import numpy as np
-import seaborn as sns
 import xarray as xr
 
-from vnlib.plots.frames import long_frame
+from vnlib.plots.statistics import over_seeds
 from vnlib.plots.style import PALETTE, SEQUENTIAL
 
 SOLVERS = {"ista": "ISTA", "restart": "FISTA, restarted"}
@@ -22,24 +21,12 @@ def band(
     marker: str = "o",
     ls: str = "-",
 ) -> None:
-    """The median over seeds as a line, and from the lowest to the highest seed as a band."""
-    sns.lineplot(
-        long_frame(values),
-        x=along,
-        y="value",
-        estimator="median",
-        errorbar=("pi", 100),
-        err_kws={"lw": 0},
-        color=color,
-        marker=marker or None,
-        ms=3.5,
-        mec=color,
-        ls=ls,
-        legend=False,
-        ax=ax,
-    )
-    ax.set_ylabel("")
-    ax.plot([], [], color=color, marker=marker, ms=3.5, ls=ls, label=label)
+    """The median over seeds as a line, its 95 % interval as a band, every seed a small point."""
+    values = values.dropna(along, how="all").transpose("seed", along)
+    found, x = over_seeds(values), values[along].values
+    ax.plot(x, found["median"], color=color, marker=marker, ms=3.5, ls=ls, label=label)
+    ax.fill_between(x, found["low"], found["high"], color=color, alpha=0.2, lw=0)
+    ax.plot(np.tile(x, len(values)), values.values.ravel(), ".", color=color, ms=2, alpha=0.5)
 
 
 def note(ax: plt.Axes, text: str, x: float, *, y: float = 0.5, color: str = "0.35") -> None:

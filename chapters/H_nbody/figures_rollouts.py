@@ -28,15 +28,15 @@ from vnlib.plots.frames import (
     long_frame,
     seeds_and_medians,
 )
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 FLOOR = 1e-8  # box^2; smaller distances are drawn here
 DRIFT = "squared distance from the truth [box²]"
 
 
 def drift(ds: xr.Dataset, models: Sequence[str] | None = None, *, dt: float = DT) -> Figure:
-    """Median distance from the truth in time, band from 25 to 75 % of starts and seeds; single
-    forces on top.
+    """Distance from the truth in time, median over starts: its median over seeds with the interval as
+    a band, every seed a thin line; single forces on top.
     """
     shown = drawn(ds, "drift", models)
     if not shown:
@@ -114,8 +114,8 @@ def final(ds: xr.Dataset, models: Sequence[str] | None = None) -> Figure:
 
 
 def energy(ds: xr.Dataset, models: Sequence[str] | None = None, *, dt: float = DT) -> Figure:
-    """How far the change of energy is from the truth's, where no drag acts: median over starts and
-    seeds, band 25-75 %.
+    """How far the change of energy is from the truth's, where no drag acts: median over starts, drawn
+    as `drift` is.
 
     Dotted: what the truth itself loses at the boundary, the median over starts.
     """
@@ -159,10 +159,11 @@ def energy(ds: xr.Dataset, models: Sequence[str] | None = None, *, dt: float = D
 
 def _band(ax: Axes, values: xr.DataArray, model: str, number: int, dt: float) -> None:
     one = values.isel(step=slice(1, None)).dropna("seed", how="all").clip(FLOOR, CAP)
-    low, middle, high = (np.asarray(one.quantile(q, ("seed", "start"))) for q in (0.25, 0.5, 0.75))
-    time, style = one["step"] * dt, look(model, number)
-    ax.fill_between(time, low, high, color=style["color"], alpha=0.1, lw=0)
-    ax.plot(time, middle, **style)
+    seeds = median(one, "start").transpose("step", "seed")
+    found, time, style = over_seeds(seeds), one["step"] * dt, look(model, number)
+    ax.fill_between(time, found["low"], found["high"], color=style["color"], alpha=0.1, lw=0)
+    ax.plot(time, seeds, color=style["color"], lw=0.3, alpha=0.5)
+    ax.plot(time, found["median"], **style)
 
 
 def _logarithmic(ax: Axes) -> None:

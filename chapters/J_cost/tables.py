@@ -133,8 +133,9 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
     }
     for what, over, _ in PAIRS:
         for cost, values in ratio(scaling, what, over).median("repeat").items():
-            middle, low, high = map(whole, (values.median(), values.min(), values.max()))
-            said |= texts(f"appj-{what}-{cost}", f"{middle} [{low}, {high}]")
+            sizes = median(values)
+            middle, low, high = map(whole, (sizes.median(), sizes.min(), sizes.max()))
+            said |= texts(f"appj-{what}-{cost}", f"{middle} ({low} to {high})")
     for vary in AXES:
         one = along(scaling, vary)
         ends = median(one[["needed", "size"]].to_array("of")).isel(place=[0, -1])

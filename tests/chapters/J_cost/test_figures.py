@@ -113,7 +113,7 @@ def test_the_prose_gets_the_numbers():
     assert said["appj-largest"] == "whole" and said["appj-peak"] == "500 MB"
     assert said["appj-program"] == "300 MB" and said["appj-mnist"] == "50 MB"
     times = [said[f"appj-{what}-time"] for what in ("settle", "line-search", "update")]
-    assert times == ["50 [50, 50]", "20 [20, 20]", "20 [20, 20]"]
+    assert times == ["50 (50 to 50)", "20 (20 to 20)", "20 (20 to 20)"]
     assert [said[f"appj-d-needed-{one}"] for one in ("first", "last")] == ["5", "20"]
     assert said["appj-depth-size-last"] == "20" and said["appj-off"] == "2.0"
 
