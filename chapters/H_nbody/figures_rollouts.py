@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
@@ -162,7 +163,8 @@ def _band(ax: Axes, values: xr.DataArray, model: str, number: int, dt: float) ->
     seeds = median(one, "start").transpose("step", "seed")
     found, time, style = over_seeds(seeds), one["step"] * dt, look(model, number)
     ax.fill_between(time, found["low"], found["high"], color=style["color"], alpha=0.1, lw=0)
-    ax.plot(time, seeds, color=style["color"], lw=0.3, alpha=0.5)
+    each = [np.column_stack([time, seed]) for seed in seeds.transpose("seed", "step").values]
+    ax.add_collection(LineCollection(each, colors=style["color"], linewidths=0.3, alpha=0.5))
     ax.plot(time, found["median"], **style)
 
 
