@@ -22,7 +22,7 @@ STAMP := .venv/.installed
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install book reproduce chapter test coverage mutate lint accessible robust linkcheck lock clean
+.PHONY: help install book reproduce chapter test coverage mutate lint accessible robust parameters linkcheck lock clean
 
 # The scripts in an environment carry its path, so a checkout that was moved (or never set up) gets a new one;
 # otherwise the environment is brought up to date in place.
@@ -94,6 +94,9 @@ accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run 
 
 robust: $(STAMP) ## kill runs, garble parameters and files, cut the network: nothing may break (half an hour)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/tools/robustness.py
+
+parameters: $(STAMP) ## run every chapter with each model alone and at the ends of each range (hours; goes on where it ended)
+	$(BIN)/python tests/tools/every_parameter.py
 
 linkcheck: $(STAMP) ## check the links of the built book (needs a network; run after book or reproduce)
 	$(BIN)/jupyter-book build . --path-output book --builder linkcheck

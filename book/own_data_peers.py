@@ -100,7 +100,7 @@ def compare(X: np.ndarray, wanted: float, *, steps: int = 200) -> pd.DataFrame:
     variance, rows = ((test - test.mean(0)) ** 2).mean(), {}
     for learning in ("online", "hebb"):
         coder = VectorNetworkCoder(
-            ATOMS, n_active=wanted, learning=learning, n_steps=steps, random_state=0
+            ATOMS, n_active=wanted, learning=learning, steps=steps, random_state=0
         )
         coder.fit(train[: 2 * ATOMS])  # which compiles
         fit, _ = clock(partial(coder.fit, train))

@@ -15,6 +15,8 @@ from numbers import Integral, Real
 import numpy as np
 import xarray as xr
 
+from data_gen import guards
+
 HOLD_OUTS = ("square", "ring", "corner", "large_corner")
 ENCODINGS = ("bump", "one_hot", "fourier", "scalar", "ramp")
 POLARITIES = ("bright", "dark")
@@ -57,6 +59,7 @@ class BumpConfig:
     split_seed: int = 0
 
     def __post_init__(self) -> None:
+        guards.seeds(split_seed=self.split_seed)
         # Above 64 the images, grid^4 numbers, no longer fit into an ordinary memory.
         _number("grid", self.grid, (8, 64), integer=True)
         # A bump wider than the grid gives all positions nearly the same code.
@@ -100,6 +103,7 @@ def scattered(config: BumpConfig, n: int, *, seed: int) -> xr.Dataset:
         For the one-hot code, which knows whole positions only.
     """
     _number("n", n, (10, 1_000_000), integer=True)
+    guards.seeds(seed=seed)
     _number("seed", seed, (0, math.inf), integer=True)
     if config.encoding == "one_hot":
         raise ValueError("encoding must not be 'one_hot' for positions between the pixels")

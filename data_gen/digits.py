@@ -16,6 +16,8 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Float, Int
 
+from data_gen import guards
+
 SIZE = 28  # px
 BLOCK = 10  # px, side of what is covered or inverted
 CORNERS = (4, 14)  # first and last row (column) of a block's upper left corner
@@ -240,6 +242,7 @@ def check(
     *, n: int, seed: int, images: Images, sets: Sequence[str], allowed: Sequence[str]
 ) -> None:
     """Raise ValueError for arguments of `make` that are not allowed."""
+    guards.seeds(seed=seed)
     for name, value, low, high in (("n", n, 1, len(images)), ("seed", seed, 0, None)):
         integer = isinstance(value, Integral) and not isinstance(value, bool)
         if not integer or value < low or (high is not None and value > high):

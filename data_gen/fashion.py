@@ -18,7 +18,7 @@ import numpy as np
 import pooch
 import xarray as xr
 
-from data_gen import mnist
+from data_gen import guards, mnist
 from data_gen.mnist import CONNECT_SECONDS, PARTS, READ_SECONDS, MnistError, MnistUnavailable
 
 MD5 = {
@@ -67,6 +67,7 @@ def load(part: str, *, n: int | None = None, seed: int = 0, progress: bool = Tru
         raise ValueError(f"part must be one of {', '.join(map(repr, PARTS))}, got {part!r}")
     if n is not None:
         mnist._integer("n", n, low=1, remark="or None for all images")
+    guards.seeds(seed=seed)
     mnist._integer("seed", seed, low=0)
     images, labels = (_read(_find(f"{name}.gz", progress)) for name in PARTS[part])
     if n is not None and n > len(images):

@@ -7,9 +7,19 @@ A function here returns nothing and changes nothing: so no call of one dates res
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 SIDES = 64
 """The most dimensions that an array of NumPy has."""
+
+
+def seeds(**named: object) -> None:
+    """Raise ValueError unless all of these are integers from 0 to 2**63 - 1."""
+    high = 2**63 - 1
+    for name, value in named.items():
+        integer = isinstance(value, Integral) and not isinstance(value, bool)
+        if not integer or not 0 <= value <= high:  # pyright: ignore[reportOperatorIssue]
+            raise ValueError(f"{name} must be an integer >= 0 and <= {high}, got {value!r}")
 
 
 def array_shape(shape: Sequence[int], origin: str, error: type[Exception]) -> None:

@@ -105,6 +105,7 @@ def load(
         raise ValueError(f"part must be one of {', '.join(map(repr, PARTS))}, got {part!r}")
     if n is not None:
         _integer("n", n, low=1, remark="or None for all images")
+    guards.seeds(seed=seed)
     _integer("seed", seed, low=0)
     try:
         images, labels = _mnist(part, progress)

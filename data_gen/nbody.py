@@ -24,6 +24,8 @@ from numbers import Integral, Real
 import numpy as np
 import xarray as xr
 
+from data_gen import guards
+
 LAWS = ("gravity", "spring", "drag", "lorentz")
 FORCE_SETS = tuple("+".join(laws) for n in range(1, 5) for laws in combinations(LAWS, n))
 SPLITS = ("train", "val", "test")
@@ -103,6 +105,7 @@ class NBodyConfig:
             "seed": 0,
             "test_seed": 0,
         }
+        guards.seeds(seed=self.seed, test_seed=self.test_seed)
         for name, low in lows.items():
             _whole(name, getattr(self, name), low)
         if not isinstance(self.bodies, (tuple, list)) or not self.bodies:
@@ -149,6 +152,7 @@ class RolloutConfig:
     physics: Physics = field(default_factory=Physics)
 
     def __post_init__(self) -> None:
+        guards.seeds(seed=self.seed)
         for name, low in {"n_starts": 1, "steps": 1, "every": 1, "seed": 0}.items():
             _whole(name, getattr(self, name), low)
         _whole("bodies", self.bodies, 1, MAX_BODIES)

@@ -13,6 +13,8 @@ import numpy as np
 import xarray as xr
 from scipy import ndimage
 
+from data_gen import guards
+
 SPLITS = ("train", "val", "id_test", "ood")
 
 
@@ -38,6 +40,7 @@ class RotationConfig:
     split_seed: int = 0
 
     def __post_init__(self) -> None:
+        guards.seeds(split_seed=self.split_seed)
         for name, low in (("n_angles", 20), ("n_frequencies", 1), ("split_seed", 0)):
             value = getattr(self, name)
             if not isinstance(value, Integral) or isinstance(value, bool) or value < low:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import xarray as xr
 
-from data_gen import bumps
+from data_gen import bumps, guards
 
 MIXES = ("none", "rotated", "entangled")
 HOLD_OUTS = ("square", "coordinates")
@@ -75,6 +75,7 @@ class ShapeConfig:
     split_seed: int = 0
 
     def __post_init__(self) -> None:
+        guards.seeds(code_seed=self.code_seed, split_seed=self.split_seed)
         for name, allowed in (("shape", SHAPES), ("mix", MIXES), ("hold_out", HOLD_OUTS)):
             value = getattr(self, name)
             if value not in allowed:

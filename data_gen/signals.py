@@ -36,6 +36,8 @@ import numpy as np
 import xarray as xr
 from numpy.random import Generator
 
+from data_gen import guards
+
 SETS = ("train", "val", "id", "easy", "hard")
 MASKS = ("forecast_25", "forecast_50", "random_30", "block_128")
 UNITS = ("normalised", "raw")
@@ -69,6 +71,7 @@ class SignalConfig:
     test_seed: int = 1_000_000
 
     def __post_init__(self) -> None:
+        guards.seeds(seed=self.seed, test_seed=self.test_seed)
         lows = {"length": 16, "n_train": 1, "n_val": 1, "n_test": 1, "seed": 0, "test_seed": 0}
         for name, low in lows.items():
             value = getattr(self, name)
@@ -166,6 +169,7 @@ def observed(mask: str, n: int, length: int = 512, *, seed: int = 0) -> np.ndarr
     ValueError
         For an unknown mask.
     """
+    guards.seeds(seed=seed)
     if mask not in MASKS:
         raise ValueError(f"mask must be one of {', '.join(map(repr, MASKS))}, got {mask!r}")
     rng, position = np.random.default_rng((seed, MASKS.index(mask))), np.arange(length)

@@ -9,51 +9,20 @@ what it used, not of all that is named here.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from vnlib.estimator import VectorNetworkCoder
-    from vnlib.layer import Layer
-    from vnlib.learning.learner import LocalLearner, learn
-    from vnlib.learning.online import OnlineDictionaryLearner
-    from vnlib.masked import impute
-    from vnlib.network import VectorNetwork, VNConfig
-    from vnlib.serialize import load, save
-    from vnlib.settle import SettleConfig, Settled, Settler, Stop
-
-__all__ = [
-    "Layer",
-    "LocalLearner",
-    "OnlineDictionaryLearner",
-    "SettleConfig",
-    "Settled",
-    "Settler",
-    "Stop",
-    "VNConfig",
-    "VectorNetwork",
-    "VectorNetworkCoder",
-    "impute",
-    "learn",
-    "load",
-    "save",
-]
-
-_HOME = {
-    "Layer": "vnlib.layer",
-    "LocalLearner": "vnlib.learning.learner",
-    "OnlineDictionaryLearner": "vnlib.learning.online",
-    "SettleConfig": "vnlib.settle",
-    "Settled": "vnlib.settle",
-    "Settler": "vnlib.settle",
-    "Stop": "vnlib.settle",
-    "VNConfig": "vnlib.network",
-    "VectorNetwork": "vnlib.network",
-    "VectorNetworkCoder": "vnlib.estimator",
-    "impute": "vnlib.masked",
-    "learn": "vnlib.learning.learner",
-    "load": "vnlib.serialize",
-    "save": "vnlib.serialize",
+_NAMES = {  # types of these are in __init__.pyi
+    "estimator": ["VectorNetworkCoder"],
+    "layer": ["Layer"],
+    "learning.learner": ["LocalLearner", "learn"],
+    "learning.online": ["OnlineDictionaryLearner"],
+    "masked": ["impute"],
+    "network": ["VNConfig", "VectorNetwork"],
+    "serialize": ["load", "save"],
+    "settle": ["SettleConfig", "Settled", "Settler", "Stop"],
 }
+_HOME = {name: f"vnlib.{home}" for home, names in _NAMES.items() for name in names}
+__all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

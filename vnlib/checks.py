@@ -45,13 +45,41 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
 
 
-def finite(name: str, x: Any) -> None:
-    """Raise ValueError if `x` is not a floating-point tensor of finite numbers."""
-    from torch import Tensor  # here: what checks no tensors, such as a figure, needs no torch
+def seed(value: Any, name: str = "seed") -> None:
+    """Raise ValueError unless `value` is an integer from 0 to 2**63 - 1."""
+    number(name, value, low=0, high=2**63 - 1, integer=True)
 
-    if not isinstance(x, Tensor) or not x.is_floating_point():
-        kind = getattr(x, "dtype", type(x).__name__)
-        raise ValueError(f"{name} must be a floating-point tensor, got {kind}")
+
+def layers(name: str, value: Any) -> None:
+    """Raise ValueError unless `value` is a list or tuple, with one entry per layer."""
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"{name} must be a list with one entry per layer, as [64], got {value!r}")
+
+
+def device(name: Any) -> None:
+    """Raise ValueError for a device that cannot be used here."""
+    import torch
+
+    try:
+        torch.empty(0, device=name).cpu()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        why = str(error).splitlines()[0].rstrip(".")
+        raise ValueError(
+            f"device {name!r} cannot be used here ({why}); use another, such as 'cpu'"
+        ) from error
+
+
+def finite(name: str, x: Any) -> None:
+    """Raise ValueError if `x` is not a dense tensor of finite numbers of 32 or 64 bits."""
+    import torch  # here: what checks no tensors, such as a figure, needs no torch
+
+    known = isinstance(x, torch.Tensor) and x.dtype in (torch.float32, torch.float64)
+    if not known or x.layout != torch.strided or x.is_meta:
+        kind = [str(getattr(x, part, "")) for part in ("dtype", "layout", "device")]
+        raise ValueError(
+            f"{name} must be a dense floating-point tensor, float32 or float64, "
+            f"got {type(x).__name__} {' '.join(kind)}".rstrip()
+        )
     bad = int((~x.isfinite()).sum())
     if bad:
         raise ValueError(

@@ -37,14 +37,14 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     `transform` gives the settled code of the top layer, `inverse_transform` what such a code alone
     says of the input (`VectorNetwork.decode`). Input of type float32 or float64 keeps its type.
 
-    Attributes: `network_`, the fitted `VectorNetwork`, which can be saved; `components_` (n_atoms
-    of layer 1, n_features), its atoms V; `mean_` (n_features), zero where nothing is centred;
+    Attributes: `network_`, the fitted `VectorNetwork`, which can be saved; `components_` (atoms of
+    layer 1, n_features), its atoms V; `mean_` (n_features), zero where nothing is centred;
     `sparsity_`, as used; `validation_`, the held-out errors on the way; `n_features_in_`,
     `feature_names_in_`.
 
     Parameters
     ----------
-    n_atoms
+    atoms
         Atoms, or a list with those of every layer.
     sparsity
         The l1 weight, relative to the r.m.s. norm of a layer's input, one number or one per layer.
@@ -63,7 +63,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     learning
         "hebb" (`LocalLearner`), "online" (`OnlineDictionaryLearner`, for one layer) or "auto", the
         latter where it fits.
-    n_steps, batch_size, learning_rate
+    steps, batch_size, learning_rate
         Of the learning, the last one of "hebb". A tenth of the samples is held out: the state of
         the least energy on it is kept, or, in a stack, whose energy would reward messages that say
         nothing, of the least squared error.
@@ -81,7 +81,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def __init__(
         self,
-        n_atoms: int | Sequence[int] = 64,
+        atoms: int | Sequence[int] = 64,
         *,
         sparsity: float | Sequence[float] | str = "auto",
         n_active: float | None = None,
@@ -90,7 +90,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         top_k: int | None = None,
         nonnegative: bool = False,
         learning: str = "auto",
-        n_steps: int = 200,
+        steps: int = 200,
         batch_size: int = 256,
         learning_rate: float = 0.01,
         max_sweeps: int = 300,
@@ -100,7 +100,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         random_state: int | np.random.RandomState | None = None,
         device: str = "cpu",
     ) -> None:
-        self.n_atoms = n_atoms
+        self.atoms = atoms
         self.sparsity = sparsity
         self.n_active = n_active
         self.center = center
@@ -108,7 +108,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.top_k = top_k
         self.nonnegative = nonnegative
         self.learning = learning
-        self.n_steps = n_steps
+        self.steps = steps
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.max_sweeps = max_sweeps
@@ -135,7 +135,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                     self.network_,
                     x,
                     seed=self._seed,
-                    steps=-(-self.n_steps // rounds),
+                    steps=-(-self.steps // rounds),
                     batch_size=self.batch_size,
                     learner=self._kind,
                     error=settled_energy if len(self.network_.V) == 1 else reconstruction_error,
@@ -172,15 +172,16 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             if self.center:
                 raise ValueError("center must be False or None where nonnegative is True, got True")
             check_non_negative(samples, f"{type(self).__name__}.fit with nonnegative=True")
-        for name in ("n_steps", "batch_size"):
+        for name in ("steps", "batch_size"):
             checks.number(name, getattr(self, name), low=1, integer=True)
         checks.number("learning_rate", self.learning_rate, above=0)
         checks.number("fit_tol", self.fit_tol, low=0)
         checks.choice("learning", self.learning, ("auto", "hebb", "online"))
-        given: Any = self.n_atoms
+        checks.device(self.device)
+        given: Any = self.atoms
         atoms = tuple(given) if isinstance(given, (list, tuple, np.ndarray)) else (given,)
         for layer, K in enumerate(atoms, 1):
-            checks.number(f"n_atoms of layer {layer}", K, low=1, integer=True)
+            checks.number(f"atoms of layer {layer}", K, low=1, integer=True)
         self.mean_ = samples.mean(0) * self._centred
         self.n_samples_seen_, self._learner = len(samples), None
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -225,7 +226,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             low, high = (value, high) if active > wanted else (low, value)
 
     def transform(self, X: ArrayLike) -> NDArray[np.floating] | csr_array:
-        """The codes of the top layer, (n_samples, n_atoms).
+        """The codes of the top layer, (n_samples, atoms).
 
         Warns (ConvergenceWarning) of samples that have not settled.
         """
@@ -251,7 +252,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return csr_array(codes) if self.sparse_output else codes
 
     def inverse_transform(self, X: ArrayLike | csr_array) -> NDArray[np.floating]:
-        """What codes of the top layer, (n_samples, n_atoms), dense or CSR, stand for: (n_samples,
+        """What codes of the top layer, (n_samples, atoms), dense or CSR, stand for: (n_samples,
         n_features).
         """
         check_is_fitted(self)
@@ -269,9 +270,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         `sklearn.metrics.r2_score`; it has no units, unlike a squared error.
         """
         back = self.inverse_transform(self.transform(X))
-        return float(
-            r2_score(self._validated(X, reset=False), back, multioutput="variance_weighted")
-        )
+        x = self._validated(X, reset=False)
+        return float(r2_score(x, back, multioutput="variance_weighted"))
 
     @property
     def _centred(self) -> bool:
@@ -285,11 +285,7 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     @property
     def _options(self) -> dict[str, Any]:
-        return {
-            "lr": self.learning_rate,
-            "revive_after": 20,
-            "settle": self._settle(self.fit_tol),
-        }
+        return {"lr": self.learning_rate, "revive_after": 20, "settle": self._settle(self.fit_tol)}
 
     def _settle(self, tol: float) -> SettleConfig:
         return SettleConfig(max_sweeps=self.max_sweeps, tol=tol)

@@ -173,7 +173,8 @@ def fit(
     FloatingPointError
         If the loss stops being finite or the validation error becomes NaN.
     """
-    course, here = Course(learner, data, config, seed, validate, checkpoint), getcurrent()
+    checks.seed(seed)
+    course, here = Course(learner, data, config, int(seed), validate, checkpoint), getcurrent()
     if isinstance(here, Lane) and isinstance(learner, GradientLearner):
         history = given("the greenlet that trains", here.parent).switch(course)
         if history is not None:

@@ -68,10 +68,7 @@ class VNConfig:
     def __post_init__(self) -> None:
         checks.number("n_inputs", self.n_inputs, low=1, integer=True)
         for name in ("atoms", "interface", "sparsity"):
-            if not isinstance(getattr(self, name), (tuple, list)):
-                raise ValueError(
-                    f"{name} must be a tuple with one entry per layer, got {getattr(self, name)!r}"
-                )
+            checks.layers(name, getattr(self, name))
         if not self.atoms:
             raise ValueError("atoms must name the number of atoms of at least one layer, got ()")
         for name in ("atoms", "interface"):
@@ -129,8 +126,9 @@ class VectorNetwork(nn.Module):
 
     def __init__(self, config: VNConfig, *, seed: int) -> None:
         super().__init__()
+        checks.seed(seed)
         self.config = config
-        rng = torch.Generator().manual_seed(seed)
+        rng = torch.Generator().manual_seed(int(seed))
         self.V, self.U, self.B = nn.ParameterList(), nn.ParameterList(), nn.ParameterList()
         for d, K in zip((config.n_inputs, *config.interface), config.atoms, strict=False):
             V = torch.randn(d, K, generator=rng)
@@ -171,6 +169,7 @@ class VectorNetwork(nn.Module):
         **options
             As in `VNConfig`.
         """
+        checks.layers("atoms", atoms)
         checks.finite("x", x)
         depth = len(atoms)
         settings = {
@@ -281,13 +280,14 @@ class VectorNetwork(nn.Module):
             If there are fewer nonzero samples than atoms, or negative ones for a nonnegative
             network.
         """
+        checks.seed(seed)
         checks.matrix("x", x, self.config.n_inputs, "one row per sample")
         if self.config.nonnegative and bool((x < 0).any()):
             raise ValueError(
                 "x must be >= 0 to start a nonnegative network, got a minimum of "
                 f"{float(x.min()):g}"
             )
-        rng = torch.Generator().manual_seed(seed)
+        rng = torch.Generator().manual_seed(int(seed))
         atoms, inputs, seen = self.config.atoms, x, []
         for index, K in enumerate(atoms):
             seen.append(inputs)

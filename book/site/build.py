@@ -91,7 +91,7 @@ def run_chapter(
             f"the folder {output.parent} cannot be made ({error.strerror}); choose another "
             "results_dir or output"
         ) from error
-    anew = parameters["recompute"] or parameters.get("stale") == "recompute"
+    anew = parameters.get("recompute") or parameters.get("stale") == "recompute"
     stored = chapter.Chapter(spec, parameters).file().exists() and not anew
     helpers = [_helper(name, given) for _ in range(0 if stored else jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)

@@ -10,7 +10,7 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.plots.frames import Groups, label, long_frame, seeds_and_medians
+from vnlib.plots.frames import Groups, if_computed, label, long_frame, seeds_and_medians, some
 from vnlib.plots.statistics import median
 from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, image_axes
 
@@ -41,7 +41,7 @@ PAIRS = {
 def present_models(results: xr.Dataset, wanted: Sequence[str] = tuple(MODELS)) -> Groups:
     """Model -> label, colour, marker, of the models wanted that the results hold."""
     there = results["model"].values
-    return {m: (label(results, m), *MODELS[m]) for m in wanted if m in there}
+    return some({m: (label(results, m), *MODELS[m]) for m in wanted if m in there})
 
 
 def present_pairs(results: xr.Dataset) -> Groups:
@@ -107,6 +107,7 @@ def legend(fig: plt.Figure, looks: Groups, columns: int) -> None:
     fig.legend(handles=handles, ncols=columns, fontsize=8, loc="outside lower center")
 
 
+@if_computed
 def inferred(results: xr.Dataset) -> plt.Figure:
     """What is inferred: activity of samples by units, its sorted sizes, energy in inference."""
     models = present_models(results, ("pc", "bpc", "pc_sparse", "vn"))
@@ -160,6 +161,7 @@ def inferred(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def maps(results: xr.Dataset) -> plt.Figure:
     """How much the map varies from input to input, described in three ways, and its rank."""
     models = present_models(results, FIRST_TASK)
@@ -179,6 +181,7 @@ def maps(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def updates(results: xr.Dataset) -> plt.Figure:
     """One sample's update, weight by weight; its reach by batch; where its power lies."""
     fig = plt.figure(figsize=(9.8, 6.6))
@@ -213,7 +216,7 @@ def update_images(fig: plt.Figure, results: xr.Dataset) -> None:
         ("bpc", "up", r"$\Delta D_0^\top$"),
         ("vn", "down", r"$\Delta V_1$"),
     ]
-    images = [entry for entry in images if entry[0] in results["model"].values]
+    images = some([entry for entry in images if entry[0] in results["model"].values])
     axes = fig.subplots(1, len(images), squeeze=False)[0]
     for ax, (model, kind, symbol) in zip(axes, images, strict=True):
         error, activity = (
@@ -297,6 +300,7 @@ def both_tasks(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def overlap(results: xr.Dataset) -> plt.Figure:
     """How alike the updates of the two tasks' samples are, and how that goes with interference."""
     models, pairs = present_models(results, LEARNED), present_pairs(results)

@@ -13,7 +13,7 @@ import xarray as xr
 from matplotlib.colors import LogNorm, PowerNorm
 
 from benchmarks.spatial import figures as spatial
-from vnlib.plots.frames import empty, label, long_frame
+from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
 
 TESTS = {"averaged": "averaged inputs", "memorised": "outputs at training positions"}
@@ -98,6 +98,7 @@ def legend_below(fig: plt.Figure, axes: list[plt.Axes]) -> None:
 # --- errors ---
 
 
+@if_computed
 def error_maps(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """Error at every position over that of a zero image, median over seeds."""
     own = within(results, hold_out)

@@ -16,7 +16,7 @@ from benchmarks.spatial.errors import learned
 from benchmarks.spatial.figures import along_training, plane, sets_along_training
 from chapters.FR3_low_rank.claims import FOUR, own_band
 from chapters.FR3_low_rank.tables import effective_rank, with_maps
-from vnlib.plots.frames import if_computed, label, long_frame
+from vnlib.plots.frames import if_computed, label, long_frame, some
 from vnlib.plots.style import DIVERGING, GROUPS, PALETTE, image_axes
 
 HOLD_OUTS = {"square": "square held out", "large_corner": "corner held out"}
@@ -40,7 +40,7 @@ FLOOR = 1e-7  # errors below are drawn here
 
 
 def _present(results: xr.Dataset, wanted: Sequence[str] = tuple(LOOKS)) -> list[str]:
-    return [m for m in wanted if m in results["model"].values]
+    return some([m for m in wanted if m in results["model"].values])
 
 
 def _name(results: xr.Dataset, model: str) -> str:
@@ -124,6 +124,7 @@ def learning(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def rank_or_bands(results: xr.Dataset) -> plt.Figure:
     """OOD error against the effective rank of a map, and against the share of its energy in bands
     along its axis.
@@ -134,7 +135,7 @@ def rank_or_bands(results: xr.Dataset) -> plt.Figure:
     )
     fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.2), sharey=True)
     for ax, (value, name, limits) in zip(axes, panels, strict=True):
-        _points(ax, results, with_maps(results), value, results["mse_ood"])
+        _points(ax, results, some(with_maps(results)), value, results["mse_ood"])
         zero = float(results["zero_baseline_ood"].median())
         ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image")
         ax.set(yscale="log", xlabel=name, ylabel="OOD error (mean squared error)", **limits)
@@ -143,6 +144,7 @@ def rank_or_bands(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def embeddings(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figure:
     """The maps of a few tokens, one row per model (FR Figs. 3b, 6); each map divided by its largest
     magnitude.
@@ -163,6 +165,7 @@ def embeddings(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figur
     return fig
 
 
+@if_computed
 def spectra(results: xr.Dataset) -> plt.Figure:
     """Mean spectrum of the maps (left), and what the penalty counts against the rank that the maps
     have (right).
@@ -198,6 +201,7 @@ def spectra(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def error_maps(results: xr.Dataset) -> plt.Figure:
     """Error at every position, one row per hold-out, one column per model."""
     one = _pictured(results)
@@ -215,6 +219,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def volumes(results: xr.Dataset) -> plt.Figure:
     """log10 of the volume element of the maps and of the output over the plane (FR Fig. 3d), corner
     held out.
@@ -238,6 +243,7 @@ def volumes(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def weights(results: xr.Dataset) -> plt.Figure:
     """ID test and OOD error against the weight of the variance penalty, every seed a point, medians
     joined.
@@ -264,6 +270,7 @@ def weights(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def samples(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figure:
     """What one seed of each model draws at the sample positions, beside the targets."""
     one = _pictured(results).sel(hold_out=hold_out)

@@ -11,7 +11,7 @@ import xarray as xr
 from benchmarks.spatial.figures import along_training, sets_along_training
 from chapters.FR5_rotation.claims import PAPER_DIGIT
 from chapters.FR5_rotation.tables import explained
-from vnlib.plots.frames import if_computed, label, long_frame
+from vnlib.plots.frames import if_computed, label, long_frame, some
 from vnlib.plots.style import PALETTE, image_axes
 
 LOOKS = {
@@ -37,7 +37,7 @@ LAYERS = {
 
 def _present(results: xr.Dataset, family: str = "") -> list[str]:
     """The models whose names begin so."""
-    return [m for m in LOOKS if m in results["model"].values and m.startswith(family)]
+    return some([m for m in LOOKS if m in results["model"].values and m.startswith(family)])
 
 
 def _palette(results: xr.Dataset, models: list[str]) -> dict[str, str]:
@@ -145,6 +145,7 @@ def images(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def blend(results: xr.Dataset) -> plt.Figure:
     """The weight of the best blend against the angle, and what blends, rotations and the truth
     leave of the outputs.
@@ -231,6 +232,7 @@ def explanations(results: xr.Dataset) -> plt.Figure:
     return fig
 
 
+@if_computed
 def rings(results: xr.Dataset) -> plt.Figure:
     """A whole turn in the first two principal components of each layer, the gap in colour (FR
     Fig. 9b).

@@ -8,9 +8,9 @@ import xarray as xr
 
 from benchmarks.spatial.errors import SETTLED
 from chapters.beyond_tasks.figures import TASKS, failed, names, over_zero, seeds, tasks
-from vnlib.plots.frames import in_groups
+from vnlib.plots.frames import in_groups, some
 from vnlib.plots.statistics import median, percent, short, texts
-from vnlib.plots.tables import Table, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 EXACT = 1e-6  # of a zero image's error: below this a late gain says nothing
 COMPOSES = 0.01  # of a zero image's error out of distribution
@@ -23,11 +23,12 @@ def errors(results: xr.Dataset, part: str) -> Table:
     return Table(spreads({"": chosen}, "model", task=names(results)), name=name)
 
 
+@if_computed
 def training(results: xr.Dataset) -> Table:
     """Size and training of every decoder that is trained, over all runs: how many learned nothing,
     and how many had settled.
     """
-    trained = results.sel(model=in_trained(results))
+    trained = results.sel(model=some(in_trained(results)))
     runs = trained.stack(run=("task", "seed"))
     columns = {
         "parameters": runs["n_parameters"].median("run"),

@@ -8,17 +8,18 @@ import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
-from vnlib.plots.frames import group, label
+from vnlib.plots.frames import group, label, some
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 DICTIONARIES = ("vn_1", "vn_untrained", "fourier")
 INFERENCES = {"zero_filled": "imputation", "mask_aware": "masked lasso"}
 
 
+@if_computed
 def ablation_table(results: xr.Dataset) -> Table:
     """Errors on hidden samples of learned, unlearned and fixed atoms, by both inferences."""
-    cells = results["hidden"].sel(model=present(results, DICTIONARIES))
+    cells = results["hidden"].sel(model=some(present(results, DICTIONARIES)))
     names = {"mask": MASKS, "set": SETS, "protocol": INFERENCES, "model": partial(label, results)}
     found = spreads({"": cells.transpose(..., "protocol", "model")}, "mask", "set", **names)
     return Table(found.swaplevel(0, 1, axis=1), name="errors by dictionary and inference")

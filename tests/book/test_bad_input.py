@@ -25,8 +25,9 @@ def spec(**given: object) -> Call:
 
 
 def opened(**given: object) -> Call:
-    """The first cell of a chapter, with these names in its namespace."""
-    return lambda tmp, patch: chapter.open_chapter("fig2_spatial", given)
+    """The first cell of a chapter, after a cell that sets these names."""
+    history = ["".join(f"{name} = {value!r}\n" for name, value in given.items()), "the first cell"]
+    return lambda tmp, patch: chapter.open_chapter("fig2_spatial", {**given, "_ih": history})
 
 
 def device(name: str) -> Call:
@@ -96,6 +97,11 @@ def other_axes(tmp, patch):
     grid(tmp / "fig.nc", axes={"model": ["a"], "seed": [0]})
 
 
+SHADOWED = (
+    *("torch", "figures", "study", "tables", "open_chapter", "chapter", "results", "display"),
+    *("In", "open", "exit", "quit", "get_ipython", "print", "_seeds", "__name__"),
+)
+"""Names that a notebook or its kernel has, which papermill would set and a later cell overwrite."""
 PARAMETERS = {
     "unknown chapter": (made(chapter.spec, "fig9"), "chapter", "'fig9'", "'fig2_spatial'"),
     "unknown parameter": (
@@ -106,6 +112,10 @@ PARAMETERS = {
         "results_dir",
     ),
     "unknown parameter, injected": (opened(prfile="fast"), "'prfile'", "'profile'", "results_dir"),
+    **{
+        f"a name of the notebook, {name}": (opened(**{name: 3}), f"no parameter '{name}'", "seeds")
+        for name in SHADOWED
+    },
     "unknown profile": (spec(profile="quick"), "profile", "'quick'", "'smoke', 'fast', 'paper'"),
     "unknown model": (spec(models=["cnn2", "cnn3"]), "models", "'cnn3'", "'cnn4'", "'vn_full'"),
     "models empty": (spec(models=""), "models", "''", "'cnn4'"),
@@ -124,7 +134,16 @@ PARAMETERS = {
     "device that is not there": (device("cuda:99"), "device", "'cuda:99'", "cpu"),
     "sparsity negative": (spec(sparsity=-0.1), "sparsity", ">= 0", "-0.1"),
     "sparsity NaN": (spec(sparsity=float("nan")), "sparsity", "finite", "nan"),
-    "n_atoms 0": (spec(n_atoms=0), "n_atoms", ">= 1", "0"),
+    "n_atoms 0": (spec(n_atoms=0), "n_atoms", ">= 8", "0"),
+    "sparsity above": (spec(sparsity=1e300), "sparsity", "<= 1.0", "1e+300"),
+    "bound of a profile": (
+        made(chapter.spec("beyond_continual").check, {"kept": 50}),
+        *("kept", "<= 30", "50"),
+    ),
+    "list that lacks one": (
+        made(chapter.spec("H_nbody").check, {"betas": "0,0.1"}),
+        *("betas", "0.02", "'0.1'"),
+    ),
     "n_atoms a fraction": (spec(n_atoms=2.5), "n_atoms", "integer", "2.5"),
     "sigma 0": (spec(sigma=0), "sigma", ">= 0.3", "0"),
     "seeds empty": (

@@ -151,7 +151,7 @@ def test_a_key_is_glued_by_one_chapter_only():
 
 
 def may_lack(space: dict) -> dict[str, dict[str, FunctionType]]:
-    """The figures and tables of a page that say "Not computed in this profile." where results lack
+    """The figures and tables of a page that say that it was not computed where results lack
     what they show, by module; bare, so that they raise it.
     """
     modules = {key: one for key, one in space.items() if isinstance(one, ModuleType)}

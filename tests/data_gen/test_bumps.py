@@ -244,7 +244,10 @@ def test_fourier_code_does_not_wrap():
         ),
         ({"n_frequencies": 0}, "n_frequencies must be an integer >= 1, got 0"),
         ({"n_frequencies": 29, "encoding": "fourier"}, "n_frequencies must be .* <= 28, got 29"),
-        ({"split_seed": -1}, "split_seed must be an integer >= 0, got -1"),
+        (
+            {"split_seed": -1},
+            "split_seed must be an integer >= 0 and <= 9223372036854775807, got -1",
+        ),
         ({"split_seed": 0.5}, "split_seed must be"),
     ],
 )

@@ -180,7 +180,7 @@ def test_sets_draw_their_digits_and_blocks_separately(ds):
         ({"n": 0}, r"n must be an integer from 1 to 60, the number of images, got 0"),
         ({"n": 61}, "n must be .* got 61"),
         ({"n": 2.0}, "n must be .* got 2.0"),
-        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"seed": -1}, "seed must be an integer >= 0 and <= 9223372036854775807, got -1"),
         ({"seed": True}, "seed must be"),
         (
             {"sets": ("add2", "add9")},

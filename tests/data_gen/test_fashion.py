@@ -182,7 +182,7 @@ def test_a_silent_server_counts_as_absent(mirrors, monkeypatch):
         ({"part": None}, "part must be one of"),
         ({"n": 0}, "n must be an integer >= 1 or None for all images, got 0"),
         ({"n": 41}, "n must be <= 40, the size of the train part of Fashion-MNIST, got 41"),
-        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"seed": -1}, "seed must be an integer >= 0 and <= 9223372036854775807, got -1"),
     ],
 )
 def test_bad_arguments_are_named(folder, arguments, message):

@@ -162,7 +162,7 @@ def test_larger_subset_begins_with_the_smaller_one(folder):
         ({"n": 2.0}, "n must be an integer"),
         ({"n": True}, "n must be an integer"),
         ({"n": 41}, "n must be <= 40, the size of the train part of MNIST, got 41"),
-        ({"seed": -1}, "seed must be an integer >= 0, got -1"),
+        ({"seed": -1}, "seed must be an integer >= 0 and <= 9223372036854775807, got -1"),
         ({"seed": None}, "seed must be"),
     ],
 )

@@ -300,7 +300,7 @@ def test_a_set_depends_neither_on_the_others_nor_on_how_many_are_drawn(images, d
     ("change", "message"),
     [
         ({"n": 41}, "n must be an integer from 1 to 40, the number of images, got 41"),
-        ({"seed": 0.5}, "seed must be an integer >= 0, got 0.5"),
+        ({"seed": 0.5}, "seed must be an integer >= 0 and <= 9223372036854775807, got 0.5"),
         ({"sets": ("RTS_x9",)}, r"sets must be different ones of single, RT, .* got \('RTS_x9',\)"),
         ({"images": np.zeros((2, 28, 28))}, "at least 3 samples"),
         ({"images": np.full((9, 28, 28), -0.1)}, r"ink in \[0, 1\]"),

@@ -83,4 +83,4 @@ def test_a_second_condition_can_stand_below_its_row():
 
 def test_a_figure_of_what_was_not_computed_says_so():
     figure = frames.if_computed(lambda results: results["nothing"])(xr.Dataset())
-    assert figure.axes[0].texts[0].get_text() == "Not computed in this profile."
+    assert figure.axes[0].texts[0].get_text() == frames.NOT_COMPUTED

@@ -84,6 +84,7 @@ def good(rule: Mapping[str, Any], rng: random.Random, reach: int = 10**6) -> obj
         return rng.randint(low, high) if kind == "int" else low + (high - low) * (1 - rng.random())
     if kind == "names":
         chosen = rng.sample(rule["choices"], rng.randint(1, len(rule["choices"])))
+        chosen += [one for one in rule.get("all_of", ()) if one not in chosen]
         return rng.choice([chosen, ", ".join(chosen)])
     if kind == "seeds":
         return rng.choice([1, 1000, [0], [2**31 - 1, 7], list(range(5))])
@@ -142,7 +143,9 @@ def _text(value: object) -> str:
 def injected(chapter: str, given: Mapping[str, object]) -> str | None:
     """What a notebook's first cell says to the parameters that papermill writes above it."""
     namespace: dict[str, Any] = dict(spec(chapter).defaults)
-    exec(PythonTranslator.codify(given), namespace)
+    cell = PythonTranslator.codify(given)
+    exec(cell, namespace)
+    namespace["_ih"] = ["", cell, "the first cell"]
     try:
         open_chapter(chapter, namespace)
     except ValueError as error:
@@ -155,10 +158,9 @@ def draw(rng: random.Random) -> tuple[Callable, str, dict[str, object], str | No
     one is.
     """
     chapter, route = rng.choice(chapters()), rng.choice([typed, injected])
-    rules = spec(chapter).parameters
-    given = {
-        name: good(rules[name], rng) for name in rng.sample(list(rules), 3) if name != "results_dir"
-    }
+    rules, allowed = spec(chapter).parameters, spec(chapter).allowed("smoke")  # the narrowest
+    names = [name for name in rng.sample(list(rules), 3) if name != "results_dir"]
+    given = {name: good(allowed[name], rng) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     if rng.random() < 0.25:
         return route, chapter, given, None
@@ -232,8 +234,10 @@ def good_sets(times: int, seed: int = 0) -> Iterator[tuple[str, dict[str, object
     rng = random.Random(seed)
     for _ in range(times):
         chapter = rng.choice(chapters())
-        own = {name: rule for name, rule in spec(chapter).parameters.items() if rule.get("variant")}
+        rules = spec(chapter).allowed("smoke")
+        own = {name: rule for name, rule in rules.items() if rule.get("variant")}
         yield (
             chapter,
-            {"seeds": 1} | {name: good(rule, rng, reach=50) for name, rule in own.items()},
+            dict.fromkeys({"seeds"} & {*rules}, 1)
+            | {name: good(rule, rng, reach=50) for name, rule in own.items()},
         )

@@ -23,17 +23,15 @@ from vnlib.estimator import VectorNetworkCoder
 from vnlib.network import VectorNetwork
 from vnlib.serialize import load, save
 
-QUICK = {"n_steps": 3, "max_sweeps": 40, "random_state": 0}
+QUICK = {"steps": 3, "max_sweeps": 40, "random_state": 0}
 
 
 @parametrize_with_checks(
     [
-        VectorNetworkCoder(n_atoms=8, **QUICK),
-        VectorNetworkCoder(
-            n_atoms=[6, 4], sparsity=[0.05, 0.02], top_k=3, n_steps=2, max_sweeps=20
-        ),
-        VectorNetworkCoder(n_atoms=4, nonnegative=True, n_steps=2, max_sweeps=20),
-        VectorNetworkCoder(n_atoms=4, learning="hebb", sparsity=0.02, n_steps=2, center=False),
+        VectorNetworkCoder(atoms=8, **QUICK),
+        VectorNetworkCoder(atoms=[6, 4], sparsity=[0.05, 0.02], top_k=3, steps=2, max_sweeps=20),
+        VectorNetworkCoder(atoms=4, nonnegative=True, steps=2, max_sweeps=20),
+        VectorNetworkCoder(atoms=4, learning="hebb", sparsity=0.02, steps=2, center=False),
     ]
 )
 def test_what_scikit_learn_asks_of_an_estimator(estimator, check):
@@ -54,7 +52,7 @@ def planted(n: int, seed: int = 0, dtype: type = np.float64) -> tuple[np.ndarray
 @pytest.fixture(scope="module")
 def fitted() -> VectorNetworkCoder:
     coder = VectorNetworkCoder(
-        12, sparsity=0.05, center=False, n_steps=300, batch_size=64, random_state=0
+        12, sparsity=0.05, center=False, steps=300, batch_size=64, random_state=0
     )
     return coder.fit(planted(400)[0])
 
@@ -92,7 +90,7 @@ def test_codes_are_those_of_the_network_however_the_rows_are_split(fitted, monke
 
 def test_a_stack_gives_its_top_code_and_reads_it_back_strictly():
     x = planted(200)[0]
-    options = {"sparsity": [0.02, 0.01], "center": False, "n_steps": 20, "random_state": 0}
+    options = {"sparsity": [0.02, 0.01], "center": False, "steps": 20, "random_state": 0}
     coder = VectorNetworkCoder([16, 10], **options).fit(x)
     code = coder.transform(x)
     assert code.shape == (200, 10) and list(coder.get_feature_names_out()[:2]) == [
@@ -137,7 +135,7 @@ def test_units_do_not_matter():
 def test_an_offset_costs_nothing_where_it_is_centred(learning):
     """The same codes with and without it; uncentred, it is most of what the atoms explain."""
     x = planted(200)[0]
-    quick = {"learning": learning, "n_steps": 20, "random_state": 0, "sparsity": 0.05}
+    quick = {"learning": learning, "steps": 20, "random_state": 0, "sparsity": 0.05}
     moved = VectorNetworkCoder(12, **quick).fit(x + 100)
     np.testing.assert_allclose(moved.mean_, x.mean(0) + 100, atol=1e-10)
     code = VectorNetworkCoder(12, **quick).fit_transform(x)
@@ -148,10 +146,10 @@ def test_an_offset_costs_nothing_where_it_is_centred(learning):
     assert not left.mean_.any() and left.score(x + 100) < moved.score(x + 100) - 0.3
 
 
-@pytest.mark.parametrize(("n_atoms", "wanted"), [(40, 5.0), (40, None), ([30, 20], 3)])
-def test_an_automatic_sparsity_gives_as_many_active_atoms_as_asked_for(n_atoms, wanted):
+@pytest.mark.parametrize(("atoms", "wanted"), [(40, 5.0), (40, None), ([30, 20], 3)])
+def test_an_automatic_sparsity_gives_as_many_active_atoms_as_asked_for(atoms, wanted):
     x = np.random.default_rng(1).normal(size=(256, 24))
-    coder = VectorNetworkCoder(n_atoms, n_active=wanted, n_steps=10, random_state=0).fit(x)
+    coder = VectorNetworkCoder(atoms, n_active=wanted, steps=10, random_state=0).fit(x)
     active = (coder.transform(x) != 0).sum(1).mean()
     assert active == pytest.approx(4 if wanted is None else wanted, rel=0.15)
     assert 0 < coder.sparsity_[0] == coder.sparsity_[-1] < 1
@@ -192,7 +190,7 @@ def test_it_learns_in_parts():
 
 def test_codes_that_have_not_settled_are_told():
     x = planted(40)[0]
-    coder = VectorNetworkCoder([8, 6], sparsity=0.01, n_steps=2, max_sweeps=2, tol=1e-12).fit(x)
+    coder = VectorNetworkCoder([8, 6], sparsity=0.01, steps=2, max_sweeps=2, tol=1e-12).fit(x)
     with pytest.warns(
         ConvergenceWarning, match=r"\d+ of 40 samples have not settled in max_sweeps=2"
     ):
@@ -228,7 +226,7 @@ def test_it_works_in_a_pipeline_and_a_search():
     y = (np.abs(x[:, 0]) > 0.3).astype(int)
     search = GridSearchCV(
         make_pipeline(VectorNetworkCoder(8, **QUICK), LogisticRegression()),
-        {"vectornetworkcoder__n_atoms": [6, (8, 4)]},
+        {"vectornetworkcoder__atoms": [6, (8, 4)]},
         cv=2,
     )
     search.fit(x, y)
@@ -247,24 +245,28 @@ def test_the_fitted_network_can_be_saved(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"n_atoms": 0}, "n_atoms of layer 1 must be an integer >= 1, got 0"),
-        ({"n_atoms": [8, 2.5]}, "n_atoms of layer 2 must be an integer >= 1, got 2.5"),
-        ({"n_atoms": None}, "n_atoms of layer 1 must be an integer >= 1, got None"),
-        ({"n_atoms": []}, "atoms must name the number of atoms"),
+        ({"atoms": 0}, "atoms of layer 1 must be an integer >= 1, got 0"),
+        ({"atoms": [8, 2.5]}, "atoms of layer 2 must be an integer >= 1, got 2.5"),
+        ({"atoms": None}, "atoms of layer 1 must be an integer >= 1, got None"),
+        ({"atoms": []}, "atoms must name the number of atoms"),
         ({"sparsity": -1.0}, "sparsity of layer 1 must be"),
         ({"sparsity": [0.1, 0.1]}, "sparsity must have one entry per layer"),
         ({"sparsity": "few"}, "sparsity must be one of 'auto', got 'few'"),
         ({"n_active": 9}, "n_active must be .* <= 8 .*got 9"),
         ({"n_active": 0}, "n_active must be .*> 0, got 0"),
         ({"learning": "fast"}, "learning must be one of 'auto', 'hebb', 'online', got 'fast'"),
-        ({"learning": "online", "n_atoms": [8, 4]}, "one layer, got 2; LocalLearner"),
+        ({"learning": "online", "atoms": [8, 4]}, "one layer, got 2; LocalLearner"),
         ({"nonnegative": True, "center": True}, "center must be False or None where nonnegative"),
-        ({"n_steps": 0}, "n_steps must be an integer >= 1, got 0"),
+        ({"steps": 0}, "steps must be an integer >= 1, got 0"),
         ({"batch_size": 1.5}, "batch_size must be an integer >= 1, got 1.5"),
         ({"learning_rate": 0}, "learning_rate must be .* > 0, got 0"),
         ({"fit_tol": -1}, "fit_tol must be .* >= 0, got -1"),
         ({"tol": "small"}, "tol must be .*got 'small'"),
         ({"top_k": 100}, "top_k must be .* <= 8, got 100"),
+        ({"device": "zz"}, "device 'zz' cannot be used here .*; use another, such as 'cpu'"),
+        ({"device": -1}, "device -1 cannot be used here"),
+        ({"device": 99}, "device 99 cannot be used here"),
+        ({"device": "meta"}, "device 'meta' cannot be used here"),
     ],
 )
 def test_bad_settings_are_named_when_it_is_fitted(given, words):

@@ -59,9 +59,7 @@ def check_sizes(**sizes: object) -> None:
 def check_hidden(hidden: object) -> tuple[int, ...]:
     """`hidden` as a tuple; ValueError unless every entry is a positive integer. It may be empty."""
     if not isinstance(hidden, Sequence) or isinstance(hidden, str):
-        raise ValueError(
-            f"hidden must be a sequence of layer sizes such as (256, 256), got {hidden!r}"
-        )
+        raise ValueError(f"hidden must be a sequence of layer sizes, as (256, 256), got {hidden!r}")
     for units in hidden:
         checks.number("each entry of hidden", units, low=1, integer=True)
     return tuple(hidden)

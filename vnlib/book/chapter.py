@@ -14,11 +14,10 @@ import shlex
 import sys
 import tomllib
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import scipy.linalg  # noqa: F401 - its BLAS can be limited once it is loaded
@@ -42,8 +41,6 @@ Settings = Mapping[str, Any]
 
 # What a model's section of the sidecar may leave out.
 MODEL = {"options": {}, "lr": 1e-3, "steps": 0, "batch_size": 64, "candidates": [{}]}
-# What an IPython kernel defines by itself.
-_KERNEL_NAMES = {"In", "Out", "exit", "quit", "get_ipython", "open", "display"}
 
 
 @dataclass(frozen=True)
@@ -83,6 +80,10 @@ class Spec:
             known["models"] = {"choices": list(self.sidecar["models"])} | known["models"]
         return known | {name: rule for name, rule in own.items() if name not in COMMON}
 
+    def allowed(self, profile: object) -> dict[str, dict[str, Any]]:
+        """The same in one profile, which may have bounds of its own."""
+        return {name: rule | rule.get(str(profile), {}) for name, rule in self.parameters.items()}
+
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, those given checked (ValueError), the others at their defaults."""
         for name in given:
@@ -93,7 +94,7 @@ class Spec:
                 )
         return {
             name: checked(name, given.get(name, self.defaults[name]), rule, self.defaults[name])
-            for name, rule in self.parameters.items()
+            for name, rule in self.allowed(given.get("profile", "smoke")).items()
         }
 
     def settings(self, profile: str) -> dict[str, Any]:
@@ -121,32 +122,42 @@ def open_chapter(name: str, namespace: Mapping[str, Any]) -> Chapter:
     """The chapter that a notebook's parameter cell describes, and the style of its figures; call it
     first, with `globals()`.
 
-    Papermill injects misspelled names without a word. They are found here, as names that the
-    kernel, the imports and the chapter's parameters do not explain: a ValueError, as for values
-    out of range.
+    Papermill injects any name without a word, also one that the next cell overwrites. So the cells
+    themselves are read, in the history that IPython keeps of them: a name that is no parameter is a
+    ValueError, as are values out of range.
     """
     from vnlib.plots import use_style  # here, since only pages draw
 
     use_style()
     one = spec(name)
-    given = {
-        key: value
-        for key, value in namespace.items()
-        if not key.startswith("_")
-        and key not in _KERNEL_NAMES
-        and not isinstance(value, (ModuleType, type))
-        and not (callable(value) and hasattr(value, "__module__"))
-    }
+    given = dict.fromkeys(_assigned(namespace.get("_ih", ())))
+    given |= {key: namespace[key] for key in one.parameters if key in namespace}
     prepare()
     return Chapter(one, one.check(given))
+
+
+def _assigned(history: Sequence[str]) -> Iterator[str]:
+    """The names that cells of parameters set: those that only assign values, before any other cell
+    since a chapter was opened, if one was.
+    """
+    opened = [i for i, source in enumerate(history[:-1], 1) if "open_chapter(" in source]
+    for source in history[max(opened, default=0) :]:
+        try:
+            body = ast.parse(source).body
+        except SyntaxError:
+            return
+        loaded = [n for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Name)]
+        read = {n.id for n in loaded if isinstance(n.ctx, ast.Load)}
+        if not all(isinstance(line, ast.Assign) for line in body) or read - {"float"}:  # of "nan"
+            return
+        yield from (n.id for n in loaded if isinstance(n.ctx, ast.Store))
 
 
 def fill(name: str, given: Mapping[str, Any]) -> None:
     """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a
     cluster does. ValueError for bad parameters, and whatever a run raises.
 
-    The chapter's `study.results` is called in this process, without a kernel. So a few of the
-    models will do, with which its figures could not be drawn.
+    The chapter's `study.results` is called in this process, without a kernel.
     """
     one = spec(name)
     parameters = one.check(given)
@@ -198,9 +209,7 @@ class Chapter:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """The profile's settings, each overruled by the parameter of the same name where one is
-        given.
-        """
+        """The profile's settings, each overruled by a given parameter of the same name."""
         own, given = self.spec.settings(self.profile), self.parameters
         return own | {k: v for k, v in given.items() if k in own and v is not None}
 
@@ -237,13 +246,7 @@ class Chapter:
         name = self.parameters["device"]
         if name == "auto":
             name = "cuda" if torch.cuda.is_available() else "cpu"
-        try:
-            torch.empty(0, device=name)
-        except (RuntimeError, AssertionError) as error:
-            raise ValueError(
-                f"device {name!r} cannot be used here ({str(error).splitlines()[0]}); use "
-                "device='cpu' or 'auto'"
-            ) from error
+        checks.device(name)
         return torch.device(name)
 
     @property

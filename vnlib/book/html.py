@@ -51,9 +51,7 @@ def verdicts(chapter: str, results: Mapping[str, xr.Dataset], variant: str = "")
         if one.chapter == chapter:
             found = claims.decided(one, known.get(one.results))
             missing = isinstance(found, str)
-            told = (
-                (escape(found), "") if missing else (_marked(found.parts), _marked(found.controls))
-            )
+            told = (escape(found), "") if missing else map(_marked, (found.parts, found.controls))
             cells = "".join(f"<td>{cell}</td>" for cell in (escape(one.statement), *told))
             rows.append(f"<tr><th>{claim(one.id)}</th>{cells}</tr>")
     head = "<tr><th>claim</th><th>in our words</th><th>as printed</th><th>with controls</th></tr>"

@@ -1,7 +1,7 @@
 """The parameters of chapters: those that all have, and whether a value is what its rule allows.
 
-A rule is a table of a chapter's sidecar: `type`, and as the type has it `choices`, `low`, `high`,
-`above`, `pattern`.
+A rule is a table of a chapter's sidecar: `type`, and as the type has it `choices`, `all_of` (those
+that a list must hold), `low`, `high`, `above`, `pattern`; a profile's own under its name.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
         checks.number(name, value, **ends, integer=kind == "int")
         return value
     if kind == "seeds":
-        seeds = value
+        seeds = value = _counted(value)
         if isinstance(value, int) and not isinstance(value, bool):
             seeds = range(value) if value <= MAX_SEEDS else ()
         several = seeds if isinstance(seeds, (list, tuple, range)) else ()
@@ -62,7 +62,7 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
             checks.number(f"each of {name}", seed, low=0, high=2**31 - 1, integer=True)
         return list(several)
     if kind == "names":
-        value = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        value = _parts(value) if isinstance(value, str) else value
         if not isinstance(value, (list, tuple)) or not value:
             allowed = ", ".join(rule["choices"])
             raise ValueError(f"{name} must be a list of names, got {value!r}; allowed: {allowed}")
@@ -70,6 +70,8 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
             checks.choice(f"each of {name}", one, rule["choices"])
         if len(set(value)) != len(value):
             raise ValueError(f"{name} must not name anything twice, got {value!r}")
+        if missing := [one for one in rule.get("all_of", ()) if one not in value]:
+            raise ValueError(f"{name} must hold {', '.join(missing)} as well, got {value!r}")
         return list(value)
     if not isinstance(value, str) or not value:
         raise ValueError(f"{name} must be text, got {value!r}")
@@ -80,6 +82,18 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
     if name == "device" and not re.fullmatch(r"auto|cpu|cuda(:[0-9]{1,3})?", value):
         raise ValueError(f"device must be {rule['pattern']}, got {value!r}")
     return value
+
+
+def _parts(text: str) -> list[str]:
+    """A list that was typed as text: `a,b`, `["a", "b"]`."""
+    return [part.strip(" \"'") for part in text.strip(" []").split(",")]
+
+
+def _counted(value: Any) -> Any:
+    """Seeds that were typed as text: `3`, `0,2`, `[0, 2]`."""
+    if not isinstance(value, str) or not all(re.fullmatch("[0-9]{1,10}", p) for p in _parts(value)):
+        return value
+    return int(value) if value.strip().isdecimal() else [int(part) for part in _parts(value)]
 
 
 def _check_size(name: str, value: Any) -> None:

@@ -101,6 +101,7 @@ def learn(
     ValueError
         For fewer than 2 samples.
     """
+    checks.seed(seed)
     checks.matrix("x", x, network.config.n_inputs, "one row per sample")
     if len(x) < 2:
         raise ValueError(

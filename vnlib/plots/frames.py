@@ -19,10 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+NOT_COMPUTED = "Not computed in this run: other models or another profile have it."
 Groups = Mapping[str, tuple[str, Any, str]]
-"""Group of models -> its name in legends, its colour, its marker (see
-`vnlib.plots.style.GROUPS`).
-"""
+"""Group of models -> its name in legends, its colour, its marker (see `style.GROUPS`)."""
 
 
 def long_frame(values: xr.DataArray, name: str = "value") -> pd.DataFrame:
@@ -41,9 +40,7 @@ def group(results: xr.Dataset | xr.DataArray, model: str) -> str:
 
 
 def in_groups(results: xr.Dataset, *groups: str) -> list[str]:
-    """The models of these groups, in the order of the results; of all groups where none is
-    named.
-    """
+    """The models of these groups in the order of the results; of all where none is named."""
     models = results["model"].values.tolist()
     return [m for m in models if not groups or group(results, m) in groups]
 
@@ -119,6 +116,13 @@ def empty(said: str) -> Figure:
     return fig
 
 
+def some(found: Any) -> Any:
+    """The models that are there, of those a figure shows; KeyError where none is."""
+    if not len(found):
+        raise KeyError("none of them")
+    return found
+
+
 def otherwise(say: Callable[[str], Any]) -> Callable[[Callable], Callable]:
     """A decorator: where results lack what is shown, which is a KeyError, `say` says so."""
 
@@ -128,7 +132,7 @@ def otherwise(say: Callable[[str], Any]) -> Callable[[Callable], Callable]:
             try:
                 return show(*args, **kwargs)
             except KeyError:
-                return say("Not computed in this profile.")
+                return say(NOT_COMPUTED)
 
         return shown
 

@@ -1,6 +1,4 @@
-"""Tables: frames of numbers, shown by pandas' Styler, with the numbers themselves beside them as
-CSV.
-"""
+"""Tables: frames of numbers, shown by pandas' Styler, with the numbers beside them as CSV."""
 
 from __future__ import annotations
 

@@ -146,9 +146,7 @@ def _source(tree: ast.AST) -> Source:
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[tuple[str, str]]:
-    """The names that an import binds, and what to: of `from a import b` it is a.b, module or
-    not.
-    """
+    """The names that an import binds, and what to: of `from a import b` it is a.b."""
     start = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
     return [(alias.asname or alias.name, f"{start}{alias.name}") for alias in node.names]
 
@@ -169,9 +167,7 @@ def _module(target: str, root: Path) -> str | None:
 
 
 def _resolved(target: str, found: Collection[str]) -> tuple[str, str] | None:
-    """The module of a target, and what of the module; None for what is not ours or only
-    presents.
-    """
+    """The module of a target, and what of the module; None for what is not ours or presents."""
     head, _, last = target.rpartition(".")
     return (target, "") if target in found else (head, last) if head in found else None
 

@@ -150,9 +150,7 @@ def grid(
 
 def _checked_axes(axes: Mapping[str, Sequence]) -> dict[str, tuple]:
     if not axes:
-        raise ValueError(
-            "axes must name an axis with its values, such as {'seed': [0, 1]}, got none"
-        )
+        raise ValueError("axes must name an axis with its values, as {'seed': [0, 1]}, got none")
     checked = {}
     for name, values in axes.items():
         if not (isinstance(name, str) and name.isidentifier()) or name.startswith("run_"):
@@ -269,9 +267,7 @@ def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, seconds: float) -> xr.
         raise ValueError(f"a run must return an xarray.Dataset, got {type(ds).__name__}")
     names = sorted(map(str, {*ds.variables, *ds.dims}))
     if taken := [name for name in names if name in cell.axes or name.startswith("run_")]:
-        raise ValueError(
-            f"a run's dataset must not use the names of the axes or run_*, got {taken}"
-        )
+        raise ValueError(f"a run's dataset must not use names of the axes or run_*, got {taken}")
     stamp = {f"run_{k}": np.int8(v) if isinstance(v, int) else v for k, v in origin.items()}
     stamp["run_date"] = datetime.now(UTC).isoformat(timespec="microseconds")
     units = {"units": "s", "long_name": "wall time of the last session"}
@@ -280,9 +276,7 @@ def _stamped(ds: xr.Dataset, cell: Cell, origin: Mapping, seconds: float) -> xr.
     counts = {n: v for n, v in ds.data_vars.items() if v.dtype.kind in "iub"}
     whole = {n: v.assign_attrs({WHOLE: str(v.dtype)}) for n, v in counts.items()}
     if large := [n for n, v in whole.items() if v.size and abs(v.astype(float)).max() > 2**53]:
-        raise ValueError(
-            f"integers above 2**53 lose digits in a partial grid; return {large} as text"
-        )
+        raise ValueError(f"integers above 2**53 lose digits in partial grids; give {large} as text")
     return ds.assign(whole).expand_dims({name: [value] for name, value in cell.axes.items()})
 
 

@@ -18,9 +18,7 @@ for.
 """
 
 Labels = Mapping[str, Mapping[str, Mapping[str, str | int | float]]]
-"""Axis -> value -> what to write beside it: {"model": {"vn_1": {"label": "VN-1L", "group":
-"vn"}}}.
-"""
+"""Axis -> value -> what to write beside it: {"model": {"vn_1": {"label": "VN-1L"}}}."""
 
 COMMON: Variables = {
     "seed": ("random seed", "1"),
@@ -62,9 +60,7 @@ def described(ds: xr.Dataset, variables: Variables, labels: Labels | None = None
     for name, entry in entries.items():
         long_name, units = entry or ("", "")
         if (there := ds[name].attrs.get("units", units)) != units:
-            raise ValueError(
-                f"the units of {name} must be {units!r}, as VARIABLES says, got {there!r}"
-            )
+            raise ValueError(f"units of {name} must be {units!r}, as VARIABLES says, got {there!r}")
         ds[name].attrs |= {"long_name": long_name} | ({"units": units} if units else {})
     return ds
 

@@ -1,0 +1,14 @@
+from vnlib.estimator import VectorNetworkCoder as VectorNetworkCoder
+from vnlib.layer import Layer as Layer
+from vnlib.learning.learner import LocalLearner as LocalLearner
+from vnlib.learning.learner import learn as learn
+from vnlib.learning.online import OnlineDictionaryLearner as OnlineDictionaryLearner
+from vnlib.masked import impute as impute
+from vnlib.network import VectorNetwork as VectorNetwork
+from vnlib.network import VNConfig as VNConfig
+from vnlib.serialize import load as load
+from vnlib.serialize import save as save
+from vnlib.settle import SettleConfig as SettleConfig
+from vnlib.settle import Settled as Settled
+from vnlib.settle import Settler as Settler
+from vnlib.settle import Stop as Stop
