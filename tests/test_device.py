@@ -43,10 +43,12 @@ spec = cache(chapter.spec)
 
 def models() -> Iterator[tuple[str, str]]:
     """Chapter and model, one for each way through the code: models whose settings differ in numbers
-    go the same one.
+    go the same one. Of models that go one that another chapter has, a chapter needs the first of
+    each family only, for what it measures of it.
     """
+    trained: set[str] = set()
     for name in paths.chapters():
-        one, seen = spec(name), set()
+        one, measured = spec(name), set()
         if "models" not in one.parameters:
             continue
         every = chapter.Chapter(one, one.check({"profile": "smoke"}))
@@ -54,18 +56,21 @@ def models() -> Iterator[tuple[str, str]]:
             section = every.model(model)
             way = {"family": section.get("family")} | _form(section["options"])
             if not section.get("family"):
-                way = _form({k: v for k, v in own.items() if k not in ("label", "group")})
-            if (way := str(way or model)) not in seen:
-                seen.add(way)
+                own = {k: v for k, v in own.items() if k not in ("label", "group")}
+                way = {"chapter": name} | (_form(own) or {"model": model})
+            kind, way = section.get("family") or str(way), str(way)
+            if way not in trained or kind not in measured:
                 yield name, model
+            trained.add(way)
+            measured.add(kind)
 
 
 def _form(options: Any) -> Any:
-    """Names and texts of options, and how long lists are."""
+    """Names and texts of options, and of lists whether they have one item or more."""
     if isinstance(options, Mapping):
         return {name: _form(value) for name, value in sorted(options.items())}
     if isinstance(options, Sequence) and not isinstance(options, str):
-        return len(options)
+        return min(len(options), 2)
     return options if isinstance(options, (str, bool)) else None
 
 

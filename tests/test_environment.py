@@ -96,10 +96,7 @@ def test_what_is_imported_is_declared():
 
 
 def test_what_is_declared_is_used():
-    # conftest.py lies in no folder
-    used = imported("vnlib", "book/site", "data_gen", "benchmarks", "chapters", "tests") | {
-        "nbmake"
-    }
+    used = imported("vnlib", "book/site", "data_gen", "benchmarks", "chapters", "tests")
     assert (RUN | DEV | SPEED).keys() - used == NOT_IMPORTED
 
 

@@ -41,7 +41,7 @@ def lives(process: psutil.Process) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs signals")
-@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGKILL])
 def test_a_run_ends_with_all_that_it_started_and_goes_on(project, vnbook, kind):
     folder = project / "chapters" / "tiny"
     (folder / "study.py").write_text(HOLDING, encoding="utf-8")
@@ -81,3 +81,13 @@ def test_a_run_ends_with_all_that_it_started_and_goes_on(project, vnbook, kind):
     ]
     files = ["executed", "executed/smoke", "executed/smoke/tiny.ipynb", "smoke", "smoke/tiny.nc"]
     assert sorted(left) == files
+
+
+def test_sigterm_is_handled_as_an_interrupt_is(vnbook):
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        assert vnbook("--help").code == 0
+        assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGTERM, before)
