@@ -67,11 +67,17 @@ class Folding(SphinxTransform):
             mark.extend(rest)
         name = HEADS.get(Path(self.env.docname).name)
         section = next(self.document.findall(nodes.section), None)
-        if name and section is not None:
+        if name and section is not None and not _opens_with(section, name):
             up = "../" * self.env.docname.count("/")
             drawn = DRAWINGS[name]().svg(small=True)
             link = f'<a class="vn-head" href="{up}{PICTURES}.html#schematic-{name}">{drawn}</a>'
             section.insert(1, nodes.raw("", link, format="html"))
+
+
+def _opens_with(section: nodes.section, name: str) -> bool:
+    """Whether a page shows a schematic in full before its first subsection."""
+    parts = (one for one in section.children if isinstance(one, nodes.container))
+    return any(f"schematic-{name}" in one["ids"] for one in parts)
 
 
 class Verdicts(SphinxDirective):

@@ -111,6 +111,9 @@ def test_chapters_have_a_small_schematic_at_their_head(tmp_path, monkeypatch):
     assert 'href="../../book/pictures.html#schematic-readout"' in html
     assert 'id="vn-readout-small-title"' in html
     assert "vn-head" not in built(tmp_path / "x", PAGE, monkeypatch)
+    page = PAGE.replace("schematic:: settle", "schematic:: readout")
+    html = built(tmp_path / "y", page, monkeypatch, "book/chapters/fig2_spatial")
+    assert "vn-head" not in html, "it opens with the same one in full"
 
 
 def test_verdicts_are_those_of_the_ledger(tmp_path, monkeypatch):
