@@ -1,14 +1,15 @@
 """What all tests share: the chapters as tests, one thread, no network, the command line and a small
 project at hand.
 
-`pytest chapters` runs every chapter in a temporary folder: the profile is `smoke`, and nothing is
-written into `results/`.
+`pytest --nbmake chapters` runs every chapter as a parameterised copy in a temporary folder: the
+profile is `smoke`, and nothing is written into `results/`.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +17,11 @@ from pathlib import Path
 
 import hypothesis
 import nbformat
+import papermill
 import pytest
-import smoke
 import torch
 import xarray as xr
+from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
 from book.site import cli
@@ -37,48 +39,25 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("book")
 
 
-class Smoke(pytest.Item):
-    """A chapter, whose cells must all run; see `tests/smoke.py`."""
-
-    def runtest(self) -> None:
-        """Run the notebook, with parameters in it."""
-        server(self.config).run(self.path)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo) -> str:
-        """What the cell that failed said, not where this process was."""
-        return str(excinfo.value)
-
-
-class Notebook(pytest.File):
-    def collect(self) -> Iterator[Smoke]:
-        """One test, which has the name of the chapter."""
-        yield Smoke.from_parent(self, name=self.path.name)
-
-
-SERVER = pytest.StashKey[smoke.Server]()
-
-
-def server(config: pytest.Config) -> smoke.Server:
-    """What runs the chapters, begun when the first is asked for."""
-    return config.stash.setdefault(SERVER, smoke.Server())
-
-
-@pytest.fixture(scope="session")
-def chapter_server(request: pytest.FixtureRequest) -> smoke.Server:
-    """What runs the chapters."""
-    return server(request.config)
-
-
-def pytest_collect_file(parent: pytest.Collector, file_path: Path) -> Notebook | None:
-    """The chapters are tests."""
-    if file_path == paths.notebook(file_path.stem):
-        return Notebook.from_parent(parent, path=file_path)
-    return None
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """End what ran the chapters."""
-    server(config).close()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Hand nbmake a copy of the chapter with parameters in it; the test keeps the name of the
+    chapter itself.
+    """
+    if not (isinstance(item, NotebookItem) and item.path.is_relative_to(paths.CHAPTERS)):
+        return (yield)
+    source = item.filename
+    # The copy lies outside the project: a chapter must not depend on the folder it runs in.
+    with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
+        item.filename = str(Path(folder) / item.path.name)
+        given = {"profile": "smoke", "results_dir": folder}
+        papermill.execute_notebook(
+            source, item.filename, given, prepare_only=True, progress_bar=False
+        )
+        try:
+            return (yield)
+        finally:
+            item.filename = source
 
 
 @pytest.fixture(scope="session", autouse=True)
