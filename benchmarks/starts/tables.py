@@ -9,7 +9,7 @@ import xarray as xr
 
 from vnlib.plots.statistics import censored
 
-WHOLE = "{:.0f}".format
+_whole = "{:.0f}".format
 
 
 def reached(results: xr.Dataset) -> dict[str, Callable[[float], str]]:
@@ -26,5 +26,5 @@ def reached(results: xr.Dataset) -> dict[str, Callable[[float], str]]:
         told = told.get("inference") or told
         if "sizes" in told:
             most = told["sizes"]["sweeps"]
-            return {solver: censored(most[solver], WHOLE) for solver in most}
+            return {solver: censored(most[solver], _whole) for solver in most}
     raise KeyError("the settings of a run that counts sweeps")

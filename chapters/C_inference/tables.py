@@ -10,7 +10,7 @@ from vnlib.plots.statistics import censored, median, texts
 from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
-WHOLE = "{:.0f}".format
+_whole = "{:.0f}".format
 
 
 def per_sweep(r: xr.Dataset) -> xr.DataArray:
@@ -31,13 +31,13 @@ def needed(r: xr.Dataset) -> Table:
         for d, beta, schedule in cells(r)
     ]
     most = {"sweeps": last, "steps": last * int(per_sweep(r).max())}
-    formats = {column[:2]: censored(most[column[1]], WHOLE) for column in found}
+    formats = {column[:2]: censored(most[column[1]], _whole) for column in found}
     return Table(found, formats, name="sweeps and steps to 1e-3")
 
 
 def variants(r: xr.Dataset) -> Table:
     """Steps on single layers until F is within 1e-3 of its minimum, for the small choices."""
-    most = censored(int(r["sweep"][-1]) // 2 * int(per_sweep(r).max()), WHOLE)
+    most = censored(int(r["sweep"][-1]) // 2 * int(per_sweep(r).max()), _whole)
     steps = r["variant_needed"].sel(level=LEVEL)
     found = spreads({"": steps}, "variant", variant_solver=SOLVERS)
     formats = {column[0]: most for column in found}

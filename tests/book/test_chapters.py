@@ -416,6 +416,24 @@ def test_two_processes_end_a_killed_run_with_the_bits_of_one(by_papermill, vnboo
     ), printed(notebook)
 
 
+@pytest.mark.slow
+def test_a_run_has_the_same_bits_whatever_the_threads_of_the_environment(tmp_path):
+    """The libraries read the number when they are loaded, each in a process of its own."""
+    found = []
+    for threads in ("1", "2"):
+        command = [sys.executable, "-m", "book.site.cli", "run", "FR5_rotation", "--no-page"]
+        given = {"models": "mlp", "device": "cpu", "results_dir": str(tmp_path / threads)}
+        words = [word for pair in given.items() for word in ("-p", *pair)]
+        several = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)
+        env = os.environ | several
+        done = subprocess.run([*command, *words], cwd=paths.ROOT, env=env, capture_output=True)
+        assert done.returncode == 0, done.stderr.decode()[-500:]
+        results = store.read(tmp_path / threads / "smoke" / "FR5_rotation.nc")
+        own = [name for name in results.variables if str(name).startswith("run_")]
+        found.append(results.drop_vars(own))
+    assert found[0].drop_attrs().identical(found[1].drop_attrs())
+
+
 def test_a_misspelled_parameter_fails_under_plain_papermill(tmp_path, monkeypatch):
     """Papermill injects any name; the chapter must not go on with its defaults."""
     monkeypatch.chdir(tmp_path)
