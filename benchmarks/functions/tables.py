@@ -51,7 +51,7 @@ def reconstruction(results: xr.Dataset) -> Table:
     its seeds learned nothing.
     """
     one = results.sel(model=measured(results, results["mse"]))
-    known = {"atoms in use": one["fact_active"], "parameters": median(one["fact_parameters"])}
+    known = {"atoms in use": one["fact_active"], "parameters": one["fact_parameters"]}
     inside = one["mse"].sel(set="id") / one["zero_baseline"].sel(set="id")
     known["failed"] = (inside > FAILS).sum("seed")
     formats = {"parameters": "{:,.0f}", "failed": "{:.0f}"}

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.spatial.errors import learned, ratio
-from vnlib.plots.statistics import median, short
+from vnlib.plots.statistics import short
 from vnlib.plots.tables import Table, spreads
 
 SHARES = {
@@ -40,7 +40,7 @@ def errors(results: xr.Dataset, *, training: bool = False) -> Table:
     quantities |= {"OOD / ID": ratio(results)}
     quantities |= {title: 100 * results[name] for title, name in SHARES.items()}
     quantities["failed"] = (~learned(results)).where(results["mse_id"].notnull()).sum("seed")
-    quantities["parameters"] = median(results["n_parameters"])
+    quantities["parameters"] = results["n_parameters"]
     id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
     zero = {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
     formats = {"failed": "{:.0f}", "parameters": "{:,.0f}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from chapters.A_predictive_coding.figures import present_models
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table, spreads
 
 
@@ -14,8 +14,8 @@ def errors(results: xr.Dataset, pair: str) -> Table:
     chosen = results.sel(pair=pair, model=list(present_models(results)))
     mse, top = 100 * chosen["mse"], 100 * chosen["mse_from_top"]
     columns = {
-        ("weights", "median"): median(chosen["n_weights"]),
-        ("learning rate", "median"): median(chosen["lr"]),
+        "weights": chosen["n_weights"],
+        "learning rate": chosen["lr"],
         "nonzero states, %": 100 * chosen["active_share"],
         "error 1, learned": mse.sel(stage="first", task=1),
         "error 1, after 2": mse.sel(stage="second", task=1),

@@ -38,7 +38,7 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
     """Every network and layer: atoms, and how a code uses them."""
     one = results.sel(set=kind, model=networks(results))
     columns = {
-        "atoms": median(one["atoms"]),
+        "atoms": one["atoms"],
         "used [%]": PERCENT * one["used"],
         "effective [%]": PERCENT * one["effective"] / one["atoms"],
         "active": one["active"],
@@ -52,7 +52,7 @@ def budget_table(results: xr.Dataset, kind: str = "id") -> Table:
 def locking_table(results: xr.Dataset) -> Table:
     """Sweeps until all layers have locked, and the error of the drawing then and at rest."""
     some = results[["locked_mean", "locked", "error_locked", "error_end"]]
-    one = some.sel(model=networks(results), quantile=0.9).max("layer").median("seed")
+    one = some.sel(model=networks(results), quantile=0.9).max("layer")
     single, columns = one.sel(set="id"), {}
     for threshold in results["threshold"].values.tolist():
         at = single.sel(threshold=threshold)

@@ -129,7 +129,7 @@ def layers_table(results: xr.Dataset) -> Table:
     values = values.stack(at=("model", "layer")).sel(at=list(named)).reset_index("at", drop=True)
     values = values.assign_coords(at=range(len(named)))
     columns = ["linearity", "shared", "transfer", "overlap", "read", "linear drawing"]
-    shown = {"units": median(values["units"])} | {name: values[name] for name in columns}
+    shown = {"units": values["units"]} | {name: values[name] for name in columns}
     rows = spreads(shown, "at")
     rows.index = pd.MultiIndex.from_tuples(named.values(), names=["benchmark", "model", "layer"])
     return Table(rows, formats={"units": "{:.0f}"}, name="all layers of all models")

@@ -9,8 +9,8 @@ import xarray as xr
 from benchmarks.spatial.errors import SETTLED
 from chapters.beyond_tasks.figures import TASKS, failed, names, over_zero, seeds, tasks
 from vnlib.plots.frames import in_groups, some
-from vnlib.plots.statistics import median, percent, short, texts
-from vnlib.plots.tables import Table, if_computed, spreads
+from vnlib.plots.statistics import median, over_seeds, percent, short, texts
+from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
 
 EXACT = 1e-6  # of a zero image's error: below this a late gain says nothing
 COMPOSES = 0.01  # of a zero image's error out of distribution
@@ -30,10 +30,11 @@ def training(results: xr.Dataset) -> Table:
     """
     trained = results.sel(model=some(in_trained(results)))
     runs = trained.stack(run=("task", "seed"))
+    gain = over_seeds(runs["late_gain"], "run")
     columns = {
         "parameters": runs["n_parameters"].median("run"),
         "samples seen": runs["samples_seen"].median("run"),
-        "late gain": runs["late_gain"].median("run"),
+        **{("late gain", end): gain[end] for end in SHOWN},
         "settled": settled(trained).mean(["task", "seed"]),
         "learned nothing": failed(trained).mean(["task", "seed"]),
     }

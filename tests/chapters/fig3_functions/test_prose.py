@@ -6,6 +6,7 @@ import pytest
 
 from chapters.fig3_functions import tables
 from vnlib.book import paths, store
+from vnlib.plots.statistics import median
 
 
 @pytest.fixture(scope="module")
@@ -20,10 +21,10 @@ def test_inference_matters_more_than_learning(results):
 
 def test_the_rnn_still_fell_most_of_all_networks(results):
     gain = tables.late_gain(results)
-    assert gain.idxmax("model").item() == "rnn"
+    assert median(gain).idxmax("model").item() == "rnn"
 
 
 def test_vector_networks_lead_most_cells_as_printed_and_none_where_all_are_told(results):
     told = tables.numbers(results)
     assert told["fig3-won"].startswith("8 of 12") and told["fig3-told-won"].startswith("0 of 12")
-    assert told["fig3-unlearned"] == told["fig3-cells"]
+    assert told["fig3-unlearned"] == "9 of 12, tied in 3"
