@@ -13,6 +13,7 @@ import xarray as xr
 
 from benchmarks.spatial.errors import DRAWS
 
+LONGER = "_longer"  # what the names of tasks with more training end with
 LEAST = 1e-6  # of a zero image's error: what is lower counts as that
 # measure -> what readers call it; where it is, over chapters, the same quantity
 MEASURES = {
@@ -38,7 +39,11 @@ _LAST = {"F": "F", "terms": "terms", "one_factor": "one_factor", "probe": "probe
 
 
 def of_tasks(results: xr.Dataset) -> pd.DataFrame:
-    """Decoders on the tasks of `beyond_tasks`: all measures but bands."""
+    """Decoders on the tasks of `beyond_tasks`: all measures but bands. Trainings that differ from a
+    task in their length only are no conditions of their own.
+    """
+    tasks = [task for task in results["task"].values if not str(task).endswith(LONGER)]
+    results = results.sel(task=tasks)
     kinds = (*_SAME, *(f"{name}_output" for name in _SAME))
     names = [*kinds, "rendering", "readable", "readable_ood"]
     shifts = {name: abs(results[name]) for name in ("volume", "volume_output")}
@@ -92,7 +97,7 @@ def _points(
     results: xr.Dataset, measures: Mapping[str, xr.DataArray], over: tuple[str, ...]
 ) -> pd.DataFrame:
     """Medians over the seeds that learned to draw, a row for each place along `over` that has any;
-    errors as log10 over a zero image's.
+    errors as log10 over a zero image's; and how many `seeds` these are.
     """
     id_, ood = (
         (results[f"mse_{part}"] / results[f"zero_baseline_{part}"]).clip(min=LEAST)
@@ -104,8 +109,9 @@ def _points(
     medians = {
         n: one.where(drew).median("seed").reset_coords(drop=True) for n, one in values.items()
     }
+    medians["seeds"] = drew.sum("seed").reset_coords(drop=True)
     middle = xr.Dataset(medians)
-    found = middle.to_dataframe().reset_index()[[*over, *values]]
+    found = middle.to_dataframe().reset_index()[[*over, *values, "seeds"]]
     return found.dropna(subset=["ood"]).reset_index(drop=True)
 
 

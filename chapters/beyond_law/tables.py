@@ -87,6 +87,7 @@ def numbers(found: pd.DataFrame, points: pd.DataFrame) -> dict[str, str]:
     """What the prose says of `ranks`, and of the points of all tasks."""
     low, high = points["rendering"] < LOW, points["rendering"] > HIGH
     told: dict[str, Any] = {"least": short(float(10 ** points.loc[low, "ood"].min()))}
+    told |= {"all": str(len(points)), "once": str(points["seeds"].eq(1).sum())}
     told |= {"high": str(high.sum()), "failing": str((high & (points["ood"] > -1)).sum())}
     for row in found.to_dict("records"):
         said = {name: signed(row[name]) for name in ("rank", "within", "alike", "families")}

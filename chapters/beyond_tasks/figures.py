@@ -9,11 +9,20 @@ import numpy as np
 import xarray as xr
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from benchmarks.spatial.errors import DRAWS
 from benchmarks.spatial.figures import ZERO, wrapped
-from vnlib.plots.frames import empty, group, label
+from vnlib.plots.frames import (
+    between_groups,
+    empty,
+    entries,
+    group,
+    label,
+    long_frame,
+    seeds_and_medians,
+)
 from vnlib.plots.statistics import median, short
 from vnlib.plots.style import PALETTE, image_axes
 
@@ -35,6 +44,8 @@ TASKS = {
     "diet_stripes": "stripes and 30 bumps",
     "penalty_decay": "weight decay of 1",
 }
+# task that trains four times as long -> the task that it is otherwise
+LONGER = {f"{task}_longer": task for task in ("base", "code_rotated", "shape_ring")}
 # group -> its name, its colour, its marker
 GROUPS = {
     "vn": ("Vector Networks, product readout", PALETTE[0], "o"),
@@ -54,7 +65,7 @@ DRAWN = (*COMPARED, "ridge_pairs")
 
 
 def tasks(results: xr.Dataset) -> list[str]:
-    """The tasks that there are, in the order of `TASKS`."""
+    """The tasks that there are, in the order of `TASKS`; longer trainings are none of their own."""
     return [task for task in TASKS if task in results["task"].values]
 
 
@@ -111,6 +122,36 @@ def grid_of_errors(results: xr.Dataset) -> Figure:
     ax.set_yticks(range(len(rows)), [*names(chosen).values()], fontsize=8)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
     fig.colorbar(picture, ax=ax, label="OOD error, 1: zero image", extend="both", shrink=0.7)
+    return fig
+
+
+def longer(results: xr.Dataset) -> Figure:
+    """OOD errors after the updates of all decoders (filled) and after four times as many
+    (hollow), on the same seeds.
+    """
+    pairs = {long: task for long, task in LONGER.items() if long in results["task"].values}
+    if not pairs:
+        return empty("No task was trained longer in this profile.")
+    models = [m for m in results["model"].values.tolist() if group(results, m) != "closed"]
+    models = [m for m in models if bool(results["mse_ood"].sel(task=[*pairs], model=m).any())]
+    order = [label(results, model) for model in models]
+    size = (3.6 * len(pairs) + 1.6, 0.42 * len(models) + 1.5)
+    fig, axes = plt.subplots(1, len(pairs), figsize=size, sharey=True, sharex=True, squeeze=False)
+    for ax, (long, task) in zip(axes[0], pairs.items(), strict=True):
+        error = over_zero(results.sel(model=models), "ood").clip(min=LEAST * 1e-3)
+        both = error.sel(task=task).where(error.sel(task=long).notnull()), error.sel(task=long)
+        for one, hollow, shift in zip(both, (False, True), (-0.17, 0.2), strict=True):
+            frame = long_frame(one)
+            rows = {"value": "value", "by": "label", "hue": "group", "order": order}
+            seeds_and_medians(ax, frame, groups=GROUPS, hollow=hollow, shift=shift, **rows)
+        between_groups(ax, [group(results, model) for model in models])
+        ax.axvline(1, **ZERO)
+        ax.set(xscale="log", xlabel="OOD error, 1: zero image")
+        ax.set_title(TASKS[task], fontsize=9)
+    handles = entries(GROUPS, [group(results, model) for model in models])
+    said = "hollow: four times the updates"
+    handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec="0.3", label=said))
+    fig.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
     return fig
 
 

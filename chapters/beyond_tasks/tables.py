@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import xarray as xr
+from IPython.display import HTML
 
 from benchmarks.spatial.errors import SETTLED
-from chapters.beyond_tasks.figures import TASKS, failed, names, over_zero, seeds, tasks
+from chapters.beyond_tasks.figures import LONGER, TASKS, failed, names, over_zero, seeds, tasks
 from vnlib.plots.frames import in_groups, some
 from vnlib.plots.statistics import median, over_seeds, percent, short, texts
-from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
+from vnlib.plots.tables import SHOWN, Table, caption, if_computed, spreads
 
 EXACT = 1e-6  # of a zero image's error: below this a late gain says nothing
 COMPOSES = 0.01  # of a zero image's error out of distribution
+DRAWS = 0.1  # of it: a seed below this draws most of a bump held out
 
 
 def errors(results: xr.Dataset, part: str) -> Table:
@@ -28,7 +30,7 @@ def training(results: xr.Dataset) -> Table:
     """Size and training of every decoder that is trained, over all runs: how many learned nothing,
     and how many had settled.
     """
-    trained = results.sel(model=some(in_trained(results)))
+    trained = results.sel(model=some(in_trained(results)), task=tasks(results))
     runs = trained.stack(run=("task", "seed"))
     gain = over_seeds(runs["late_gain"], "run")
     columns = {
@@ -41,6 +43,25 @@ def training(results: xr.Dataset) -> Table:
     formats = {"settled": percent, "learned nothing": percent}
     formats |= dict.fromkeys(("parameters", "samples seen"), "{:,.0f}".format)
     return Table(spreads(columns, "model"), formats, name="training of all decoders")
+
+
+def longer(results: xr.Dataset) -> Table | HTML:
+    """OOD errors over a zero image's of trained decoders after all updates and after four times as
+    many, on the same seeds, and which share of those had settled.
+    """
+    kept = results.sel(model=in_trained(results))
+    error, done, columns = over_zero(kept, "ood"), settled(kept), {}
+    for long, task in LONGER.items():
+        if long not in results["task"].values:
+            continue
+        after = error.sel(task=long, drop=True)
+        columns[TASKS[task], "x 1"] = error.sel(task=task, drop=True).where(after.notnull())
+        columns[TASKS[task], "x 4"] = after
+        columns[TASKS[task], "settled, x 4"] = done.sel(task=long, drop=True).mean("seed")
+    if not columns:
+        return caption("No task was trained longer in this profile.")
+    formats = {title: percent for title in columns if title[1].startswith("settled")}
+    return Table(spreads(columns, "model"), formats, name="longer trainings")
 
 
 def of_tasks(results: xr.Dataset) -> Table:
@@ -73,20 +94,32 @@ def composing(results: xr.Dataset) -> xr.DataArray:
     return median(over_zero(results, "ood")) < COMPOSES
 
 
+def drawing(results: xr.Dataset, task: str, model: str) -> str:
+    """In how many seeds of a task a decoder's OOD error is below `DRAWS`: "2 of 3"."""
+    error = over_zero(results, "ood").sel(task=task, model=model).dropna("seed")
+    return f"{int((error < DRAWS).sum())} of {error.sizes['seed']}"
+
+
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds of OOD errors over a zero image's."""
+    told = _longer(results)
+    results = results.sel(task=tasks(results))
     ood = median(over_zero(results, "ood"))
+    several = sorted({*seeds(results).values.astype(int).tolist()})
     found = {
         task: {model: short(float(ood.sel(task=task, model=model))) for model in ood.model.values}
         for task in tasks(results)
     }
-    told: dict[str, Any] = {
+    told |= {
         "least": {task: ood.sel(task=task).min() for task in found},
         "condition": results["condition"].max(["model", "seed"]).sel(task=list(WIDE)),
         "count": composing(results).sum("task"),
         "tasks": str(results.sizes["task"]),
-        "seeds": str(int(seeds(results).max())),
-        "once": str(int((seeds(results) == 1).sum())),
+        "seeds": " to ".join(str(count) for count in dict.fromkeys((several[0], several[-1]))),
+        "draws": {
+            task: {model: drawing(results, task, model) for model in COUNTED if model in ood.model}
+            for task in found
+        },
         "settled": percent(float(settled(results).mean())),
         "failed": percent(float(failed(results).sel(model=in_trained(results)).mean())),
         "samples": f"{int(results['samples_seen'].sel(task='base').max()):,}",
@@ -95,4 +128,30 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     return texts("beyondtasks", told | {"ood": found})
 
 
+def _longer(results: xr.Dataset) -> dict[str, Any]:
+    """What four times the updates change, over all trained decoders and tasks that have both."""
+    there = [long for long in LONGER if long in results["task"].values]
+    kept = results.sel(model=in_trained(results))
+    error, done = over_zero(kept, "ood"), settled(kept)
+    after = error.sel(task=there).assign_coords(task=[LONGER[long] for long in there])
+    before = error.sel(task=after["task"]).where(after.notnull())
+    crossed = (median(before) < COMPOSES) != (median(after) < COMPOSES)
+    return {
+        "longer": {
+            "tasks": str(len(there)),
+            "settled": percent(float(done.sel(task=there).mean())) if there else "",
+            "crossed": str(int(crossed.where(median(after).notnull(), False).sum())),
+            "pairs": str(int(median(after).notnull().sum())),
+            "ood": {model: median(after.sel(model=model)) for model in kept["model"].values},
+        }
+    }
+
+
+COUNTED = (
+    "broadcast",
+    "coordinate_mlp",
+    "vn_full",
+    "vn_axes_8",
+    "factorised_8",
+)
 WIDE = ("sigma_code_half", "base", "sigma_code_double")

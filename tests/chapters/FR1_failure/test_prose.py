@@ -7,7 +7,9 @@ import pytest
 import xarray as xr
 
 from benchmarks.spatial.closed_form import READOUTS
+from benchmarks.spatial.cnn import CNN
 from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.mlp import MLP
 from chapters.FR1_failure import tables
 from chapters.FR1_failure.claims import COMPOSING, MLPS, POPULATION
 from vnlib.book import paths, store
@@ -82,3 +84,11 @@ def test_which_parts_of_the_rule_fail(results):
     """As printed those of ramps and, by its median, that of the binary kernel."""
     printed, controls = judging.failing("FR-1", results)
     assert printed == [4, 5, 6] and controls == [4, 8, 10, 11, 12, 13, 15]
+
+
+def test_the_networks_of_the_appendix_have_the_parameters_that_the_page_says():
+    shape = {"n_inputs": 56, "image_shape": (28, 28)}
+    built = CNN(**shape, width=64, depth=2), MLP(**shape, hidden=(256, 256))
+    notebook = paths.notebook("FR1_failure").read_text(encoding="utf-8")
+    for model in built:
+        assert f"{sum(p.numel() for p in model.parameters()):,}" in notebook

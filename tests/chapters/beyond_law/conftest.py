@@ -33,6 +33,7 @@ def points() -> pd.DataFrame:
                         "rendering": rendering,
                         "F": rng.uniform(),
                         "probe": float(family),
+                        "seeds": 1 + (condition > 0),
                         "id": -3.0,
                         "ood": -4 * rendering,
                         "ratio": 3 - 4 * rendering,

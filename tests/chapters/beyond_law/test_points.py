@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import xarray as xr
 
 from chapters.beyond_law import points
 
@@ -14,8 +15,15 @@ def test_points_are_medians_over_the_seeds_that_learned(tasks):
     assert one["ood"] == pytest.approx(-1) and one["id"] == -6, "no less than the least error"
     # the second decoder's first seed learned nothing: middle of 1 and 2
     assert other["rendering"] == pytest.approx(0.25 * 1.5) and one["rendering"] == 0.25
+    assert one["seeds"] == 3 and other["seeds"] == 2
     assert one["volume"] == 1 and one["family"] == "vn" and other["family"] == "entangled"
     assert set(points.MEASURES) - set(found) == {"band"}
+
+
+def test_longer_trainings_are_no_points(tasks):
+    more = xr.concat([tasks, tasks.assign_coords(task=["base_longer", "other"])], "task")
+    found = points.of_tasks(more)
+    assert set(found["condition"]) == {"base", "ring", "other"}
 
 
 def test_a_decoder_that_never_learned_is_no_point(tasks):

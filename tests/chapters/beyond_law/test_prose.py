@@ -82,15 +82,6 @@ def test_of_the_ratio_the_sign_turns_in_some_tasks_and_families(decoders):
     assert max(signs("condition", "ood").values()) < 0
 
 
-def test_about_half_of_the_points_have_one_seed(decoders):
-    results = shipped("beyond_tasks")
-    ran = results["mse_ood"].notnull().sum("seed")
-    once = [
-        int(ran.sel(task=one.task, model=one.model)) == 1 for one in decoders["tasks"].itertuples()
-    ]
-    assert 0.4 < sum(once) / len(once) < 0.6
-
-
 def test_most_that_render_and_err_do_so_in_distribution_too(decoders):
     tasks = decoders["tasks"]
     wrong = tasks[(tasks["rendering"] > 0.9) & (tasks["ood"] > -1)]

@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from chapters.beyond_tasks import figures
 
-FIGURES = ("grid_of_errors", "shapes", "along")
+FIGURES = ("grid_of_errors", "shapes", "along", "longer")
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_the_grid_has_every_median_and_frames_what_learned_nothing(results):
     assert np.isnan(shown[-1, column("outer")]) and not np.isnan(shown[-1, column("cnn")])
     frames = [p for p in ax.patches if isinstance(p, Rectangle)]
     assert {round(f.get_x() + 0.46) for f in frames} == {column("additive")}
-    assert len(frames) == results.sizes["task"]
+    assert len(frames) == len(figures.TASKS), "longer trainings are no tasks of their own"
 
 
 def test_lines_run_over_the_condition_number_and_the_share(results):
@@ -49,3 +49,11 @@ def test_tasks_with_fewer_seeds_say_so(results):
     once = results.where((results["task"] != "shape_ring") | (results["seed"] == 0))
     assert figures.names(once)["shape_ring"] == "ring (1 seed)"
     assert figures.names(once)["base"] == figures.TASKS["base"]
+
+
+def test_longer_trainings_stand_beside_the_same_seeds(results):
+    for ax in figures.longer(results).axes:
+        points = sum(len(one.get_offsets()) for one in ax.collections)
+        assert points == 3 * 2 * 2, "three trained decoders, two seeds, both lengths"
+    without = results.sel(task=list(figures.TASKS))
+    assert "longer" in figures.longer(without).axes[0].texts[0].get_text()

@@ -46,3 +46,28 @@ def test_the_numbers_of_the_prose(results):
     assert found["beyondtasks-count-vn-axes"] == str(len(figures.TASKS) - 1)
     assert found["beyondtasks-count-cnn"] == "0"
     assert found["beyondtasks-failed"] == "34 %", "18 of 53 pairs of task and decoder"
+
+
+def test_longer_trainings_in_numbers(results):
+    frame = tables.longer(results).frame
+    base = frame[figures.TASKS["base"]]
+    assert base.loc["CNN", ("x 1", "median")] == pytest.approx(0.45), "of the two seeds of both"
+    assert base.loc["CNN", ("x 4", "median")] == pytest.approx(0.045)
+    assert base["settled, x 4"].loc["CNN"].item() == 1
+    found = tables.numbers(results)
+    assert found["beyondtasks-longer-tasks"] == "3" and found["beyondtasks-longer-pairs"] == "9"
+    assert found["beyondtasks-longer-crossed"] == "0"
+    less = results.assign(mse_ood=results["mse_ood"] * 0.1)
+    assert tables.numbers(less)["beyondtasks-longer-crossed"] == "3", "the CNN, on three tasks"
+    without = results.sel(task=list(figures.TASKS))
+    assert "No task" in tables.longer(without).data
+    assert tables.numbers(without)["beyondtasks-longer-tasks"] == "0"
+
+
+def test_in_how_many_seeds_a_decoder_draws(results):
+    assert tables.drawing(results, "base", "vn_axes") == "3 of 3"
+    assert tables.drawing(results, "base", "cnn") == "0 of 3"
+    assert tables.drawing(results, "base_longer", "cnn") == "2 of 2"
+    assert tables.numbers(results)["beyondtasks-seeds"] == "3"
+    once = results.where((results["task"] != "shape_ring") | (results["seed"] == 0))
+    assert tables.numbers(once)["beyondtasks-seeds"] == "1 to 3"

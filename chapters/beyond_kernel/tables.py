@@ -1,0 +1,75 @@
+"""Decoders and their linearisations in tables, and the numbers of the prose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xarray as xr
+
+from chapters.beyond_kernel.figures import CODES, over_zero
+from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.tables import Table, spreads
+
+SHARES = {"linear": "its linearisation", "two_factor": "two-factor kernel", "truth": "true images"}
+MEASURES = {
+    "binary": "two-factor kernel",
+    "sum": "any sum",
+    "product": "any product",
+    "terms": "separable terms",
+}
+
+
+def errors(results: xr.Dataset) -> Table:
+    """Errors over a zero image's of decoders and of their linearisations."""
+    columns = {
+        (part.upper(), said): over_zero(results, name, part)
+        for part in ("id", "ood")
+        for name, said in (("mse", "trained"), ("linear", "linearised"))
+    }
+    columns["linearised", "steps"] = results["steps"]
+    return Table(spreads(columns, "code", "model", code=CODES), name="errors of linearisations")
+
+
+def shares(results: xr.Dataset) -> Table:
+    """What shares of the variance of trained decoders' drawings others have."""
+    columns = {
+        (part.upper(), said): results[f"explained_{name}_{part}"]
+        for part in ("id", "ood")
+        for name, said in SHARES.items()
+    }
+    return Table(spreads(columns, "code", "model", code=CODES), name="shares of variance")
+
+
+def kernels(results: xr.Dataset) -> Table:
+    """How tangent kernels are made of two factors, and what training made of them."""
+    columns = {("start", said): results[f"kernel_{name}"] for name, said in MEASURES.items()}
+    columns |= {("trained", said): results[f"after_{name}"] for name, said in MEASURES.items()}
+    columns |= {("training", "correlation"): results["kept"]}
+    columns |= {("training", "weights moved"): results["moved"]}
+    return Table(spreads(columns, "code", "model", code=CODES), name="tangent kernels")
+
+
+def numbers(results: xr.Dataset) -> dict[str, str]:
+    """What the prose says: medians over seeds."""
+    told: dict[str, Any] = {
+        kind: {part: over_zero(results, name, part) for part in ("id", "ood")}
+        for kind, name in (("trained", "mse"), ("linear", "linear"), ("kernel", "two_factor"))
+    }
+    told["explained"] = {
+        name: {part: results[f"explained_{name}_{part}"] for part in ("id", "ood")}
+        for name in SHARES
+    }
+    told["start"] = {name: results[f"kernel_{name}"] for name in MEASURES}
+    told |= {"kept": results["kept"], "moved": results["moved"], "steps": results["steps"]}
+    told["parameters"] = {
+        model: f"{int(results['n_parameters'].sel(model=model).max()):,}"
+        for model in results["model"].values
+    }
+    told["outputs"] = f"{int(results['n_outputs'].max()):,}"
+    seeds = results["mse_ood"].notnull().any("model").sum("seed")
+    told["seeds"] = {code: str(int(seeds.sel(code=code))) for code in results["code"].values}
+    told["least"] = {
+        code: short(float(median(over_zero(results.sel(code=code), "linear", "id")).min()))
+        for code in results["code"].values
+    }
+    return texts("beyondkernel", told)

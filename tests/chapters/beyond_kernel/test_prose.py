@@ -1,0 +1,61 @@
+"""What the words between the numbers of the page claim, on the shipped results."""
+
+from __future__ import annotations
+
+import pytest
+import xarray as xr
+
+from chapters.beyond_kernel import figures
+from vnlib.book import paths, store
+from vnlib.plots.statistics import median
+
+FAILING, COMPOSING = ["cnn", "mlp"], ["broadcast", "factorised"]
+
+
+@pytest.fixture(scope="module")
+def results() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "beyond_kernel"))
+
+
+def middle(results: xr.Dataset, name: str, part: str, code: str = "bump") -> xr.DataArray:
+    return median(figures.over_zero(results, name, part).sel(code=code))
+
+
+def test_only_the_mlp_is_near_its_linearisation_in_distribution(results):
+    trained, linear = middle(results, "mse", "id"), middle(results, "linear", "id")
+    assert (linear.sel(model=["cnn", "broadcast", "factorised"]) > 0.5).all()
+    assert linear.idxmax("model") == "factorised"
+    assert linear.sel(model="mlp") < 2.5 * trained.sel(model="mlp") < 0.5
+    assert trained.sel(model=["cnn", *COMPOSING]).max() < 0.1
+    has = median(results["explained_linear_id"].sel(code="bump"))
+    assert has.sel(model="mlp") > 0.5 > has.drop_sel(model="mlp").max()
+
+
+def test_every_linearisation_fails_out_of_distribution_and_not_every_decoder(results):
+    trained, linear = middle(results, "mse", "ood"), middle(results, "linear", "ood")
+    assert linear.min() > 0.9
+    assert trained.sel(model=FAILING).min() > 0.5 and trained.sel(model=COMPOSING).max() < 0.05
+
+
+def test_the_linearisation_does_not_tell_what_is_drawn_there(results):
+    for name in ("linear", "two_factor"):
+        assert median(results[f"explained_{name}_ood"].sel(code="bump")).max() < 0
+
+
+def test_errors_of_linearisations_never_fall_out_of_distribution(results):
+    path = median(figures.over_zero(results, "path", "ood").sel(code="bump"))
+    assert path.min() > 0.9
+
+
+def test_the_factorised_decoders_linearisation_is_settled(results):
+    """It is at its least norm long before the last step, so that its failure is not one of steps."""
+    path = median(figures.over_zero(results, "path", "train").sel(code="bump", model="factorised"))
+    assert abs(float(path[-1] / path[-3]) - 1) < 0.01 and float(path[-1]) > 0.9
+
+
+def test_kernels_are_sums_at_the_start_and_move(results):
+    start = median(results["kernel_sum"].sel(code="bump"))
+    binary = median(results["kernel_binary"].sel(code="bump"))
+    assert start.min() > 0.6 and start.sel(model=FAILING).min() > 0.8 and binary.max() < 0.4
+    assert median(results["kept"].sel(code="bump")).max() < 0.9
+    assert median(results["moved"].sel(code="bump", model=FAILING)).min() > 0.9
