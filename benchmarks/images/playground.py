@@ -28,7 +28,8 @@ from vnlib.prox import L1
 from vnlib.settle import SettleConfig
 
 FORMAT = 1
-FILES = {"dictionary": "vnDictionary", "digits": "vnDigits"}  # <name>.js sets this global name
+# <name>.js sets this global name
+FILES = {"dictionary": "vnDictionary", "digits": "vnDigits", "opponents": "vnOpponents"}
 # as settle.js does
 SETTLE = SettleConfig.exact(method="restart", tol=1e-12, max_sweeps=20_000)
 
@@ -100,11 +101,11 @@ def export(
         "sparsity": sparsity,
         "nonnegative": config.nonnegative,
         "lipschitz": lipschitz(hessian(layer)),
-        "int8": _text(atoms),
+        "int8": encoded(atoms),
     }
-    digits = {"format": FORMAT, "labels": labels, "uint8": _text(images)}
+    digits = {"format": FORMAT, "labels": labels, "uint8": encoded(images)}
     files = {"dictionary": dictionary, "digits": digits}
-    return [_write(Path(folder), name, value) for name, value in files.items()]
+    return [write(Path(folder), name, value) for name, value in files.items()]
 
 
 def read(folder: str | Path) -> tuple[VectorNetwork, Float[Tensor, "n d"], list[int]]:
@@ -112,7 +113,7 @@ def read(folder: str | Path) -> tuple[VectorNetwork, Float[Tensor, "n d"], list[
     float64, atoms quantised. FileNotFoundError; ValueError for files of another kind.
     """
     folder = Path(folder)
-    dictionary, digits = _parsed(folder / "dictionary.js"), _parsed(folder / "digits.js")
+    dictionary, digits = parsed(folder / "dictionary.js"), parsed(folder / "digits.js")
     try:
         atoms = np.frombuffer(base64.b64decode(dictionary["int8"]), np.int8)
         images = np.frombuffer(base64.b64decode(digits["uint8"]), np.uint8)
@@ -137,18 +138,21 @@ def playground_network(
     return network
 
 
-def _text(array: np.ndarray) -> str:
+def encoded(array: np.ndarray) -> str:
+    """The bytes of an array, row after row, in base64."""
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
 
 
-def _write(folder: Path, name: str, value: Mapping) -> Path:
+def write(folder: Path, name: str, value: Mapping) -> Path:
+    """Write a file of `FILES` into a folder, which is made if it is missing; returns its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.js"
     paths.replace(path, f"globalThis.{FILES[name]} = {json.dumps(value)};\n")
     return path
 
 
-def _parsed(path: Path) -> dict:
+def parsed(path: Path) -> dict:
+    """What `write` wrote. FileNotFoundError; ValueError for a file of another kind."""
     start, end = f"globalThis.{FILES[path.stem]} = ", ";\n"
     try:
         text = path.read_text(encoding="ascii")

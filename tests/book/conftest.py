@@ -97,13 +97,14 @@ def server(site) -> Iterator[str]:
 
 @pytest.fixture
 def open_page(browser, site) -> Iterator[Callable]:
-    """Opens the page from the disk or another place.
+    """Opens the page from the disk or another place, with a fragment, and ends the settle that
+    plays by itself unless a script, which runs before those of the page, shall watch it.
 
-    What it asks for elsewhere, and any error, fails the test.
+    What the page asks for elsewhere, and any error, fails the test.
     """
     asked, wrong, contexts, places = [], [], [], []
 
-    def open_(place: str = site.as_uri(), **options):
+    def open_(place: str = site.as_uri(), fragment: str = "", watched: str = "", **options):
         places.append(place)
         contexts.append(
             browser.new_context(**{"viewport": {"width": 1000, "height": 1200}} | options)
@@ -116,10 +117,13 @@ def open_page(browser, site) -> Iterator[Callable]:
             "console",
             lambda message: wrong.append(message.text) if message.type == "error" else None,
         )
-        page.goto(f"{place}/book/playground.html")
+        page.add_init_script(watched)
+        page.goto(f"{place}/book/playground.html{fragment}")
         page.wait_for_function(
             "window.vnPlayground && document.querySelector('#vn-active').textContent"
         )
+        if not watched:
+            page.evaluate("vnPlayground.finish()")
         return page
 
     yield open_

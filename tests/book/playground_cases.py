@@ -35,8 +35,14 @@ def settled(
 def read(page) -> dict:
     """All that the page made of what it shows now; arrays as lists."""
     return page.evaluate(
-        "Object.fromEntries(Object.entries(vnPlayground.read()).map(([k, v]) => [k, "
-        "v.length ? [...v] : v]))"
+        """() => {
+          const plain = (one) => ArrayBuffer.isView(one) ? [...one]
+            : Array.isArray(one) ? one.map(plain)
+            : one && typeof one === "object" ? Object.fromEntries(
+                Object.entries(one).map(([key, value]) => [key, plain(value)]))
+            : one;
+          return plain(vnPlayground.read());
+        }"""
     )
 
 

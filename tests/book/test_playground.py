@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.images import playground
+from benchmarks.images import opponents, playground
 from data_gen import mnist
 from vnlib.book import paths
 from vnlib.network import VectorNetwork, VNConfig
@@ -163,7 +163,7 @@ def test_files_of_another_kind_are_refused(name, spoil, error, said, tmp_path):
 
 
 def test_the_shipped_data_are_small_and_whole():
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 500_000
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 1_500_000
     shipped, x, labels = playground.read(SHIPPED)
     assert shipped.config.atoms == (256,) and shipped.config.nonnegative and x.shape == (12, 784)
     assert set(labels) == set(range(10))
@@ -221,6 +221,44 @@ def test_the_page_says_what_negative_coefficients_are_for(shipped):
     )
 
 
+def test_the_page_says_how_far_each_model_errs_at_equal_length(shipped):
+    network, x = shipped
+    others, names = opponents.read(SHIPPED), ("autoencoder", "pca", "dct")
+
+    def medians(x: torch.Tensor) -> tuple[torch.Tensor, list[str]]:
+        code = network.settle(x).codes[0]
+        own = 1 - explained(x, code @ network.V[0].T)
+        drawn = others.draw(x, (code != 0).sum(1))
+        all_ = [own, *(1 - explained(x, drawn[name]) for name in names)]
+        return own, [f"{100 * np.median(one.numpy()):.0f} %" for one in all_]
+
+    own, (median, *rest) = medians(x)
+    assert on_the_page(f"the network's error is {span(own, percent=True)}, median {median}")
+    assert on_the_page(
+        "the autoencoder's median is {}, that of PCA {}, of the DCT {}".format(*rest)
+    )
+    first, second = np.triu_indices(10, 1)
+    assert on_the_page(
+        "A median picture of two digits leaves the network {}, the autoencoder {}, PCA {} and the "
+        "DCT {}".format(*medians(x[first] + x[second])[1])
+    )
+
+
+def test_the_challenges_can_be_met(shipped):
+    network, x = shipped
+    assert on_the_page("take an 8 away from a 1")
+    less = x[1:2] - x[8:9]
+    assert float(explained(less, network.reconstruct(network.settle(less)))[0]) < 0.5
+    code = network.settle(x[4:5]).codes[0][0]
+    assert on_the_page("One atom keeps") and on_the_page("It is the one that is used most.")
+    code[code.argmax()] = 0
+    rows = mnist.load("train", n=5000, allow_fallback=True)
+    known = torch.tensor(rows["image"].values, dtype=torch.float64).flatten(1)
+    match = (known / known.norm(dim=1, keepdim=True)) @ (network.V[0] @ code)
+    nearest = rows["label"].values[match.topk(15).indices]
+    assert np.bincount(nearest).argmax() == 9
+
+
 @pytest.mark.parametrize(
     "seen", [np.arange(784) % 28 >= 14, np.arange(784) < 392], ids=["right", "top"]
 )
@@ -246,7 +284,8 @@ def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
     lines = re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1]
     for whole, part in {
         "n, steps, seed = 20_000, 300, 0": "n, steps, seed = 300, 1, 0",
-        '"train", n=n': '"train", n=n, allow_fallback=True',
+        '"train", n=n + 2_000': '"train", n=n + 20, allow_fallback=True',
+        "updates = 8_000": "updates = 1",
         '"test"': '"test", allow_fallback=True',
         "(256,)": "(8,)",
     }.items():
@@ -255,6 +294,8 @@ def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(lines, "playground.md", "exec"), {})
     folder = tmp_path / "book" / "_static" / "playground"
+    axes = opponents.read(folder).axes
+    assert axes.shape == (784, 256)
     made, x, labels = playground.read(folder)
     assert made.config.atoms == (8,) and made.config.nonnegative
     assert labels == [*range(10), 1, 8] and x.shape == (12, 784)

@@ -61,9 +61,10 @@ def test_the_keyboard_is_enough(open_page):
 def test_all_that_can_be_used_is_reached_by_tab_named_and_seen_in_focus(open_page):
     page = open_page()
     wanted = page.locator(
-        "#vn-playground :is(button, input[type=checkbox], input[type=range], canvas[tabindex])"
+        "#vn-playground :is(button:not(:disabled), input[type=checkbox], input[type=range], "
+        "canvas[tabindex], summary, a[href]:not(details a))"
     ).count()
-    groups = {"vn-pick", "vn-tool"}  # one stop each
+    groups = {"vn-pick", "vn-tool", "vn-edit"}  # one stop each
     seen = []
     for _ in range(wanted + len(groups)):
         page.keyboard.press("Tab")
@@ -121,14 +122,25 @@ def test_what_happened_is_said(open_page):
     )
     assert page.inner_text("#vn-active").split()[0] in page.inner_text("#vn-said")
     assert page.get_attribute("#vn-said", "role") == "status"
-    said = [
-        page.get_attribute(f"#vn-{name}", "aria-label") for name in ("reconstruction", "residual")
-    ]
-    assert (
-        page.inner_text("#vn-active").split()[0] in said[0]
-        and page.inner_text("#vn-explained") in said[0]
+    for name in ("network", "autoencoder", "pca", "dct"):
+        label = page.get_attribute(f"#vn-{name}", "aria-label")
+        assert label.endswith(f"reconstruction: error {page.inner_text(f'#vn-{name}-error')}")
+    page.click("#vn-atoms button >> nth=0")
+    page.wait_for_function(
+        "document.querySelector('#vn-said').textContent.includes('by your change')"
     )
-    assert "misfit" in said[1]
+
+
+def test_an_atom_keeps_the_focus_when_it_is_pressed(open_page):
+    page = open_page()
+    pick(page, "replace", 7)
+    read(page)
+    page.focus("#vn-atoms button >> nth=1")
+    atom = page.evaluate("document.activeElement.dataset.atom")
+    for removed in (True, False):
+        page.keyboard.press("Enter")
+        assert (read(page)["code"][int(atom)] == 0) is removed
+        assert page.evaluate("document.activeElement.dataset.atom") == atom
 
 
 def test_nothing_is_said_before_something_happens(open_page):
@@ -143,7 +155,7 @@ def test_every_picture_and_control_has_a_name_of_its_own(open_page):
         "#vn-playground button", "all => all.map(b => b.ariaLabel || b.textContent)"
     )
     assert all(named) and len(set(named)) == len(named)
-    pictures = "#vn-playground canvas:not(button canvas)"
+    pictures = "#vn-playground canvas:not(button canvas, [aria-hidden])"
     assert page.locator(pictures).count() > 3
     assert all(
         page.eval_on_selector_all(

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from playground_cases import pick, read, settled, slide
+from playground_cases import DATA, pick, read, settled, slide
 
+from benchmarks.images import opponents, playground
+from vnlib.layer import Layer, operator
 from vnlib.settle import SettleConfig
 
 COVERED = {
@@ -31,8 +33,22 @@ CASES = {
 }
 
 
+@pytest.fixture(scope="module")
+def others() -> opponents.Opponents:
+    return opponents.read(DATA)
+
+
+def errors(page, x: np.ndarray, drawn: np.ndarray, mask: np.ndarray) -> str:
+    """What stands below a picture: the error where it was seen, and where it is covered."""
+    picture, seen = page.evaluate("[[...vnPlayground.picture], [...vnPlayground.seen]]")
+    hidden = np.array(seen) == 0
+    parts = [(x, mask == 1)] + [(np.array(picture), hidden)] * bool(hidden.any())
+    shares = [((a - drawn)[on] ** 2).sum() / (a[on] ** 2).sum() for a, on in parts]
+    return ", covered ".join(f"{100 * share:.1f} %" for share in shares)
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_the_page_settles_as_vnlib_does(name, open_page, shipped):
+def test_the_page_settles_as_vnlib_does(name, open_page, shipped, others):
     (picks, options), page = CASES[name], open_page()
     x = torch.zeros(784, dtype=torch.float64)
     for mode, digit in picks:
@@ -58,17 +74,26 @@ def test_the_page_settles_as_vnlib_does(name, open_page, shipped):
     )
     np.testing.assert_allclose(out["code"], code, atol=1e-4)
     np.testing.assert_allclose(out["reconstruction"], drawn, atol=1e-4)
-    np.testing.assert_allclose(out["residual"], mask.numpy() * (x.numpy() - drawn), atol=1e-4)
     assert out["energy"] == pytest.approx(energy, rel=1e-9) and out["settled"]
     active = np.flatnonzero(code)
     assert page.inner_text("#vn-active") == f"{len(active)} of 256"
+    matched = others.draw((x * mask)[None], torch.tensor([len(active)]))
+    wanted = {"network": drawn} | {name: one[0].numpy() for name, one in matched.items()}
+    assert list(out["drawn"]) == list(wanted)
+    for name, values in wanted.items():
+        np.testing.assert_allclose(out["drawn"][name], values, atol=1e-4)
+        assert page.inner_text(f"#vn-{name}-error") == errors(page, x.numpy(), values, mask.numpy())
+    V = shipped[0].V[0]
+    W = operator(Layer(V, V, shipped[0].layers[0].penalty), torch.tensor(code)[None])[0]
+    np.testing.assert_allclose(out["operated"], (shipped[1] @ W.T).numpy(), atol=1e-3)
     order = active[np.argsort(-np.abs(code[active]))][:24]
     assert page.locator("#vn-atoms canvas").count() == len(order)
     listed = page.eval_on_selector_all(
         "#vn-atoms li", "items => items.map(item => item.innerText.trim())"
     )
     assert listed == [f"{'−' if code[k] < 0 else '+'}{abs(code[k]):.2f}" for k in order]
-    assert page.get_attribute("#vn-atoms canvas >> nth=0", "aria-label") == f"Atom {order[0]}"
+    label = page.get_attribute("#vn-atoms button >> nth=0", "aria-label")
+    assert label == f"Atom {order[0]}: {listed[0]}"
 
 
 def test_a_server_may_serve_it(open_page, server):
@@ -76,8 +101,9 @@ def test_a_server_may_serve_it(open_page, server):
     assert read(page)["settled"]
     model = page.inner_text("#vn-model")
     assert (
-        model.startswith("The model: one layer of 256 atoms, learned from 20,000 digits")
+        model.startswith("The network: one layer of 256 atoms, learned from 20,000 digits")
         and "seed 0" in model
+        and "The others: an autoencoder" in model
     )
 
 
@@ -159,3 +185,184 @@ def test_ink_is_blue_and_less_than_paper_orange(open_page):
             place,
         )
         assert (blue > red + 50) if out["x"][place] > 0 else (red > blue + 50)
+
+
+# --- The reader's hand on the code ----------------------------------------------------------------
+
+
+def energy_of(x: torch.Tensor, V: torch.Tensor, code: torch.Tensor, sparsity: float) -> float:
+    return float(0.5 * (x - V @ code).square().sum() + sparsity * code.abs().sum())
+
+
+@pytest.mark.parametrize(("mode", "factor"), [("removed", 0), ("doubled", 2)])
+def test_an_atom_is_removed_or_doubled_and_restored(mode, factor, open_page, shipped):
+    page, (network, x, _) = open_page(), shipped
+    pick(page, "replace", 4)
+    before = read(page)
+    k = int(np.argmax(before["code"]))
+    page.check(f"input[name=vn-edit][value={mode}]")
+    page.click("#vn-atoms button >> nth=0")
+    out = read(page)
+    wanted = np.array(before["code"])
+    wanted[k] *= factor
+    np.testing.assert_array_equal(out["code"], wanted)
+    sparsity = network.layers[0].penalty.sparsity
+    energy = energy_of(x[4], network.V[0], torch.tensor(wanted), sparsity)
+    assert out["energy"] == pytest.approx(energy, rel=1e-9)
+    assert out["change"] == pytest.approx(energy - before["energy"]) and out["change"] > 0.1
+    assert f"+{out['change']:.2f} by your change" in page.inner_text("#vn-energy")
+    assert page.get_attribute(f"[data-atom='{k}']", "aria-pressed") == "true"
+    page.click("#vn-atoms button >> nth=0")
+    assert read(page)["code"] == before["code"]
+    assert "change" not in page.inner_text("#vn-energy")
+
+
+def test_the_others_settle_again_without_the_removed_ones(open_page, shipped):
+    page, (network, x, _) = open_page(), shipped
+    pick(page, "replace", 4)
+    gone = np.argsort(read(page)["code"])[::-1][:2]
+    for k in gone:
+        page.click(f"[data-atom='{k}']")
+    page.check("#vn-again")
+    out = read(page)
+    kept = np.setdiff1d(np.arange(256), gone)
+    own = playground.playground_network(
+        network.V[0][:, kept], sparsity=network.layers[0].penalty.sparsity, nonnegative=True
+    )
+    found = own.settle(x[4][None])
+    np.testing.assert_allclose(np.array(out["code"])[kept], found.codes[0][0], atol=1e-4)
+    assert not np.array(out["code"])[gone].any()
+    assert out["energy"] == pytest.approx(float(found.energy[0]), rel=1e-9)
+    page.click("#vn-restore")
+    assert np.array(read(page)["code"])[gone].all() and page.is_disabled("#vn-restore")
+
+
+def test_what_is_left_over_is_shown(open_page):
+    page = open_page()
+    pick(page, "replace", 1)
+    page.click("#vn-left")
+    page.check("#vn-residual")
+    read(page)
+    row = "[...document.querySelector('#vn-dct').getContext('2d').getImageData(0, 14, 28, 1).data]"
+    colours = np.reshape(page.evaluate(row), (28, 4))[:, :3]
+    grey = np.ptp(colours, axis=1) == 0
+    assert (grey & (colours[:, 0] < 250))[:14].all(), "chequered where it was covered"
+    assert not grey[14:].all()
+
+
+# --- Links, and what other pages call -------------------------------------------------------------
+
+
+def test_a_link_restores_what_it_was_made_of(open_page):
+    page = open_page()
+    pick(page, "replace", 4)
+    pick(page, "subtract", 1)
+    page.click("#vn-left")
+    page.check("#vn-signed")
+    slide(page, "sparsity", 1.25)
+    page.click("#vn-atoms button >> nth=0")
+    page.check("input[name=vn-edit][value=doubled]")
+    page.click("#vn-atoms button >> nth=1")
+    page.click("#vn-share")
+    fragment = page.evaluate("location.hash")
+    assert "digits=4-1" in fragment and len(fragment) < 300
+    again = open_page(fragment=fragment)
+    assert read(again) == read(page)
+
+
+def test_a_drawing_is_restored_to_a_step_of_ink(open_page):
+    page = open_page()
+    page.focus("#vn-x")
+    page.keyboard.press("Space")
+    page.click("#vn-share")
+    back = read(open_page(fragment=page.evaluate("location.hash")))
+    np.testing.assert_allclose(back["x"], read(page)["x"], atol=0.5 / 255)
+
+
+@pytest.mark.parametrize("fragment", ["#vn=1&digits=99", "#vn=1&digits=4&more=<b>", "#vn=2"])
+def test_a_damaged_link_is_refused_and_said(fragment, open_page, shipped):
+    page = open_page(fragment=fragment)
+    np.testing.assert_array_equal(read(page)["x"], shipped[1][8])
+    assert (
+        page.inner_text("#vn-shared") == "This link holds no state of this page, or a damaged one."
+    )
+
+
+def test_challenges_lead_where_they_say(open_page, shipped):
+    page, (_, x, _) = open_page(), shipped
+    links = page.locator(".vn-challenges a")
+    pictures = [x[8], x[1] - x[8], x[4] + x[1], x[4]]
+    assert links.count() == len(pictures)
+    page.eval_on_selector_all(
+        ".vn-challenges details", "all => all.forEach(d => { d.open = true; })"
+    )
+    for at, picture in enumerate(pictures):
+        links.nth(at).click()
+        page.wait_for_function(
+            "hash => location.hash === hash", arg=links.nth(at).get_attribute("href")
+        )
+        np.testing.assert_allclose(read(page)["x"], picture, atol=1e-12)
+        assert page.is_visible("#vn-failed") is (at == 1)
+
+
+def test_another_page_shows_a_digit_as_a_sum(open_page, shipped):
+    page = open_page()
+    count, text, names = page.evaluate(
+        """() => {
+          const box = document.createElement("p"), count = vnPictures.sum(box, 2, 3);
+          const names = [...box.querySelectorAll("canvas")].map((one) => one.ariaLabel);
+          return [count, box.textContent, names];
+        }"""
+    )
+    code = settled(shipped, shipped[1][2])[0]
+    order = np.argsort(-code)[:3]
+    assert count == np.count_nonzero(code)
+    assert text == "digit" + "".join(f"+{code[k]:.2f}" for k in order) + f"+ {count - 3} moresum"
+    assert names == ["A 2", *(f"Atom {k}" for k in order), f"The sum of {count} atoms"]
+
+
+NOTED = """
+  window.noted = [];
+  addEventListener("DOMContentLoaded", () => {
+    const text = () => noted.push(document.querySelector("#vn-done").textContent);
+    new MutationObserver(text).observe(document.querySelector("#vn-done"), { childList: true });
+  });
+"""
+ENDED = """
+  document.querySelector('#vn-done').textContent.endsWith('settled')
+  && document.querySelector('#vn-watch').textContent !== 'Stop'
+"""
+
+
+@pytest.mark.parametrize("motion", ["no-preference", "reduce"])
+def test_the_first_settle_plays_by_itself_once_unless_less_motion_is_wished_for(motion, open_page):
+    page = open_page(watched=NOTED, reduced_motion=motion)
+    page.wait_for_function(ENDED)
+    sweeps = [int(text.split(",")[0]) for text in page.evaluate("noted")]
+    assert (len(set(sweeps)) > 10) is (motion == "no-preference") and sweeps == sorted(sweeps)
+
+
+PRESSED = """
+  addEventListener("DOMContentLoaded", () => {
+    const button = document.querySelector("#vn-watch");
+    window.pressed = button.textContent;
+    button.click();
+  });
+"""
+
+
+def test_the_button_ends_the_first_settle_where_it_is(open_page):
+    page = open_page(watched=PRESSED)
+    assert page.evaluate("pressed") == "Stop"
+    assert page.inner_text("#vn-watch") == "Watch it settle" and not read(page)["settled"]
+
+
+def test_on_a_phone_the_pictures_stay_in_view(open_page):
+    page = open_page(viewport={"width": 390, "height": 844}, has_touch=True)
+    for seen in ("#vn-digits", "#vn-atoms", "#vn-operated"):
+        page.eval_on_selector(seen, "one => one.scrollIntoView({ block: 'end' })")
+        for part in ("#vn-x", "#vn-network", "#vn-dct"):
+            box = page.locator(part).bounding_box()
+            assert box["y"] >= 0 and box["y"] + box["height"] < 400
+        box = page.locator(seen).bounding_box()
+        assert box["y"] + box["height"] <= 845

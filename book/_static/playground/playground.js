@@ -1,21 +1,17 @@
-/* The playground page: a picture that the reader makes, settled by settle.js and drawn with all that came of it.
-   Reads vnDictionary and vnDigits, which vnlib.playground exports. */
+/* The playground page: a picture that the reader makes, settled by settle.js and drawn with all that came of it, beside
+   what other models draw with as many coefficients. */
 
 (() => {
   "use strict";
 
-  const { format, size: [height, width], atoms: K, about, sparsity, nonnegative, lipschitz, int8 } = vnDictionary;
-  if (format !== 1 || vnDigits.format !== 1) throw new Error("the playground's data has another format; export it again");
-  const d = width * height;
-  const atoms = vnSettle.dictionary(int8, K);
-  const digits = vnDigits.labels.map((label, n) => {
-    const image = vnSettle.bytes(vnDigits.uint8).subarray(n * d, (n + 1) * d);
-    return { label, image: Float64Array.from(image, (ink) => ink / 255) };
-  });
+  const { width, height, d, K, atoms, digits, atom, paint, small, signed } = vnPictures;
+  const { about, sparsity, nonnegative, lipschitz } = vnDictionary;
+  const models = vnModels.read(vnOpponents);
 
   const SETTLED = Infinity, SHOWN = 24;
   const SWEEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, SETTLED];
   const FRAME = 250; // milliseconds between two steps of a watched settle
+  const FIRST = 8; // the place of the digit that is there at first
   const PAUSE = 700; // milliseconds of rest before anything is said
   const ROUGH = 1e-5, EXACT = 1e-12; // duality gap while the pointer draws, and else
   const $ = (id) => document.getElementById(`vn-${id}`);
@@ -24,15 +20,16 @@
 
   const picture = new Float64Array(d), seen = new Float64Array(d).fill(1);
   const cursor = { x: width >> 1, y: height >> 1 };
-  let drawing = null, watching = 0, waiting = 0, saying = 0, result = null, range = 1;
+  const edits = new Map(); // atoms that the reader removed or doubled
+  let picks = null; // the digits that the picture is the sum of; null once something else is drawn
+  let drawing = null, watching = 0, waiting = 0, saying = 0, acted = false, result = null, range = 1;
 
   // --- The settle ---------------------------------------------------------------------------------------------------
 
-  const wholeGram = vnSettle.gram(atoms, d);
   let partGram = { of: "", H: null };
 
   function gramOf(mask) {
-    if (!mask.includes(0)) return wholeGram;
+    if (!mask.includes(0)) return vnPictures.gram();
     if (partGram.of !== mask.join("")) partGram = { of: mask.join(""), H: vnSettle.gram(atoms, d, mask) };
     return partGram.H;
   }
@@ -48,36 +45,37 @@
       lipschitz, lambda: sparsity * 2 ** $("sparsity").value, nonnegative: !$("signed").checked,
     };
     const limits = sweeps === SETTLED ? { tol: drawing ? ROUGH : EXACT } : { tol: 0, maxSweeps: sweeps };
-    const found = vnSettle.settle(problem, limits);
-    const reconstruction = vnSettle.reconstruct(atoms, found.code);
-    const residual = reconstruction.map((value, i) => mask[i] * (x[i] - value));
-    return { x, mask, lambda: problem.lambda, nonnegative: problem.nonnegative, power: problem.power, ...found,
-      reconstruction, residual };
+    const base = vnSettle.settle(problem, limits), edited = edit(base, problem, limits);
+    const found = { ...edited, ...vnSettle.measure(edited.code, problem) };
+    const reconstruction = vnSettle.reconstruct(atoms, found.code), used = found.code.filter(Boolean).length;
+    const drawn = { network: reconstruction };
+    for (const [name, draw] of Object.entries(models)) drawn[name] = draw(visible, used);
+    return { x, mask, visible, lambda: problem.lambda, nonnegative: problem.nonnegative, power: problem.power, ...found,
+      reconstruction, drawn, used, base: base.code, change: found.energy - base.energy,
+      operated: digits.map(({ image }) => vnSettle.operate(atoms, found.code, image)) };
+  }
+
+  /* The settled code without the atoms that the reader removed, the doubled ones doubled. */
+  function edit(base, problem, limits) {
+    const of = (kind) => [...edits.keys()].filter((k) => edits.get(k) === kind), removed = of("removed");
+    const found = removed.length && $("again").checked ? vnSettle.settleWithout(problem, removed, limits) : base;
+    const code = found.code.slice();
+    for (const k of removed) code[k] = 0;
+    for (const k of of("doubled")) code[k] *= 2;
+    return { ...found, code };
+  }
+
+  /* The residual's sum of squares over the picture's, where `where` says so; null where there is no picture. */
+  function error(x, drawn, where) {
+    let left = 0, power = 0;
+    x.forEach((value, i) => {
+      left += where(i) ? (value - drawn[i]) ** 2 : 0;
+      power += where(i) ? value ** 2 : 0;
+    });
+    return power ? left / power : null;
   }
 
   // --- Drawing ------------------------------------------------------------------------------------------------------
-
-  /* Diverging, safe for the colour-blind: orange below zero, white, blue above. The same stops are in the style sheet. */
-  const BELOW = [[255, 255, 255], [253, 174, 97], [127, 59, 8]], ABOVE = [[255, 255, 255], [107, 174, 214], [8, 48, 107]];
-
-  function colour(value) {
-    const stops = value < 0 ? BELOW : ABOVE, at = 2 * Math.min(1, Math.abs(value)), from = at < 1 ? 0 : 1;
-    return stops[from].map((c, i) => c + (stops[from + 1][i] - c) * (at - from));
-  }
-
-  function paint(canvas, values, range, mask) {
-    const image = new ImageData(width, height);
-    values.forEach((value, i) => {
-      const covered = mask && !mask[i];
-      const rgb = covered ? ((i % width + (i / width | 0)) % 2 ? [150, 150, 150] : [200, 200, 200]) : colour(value / range);
-      image.data.set([...rgb, 255], 4 * i);
-    });
-    canvas.getContext("2d").putImageData(image, 0, 0);
-  }
-
-  function small() {
-    return Object.assign(document.createElement("canvas"), { width, height });
-  }
 
   const buffer = small();
 
@@ -94,52 +92,82 @@
     }
   }
 
-  const signed = (value, places = 2) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(places)}`;
+  const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
 
-  function listAtoms({ code }) {
-    const active = [...code.keys()].filter((k) => code[k]).sort((i, j) => Math.abs(code[j]) - Math.abs(code[i]));
+  /* What each model draws or leaves over, with its error on what it saw and on what was hidden from the network. */
+  function paintModels({ x, mask, drawn, used }) {
+    const residual = $("residual").checked, covered = seen.includes(0);
+    for (const [name, values] of Object.entries(drawn)) {
+      const canvas = $(name), left = values.map((value, i) => mask[i] * (x[i] - value));
+      paint(canvas, residual ? left : values, range, residual ? mask : null);
+      const errors = [error(x, values, (i) => mask[i]), covered ? error(picture, values, (i) => !seen[i]) : null];
+      const text = `${percent(errors[0])}${errors[1] === null ? "" : `, covered ${percent(errors[1])}`}`;
+      $(`${name}-error`).textContent = text;
+      canvas.setAttribute("aria-label", `${canvas.dataset.name}, ${residual ? "residual" : "reconstruction"}: error ${text}`);
+    }
+    $("length").textContent = `${used} ${used === 1 ? "coefficient" : "coefficients"}`;
+  }
+
+  const SAID = { removed: "removed", doubled: "× 2" };
+
+  /* Atoms in use and removed ones, in an order that no removal changes. */
+  function listAtoms({ code, base }) {
+    const size = (k) => Math.abs(base[k]) || Math.abs(code[k]);
+    const active = [...code.keys()].filter((k) => size(k)).sort((i, j) => size(j) - size(i));
+    const focused = document.activeElement?.dataset?.atom;
     const items = active.slice(0, SHOWN).map((k) => {
-      const item = document.createElement("li"), canvas = small(), atom = atoms.subarray(k * d, (k + 1) * d);
-      canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", `Atom ${k}`);
-      paint(canvas, atom, atom.reduce((most, value) => Math.max(most, Math.abs(value)), 0));
-      const bar = Object.assign(document.createElement("div"), { className: "vn-bar" });
-      bar.style.width = `${100 * Math.abs(code[k] / code[active[0]])}%`;
+      const item = document.createElement("li"), canvas = small();
+      const button = Object.assign(document.createElement("button"), { type: "button" });
+      const edited = edits.get(k), text = edited === "removed" ? SAID.removed : signed(code[k]);
+      paint(canvas, atom(k));
+      button.dataset.atom = k;
+      if (edited) button.dataset.edited = edited;
+      button.setAttribute("aria-label", `Atom ${k}: ${text}${edited === "doubled" ? ", doubled" : ""}`);
+      button.setAttribute("aria-pressed", Boolean(edited));
+      const bar = Object.assign(document.createElement("span"), { className: "vn-bar" });
+      bar.style.width = `${Math.min(100, 100 * Math.abs(code[k]) / size(active[0]))}%`;
       bar.style.background = code[k] < 0 ? "rgb(230 97 1)" : "rgb(67 147 195)";
-      item.append(canvas, bar, signed(code[k]));
+      button.append(canvas, bar, text);
+      item.append(button);
       return item;
     });
     $("atoms").replaceChildren(...items);
+    if (focused !== undefined) $("atoms").querySelector(`[data-atom="${Number(focused)}"]`)?.focus();
     const more = active.length - items.length;
     $("more").textContent = active.length ? (more ? `and ${more} more` : "") : "none";
-    return active.length;
+    $("restore").disabled = !edits.size;
+  }
+
+  /* W(x) of the code, acting on each digit; one scale for all. */
+  function paintOperator({ operated }) {
+    const most = operated.flatMap((p) => [...p]).reduce((m, value) => Math.max(m, Math.abs(value)), 0);
+    operated.forEach((p, n) => paint($("operated").children[n].querySelector("canvas:last-of-type"), p, most || 1));
   }
 
   /* For screen readers, once the reader has paused. */
   function say(text) {
     clearTimeout(saying);
-    saying = setTimeout(() => { $("said").textContent = text; }, PAUSE);
+    if (acted) saying = setTimeout(() => { $("said").textContent = text; }, PAUSE);
   }
 
   function show() {
-    const first = !result;
     waiting = 0;
     result = settle();
-    const { x, mask, reconstruction, residual, power, misfit, penalty, energy, sweeps, settled } = result;
+    const { reconstruction, power, misfit, penalty, energy, sweeps, settled, used, change } = result;
     range = [picture, reconstruction].flatMap((p) => [...p]).reduce((m, value) => Math.max(m, Math.abs(value)), 1);
     paintPicture();
-    paint($("reconstruction"), reconstruction, range);
-    paint($("residual"), residual, range, mask);
+    paintModels(result);
+    listAtoms(result);
+    paintOperator(result);
     $("low").textContent = `−${range.toFixed(1)}`;
     $("high").textContent = range.toFixed(1);
-    const active = listAtoms(result), explained = power ? `${(100 * (1 - 2 * misfit / power)).toFixed(1)} %` : "–";
-    $("active").textContent = `${active} of ${K}`;
-    $("energy").textContent = `${energy.toFixed(2)} = ${misfit.toFixed(2)} misfit + ${penalty.toFixed(2)} sparsity`;
+    const explained = power ? percent(1 - 2 * misfit / power) : "–", changed = edits.size ? `${signed(change)} by your change` : "";
+    $("active").textContent = `${used} of ${K}`;
+    $("energy").textContent = `${energy.toFixed(2)} = ${misfit.toFixed(2)} misfit + ${penalty.toFixed(2)} sparsity${changed && `, ${changed}`}`;
     $("explained").textContent = explained;
     $("done").textContent = settled ? `${sweeps}, settled` : sweeps;
-    $("reconstruction").setAttribute("aria-label", `Weighted sum of ${active} atoms; it explains ${explained} of the picture`);
-    $("residual").setAttribute("aria-label", `Picture minus that sum; misfit ${misfit.toFixed(2)}`);
-    if (!first) say(`${active} of ${K} atoms are active and explain ${explained} after ${sweeps} sweeps.`);
+    $("failed").hidden = !(power > 1 && settled && !edits.size && 4 * misfit > power);
+    say(`${used} of ${K} atoms are active and explain ${explained} after ${sweeps} sweeps${changed && `; the energy ${changed}`}.`);
   }
 
   const soon = () => { waiting = waiting || requestAnimationFrame(show); };
@@ -149,6 +177,8 @@
   /* A soft brush at a point in pixels; covering is by whole pixels. */
   function brush(px, py) {
     const tool = chosen("tool");
+    edits.clear();
+    if (tool !== "cover") picks = null;
     for (let i = 0; i < d; i++) {
       const far = Math.hypot(i % width + 0.5 - px, Math.floor(i / width) + 0.5 - py);
       if (tool === "cover") seen[i] = far < 2.5 ? 0 : seen[i];
@@ -193,32 +223,54 @@
   });
   for (const change of ["focus", "blur"]) $("x").addEventListener(change, paintPicture);
 
-  function pick(image) {
-    const sign = { replace: 1, add: 1, subtract: -1 }[chosen("pick")];
-    if (chosen("pick") === "replace") picture.fill(0);
-    image.forEach((ink, i) => { picture[i] += sign * ink; });
+  function pick(n) {
+    const mode = chosen("pick"), sign = mode === "subtract" ? -1 : 1;
+    if (mode === "replace") picks = [];
+    if (mode === "replace") picture.fill(0);
+    add(sign, n);
+    edits.clear();
     soon();
+  }
+
+  function add(sign, n) {
+    picks?.push([sign, n]);
+    digits[n].image.forEach((ink, i) => { picture[i] += sign * ink; });
   }
 
   digits.forEach(({ label, image }, n) => {
     const button = Object.assign(document.createElement("button"), { type: "button" }), canvas = small();
-    const twin = vnDigits.labels.indexOf(label) < n;
-    button.setAttribute("aria-label", twin ? `Digit ${label}, another one` : `Digit ${label}`);
+    const name = digits.slice(0, n).some((one) => one.label === label) ? `Digit ${label}, another one` : `Digit ${label}`;
+    button.setAttribute("aria-label", name);
     paint(canvas, image, 1);
     button.append(canvas);
-    button.addEventListener("click", () => pick(image));
+    button.addEventListener("click", () => pick(n));
     $("digits").append(button);
+    const item = document.createElement("li"), probe = small();
+    paint(probe, image, 1);
+    item.append(probe, small(`W(x) acting on: ${name}`));
+    $("operated").append(item);
+  });
+
+  $("atoms").addEventListener("click", (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    const k = +button.dataset.atom;
+    if (edits.has(k)) edits.delete(k);
+    else edits.set(k, chosen("edit"));
+    soon();
   });
 
   const coverWhere = (test) => seen.forEach((_, i) => { if (test(i % width, Math.floor(i / width))) seen[i] = 0; });
   const PRESS = {
-    clear: () => { picture.fill(0); seen.fill(1); },
+    clear: () => { picture.fill(0); seen.fill(1); picks = null; },
     left: () => coverWhere((x) => x < width / 2),
     lower: () => coverWhere((_, y) => y >= height / 2),
     uncover: () => seen.fill(1),
   };
-  for (const [id, act] of Object.entries(PRESS)) $(id).addEventListener("click", () => { act(); soon(); });
-  for (const id of ["hidden", "signed"]) $(id).addEventListener("change", soon);
+  for (const [id, act] of Object.entries(PRESS)) $(id).addEventListener("click", () => { edits.clear(); act(); soon(); });
+  $("restore").addEventListener("click", () => { edits.clear(); soon(); });
+  for (const id of ["again", "residual"]) $(id).addEventListener("change", soon);
+  for (const id of ["hidden", "signed"]) $(id).addEventListener("change", () => { edits.clear(); soon(); });
 
   function labelSliders() {
     const factor = 2 ** $("sparsity").value, sweeps = SWEEPS[$("sweeps").value];
@@ -244,26 +296,80 @@
     if (watching && +slider.value === last) stop();
   }
 
+  function watch() {
+    $("sweeps").value = 0;
+    labelSliders();
+    watching = setInterval(step, FRAME);
+    $("watch").textContent = "Stop";
+  }
+
   $("watch").addEventListener("click", () => {
     if (still.matches) step();
     else if (watching) stop();
-    else {
-      $("sweeps").value = 0;
-      labelSliders();
-      watching = setInterval(step, FRAME);
-      $("watch").textContent = "Stop";
-    }
+    else watch();
   });
   still.addEventListener("change", stop);
-  $("sparsity").addEventListener("input", labelSliders);
+  $("sparsity").addEventListener("input", () => { edits.clear(); labelSliders(); });
   $("sweeps").addEventListener("input", () => { stop(); labelSliders(); });
+
+  /* End the settle that plays by itself; whatever the reader does ends it. */
+  function finish() {
+    stop();
+    $("sweeps").value = SWEEPS.length - 1;
+    labelSliders();
+  }
+
+  for (const kind of ["pointerdown", "keydown", "click"]) {
+    document.addEventListener(kind, (event) => {
+      if (!acted && !$("watch").contains(event.target)) finish();
+      acted = true;
+    }, { capture: true });
+  }
+
+  // --- Links ----------------------------------------------------------------------------------------------------------
+
+  const { min, max, step: rung } = $("sparsity");
+  const LIMITS = { d, digits: digits.length, atoms: K, sparsity: [+min, +max, +rung] };
+  const BOXES = { signed: false, known: true, again: false }; // whether a flag is a box that is not ticked
+  const boxOf = (flag) => $(flag === "known" ? "hidden" : flag);
+
+  function restore(fragment) {
+    const state = fragment.startsWith("vn=") ? vnState.decode(fragment, LIMITS) : undefined;
+    if (state === null) $("shared").textContent = "This link holds no state of this page, or a damaged one.";
+    if (!state) return false;
+    $("shared").textContent = "";
+    finish();
+    picks = state.picks && [];
+    if (picks) picture.fill(0);
+    else picture.set(state.picture);
+    state.picks?.forEach(([sign, n]) => add(sign, n));
+    seen.set(state.seen);
+    for (const [flag, inverse] of Object.entries(BOXES)) boxOf(flag).checked = state[flag] !== inverse;
+    $("sparsity").value = state.sparsity;
+    edits.clear();
+    for (const kind of ["removed", "doubled"]) state[kind].forEach((k) => edits.set(k, kind));
+    labelSliders();
+    return true;
+  }
+
+  $("share").addEventListener("click", () => {
+    const of = (kind) => [...edits.keys()].filter((k) => edits.get(k) === kind);
+    const flags = Object.entries(BOXES).map(([flag, inverse]) => [flag, boxOf(flag).checked !== inverse]);
+    history.replaceState(null, "", `#${vnState.encode({ picks: picks?.length <= vnState.MOST ? picks : null, picture, seen,
+      sparsity: +$("sparsity").value, removed: of("removed"), doubled: of("doubled"), ...Object.fromEntries(flags) })}`);
+    $("shared").textContent = "The address of this page now leads here.";
+    navigator.clipboard?.writeText(location.href).then(
+      () => { $("shared").textContent = "The link is copied, and in the address of this page."; }, () => {});
+  });
+  addEventListener("hashchange", () => restore(location.hash.slice(1)));
 
   $("sweeps").max = $("sweeps").value = SWEEPS.length - 1;
   $("signed").checked = !nonnegative;
-  $("model").textContent = `The model: one layer of ${K} atoms, ${about}.`;
+  $("model").textContent = `The network: one layer of ${K} atoms, ${about}. The others: ${vnOpponents.about}.`;
   stop();
   labelSliders();
-  pick(digits[8].image);
+  pick(FIRST);
+  if (!restore(location.hash.slice(1)) && !still.matches) watch();
   // For the curious, and for tests: settle what is on the page now and hand over all of it.
-  globalThis.vnPlayground = { read: () => { show(); return result; } };
+  globalThis.vnPlayground = { read: () => { show(); return result; }, finish, picture, seen };
 })();

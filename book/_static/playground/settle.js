@@ -107,7 +107,23 @@ const vnSettle = (() => {
     return { code, sweeps, settled, ...measure(code, problem) };
   }
 
-  return { bytes, dictionary, dot, correlate, gram, reconstruct, measure, settle };
+  /* The same where some atoms may not be used: the settle of the others, with zeros in their places. */
+  function settleWithout(problem, removed, limits) {
+    const K = problem.drive.length, kept = [...problem.drive.keys()].filter((k) => !removed.includes(k));
+    const H = new Float64Array(kept.length ** 2), code = new Float64Array(K);
+    kept.forEach((k, row) => kept.forEach((j, column) => { H[row * kept.length + column] = problem.H[k * K + j]; }));
+    const found = settle({ ...problem, H, drive: Float64Array.from(kept, (k) => problem.drive[k]) }, limits);
+    kept.forEach((k, row) => { code[k] = found.code[row]; });
+    return { ...found, code };
+  }
+
+  /* W(x) p for W(x) = V diag(a) V': each atom in use, by its coefficient and its match with the probe p. */
+  function operate(atoms, code, probe) {
+    const d = probe.length;
+    return reconstruct(atoms, code.map((a, k) => (a ? a * dot(atoms.subarray(k * d, (k + 1) * d), probe) : 0)));
+  }
+
+  return { bytes, dictionary, dot, correlate, gram, reconstruct, measure, settle, settleWithout, operate };
 })();
 
 if (typeof module !== "undefined") module.exports = vnSettle;
