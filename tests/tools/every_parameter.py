@@ -78,7 +78,9 @@ def drawn(one: Spec, times: int, seed: int) -> list[Given]:
     rules = own(one)
     if "models" in one.parameters:
         rules["models"] = one.parameters["models"]
-    names = st.lists(st.sampled_from(sorted(rules) or [""]), min_size=2, max_size=2, unique=True)
+    if not times or len(rules) < 2:
+        return []
+    names = st.lists(st.sampled_from(sorted(rules)), min_size=2, max_size=2, unique=True)
     found: list[Given] = []
 
     @seeded(seed)
@@ -87,8 +89,7 @@ def drawn(one: Spec, times: int, seed: int) -> list[Given]:
     def collect(given: Given) -> None:
         found.append(given)
 
-    if len(rules) > 1:
-        collect()
+    collect()
     return found
 
 
