@@ -46,6 +46,7 @@ class Elsewhere(Tensor):
     """A tensor of the device, around its numbers."""
 
     numbers: Tensor
+    is_meta = False  # it has numbers
 
     @staticmethod
     def __new__(cls, numbers: Tensor) -> Elsewhere:
@@ -69,6 +70,12 @@ class Elsewhere(Tensor):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(_indices(index), value)
+
+    def _put_data(self, data: Tensor) -> None:
+        torch.Tensor.data.__set__(self, data)
+        self.numbers = data.numbers
+
+    data = property(torch.Tensor.data.__get__, _put_data)
 
     def tolist(self) -> Any:
         return self.cpu().tolist()

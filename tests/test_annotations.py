@@ -28,6 +28,7 @@ from benchmarks.spatial.registry import BASELINES
 from vnlib.fit import FitConfig, fit
 from benchmarks.spatial.decoders import train_decoder
 from vnlib.learning.learner import LocalLearner, learn
+from vnlib.learning.replicas import LocalReplicas
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.prox import PENALTIES
 from vnlib.settle import SettleConfig
@@ -62,7 +63,13 @@ for rule in ("subspace", "frozen", "atomic_hebb"):
     network.settle(x, start=settled.codes)
     network.operator(settled)
     network.reconstruct(settled)
-    network.reconstruct_from_top(settled)
+    network.decode(settled.codes[-1])
+for penalty in ("l1", "l0"):
+    settle = SettleConfig(method="line_search", max_sweeps=9)
+    config = VNConfig(n_inputs=56, atoms=(8, 6), interface=(5,), sparsity=(0.05, 0.05), settle=settle,
+                      penalty=penalty, relative_sparsity=True, top_k=3)
+    twins = [LocalLearner(VectorNetwork(config, seed=seed), lr=0.1) for seed in (0, 1)]
+    LocalReplicas(twins).step((torch.stack([x, 2 * x]),), scale=1.0, generator=[None, None])
 mask = (x[:4] > 0).float()
 masked.impute(network, x[:4], mask, steps=2)
 masked.masked_settle(network, x[:4], mask)
@@ -87,7 +94,7 @@ metrics.jaccard(settled.codes[0] > 0, settled.codes[0] < 0)
 deep = {"atoms": (18, 14, 10), "interface": (9, 8), "sparsity": (0.2, 0.1, 0.1), "top_k": 3}
 settle = SettleConfig(max_sweeps=3, monotone=True)
 three = VectorNetwork(VNConfig(n_inputs=56, settle=settle, **deep), seed=0)
-three.reconstruct_from_top(three.settle(x[:4]), max_sweeps=3)
+three.decode(three.settle(x[:4]).codes[-1], max_sweeps=3)
 """
 # The checks can fail: shapes that do not agree, and a value and a tensor that are none of the kinds
 # asked for.

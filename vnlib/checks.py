@@ -87,10 +87,9 @@ def finite(name: str, x: Any) -> None:
         )
 
 
-def matrix(name: str, x: Any, columns: int, meaning: str) -> None:
-    """Raise ValueError unless `x` is a finite tensor of shape (batch, columns)."""
+def matrix(name: str, x: Any, columns: int, meaning: str, many: Iterable[int] = ()) -> None:
+    """Raise ValueError unless `x` is a finite tensor of shape (*many, batch, columns)."""
     finite(name, x)
-    if x.ndim != 2 or x.shape[1] != columns:
-        raise ValueError(
-            f"{name} must have shape (batch, {columns}) ({meaning}), got {tuple(x.shape)}"
-        )
+    if x.ndim < 2 or (*x.shape[:-2], x.shape[-1]) != (*many, columns):
+        shape = ", ".join(map(str, (*many, "batch", columns)))
+        raise ValueError(f"{name} must have shape ({shape}) ({meaning}), got {tuple(x.shape)}")

@@ -175,7 +175,7 @@ def fit(
     """
     checks.seed(seed)
     course, here = Course(learner, data, config, int(seed), validate, checkpoint), getcurrent()
-    if isinstance(here, Lane) and isinstance(learner, GradientLearner):
+    if isinstance(here, Lane):
         history = given("the greenlet that trains", here.parent).switch(course)
         if history is not None:
             return history
@@ -183,7 +183,7 @@ def fit(
 
 
 class Lane(greenlet):
-    """A call beside others (`vnlib.fit_many.side_by_side`): its gradient learners train with theirs."""
+    """A call beside others (`vnlib.fit_many.side_by_side`): its learners train with theirs."""
 
 
 @dataclass

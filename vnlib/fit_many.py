@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,17 +18,19 @@ from torch.func import functional_call, stack_module_state
 from vnlib import seeding
 from vnlib.checkpoint import History
 from vnlib.fit import Course, GradientLearner, Lane
+from vnlib.learning.learner import LocalLearner
+from vnlib.learning.replicas import LocalReplicas, kind
 
 T = TypeVar("T")
 
 
 def side_by_side(calls: Sequence[Callable[[], T]]) -> Iterator[tuple[int, T]]:
-    """The number and the result of each call, as they end. A call that trains a `GradientLearner`
-    by `vnlib.fit.fit` waits there for the others; those that are `alike` train together, one that is
-    like no other goes on alone.
+    """The number and the result of each call, as they end. A call that trains by `vnlib.fit.fit`
+    waits there for the others; those whose trainings are `alike` train together, one that is like
+    no other goes on alone.
 
-    Models must be such that `torch.vmap` takes their loss; one that draws noise is refused, since
-    each would draw another noise than alone.
+    Models of a `GradientLearner` must be such that `torch.vmap` takes their loss; one that draws
+    noise is refused, since each would draw another noise than alone.
     """
     lanes = [Lane(call) for call in calls]
     answers: dict[int, tuple[History | None, ...]] = {number: () for number in range(len(calls))}
@@ -48,27 +50,29 @@ def side_by_side(calls: Sequence[Callable[[], T]]) -> Iterator[tuple[int, T]]:
 
 def alike(course: Course) -> str:
     """What trainings must share to be made together: all but seeds, learning rates and numbers."""
-    learner, data = course.learner, course.data
-    if not isinstance(learner, GradientLearner) or [*learner.model.buffers()]:
-        return f"alone {id(course)}"
-    parts = [{k: v for k, v in vars(m).items() if k[0] != "_"} for m in learner.model.modules()]
-    numbers = [(n, p.shape, p.requires_grad) for n, p in learner.model.named_parameters()]
-    of_data = [(t.shape, t.dtype, t.device) for t in data]
-    return repr((course.config, course.first, of_data, learner.model, parts, numbers))
+    learner, of_data = course.learner, [(t.shape, t.dtype, t.device) for t in course.data]
+    own = kind(learner) if isinstance(learner, LocalLearner) else ""
+    if isinstance(learner, GradientLearner) and not [*learner.model.buffers()]:
+        parts = [{k: v for k, v in vars(m).items() if k[0] != "_"} for m in learner.model.modules()]
+        numbers = [(n, p.shape, p.requires_grad) for n, p in learner.model.named_parameters()]
+        own = repr((learner.model, parts, numbers))
+    return repr((course.config, course.first, of_data, own)) if own else f"alone {id(course)}"
 
 
 def fit_many(courses: Sequence[Course]) -> list[History]:
     """Train all, which are `alike`, side by side, each as `fit` would; raises what it would."""
     one, pending = courses[0], []
-    replicas = Replicas([cast("GradientLearner", course.learner) for course in courses])
+    local = isinstance(one.learner, LocalLearner)
+    learners: list[Any] = [course.learner for course in courses]
+    replicas = LocalReplicas(learners) if local else GradientReplicas(learners)
     for course in courses:
         course.state = course.learner.state()
     for step in range(one.first, one.config.steps):
         rows = [next(course.batches)[1] for course in courses]
         batches = ([t[r] for t in c.data] for c, r in zip(courses, rows, strict=True))
         batch = tuple(torch.stack(parts) for parts in zip(*batches, strict=True))
-        rng = seeding.generator(one.seed, "step", step, device=one.device)
-        pending.append(replicas.step(batch, scale=one.config.scale(step), generator=rng))
+        rngs = [seeding.generator(c.seed, "step", step, device=one.device) for c in courses]
+        pending.append(replicas.step(batch, scale=one.config.scale(step), generator=rngs))
         if any(one.due(step)):
             for course, losses in zip(courses, torch.stack(pending, 1).tolist(), strict=True):
                 course.after(step, losses)
@@ -76,7 +80,7 @@ def fit_many(courses: Sequence[Course]) -> list[History]:
     return [course.end() for course in courses]
 
 
-class Replicas:
+class GradientReplicas:
     """Gradient learners as one: what they train, and its gradients, are rows of stacked tensors."""
 
     def __init__(self, learners: Sequence[GradientLearner]) -> None:
@@ -103,16 +107,14 @@ class Replicas:
         named = {f"model.{name}": tensor for name, tensor in state.items()}
         return functional_call(self.model, named, batch, {"generator": rng})
 
-    def step(
-        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
-    ) -> Tensor:
+    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: Any) -> Tensor:
         """One step of all on batches (replica, sample, ...); returns their losses."""
         for group, learner in zip(self.optimizer.param_groups, self.learners, strict=True):
             group["lr"] = scale * learner.lr
         for whole in self.stacked.values():
             if whole.grad is not None:
                 whole.grad.zero_()
-        losses = self.losses(self.stacked, batch, generator)
+        losses = self.losses(self.stacked, batch, generator[0])
         losses.sum().backward()
         self.optimizer.step()
         return losses.detach()

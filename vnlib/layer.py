@@ -2,7 +2,7 @@
 
 Shapes: input x (batch, d); code a (batch, K); input dictionary V (d, K); interface dictionary U (m,
 K); feedback dictionary B (m, K), which is U where the two are tied; target t (batch, m). Columns of
-V, U and B have unit norm.
+V, U and B have unit norm. Layers of replicas have one more axis, the first, in all of these.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ class Layer:
     (untied: VN App. E.5).
     """
 
-    V: Float[Tensor, "d atoms"]
-    U: Float[Tensor, "m atoms"] | None
+    V: Float[Tensor, "... d atoms"]
+    U: Float[Tensor, "... m atoms"] | None
     penalty: Penalty
-    B: Float[Tensor, "m atoms"] | None = None
+    B: Float[Tensor, "... m atoms"] | None = None
 
     @property
-    def reader(self) -> Float[Tensor, "m atoms"] | None:
+    def reader(self) -> Float[Tensor, "... m atoms"] | None:
         """The dictionary that is compared with the target: B, or U where they are tied."""
         return self.U if self.B is None else self.B
 
 
-def reconstruct(layer: Layer, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, "batch d"]:
+def reconstruct(layer: Layer, code: Float[Tensor, "... atoms"]) -> Float[Tensor, "... d"]:
     """x_hat = V a."""
-    return code @ layer.V.T
+    return code @ layer.V.mT
 
 
 def message(
-    layer: Layer, code: Float[Tensor, "batch atoms"], activation: str = "identity"
-) -> Float[Tensor, "batch m"]:
+    layer: Layer, code: Float[Tensor, "... batch atoms"], activation: str = "identity"
+) -> Float[Tensor, "... batch m"]:
     """h = phi(U a), the input of the layer above."""
-    return ACTIVATIONS[activation](code @ checks.given("U", layer.U).T)
+    return ACTIVATIONS[activation](code @ checks.given("U", layer.U).mT)
 
 
 def energy(
@@ -65,16 +65,17 @@ def energy(
     return total
 
 
-def hessian(layer: Layer, feedback: float = 0.0) -> Float[Tensor, "atoms atoms"]:
+def hessian(layer: Layer, feedback: float = 0.0) -> Float[Tensor, "... atoms atoms"]:
     """V'V + feedback B'B; without the second term where nothing comes from above."""
-    gram, reader = layer.V.T @ layer.V, layer.reader
-    return gram + feedback * reader.T @ reader if feedback and reader is not None else gram
+    gram, reader = layer.V.mT @ layer.V, layer.reader
+    return gram + feedback * reader.mT @ reader if feedback and reader is not None else gram
 
 
-def lipschitz(curvature: Float[Tensor, "atoms atoms"]) -> float:
+def lipschitz(curvature: Float[Tensor, "... atoms atoms"]) -> float | Tensor:
     """The largest eigenvalue L of a Hessian: no step up to 1/L raises the energy (VN Thm. 3)."""
+    largest = torch.linalg.eigvalsh(curvature)[..., -1]
     # The eigenvalue is exact to rounding; the factor keeps 1/L on the safe side of it.
-    return 1.0001 * float(torch.linalg.eigvalsh(curvature)[-1])
+    return 1.0001 * (largest[..., None, None] if largest.ndim else float(largest))
 
 
 def operator(layer: Layer, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, "batch m d"]:

@@ -193,11 +193,15 @@ class VectorNetwork(nn.Module):
     @property
     def layers(self) -> tuple[Layer, ...]:
         """The layers with their current dictionaries."""
-        penalties = self.config.penalties(self.scales)
         return tuple(
             Layer(V, U, penalty, B)
-            for V, U, penalty, B in zip_longest(self.V, self.U, penalties, self.B)
+            for V, U, penalty, B in zip_longest(self.V, self.U, self.penalties, self.B)
         )
+
+    @property
+    def penalties(self) -> list[Penalty]:
+        """The penalty of each layer with its current lambda."""
+        return self.config.penalties(self.scales)
 
     def settler(self, config: SettleConfig | None = None) -> Settler:
         """The settle of the network as it is now, ready for many batches."""
@@ -208,12 +212,12 @@ class VectorNetwork(nn.Module):
 
     def settle(
         self,
-        x: Float[Tensor, "batch d"],
+        x: Float[Tensor, "... batch d"],
         *,
         config: SettleConfig | None = None,
         start: Sequence[Tensor] | Settled | None = None,
         trace: bool = False,
-        mask: Float[Tensor, "batch d"] | None = None,
+        mask: Float[Tensor, "... batch d"] | None = None,
     ) -> Settled:
         """Infer the codes of a batch (VN Sec. 3.3); arguments and errors as for `Settler`."""
         return self.settler(config)(x, start, trace=trace, mask=mask)
@@ -229,12 +233,6 @@ class VectorNetwork(nn.Module):
     def reconstruct(self, settled: Settled) -> Float[Tensor, "batch d"]:
         """x_hat = V_1 a_1: what the first layer's code says of the input."""
         return reconstruct(self.layers[0], settled.codes[0])
-
-    def reconstruct_from_top(
-        self, settled: Settled, *, sparsity: float = 0.02, max_sweeps: int = 200
-    ) -> Float[Tensor, "batch d"]:
-        """What the top code alone says of the input (see `decode`)."""
-        return self.decode(settled.codes[-1], sparsity=sparsity, max_sweeps=max_sweeps)
 
     def decode(
         self, code: Float[Tensor, "batch atoms"], *, sparsity: float = 0.02, max_sweeps: int = 200
@@ -263,11 +261,11 @@ class VectorNetwork(nn.Module):
 
     @torch.no_grad()
     def track_scale(
-        self, inputs: Sequence[Float[Tensor, "_batch _d"]], *, rate: float = 1.0
+        self, inputs: Sequence[Float[Tensor, "... _batch _d"]], *, rate: float = 1.0
     ) -> None:
         """Move `input_scale` by `rate` towards the r.m.s. norm of inputs of the first layers."""
-        for scale, x in zip(self.input_scale, inputs, strict=False):
-            scale.lerp_(x.square().sum(1).mean().sqrt(), rate)
+        for scale, x in zip(self.input_scale.unbind(-1), inputs, strict=False):
+            scale.lerp_(x.square().sum(-1).mean(-1).sqrt(), rate)
 
     @torch.no_grad()
     def start_from_samples(self, x: Float[Tensor, "samples d"], *, seed: int) -> None:

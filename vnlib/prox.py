@@ -26,27 +26,29 @@ from torch import Tensor
 
 from vnlib import checks
 
-Step = float | Float[Tensor, "#batch 1"]
-Threshold = float | Float[Tensor, "#batch #atoms"]
+Code = Float[Tensor, "... batch atoms"]
+Values = Float[Tensor, "... batch"]  # one per sample
+Step = float | Float[Tensor, "... #batch 1"]
+Threshold = float | Float[Tensor, "... #batch #atoms"]
 
 
-def soft_threshold(z: Float[Tensor, "batch atoms"], tau: Threshold) -> Float[Tensor, "batch atoms"]:
+def soft_threshold(z: Code, tau: Threshold) -> Code:
     """S_tau(z) = sign(z) `max(|z| - tau, 0)`, elementwise (VN Eq. 5)."""
     # The overloads of torch ask for two numbers or two tensors; these are either.
     return z - z.clamp(-tau, tau)  # pyright: ignore[reportCallIssue, reportArgumentType]
 
 
-def hard_threshold(z: Float[Tensor, "batch atoms"], tau: Step) -> Float[Tensor, "batch atoms"]:
+def hard_threshold(z: Code, tau: Step) -> Code:
     """z where `|z|` > tau and zero elsewhere, elementwise."""
     return torch.where(z.abs() > tau, z, 0)
 
 
-def keep_top_k(z: Float[Tensor, "batch atoms"], k: int) -> Float[Tensor, "batch atoms"]:
+def keep_top_k(z: Code, k: int) -> Code:
     """T_k(z): the k largest magnitudes of each row, the rest set to zero (VN Eq. 6)."""
-    if k >= z.shape[1]:
+    if k >= z.shape[-1]:
         return z
-    keep = z.abs().topk(k, dim=1).indices
-    return torch.zeros_like(z).scatter(1, keep, z.gather(1, keep))
+    keep = z.abs().topk(k, dim=-1).indices
+    return torch.zeros_like(z).scatter(-1, keep, z.gather(-1, keep))
 
 
 @runtime_checkable
@@ -59,30 +61,36 @@ class Penalty(Protocol):
     @property
     def soft(self) -> Penalty: ...
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]: ...
+    def value(self, code: Code) -> Values: ...
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]: ...
+    def prox(self, z: Code, step: Step) -> Code: ...
 
 
 @runtime_checkable
 class Conjugate(Penalty, Protocol):
     """What a duality gap asks of a convex penalty: its conjugate, and where that is finite."""
 
-    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]: ...
+    def feasible_scale(self, c: Code) -> Values: ...
 
-    def conjugate(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]: ...
+    def conjugate(self, c: Code) -> Values: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Elementwise(Penalty):
     """A sum over the coefficients, each weighted by `sparsity`."""
 
-    sparsity: float
+    sparsity: float | Tensor
     accelerable: ClassVar[bool] = False
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        checks.number("sparsity", self.sparsity, low=0)
+        if not isinstance(self.sparsity, Tensor):  # (replica, 1, 1) is made of checked numbers
+            checks.number("sparsity", self.sparsity, low=0)
+
+    @property
+    def each(self) -> float | Tensor:
+        """`sparsity` as it multiplies numbers (replica, batch) of samples."""
+        return self.sparsity[..., 0] if isinstance(self.sparsity, Tensor) else self.sparsity
 
     @property
     def soft(self) -> _Elementwise:
@@ -96,20 +104,20 @@ class L1(_Elementwise):
     accelerable: ClassVar[bool] = True
     convex: ClassVar[bool] = True
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self.sparsity * code.abs().sum(1)
+    def value(self, code: Code) -> Values:
+        return self.each * code.abs().sum(-1)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Code, step: Step) -> Code:
         return soft_threshold(z, self.sparsity * step)
 
-    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self._scale_down(c.abs().amax(1))
+    def feasible_scale(self, c: Code) -> Values:
+        return self._scale_down(c.abs().amax(-1))
 
-    def conjugate(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return torch.zeros_like(c[:, 0])
+    def conjugate(self, c: Code) -> Values:
+        return torch.zeros_like(c[..., 0])
 
-    def _scale_down(self, peak: Float[Tensor, " batch"]) -> Float[Tensor, " batch"]:
-        return torch.where(peak <= self.sparsity, 1, self.sparsity / peak)
+    def _scale_down(self, peak: Values) -> Values:
+        return torch.where(peak <= self.each, 1, self.each / peak)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,33 +127,11 @@ class NonNegativeL1(L1):
     `value` leaves the sign to the proximal step, which gives no negative coefficient.
     """
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Code, step: Step) -> Code:
         return (z - self.sparsity * step).clamp_min(0)
 
-    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self._scale_down(c.amax(1))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class WeightedL1(L1):
-    """g(a) = sparsity * sum_k weights_k `|a_k|`: a lambda per atom; weights (atoms,) > 0."""
-
-    weights: Float[Tensor, " atoms"]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        checks.finite("weights", self.weights)
-        if self.weights.ndim != 1 or not bool((self.weights > 0).all()):
-            raise ValueError(f"weights must be (atoms,), all > 0, got {self.weights}")
-
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self.sparsity * (self.weights * code.abs()).sum(1)
-
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
-        return soft_threshold(z, self.sparsity * step * self.weights[None])
-
-    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self._scale_down((c.abs() / self.weights).amax(1))
+    def feasible_scale(self, c: Code) -> Values:
+        return self._scale_down(c.amax(-1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,17 +150,17 @@ class ElasticNet(_Elementwise):
         super().__post_init__()
         checks.number("ridge", self.ridge, above=0)
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self.sparsity * code.abs().sum(1) + 0.5 * self.ridge * code.square().sum(1)
+    def value(self, code: Code) -> Values:
+        return self.each * code.abs().sum(-1) + 0.5 * self.ridge * code.square().sum(-1)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Code, step: Step) -> Code:
         return soft_threshold(z, self.sparsity * step) / (1 + self.ridge * step)
 
-    def feasible_scale(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return torch.ones_like(c[:, 0])
+    def feasible_scale(self, c: Code) -> Values:
+        return torch.ones_like(c[..., 0])
 
-    def conjugate(self, c: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return soft_threshold(c, self.sparsity).square().sum(1) / (2 * self.ridge)
+    def conjugate(self, c: Code) -> Values:
+        return soft_threshold(c, self.sparsity).square().sum(-1) / (2 * self.ridge)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,10 +170,10 @@ class L0(_Elementwise):
     Rentzeperis et al. (2023) find such codes nearer to V1 than soft-thresholded ones.
     """
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
-        return self.sparsity * (code != 0).sum(1).to(code.dtype)
+    def value(self, code: Code) -> Values:
+        return self.each * (code != 0).sum(-1).to(code.dtype)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Code, step: Step) -> Code:
         return hard_threshold(z, (2 * self.sparsity * step) ** 0.5)
 
     def firm(self, curvature: float) -> MCP:
@@ -210,12 +196,12 @@ class MCP(_Elementwise):
         super().__post_init__()
         checks.number("gamma", self.gamma, above=0)
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+    def value(self, code: Code) -> Values:
         size = code.abs().clamp_max(self.gamma * self.sparsity)
-        return (self.sparsity * size - size.square() / (2 * self.gamma)).sum(1)
+        return (self.sparsity * size - size.square() / (2 * self.gamma)).sum(-1)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
-        step = torch.as_tensor(step, dtype=z.dtype, device=z.device).reshape(-1, 1)
+    def prox(self, z: Code, step: Step) -> Code:
+        step = torch.as_tensor(step, dtype=z.dtype, device=z.device)
         unshrunk = self.sparsity * (self.gamma * step.clamp_min(self.gamma)).sqrt()
         firm = soft_threshold(z, self.sparsity * step) / (1 - step / self.gamma)
         return torch.where(
@@ -235,10 +221,10 @@ class CEL0(_Elementwise):
     curvature, and exactness is not claimed there. Not convex.
     """
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+    def value(self, code: Code) -> Values:
         return self.firm(1.0).value(code)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Code, step: Step) -> Code:
         return self.firm(1.0).prox(z, step)
 
     def firm(self, curvature: float) -> MCP:
@@ -270,10 +256,10 @@ class TopK:
     def soft(self) -> Penalty:
         return self.penalty
 
-    def value(self, code: Float[Tensor, "batch atoms"]) -> Float[Tensor, " batch"]:
+    def value(self, code: Code) -> Values:
         return self.penalty.value(code)
 
-    def prox(self, z: Float[Tensor, "batch atoms"], step: Step) -> Float[Tensor, "batch atoms"]:
+    def prox(self, z: Code, step: Step) -> Code:
         return keep_top_k(self.penalty.prox(z, step), self.k)
 
 

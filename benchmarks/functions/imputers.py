@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.baselines.parts import built
 from benchmarks.functions import completion
 from benchmarks.functions.dictionary_imputers import fixed_dictionary, vector_network
 from benchmarks.functions.exemplars import Exemplars
@@ -28,7 +29,6 @@ from benchmarks.functions.rslds import RecurrentSLDS
 from benchmarks.functions.signal_autoencoders import DeepAutoencoder
 from benchmarks.functions.transformer import TransformerReconstructor
 from vnlib import checks, seeding
-from vnlib.baselines.parts import built
 from vnlib.fit import GradientLearner, Training, fit
 
 NETWORKS: dict[str, type[Reconstructor]] = {

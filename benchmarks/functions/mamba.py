@@ -6,9 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.mamba import Blocks
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
-from vnlib.baselines.mamba import Blocks
-from vnlib.baselines.parts import check_sizes
 
 
 class MambaReconstructor(Reconstructor):

@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torchdiffeq import odeint
 
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
 from vnlib import checks
-from vnlib.baselines.parts import check_sizes
 
 METHODS = ("euler", "midpoint", "rk4")
 

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.baselines.parts import check_sizes
 from vnlib import checks
-from vnlib.baselines.parts import check_sizes
 
 
 class Reconstructor(nn.Module, ABC):

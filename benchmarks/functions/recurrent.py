@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
-from vnlib.baselines.parts import check_sizes
 
 
 class RecurrentAutoencoder(Reconstructor):

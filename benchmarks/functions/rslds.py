@@ -26,11 +26,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.functions import switching
 from benchmarks.functions.kalman import LOG_2PI, Chain, Smoothed, evidence, maximal_emission, smooth
 from benchmarks.functions.reconstructor import check_patch, check_signals
 from vnlib import checks, seeding
-from vnlib.baselines.parts import check_sizes
 from vnlib.checkpoint import History
 
 CHUNK = 256  # signals inferred at once

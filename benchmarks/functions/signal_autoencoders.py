@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Generator, Tensor
 
+from benchmarks.baselines.parts import check_hidden, check_sizes, perceptron
 from benchmarks.functions.reconstructor import Reconstructor
 from vnlib import checks
-from vnlib.baselines.parts import check_hidden, check_sizes, perceptron
 
 
 class DeepAutoencoder(Reconstructor):

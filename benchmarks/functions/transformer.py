@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches
-from vnlib.baselines.parts import check_sizes
 
 
 class TransformerReconstructor(Reconstructor):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import torch
 
+from benchmarks.baselines.parts import n_parameters
 from benchmarks.images.networks import ImageAutoencoder, built
 from benchmarks.images.pictures import Draw, Images, Snapshot, Trained
 from vnlib import checks
-from vnlib.baselines.parts import n_parameters
 from vnlib.fit import FitConfig, GradientLearner, Training, fit
 
 SEARCH_RATES = (0.03, 0.1, 0.3)  # of the r.m.s. nonzero code entry, for the search of a code

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.baselines import parts
+from benchmarks.baselines.parts import check_hidden, perceptron
 from vnlib import checks
-from vnlib.baselines import parts
-from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class ImageAutoencoder(nn.Module):
@@ -150,5 +150,5 @@ def largest(z: Float[Tensor, "batch latent"], k: int) -> Float[Tensor, "batch la
 
 
 def built(*, pixels: int, seed: int, **options: object) -> ImageAutoencoder:
-    """An autoencoder whose initial weights are fixed by `seed` (see `vnlib.baselines.parts`)."""
+    """An autoencoder whose initial weights are fixed by `seed` (see `benchmarks.baselines.parts`)."""
     return parts.built(ImageAutoencoder, pixels=pixels, seed=seed, **options)

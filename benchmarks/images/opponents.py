@@ -18,11 +18,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
+from benchmarks.baselines import parts
 from benchmarks.images import playground
 from benchmarks.images.controls import cosines, principal_axes
 from benchmarks.images.networks import ImageAutoencoder
 from vnlib import checks
-from vnlib.baselines import parts
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LONGEST = 64  # entries of a code that training keeps at most

@@ -29,7 +29,7 @@ def vector_network(
 
     Readings: "own" is V_1 a_1 after the settle, and, with more than one layer, "top" is what the
     code of the top layer alone says, each code below read back from its message
-    (`VectorNetwork.reconstruct_from_top`).
+    (`VectorNetwork.decode`).
     """
     network, curve = train_network(train, validation, training, **options)
     return of_network(network, validation, curve=curve)

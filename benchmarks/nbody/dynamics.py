@@ -10,6 +10,7 @@ from typing import Any
 import torch
 import xarray as xr
 
+from benchmarks.baselines.parts import built, n_parameters
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import Accelerations, Bodies, Samples, scales_of
 from benchmarks.nbody.forces import Device, Predict, Trained, relative_errors
@@ -21,7 +22,6 @@ from benchmarks.nbody.sequence import BodyMamba, BodyTransformer
 from benchmarks.nbody.tokens import TokenNetwork
 from benchmarks.nbody.vector_networks import vector_network
 from vnlib import checks
-from vnlib.baselines.parts import built, n_parameters
 from vnlib.fit import GradientLearner, Training, fit
 
 NETWORKS: dict[str, type[Dynamics]] = {

@@ -7,10 +7,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch_geometric.nn.conv import MessagePassing
 
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.nbody.baseline import Dynamics, amplify
 from benchmarks.nbody.bodies import LAWS, N_BODIES, Accelerations, Bodies, Scales, own_velocity
 from benchmarks.nbody.networks import perceptron
-from vnlib.baselines.parts import check_sizes
 
 
 class GraphNetwork(Dynamics):

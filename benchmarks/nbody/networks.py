@@ -9,6 +9,7 @@ from itertools import pairwise
 import torch
 from torch import nn
 
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.nbody.baseline import Dynamics, amplify
 from benchmarks.nbody.bodies import (
     LAWS,
@@ -20,7 +21,6 @@ from benchmarks.nbody.bodies import (
     pairs,
 )
 from vnlib import checks
-from vnlib.baselines.parts import check_sizes
 
 STATE = 18  # of the literal 22 numbers, those that are not the forces' code
 STRUCTURES = ("pairwise", "dense")

@@ -7,11 +7,11 @@ from jaxtyping import Float, Int
 from mambapy.mamba import MambaBlock
 from torch import Tensor, nn
 
+from benchmarks.baselines.mamba import Blocks
+from benchmarks.baselines.parts import check_sizes
 from benchmarks.nbody.baseline import Dynamics, amplify
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, literal, own_velocity
 from vnlib import checks
-from vnlib.baselines.mamba import Blocks
-from vnlib.baselines.parts import check_sizes
 
 READINGS = ("literal", "state")
 

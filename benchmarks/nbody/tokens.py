@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import check_hidden
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import LAWS, Accelerations, Bodies, Scales, tokens
 from vnlib import checks
-from vnlib.baselines.parts import check_hidden
 
 SIZE = 7  # numbers of a token in the block of its force
 SPACE = SIZE * len(LAWS)

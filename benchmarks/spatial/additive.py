@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.baselines.parts import check_hidden, perceptron
 from benchmarks.spatial.baseline import Baseline
-from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class AdditiveDecoder(Baseline):

@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
+from benchmarks.baselines.parts import check_hidden, perceptron
 from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.parts import check_hidden, perceptron
 
 
 class LatentDecoder(Baseline):

@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import perceptron
 from benchmarks.spatial.baseline import Baseline
 from vnlib import checks
-from vnlib.baselines.parts import perceptron
 
 
 class FactorisedDecoder(Baseline):

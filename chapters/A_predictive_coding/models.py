@@ -188,7 +188,7 @@ class VN:
     @torch.no_grad()
     def read(self, x: Tensor) -> tuple[Tensor, Tensor]:
         settled = self.model.settle(x)
-        return self.model.reconstruct(settled), self.model.reconstruct_from_top(settled)
+        return self.model.reconstruct(settled), self.model.decode(settled.codes[-1])
 
 
 class Autoencoder:

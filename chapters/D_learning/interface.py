@@ -76,7 +76,7 @@ def state(network: VectorNetwork, x: Float[Tensor, "digits d"]) -> dict[str, flo
         "energy": float(settled.energy.mean()),
         "readback": readback(U, codes[0]),
         "mse": float((network.reconstruct(settled) - x).square().mean()),
-        "mse_from_top": float((network.reconstruct_from_top(settled) - x).square().mean()),
+        "mse_from_top": float((network.decode(settled.codes[-1]) - x).square().mean()),
         "rank": effective_rank(U),
         "captured": captured(U, codes[0]),
         "explained_above": float(

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.baselines.parts import n_parameters
 from benchmarks.spatial import curves, positions
 from benchmarks.spatial.closed_form import READOUTS, OuterProduct, least_squares, ridge
 from chapters.FR1_failure import similarity, superposition
 from data_gen import bumps
-from vnlib.baselines.parts import n_parameters
 from vnlib.book import store
 from vnlib.book.chapter import Axes, Chapter, Settings
 

@@ -120,7 +120,7 @@ def both(
     first, most = network.reconstruct(settled), min(100, config.max_sweeps)
     return [
         first,
-        first if len(network.V) == 1 else network.reconstruct_from_top(settled, max_sweeps=most),
+        first if len(network.V) == 1 else network.decode(settled.codes[-1], max_sweeps=most),
     ]
 
 

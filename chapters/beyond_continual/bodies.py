@@ -12,6 +12,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from benchmarks.baselines.parts import built
 from benchmarks.nbody.bodies import Samples, Scales
 from benchmarks.nbody.codes import Reading
 from benchmarks.nbody.dynamics import NETWORKS
@@ -19,7 +20,6 @@ from benchmarks.nbody.readout import ReadoutLearner, read_out
 from benchmarks.nbody.vector_networks import BATCH, BodyNetwork, embedded
 from chapters.beyond_continual.images import Continual, schedule
 from vnlib import checks, seeding
-from vnlib.baselines.parts import built
 from vnlib.fit import GradientLearner, fit
 from vnlib.learning.learner import LocalLearner
 from vnlib.learning.rules import unit_columns

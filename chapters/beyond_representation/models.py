@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import built
+from benchmarks.baselines.parts import built as built_reconstructor
 from benchmarks.functions.transformer import TransformerReconstructor
 from benchmarks.images.controls import principal_axes
 from benchmarks.images.networks import built as built_autoencoder
@@ -31,8 +33,6 @@ from chapters.beyond_representation.coded import (
     with_supports,
 )
 from vnlib import checks
-from vnlib.baselines.parts import built
-from vnlib.baselines.parts import built as built_reconstructor
 from vnlib.fit import Training
 
 BODY_NETWORKS = ("mlp", "film")  # whose layers see one body at a time

@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.parts import n_parameters
 from benchmarks.spatial.additive import AdditiveDecoder
 from benchmarks.spatial.baseline import Baseline
 from benchmarks.spatial.closed_form import OuterProduct, ridge
@@ -23,7 +24,6 @@ from benchmarks.spatial.errors import late_gain
 from benchmarks.spatial.factorised import FactorisedDecoder
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialVN
 from vnlib import checks
-from vnlib.baselines.parts import n_parameters
 from vnlib.fit import FitConfig, fit
 
 Codes = Float[Tensor, "positions d"]

@@ -26,7 +26,7 @@ def network_report(network: VectorNetwork, x: Tensor, *, n_ranks: int) -> xr.Dat
     """
     settled = network.settle(x)
     code, K = settled.codes[0], network.config.atoms[0]
-    seen, from_top = network.reconstruct(settled), network.reconstruct_from_top(settled)
+    seen, from_top = network.reconstruct(settled), network.decode(settled.codes[-1])
     W = torch.cat([network.operator(network.settle(part)) for part in x[:n_ranks].split(25)])
     support, active = code != 0, (code != 0).sum(1)
     a, b = code[0::2][: len(x) // 2], code[1::2][: len(x) // 2]

@@ -54,9 +54,9 @@ FAULTS = (
     ),
     Fault(
         "beta missing from the gradient",
-        "vnlib/settle/quadratic.py",
-        "gram + self.feedback * B.T @ B",
-        "gram + B.T @ B",
+        "vnlib/layer.py",
+        "gram + feedback * reader.mT @ reader",
+        "gram + reader.mT @ reader",
         ("test_settle.py::test_the_solution_satisfies_the_kkt_conditions",),
     ),
     Fault(
@@ -111,8 +111,8 @@ FAULTS = (
     Fault(
         "top-k of the values instead of the magnitudes",
         "vnlib/prox.py",
-        "keep = z.abs().topk(k, dim=1).indices",
-        "keep = z.topk(k, dim=1).indices",
+        "keep = z.abs().topk(k, dim=-1).indices",
+        "keep = z.topk(k, dim=-1).indices",
         ("test_settle.py::test_orthonormal_atoms_with_a_cap_keep_the_largest",),
     ),
     Fault(
@@ -125,7 +125,7 @@ FAULTS = (
     Fault(
         "momentum restarted for the whole batch",
         "vnlib/settle/steps.py",
-        "((start - new) * (new - code)).sum(1, keepdim=True) > 0",
+        "((start - new) * (new - code)).sum(-1, keepdim=True) > 0",
         "((start - new) * (new - code)).sum() > 0",
         ("test_settle.py::test_a_sample_settles_the_same_alone_in_a_batch_and_permuted",),
     ),
@@ -167,36 +167,36 @@ FAULTS = (
     Fault(
         "the update is not divided by the batch size",
         "vnlib/learning/rules.py",
-        "return residual.T @ code / len(code)",
-        "return residual.T @ code",
+        "return residual.mT @ code / code.shape[-2]",
+        "return residual.mT @ code",
         ("test_learning.py::test_a_batch_and_its_copy_teach_as_much_as_the_batch",),
     ),
     Fault(
         "rows renormalised instead of columns",
         "vnlib/learning/rules.py",
-        "W.norm(dim=0, keepdim=True)",
-        "W.norm(dim=1, keepdim=True)",
+        "W.norm(dim=-2, keepdim=True)",
+        "W.norm(dim=-1, keepdim=True)",
         ("test_network.py::test_dictionaries_have_unit_columns_and_the_right_shapes",),
     ),
     Fault(
         "Adam moves idle atoms by their momentum",
         "vnlib/learning/rules.py",
-        "            _write(W, moved, active, unit_norm)\n",
-        "            W.copy_(unit_columns(moved) if unit_norm else moved)\n",
+        "    W.copy_(torch.where(active[..., None, :], unit_columns(moved) if unit_norm else moved, W))\n",
+        "    W.copy_(unit_columns(moved) if unit_norm else moved)\n",
         ("test_learning.py::test_inactive_columns_and_their_moments_keep_every_bit",),
     ),
     Fault(
         "subspace rule without its scale",
         "vnlib/learning/rules.py",
-        "scale = min(1.0, U.shape[0] / U.shape[1])",
+        "scale = min(1.0, U.shape[-2] / U.shape[-1])",
         "scale = 1.0",
         ("test_learning.py::test_subspace_rule_is_the_printed_formula",),
     ),
     Fault(
         "sign of the target's residual",
         "vnlib/learning/learner.py",
-        "atomic_hebb(target - code @ network.U[index].T, code)",
-        "atomic_hebb(code @ network.U[index].T - target, code)",
+        "atomic_hebb(target - code @ network.U[index].mT, code)",
+        "atomic_hebb(code @ network.U[index].mT - target, code)",
         ("test_learner.py::test_one_update_follows_the_rules_at_the_old_dictionaries",),
     ),
     Fault(
@@ -205,6 +205,20 @@ FAULTS = (
         "caps = [*[None] * (len(self.atoms) - 1), self.top_k]",
         "caps = [self.top_k] * len(self.atoms)",
         ("test_network.py::test_settings_reach_the_layers",),
+    ),
+    Fault(
+        "a sample of a replica goes on after it has arrived",
+        "vnlib/settle/record.py",
+        "fresh = done & ~self.converged",
+        "fresh = done",
+        ("test_replicas.py::test_the_record_of_a_settle_is_that_of_each",),
+    ),
+    Fault(
+        "one step size for all replicas",
+        "vnlib/layer.py",
+        "largest[..., None, None] if",
+        "largest[:1, None, None] if",
+        ("test_replicas.py::test_each_has_its_own_step_size",),
     ),
 )
 

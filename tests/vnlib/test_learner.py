@@ -153,7 +153,7 @@ def test_messages_stay_informative_under_the_subspace_rule_and_not_under_the_lit
         settled, power = network.settle(x), x.square().mean()
         # the first layer is well in any case
         assert (network.reconstruct(settled) - x).square().mean() < 0.15 * power
-        lost[rule] = ((network.reconstruct_from_top(settled) - x).square().mean() / power).item()
+        lost[rule] = ((network.decode(settled.codes[-1]) - x).square().mean() / power).item()
     assert lost["subspace"] < 0.75 * lost["frozen"]
     assert lost["atomic_hebb"] > 0.6 and lost["atomic_hebb"] > 2 * lost["subspace"]
 

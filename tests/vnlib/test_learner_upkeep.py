@@ -79,9 +79,9 @@ def test_dead_atoms_become_samples_and_are_counted(caplog):
     cosine = unit_columns(x.T).T @ network.V[0][:, [3, 7]]
     torch.testing.assert_close(cosine.max(0).values, torch.ones(2))
     assert cosine.argmax(0).unique().numel() == 2
-    assert (learner.steps[0]["V"].steps[[3, 7]] == 0).all() and learner.unused[0].tolist() == [
+    assert (learner.steps[0]["V"].kept["steps"][[3, 7]] == 0).all() and learner.unused[
         0
-    ] * 18
+    ].tolist() == [0] * 18
     learner.step((x,), scale=1.0, generator=rng)
     assert learner.unused[0][[3, 7]].tolist() == [0, 0], "the new atoms are in use"
 

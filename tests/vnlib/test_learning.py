@@ -207,7 +207,7 @@ def test_each_column_is_the_adam_of_its_own_history():
     for step, mask in enumerate(active):
         adam.ascend(W, draw(D, K, seed=200 + step), mask, 0.02, unit_norm=False)
     assert active.sum(0).unique().numel() > 2
-    assert torch.equal(adam.steps, active.sum(0).double())
+    assert torch.equal(adam.kept["steps"], active.sum(0).double())
     for k in range(K):
         p = torch.nn.Parameter(start[:, k].clone())
         oracle = torch.optim.Adam([p], lr=0.02, betas=adam.betas, eps=1e-8)
@@ -235,7 +235,7 @@ def test_nothing_happens_when_no_atom_is_active():
     W = unit_columns(draw(D, K, seed=15))
     adam, before = MaskedAdam(W), W.clone()
     adam.ascend(W, draw(D, K, seed=16), ~ALL, 0.1)
-    assert torch.equal(W, before) and (adam.steps == 0).all()
+    assert torch.equal(W, before) and (adam.kept["steps"] == 0).all()
 
 
 def test_columns_return_to_unit_norm_and_move_along_the_direction():

@@ -196,7 +196,7 @@ def test_strict_reading_undoes_isometries():
     network, x = isometric((0.0, 0.0, 0.0)), draw(5, 6, seed=9, dtype=torch.float64)
     settled = network.settle(x)
     torch.testing.assert_close(
-        network.reconstruct_from_top(settled, sparsity=0.0), x, rtol=0, atol=1e-5
+        network.decode(settled.codes[-1], sparsity=0.0), x, rtol=0, atol=1e-5
     )
     torch.testing.assert_close(network.reconstruct(settled), x, rtol=0, atol=1e-8)
 
@@ -207,7 +207,7 @@ def test_strict_reading_equals_its_closed_form():
     code = settled.codes[2]
     for layer in (1, 0):
         code = soft_threshold((code @ network.V[layer + 1].T) @ network.U[layer], 0.05)
-    found = network.reconstruct_from_top(settled, sparsity=0.05)
+    found = network.decode(settled.codes[-1], sparsity=0.05)
     torch.testing.assert_close(found, code @ network.V[0].T, rtol=0, atol=1e-5)
     assert (found - network.reconstruct(settled)).abs().max() > 0.1
 
@@ -221,14 +221,14 @@ def test_strict_reading_of_a_nonnegative_network_reads_nonnegative_codes():
     code = settled.codes[2]
     for layer in (1, 0):
         code = ((code @ network.V[layer + 1].T) @ network.U[layer] - 0.05).clamp_min(0)
-    found = network.reconstruct_from_top(settled, sparsity=0.05)
+    found = network.decode(settled.codes[-1], sparsity=0.05)
     torch.testing.assert_close(found, code @ network.V[0].T, rtol=0, atol=1e-5)
 
 
 def test_strict_reading_of_one_layer_is_the_reconstruction():
     network = make(n_inputs=12, atoms=(18,))
     settled = network.settle(X)
-    assert torch.equal(network.reconstruct_from_top(settled), network.reconstruct(settled))
+    assert torch.equal(network.decode(settled.codes[-1]), network.reconstruct(settled))
 
 
 def test_the_operator_belongs_to_its_layer_and_its_rank_to_the_code():

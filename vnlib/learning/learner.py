@@ -15,7 +15,6 @@ from torch import Tensor
 from vnlib import checks, seeding
 from vnlib.evaluate import reconstruction_error
 from vnlib.fit import FitConfig, fit
-from vnlib.layer import reconstruct
 from vnlib.learning.rules import (
     OPTIMIZERS,
     atomic_hebb,
@@ -39,7 +38,7 @@ def learns(network: VectorNetwork, index: int) -> tuple[str, ...]:
     """
     if index + 1 == len(network.V):
         return ("V",)
-    rule, (m, K) = network.config.interface_rule, network.U[index].shape
+    rule, (m, K) = network.config.interface_rule, network.U[index].shape[-2:]
     interface = rule == "atomic_hebb" or (rule == "subspace" and m < K)
     return ("V", *["U"] * interface, *["B"] * network.config.untied)
 
@@ -47,24 +46,24 @@ def learns(network: VectorNetwork, index: int) -> tuple[str, ...]:
 @torch.no_grad()
 def directions(
     network: VectorNetwork, settled: Settled
-) -> list[dict[str, Float[Tensor, "_d _atoms"]]]:
+) -> list[dict[str, Float[Tensor, "... _d _atoms"]]]:
     """Where each layer's dictionaries are told to go by a settled batch (VN Eqs. 8 and 9), by name.
 
     dV = <(x - V a) a'>. dU follows the `interface_rule`: beta <(t - U a) a'> is the paper's,
     t = V_above a_above; the subspace rule is ours. An untied B follows beta <(t - B a) a'>.
     """
-    layers, beta, found = network.layers, network.config.feedback, []
+    beta, found = network.config.feedback, []
     for index, (code, x) in enumerate(zip(settled.codes, settled.inputs, strict=True)):
         names = learns(network, index)
-        wanted = {"V": atomic_hebb(x - reconstruct(layers[index], code), code)}
+        wanted = {"V": atomic_hebb(x - code @ network.V[index].mT, code)}
         if len(names) > 1:
-            target = reconstruct(layers[index + 1], settled.codes[index + 1])
+            target = settled.codes[index + 1] @ network.V[index + 1].mT
         if "U" in names and network.config.interface_rule == "subspace":
             wanted["U"] = subspace_rule(network.U[index], code)
         elif "U" in names:
-            wanted["U"] = beta * atomic_hebb(target - code @ network.U[index].T, code)
+            wanted["U"] = beta * atomic_hebb(target - code @ network.U[index].mT, code)
         if "B" in names:
-            wanted["B"] = beta * atomic_hebb(target - code @ network.B[index].T, code)
+            wanted["B"] = beta * atomic_hebb(target - code @ network.B[index].mT, code)
         found.append(wanted)
     return found
 
@@ -187,30 +186,28 @@ class LocalLearner:
             }
             for index in range(depth)
         ]
-        self.codes = [V.new_zeros(remember, V.shape[1]) for V in network.V if remember]
-        self.unused = [V.new_zeros(V.shape[1], dtype=torch.int64) for V in network.V]
+        self.codes = [V.new_zeros(remember, V.shape[-1]) for V in network.V if remember]
+        self.unused = [V.new_zeros(V.shape[-1], dtype=torch.int64) for V in network.V]
         self.revived = torch.zeros(depth, dtype=torch.int64, device=network.V[0].device)
 
     @torch.no_grad()
-    def step(
-        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
-    ) -> Tensor:
+    def step(self, batch: tuple[Tensor, ...], *, scale: float, generator: Any) -> Tensor:
         """One update by (x,), or (x, numbers) to remember; returns the mean settled energy before."""
         if self.codes and len(batch) != 2:
             raise ValueError(f"batch must be (x, numbers) to remember, got {len(batch)} tensor(s)")
-        start = [kept[batch[1]] for kept in self.codes] or None
+        x = batch[0]
+        numbers = [batch[1][..., None].expand(*x.shape[:-1], kept.shape[-1]) for kept in self.codes]
+        start = [kept.gather(-2, rows) for kept, rows in zip(self.codes, numbers, strict=True)]
         # codes that still move a little teach as well
         with warnings.catch_warnings(action="ignore", category=SettleWarning):
-            settled = self.network.settle(batch[0], config=self.settle_config, start=start)
-        for kept, code in zip(self.codes, settled.codes, strict=False):
-            kept[batch[1]] = code
+            settled = self.network.settle(x, config=self.settle_config, start=start or None)
+        for kept, rows, code in zip(self.codes, numbers, settled.codes, strict=False):
+            kept.scatter_(-2, rows, code)
         self.update(settled, scale=scale, generator=generator)
-        return settled.energy.mean()
+        return settled.energy.mean(-1)
 
     @torch.no_grad()
-    def update(
-        self, settled: Settled, *, scale: float = 1.0, generator: torch.Generator | None = None
-    ) -> None:
+    def update(self, settled: Settled, *, scale: float = 1.0, generator: Any = None) -> None:
         """Change the atoms that a settled batch used (VN Eqs. 8 and 9).
 
         Parameters
@@ -228,7 +225,7 @@ class LocalLearner:
         if self.revive_after is not None:
             checks.given("generator, which draws what revive_after asks for,", generator)
         for index, wanted in enumerate(directions(self.network, settled)):
-            used = (settled.codes[index] != 0).any(0)
+            used = (settled.codes[index] != 0).any(-2)
             moved = used if self.masked else torch.ones_like(used)
             for kind, direction in wanted.items():
                 lr = scale * (self.lr if kind == "V" else self.interface_lr)
@@ -241,8 +238,8 @@ class LocalLearner:
             if index == 0 and (self.remove_dc or self.network.config.nonnegative):
                 V[:, moved] = self._as_pixels(V[:, moved])
             self.unused[index].add_(1).masked_fill_(used, 0)
-            if self.revive_after is not None and generator is not None:
-                self._revive(index, settled, self.revive_after, generator)
+        if self.revive_after is not None:
+            self.revive(settled, self.revive_after, generator)
         if self.network.config.relative_sparsity:
             self.network.track_scale(settled.inputs, rate=1 - self.memory)
 
@@ -251,8 +248,12 @@ class LocalLearner:
         atoms = remove_dc(atoms) if self.remove_dc else atoms
         return unit_columns(atoms.clamp_min(0) if self.network.config.nonnegative else atoms)
 
-    def _revive(self, index: int, settled: Settled, after: int, generator: torch.Generator) -> None:
+    def revive(self, settled: Settled, after: int, generator: Any) -> None:
         """Make atoms that went unused samples of the batch: the worse explained, the likelier."""
+        for index in range(len(self.unused)):
+            self._revive(index, settled, after, generator)
+
+    def _revive(self, index: int, settled: Settled, after: int, generator: torch.Generator) -> None:
         dead = (self.unused[index] >= after).nonzero().squeeze(1)
         if not len(dead):
             return

@@ -70,7 +70,7 @@ class OnlineDictionaryLearner(LocalLearner):
             V.copy_(self._as_pixels(V))
         self.unused[0].add_(1).masked_fill_((code != 0).any(0), 0)
         if self.revive_after is not None:
-            self._revive(0, settled, self.revive_after, checks.given("generator", generator))
+            self.revive(settled, self.revive_after, checks.given("generator", generator))
 
 
 @compiled

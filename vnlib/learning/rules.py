@@ -8,6 +8,7 @@ what it remembers of them, `state()` is what a checkpoint must hold (live refere
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,35 +18,35 @@ INTERFACE_RULES = ("subspace", "frozen", "atomic_hebb")
 
 
 def atomic_hebb(
-    residual: Float[Tensor, "batch d"], code: Float[Tensor, "batch atoms"]
-) -> Float[Tensor, "d atoms"]:
+    residual: Float[Tensor, "... batch d"], code: Float[Tensor, "... batch atoms"]
+) -> Float[Tensor, "... d atoms"]:
     """<e a'>_B: residual times coefficient, averaged over the batch (VN Eq. 9).
 
     It is minus the gradient of the settled energy with respect to the dictionary (VN Thm. 2), and
     exactly zero in the columns of atoms that no sample uses.
     """
-    return residual.T @ code / len(code)
+    return residual.mT @ code / code.shape[-2]
 
 
 def subspace_rule(
-    U: Float[Tensor, "m atoms"], code: Float[Tensor, "batch atoms"]
-) -> Float[Tensor, "m atoms"]:
+    U: Float[Tensor, "... m atoms"], code: Float[Tensor, "... batch atoms"]
+) -> Float[Tensor, "... m atoms"]:
     """<h e_a'>_B with h = U a, e_a = a - s U'h, s = min(1, m / K), from which the code can be read.
 
     Our addition: the literal rule of VN Eq. 9 drives U towards messages that are easy to predict,
     and silence is the easiest. This one is Oja's subspace rule with V's roles exchanged.
     """
-    scale = min(1.0, U.shape[0] / U.shape[1])
-    sent = code @ U.T
-    return sent.T @ (code - scale * sent @ U) / len(code)
+    scale = min(1.0, U.shape[-2] / U.shape[-1])
+    sent = code @ U.mT
+    return sent.mT @ (code - scale * sent @ U) / code.shape[-2]
 
 
 # --- what keeps a dictionary in shape ---
 
 
-def unit_columns(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
+def unit_columns(W: Float[Tensor, "... d atoms"]) -> Float[Tensor, "... d atoms"]:
     """W with every column divided by its l2 norm (VN App. D)."""
-    return W / W.norm(dim=0, keepdim=True).clamp_min(1e-12)
+    return W / W.norm(dim=-2, keepdim=True).clamp_min(1e-12)
 
 
 def remove_dc(W: Float[Tensor, "d atoms"]) -> Float[Tensor, "d atoms"]:
@@ -87,16 +88,16 @@ def tight_frame(
 
 
 def _on_columns(
-    active: Bool[Tensor, " atoms"],
+    active: Bool[Tensor, "... atoms"],
     update: Callable[..., None],
-    direction: Float[Tensor, "d atoms"],
+    direction: Float[Tensor, "... d atoms"],
     *changed: Float[Tensor, "*_d atoms"],
 ) -> None:
     """`update(active, direction, *changed)`, which changes tensors in place where columns are
     active, given all columns, or only the active ones where few are: gathering costs as much as
-    half of the update, and on a GPU a wait.
+    half of the update, and on a GPU a wait. Replicas have other ones each.
     """
-    if direction.device.type != "cpu" or 2 * int(active.sum()) > len(active):
+    if direction.device.type != "cpu" or active.ndim > 1 or 2 * int(active.sum()) > len(active):
         return update(active, direction, *changed)
     columns = active.nonzero().squeeze(1)
     active, direction, *parts = (t.index_select(-1, columns) for t in (active, direction, *changed))
@@ -107,7 +108,7 @@ def _on_columns(
 
 def _write(W: Tensor, moved: Tensor, active: Tensor, unit_norm: bool) -> None:
     """Put the active columns of `moved` into W."""
-    W.copy_(torch.where(active, unit_columns(moved) if unit_norm else moved, W))
+    W.copy_(torch.where(active[..., None, :], unit_columns(moved) if unit_norm else moved, W))
 
 
 def _unbiased(b: float, n: Tensor, active: Tensor) -> Tensor:
@@ -121,7 +122,39 @@ def _unbiased(b: float, n: Tensor, active: Tensor) -> Tensor:
     return found
 
 
-class MaskedAdam:
+class MaskedSGD:
+    """The plain step W + lr * direction on the active columns; it remembers nothing."""
+
+    def __init__(self, W: Float[Tensor, "... d atoms"]) -> None:
+        self.kept: dict[str, Tensor] = {}
+
+    @torch.no_grad()
+    def ascend(
+        self,
+        W: Float[Tensor, "... d atoms"],
+        direction: Float[Tensor, "... d atoms"],
+        active: Bool[Tensor, "... atoms"],
+        lr: float | Tensor,
+        *,
+        unit_norm: bool = True,
+    ) -> None:
+        def update(active: Tensor, direction: Tensor, W: Tensor, *kept: Tensor) -> None:
+            _write(W, W + self._change(lr, active, direction, *kept), active, unit_norm)
+
+        _on_columns(active, update, direction, W, *self.kept.values())
+
+    def _change(self, lr: Any, active: Tensor, direction: Tensor, *kept: Tensor) -> Tensor:
+        return lr * direction
+
+    def forget(self, columns: Int[Tensor, " some"]) -> None:
+        for tensor in self.kept.values():
+            tensor[..., columns] = 0
+
+    def state(self) -> dict[str, Tensor]:
+        return self.kept
+
+
+class MaskedAdam(MaskedSGD):
     """Adam, column by column: neither an inactive atom nor its history is touched.
 
     Plain Adam would go on moving it by its stale momentum, against VN Sec. 3.4. Every column counts
@@ -130,67 +163,18 @@ class MaskedAdam:
 
     betas = (0.9, 0.99)
 
-    def __init__(self, W: Float[Tensor, "d atoms"]) -> None:
-        self.first, self.second = torch.zeros_like(W), torch.zeros_like(W)
-        self.steps = torch.zeros(W.shape[1], dtype=W.dtype, device=W.device)
+    def __init__(self, W: Float[Tensor, "... d atoms"]) -> None:
+        moments = {name: torch.zeros_like(W) for name in ("first", "second")}
+        self.kept = {**moments, "steps": torch.zeros_like(W[..., 0, :])}
 
-    @torch.no_grad()
-    def ascend(
-        self,
-        W: Float[Tensor, "d atoms"],
-        direction: Float[Tensor, "d atoms"],
-        active: Bool[Tensor, " atoms"],
-        lr: float,
-        *,
-        unit_norm: bool = True,
-    ) -> None:
-        b1, b2 = self.betas
-
-        def update(active: Tensor, g: Tensor, W: Tensor, m: Tensor, v: Tensor, n: Tensor) -> None:
-            moves = active.to(W.dtype)
-            n += moves
-            for moment, new, b in ((m, g, b1), (v, g.square(), b2)):
-                moment.mul_(1 - (1 - b) * moves).add_(new * ((1 - b) * moves))
-            size = (v / _unbiased(b2, n, active)).sqrt_().add_(1e-8)
-            moved = (m / _unbiased(b1, n, active)).mul_(lr).div_(size).add_(W)
-            _write(W, moved, active, unit_norm)
-
-        _on_columns(active, update, direction, W, self.first, self.second, self.steps)
-
-    def forget(self, columns: Int[Tensor, " some"]) -> None:
-        self.first[:, columns] = self.second[:, columns] = 0
-        self.steps[columns] = 0
-
-    def state(self) -> dict[str, Tensor]:
-        return {"first": self.first, "second": self.second, "steps": self.steps}
-
-
-class MaskedSGD:
-    """The plain step W + lr * direction on the active columns; it remembers nothing."""
-
-    def __init__(self, W: Float[Tensor, "d atoms"]) -> None:
-        pass
-
-    @torch.no_grad()
-    def ascend(
-        self,
-        W: Float[Tensor, "d atoms"],
-        direction: Float[Tensor, "d atoms"],
-        active: Bool[Tensor, " atoms"],
-        lr: float,
-        *,
-        unit_norm: bool = True,
-    ) -> None:
-        def update(active: Tensor, direction: Tensor, W: Tensor) -> None:
-            _write(W, W + lr * direction, active, unit_norm)
-
-        _on_columns(active, update, direction, W)
-
-    def forget(self, columns: Int[Tensor, " some"]) -> None:
-        """Nothing is remembered."""
-
-    def state(self) -> dict[str, Tensor]:
-        return {}
+    def _change(self, lr: Any, active: Tensor, direction: Tensor, *kept: Tensor) -> Tensor:
+        (m, v, n), (b1, b2) = kept, self.betas
+        n += active
+        moves = active.to(direction.dtype)[..., None, :]
+        for moment, new, b in ((m, direction, b1), (v, direction.square(), b2)):
+            moment.mul_(1 - (1 - b) * moves).add_(new * ((1 - b) * moves))
+        size = (v / _unbiased(b2, n, active)[..., None, :]).sqrt_().add_(1e-8)
+        return (m / _unbiased(b1, n, active)[..., None, :]).mul_(lr).div_(size)
 
 
 OPTIMIZERS = {"adam": MaskedAdam, "sgd": MaskedSGD}

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
+
 from vnlib.layer import Layer
 from vnlib.prox import L1, Conjugate, ElasticNet, Firm, Penalty
 from vnlib.settle.config import SettleConfig
@@ -50,7 +52,8 @@ def _bounds(penalty: Penalty) -> bool:
     """Whether its gap says anything: without sparsity the residual is a dual point nowhere else
     than at the minimum.
     """
-    return isinstance(penalty, Conjugate) and penalty.convex and getattr(penalty, "sparsity", 1) > 0
+    lambdas = torch.as_tensor(getattr(penalty, "sparsity", 1))
+    return isinstance(penalty, Conjugate) and penalty.convex and bool((lambdas > 0).all())
 
 
 def alone(layers: Sequence[Layer], feedback: float) -> bool:
@@ -66,6 +69,8 @@ def has_energy(layers: Sequence[Layer], *, feedback: float, activation: str) -> 
 
 def no_lasso(layers: Sequence[Layer], *, feedback: float, activation: str) -> str:
     """Why coordinate descent does not fit the layers, "" where it does."""
+    if layers[0].V.ndim > 2:
+        return "takes one dictionary per layer, not replicas"
     for number, layer in enumerate(layers, 1):
         if not isinstance(layer.penalty, L1 | ElasticNet | Firm):
             return f"needs other penalties than {layer.penalty}, which layer {number} has"

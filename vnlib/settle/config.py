@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxtyping import Bool, Float, Int
@@ -117,8 +118,8 @@ class Trace:
     """
 
     sweep: list[int] = field(default_factory=list)
-    energy: list[Float[Tensor, " batch"]] = field(default_factory=list)
-    active: list[Int[Tensor, "layers batch"]] = field(default_factory=list)
+    energy: list[Float[Tensor, "... batch"]] = field(default_factory=list)
+    active: list[Int[Tensor, "layers *many batch"]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -129,15 +130,15 @@ class Settled:
     that came as near to the minimum as rounding allows, which is not as near as `tol` (None: none).
     """
 
-    codes: tuple[Float[Tensor, "batch _atoms"], ...]
-    inputs: tuple[Float[Tensor, "batch _d"], ...]
-    energy: Float[Tensor, " batch"]
-    sweeps: Int[Tensor, " batch"]
-    converged: Bool[Tensor, " batch"]
+    codes: tuple[Float[Tensor, "... batch _atoms"], ...]
+    inputs: tuple[Float[Tensor, "... batch _d"], ...]
+    energy: Float[Tensor, "... batch"]
+    sweeps: Int[Tensor, "... batch"]
+    converged: Bool[Tensor, "... batch"]
     criterion: str = "energy"
     trace: Trace | None = None
     states: tuple[State, ...] = ()
-    rounded: Bool[Tensor, " batch"] | None = None
+    rounded: Bool[Tensor, "... batch"] | None = None
 
     @property
     def reasons(self) -> list[stopping.Stop]:
@@ -145,8 +146,13 @@ class Settled:
         return stopping.reasons(self.criterion, self.converged, self.rounded)
 
 
-def to_csr(code: Float[Tensor, "batch atoms"]) -> Any:
-    """A code as a `scipy.sparse.csr_array`, on the CPU: a row per sample, what is not zero kept."""
-    from scipy.sparse import csr_array
-
-    return csr_array(code.detach().cpu().numpy())
+def mapped(function: Callable[..., Tensor], *parts: Settled) -> Settled:
+    """The settle whose tensors are a function of those of others, such as one of replicas."""
+    found: dict[str, Any] = {}
+    for name in ("codes", "inputs", "energy", "sweeps", "converged", "rounded"):
+        each = [getattr(part, name) for part in parts]
+        if isinstance(each[0], tuple):
+            found[name] = tuple(function(*layer) for layer in zip(*each, strict=True))
+        else:
+            found[name] = None if each[0] is None else function(*each)
+    return replace(parts[0], **found, states=())

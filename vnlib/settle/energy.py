@@ -24,12 +24,12 @@ from vnlib.prox import Conjugate
 
 def residuals(
     layers: Sequence[Layer],
-    codes: Sequence[Float[Tensor, "batch _atoms"]],
-    x: Float[Tensor, "batch d"],
+    codes: Sequence[Float[Tensor, "... batch _atoms"]],
+    x: Float[Tensor, "... batch d"],
     *,
     activation: str = "identity",
-    mask: Float[Tensor, "batch d"] | None = None,
-) -> list[Float[Tensor, "batch _d"]]:
+    mask: Float[Tensor, "... batch d"] | None = None,
+) -> list[Float[Tensor, "... batch _d"]]:
     """x_l - V_l a_l of every layer; in layer 1 only where the mask is 1."""
     found = []
     for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
@@ -43,28 +43,28 @@ def residuals(
 
 def joint_energy(
     layers: Sequence[Layer],
-    codes: Sequence[Float[Tensor, "batch _atoms"]],
-    x: Float[Tensor, "batch d"],
+    codes: Sequence[Float[Tensor, "... batch _atoms"]],
+    x: Float[Tensor, "... batch d"],
     feedback: float = 0.0,
     activation: str = "identity",
-    mask: Float[Tensor, "batch d"] | None = None,
-) -> Float[Tensor, " batch"]:
+    mask: Float[Tensor, "... batch d"] | None = None,
+) -> Float[Tensor, "... batch"]:
     """F per sample (module docstring). For one layer this is VN Eq. 3 without a target."""
-    total, weight = torch.zeros(len(x), dtype=x.dtype, device=x.device), 1.0
+    total, weight = x.new_zeros(x.shape[:-1]), 1.0
     missed = residuals(layers, codes, x, activation=activation, mask=mask)
     for layer, code, residual in zip(layers, codes, missed, strict=True):
-        total = total + weight * (0.5 * residual.square().sum(1) + layer.penalty.value(code))
+        total = total + weight * (0.5 * residual.square().sum(-1) + layer.penalty.value(code))
         weight *= feedback
     return total
 
 
 def summed_energy(
     layers: Sequence[Layer],
-    codes: Sequence[Float[Tensor, "batch _atoms"]],
-    x: Float[Tensor, "batch d"],
+    codes: Sequence[Float[Tensor, "... batch _atoms"]],
+    x: Float[Tensor, "... batch d"],
     feedback: float,
     activation: str = "identity",
-) -> Float[Tensor, " batch"]:
+) -> Float[Tensor, "... batch"]:
     """The layer energies of VN Eq. 3, with fresh targets, in a sum; no step descends it."""
     total = torch.zeros_like(x[:, 0])
     for index, (layer, code) in enumerate(zip(layers, codes, strict=True)):
@@ -77,11 +77,11 @@ def summed_energy(
 
 def duality_gap(
     layers: Sequence[Layer],
-    codes: Sequence[Float[Tensor, "batch _atoms"]],
-    x: Float[Tensor, "batch d"],
+    codes: Sequence[Float[Tensor, "... batch _atoms"]],
+    x: Float[Tensor, "... batch d"],
     feedback: float = 0.0,
-    mask: Float[Tensor, "batch d"] | None = None,
-) -> Float[Tensor, " batch"]:
+    mask: Float[Tensor, "... batch d"] | None = None,
+) -> Float[Tensor, "... batch"]:
     """An upper bound of F(codes) - min F per sample, zero at the minimum; for identity messages and
     convex penalties.
 
@@ -108,16 +108,16 @@ def duality_gap(
             )
         penalties.append(layer.penalty)
     missed = residuals(layers, codes, x, mask=mask)
-    scale, correlations = torch.ones(len(x), dtype=x.dtype, device=x.device), []
+    scale, correlations = x.new_ones(x.shape[:-1]), []
     for index, layer in enumerate(layers):
         correlation = missed[index] @ layer.V
         if index + 1 < len(layers):
             correlation = correlation - feedback * (missed[index + 1] @ given("U", layer.U))
         scale = torch.minimum(scale, penalties[index].feasible_scale(correlation))
         correlations.append(correlation)
-    gap, weight, column = torch.zeros_like(scale), 1.0, scale[:, None]
+    gap, weight, column = torch.zeros_like(scale), 1.0, scale[..., None]
     for penalty, code, residual, c in zip(penalties, codes, missed, correlations, strict=True):
-        young = penalty.value(code) + penalty.conjugate(column * c) - scale * (code * c).sum(1)
-        gap = gap + weight * (0.5 * (1 - scale).square() * residual.square().sum(1) + young)
+        young = penalty.value(code) + penalty.conjugate(column * c) - scale * (code * c).sum(-1)
+        gap = gap + weight * (0.5 * (1 - scale).square() * residual.square().sum(-1) + young)
         weight *= feedback
     return gap

@@ -17,14 +17,14 @@ class Record:
 
     def __init__(self, run: Run, *, trace: bool) -> None:
         self.run, self.x, self.states = run, run.x, [state.clone() for state in run.states]
-        self.energy, n, device = run.energy(), len(run.x), run.x.device
-        self.sweeps = torch.full((n,), run.config.max_sweeps, device=device)
+        self.energy, n, device = run.energy(), run.x.shape[:-1], run.x.device
+        self.sweeps = torch.full(n, run.config.max_sweeps, device=device)
         self.converged = torch.zeros(n, dtype=torch.bool, device=device)
-        self.live = torch.arange(n, device=device)
+        self.live = torch.arange(n[0], device=device)
         self.trace = Trace() if trace else None
         self.before, self.looked = self.energy, 0
 
-    def look(self, sweep: int, now: Float[Tensor, " live"]) -> Look:
+    def look(self, sweep: int, now: Float[Tensor, "... live"]) -> Look:
         """What a stopping rule may see after a sweep; `now` is F, and next time was F before."""
         if self.trace is not None:
             self._add(self.trace, sweep, now)
@@ -32,12 +32,12 @@ class Record:
         self.before, self.looked = now, sweep
         return look
 
-    def _add(self, trace: Trace, sweep: int, now: Float[Tensor, " live"]) -> None:
+    def _add(self, trace: Trace, sweep: int, now: Float[Tensor, "... live"]) -> None:
         """A row of the trace; who has arrived repeats its last values."""
         row = (trace.energy[-1] if trace.energy else self.energy).clone()
         row[self.live] = now
-        active = torch.stack([(state.code != 0).sum(1) for state in self.states])
-        active[:, self.live] = torch.stack([(code != 0).sum(1) for code in self.run.codes])
+        active = torch.stack([(state.code != 0).sum(-1) for state in self.states])
+        active[:, self.live] = torch.stack([(code != 0).sum(-1) for code in self.run.codes])
         trace.sweep.append(sweep)
         trace.energy.append(row)
         trace.active.append(active)
@@ -59,9 +59,7 @@ class Record:
     def close(self) -> Settled:
         """The result; who did not arrive is left where the budget ended."""
         run = self.run
-        for state, current in zip(self.states, run.states, strict=True):
-            state.write(self.live, current)
-        self.energy[self.live] = run.energy()
+        self._end(run)
         codes, inputs = tuple(state.code for state in self.states), [self.x]
         for layer, code in zip(run.layers[:-1], codes[:-1], strict=True):
             inputs.append(message(layer, code, run.activation))
@@ -75,3 +73,30 @@ class Record:
             trace=self.trace,
             states=tuple(self.states),
         )
+
+    def _end(self, run: Run) -> None:
+        for state, current in zip(self.states, run.states, strict=True):
+            state.write(self.live, current)
+        self.energy[self.live] = run.energy()
+
+
+class ReplicaRecord(Record):
+    """The same of replicas, none of whose samples leaves: they stay one batch, and what becomes of a
+    sample after it has arrived is not looked at.
+    """
+
+    def arrive(self, done: Bool[Tensor, "replica batch"]) -> bool:
+        """Write down those that are done; whether all are."""
+        fresh = done & ~self.converged
+        self._write_down(fresh, self.before)
+        self.sweeps = torch.where(fresh, self.looked, self.sweeps)
+        self.converged = self.converged | done
+        return bool(self.converged.all())
+
+    def _end(self, run: Run) -> None:
+        self._write_down(~self.converged, run.energy())
+
+    def _write_down(self, rows: Bool[Tensor, "replica batch"], energy: Tensor) -> None:
+        for state, current in zip(self.states, self.run.states, strict=True):
+            state.put(rows, current)
+        self.energy = torch.where(rows, energy, self.energy)

@@ -21,7 +21,7 @@ from vnlib.settle import choice, stopping
 from vnlib.settle.config import SettleConfig, Settled, Trace
 from vnlib.settle.lasso import JointLasso
 from vnlib.settle.quadratic import Coupling, Quadratic
-from vnlib.settle.record import Record
+from vnlib.settle.record import Record, ReplicaRecord
 from vnlib.settle.schedule import Run
 from vnlib.settle.steps import ALONE, METHODS, State
 from vnlib.settle.stopping import CRITERIA, Sweeps
@@ -49,11 +49,11 @@ class Settler:
         checks.number("feedback", feedback, low=0)
         checks.choice("activation", activation, ACTIVATIONS)
         for number, (below, above) in enumerate(pairwise(layers), 1):
-            if below.U is None or below.U.shape[0] != above.V.shape[0]:
-                sent = None if below.U is None else below.U.shape[0]
+            if below.U is None or below.U.shape[-2] != above.V.shape[-2]:
+                sent = None if below.U is None else below.U.shape[-2]
                 raise ValueError(
                     f"layer {number} sends {sent} numbers upward, layer {number + 1} reads "
-                    f"{above.V.shape[0]}"
+                    f"{above.V.shape[-2]}"
                 )
         self.layers, self.feedback, self.activation = tuple(layers), feedback, activation
         about = {"feedback": feedback, "activation": activation}
@@ -84,11 +84,11 @@ class Settler:
     @torch.no_grad()
     def __call__(
         self,
-        x: Float[Tensor, "batch d"],
+        x: Float[Tensor, "... batch d"],
         start: Sequence[Tensor] | Settled | None = None,
         *,
         trace: bool = False,
-        mask: Float[Tensor, "batch d"] | None = None,
+        mask: Float[Tensor, "... batch d"] | None = None,
     ) -> Settled:
         """Settle a batch from a = 0, from codes (which are not changed), or on from a settle.
 
@@ -102,6 +102,8 @@ class Settler:
         ValueError
             For inputs of the wrong shape or with NaN.
         """
+        if x.ndim > 2 and (trace or self.config.monotone or self.config.method in ALONE):
+            raise ValueError("replicas are settled without trace, without monotone and not by admm")
         self._check_input(x, mask)
         begun = self._begun(x, start)
         warm = start is not None
@@ -123,14 +125,15 @@ class Settler:
         return settled
 
     def _check_input(self, x: Tensor, mask: Tensor | None) -> None:
-        checks.matrix("x", x, self.layers[0].V.shape[0], "one row per sample")
+        *many, d, _ = self.layers[0].V.shape
+        checks.matrix("x", x, d, "one row per sample", many)
         if x.dtype != self.layers[0].V.dtype:
             raise ValueError(
                 f"x must have the type of the dictionaries, {self.layers[0].V.dtype}, got {x.dtype}"
             )
         if mask is not None:
-            checks.matrix("mask", mask, x.shape[1], "1 where x is observed, 0 elsewhere")
-            if len(mask) != len(x) or bool(((mask != 0) & (mask != 1)).any()):
+            checks.matrix("mask", mask, d, "1 where x is observed, 0 elsewhere", many)
+            if mask.shape != x.shape or bool(((mask != 0) & (mask != 1)).any()):
                 raise ValueError(
                     f"mask must hold 0 and 1 in the shape of x, {tuple(x.shape)}, got "
                     f"{tuple(mask.shape)}"
@@ -141,7 +144,7 @@ class Settler:
     def _begun(self, x: Tensor, start: Sequence[Tensor] | Settled | None) -> list[State]:
         """The first state of every layer."""
         codes = start.codes if isinstance(start, Settled) else start
-        wanted = [(len(x), layer.V.shape[1]) for layer in self.layers]
+        wanted = [(*x.shape[:-1], layer.V.shape[-1]) for layer in self.layers]
         if codes is None:
             codes = [x.new_zeros(shape) for shape in wanted]
         sizes = [tuple(code.shape) for code in codes]
@@ -184,7 +187,7 @@ class Settler:
             mask,
             warm,
         )
-        record = Record(run, trace=trace)
+        record = (Record if x.ndim == 2 else ReplicaRecord)(run, trace=trace)
         monotone = config.monotone and self.has_energy
         watched = trace or monotone or not isinstance(rule, Sweeps)
         for sweep in range(1, config.max_sweeps + 1):
@@ -211,7 +214,7 @@ def _one_after_the_other(parts: Sequence[Settled]) -> Settled:
     if traces:
         log, zero = Trace(), torch.zeros_like(parts[0].sweeps)
         for number, (part, trace) in enumerate(zip(parts, traces, strict=True)):
-            below = [(p.codes[0] != 0).sum(1) for p in parts[:number]]
+            below = [(p.codes[0] != 0).sum(-1) for p in parts[:number]]
             above = [zero for _ in parts[number + 1 :]]
             spent = sum((p.energy for p in parts[:number]), torch.zeros_like(part.energy))
             offset = log.sweep[-1] if log.sweep else 0

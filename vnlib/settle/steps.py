@@ -32,7 +32,7 @@ class State:
     @property
     def moved(self) -> Tensor | bool:
         """Which samples the last step moved; one that was taken back is no sign of rest."""
-        return self.memory["moved"].squeeze(1) > 0 if "moved" in self.memory else True
+        return self.memory["moved"].squeeze(-1) > 0 if "moved" in self.memory else True
 
     def rows(self, keep: Tensor) -> State:
         return State(self.code[keep], {name: t[keep] for name, t in self.memory.items()})
@@ -42,6 +42,12 @@ class State:
         self.code[rows] = other.code
         for name, t in other.memory.items():
             self.memory[name][rows] = t
+
+    def put(self, where: Tensor, other: State) -> None:
+        """Take another state's rows where asked."""
+        self.code = torch.where(where[..., None], other.code, self.code)
+        for name, t in other.memory.items():
+            self.memory[name] = torch.where(where[..., None], t, self.memory[name])
 
     def clone(self) -> State:
         return State(self.code.clone(), {name: t.clone() for name, t in self.memory.items()})
@@ -71,7 +77,7 @@ class Problem:
         return self.quadratic.times(code, self.coupled, self.mask)
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> float | Tensor:
         """Of the coupled problem throughout: one eigenvalue per layer, a shorter first sweep."""
         return self.quadratic.lipschitz(self.slack)
 
@@ -102,7 +108,7 @@ class Fista:
         self.restart = restart
 
     def begin(self, code: Tensor, quadratic: Quadratic) -> State:
-        return State(code, {"ahead": code, "t": code.new_ones(len(code), 1)})
+        return State(code, {"ahead": code, "t": code.new_ones(*code.shape[:-1], 1)})
 
     def step(self, state: State, drive: Tensor, problem: Problem) -> None:
         lip, momentum = problem.lipschitz, problem.penalty.accelerable
@@ -132,7 +138,7 @@ class LineSearch:
     def begin(self, code: Tensor, quadratic: Quadratic) -> State:
         rough = quadratic.rough_lipschitz(False) / 4
         # -1: the products with H are still to come.
-        one = code.new_ones(len(code), 1)
+        one = code.new_ones(*code.shape[:-1], 1)
         products = {"h_code": code, "h_ahead": code, "known": -one}
         return State(code, {"ahead": code, "t": one, "lip": rough * one, "moved": one, **products})
 
@@ -145,10 +151,12 @@ class LineSearch:
         lip = m["lip"]
         new = problem.penalty.prox(start - (h_start - drive) / lip, 1 / lip)
         h_new, move = problem.times(new), new - start
-        size = move.square().sum(1, keepdim=True)
-        met = slack * (move * (h_new - h_start)).sum(1, keepdim=True)
+        size = move.square().sum(-1, keepdim=True)
+        met = slack * (move * (h_new - h_start)).sum(-1, keepdim=True)
         # What rounding can add to `met` must not lengthen a search that is at its end.
-        noise = 16 * torch.finfo(size.dtype).eps * (size * new.square().sum(1, keepdim=True)).sqrt()
+        noise = (
+            16 * torch.finfo(size.dtype).eps * (size * new.square().sum(-1, keepdim=True)).sqrt()
+        )
         fits = met <= lip * (size + noise)
         t = m["t"]
         if momentum:
@@ -209,7 +217,7 @@ class Admm:
 
 def uphill(start: Tensor, new: Tensor, code: Tensor) -> Tensor:
     """Where the last step points against its momentum (O'Donoghue and Candes 2015)."""
-    return ((start - new) * (new - code)).sum(1, keepdim=True) > 0
+    return ((start - new) * (new - code)).sum(-1, keepdim=True) > 0
 
 
 Rule = Ista | Fista | LineSearch | Admm

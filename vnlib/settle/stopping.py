@@ -55,9 +55,9 @@ class Look:
 
     sweep: int
     since: int
-    energy: Float[Tensor, " live"]
-    before: Float[Tensor, " live"]
-    moved: Bool[Tensor, " live"] | bool
+    energy: Float[Tensor, "... live"]
+    before: Float[Tensor, "... live"]
+    moved: Bool[Tensor, "... live"] | bool
     gap: Callable[[], Tensor]
 
 
@@ -76,7 +76,7 @@ class EnergyStall:
     def __post_init__(self) -> None:
         checks.number("tol", self.tol, low=0)
 
-    def settled(self, look: Look) -> Bool[Tensor, " live"]:
+    def settled(self, look: Look) -> Bool[Tensor, "... live"]:
         if look.sweep <= self.cap_from + 1:
             return torch.zeros_like(look.energy, dtype=torch.bool)
         change = (look.before - look.energy).abs()
@@ -97,12 +97,10 @@ class DualityGap:
     def __post_init__(self) -> None:
         checks.number("tol", self.tol, low=0)
 
-    def settled(self, look: Look) -> Bool[Tensor, " live"]:
+    def settled(self, look: Look) -> Bool[Tensor, "... live"]:
         return self.closed(look.gap(), look.energy)
 
-    def closed(
-        self, gap: Float[Tensor, " batch"], energy: Float[Tensor, " batch"]
-    ) -> Bool[Tensor, " batch"]:
+    def closed(self, gap: Tensor, energy: Tensor) -> Tensor:
         """Which gaps are small enough."""
         return gap <= self.tol * energy
 
@@ -126,7 +124,7 @@ class Sweeps:
 
     reason: ClassVar[Stop] = Stop.MAX_SWEEPS
 
-    def settled(self, look: Look) -> Bool[Tensor, " live"]:
+    def settled(self, look: Look) -> Bool[Tensor, "... live"]:
         return torch.zeros_like(look.energy, dtype=torch.bool)
 
 
@@ -151,7 +149,9 @@ def rule(criterion: str, tol: float, cap_from: int = 0) -> StoppingRule:
 
 
 def reasons(
-    criterion: str, converged: Bool[Tensor, " batch"], rounded: Bool[Tensor, " batch"] | None = None
+    criterion: str,
+    converged: Bool[Tensor, "... batch"],
+    rounded: Bool[Tensor, "... batch"] | None = None,
 ) -> list[Stop]:
     """Why each sample of a settle stopped."""
     arrived = CRITERIA[criterion].reason
@@ -160,12 +160,12 @@ def reasons(
     return [Stop.ROUNDING if r else stop for r, stop in zip(rounded.tolist(), found, strict=True)]
 
 
-def warn(converged: Bool[Tensor, " batch"], tol: float, max_sweeps: int) -> None:
+def warn(converged: Bool[Tensor, "... batch"], tol: float, max_sweeps: int) -> None:
     """A `SettleWarning` where samples that were to settle (tol > 0) have not."""
     missed = int((~converged).sum()) if tol else 0
     if missed:
         warnings.warn(
-            f"{missed} of {len(converged)} samples have not settled to tol={tol:g} in max_sweeps="
+            f"{missed} of {converged.numel()} samples have not settled to tol={tol:g} in max_sweeps="
             f"{max_sweeps}: raise max_sweeps, or tol; tol=0 asks for no more than the sweeps",
             SettleWarning,
             stacklevel=4,

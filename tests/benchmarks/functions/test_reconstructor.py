@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.baselines.parts import built
 from benchmarks.functions.reconstructor import Reconstructor, check_patch, patches, training_masks
-from vnlib.baselines.parts import built
 
 
 class Linear(Reconstructor):

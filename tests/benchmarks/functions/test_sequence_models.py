@@ -12,13 +12,13 @@ import torch
 from torch import Tensor, nn
 from torchdiffeq import odeint
 
+from benchmarks.baselines import mamba
+from benchmarks.baselines.parts import built
 from benchmarks.functions.mamba import MambaReconstructor
 from benchmarks.functions.neural_ode import METHODS, NeuralODE
 from benchmarks.functions.reconstructor import Reconstructor
 from benchmarks.functions.recurrent import RecurrentAutoencoder
 from benchmarks.functions.transformer import TransformerReconstructor
-from vnlib.baselines import mamba
-from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH, PATCH = 32, 4

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks.baselines.parts import built
 from benchmarks.functions.reconstructor import training_masks
 from benchmarks.functions.signal_autoencoders import DeepAutoencoder
-from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 LENGTH = 32

@@ -134,7 +134,7 @@ def test_readings_of_a_deep_network_are_those_of_the_network():
     settled = network.settle(x)
     assert list(found.readings) == ["own", "top"] and found.curve == curve
     torch.testing.assert_close(found.readings["own"](x), settled.codes[0] @ network.V[0].T)
-    torch.testing.assert_close(found.readings["top"](x), network.reconstruct_from_top(settled))
+    torch.testing.assert_close(found.readings["top"](x), network.decode(settled.codes[-1]))
     assert found.active(x).tolist() == [(code != 0).sum(1).tolist() for code in settled.codes]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks.baselines.parts import built
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples, in_passes, scales_of, tokens
 from benchmarks.nbody.forces import relative_errors
 from benchmarks.nbody.ridge import (
@@ -17,7 +18,6 @@ from benchmarks.nbody.ridge import (
     solutions,
 )
 from benchmarks.nbody.tokens import TokenNetwork, acting
-from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 NAMES = ("constant", "literal", "gated", "tokens", "tokens_rbf")

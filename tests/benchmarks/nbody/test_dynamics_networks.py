@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.baselines.parts import built
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples, Scales, literal
 from benchmarks.nbody.graph import GraphNetwork, edges
 from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
 from benchmarks.nbody.sequence import BodyMamba, BodyTransformer, both_ways, placed
-from vnlib.baselines.parts import built
 from vnlib.fit import FitConfig, GradientLearner, fit
 
 SCALES = Scales(displacement=2.0, velocity=0.5, relative_velocity=0.8, acceleration=3.0)

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks.baselines.parts import built
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import Samples, Scales
 from benchmarks.nbody.forces import relative_errors
-from vnlib.baselines.parts import built
 
 SCALES = Scales(displacement=2.0, velocity=0.5, relative_velocity=1.0, acceleration=3.0)
 

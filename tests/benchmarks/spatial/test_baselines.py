@@ -9,10 +9,10 @@ import torch
 import torch.nn.functional as F
 from torch.distributions import Normal, kl_divergence
 
+from benchmarks.baselines.parts import check_hidden, n_parameters
 from benchmarks.spatial.autoencoders import kl_to_standard_normal
 from benchmarks.spatial.coordinates import sinusoids, with_coordinates
 from benchmarks.spatial.registry import BASELINES, build
-from vnlib.baselines.parts import check_hidden, n_parameters
 
 SMALL = {
     "cnn": {"width": 8, "depth": 2},

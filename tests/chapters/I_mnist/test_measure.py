@@ -311,7 +311,7 @@ def test_a_study_settles_to_the_end(found):
     settled = net.settle(x, config=SettleConfig(method="line_search", tol=1e-7, max_sweeps=2000))
     error = (net.reconstruct(settled) - x).square().mean()
     np.testing.assert_allclose(found["mse"].sel(set="id", reading="own"), error, rtol=1e-3)
-    top = net.reconstruct_from_top(settled)
+    top = net.decode(settled.codes[-1])
     np.testing.assert_allclose(
         found["mse"].sel(set="id", reading="top"), (top - x).square().mean(), rtol=0.02
     )
