@@ -44,7 +44,8 @@ def errors(page, x: np.ndarray, drawn: np.ndarray, mask: np.ndarray) -> str:
     hidden = np.array(seen) == 0
     parts = [(x, mask == 1)] + [(np.array(picture), hidden)] * bool(hidden.any())
     shares = [((a - drawn)[on] ** 2).sum() / (a[on] ** 2).sum() for a, on in parts]
-    return ", covered ".join(f"{100 * share:.1f} %" for share in shares)
+    covered = "".join(f", covered\u00a0{100 * share:.0f}\u00a0%" for share in shares[1:])
+    return f"{100 * shares[0]:.1f}\u00a0%{covered}"
 
 
 @pytest.mark.parametrize("name", CASES)

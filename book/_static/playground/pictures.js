@@ -56,7 +56,7 @@ const vnPictures = (() => {
   }
 
   /* Fill an element with a digit (by its place in vnDigits), its largest atoms with their coefficients, and the sum of
-     all its atoms; returns how many there are. For other pages, which lay it out. */
+     all its atoms; returns how many there are. For other pages: class "vn-sum" of the style sheet lays it out. */
   function sum(element, n, shown = 6) {
     const { image, label } = digits[n], { code } = settled(image), order = descending(code);
     const term = (name, text, values, range) => {

@@ -92,7 +92,7 @@
     }
   }
 
-  const percent = (share) => (share === null ? "–" : `${(100 * share).toFixed(1)} %`);
+  const percent = (share, places = 1) => (share === null ? "–" : `${(100 * share).toFixed(places)}\u00a0%`);
 
   /* What each model draws or leaves over, with its error on what it saw and on what was hidden from the network. */
   function paintModels({ x, mask, drawn, used }) {
@@ -101,7 +101,7 @@
       const canvas = $(name), left = values.map((value, i) => mask[i] * (x[i] - value));
       paint(canvas, residual ? left : values, range, residual ? mask : null);
       const errors = [error(x, values, (i) => mask[i]), covered ? error(picture, values, (i) => !seen[i]) : null];
-      const text = `${percent(errors[0])}${errors[1] === null ? "" : `, covered ${percent(errors[1])}`}`;
+      const text = `${percent(errors[0])}${errors[1] === null ? "" : `, covered\u00a0${percent(errors[1], 0)}`}`;
       $(`${name}-error`).textContent = text;
       canvas.setAttribute("aria-label", `${canvas.dataset.name}, ${residual ? "residual" : "reconstruction"}: error ${text}`);
     }
