@@ -51,7 +51,8 @@ def settled_code(
                 f"gradients need l1 or elastic-net penalties; layer {index + 1} has {layer.penalty}"
             )
         weight = x.new_tensor(layer.penalty.sparsity) if sparsity is None else sparsity[index]
-        weights.append(weight * x.new_ones(layer.V.shape[1]))
+        shares = getattr(layer.penalty, "weights", x.new_ones(layer.V.shape[1]))
+        weights.append(weight * shares)
         ridges.append(torch.full_like(weights[-1], getattr(layer.penalty, "ridge", 0.0)))
     codes = settler(x.detach()).codes
     if settler.alone:

@@ -134,6 +134,28 @@ class NonNegativeL1(L1):
         return self._scale_down(c.amax(-1))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WeightedL1(L1):
+    """g(a) = sparsity * sum_k weights_k `|a_k|`: a lambda per atom; weights (atoms,) > 0."""
+
+    weights: Float[Tensor, " atoms"]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checks.finite("weights", self.weights)
+        if self.weights.ndim != 1 or not bool((self.weights > 0).all()):
+            raise ValueError(f"weights must be (atoms,), all > 0, got {self.weights}")
+
+    def value(self, code: Code) -> Values:
+        return self.each * (self.weights * code.abs()).sum(-1)
+
+    def prox(self, z: Code, step: Step) -> Code:
+        return soft_threshold(z, self.sparsity * step * self.weights[None])
+
+    def feasible_scale(self, c: Code) -> Values:
+        return self._scale_down((c.abs() / self.weights).amax(-1))
+
+
 @dataclass(frozen=True, kw_only=True)
 class ElasticNet(_Elementwise):
     """g(a) = sparsity `|a|_1` + ridge/2 `|a|^2` (Zou and Hastie 2005).

@@ -7,10 +7,10 @@ from functools import partial
 
 from torch import Tensor
 
+from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.functions.dictionaries import fourier_and_bumps, masked_codes, with_sparsity
 from benchmarks.functions.imputer import Fill, Imputer, Signals, best_of, error_of
 from vnlib import masked
-from vnlib.dictionaries import fixed_network
 from vnlib.fit import Training, fit
 from vnlib.layer import reconstruct
 from vnlib.learning.learner import LocalLearner

@@ -18,11 +18,11 @@ from jaxtyping import Float, Int
 from scipy.fft import idctn
 from torch import Tensor
 
+from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.images.networks import largest
 from benchmarks.images.pictures import Draw, Images, Trained
 from benchmarks.images.vector_networks import of_network, vector_network
 from vnlib import checks, seeding
-from vnlib.dictionaries import fixed_network
 from vnlib.fit import Training
 from vnlib.learning.rules import unit_columns
 from vnlib.settle import SettleConfig

@@ -14,7 +14,7 @@ from vnlib.implicit import settled_code
 from vnlib.layer import Layer
 from vnlib.learning.rules import unit_columns
 from vnlib.network import VectorNetwork, VNConfig
-from vnlib.prox import L0, L1, ElasticNet, NonNegativeL1
+from vnlib.prox import L0, L1, ElasticNet, NonNegativeL1, WeightedL1
 from vnlib.settle import SettleConfig, Settler
 
 TIGHT = SettleConfig(tol=0, max_sweeps=1000)
@@ -50,7 +50,10 @@ def check(function: Callable[..., torch.Tensor], inputs: list[torch.Tensor]) -> 
         torch.testing.assert_close((grad * along).sum(), slope, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES, ids=lambda p: type(p).__name__)
+WEIGHTED = WeightedL1(sparsity=0.3, weights=0.3 + draw(12, seed=9).abs())
+
+
+@pytest.mark.parametrize("penalty", [*PENALTIES, WEIGHTED], ids=lambda p: type(p).__name__)
 def test_one_layer_has_the_slopes_of_finite_differences(penalty):
     V, x = unit_columns(draw(8, 12, seed=0)), 2 * draw(5, 8, seed=1)
 

@@ -21,6 +21,7 @@ from vnlib.prox import (
     NonNegativeL1,
     Penalty,
     TopK,
+    WeightedL1,
     keep_top_k,
     make_penalty,
     soft_threshold,
@@ -427,3 +428,18 @@ def test_bad_penalties_are_named(arguments, message):
 def test_a_cap_on_a_cap_is_refused():
     with pytest.raises(ValueError, match="penalty must be without a cap of its own, got TopK"):
         TopK(penalty=TopK(penalty=L1(sparsity=0.1), k=2), k=1)
+
+
+@pytest.mark.parametrize("step", [0.5, [[0.1], [0.7], [4.0]]])
+def test_a_lambda_per_atom_is_l1_atom_by_atom(step):
+    weights, step = f64([0.2, 1.0, 3.0]), step if isinstance(step, float) else f64(step)
+    z = 3 * torch.randn(3, 3, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    penalty = WeightedL1(sparsity=0.4, weights=weights)
+    atoms = [(L1(sparsity=0.4 * w), z[:, [k]]) for k, w in enumerate(weights.tolist())]
+    torch.testing.assert_close(
+        penalty.prox(z, step), torch.cat([one.prox(column, step) for one, column in atoms], 1)
+    )
+    torch.testing.assert_close(penalty.value(z), sum(one.value(column) for one, column in atoms))
+    scales = torch.stack([one.feasible_scale(column) for one, column in atoms])
+    torch.testing.assert_close(penalty.feasible_scale(z), scales.amin(0))
+    assert scales.min() < scales.max() and not penalty.conjugate(z).any()

@@ -15,8 +15,8 @@ from sklearn.linear_model import Lasso as SklearnLasso
 from stack_cases import FEEDBACK, X, draw, stack
 
 from vnlib.layer import Layer
-from vnlib.prox import L0, L1, MCP, ElasticNet, NonNegativeL1, TopK
-from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, duality_gap, stopping
+from vnlib.prox import L0, L1, MCP, ElasticNet, NonNegativeL1, TopK, WeightedL1
+from vnlib.settle import SettleConfig, Settler, SettleWarning, Stop, duality_gap, stopping, to_csr
 
 MASK = (draw(6, 16, seed=8) > -0.3).double()
 TIGHT = SettleConfig(tol=1e-12)
@@ -292,3 +292,38 @@ def test_nonconvex_layers_stop_on_their_energy():
     penalty = MCP(sparsity=0.2, gamma=3.0)
     found = Settler([replace(stack(1)[0], penalty=penalty)])(X)
     assert set(found.reasons) == {Stop.CONVERGED}
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_lambda_per_atom_ends_where_plain_steps_end(depth, masked):
+    layers = [
+        replace(layer, penalty=WeightedL1(sparsity=0.3, weights=0.3 + draw(K, seed=K).abs()))
+        for layer, K in ((layer, layer.V.shape[1]) for layer in stack(depth))
+    ]
+    mask = MASK if masked else None
+    settler = Settler(layers, feedback=FEEDBACK, config=TIGHT)
+    found = settler(X, mask=mask)
+    assert settler.config.method == "cd" and found.converged.all()
+    expected = by_plain_steps(layers, X, FEEDBACK, mask)
+    for code, exact in zip(found.codes, expected, strict=True):
+        torch.testing.assert_close(code, exact, rtol=0, atol=2e-5)
+    assert (duality_gap(layers, found.codes, X, FEEDBACK, mask) <= 1e-9 * found.energy).all()
+    again = settler(X, found, mask=mask)
+    torch.testing.assert_close(again.codes[0], found.codes[0], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [torch.ones(2, 3), torch.tensor([1.0, 0.0])])
+def test_weights_are_positive_numbers_one_per_atom(weights):
+    with pytest.raises(ValueError, match=r"weights must be \(atoms,\), all > 0"):
+        WeightedL1(sparsity=0.1, weights=weights)
+    few = replace(stack(1)[0], penalty=WeightedL1(sparsity=0.1, weights=torch.ones(3)))
+    with pytest.raises(ValueError, match=r"weights must have shape \(batch, 20\)"):
+        Settler([few])
+
+
+def test_codes_as_sparse_arrays():
+    code = Settler(stack(1))(X).codes[0]
+    sparse = to_csr(code)
+    assert sparse.format == "csr" and sparse.nnz == int((code != 0).sum()) > 0
+    assert sparse.dtype == np.float64 and np.array_equal(sparse.toarray(), code.numpy())

@@ -1,6 +1,6 @@
 """Fast inference: `settler` has the loop, `steps` single steps, `stopping` when they end."""
 
-from vnlib.settle.config import SCHEDULES, SettleConfig, Settled, Trace
+from vnlib.settle.config import SCHEDULES, SettleConfig, Settled, Trace, to_csr
 from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.settler import Settler
 from vnlib.settle.steps import METHODS
@@ -18,4 +18,5 @@ __all__ = [
     "Trace",
     "duality_gap",
     "joint_energy",
+    "to_csr",
 ]

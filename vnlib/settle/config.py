@@ -156,3 +156,10 @@ def mapped(function: Callable[..., Tensor], *parts: Settled) -> Settled:
         else:
             found[name] = None if each[0] is None else function(*each)
     return replace(parts[0], **found, states=())
+
+
+def to_csr(code: Float[Tensor, "batch atoms"]) -> Any:
+    """A code as a `scipy.sparse.csr_array`, on the CPU: a row per sample, what is not zero kept."""
+    from scipy.sparse import csr_array
+
+    return csr_array(code.detach().cpu().numpy())

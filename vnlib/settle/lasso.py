@@ -4,22 +4,25 @@ With w_l = feedback^(l-1), the residuals of the joint energy F are those of the 
 under the `dictionary` whose rows of layer l are sqrt(w_l) [V_l at the codes of l, -U_{l-1} at those
 of l - 1]. Its Hessian has the blocks w_l H_l on the diagonal (`vnlib.settle.quadratic`) and
 -w_l U_{l-1}'V_l beside it. Its penalties are w_l lambda_l, which counting the code of layer l in
-units of lambda_1 / (w_l lambda_l) makes all equal. The ridge of an elastic net is one more row per
-atom, sqrt(ridge) with the input 0, so that its Hessian has the ridge on the diagonal. One layer may
-have a penalty that is not convex, which is an MCP by coordinates.
+units of lambda_1 / (w_l lambda_l) makes all equal, as dividing an atom by its weight does where it
+has one. The ridge of an elastic net is one more row per atom, sqrt(ridge) with the input 0, so that
+its Hessian has the ridge on the diagonal. One layer may have a penalty that is not convex, which is
+an MCP by coordinates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from vnlib import checks
 from vnlib.checks import given
 from vnlib.layer import Layer, message
-from vnlib.prox import L1, MCP, ElasticNet, Firm, NonNegativeL1
+from vnlib.prox import L1, MCP, ElasticNet, Firm, NonNegativeL1, WeightedL1
 from vnlib.settle.config import SettleConfig, Settled, Trace
 from vnlib.settle.energy import joint_energy
 from vnlib.settle.steps import State
@@ -38,11 +41,22 @@ def dictionary(layers: Sequence[Layer], feedback: float) -> Tensor:
     return torch.cat(rows)
 
 
+def _unweighted(layer: Layer) -> Layer:
+    """The layer whose coefficients are counted in units of their weights."""
+    if not isinstance(layer.penalty, WeightedL1):
+        return layer
+    weights = layer.penalty.weights
+    checks.matrix("weights", weights[None], layer.V.shape[1], "one per atom")
+    V, U = (None if one is None else one / weights for one in (layer.V, layer.U))
+    return replace(layer, V=V, U=U)
+
+
 class JointLasso:
     """One lasso, whose Hessian is computed once, where it is first needed."""
 
     def __init__(self, layers: Sequence[Layer], feedback: float) -> None:
         self.layers, self.feedback = tuple(layers), feedback
+        self.scaled = [_unweighted(layer) for layer in layers]
         self.sizes = [layer.V.shape[1] for layer in layers]
         self.weights = [feedback**index for index in range(len(layers))]
         penalties = [x.penalty for x in layers if isinstance(x.penalty, L1 | ElasticNet)]
@@ -53,10 +67,12 @@ class JointLasso:
         self.sparsity, self.nonnegative = lambdas[0], isinstance(penalties[0], NonNegativeL1)
         self.ridges = [p.ridge if isinstance(p, ElasticNet) else 0.0 for p in penalties]
         self.units = [1.0, *(lambdas[0] / other for other in lambdas[1:])]
+        weights = [getattr(layer.penalty, "weights", 1.0) for layer in layers]
+        self.sized = [unit / weight for unit, weight in zip(self.units, weights, strict=True)]
 
     @cached_property
     def V(self) -> Tensor:
-        return self.layers[0].V.detach().cpu()
+        return self.scaled[0].V.detach().cpu()
 
     @cached_property
     def gram(self) -> Tensor:
@@ -74,11 +90,11 @@ class JointLasso:
             return None
         H = self.V.new_zeros(sum(self.sizes), sum(self.sizes))
         blocks = [list(row.split(self.sizes, 1)) for row in H.split(self.sizes)]
-        for index, layer in enumerate(self.layers):
+        for index, layer in enumerate(self.scaled):
             scale = self.weights[index] * self.units[index] ** 2
             blocks[index][index].diagonal().add_(scale * self.ridges[index])
             if index:
-                V, U = layer.V.detach().cpu(), given("U", self.layers[index - 1].U).detach().cpu()
+                V, U = layer.V.detach().cpu(), given("U", self.scaled[index - 1].U).detach().cpu()
                 below = self.weights[index] * self.units[index - 1]
                 blocks[index][index] += scale * V.T @ V
                 blocks[index - 1][index - 1] += below * self.units[index - 1] * U.T @ U
@@ -100,7 +116,7 @@ class JointLasso:
         from vnlib.settle.coordinate import MANY, coordinate_descent
 
         whole = mask is None and sum(self.sizes) <= MANY
-        start = [(code / unit).cpu() for code, unit in zip(codes, self.units, strict=True)]
+        start = [(code / unit).cpu() for code, unit in zip(codes, self.sized, strict=True)]
         found, gap, passes = coordinate_descent(
             self.V,
             x.cpu(),
@@ -114,7 +130,7 @@ class JointLasso:
             mask=None if mask is None else mask.cpu(),
             gamma=self.gamma,
         )
-        parts = zip(found.to(x.device).split(self.sizes, 1), self.units, strict=True)
+        parts = zip(found.to(x.device).split(self.sizes, 1), self.sized, strict=True)
         ended = tuple(unit * part for part, unit in parts)
         energy = joint_energy(self.layers, ended, x, self.feedback, mask=mask)
         gap, passes = gap.to(x.device), passes.to(x.device)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from sklearn.linear_model import Lasso
 
+from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.functions.dictionaries import fourier_and_bumps, masked_codes
-from vnlib.dictionaries import fixed_network
 from vnlib.masked import masked_settle
 from vnlib.network import VectorNetwork
 from vnlib.settle import SettleConfig

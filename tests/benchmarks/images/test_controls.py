@@ -12,9 +12,9 @@ import pytest
 import torch
 from sklearn.decomposition import PCA, MiniBatchDictionaryLearning, SparseCoder
 
+from benchmarks.baselines.dictionaries import fixed_network
 from benchmarks.images import controls
 from benchmarks.images.vector_networks import vector_network
-from vnlib.dictionaries import fixed_network
 from vnlib.fit import Training
 from vnlib.settle import SettleConfig
 

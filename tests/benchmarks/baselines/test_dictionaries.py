@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from vnlib.dictionaries import fixed_network
+from benchmarks.baselines.dictionaries import fixed_network
 
 LENGTH = 64
 X = torch.randn(8, LENGTH, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
