@@ -35,12 +35,15 @@ def test_conditioning_decides_who_of_the_two_is_ahead(ood, results):
     narrow, base, wide = (ood.loc[task] for task in tables.WIDE)
     for model in ("vn_axes", "factorised"):
         assert max(narrow[model], base[model]) < 0.1 * wide[model]
-    assert narrow["vn_axes"] < narrow["factorised"] and wide["factorised"] < wide["vn_axes"]
+    ahead = figures.over_zero(results, "ood").sel(task=list(tables.WIDE))
+    ahead = (ahead.sel(model="factorised") < ahead.sel(model="vn_axes")).sum("seed").values
+    seeds = results.sizes["seed"]
+    assert 0 < min(ahead[:2]) and max(ahead[:2]) < seeds and ahead[2] == seeds
 
 
 def test_who_needs_no_halves(ood):
     turned, tangled = ood.loc["code_rotated"], ood.loc["code_entangled"]
-    assert turned[["vn_full", "broadcast"]].max() < tables.COMPOSES
+    assert turned["vn_full"] < tables.COMPOSES < turned["broadcast"] < 2 * tables.COMPOSES
     assert turned[[*TOLD, "outer"]].min() > 0.1
     assert tangled.min() > 0.1, "nothing composes an entangled code"
 
