@@ -88,7 +88,7 @@ def finite(name: str, x: Any) -> None:
 
 
 def matrix(name: str, x: Any, columns: int, meaning: str, many: Iterable[int] = ()) -> None:
-    """Raise ValueError unless `x` is a finite tensor of shape (*many, batch, columns)."""
+    """Raise ValueError unless `x` is a finite tensor of shape (many ..., batch, columns)."""
     finite(name, x)
     if x.ndim < 2 or (*x.shape[:-2], x.shape[-1]) != (*many, columns):
         shape = ", ".join(map(str, (*many, "batch", columns)))

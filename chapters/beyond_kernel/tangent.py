@@ -65,7 +65,7 @@ def tangent(model: nn.Module, codes: Float[Tensor, "positions d"]) -> Tangent:
 def least_norm_path(
     near: Tangent, images: Images, iterations: Sequence[int]
 ) -> list[Float[Tensor, " weights"]]:
-    """Changes of weights after so many steps of conjugate gradients on |f0 + J d - images|^2.
+    """Changes of weights after so many steps of conjugate gradients on `|f0 + J d - images|^2`.
 
     They begin at 0 and stay in the range of J', so that they go to the solution of least norm,
     which is where gradient flow from the start ends (Bjoerck 1996, Sec. 7.4). Steps that come after

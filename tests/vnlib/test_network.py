@@ -374,7 +374,10 @@ def test_arrays_that_cannot_be_learned_from_are_named():
         learn(network, x[:1], seed=0)
     with pytest.raises(ValueError, match=r"x must have shape \(batch, 12\)"):
         learn(network, x[:, 1:], seed=0)
-    with pytest.raises(ValueError, match=r"x must be a floating-point tensor, got torch\.int64"):
+    with pytest.raises(
+        ValueError,
+        match=r"x must be a dense floating-point tensor, float32 or float64, got Tensor torch\.int64",
+    ):
         VectorNetwork.for_data(x.long(), atoms=(8,), seed=0)
     with pytest.raises(
         ValueError, match=r"sparsity must have one entry per layer \(1\), got \(0.1, 0.1\)"
@@ -392,7 +395,7 @@ GOOD = {"n_inputs": 12, "atoms": (18, 14), "interface": (9,), "sparsity": (0.1, 
     [
         ({"n_inputs": 0}, r"n_inputs must be an integer >= 1, got 0"),
         ({"atoms": ()}, r"atoms must name the number of atoms of at least one layer, got \(\)"),
-        ({"atoms": 18}, r"atoms must be a tuple with one entry per layer, got 18"),
+        ({"atoms": 18}, r"atoms must be a list with one entry per layer, as \[64\], got 18"),
         ({"atoms": (18, 0)}, r"atoms of layer 2 must be an integer >= 1, got 0"),
         ({"atoms": (18, 2.5)}, r"atoms of layer 2 must be an integer >= 1, got 2.5"),
         ({"interface": ()}, r"interface must have 1 or 2 entries for 2 layer\(s\), got \(\)"),
@@ -401,9 +404,12 @@ GOOD = {"n_inputs": 12, "atoms": (18, 14), "interface": (9,), "sparsity": (0.1, 
             r"interface must have 1 or 2 entries for 2 layer\(s\), got \(9, 9, 9\)",
         ),
         ({"interface": (-1,)}, r"interface of layer 1 must be an integer >= 1, got -1"),
-        ({"interface": 9}, r"interface must be a tuple with one entry per layer, got 9"),
+        ({"interface": 9}, r"interface must be a list with one entry per layer, as \[64\], got 9"),
         ({"sparsity": (0.1,)}, r"sparsity must have one entry per layer \(2\), got \(0.1,\)"),
-        ({"sparsity": 0.1}, r"sparsity must be a tuple with one entry per layer, got 0.1"),
+        (
+            {"sparsity": 0.1},
+            r"sparsity must be a list with one entry per layer, as \[64\], got 0.1",
+        ),
         ({"sparsity": (0.1, -0.1)}, r"sparsity of layer 2 must be a finite number >= 0, got -0.1"),
         ({"feedback": float("nan")}, r"feedback must be a finite number >= 0, got nan"),
         ({"top_k": 0}, r"top_k must be an integer >= 1 and <= 14, got 0"),

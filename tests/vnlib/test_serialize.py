@@ -198,7 +198,7 @@ def test_a_newer_version(saved):
         ("settle", "annealing", True, "SettleConfig has no annealing; a newer version"),
         (None, "feedback", -1, "feedback must be a finite number >= 0, got -1"),
         ("settle", "method", "newton", "method must be one of .*got 'newton'"),
-        (None, "atoms", None, "atoms must be a tuple"),
+        (None, "atoms", None, "atoms must be a list"),
         (None, "settle", 3, "no valid configuration"),
     ],
 )

@@ -396,7 +396,10 @@ def test_layers_that_do_not_fit_are_named():
         (X[:, 1:], r"x must have shape \(batch, 16\) .*got \(5, 15\)"),
         (X[0], r"x must have shape \(batch, 16\) .*got \(16,\)"),
         (X.float(), r"x must have the type of the dictionaries, torch.float64, got torch.float32"),
-        (X.long(), r"x must be a floating-point tensor, got torch.int64"),
+        (
+            X.long(),
+            r"x must be a dense floating-point tensor, float32 or float64, got Tensor torch.int64",
+        ),
         (torch.where(X > 1, torch.nan, X), r"x holds \d+ value\(s\) that are NaN or infinite"),
         (X / 0, r"x holds 80 value\(s\) that are NaN or infinite"),
     ],

@@ -102,9 +102,9 @@ class Settler:
         ValueError
             For inputs of the wrong shape or with NaN.
         """
+        self._check_input(x, mask)
         if x.ndim > 2 and (trace or self.config.monotone or self.config.method in ALONE):
             raise ValueError("replicas are settled without trace, without monotone and not by admm")
-        self._check_input(x, mask)
         begun = self._begun(x, start)
         warm = start is not None
         size = 1 if self.alone else len(self.layers)

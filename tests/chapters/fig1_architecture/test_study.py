@@ -61,9 +61,9 @@ def test_settings_hold_the_network():
 
 
 def test_parameters_change_the_network():
-    given = study.settings(chapter(n_atoms=40, sparsity=0.5, feedback=0.0))["network"]
+    given = study.settings(chapter(n_atoms=40, sparsity=0.5, feedback=0.2))["network"]
     assert given["atoms"] == [40, 20] and given["interface"] == [40] and given["top_k"] == 20
-    assert given["sparsity"] == [0.5, 0.07] and given["feedback"] == 0
+    assert given["sparsity"] == [0.5, 0.07] and given["feedback"] == 0.2
 
 
 def test_errors_of_both_readings_are_those_of_the_network():

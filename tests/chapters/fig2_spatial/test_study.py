@@ -74,9 +74,9 @@ def test_settings_lay_candidate_and_parameters_over_a_model():
         "steps": 210,
         "consolidation": 4000,
     }
-    given = training("vn_full", 1, n_atoms=5, sparsity=0.5)["options"]
-    assert (given["n_atoms"], given["sparsity"]) == (5, 0.5)
-    untouched = training("mlp", 1, n_atoms=5)
+    given = training("vn_full", 1, n_atoms=16, sparsity=0.5)["options"]
+    assert (given["n_atoms"], given["sparsity"]) == (16, 0.5)
+    untouched = training("mlp", 1, n_atoms=16)
     assert untouched["options"] == {} and untouched["lr"] == 1e-3
 
 
