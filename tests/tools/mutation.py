@@ -25,7 +25,14 @@ import numba
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("vnlib", "data_gen", "benchmarks", "tests/vnlib", "pyproject.toml")
+NEEDED = (
+    "vnlib",
+    "data_gen",
+    "benchmarks",
+    "tests/vnlib",
+    "tests/fake_device.py",
+    "pyproject.toml",
+)
 
 
 @dataclass(frozen=True)
