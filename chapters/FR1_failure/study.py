@@ -13,7 +13,6 @@ from benchmarks.spatial import curves, positions
 from benchmarks.spatial.closed_form import READOUTS, OuterProduct, least_squares, ridge
 from chapters.FR1_failure import similarity, superposition
 from data_gen import bumps
-from vnlib.book import store
 from vnlib.book.chapter import Axes, Chapter, Settings
 
 SOLVERS = ("least squares", "ridge")
@@ -87,7 +86,7 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset]:
     fitted["sigma"] = chapter.parameters["sigma"]
     axes = {"hold_out": every["hold_outs"], "seed": chapter.seeds}
     readouts = chapter.grid(fit_readouts, axes, fitted, variables=VARIABLES, part="readouts")
-    return store.read(chapter.file()).sel(chapter.axes(hold_out=list(hold_outs))), readouts
+    return chapter.held(hold_out=list(hold_outs)), readouts
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

@@ -17,7 +17,7 @@ from vnlib.plots.frames import (
     long_frame,
     seeds_and_medians,
 )
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 from vnlib.plots.style import PALETTE, image_axes
 
 CODES = {"bump": "bump code", "ramp": "ramp code"}
@@ -74,7 +74,7 @@ def errors(results: xr.Dataset) -> Figure:
                 )
             kernel = float(median(over_zero(one, "two_factor", part).isel(model=0)))
             ax.axvline(kernel, color="0.5", ls="--", lw=1)
-            ax.axvline(1, **_vertical())
+            ax.axvline(1, **(ZERO | {"label": None}))
             between_groups(ax, [group(results, model) for model in there])
             ax.set(xscale="log", xlabel="", title=f"{PARTS[part]}, {CODES[code]}")
             ax.tick_params(labelleft=part == "id")
@@ -90,20 +90,27 @@ def errors(results: xr.Dataset) -> Figure:
 
 
 def path(results: xr.Dataset) -> Figure:
-    """Errors of the linearisations along conjugate gradients, beside those of trained decoders."""
+    """Errors of the linearisations along conjugate gradients, beside those of trained decoders:
+    medians, their intervals as bands, every seed a thin line.
+    """
     one = results.sel(code=codes(results)[0])
     models = [m for m in one["model"].values if bool(one["mse_ood"].sel(model=m).notnull().any())]
     fig, axes = plt.subplots(1, 2, figsize=(10, 3.7), sharey=True)
     for ax, part in zip(axes, PARTS, strict=True):
-        for number, model in enumerate(models):
+        for model in models:
             own = one.sel(model=model)
-            look = {"color": PALETTE[number]}
-            curve = over_zero(own, "path", part)
-            ax.plot(curve["iteration"], median(curve), marker="o", ms=3.5, **look)
-            ax.plot([], [], label=label(results, model), **look)
-            ends = curve.min("seed"), curve.max("seed")
-            ax.fill_between(curve["iteration"], *ends, alpha=0.15, lw=0, **look)
-            ax.axhline(float(median(over_zero(own, "mse", part))), ls=":", lw=1.2, **look)
+            curve = over_zero(own, "path", part).transpose("iteration", "seed")
+            found = over_seeds(curve)
+            _, color, marker = GROUPS[group(results, model)]
+            marker = "P" if model == "mlp" else marker
+            look = {"color": color, "marker": marker, "ms": 4}
+            ax.plot(curve["iteration"], found["median"], label=label(results, model), **look)
+            ax.plot(curve["iteration"], curve, color=color, lw=0.4, alpha=0.5)
+            ends = found["low"], found["high"]
+            ax.fill_between(curve["iteration"], *ends, color=color, alpha=0.15, lw=0)
+            trained = float(median(over_zero(own, "mse", part)))
+            ax.axhline(trained, ls=":", lw=1.2, color=color)
+            ax.plot(curve["iteration"][-1], trained, clip_on=False, **look)
         ax.axhline(1, **ZERO)
         ax.set(xscale="log", yscale="log", xlabel="steps of conjugate gradients", title=PARTS[part])
     axes[0].set_ylabel("error, 1: zero image")
@@ -159,7 +166,3 @@ def matrices(results: xr.Dataset) -> Figure:
     axes[1, 0].set_axis_off()
     fig.colorbar(picture, ax=axes, label="kernel, 1: largest entry", shrink=0.7)
     return fig
-
-
-def _vertical() -> dict:
-    return {name: value for name, value in ZERO.items() if name != "label"}

@@ -19,8 +19,8 @@ from chapters.beyond_kernel import kernels
 from chapters.beyond_kernel.tangent import least_norm_path, tangent, tangent_kernel
 from data_gen import bumps, shapes
 from vnlib import seeding
-from vnlib.book import store
 from vnlib.book.chapter import Axes, Chapter, Settings
+from vnlib.metrics import relative_distance
 
 PARTS = {"train": "train", "val": "val", "id": "id_test", "ood": "ood"}
 EVALUATIONS = 10
@@ -57,9 +57,7 @@ def results(chapter: Chapter) -> xr.Dataset:
             if seeds := chapter.first_seeds(min(every[code], model.get("seeds", every[code]))):
                 axes = {"code": [code], "model": [name], "seed": seeds}
                 chapter.grid(run, axes, settings, variables=VARIABLES)
-    found = store.read(chapter.file())
-    asked = {"code": list(every), "model": list(chapter.models), "seed": chapter.seeds}
-    return found.sel({axis: [v for v in asked[axis] if v in found[axis]] for axis in asked})
+    return chapter.held(code=list(every))
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:
@@ -156,10 +154,8 @@ def explained(drawn: Tensor, by: Tensor) -> float:
 
 def moved(start: torch.nn.Module, trained: torch.nn.Module) -> float:
     """Distance of all weights of two decoders over the norm of the first one's."""
-    one, other = (
-        torch.cat([p.detach().flatten() for p in m.parameters()]) for m in (start, trained)
-    )
-    return float((other - one).norm() / one.norm())
+    one, other = ([p.detach().reshape(1, -1) for p in m.parameters()] for m in (start, trained))
+    return float(relative_distance(other, one))
 
 
 def pictures(drawings: Mapping[str, Tensor], held_out: Tensor, s: Settings) -> dict[str, Any]:

@@ -67,9 +67,28 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     }
     told["outputs"] = f"{int(results['n_outputs'].max()):,}"
     seeds = results["mse_ood"].notnull().any("model").sum("seed")
+    there = results["mse_ood"].notnull().sum("seed")
+    told["each"] = {
+        code: {m: str(int(there.sel(code=code, model=m))) for m in there["model"].values}
+        for code in there["code"].values
+    }
+    told["falling"] = {
+        code: {
+            m: falling(results["path_id"].sel(code=code, model=m)) for m in there["model"].values
+        }
+        for code in there["code"].values
+    }
     told["seeds"] = {code: str(int(seeds.sel(code=code))) for code in results["code"].values}
     told["least"] = {
         code: short(float(median(over_zero(results.sel(code=code), "linear", "id")).min()))
         for code in results["code"].values
     }
     return texts("beyondkernel", told)
+
+
+def falling(path: xr.DataArray) -> xr.DataArray:
+    """An error at the last point of its path over that at the last but one, seed by seed."""
+    there = path.dropna("iteration", how="all")
+    if there.sizes["iteration"] < 2:
+        return path.isel(iteration=0) * float("nan")
+    return there.isel(iteration=-1) / there.isel(iteration=-2)

@@ -15,7 +15,6 @@ from chapters.beyond_tasks.decoders import Decoder, made
 from chapters.beyond_tasks.measure import measures
 from data_gen import bumps, shapes
 from vnlib import seeding
-from vnlib.book import store
 from vnlib.book.chapter import Axes, Chapter, Settings
 
 PARTS = {"train": "train", "val": "val", "id": "id_test", "ood": "ood"}
@@ -57,10 +56,7 @@ def results(chapter: Chapter) -> xr.Dataset:
         axes = {"task": [task], "model": models, "seed": seeds}
         if models and seeds:
             chapter.grid(run, axes, settings, variables=VARIABLES)
-    found = store.read(chapter.file())
-    asked = {"task": list(tasks), "model": list(chapter.models), "seed": chapter.seeds}
-    # A choice of models may leave tasks that none of them is asked about.
-    return found.sel({axis: [v for v in asked[axis] if v in found[axis]] for axis in asked})
+    return chapter.held(task=list(tasks))
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

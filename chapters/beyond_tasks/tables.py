@@ -124,7 +124,11 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "failed": percent(float(failed(results).sel(model=in_trained(results)).mean())),
         "samples": f"{int(results['samples_seen'].sel(task='base').max()):,}",
     }
-    told["count"] = {m: f"{int(told['count'].sel(model=m))}" for m in ood.model.values}
+    asked = ood.notnull().sum("task")
+    told["count"] = {
+        m: f"{int(told['count'].sel(model=m))} of {int(asked.sel(model=m))}"
+        for m in ood.model.values
+    }
     return texts("beyondtasks", told | {"ood": found})
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
-from benchmarks.functions.tables import counts, measured, paired, present
+from benchmarks.functions.tables import counts, hidden, measured, paired, present
 from vnlib.plots.frames import group, label, some
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, if_computed, spreads
@@ -44,6 +44,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "learned": paired(results, ours, ["vn_untrained"], imputed),
         "fixed": paired(results, ours, ["fourier"], imputed),
         "solved": paired(results, ours, ours, solved, imputed),
+        "solved-on": (hidden(results, ours, solved) / hidden(results, ours, imputed))
+        .isel(model=0, drop=True)
+        .transpose("set", "mask", "seed"),
     }
     *_, next_most, most = sorted((100 * median(late_gain(results))).values)
     falling = {"falling": most, "falling-next": next_most}

@@ -44,7 +44,7 @@ def lives(pid):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs SIGKILL")
 @pytest.mark.parametrize("family", [False, True])
 def test_a_command_is_killed_with_its_family_or_without(tmp_path, family):
-    """A chapter that is killed and goes on is in test_chapters.py."""
+    """A chapter that is killed and goes on is in test_chapter_runs.py."""
     assert (
         robustness.kill_at(1.0, ["sh", "-c", "sleep 60 & echo $!; wait"], tmp_path, family=family)
         is None

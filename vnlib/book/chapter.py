@@ -266,6 +266,11 @@ class Chapter:
         models = {"model": list(self.models)} if "models" in self.parameters else {}
         return {**models, **others, "seed": self.seeds}
 
+    def held(self, **others: Sequence) -> xr.Dataset:
+        """What the chapter's file holds along these `axes`, but for values that no run has."""
+        found, asked = store.read(self.file()), self.axes(**others).items()
+        return found.sel({axis: [v for v in values if v in found[axis]] for axis, values in asked})
+
     def together(self, axes: Axes) -> tuple | None:
         """The group of a run, None for a run by itself: seeds and candidates of a model that the
         sidecar marks, where the parameter `together` asks for it, or on CUDA where it is None.

@@ -32,9 +32,10 @@ def test_every_seed_of_both_is_a_point(results):
 
 def test_lines_are_medians_beside_the_trained_error(results):
     ax = figures.path(results).axes[0]
-    curve, trained = ax.lines[0], ax.lines[2]
+    curve, trained = ax.lines[0], next(one for one in ax.lines if one.get_linestyle() == ":")
     assert curve.get_ydata()[:2] == pytest.approx([1.4, 0.7])
     assert trained.get_ydata() == pytest.approx([0.02, 0.02])
+    assert sum(one.get_linewidth() == 0.4 for one in ax.lines) == 3 * 2, "a line for each seed"
 
 
 def test_without_pictures_the_figures_say_so(results):

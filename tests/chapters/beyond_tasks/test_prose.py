@@ -38,7 +38,27 @@ def test_conditioning_decides_who_of_the_two_is_ahead(ood, results):
     ahead = figures.over_zero(results, "ood").sel(task=list(tables.WIDE))
     ahead = (ahead.sel(model="factorised") < ahead.sel(model="vn_axes")).sum("seed").values
     seeds = results.sizes["seed"]
-    assert min(ahead[:2]) > 0 and max(ahead[:2]) < seeds and ahead[2] == seeds
+    assert 0 < ahead[1] < seeds and ahead[0] == seeds - 1 and ahead[2] == seeds
+
+
+def test_coordinates_never_seen_defeat_product_decoders(ood):
+    held = ood.loc["place_coordinates"]
+    assert held[["vn_axes", "factorised"]].min() > 0.9 * held["cnn"]
+
+
+def test_who_does_not_draw_bumps_had_not_learned_to(results):
+    found = {
+        part: figures.over_zero(results, part).sel(task="base", model="broadcast")
+        for part in ("id", "ood")
+    }
+    failing = found["ood"] > tables.DRAWS
+    assert 0 < failing.sum() < results.sizes["seed"]
+    assert found["id"].where(failing).min() > 0.15 > 5 * found["id"].where(~failing).max()
+
+
+def test_shapes_are_sums_of_two_or_three_products(results):
+    terms = results["target_terms"].sel(task=SHAPES)
+    assert {*terms.values[terms.notnull().values].tolist()} == {2.0, 3.0}
 
 
 def test_who_needs_no_halves(ood):
