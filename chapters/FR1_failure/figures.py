@@ -5,7 +5,7 @@ Results are over (model, hold_out, seed); `position` runs with x fastest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -32,9 +32,9 @@ FEW = (
 )
 
 
-def few(results: xr.Dataset) -> xr.Dataset:
-    """Those of `FEW` that there are, or all where there are none."""
-    names = [name for name in FEW if name in results["model"].values]
+def few(results: xr.Dataset, models: Sequence[str] = FEW) -> xr.Dataset:
+    """Those of these models that there are, or all where there are none."""
+    names = [name for name in models if name in results["model"].values]
     return results.sel(model=names) if names else results
 
 
@@ -100,7 +100,7 @@ def legend_below(fig: plt.Figure, axes: list[plt.Axes]) -> None:
 
 @if_computed
 def error_maps(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """Error at every position over that of a zero image, median over seeds."""
+    """Error at every position over that of the zero baseline, median over seeds."""
     own = within(results, hold_out)
     models = own["model"].values
     fig, axes = spatial.mosaic(len(models), 7, (1.3, 1.75))
@@ -111,13 +111,13 @@ def error_maps(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         one = relative.sel(model=model)
         picture = spatial.error_map(ax, one, held_out, LogNorm(1e-3, 3), title)
         ax.title.set_fontsize(8)
-    bar = fig.colorbar(picture, ax=axes, label="error / zero image", extend="both", shrink=0.9)
+    bar = fig.colorbar(picture, ax=axes, label="error / zero baseline", extend="both", shrink=0.9)
     bar.ax.axhline(1, color="white", lw=2)
     return fig
 
 
 def errors(results: xr.Dataset) -> plt.Figure:
-    """Error on training, ID test and OOD positions, every seed a point, over a zero image's."""
+    """Error on training, ID test and OOD positions, every seed a point, over the zero baseline's."""
     fig, axes = panels(results, 0.62, 4.4)
     looks = {name: (color, marker) for name, (_, color, marker) in SETS.items()}
     for hold_out, ax in axes.items():
@@ -125,14 +125,14 @@ def errors(results: xr.Dataset) -> plt.Figure:
         relative = own["error"] / own["zero_baseline"]
         relative = relative.clip(FLOOR)
         dots(ax, {name: relative.sel(where=where) for name, (where, *_) in SETS.items()}, looks)
-        ax.axhline(1, label="zero image", **spatial.ZERO)
-        ax.set(yscale="log", ylabel="error / zero image")
+        ax.axhline(1, label="zero baseline", **spatial.ZERO)
+        ax.set(yscale="log", ylabel="error / zero baseline")
     legend_below(fig, list(axes.values()))
     return fig
 
 
 def curves(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """ID validation and OOD error along training over a zero image's, every seed a line."""
+    """ID validation and OOD error along training over the zero baseline's, every seed a line."""
     own = within(results, hold_out)
     watched = own["curve_step"].notnull().any(["seed", "checkpoint"]).values
     if not watched.any():
@@ -155,7 +155,7 @@ def curves(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
         ax.set_title(spatial.wrapped(label(own, model), 18), fontsize=8)
         ax.tick_params(labelsize=7)
     fig.supxlabel("updates", fontsize=9)
-    fig.supylabel("error / zero image", fontsize=9)
+    fig.supylabel("error / zero baseline", fontsize=9)
     fig.legend(
         *axes[0].get_legend_handles_labels(), fontsize=9, loc="outside upper center", ncols=2
     )
@@ -163,7 +163,7 @@ def curves(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 
 def edge(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
-    """Error over a zero image's against how deep in the hold-out a position lies: medians over the
+    """Error over the zero baseline's against how deep in the hold-out a position lies: medians over the
     seeds of the mean at every depth.
     """
     own = within(few(results), hold_out)
@@ -182,7 +182,7 @@ def edge(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     ax.axhline(1, **spatial.ZERO)
     ax.axvline(0, color="0.6", lw=1)
     ax.set(yscale="log", xlabel="distance to the edge of the hold-out [px], outside negative")
-    ax.set(ylabel="error / zero image")
+    ax.set(ylabel="error / zero baseline")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
 
@@ -237,13 +237,18 @@ def _side_by_side(ax: plt.Axes, kinds: Mapping[str, tuple[xr.DataArray, str, str
 # --- superposition ---
 
 
-def superposition(results: xr.Dataset, hold_out: str = "square", sample: int = 3) -> plt.Figure:
+def superposition(
+    results: xr.Dataset,
+    models: Sequence[str] = FEW,
+    hold_out: str = "square",
+    sample: int = 3,
+) -> plt.Figure:
     """One OOD position: the ink for x alone, for y alone, their sum, the sum of seen outputs, the
     output, the target.
 
     Every picture has its own scale, as in FR. Rows: models.
     """
-    kept = with_images(within(few(results), hold_out)).isel(sample=sample)
+    kept = with_images(within(few(results, models), hold_out)).isel(sample=sample)
     panel = {
         "$f(x, \\bar{y})$": "x alone",
         "$f(\\bar{x}, y)$": "y alone",

@@ -35,6 +35,11 @@ def test_four_columns_are_shown_as_one():
     assert shown.loc["B", "ood"] == "6.0 [5.0, 7.0], n = 2", "fewer seeds than the others"
 
 
+def test_a_cell_breaks_before_its_interval_and_not_in_it():
+    html = Table(spreads({"": errors()}, "model"))._repr_mimebundle_()["text/html"]
+    assert "2.0 [1.0,\N{NO-BREAK SPACE}3.0]" in html and "2.0 [1.0, 3.0]" not in html
+
+
 def test_a_quantity_over_seeds_is_said_in_its_own_form():
     shown = Table(spreads({"": errors()}, "model"), {"id": "{:.0f}"}).shown()
     assert shown.loc["A"].tolist() == ["2 [1, 3]", "20 [10, 30]"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -72,7 +73,7 @@ class Table:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
-        style = shown.style
+        style = shown.map(_unbroken).style
         style.format(escape="html").format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]
@@ -159,6 +160,11 @@ def _header(columns: Iterable[Any]) -> pd.Index:
     if levels == 1:
         return pd.Index([one for (one,) in parts])
     return pd.MultiIndex.from_tuples([part + ("",) * (levels - len(part)) for part in parts])
+
+
+def _unbroken(text: str) -> str:
+    """A cell that may break before its interval, and not in it."""
+    return re.sub(r"\[(.*), ", "[\\1,\N{NO-BREAK SPACE}", text)
 
 
 def caption(text: str) -> HTML:

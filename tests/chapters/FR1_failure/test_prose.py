@@ -37,6 +37,25 @@ def test_cnns_read_their_codes_and_err_inside_about_as_much_as_a_zero_image(resu
     assert (ood > 0.8).all() and (ood < 1.3).all()
 
 
+def test_the_answer(results):
+    """A CNN leaves most of the error, in several bumps of the right row or column; a product leaves
+    next to nothing.
+    """
+    left = {name: float(text.removesuffix(" %")) for name, text in tables.left(results).items()}
+    assert left["cnn_bump"] > 80 and left["factorised"] < 0.1
+    ood = results.sel(where="ood")
+    assert middle(ood["several"], "cnn_bump") > 0.7
+    assert middle(ood["share_cross"], "cnn_bump") > 0.5 > middle(ood["chance_cross"], "cnn_bump")
+    assert middle(ood["share_place"], "cnn_bump") < 0.2
+    sums = results["resembles"].sel(test="averaged")
+    assert middle(sums, "cnn_bump") > 0.5 > middle(results["resembles_bump"], "cnn_bump")
+
+
+def test_longer_training_halves_the_error_outside_and_leaves_it_inside(results):
+    found = tables.longer(results).median("seed")
+    assert found.sel(where="id") < 0.7 and abs(found.sel(where="ood") - 1) < 0.1
+
+
 def test_population_codes_draw_several_bumps_and_ramps_one(results):
     ood = results.sel(where="ood")
     assert (middle(ood["several"], *POPULATION) > 0.5).all()
