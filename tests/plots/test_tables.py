@@ -35,9 +35,14 @@ def test_four_columns_are_shown_as_one():
     assert shown.loc["B", "ood"] == "6.0 [5.0, 7.0], n = 2", "fewer seeds than the others"
 
 
-def test_a_cell_breaks_before_its_interval_and_not_in_it():
+def test_a_cell_breaks_before_its_interval_and_its_seeds_and_nowhere_else():
     html = Table(spreads({"": errors()}, "model"))._repr_mimebundle_()["text/html"]
-    assert "2.0 [1.0,\N{NO-BREAK SPACE}3.0]" in html and "2.0 [1.0, 3.0]" not in html
+    assert "<span>2.0</span> <span>[1.0, 3.0]</span></td>" in html
+    assert "<span>6.0</span> <span>[5.0, 7.0],</span> <span>n = 2</span></td>" in html
+    frame = pd.DataFrame({"share": ["80 % [70 %, 90 %]"], "rule": ["a < 1, n = b"]}, ["x"])
+    html = Table(frame)._repr_mimebundle_()["text/html"]
+    assert "<span>80 %</span> <span>[70 %, 90 %]</span></td>" in html
+    assert ">a &lt; 1, n = b</td>" in html, "words break as they do"
 
 
 def test_a_quantity_over_seeds_is_said_in_its_own_form():
