@@ -110,8 +110,8 @@ def crossness(results: xr.Dataset) -> plt.Figure:
 
 
 def errors(results: xr.Dataset) -> plt.Figure:
-    """OOD error of the CNNs against the number of bumps, one panel per variant, with the error of a
-    zero image.
+    """OOD error of the CNNs against the number of bumps, one panel per variant, with the error of the
+    zero baseline.
     """
     models = [m for m in VARIANTS if m in results["model"].values]
     if not models:
@@ -120,7 +120,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
     fig, axes = plt.subplots(1, len(models), figsize=size, sharey=True, squeeze=False)
     for ax, model in zip(axes[0], models, strict=True):
         by_bumps(ax, results, "mse_ood", model)
-        ax.axhline(zero_baseline(results, model), **ZERO, label="zero image")
+        ax.axhline(zero_baseline(results, model), **ZERO, label="zero baseline")
         ax.set_title(label(results, model))
     axes[0, 0].set_ylabel("OOD error (mean squared error)")
     axes[0, 0].set_yscale("log")  # last, since seaborn would take medians of logarithms
@@ -140,7 +140,7 @@ def learning(results: xr.Dataset) -> plt.Figure:
         for model, color in zip(models, PALETTE, strict=False):
             one = curves.sel(model=model, diet=diet)
             along_training(ax, one, color=color, name=label(results, model))
-        ax.axhline(zero_baseline(results, models[0]), **ZERO, label="zero image")
+        ax.axhline(zero_baseline(results, models[0]), **ZERO, label="zero baseline")
         ax.set(title=diet.replace("+", " + "), ylabel="")
     axes[0].set_ylabel("mean squared error")
     axes[-1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -165,7 +165,7 @@ def decoders(results: xr.Dataset) -> plt.Figure:
             ax.tick_params(axis="x", labelsize=7)
             ax.set(xlabel="", ylabel=text)
         column[0].set_title(label(results, model).replace(", ", ",\n"), fontsize=8)
-        column[2].axhline(zero_baseline(results, model), **ZERO, label="zero image")
+        column[2].axhline(zero_baseline(results, model), **ZERO, label="zero baseline")
     axes[2, 0].set_yscale("log")  # last, since seaborn would take medians of logarithms
     handles = axes[2, 0].get_legend_handles_labels()
     fig.legend(*handles, loc="outside upper center", ncols=3, fontsize=9)

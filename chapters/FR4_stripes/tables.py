@@ -22,8 +22,6 @@ COLUMNS = {
     "bump_hit_ood": "of bumps",
     "cross_share_ood": "crosses",
     "mse_ood": "OOD error",
-    "mse_id": "ID error",
-    "stripe_mse": "error on stripes",
 }
 _spaced = methodcaller("replace", "+", " + ")  # a diet, as readers see it
 
@@ -42,27 +40,40 @@ def diets_of(results: xr.Dataset, model: str) -> list[str]:
 
 @if_computed
 def by_diet(results: xr.Dataset, model: str) -> Table:
-    """One row per diet of a model. The late gain is the share of the
-    validation error that the last fifth of the updates took away.
-    """
+    """What a model draws at held-out positions, one row per diet."""
     one = results.sel(model=model, diet=diets_of(results, model))
     columns = {"items": one["items"].max("seed"), **one[[*COLUMNS]].rename(COLUMNS)}
-    columns["late gain"] = late_gain(one)
     found = spreads(columns, "diet", diet=_spaced)
-    formats = {"items": "{:.0f}"}
-    return Table(found, formats, name=f"the model {model} by diet")
+    return Table(found, {"items": "{:.0f}"}, name=f"the model {model} by diet")
+
+
+@if_computed
+def fits(results: xr.Dataset, model: str) -> Table:
+    """How well a model fits what it was trained on, one row per diet. The late gain is the share of
+    the validation error that the last fifth of the updates took away.
+    """
+    one = results.sel(model=model, diet=diets_of(results, model))
+    columns = {
+        "ID error": one["mse_id"],
+        "error on stripes": one["stripe_mse"],
+        "late gain": late_gain(one),
+    }
+    return Table(spreads(columns, "diet", diet=_spaced), name=f"fits of the model {model} by diet")
 
 
 @if_computed
 def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
-    """Joint accuracy of bumps and OOD error of models (rows) by diet."""
+    """Joint accuracy of bumps and OOD error of models by diet (rows)."""
     some = results.sel(model=list(models))
     diets = dict.fromkeys(diet for model in models for diet in diets_of(results, model))
-    titles = {"bump_hit_ood": "accuracy of bumps", "mse_ood": "OOD error"}
-    values = some[[*titles]].sel(diet=list(diets)).rename(titles).to_array("of")
-    zero = some["zero_baseline_ood"].where(values["of"] == "OOD error")
-    found = spreads({"": values, "zero image": zero}, "model", "of", diet=_spaced)
-    return Table(found.rename_axis(["model", ""]), name="accuracies and errors by model and diet")
+    some = some.sel(diet=list(diets))
+    columns = {
+        "accuracy of bumps": some["bump_hit_ood"],
+        "OOD error": some["mse_ood"],
+        "zero baseline": some["zero_baseline_ood"].where(some["mse_ood"].notnull()),
+    }
+    found = spreads(columns, "model", "diet", diet=_spaced)
+    return Table(found, name="accuracies and errors by model and diet")
 
 
 @if_computed
@@ -91,7 +102,9 @@ def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:
         results["accuracy"].sel(**OPEN, kind="bumps", measure="joint").dropna("model", how="all")
     )
     largest = median(largest.isel(model=-1, dose=slice(-2, None)))
+    seeds = results["hit_ood"].sel(model="cnn", diet=[STRIPES, FEW]).count("seed")
     return {
+        **texts("fr4-seeds", dict(zip(("stripes", "few"), seeds, strict=True)), "{:.0f}".format),
         **texts("fr4", r[[*shares]].rename(shares), percent),
         **texts("fr4-crossing", (crosses > 0.5).where(crosses.notnull()).mean("seed"), percent),
         **texts("fr4-error", r["mse_ood"] / r["zero_baseline_ood"]),

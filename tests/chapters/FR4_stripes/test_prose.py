@@ -86,3 +86,15 @@ def test_what_each_reading_of_the_law_can_show(results):
     fit = alone.sel(**OPEN)
     assert 1 < float(fit["low"]) < float(fit["high"]) < 3
     assert 0.9 < float(fit["reached"]) < 1, "a run that misses the target"
+
+
+def test_no_stripe_says_how_bright_a_bump_is(results):
+    for model in ("vn_axes_const", "factorised"):
+        assert middle(results, "mse_ood", model, STRIPES) > zero_baseline(results, model)
+
+
+def test_how_many_seeds_the_answer_rests_on(results):
+    seeds = results["hit_ood"].sel(model="cnn").count("seed")
+    assert seeds.sel(diet=STRIPES) == 10
+    assert (seeds.sel(diet=[FEW, ALONE]) == 5).all()
+    assert one_of(results, "hit_ood", "vn_axes", ALONE).size == 5
