@@ -39,17 +39,17 @@ SWEEP = {"none": 0.0, "variance_low": 1e-3, "variance": 1e-2, "variance_high": 1
 FLOOR = 1e-7  # errors below are drawn here
 
 
-def _present(results: xr.Dataset, wanted: Sequence[str] = tuple(LOOKS)) -> list[str]:
+def those(results: xr.Dataset, wanted: Sequence[str] = tuple(LOOKS)) -> list[str]:
     return some([m for m in wanted if m in results["model"].values])
 
 
-def _name(results: xr.Dataset, model: str) -> str:
+def called(results: xr.Dataset, model: str) -> str:
     """What tells the embedding networks apart, or the name of another model."""
     text = label(results, model).removeprefix("Embedding network, ")
     return text.replace("entropy and variance", "both")
 
 
-def _pictured(results: xr.Dataset) -> xr.Dataset:
+def pictured(results: xr.Dataset) -> xr.Dataset:
     """The first seed of which images were kept; the first of all where there is none."""
     others = [d for d in results["sample_image"].dims if d != "seed"]
     return results.isel(seed=int(results["sample_image"].notnull().any(others).values.argmax()))
@@ -67,7 +67,7 @@ def _points(
     """Every run a point, in the colours and markers of the models."""
     chosen = xr.Dataset({"x": x, "y": y}).drop_vars("label", errors="ignore")
     frame: pd.DataFrame = chosen.sel(model=list(models)).to_dataframe().reset_index()
-    names = {m: _name(results, m) for m in models}
+    names = {m: called(results, m) for m in models}
     sns.scatterplot(
         frame.assign(name=frame["model"].map(names)),
         x="x",
@@ -89,11 +89,11 @@ def id_against_ood(results: xr.Dataset) -> plt.Figure:
     errors = results[["mse_id", "mse_ood"]].clip(FLOOR)
     for ax, (hold_out, title) in zip(axes, HOLD_OUTS.items(), strict=True):
         one = errors.sel(hold_out=hold_out)
-        _points(ax, results, _present(results), one["mse_id"], one["mse_ood"])
+        _points(ax, results, those(results), one["mse_id"], one["mse_ood"])
         ends = np.array([FLOOR / 2, 1.0])
         ax.plot(ends, ends, color="0.6", lw=1, label="OOD = ID")
         zero = float(results["zero_baseline_ood"].sel(hold_out=hold_out).median())
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image, OOD")
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline, OOD")
         limits = (0.7 * float(errors["mse_id"].min()), 2 * float(errors["mse_id"].max()))
         ax.set(xscale="log", yscale="log", xlim=limits, title=title)
         ax.set(xlabel="ID test error (mean squared error)")
@@ -113,11 +113,11 @@ def learning(results: xr.Dataset) -> plt.Figure:
     for ax, (hold_out, title) in zip(axes, HOLD_OUTS.items(), strict=True):
         sets_along_training(ax)
         one = curves.sel(hold_out=hold_out)
-        for model in _present(results, FOUR):
-            name = _name(results, model)
+        for model in those(results, FOUR):
+            name = called(results, model)
             along_training(ax, one.sel(model=model), color=LOOKS[model][0], name=name)
         zero = float(results["zero_baseline_ood"].sel(hold_out=hold_out).median())
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image, OOD")
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline, OOD")
         ax.set_title(title)
     axes[1].set_ylabel("")
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -137,7 +137,7 @@ def rank_or_bands(results: xr.Dataset) -> plt.Figure:
     for ax, (value, name, limits) in zip(axes, panels, strict=True):
         _points(ax, results, some(with_maps(results)), value, results["mse_ood"])
         zero = float(results["zero_baseline_ood"].median())
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image")
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline")
         ax.set(yscale="log", xlabel=name, ylabel="OOD error (mean squared error)", **limits)
     axes[0].get_legend().remove()
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -149,8 +149,8 @@ def embeddings(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figur
     """The maps of a few tokens, one row per model (FR Figs. 3b, 6); each map divided by its largest
     magnitude.
     """
-    shown = _pictured(results).sel(hold_out=hold_out)["embedding"]
-    models = _present(results, SHOWN[:-1])
+    shown = pictured(results).sel(hold_out=hold_out)["embedding"]
+    models = those(results, SHOWN[:-1])
     pairs = [(axis, token) for axis in ("x", "y") for token in shown["token_shown"].values]
     size = (1.25 * len(pairs), 1.32 * len(models))
     fig, axes = plt.subplots(len(models), len(pairs), figsize=size, squeeze=False)
@@ -160,7 +160,7 @@ def embeddings(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figur
             largest = np.nanmax(np.abs(image)) if np.isfinite(image).any() else 1.0
             image_axes(ax, f"{axis} = {token}" if model == models[0] else "")
             ax.imshow(image / largest, origin="lower", cmap=DIVERGING, vmin=-1, vmax=1)
-        name = _name(results, model)
+        name = called(results, model)
         row[0].set_ylabel(name, fontsize=8.5, rotation=0, ha="right", va="center")
     return fig
 
@@ -171,8 +171,8 @@ def spectra(results: xr.Dataset) -> plt.Figure:
     have (right).
     """
     fig, axes = plt.subplots(1, 2, figsize=(10, 3.8))
-    models = _present(results, SHOWN[:-1])
-    names = {m: _name(results, m) for m in models}
+    models = those(results, SHOWN[:-1])
+    names = {m: called(results, m) for m in models}
     frame = long_frame(results["spectrum"].mean(("axis", "hold_out")).sel(model=models), "share")
     sns.lineplot(
         frame.assign(name=frame["model"].map(names), mode=frame["mode"] + 1),
@@ -191,7 +191,7 @@ def spectra(results: xr.Dataset) -> plt.Figure:
     axes[0].set(xlabel="singular value", ylabel="share of the map's energy")
     counted = results["s_rank"].mean("axis")
     present = results["effective_rank"].median("token").mean("axis")
-    _points(axes[1], results, _present(results, (*FOUR, "rank1")), counted, present)
+    _points(axes[1], results, those(results, (*FOUR, "rank1")), counted, present)
     ends = [1, results.sizes["mode"]]
     axes[1].plot(ends, ends, color="0.6", lw=1)
     axes[1].set(xscale="log", yscale="log")
@@ -204,8 +204,8 @@ def spectra(results: xr.Dataset) -> plt.Figure:
 @if_computed
 def error_maps(results: xr.Dataset) -> plt.Figure:
     """Error at every position, one row per hold-out, one column per model."""
-    one = _pictured(results)
-    models = _present(results, SHOWN)
+    one = pictured(results)
+    models = those(results, SHOWN)
     size = (1.35 * len(models) + 0.8, 3.5)
     fig, axes = plt.subplots(2, len(models), figsize=size, squeeze=False)
     norm = LogNorm(vmin=1e-6, vmax=3e-2)
@@ -214,7 +214,7 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
             values = plane(one["mse"].sel(model=model, hold_out=hold_out))
             picture = ax.imshow(values.clip(1e-6), origin="lower", norm=norm)
             _outline(ax, one, hold_out)
-            image_axes(ax, fill(_name(results, model), 12) if hold_out == "square" else "", 8.5)
+            image_axes(ax, fill(called(results, model), 12) if hold_out == "square" else "", 8.5)
     fig.colorbar(picture, ax=axes, label="mean squared error", shrink=0.8, extend="both")
     return fig
 
@@ -224,8 +224,8 @@ def volumes(results: xr.Dataset) -> plt.Figure:
     """log10 of the volume element of the maps and of the output over the plane (FR Fig. 3d), corner
     held out.
     """
-    one = _pictured(results).sel(hold_out="large_corner")
-    models = _present(results, (*FOUR, "bands"))
+    one = pictured(results).sel(hold_out="large_corner")
+    models = those(results, (*FOUR, "bands"))
     truth = float(one["target_log_volume"].median())
     size = (1.9 * len(models) + 0.8, 4)
     fig, axes = plt.subplots(2, len(models), figsize=size, squeeze=False)
@@ -236,8 +236,8 @@ def volumes(results: xr.Dataset) -> plt.Figure:
         colors = {"cmap": DIVERGING, "vmin": middle - 1.5, "vmax": middle + 1.5}
         for ax, model in zip(row, models, strict=True):
             picture = ax.imshow(values.sel(model=model), origin="lower", **colors)
-            _outline(ax, _pictured(results), "large_corner", color="black")
-            image_axes(ax, _name(results, model) if layer == "maps" else "")
+            _outline(ax, pictured(results), "large_corner", color="black")
+            image_axes(ax, called(results, model) if layer == "maps" else "")
         row[0].set_ylabel(name)
         fig.colorbar(picture, ax=row, label="log10 volume", extend="both")
     return fig
@@ -248,7 +248,7 @@ def weights(results: xr.Dataset) -> plt.Figure:
     """ID test and OOD error against the weight of the variance penalty, every seed a point, medians
     joined.
     """
-    models = _present(results, tuple(SWEEP))
+    models = those(results, tuple(SWEEP))
     errors = {"ID test": results["mse_id"], "OOD": results["mse_ood"]}
     both = xr.concat(errors.values(), pd.Index(errors, name="error")).sel(model=models)
     looks = {"palette": {"ID test": PALETTE[7], "OOD": PALETTE[0]}, "markers": ["s", "o"]}
@@ -261,7 +261,7 @@ def weights(results: xr.Dataset) -> plt.Figure:
         sns.stripplot(frame, **given, palette=palette, size=4, jitter=0, alpha=0.6, legend=False)
         sns.pointplot(frame, **given, **looks, estimator="median", errorbar=None, lw=1.5)
         zero = float(results["zero_baseline_ood"].sel(hold_out=hold_out).median())
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image, OOD")
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline, OOD")
         ax.set(title=title, xlabel="weight of the variance penalty, no entropy penalty")
         ax.set(ylabel="mean squared error")
         ax.legend(fontsize=8, loc="center")
@@ -273,10 +273,10 @@ def weights(results: xr.Dataset) -> plt.Figure:
 @if_computed
 def samples(results: xr.Dataset, hold_out: str = "large_corner") -> plt.Figure:
     """What one seed of each model draws at the sample positions, beside the targets."""
-    one = _pictured(results).sel(hold_out=hold_out)
+    one = pictured(results).sel(hold_out=hold_out)
     tiles = {"target": results["target_image"]}
-    for model in _present(results, SHOWN):
-        tiles[_name(results, model)] = one["sample_image"].sel(model=model)
+    for model in those(results, SHOWN):
+        tiles[called(results, model)] = one["sample_image"].sel(model=model)
     places = results["sample"].values
     size = (1.2 * len(tiles), 1.25 * len(places))
     fig, axes = plt.subplots(len(places), len(tiles), figsize=size, squeeze=False)

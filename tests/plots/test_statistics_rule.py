@@ -33,7 +33,6 @@ TABLES = {
     ("chapters/E_theory/tables.py", "numbers"): WORST,
     ("chapters/FR1_failure/tables.py", "left"): PROSE,
     ("chapters/FR1_failure/tables.py", "numbers"): WORST,
-    ("chapters/FR3_low_rank/tables.py", "numbers"): SHARE,
     ("chapters/FR3_low_rank/tables.py", "order"): "in how many evaluations medians are in order",
     ("chapters/FR4_stripes/tables.py", "amounts"): CONSTANT,
     ("chapters/FR4_stripes/tables.py", "by_diet"): CONSTANT,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.FR3_low_rank import figures, tables
+from chapters.FR3_low_rank import figures, figures_example, tables
 
 MODELS = {
     "none": "Embedding network, no penalty",
@@ -114,7 +114,11 @@ def test_the_order_of_the_four_settings_is_counted(results):
 
 
 @pytest.mark.parametrize(
-    "draw", [figures.spectra, figures.error_maps, figures.volumes, figures.weights]
+    "draw",
+    [
+        *(figures.spectra, figures.error_maps, figures.volumes, figures.weights),
+        figures_example.example,
+    ],
 )
 def test_the_other_figures_can_be_drawn_from_some_of_the_models(draw, results):
     fig = draw(results)
@@ -127,8 +131,9 @@ def test_the_tables_hold_medians_over_seeds(results):
     one = results.sel(model="bands", hold_out="large_corner")
     row = frame.loc["Embedding network, bands", "corner"]
     assert row["OOD error", "median"] == float(one["mse_ood"].median())
+    row = tables.maps(results).frame.loc["Embedding network, bands", "corner"]
     assert row["peak within 1 px, OOD", "median"] == float(one["hit_ood"].median())
-    error = tables.who_composes(results).frame["OOD / zero image", "median"]
+    error = tables.who_composes(results).frame["OOD / zero baseline", "median"]
     assert error.is_monotonic_increasing and len(error) == 3
     even = tables.evenness(results).frame
     spread = results["volume_spread"].sel(model="none", hold_out="square", layer="output")

@@ -14,7 +14,7 @@ from chapters.FR3_low_rank.tables import (
     with_maps,
 )
 from vnlib.book import paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 COMPOSES = 0.1
 
@@ -36,6 +36,14 @@ def test_who_composes(results):
     assert (found.sel(model="entropy") < found.sel(model="none")).all()
     penalties = [name for name in with_maps(results) if name.startswith(("variance", "both"))]
     assert (found.sel(model="bands") < found.sel(model=penalties).min("model")).all()
+
+
+def test_a_tenth_of_the_penalty_composes_as_well(results):
+    found = relative(results).sel(hold_out="large_corner")
+    ratio = over_seeds(found.sel(model="variance_low") / found.sel(model="variance"))
+    assert float(ratio["low"]) < 1 < float(ratio["high"]), "a tie"
+    assert (median(found).sel(model=["variance_low", "variance_high"]) < COMPOSES).all()
+    assert (own_band(results).sel(model="variance_low").median("seed") > 0.99).all()
 
 
 def test_the_last_two_of_the_four_settings_change_places_along_training(results):

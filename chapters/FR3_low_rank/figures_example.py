@@ -1,0 +1,53 @@
+"""The example of FR Fig. 3: two maps of one position that was held out, and what is drawn of them."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+import numpy as np
+import xarray as xr
+
+from chapters.FR3_low_rank.figures import called, pictured, those
+from chapters.FR3_low_rank.tables import relative, share
+from vnlib.plots.frames import if_computed
+from vnlib.plots.statistics import median
+from vnlib.plots.style import DIVERGING, image_axes
+
+MODELS = ("none", "rank1", "variance", "bands")
+CORNER = "large_corner"
+
+
+@if_computed
+def example(results: xr.Dataset) -> plt.Figure:
+    """The maps of x and of y of the first held-out position shown, first seed, and the drawing;
+    below, the median over seeds of the OOD error over that of the zero baseline. The last column is
+    the target.
+    """
+    one, models = pictured(results).sel(hold_out=CORNER), those(results, MODELS)
+    left = median(relative(results)).sel(hold_out=CORNER)
+    held = one["split_ood"].isel(model=0).sel(position=results["sample"].values)
+    sample = int(held.values.argmax())
+    place = held["position"].values[sample]
+    tokens = {a: int(results[f"position_{a}"].sel(position=place)) for a in ("x", "y")}
+    fig, axes = plt.subplots(3, 1 + len(models), figsize=(1.45 * (1 + len(models)), 4.7))
+    for column, model in zip(axes.T, models, strict=False):
+        maps = one["embedding"].sel(model=model)
+        for ax, (axis, token) in zip(column, tokens.items(), strict=False):
+            image = maps.sel(axis=axis).sel(token_shown=token, method="nearest").values
+            largest = np.nanmax(np.abs(image)) or 1.0
+            image_axes(ax).imshow(image / largest, origin="lower", cmap=DIVERGING, vmin=-1, vmax=1)
+        _ink(column[2], one["sample_image"].sel(model=model).isel(sample=sample))
+        column[0].set_title(fill(called(results, model), 12), fontsize=11)
+        column[2].set_xlabel(share(float(left.sel(model=model))), fontsize=11)
+    _ink(axes[2, -1], results["target_image"].isel(sample=sample))
+    axes[2, -1].set_xlabel("target", fontsize=11)
+    for ax in axes[:2, -1]:
+        ax.set_visible(False)
+    for ax, name in zip(axes[:, 0], ("map of x", "map of y", "drawn"), strict=True):
+        ax.set_ylabel(name, fontsize=11)
+    return fig
+
+
+def _ink(ax: plt.Axes, image: xr.DataArray) -> None:
+    image_axes(ax).imshow(image, origin="lower", vmin=0, vmax=1)
