@@ -197,7 +197,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
         parts = zip(values, SPLITS.values(), strict=True)
         frame = pd.concat([long_frame(v).assign(split=text) for v, text in parts])
         _seeds_and_medians(ax, frame, "depth", hue="split", palette=palette)
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image, OOD")
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline, OOD")
         ax.set(ylabel="mean squared error", xticks=results["depth"].sel(model=models).values)
         handles, labels = ax.get_legend_handles_labels()
         ax.get_legend().remove()
@@ -278,7 +278,7 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
         seen.add(group)
     for ax in axes:
         zero = float(results["zero_baseline_ood"].median())
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero image")
+        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline")
         ax.set_yscale("log")
     axes[0].set(xlabel="factorisation F of the last hidden layer")
     axes[0].set(ylabel="OOD error (mean squared error)")

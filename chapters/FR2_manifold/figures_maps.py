@@ -4,6 +4,8 @@ Figs. 2, 5, 10-14).
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
@@ -52,14 +54,16 @@ def volume(results: xr.Dataset, group: str, encoding: str) -> plt.Figure:
     return fig
 
 
-def planes(results: xr.Dataset) -> plt.Figure:
+def planes(results: xr.Dataset, wanted: Collection[str] = ()) -> plt.Figure:
     """The grid of positions in the first two principal components of a layer (FR Fig. 5), of the
     first seed.
 
-    One row per network for which it was kept; lines join neighbours, orange in the hold-out.
+    One row per network for which it was kept, of those `wanted` if there is one; lines join
+    neighbours, orange in the hold-out.
     """
     kept = results["plane"].sel(weights="trained").isel(seed=0)
     models = [m for m in results["model"].values if np.isfinite(kept.sel(model=m)).all()]
+    models = [m for m in models if m in wanted] or models
     if not models:
         return empty("These results hold no network whose planes were kept.")
     stages = results["stage"].values.tolist()

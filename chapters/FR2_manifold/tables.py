@@ -14,31 +14,43 @@ from chapters.FR2_manifold.claims import (
     middle,
 )
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import texts
+from vnlib.plots.statistics import short, texts
 from vnlib.plots.tables import Table, spreads
 
 
-def models(results: xr.Dataset) -> Table:
-    """Errors and measures of every model, and how many of its seeds learned nothing."""
+def _listed(results: xr.Dataset) -> list[str]:
     groups = ("reference", "cnn", "mlp", "longer", "vn")
-    models = [model for group in groups for model in in_groups(results, group)]
-    last, output = (at(results, place).sel(model=models) for place in ("last", "output"))
+    return [model for group in groups for model in in_groups(results, group)]
+
+
+def models(results: xr.Dataset) -> Table:
+    """Errors of every model, and how many of its seeds learned nothing."""
+    models = _listed(results)
     trained = results.sel(weights="trained", model=models)
-    draws = output["model"] != "table"  # of positions, not of bumps
+    draws = trained["model"] != "table"  # of positions, not of bumps
     columns = {
         "failed": (results["failed"].sel(model=models) == 1).sum("seed").where(draws),
         "late gain": late_gain(results.sel(model=models)),
         "training error": trained["mse_train"].where(draws),
         "ID error": trained["mse_id"].where(draws),
         "OOD error": trained["mse_ood"].where(draws),
+    }
+    formats = {"failed": "{:.0f}"}
+    return Table(spreads(columns, "model"), formats, name="errors per model")
+
+
+def measures(results: xr.Dataset) -> Table:
+    """Measures of every model."""
+    models = _listed(results)
+    last, output = (at(results, place).sel(model=models) for place in ("last", "output"))
+    columns = {
         "F, last hidden": last["F"],
         "F, output": output["F"],
         "probe in hold-out, last hidden": last["probe_ood"],
         "F_A, output": output["one_factor"],
         "terms, output": output["terms"],
     }
-    formats = {"failed": "{:.0f}"}
-    return Table(spreads(columns, "model"), formats, name="errors and measures per model")
+    return Table(spreads(columns, "model"), name="measures per model")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
@@ -59,10 +71,10 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "learned": f"{len(drawn)}",
         "zero": results["zero_baseline_id"].median(),
         "ood": ood,
-        "ood_zero": f"{ood / float(zero):.1f}",
+        "ood_zero": ood / float(zero),
         "perfect": middle(results, "output").sel(model="perfect"),
         "random": random.sel(model=drawn).median(),
         "F": last["F"].sel(model=vn),
-        "error": error(results, "ood", vn),
     }
-    return texts("fr2", values) | texts("fr2", last.sel(model=drawn).median())
+    left = texts("fr2-left", error(results, "ood", vn) / zero, lambda v: f"{short(100 * v)} %")
+    return texts("fr2", values) | texts("fr2", last.sel(model=drawn).median()) | left

@@ -104,6 +104,14 @@ def test_the_other_figures_can_be_drawn(draw, results):
     assert any(ax.has_data() for ax in fig.axes)
 
 
+def test_one_network_can_be_asked_for_and_all_are_drawn_where_it_lacks(results):
+    rows = [len(figures_maps.planes(results, names).axes) for names in ((), ["vn_full"], ["cnn"])]
+    kept = np.isfinite(results["plane"].sel(weights="trained").isel(seed=0))
+    kept = kept.all(set(kept.dims) - {"model"})
+    stages = results.sizes["stage"]
+    assert rows == [stages * int(kept.sum()), stages, stages * int(kept.sum())]
+
+
 def test_maps_are_of_the_first_seed_and_missing_kinds_are_said(results):
     image = figures_maps.volume(results, "mlp", "bump").axes[0].images[0].get_array()
     one = results["log_volume"].sel(model="mlp_bump_1", weights="trained", layer="input", seed=0)
@@ -113,12 +121,12 @@ def test_maps_are_of_the_first_seed_and_missing_kinds_are_said(results):
 
 
 def test_the_table_holds_medians_and_no_error_of_the_table(results):
-    frame = tables.models(results).frame
-    assert frame.loc["Full 2D VN", ("F, last hidden", "median")] == float(
+    frame, measures = tables.models(results).frame, tables.measures(results).frame
+    assert measures.loc["Full 2D VN", ("F, last hidden", "median")] == float(
         middle(results, "last")["F"].sel(model="vn_full")
     )
-    for title in ("training error", "F, last hidden"):
-        assert np.isnan(frame.loc["Table of positions", (title, "median")])
+    assert np.isnan(measures.loc["Table of positions", ("F, last hidden", "median")])
+    assert np.isnan(frame.loc["Table of positions", ("training error", "median")])
     assert frame.loc["Perfect decoder", ("OOD error", "median")] == 0
     assert hidden(results, "perfect") == []
 

@@ -37,6 +37,13 @@ def test_factorisation_falls_and_is_higher_where_decoders_compose(results, drawn
     assert own < random.sel(model=drawn).median() < 1 and F.min() == F[0] > own
 
 
+def test_factorisation_does_not_tell_who_composes(results, drawn):
+    """The flat network has more than the median of those that draw, and no less than it loses."""
+    F = middle(drawing(results), "last")["F"]
+    flat, full = (float(F.sel(model=name)) for name in ("vn_flat", "vn_full"))
+    assert float(F.sel(model=drawn).median()) < flat < full < flat + 0.05
+
+
 def test_probes_hardly_fall_and_perfect_images_lose_them_in_the_hold_out(results, drawn):
     assert middle(drawing(results), "last").sel(model=drawn)["probe"].median() > 0.95
     assert middle(results, "output")["probe_ood"].sel(model="perfect") < 0.9
