@@ -92,7 +92,7 @@ def errors(results: xr.Dataset) -> plt.Figure:
         for x, name, said, color, style in (
             (gap, "blend_error", "blend in proportion to the angle", "black", "--"),
             (one["angle"], "error_mean", "mean training image", "0.5", "--"),
-            (one["angle"], "error_zero_baseline", "zero image", "0.3", ":"),
+            (one["angle"], "error_zero_baseline", "zero baseline", "0.3", ":"),
         ):
             ax.plot(x, first[name], color=color, lw=1.2, ls=style, label=said)
         ax.axvspan(gap[0], gap[-1], color="0.92", zorder=0)

@@ -51,7 +51,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "blend": median(first["blend_error"].mean("gap_angle")),
     }
     return {
-        **texts("fr5-hump", hump.sel(digit=PAPER_DIGIT), "{:.0f}".format),
+        "fr5-seeds": f"{results['mse_ood'].sel(model='cnn', digit=PAPER_DIGIT).count().item()}",
+        **texts("fr5-hump", hump.sel(digit=PAPER_DIGIT)),
         **texts("fr5", {name: one.sel(digit=PAPER_DIGIT) for name, one in own.items()}, percent),
         **texts("fr5-others-low", {n: one.min() for n, one in printed.items()}, percent),
         **texts("fr5-others-high", {n: one.max() for n, one in printed.items()}, percent),

@@ -25,6 +25,12 @@ def test_a_blend_is_nearer_than_a_rotation_with_one_frequency(results):
     assert 0.5 < blend.sel(model="cnn") < 0.8
 
 
+def test_the_error_rises_in_the_gap(results):
+    hump = (results["mse_ood"] / results["mse_id"]).sel(digit=PAPER_DIGIT)
+    assert (hump.median("seed") > 5).all() and hump.sel(model="cnn").min() > 1
+    assert numbers(results)["fr5-seeds"] == "8"
+
+
 def test_other_digits_of_the_papers_network(results):
     assert numbers(results)["fr5-nearer"] == "3 of 4"
     gap = {d: share(results, "blend", d) - share(results, "rotation", d) for d in (2, 3, 5, 7)}
