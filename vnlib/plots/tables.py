@@ -18,7 +18,8 @@ from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, said, short
 
 SHOWN = STATISTICS[:3]
-_SAID = re.compile(r"(\S*\d\S*(?: %)?)(?: (\[.*\],?))?(?: (n = \d+))?")  # what `said` says
+# What is not broken in a cell: a number, its interval, how many seeds it is of.
+_WHOLE = re.compile(r"^\S*\d\S*(?: %)?(?= \[| n =|$)|\[[^]]*\],?|n = \d+$")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ class Table:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
         style = shown.style
-        style.format(_cell).format_index(escape="html").format_index(escape="html", axis=1)
+        style.format(lambda text: _WHOLE.sub(r"<span>\g<0></span>", escape(text)))
+        style.format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]
             bold = (numbers == numbers.min()).map({True: "font-weight: bold", False: ""})
@@ -161,15 +163,6 @@ def _header(columns: Iterable[Any]) -> pd.Index:
     if levels == 1:
         return pd.Index([one for (one,) in parts])
     return pd.MultiIndex.from_tuples([part + ("",) * (levels - len(part)) for part in parts])
-
-
-def _cell(text: str) -> str:
-    """A cell as HTML: a median, its interval and its seeds may stand on lines of their own, and are
-    not broken in themselves.
-    """
-    found = _SAID.fullmatch(text)
-    parts = [one for one in found.groups() if one] if found else [text]
-    return " ".join(f"<span>{escape(one)}</span>" if found else escape(one) for one in parts)
 
 
 def caption(text: str) -> HTML:
