@@ -22,16 +22,24 @@ def explained(results: xr.Dataset, by: str) -> xr.DataArray:
 
 @if_computed
 def models(results: xr.Dataset) -> Table:
-    """Errors, and what explains the outputs, per model and digit. The
-    late gain is the share of the validation error that the last fifth of the updates took away.
+    """Errors per model and digit. The late gain is the share of the validation error that the last
+    fifth of the updates took away.
     """
-    columns = {"ID test error": results["mse_id"], "error in the gap": results["mse_ood"]}
-    columns |= {f"explained by {name}": explained(results, by) for by, name in EXPLAINED.items()}
-    columns["late gain"] = late_gain(results)
-    columns["parameters"] = results["n_parameters"].max("seed")
-    formats = {"parameters": "{:,.0f}"}
+    columns = {
+        "ID test error": results["mse_id"],
+        "error in the gap": results["mse_ood"],
+        "late gain": late_gain(results),
+        "parameters": results["n_parameters"].max("seed"),
+    }
     found = spreads(columns, "model", "digit")
-    return Table(found, formats, name="errors and explanations per model and digit")
+    return Table(found, {"parameters": "{:,.0f}"}, name="errors per model and digit")
+
+
+@if_computed
+def explanations(results: xr.Dataset) -> Table:
+    """What explains the outputs, per model and digit."""
+    columns = {f"explained by {name}": explained(results, by) for by, name in EXPLAINED.items()}
+    return Table(spreads(columns, "model", "digit"), name="explanations per model and digit")
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

@@ -78,6 +78,9 @@ def page_of(name: str) -> tuple[dict[str, str], dict]:
     def attempt(self, cells, *_) -> None:
         pytest.fail(f"{name} would compute {cells[0].key} anew: its shipped file is not complete")
 
+    def cautioned(self, *said) -> None:
+        assert not said, "no caution stands on a page of shipped results"
+
     glued: dict[str, str] = {}
     one = chapter.spec(name)
     opened = chapter.Chapter(one, one.check({"profile": "paper", "device": "cpu"}))
@@ -87,6 +90,7 @@ def page_of(name: str) -> tuple[dict[str, str], dict]:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(store.store._Fill, "attempt", attempt)
+        patch.setattr(chapter.Chapter, "caution", cautioned)
         patch.setattr(chapter.Chapter, "glue", lambda _, made, *given: glued.update(made(*given)))
         for cell in cells(name, "code"):
             lines = [line for line in cell.source.splitlines() if "open_chapter" not in line]

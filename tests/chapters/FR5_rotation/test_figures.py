@@ -85,3 +85,6 @@ def test_the_table_holds_medians_and_ranges(results):
     assert row["error in the gap", "median"] == float(errors.median())
     assert row["error in the gap", "high"] == float(errors.max())
     assert "parameters" in table.shown().columns
+    found = tables.explanations(results).frame.loc["MLP, 1 frequency", "2"]
+    blend = tables.explained(results, "blend").sel(model="mlp", digit=2)
+    assert found["explained by a blend", "median"] == float(blend.median())
