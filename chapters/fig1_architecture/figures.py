@@ -11,9 +11,9 @@ from vnlib.plots.frames import long_frame
 from vnlib.plots.style import DIVERGING, PALETTE, image_axes
 
 
-def _signed(ax: plt.Axes, image: np.ndarray, title: str = "", limit: float | None = None) -> None:
-    limit = np.abs(image).max() if limit is None else limit
-    image_axes(ax, title).imshow(image, cmap=DIVERGING, vmin=-limit, vmax=limit)
+def _signed(ax: plt.Axes, image: np.ndarray, title: str = "", size: float = 8.5) -> None:
+    limit = np.abs(image).max()
+    image_axes(ax, title, size).imshow(image, cmap=DIVERGING, vmin=-limit, vmax=limit)
 
 
 def atoms(one: xr.Dataset) -> plt.Figure:
@@ -34,11 +34,9 @@ def atoms(one: xr.Dataset) -> plt.Figure:
 def settle(one: xr.Dataset) -> plt.Figure:
     """Energy and active atoms of the first shown digit, sweep by sweep."""
     fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.1))
-    energy = one["settle_energy"]
-    # The lowest energy itself is drawn a millionth above nothing, on a logarithmic axis.
-    above = energy - float(energy.min()) + 1e-6 * float(energy.min())
-    sns.lineplot(long_frame(above), x="sweep", y="value", color=PALETTE[0], ax=axes[0])
-    axes[0].set(yscale="log", ylabel="energy above the lowest")
+    energy = long_frame(one["settle_energy"])
+    sns.lineplot(energy, x="sweep", y="value", color=PALETTE[0], ax=axes[0])
+    axes[0].set(ylabel="joint energy", ylim=(0, None))
     active = long_frame(one["settle_active"])
     active["layer"] = [f"layer {number}" for number in active["layer"]]
     look = {"hue": "layer", "style": "layer", "palette": PALETTE[: one.sizes["layer"]]}
@@ -48,47 +46,46 @@ def settle(one: xr.Dataset) -> plt.Figure:
     return fig
 
 
+def pieces(one: xr.Dataset) -> plt.Figure:
+    """The first shown digit: its largest pieces, and what the first few of them add up to."""
+    code, v = one["piece_code"].values, one["piece_v"].values
+    n_active = int(np.isfinite(code).sum())
+    shown = [n for n in (1, 4, 16) if n < n_active] + [n_active]
+    fig, axes = plt.subplots(2, 5, figsize=(7.4, 3.5))
+    for ax in axes[:, 1:].flat:
+        ax.set_visible(False)
+    for ax, name, image in zip(
+        axes[:, 0], ("input", "reconstruction"), (one["shown"], one["shown_seen"]), strict=True
+    ):
+        image_axes(ax, name, 11).imshow(image.sel(which="one"), vmin=0, vmax=1)
+    for number, ax in enumerate(axes[0, 1 : 1 + n_active]):
+        ax.set_visible(True)
+        _signed(ax, v[number], f"$a_{{{number + 1}}}$ = {code[number]:.1f}", size=11)
+    for n, ax in zip(shown, axes[1, 1:], strict=False):
+        ax.set_visible(True)
+        partial = np.einsum("k,kyx->yx", code[:n], v[:n])
+        name = "1 atom" if n == 1 else f"all {n} atoms" if n == n_active else f"{n} atoms"
+        image_axes(ax, name, 11).imshow(partial, vmin=0, vmax=1)
+    return fig
+
+
 def operator(one: xr.Dataset) -> plt.Figure:
-    """W(x) of the first shown digit: its largest pieces, what they add up to, its singular values.
+    """W(x) of the first shown digit: the sizes of its coefficients and its singular values.
 
     Singular values below 1e-9 of the largest are drawn there.
     """
-    code, v, u = (one[name].values for name in ("piece_code", "piece_v", "piece_u"))
-    n_active = int(np.isfinite(code).sum())
-    shown = [n for n in (1, 2, 4, 8, 16, 32) if n < n_active] + [n_active]
-    fig = plt.figure(figsize=(9.8, 6.2))
-    images, below = fig.subfigures(2, 1, height_ratios=[1.35, 1.5])
-    axes = images.subplots(2, 8)
-    image_axes(axes[0, 0], "input x").imshow(one["shown"].sel(which="one"), vmin=0, vmax=1)
-    image_axes(axes[1, 0], "reconstruction").imshow(
-        one["shown_seen"].sel(which="one"), vmin=0, vmax=1
-    )
-    for ax in axes[:, 1:].flat:
-        ax.set_visible(False)
-    for number in range(min(7, n_active)):
-        axes[0, number + 1].set_visible(True)
-        _signed(axes[0, number + 1], v[number], f"$a_{{{number + 1}}}$ = {code[number]:.2f}")
-    for column, n in enumerate(shown, 1):
-        axes[1, column].set_visible(True)
-        partial = np.einsum("k,kyx->yx", code[:n], v[:n])
-        name = "1 atom" if n == 1 else f"all {n} atoms" if n == n_active else f"{n} atoms"
-        image_axes(axes[1, column], name).imshow(partial, vmin=0, vmax=1)
-    pieces = [np.einsum("k,km,kyx->myx", code[:n], u[:n], v[:n]) for n in (1, n_active)]
-    pieces = [W.reshape(W.shape[0], -1) for W in pieces]
-    limit = np.quantile(np.abs(pieces[1]), 0.999)
-    panels = below.subplots(1, 3, width_ratios=[1, 1, 1.2])
-    for ax, W, name in zip(
-        panels, pieces, (r"one piece, $a_1 u_1 v_1^\top$", r"$W(x)$, all pieces"), strict=False
+    code, values = (one[name].dropna("piece").values for name in ("piece_code", "singular_value"))
+    fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.1), sharex=True)
+    sizes = np.sort(np.abs(code))[::-1]
+    for ax, one_kind, name in (
+        (axes[0], sizes / sizes[0], "coefficient / largest"),
+        (axes[1], np.maximum(values / values[0], 1e-9), "singular value / largest"),
     ):
-        _signed(ax, W, name, limit)
-        ax.set_aspect("auto")
-        ax.set(xlabel="input pixel", ylabel="interface unit")
-    values = one["singular_value"].dropna("piece").values
-    relative = np.maximum(values / values[0], 1e-9)
-    panels[2].semilogy(np.arange(1, len(values) + 1), relative, ".", color=PALETTE[0], ms=4)
-    panels[2].axvline(n_active + 0.5, color="0.4", ls="--", lw=1, label=f"{n_active} active atoms")
-    panels[2].set(xlabel="index", ylabel="singular value / largest", ylim=(2e-10, 3))
-    panels[2].legend(fontsize=8, loc="lower left")
+        ax.semilogy(np.arange(1, len(one_kind) + 1), one_kind, ".", color=PALETTE[0], ms=4)
+        ax.axvline(len(code) + 0.5, color="0.4", ls="--", lw=1, label=f"{len(code)} active atoms")
+        ax.set(xlabel="index", ylabel=name)
+    axes[1].set(ylim=(2e-10, 3))
+    axes[1].legend(fontsize=9, loc="lower left")
     return fig
 
 

@@ -15,7 +15,7 @@ ROWS = {
     "largest rank its shape allows": "rank_limit",
     "error of V a (layer 1)": "mse",
     "error from the top code down": "mse_from_top",
-    "error of a zero image": "zero_baseline",
+    "error of the zero baseline": "zero_baseline",
     "error of PCA with as many components": "pca_mse",
     "atoms not learned: active, layer 1": "untrained_active",
     "atoms not learned: error": "untrained_mse",
@@ -29,7 +29,6 @@ ROWS = {
 
 
 SHARES = ["active_share", "explained", "pair_overlap", "sum_overlap"]
-ERRORS = ["mse", "untrained_mse", "pca_mse", "sum_mse", "sum_of_codes_mse"]
 
 
 def by_seed(results: xr.Dataset) -> xr.Dataset:
@@ -48,5 +47,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose: medians over seeds of means over digits or pairs."""
     middle = by_seed(results).median("seed")
     found = texts("fig1", middle) | texts("fig1", middle[SHARES], percent)
-    found |= texts("fig1", middle[ERRORS], "{:.4f}".format)
+    found |= texts("fig1-learned", results["mse"] / results["untrained_mse"], percent)
+    found |= {"fig1-seeds": str(results.sizes["seed"])}
     return found | texts("fig1-atoms", middle["active"] / middle["active_share"])

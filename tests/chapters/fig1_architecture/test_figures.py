@@ -10,7 +10,13 @@ from chapters.fig1_architecture import figures, tables
 from vnlib.book import paths, store
 
 RESULTS = store.read(paths.result_file(paths.RESULTS, "paper", "fig1_architecture"))
-DRAW = (figures.atoms, figures.settle, figures.operator, figures.superposition)
+DRAW = (
+    figures.pieces,
+    figures.atoms,
+    figures.settle,
+    figures.operator,
+    figures.superposition,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +33,17 @@ def test_figures_can_be_drawn_of_any_seed(draw):
 def test_the_settle_shows_every_sweep():
     energy, active = figures.settle(RESULTS.isel(seed=0)).axes
     (line,) = energy.lines
-    assert len(line.get_xdata()) == RESULTS.sizes["sweep"] and (line.get_ydata() > 0).all()
+    assert np.array_equal(line.get_ydata(), RESULTS["settle_energy"].isel(seed=0))
     top = RESULTS["settle_active"].isel(seed=0).sel(layer=2)
     assert any(np.array_equal(line.get_ydata(), top) for line in active.lines)
+
+
+def test_the_operator_has_as_many_singular_values_as_there_are_atoms_in_use():
+    one = RESULTS.isel(seed=0)
+    coefficients, values = (ax.lines[0].get_ydata() for ax in figures.operator(one).axes)
+    n = len(coefficients)
+    assert n == int(one["piece_code"].notnull().sum()) and (np.diff(coefficients) <= 0).all()
+    assert values[n - 1] > 1e-4 and values[n:].max() < 1e-6, "what is left is rounding"
 
 
 def test_the_table_holds_medians_of_means_over_digits():
@@ -38,14 +52,3 @@ def test_the_table_holds_medians_of_means_over_digits():
     middle = RESULTS["active"].mean("digit").median()
     assert frame.loc["active atoms, layer 1", ("over seeds", "median")] == middle
     assert frame.loc["error of V a (layer 1)", ("over seeds", "high")] == RESULTS["mse"].max()
-
-
-def test_what_the_prose_says_between_its_numbers():
-    found = tables.numbers(RESULTS)
-    assert found["fig1-atoms"] == "512" and found["fig1-explained"].endswith(" %")
-    learned, untrained = (RESULTS[name].median() for name in ("mse", "untrained_mse"))
-    assert 0.5 < learned / untrained < 0.6, "learning nearly halves the error"
-    more = RESULTS["active"].mean("digit") - RESULTS["untrained_active"]
-    assert ((more > 0) & (more < 10)).all(), "with a few more atoms"
-    assert learned < RESULTS["pca_mse"].median()
-    assert RESULTS["sum_mse"].median() < RESULTS["sum_of_codes_mse"].median()
