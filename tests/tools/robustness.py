@@ -1,6 +1,6 @@
 """What if?
 
-Runs are killed, parameters and files are garbage, processes meet, the network is gone.
+Runs are killed, parameters and files are garbage, disks are full, processes meet, the network is gone.
 
     python tests/tools/robustness.py --kills 50 --parameters 200 --files 100 --seed 0 --json report.jsonl
 
@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 
 import nbformat
@@ -93,9 +94,9 @@ def said(folder: Path) -> str:
     )[-1]
 
 
-def results(folder: Path, chapter: str) -> xr.Dataset:
-    """The results of a smoke run without what is its own."""
-    return store.read(folder / "smoke" / f"{chapter}.nc").drop_vars(OWN, errors="ignore")
+def results(folder: Path, chapter: str, profile: str = "smoke") -> xr.Dataset:
+    """The results of a run without what is its own."""
+    return store.read(folder / profile / f"{chapter}.nc").drop_vars(OWN, errors="ignore")
 
 
 def difference(found: xr.Dataset, wanted: xr.Dataset) -> str:
@@ -143,7 +144,13 @@ def kill_at(moment: float, command: Sequence[str], folder: Path, *, family: bool
 
 
 def killed(
-    chapter: str, moments: Sequence[float], folder: Path, wanted: xr.Dataset, seed: int
+    chapter: str,
+    moments: Sequence[float],
+    folder: Path,
+    wanted: xr.Dataset,
+    seed: int,
+    profile: str = "smoke",
+    jobs: int = 1,
 ) -> Iterator[Case]:
     """Kill a chapter at each of these seconds and go on in the same results folder until they are
     complete, then in a new one; run the last to its end.
@@ -152,20 +159,21 @@ def killed(
     follows.
     """
     rng, home, held = random.Random(seed), folder / "0", set[Path]()
+    more = ("-p", "profile", profile, "--jobs", str(jobs))
     for number, moment in enumerate(moments, 1):
-        code = kill_at(moment, command(chapter, home), home, family=rng.random() < 0.5)
-        there = set(home.glob("smoke/*.runs/*.nc"))
+        code = kill_at(moment, command(chapter, home, *more), home, family=rng.random() < 0.5)
+        there = set(home.glob(f"{profile}/*.runs/*.nc"))
         # nor merged
         lost = sorted(
             path.name for path in held - there if not path.parent.with_suffix(".nc").exists()
         )
-        complete = (home / "smoke" / f"{chapter}.nc").exists() and not list(
-            home.glob("smoke/*.runs")
+        complete = (home / profile / f"{chapter}.nc").exists() and not list(
+            home.glob(f"{profile}/*.runs")
         )
         wrong = (
             said(home) if code else damaged(home) or (f"lost: {', '.join(lost)}" if lost else "")
         )
-        wrong = wrong or (difference(results(home, chapter), wanted) if complete else "")
+        wrong = wrong or (difference(results(home, chapter, profile), wanted) if complete else "")
         stage = "results complete" if complete else f"{len(there)} runs saved"
         yield Case(
             f"{number} after {moment:.1f} s",
@@ -173,24 +181,27 @@ def killed(
             wrong,
         )
         home, held = (folder / str(number), set()) if complete else (home, there)
-    code = begin(command(chapter, home), home).wait()
+    code = begin(command(chapter, home, *more), home).wait()
     yield Case(
         "to the end",
         f"ended with {code}",
-        said(home) if code else difference(results(home, chapter), wanted),
+        said(home) if code else difference(results(home, chapter, profile), wanted),
     )
 
 
-def kill(chapter: str = SMALL, times: int = 50, seed: int = 0) -> Iterator[Case]:
+def kill(
+    chapter: str = SMALL, times: int = 50, seed: int = 0, profile: str = "smoke", jobs: int = 1
+) -> Iterator[Case]:
     """kill -9 at random moments of a chapter's time, every second one after its runs have begun,
     where there is more to lose; it goes on, and ends with the same results.
     """
     rng = random.Random(seed)
     with temporary() as folder:
         whole, start = folder / "whole", time.perf_counter()
-        process, began = begin(command(chapter, whole), whole), None
+        more = ("-p", "profile", profile, "--jobs", str(jobs))
+        process, began = begin(command(chapter, whole, *more), whole), None
         while process.poll() is None:
-            if began is None and (whole / "smoke").exists():
+            if began is None and (whole / profile).exists():
                 began = time.perf_counter() - start
             time.sleep(0.02)
         took = time.perf_counter() - start
@@ -199,7 +210,8 @@ def kill(chapter: str = SMALL, times: int = 50, seed: int = 0) -> Iterator[Case]
             return
         yield Case(f"uninterrupted run of {took:.0f} s", "finished")
         moments = [rng.uniform(began if number % 2 else 0.1, took) for number in range(times)]
-        yield from killed(chapter, moments, folder, results(whole, chapter), seed)
+        wanted = results(whole, chapter, profile)
+        yield from killed(chapter, moments, folder, wanted, seed, profile, jobs)
 
 
 # --- Parameters that are good, for real -----------------------------------------------------------
@@ -268,6 +280,43 @@ def together(chapter: str = SMALL) -> Iterator[Case]:
         yield meeting(chapter, jobs, [command(chapter, jobs, "--jobs", "2")], alone)
 
 
+# --- A full disk ----------------------------------------------------------------------------------
+
+FULL = """
+mount -t tmpfs -o size=$1 none "$2" || exit 99
+disk=$2; shift 2
+"$@"; echo $? > "$disk.code"
+mount -o remount,size=64m "$disk"
+"$@"; code=$?
+cp -r "$disk"/. "$disk.kept"; exit $code
+"""
+
+
+def full(chapter: str = SMALL, sizes: Sequence[str] = ("8k", "40k")) -> Iterator[Case]:
+    """A disk too small for a chapter's results, with its page and without: a refusal that says what
+    to do; the same command then goes on where there is room, to the same results.
+    """
+    alone = ["unshare", "--user", "--map-root-user", "--mount"]
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        yield Case("file system of its own", "SKIPPED: no namespace")
+        return
+    with temporary() as folder:
+        begin(command(chapter, folder / "whole"), folder / "whole").wait()
+        wanted = results(folder / "whole", chapter)
+        for number, (size, more) in enumerate(product(sizes, [[], ["--no-page"]])):
+            log, disk = folder / str(number), folder / str(number) / "disk"
+            disk.mkdir(parents=True)
+            script = [*alone, "sh", "-c", FULL, "sh", size, str(disk)]
+            code = begin([*script, *command(chapter, disk, *more)], log).wait()
+            lines = (log / "said").read_text(encoding="utf-8", errors="replace")
+            first = (log / "disk.code").read_text().strip()
+            wrong = "" if "make room" in lines and "Traceback" not in lines else lines[-300:]
+            wrong = f"ended with {first}" if first != "1" else wrong
+            kept = log / "disk.kept"
+            wrong = wrong or (said(log) if code else difference(results(kept, chapter), wanted))
+            yield Case(" ".join([size, *more]), f"refused, ended with {code}", wrong)
+
+
 # --- No network -----------------------------------------------------------------------------------
 
 CUT_OFF = """
@@ -317,7 +366,8 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Case]]] = {
     "together": lambda o: together(o.chapter),
     "offline": lambda o: offline(),
     "runs": lambda o: runs(o.runs, o.seed),
-    "kill": lambda o: kill(o.chapter, o.kills, o.seed),
+    "full": lambda o: full(o.chapter),
+    "kill": lambda o: kill(o.chapter, o.kills, o.seed, o.profile, o.jobs),
 }
 
 
@@ -332,6 +382,8 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--kills", type=int, default=50, help="moments at which it is killed (%(default)s)"
     )
+    parser.add_argument("--profile", default="smoke", help="of these runs (%(default)s)")
+    parser.add_argument("--jobs", type=int, default=1, help="of these runs (%(default)s)")
     parser.add_argument(
         "--parameters", type=int, default=200, help="sets of parameters, good and bad (%(default)s)"
     )
