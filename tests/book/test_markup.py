@@ -5,7 +5,10 @@ name of the file.
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
+from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -93,6 +96,24 @@ def test_tags_that_run_something_are_seen():
     assert runs(BAD[0]) == ["script"] and runs(BAD[1]) == ["img"]
     assert runs(MarkdownIt().render("<a onclick='x'>a</a>\n")) == ["a"]
     assert runs("<p>&lt;script&gt;</p>") == []
+
+
+def test_pages_load_nothing_from_elsewhere(monkeypatch):
+    monkeypatch.syspath_prepend(paths.SOURCE / "book" / "_extensions")
+    told: dict = {}
+    app = SimpleNamespace(connect=lambda event, tell: told.update({event: tell}))
+    import_module("policy").setup(app)
+    context = {"metatags": "<meta name='x'>"}
+    told["html-page-context"](app, "book/a", "page.html", context, None)
+    (policy,) = re.findall(r'Content-Security-Policy" content="(.*?)">\n<', context["metatags"])
+    directives = dict(part.split(maxsplit=1) for part in policy.split("; "))
+    assert directives.keys() >= {"default-src", "object-src", "base-uri", "form-action"}
+    assert set(" ".join(directives.values()).split()) <= {
+        "'self'",
+        "data:",
+        "'none'",
+        "'unsafe-inline'",
+    }
 
 
 @pytest.mark.parametrize("attrs", [{"chapter": "other"}, {"profile": "paper"}], ids=str)
