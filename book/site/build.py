@@ -27,6 +27,7 @@ from book.site import (
     in_place,
     ledger,
     ledger_page,
+    machines,
     page_size,
     processes,
     reference,
@@ -205,6 +206,7 @@ def build(
             "headlines": ledger_page.headlines(found, profile),
             "ledger": ledger_page.ledger(found, profile),
             "status": ledger_page.status(folder, profile),
+            "machines": machines.page(machines.FILE),
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
         reference.write(GENERATED / "modules")
@@ -227,7 +229,7 @@ def _inputs(folder: Path, *more: str) -> str:
     tops = [paths.CHAPTERS, *(paths.SOURCE / top for top in provenance.PACKAGES)]
     tops += [part for part in paths.BOOK.glob("*") if part not in made]
     files = [one for top in tops for one in (top, *top.rglob("*")) if one.suffix != ".pyc"]
-    files += [*folder.glob("*.nc"), *paths.ROOT.glob("_*.yml")]
+    files += [*folder.glob("*.nc"), *paths.ROOT.glob("_*.yml"), machines.FILE]
     return executed.digest(*more, *executed.digests(files))
 
 
