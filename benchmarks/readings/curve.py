@@ -187,8 +187,8 @@ def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
     dict
         `readings` and how many of them are `testable`, and of these how many have no interval,
         `alone`; of the testable, counted alike or by weight, the share on the right side of the
-        bound, `right`, with its interval over seeds, `low` and `high`; of those that have an
-        interval the share that is on the right side with all of it, `sure`; and to how many equal
+        bound, `right`, with its interval over seeds, `low` and `high`, and the share that is there
+        with all of its own interval, `sure`, which no reading without one is; and to how many equal
         ones weights come, `effective`.
     """
     tested = _tested(found)
@@ -198,15 +198,21 @@ def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
     counts |= {"alone": int((~bounded).sum())}
     if not whole:
         return counts | dict.fromkeys(("right", "low", "high", "sure"), np.nan) | {"effective": 0}
+    sure = float((weight * (tested["verdict"] == HOLDS)).sum() / whole)
+    effective = whole**2 / float((weight**2).sum())
+    return counts | _right(tested, weight) | {"sure": sure, "effective": effective}
+
+
+def _right(tested: xr.Dataset, weight: xr.DataArray) -> dict[str, float]:
+    """The share of readings on the right side, by weight, with its interval over seeds."""
+    whole = float(weight.sum())
+    if not whole:
+        return dict.fromkeys(("right", "low", "high"), np.nan)
     right = float((weight * (tested["margin"] > 0)).sum() / whole)
     drawn = ((tested["drawn"] > 0) * weight).sum("reading") / whole
     tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    sure = float((weight * (tested["verdict"] == HOLDS)).where(bounded).sum())
-    known = float(weight.where(bounded).sum())
-    effective = whole**2 / float((weight**2).sum())
-    ends = {"right": right, "low": min(low, right), "high": max(high, right)}
-    return counts | ends | {"sure": sure / known if known else np.nan, "effective": effective}
+    low, high = (float(end) for end in np.quantile(drawn, [tail, 1 - tail]))
+    return {"right": right, "low": min(low, right), "high": max(high, right)}
 
 
 def _tested(found: xr.Dataset) -> xr.Dataset:
@@ -220,22 +226,20 @@ def _bounded(found: xr.Dataset) -> xr.DataArray:
 
 def by_option(found: xr.Dataset) -> pd.DataFrame:
     """For every option of every choice: how many testable readings take it, and the share of them
-    on the right side, counted alike and by weight; of those with an interval the share that has all
-    of it there, and how many have none, `alone`; and `without` which options of other choices.
+    on the right side, `right`, with its interval over seeds, `low` and `high`, the same by weight,
+    and the share there with all of their own interval; how many have none, `alone`; and `without`
+    which options of other choices.
     """
     tested = _tested(found)
-    right, bounded = tested["margin"] > 0, _bounded(tested)
-    sure, rows = (tested["verdict"] == HOLDS).where(bounded), {}
+    bounded = _bounded(tested)
+    sure, rows = tested["verdict"] == HOLDS, {}
     for name, options in found.attrs["options"].items():
         for option in options:
             takes = tested[f"{CHOICE}{name}"] == option
-            weight = tested["weight"].where(takes, 0)
             rows[name, option] = {
                 "readings": int(takes.sum()),
-                "share": float(right.where(takes).mean()),
-                "weighted": float((weight * right).sum() / weight.sum())
-                if weight.sum() > 0
-                else np.nan,
+                **_right(tested, takes.astype(float)),
+                "weighted": _right(tested, tested["weight"].where(takes, 0))["right"],
                 "sure": float(sure.where(takes).mean()),
                 "alone": int((takes & ~bounded).sum()),
                 "margin": float(tested["margin"].where(takes).median()),
@@ -261,7 +265,7 @@ def deciding(found: xr.Dataset) -> dict[str, float]:
     """By how much the share of readings on the right side changes with each choice, from the option
     with the least to that with the largest: the choice that decides most comes first.
     """
-    frame = by_option(found)["share"]
+    frame = by_option(found)["right"]
     known = {str(name): one.dropna() for name, one in frame.groupby("choice")}
     spread = {name: float(np.ptp(one)) if len(one) else 0.0 for name, one in known.items()}
     return dict(sorted(spread.items(), key=lambda one: -one[1]))

@@ -63,9 +63,10 @@ def _header(found: xr.Dataset) -> str:
     plain, weighed = shares(found), shares(found, weighted=True)
     said = (
         f"on the right side in {percent(plain['right'])} of {plain['testable']} readings "
-        f"[{percent(plain['low'])}, {percent(plain['high'])}], surely in {percent(plain['sure'])}"
-        f" of {plain['testable'] - plain['alone']} with an interval"
+        f"[{percent(plain['low'])}, {percent(plain['high'])}], surely in {percent(plain['sure'])} of them"
     )
+    if plain["alone"]:
+        said += f" ({plain['alone']} have no interval)"
     if found["weight"].max() > found["weight"].min():
         said += f"; by weight {percent(weighed['right'])}"
     return f"{shorten(found.attrs['says'], 100)}\n{said}"

@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 import xarray as xr
 
 from benchmarks.readings.choices import Statement, left_out
 from benchmarks.readings.curve import by_option, deciding, shares, summary
-from vnlib.plots.statistics import percent
-from vnlib.plots.tables import Table
+from vnlib.plots.statistics import percent, said
+from vnlib.plots.tables import Table, frame
 
+RIGHT = "on the right side"
 SHARES = {
-    "right": "on the right side",
+    "right": (RIGHT, "median"),
+    "low": (RIGHT, "low"),
+    "high": (RIGHT, "high"),
     "weighted": "by weight",
     "sure": "surely",
     "alone": "no interval",
 }
+FORMATS = dict.fromkeys((RIGHT, "by weight", "surely"), percent) | dict.fromkeys(
+    ("readings", "testable", "no interval"), "{:.0f}".format
+)
 
 
 def statements(curves: Mapping[str, xr.Dataset]) -> Table:
-    """The share of readings in which each statement holds, surely of those that have an interval,
-    and the choice that decides most.
+    """The share of testable readings in which each statement holds, in how many of them surely, and
+    the choice that decides most.
     """
     found = summary(curves)
-    frame = found[["readings", "testable"]].copy()
-    for name, title in SHARES.items():
-        frame[title] = found[name]
-    frame["book's reading"] = found["own"]
-    frame["decides most"] = [
-        curves[name].attrs["choices"].get(choice, "") for name, choice in found["decides"].items()
-    ]
-    whole = dict.fromkeys(("readings", "testable", "no interval"), "{:.0f}".format)
-    formats = dict.fromkeys(SHARES.values(), percent) | whole
-    return Table(frame, formats, name="shares of readings, by statement")
+    rows = {
+        name: {"readings": one["readings"], "testable": one["testable"]}
+        | _titled(one)
+        | {
+            "book's reading": one["own"],
+            "decides most": curves[str(name)].attrs["choices"].get(one["decides"], ""),
+        }
+        for name, one in found.iterrows()
+    }
+    return Table(frame(rows, "statement"), FORMATS, name="shares of readings, by statement")
+
+
+def _titled(one: pd.Series) -> dict[Any, Any]:
+    """A row of shares by what readers call them; that on the right side is shown with its interval."""
+    return {title: one[name] for name, title in SHARES.items()}
 
 
 def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
@@ -42,23 +54,18 @@ def options(curves: Mapping[str, xr.Dataset], statement: str) -> Table:
     not asked beside all others, which ones its readings are without.
     """
     found = curves[statement]
-    frame = by_option(found)
-    spread = deciding(found)
-    order = [name for name in spread if name in frame.index.get_level_values("choice")]
-    frame = pd.concat([frame.loc[[name]] for name in order])
-    frame.index = pd.MultiIndex.from_tuples(
-        [(found.attrs["choices"][name], option) for name, option in frame.index],
-        names=["choice", "option"],
-    )
-    titles = {"readings": "readings", "share": "on the right side", "weighted": "by weight"}
-    titles |= {"sure": "surely", "alone": "no interval", "margin": "median margin"}
-    frame = frame.rename(columns=titles)
-    if not frame["without"].any():
-        frame = frame.drop(columns="without")
-    shown = ("on the right side", "by weight", "surely")
-    whole = dict.fromkeys(("readings", "no interval"), "{:.0f}".format)
-    formats = dict.fromkeys(shown, percent) | whole
-    return Table(frame, formats, name=f"readings of {found.attrs['id']}, by option")
+    shares = by_option(found)
+    order = [name for name in deciding(found) if name in shares.index.get_level_values("choice")]
+    rows = {
+        (found.attrs["choices"][choice], option): {"readings": one["readings"]}
+        | _titled(one)
+        | {"median margin": one["margin"]}
+        | ({"without": one["without"]} if shares["without"].any() else {})
+        for choice in order
+        for option, one in shares.loc[choice].iterrows()
+    }
+    title = f"readings of {found.attrs['id']}, by option"
+    return Table(frame(rows, "choice", "option"), FORMATS, name=title)
 
 
 def exclusions(statements: Sequence[Statement]) -> Table:
@@ -66,19 +73,19 @@ def exclusions(statements: Sequence[Statement]) -> Table:
     rows = [
         (one.id, count, why) for one in statements for why, count in left_out(one).items() if count
     ]
-    frame = pd.DataFrame(rows, columns=["statement", "readings", "why"]).set_index("statement")
-    return Table(frame, {"readings": "{:.0f}"}, name="readings that are left out")
+    left = pd.DataFrame(rows, columns=["statement", "readings", "why"]).set_index("statement")
+    return Table(left, {"readings": "{:.0f}"}, name="readings that are left out")
 
 
 def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, dict[str, str]]:
-    """Statement -> what prose says of it: shares, counts, the verdict of the book's reading."""
+    """Statement -> what prose says of it: shares, that on the right side with its interval over
+    seeds, and counts.
+    """
     found = {}
     for name, one in curves.items():
         plain, weighed = shares(one), shares(one, weighted=True)
         found[name] = {
-            "right": percent(plain["right"]),
-            "low": percent(plain["low"]),
-            "high": percent(plain["high"]),
+            "right": said(plain["right"], plain["low"], plain["high"], form=percent),
             "surely": percent(plain["sure"]),
             "no-interval": str(plain["alone"]),
             "weighted": percent(weighed["right"]),
@@ -108,7 +115,7 @@ def quoted(
         for name, one in numbers(curves).items()
         for what, text in one.items()
     }
-    shares = {name: by_option(one)["share"] for name, one in curves.items()}
+    shares = {name: by_option(one)["right"] for name, one in curves.items()}
     for (name, choice, words), key in options.items():
         found[key] = percent(float(shares[name].loc[(choice, words)]))
     return found

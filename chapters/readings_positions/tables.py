@@ -47,7 +47,7 @@ def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, str]:
     """The numbers of the prose."""
     found: dict = readings.numbers(curves)
     for (name, choice), one in QUOTED.items():
-        share = by_option(curves[name])["share"].loc[choice]
+        share = by_option(curves[name])["right"].loc[choice]
         words = {key: percent(share[said]) for key, said in one.options.items() if said in share}
         found[name] = found[name] | {choice: words}
     counts = {"statements": str(len(curves)), "readings": f"{_asked(curves):,}"}

@@ -134,7 +134,8 @@ def test_the_curve_is_sorted_and_finds_what_is_true():
 
 def test_shares_count_readings_alike_or_by_weight():
     plain = shares(curve(stated(), effects()))
-    assert plain["right"] == plain["low"] == plain["high"] == 0.5 == plain["sure"]
+    assert plain["right"] == plain["low"] == plain["high"] == 0.5
+    assert plain["sure"] == pytest.approx(2 / 6), "of all six: the largest seed has no interval"
     assert plain["effective"] == plain["readings"] == plain["testable"] == 6
     heavy = stated(weight=lambda results, reading: 1.0 if reading["size"] == "s" else 0.25)
     weighed = shares(curve(heavy, effects()), weighted=True)
@@ -147,6 +148,8 @@ def test_a_share_is_as_sure_as_its_readings():
     """With much noise resamples turn readings around, so the share has an interval."""
     noisy = shares(curve(stated(), effects(noise=2.0)))
     assert noisy["low"] < noisy["right"] <= noisy["high"]
+    by = by_option(curve(stated(), effects(noise=2.0)))
+    assert by["low"].min() < by["right"].min() and (by["low"] <= by["high"]).all()
 
 
 def test_the_choice_that_decides_is_named():
@@ -154,9 +157,10 @@ def test_the_choice_that_decides_is_named():
     assert deciding(found) == {"size": 1.0, "middle": 0.0}
     assert falls_apart(found) == {"size": True, "middle": False}
     frame = by_option(found)
-    assert frame.loc[("size", "small"), "share"] == 1 == frame.loc[("size", "small"), "sure"]
-    assert frame.loc[("size", "large"), "share"] == 0
-    assert frame.loc[("middle", "mean"), "share"] == 0.5
+    assert frame.loc[("size", "small"), "right"] == 1
+    assert frame.loc[("size", "small"), "sure"] == pytest.approx(2 / 3)
+    assert frame.loc[("size", "large"), "right"] == 0
+    assert frame.loc[("middle", "mean"), "right"] == 0.5
     assert frame.loc[("middle", "mean"), "readings"] == 2
     assert not frame["without"].any(), "all options are asked beside all others"
 
@@ -166,14 +170,16 @@ def test_only_readings_with_an_interval_are_sure():
     found = curve(stated(), effects())
     largest = found.isel(reading=(found["choice_middle"] == "largest").values)
     assert largest["low"].isnull().all() and {*largest["verdict"].values} == {UNDECIDED}
-    assert shares(found)["alone"] == 2 and shares(found)["sure"] == 0.5
+    assert shares(found)["alone"] == 2 and shares(found)["sure"] == pytest.approx(2 / 6)
     frame = by_option(found)
     assert frame.loc[("middle", "largest"), "alone"] == 2
-    assert np.isnan(frame.loc[("middle", "largest"), "sure"])
+    assert frame.loc[("middle", "largest"), "sure"] == 0
     few = shares(curve(stated(), effects(seeds=4, noise=0)))
-    assert few["alone"] == 6 and np.isnan(few["sure"]) and few["right"] == 0.5
+    assert few["alone"] == 6 and few["sure"] == 0 and few["right"] == 0.5
     alike = shares(curve(stated(), effects(noise=0)))
-    assert alike["alone"] == 2 and alike["sure"] == 0.5
+    assert alike["alone"] == 2 and alike["sure"] == pytest.approx(2 / 6)
+    for one in (found, curve(stated(), effects(noise=2.0))):
+        assert shares(one)["sure"] <= shares(one)["right"], "those that are sure are among the right"
     assert tables.statements({"X-1": found}).shown().loc["X-1", "no interval"] == "2"
 
 
