@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.spatial.errors import learned, ratio
-from vnlib.plots.statistics import short
+from vnlib.plots.statistics import extremes, texts
 from vnlib.plots.tables import Table, spreads
 
 SHARES = {
@@ -57,6 +57,7 @@ def gains(values: xr.DataArray, pairs: Mapping[str, tuple[str, str]]) -> dict[st
 
 
 def extent(values: xr.DataArray) -> str:
-    """From the least to the largest, for prose."""
-    low, high = (short(float(end)) for end in (values.min(), values.max()))
-    return low if low == high else f"{low} to {high}"
+    """From the least to the largest, for prose; over seeds of the medians, with their intervals."""
+    seeds = "seed" in values.dims
+    ends = extremes(values) if seeds else {"least": values.min(), "most": values.max()}
+    return " to ".join(dict.fromkeys(texts("", ends).values()))

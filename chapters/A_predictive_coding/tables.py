@@ -36,7 +36,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     second = 100 * results["mse"].sel(stage="second", task=2)
     return {
         **texts("appA", digits, "{:.0f}".format),
-        **texts("appA-power", digits["power"], "{:.1f}".format),
-        **texts("appA-interference", 1 + results["interference"], "{:.3g}".format),
-        **texts("appA-second", second, "{:.1f}".format),
+        **texts("appA-power", digits["power"]),
+        **texts("appA-interference", 1 + results["interference"]),
+        **texts("appA-second", second),
+        "appA-seeds": str(results.sizes["seed"]),
     }

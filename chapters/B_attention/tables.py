@@ -58,12 +58,13 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     small = {"gap": "gap", "duplicate_shift": "copy"}
     counts = {"entries": "entries", "bound": "width", "score_rank": "scores"}
     counts |= {"map_rank": "map", "map_limit": "limit"}
-    decimals = {"effective_number": "number", "rank": "rank", "bound": "bound"}
+    means = {"effective_number": "number", "rank": "rank", "bound": "bound"}
     return {
         **texts("appB", 100 * r[[*shares]].rename(shares), "{:.0f}".format),
-        **texts("appB", 100 * r[[*small]].rename(small), "{:.2g}".format),
+        **texts("appB", 100 * r[[*small]].rename(small)),
         **texts("appB", r[[*counts]].rename(counts), "{:.0f}".format),
-        **texts("appB", r[[*decimals]].rename(decimals), "{:.1f}".format),
+        **texts("appB", r[[*means]].rename(means)),
         **texts("appB-correlation", r["gate_correlation"], "{:.2f}".format),
         **texts("appB-gap-softmax", r["gap"].sel(model="softmax"), "{:.0e}".format),
+        "appB-seeds": str(results.sizes["seed"]),
     }

@@ -77,12 +77,13 @@ def early(r: xr.Dataset) -> Table:
 
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the page's prose says: the ends of the settle, its speed, its limits."""
-    last, digits, top = int(r["sweep"][-1]), ("seed", "sample"), int(r["depth"].max())
+    last, top = int(r["sweep"][-1]), int(r["depth"].max())
     sweeps = r["needed"].sel(depth=top, beta=r["beta"][0], schedule="sweep", level=LEVEL)
-    steps = median(r["step_needed"].sel(step_depth=top, level=LEVEL))
+    steps = r["step_needed"].sel(step_depth=top, level=LEVEL)
+    best = median(steps).idxmin("factor").item()
     fista, ista = r.sel(guard_solver="fista"), r.sel(guard_solver="ista")
     heights = r["cap_height"].max(["schedule", "multistart_solver", "multistart"])
-    late = r["late_height"].isel(cap_depth=0, cap_from=[0, -1]).median(digits)
+    late = r["late_height"].isel(cap_depth=0, cap_from=[0, -1]).median("sample")
     worst = {
         "distance": r["end_distance"].max(),
         **r[["start_distance", "guard_distance"]].max(),
@@ -92,8 +93,8 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     }
     counts = {
         "needed": sweeps,
-        "step": {"one": steps.sel(factor=1.0), "best": steps.idxmin("factor")},
-        "step-best-sweeps": steps.min(),
+        "step": {"one": steps.sel(factor=1.0), "best": best},
+        "step-best-sweeps": steps.sel(factor=best),
         "guarded": fista["guard_needed"].sel(level=1e-6),
         "from": r["start_needed"].sel(level=LEVEL, start_solver="line_search"),
         "summed-stop": ista["summed_stop"],
@@ -101,7 +102,10 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     }
     factors = {
         "fewer": sweeps.sel(solver="ista").clip(max=last) / sweeps,
-        **r[["found_end", "allowed"]].rename(found_end="found").sel(step_depth=top).median(digits),
+        **r[["found_end", "allowed"]]
+        .rename(found_end="found")
+        .sel(step_depth=top)
+        .median("sample"),
     }
     shares = {
         "fista-rises": fista["guard_rises"].sel(safeguard="none"),
@@ -109,12 +113,13 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
         "rejected-rises": r["guard_rises"].sel(safeguard="reject").max(),
         **ista[["summed_rises", "summed_height"]],
         "overlap": r["cap_overlap"],
-        "capped": heights.median(digits),
+        "capped": heights.median("sample"),
         "cap": late.assign_coords(cap_from=["at-once", "late"]),
         "cap-rises": r["cap_rises"],
         "relu-rises": r["relu_rises"].sel(activation="relu").drop_vars("beta"),
     }
     return {
+        "appc-seeds": str(r.sizes["seed"]),
         "appc-resumed": "all" if r["resumed"].all() else "not all",
         **texts("appc", worst),
         **texts("appc", counts, "{:.0f}".format),

@@ -42,7 +42,8 @@ def measured(r: xr.Dataset) -> Table:
 def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds, or the worst seed."""
     below, above = diagram(r)
-    best, grown = mending(r)
+    best, _ = mending(r)
+    grown = {word: r.sel(strength=one) for word, one in (("without", 0), ("with", best))}
     percents = {
         "below": below.min(),
         "above": above,
@@ -54,6 +55,7 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     return {
         **texts("appE", percents, lambda share: f"{100 * share:.0f}"),
         **texts("appE-error", r["gradient_error"].max(["seed", "kind"])),
-        **texts("appE", {"mu": r["learned_mu"], "bound": r["learned_bound"]}, "{:.2f}".format),
+        **texts("appE", {"mu": r["learned_mu"], "bound": r["learned_bound"]}),
+        "appE-seeds": str(r.sizes["seed"]),
         **texts("appE-strength", best, "{:g}".format),
     }

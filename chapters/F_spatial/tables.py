@@ -118,11 +118,11 @@ def at_edges(selection: xr.Dataset) -> list[str]:
 
 
 def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
-    """Medians over seeds of all models that prose names, what they come to, and whose choice lies
-    at an edge.
+    """Medians over seeds of all models that prose names, beside their intervals in the tables, what
+    they come to, and whose choice lies at an edge.
     """
     m, factors = middles(results), spread_of_seeds(results)
-    found = {**m[["ood", "ratio"]], **spatial.gains(m["ood"], GAINS)}
+    found = {**m[["ood", "ratio"]], **spatial.gains(results["mse_ood"], GAINS)}
     found |= {"alike": results["stream_similarity"], "ghost": results["two_ghost"]}
     found |= {
         "between-seeds": spatial.extent(factors),

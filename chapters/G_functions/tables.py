@@ -25,7 +25,7 @@ from chapters.G_functions.claims import signatures
 from chapters.G_functions.figures_gallery import gaps
 from chapters.G_functions.figures_readings import READINGS, deep, followed
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import ahead, median, texts
+from vnlib.plots.statistics import ahead, extremes, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
 
 # What the text of the paper still has of Table 6: its columns and the units are lost.
@@ -163,22 +163,23 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose on the shipped results, by their keys."""
 
     def span(values: xr.DataArray) -> dict[str, xr.DataArray]:
-        return {"least": values.min(), "median": values.median(), "most": values.max()}
+        dims = [dim for dim in values.dims if dim != "seed"]
+        return {"median": values.median(dims), **extremes(values)}
 
-    found = signatures(shared).map(median)
+    found = signatures(shared)
     few, vn = found.sel(model=["deep_ae", "rnn", "mamba_bottleneck"]), found.sel(model=list(VN))
     gap = {"whole": gaps(shared), "tail": gaps(shared, "zero_filled")}
     zero = r["zero_baseline"].isel(model=0, seed=0).sel(set="id")
-    reading = median(r["mse"].sel(model=deep(r), set="id")) / zero
-    layer = r[["coherence", "active"]].sel(model="vn_1", layer=1, set="id").map(median)
+    reading = r["mse"].sel(model=deep(r), set="id") / zero
+    layer = r[["coherence", "active"]].sel(model="vn_1", layer=1, set="id")
     hidden = r["hidden"].sel(reading="first", set=list(SETS))
-    limit = median(hidden.sel(model=list(VN), solver="rounds") / hidden.sel(solver="limit"))
+    limit = hidden.sel(model=list(VN), solver="rounds") / hidden.sel(solver="limit")
     learned = hidden.sel(model="vn_1") / hidden.sel(model="vn_untrained")
     last, factor = int(r["early"].max()), float(r["factor"].min())
     at = r[["curve_gap", "curve_gain", "curve_rms", "limit_rms"]].sel(round=last)
-    at = at.sel(model=list(VN), set=list(SETS)).map(median)
+    at = at.sel(model=list(VN), set=list(SETS))
     sweep = r[["sweep_mse", "sweep_hidden"]].sel(model="vn_1", set="hard", factor=[1, factor])
-    sweep = sweep.map(median).assign_coords(factor=["own", "sparse"])
+    sweep = sweep.assign_coords(factor=["own", "sparse"])
     percents = {
         **few[["bend", "missed_low", "missed_high"]],
         "vn": {name: span(vn[name]) for name in ("missed_low", "missed_high", "tail_power")},
@@ -187,7 +188,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     }
     ratios = {
         **few[["correlation", "gain_0-2", "gain_10-20"]],
-        "vn-tail-error": vn["tail_vs_power"].max(),
+        "vn-tail-error": extremes(vn["tail_vs_power"])["most"],
         "bound": (1 + 1 / layer["coherence"]) / 2,
         "learned": learned.median(["mask", "set"]),
         "limit": {"ratio": span(limit), "rms": span(at["limit_rms"])},
@@ -199,15 +200,16 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         "last-won": span(100 * at["curve_gain"]),
     }
     cases = {f"gap-{name}-cases": one.size for name, one in gap.items()}
-    sizes = {"gap": {name: span(one) for name, one in gap.items()}, "whole": sweep["sweep_mse"]}
+    largest = {
+        name: {"median": one.median(), "most": one.max()} for name, one in gap.items()
+    }  # over examples of one seed
+    sizes = {"gap": largest, "whole": sweep["sweep_mse"]}
     return (
         counts(shared, "appG")
         | texts("appG", percents, lambda share: f"{100 * share:.0f}")
-        | texts("appG", ratios, "{:.2f}".format)
-        | texts("appG", tenths, "{:.1f}".format)
-        | texts("appG", gained, "{:.2g}".format)
+        | texts("appG", ratios | tenths | gained)
         | texts("appG", cases | {"rounds": last, "factor": factor}, "{:g}".format)
         | texts("appG", sizes)
-        | texts("appG", sweep["sweep_hidden"].transpose("factor", "mask", "solver"))
+        | texts("appG", sweep["sweep_hidden"].transpose("factor", "mask", "solver", ...))
         | texts("appG", {"coherence": layer["coherence"]}, "{:.4f}".format)
     )

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from chapters.I_mnist.figures import FAST, LOCKED, SETS, SOLVERS, layers_of, measure_of, networks
 from chapters.I_mnist.figures_atlas import entries
-from vnlib.plots.statistics import median, percent, texts
+from vnlib.plots.statistics import extremes, median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 MILLI, PERCENT = 1e3, 100.0
@@ -146,10 +147,12 @@ def _of_networks(columns: Mapping, name: str, formats: Mapping | None = None, **
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose."""
     one, locked = results.sel(set="id"), locked_all(results)
-    active = median(one["active_share"])
-    active = {m: active.sel(model=m, layer=layers_of(results, m)) for m in networks(results)}
+    active = {
+        m: one["active_share"].sel(model=m, layer=layers_of(results, m)) for m in networks(results)
+    }
+    quickest = median(locked).fillna(np.inf).argmin("solver")
     counted = {
-        "locked": median(locked).min("solver"),
+        "locked": locked.isel(solver=quickest),
         "in-time": (locked.min("solver") <= FAST).sum("seed"),
         "falls": throughout(one["active_share"], -1),
         "rises": throughout(measure_of(results, "told"), 1),
@@ -159,10 +162,10 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     shares = {
         "used-least": one["used"].min(),
         "effective-least": (one["effective"] / one["atoms"]).min(),
-        "sum-lowest": median(lowest_sum(one.sel(model=networks(results)[0]))).min(),
+        "sum-lowest": extremes(lowest_sum(one.sel(model=networks(results)[0])))["least"],
     }
     said = {
-        "active": {m: ", ".join(map(percent, values)) for m, values in active.items()},
+        "active": {m: ", ".join(texts("", by, percent).values()) for m, by in active.items()},
         "certain": f"{float(results['end_certain'].min()):.3f}",
         "gap": results["gap_end"].max(),
     }

@@ -138,6 +138,6 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
             said |= texts(f"appj-{what}-{cost}", f"{middle} ({low} to {high})")
     for vary in AXES:
         one = along(scaling, vary)
-        ends = median(one[["needed", "size"]].to_array("of")).isel(place=[0, -1])
+        ends = one[["needed", "size"]].to_array("of").isel(place=[0, -1])
         said |= texts(f"appj-{vary}", ends.assign_coords(place=["first", "last"]), whole)
     return said

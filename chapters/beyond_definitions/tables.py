@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import median, percent, short, texts
+from vnlib.plots.statistics import extremes, median, percent, texts
 from vnlib.plots.tables import Table, spreads
 
 SHAPES = {
@@ -72,23 +72,22 @@ def numbers(results: xr.Dataset, targets: xr.Dataset, diets: xr.Dataset) -> dict
     told["distance"] = {
         str(h): percent(float(diets["distance"].sel(hold_out=h))) for h in diets["hold_out"].values
     }
-    for name, end in (("linear", "min"), ("curved", "min"), ("apart", "min"), ("of_both", "max")):
-        ends = getattr(median(hidden[name]), end)("layer")
+    for name, end in (
+        ("linear", "least"),
+        ("curved", "least"),
+        ("apart", "least"),
+        ("of_both", "most"),
+    ):
         told[name] = {
-            str(model): short(float(ends.sel(model=model))) for model in ends.model.values
+            str(model): extremes(hidden[name].sel(model=model))[end]
+            for model in hidden["model"].values
         }
-    told["least"] = {
-        name: short(float(median(hidden[name]).min())) for name in ("linear", "curved")
-    }
-    told["ood"] = {
-        str(model): short(float(median(_ood(results).sel(model=model))))
-        for model in decoders["model"].values
-    }
+    told["least"] = {name: extremes(hidden[name])["least"] for name in ("linear", "curved")}
+    told["ood"] = _ood(decoders)
     for name in ("of_both", "linear", "curved"):
-        own = _share(results[name].sel(layer="code", model=in_groups(results, "code")))
-        told[f"code_{name}"] = {
-            str(m): short(float(median(own.sel(model=m)))) for m in own.model.values
-        }
+        told[f"code_{name}"] = _share(
+            results[name].sel(layer="code", model=in_groups(results, "code"))
+        )
     told["seeds"] = str(results.sizes["seed"])
     return texts("beyonddefinitions", told)
 

@@ -174,6 +174,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     best = median(guess).idxmin("start").item()
     ends = results[["end_distance", "end_height", "end_gap"]].sel(model=free(results)).max()
     other = 100 * results["end_differs"].sel(model="digits_3_capped").drop_sel(start="cold")
+    saved = 100 * (1 - learned / untrained)
     spent = times(results.sel(model=free(results)))
     exact = spent.sel(timed_solver="coordinates")
     learned_start = median(exact).sel(start=trained(results)).fillna(np.inf).idxmin("start")
@@ -181,12 +182,16 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     longer = 100 * (guessed / exact.sel(start="cold") - 1)
     whole = {
         "longer": longer,
-        "change": abs(100 * median(1 - learned / untrained)),
+        "change": saved * np.sign(median(saved)),
         "plain-cold": plain.sel(start="cold"),
         "plain-guess": guess.sel(start=best),
-        "other": {"support": other.median(), "least": other.min(), "most": other.max()},
+        "other": {
+            "support": other.median(["start", "set"]),
+            "least": other.min(),
+            "most": other.max(),
+        },
     }
-    found = texts("beyondinit", {"learned": learned, "free": untrained}, "{:.1f}".format)
+    found = texts("beyondinit", {"learned": learned, "free": untrained})
     found |= texts("beyondinit", whole, "{:.0f}".format)
     found |= texts("beyondinit-ms", {"guess": guessed, "cold": spent.sel(start="cold")})
     found |= texts("beyondinit", ends, "{:.0g}".format)

@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from chapters.beyond_kernel.figures import CODES, over_zero
-from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.statistics import extremes, texts
 from vnlib.plots.tables import Table, spreads
 
 SHARES = {"linear": "its linearisation", "two_factor": "two-factor kernel", "truth": "true images"}
@@ -80,7 +80,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     }
     told["seeds"] = {code: str(int(seeds.sel(code=code))) for code in results["code"].values}
     told["least"] = {
-        code: short(float(median(over_zero(results.sel(code=code), "linear", "id")).min()))
+        code: extremes(over_zero(results.sel(code=code), "linear", "id"))["least"]
         for code in results["code"].values
     }
     return texts("beyondkernel", told)

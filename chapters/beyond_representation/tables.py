@@ -19,7 +19,7 @@ from chapters.beyond_representation.figures import (
     of_benchmark,
 )
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import extremes, median, texts
 from vnlib.plots.tables import Table, frame, spreads
 
 LEARNED = ("vn", "backprop")
@@ -174,13 +174,14 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
     found, condition = {}, {}
     for name in BENCHMARKS:
+        codes = codes_of(results)
         for kind, measure in product(LEARNED, ("linearity", "overlap")):
-            values = medians(results, name, (kind,))[measure]
-            ends = (f"{values.min():.2f}", f"{values.max():.2f}")
-            found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(ends))
-        both = medians(results, name)
-        found[f"{name}-least"] = both["error_unseen"].min()
-        found[f"{name}-nearest"] = both["error_unseen"][nearest(both)]
+            ends = extremes(codes[measure].sel(model=of_benchmark(results, name, (kind,))))
+            words = texts("", ends, "{:.2f}".format).values()
+            found[f"{name}-{kind}-{measure}"] = " to ".join(dict.fromkeys(words))
+        both, error = medians(results, name), codes["error_unseen"]
+        found[f"{name}-least"] = error.sel(model=both["error_unseen"].idxmin())
+        found[f"{name}-nearest"] = error.sel(model=nearest(both))
         condition[name] = ranks(results, name, "condition")
     found["strong"] = str(sum(bool(median(one) <= -0.5) for one in condition.values()))
     return texts("beyondrep", found) | texts("beyondrep-rank", condition, "{:+.2f}".format)

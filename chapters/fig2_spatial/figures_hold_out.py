@@ -12,6 +12,7 @@ from matplotlib.patches import Rectangle
 from benchmarks.spatial import figures as spatial
 from chapters.fig2_spatial import tables
 from vnlib.plots.frames import empty, label
+from vnlib.plots.statistics import median, short
 from vnlib.plots.style import PALETTE, image_axes
 
 MODELS = ["cnn4", "vn_full", "vn_flat", "bilinear_linear"]
@@ -34,7 +35,7 @@ def hold_out(results: xr.Dataset) -> plt.Figure:
         return empty("None of the models of this picture was computed.")
     shape = (len(positions), 1 + len(models))
     fig, axes = plt.subplots(*shape, figsize=(1.15 * shape[1], 3.5), squeeze=False)
-    left = tables.left(results.sel(model=models))
+    left = median(tables.left(results.sel(model=models)))
     for row, position in zip(axes, positions, strict=True):
         target = results["target_image"].sel(sample=position)
         images = {"target": target}
@@ -48,7 +49,7 @@ def hold_out(results: xr.Dataset) -> plt.Figure:
                 called = "target" if model == "target" else label(results, model)
                 ax.set_title(NAMES.get(model, spatial.wrapped(called, 16)), fontsize=11)
             if position == positions[-1] and model != "target":
-                ax.set_xlabel(left[model], fontsize=11)
+                ax.set_xlabel(f"{short(float(left.sel(model=model)))} %", fontsize=11)
         outside = str(results["split"].sel(position=position).item()) != "ood"
         row[0].set_ylabel("outside" if outside else "held out", fontsize=11)
     return fig

@@ -48,10 +48,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         .isel(model=0, drop=True)
         .transpose("set", "mask", "seed"),
     }
-    *_, next_most, most = sorted((100 * median(late_gain(results))).values)
-    falling = {"falling": most, "falling-next": next_most}
-    return (
-        counts(results, "fig3")
-        | texts("fig3", ratios, "{:.2f}".format)
-        | texts("fig3", falling, "{:.0f}".format)
-    )
+    gain = 100 * late_gain(results)
+    gain = gain.sortby(median(gain))
+    falling = {"falling": gain.isel(model=-1), "falling-next": gain.isel(model=-2)}
+    return counts(results, "fig3") | texts("fig3", ratios) | texts("fig3", falling, "{:.0f}".format)

@@ -5,9 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from glued import ends, number
 from scipy import stats
 
-from vnlib.plots.statistics import censored, confidence, over_seeds, said, short, sides, texts
+from vnlib.plots.statistics import (
+    censored,
+    confidence,
+    extremes,
+    over_seeds,
+    said,
+    short,
+    sides,
+    texts,
+)
 
 
 def values(*rows: list[float]) -> xr.DataArray:
@@ -102,5 +112,43 @@ def test_texts_are_named_by_the_way_to_them_without_blanks():
     assert found == cells | {"key-error-b-c-x": "3", "key-error-b-c-y": "4", "key-word": "many"}
 
 
-def test_texts_say_the_median_over_seeds():
-    assert texts("key", {"one": values([1, 5.5, 2.5]).isel(model=0)}) == {"key-one": "2.5"}
+def test_texts_say_the_median_over_seeds_with_its_interval():
+    one = values([1, 5.5, 2.5])
+    assert texts("key", {"one": one.isel(model=0)}) == {"key-one": "2.5 [1.0, 5.5]"}
+    alike = texts("key", one.assign_coords(model=["a b"]) * 0 + 7, "{:.0f} %".format)
+    assert alike == {"key-a-b": "7 %"}, "once where all read the same"
+
+
+def test_texts_write_powers_of_ten_out():
+    assert texts("key", 3.2e-5) == {"key": "3.2 × 10⁻⁵"} and texts("key", 2e12) == {
+        "key": "2.0 × 10¹²"
+    }
+    one = values([1e-4, 2e-4, 1]).isel(model=0)
+    assert texts("key", one) == {"key": "2.0 × 10⁻⁴ [1.0 × 10⁻⁴, 1.0]"}
+    assert texts("key", "scale-5 in e-notation") == {"key": "scale-5 in e-notation"}
+
+
+def test_extremes_are_the_places_of_the_least_and_the_largest_median():
+    found = extremes(values([1, 5, 9], [2, 3, 100], [0, 7, 8]))
+    assert found["least"].values.tolist() == [2, 3, 100] and found["most"].values.tolist() == [
+        0,
+        7,
+        8,
+    ]
+    alone = values([1, 2, 3]).isel(model=0)
+    assert all(one.identical(alone) for one in extremes(alone).values())
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "interval"),
+    [
+        ("3.2 × 10⁻⁵ [1.1 × 10⁻⁵, 4.0]", 3.2e-5, (1.1e-5, 4)),
+        ("1,200 % [900 %, 2,000 %]", 1200, (900, 2000)),
+        ("-0.78 [-0.9, +0.1]", -0.78, (-0.9, 0.1)),
+        ("2.0e-5", 2e-5, (np.nan, np.nan)),
+    ],
+)
+def test_texts_are_read_as_numbers_again(text, found, interval):
+    assert number(text) == found and ends(text) == pytest.approx(interval, nan_ok=True)
+    with pytest.raises(ValueError, match="must begin with a number"):
+        number("none")

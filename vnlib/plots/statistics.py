@@ -15,6 +15,7 @@ import xarray as xr
 from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
+_POWER = re.compile(r"(?<=\d)e([-+]\d+)")
 STATISTICS = ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
@@ -38,6 +39,15 @@ def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
 def median(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
     """The median along a dimension, over the values that exist."""
     return values.astype(float).median(dim)
+
+
+def extremes(values: xr.DataArray, dim: str = "seed") -> dict[str, xr.DataArray]:
+    """Along this dimension alone, the values where their median is `least` and where it is `most`."""
+    middle = median(values, dim)
+    return {
+        name: values.isel(at) if (at := where(...)) else values
+        for name, where in (("least", middle.argmin), ("most", middle.argmax))
+    }
 
 
 def sides(ratio: xr.DataArray, dim: str = "seed") -> xr.DataArray:
@@ -95,19 +105,25 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
     """Numbers as the texts of prose, by keys that name the way to each: "key-model-set".
 
     Each dimension of an array adds the value of its coordinate, each table its names. Over seeds
-    the median is said.
+    the median is said, with its interval (`said`); powers of ten are written out, 3.2 × 10⁻⁵.
     """
     if isinstance(values, str):
-        return {_KEY.sub("-", key): values}
-    if isinstance(values, xr.DataArray) and "seed" in values.dims:
-        values = median(values)
-    if isinstance(values, xr.DataArray) and values.ndim:
-        names = values[values.dims[0]].values.tolist()
-        values = dict(zip(names, values, strict=True))
+        return {_KEY.sub("-", key): _POWER.sub(_power, values)}
+    if isinstance(values, xr.DataArray) and {*values.dims} - {"seed"}:
+        first = next(dim for dim in values.dims if dim != "seed")
+        names = values[first].values.tolist()
+        values = dict(zip(names, values.transpose(first, ...), strict=True))
     if isinstance(values, Mapping):
         parts = [texts(f"{key}-{name}", one, form) for name, one in values.items()]
         return {name: text for part in parts for name, text in part.items()}
+    if isinstance(values, xr.DataArray) and values.dims:
+        one = over_seeds(values)
+        return texts(key, said(*(float(one[name]) for name in STATISTICS[:3]), form=form))
     return texts(key, form(float(values)))
+
+
+def _power(found: re.Match[str]) -> str:
+    return " × 10" + str(int(found[1])).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def said(

@@ -179,7 +179,9 @@ def test_only_readings_with_an_interval_are_sure():
     alike = shares(curve(stated(), effects(noise=0)))
     assert alike["alone"] == 2 and alike["sure"] == pytest.approx(2 / 6)
     for one in (found, curve(stated(), effects(noise=2.0))):
-        assert shares(one)["sure"] <= shares(one)["right"], "those that are sure are among the right"
+        assert shares(one)["sure"] <= shares(one)["right"], (
+            "those that are sure are among the right"
+        )
     assert tables.statements({"X-1": found}).shown().loc["X-1", "no interval"] == "2"
 
 

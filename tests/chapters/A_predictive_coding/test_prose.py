@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from glued import number, numbers
 
 from chapters.A_predictive_coding import tables
 from vnlib.book import paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, short
 
 
 @pytest.fixture(scope="module")
@@ -16,12 +17,12 @@ def shipped():
 
 @pytest.fixture(scope="module")
 def said(shipped) -> dict[str, float]:
-    return {key: float(text) for key, text in tables.numbers(shipped).items()}
+    return numbers(tables.numbers(shipped))
 
 
 def test_numbers_are_medians_over_seeds(shipped, said):
     one = shipped["interference"].sel(model="bpc", pair="halves")
-    assert said["appA-interference-bpc-halves"] == pytest.approx(1 + float(one.median()), rel=5e-3)
+    assert said["appA-interference-bpc-halves"] == number(short(1 + float(one.median())))
     assert said["appA-active-vn"] == 20 and said["appA-power-vn"] == 2.5
 
 

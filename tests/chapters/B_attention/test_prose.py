@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from glued import numbers
 
 from chapters.B_attention import tables
 from vnlib.book import paths, store
@@ -16,7 +17,7 @@ def shipped():
 
 @pytest.fixture(scope="module")
 def said(shipped) -> dict[str, float]:
-    return {key: float(text) for key, text in tables.numbers(shipped).items()}
+    return numbers(tables.numbers(shipped))
 
 
 def test_numbers_are_medians_over_seeds(shipped, said):

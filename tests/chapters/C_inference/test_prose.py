@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from glued import number
 
 from chapters.C_inference import tables
 from vnlib.book import paths, store
@@ -19,7 +20,7 @@ def r():
 def test_fewer_sweeps_by_momentum_and_most_by_the_line_search(r):
     said = tables.numbers(r)
     fista, restart, line = (
-        float(said[f"appc-fewer-{s}"]) for s in ("fista", "restart", "line-search")
+        number(said[f"appc-fewer-{s}"]) for s in ("fista", "restart", "line-search")
     )
     assert 1 < fista <= restart < line
 
@@ -41,5 +42,5 @@ def test_an_early_stop_has_too_many_atoms(r):
 
 def test_accept_reject_takes_back_all_that_rises_and_late_caps_end_lower(r):
     said = tables.numbers(r)
-    assert said["appc-rejected-rises"] == "0" and float(said["appc-fista-rises"]) > 0
-    assert float(said["appc-cap-late"]) < float(said["appc-cap-at-once"])
+    assert said["appc-rejected-rises"] == "0" and number(said["appc-fista-rises"]) > 0
+    assert number(said["appc-cap-late"]) < number(said["appc-cap-at-once"])

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
+from glued import number
 from IPython.display import HTML
 
 from chapters.F_spatial import figures, tables
@@ -101,7 +102,9 @@ def test_what_was_not_computed_is_said(make):
 
 def test_numbers_are_those_of_the_results():
     found = tables.numbers(RESULTS, SELECTION)
-    assert found["appF-ood-full"] == short(float(RESULTS["mse_ood"].sel(model="full").median()))
+    assert number(found["appF-ood-full"]) == number(
+        short(float(RESULTS["mse_ood"].sel(model="full").median()))
+    )
     assert found["appF-widest"].startswith("VN-3L") and " to " in found["appF-between-seeds"]
     assert "VN-1L per axis, Fourier-7" in found["appF-edges"].split("; ")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from glued import number
 
 from chapters.G_functions import tables
 from vnlib.book import paths, store
@@ -16,31 +17,31 @@ def told() -> dict[str, str]:
 
 
 def test_deep_ae_does_not_collapse_by_the_rule(told):
-    assert float(told["bend-deep-ae"]) > 25
+    assert number(told["bend-deep-ae"]) > 25
 
 
 def test_baselines_lose_low_bands_as_well_as_detail(told):
     for model in ("rnn", "mamba-bottleneck"):
-        assert 10 < float(told[f"missed-low-{model}"]) < float(told[f"missed-high-{model}"])
-    assert float(told["vn-missed-low-most"]) < 10 < 90 < float(told["vn-missed-high-least"])
+        assert 10 < number(told[f"missed-low-{model}"]) < number(told[f"missed-high-{model}"])
+    assert number(told["vn-missed-low-most"]) < 10 < 90 < number(told["vn-missed-high-least"])
 
 
 def test_a_largest_gap_is_many_times_the_median_one(told):
     for name in ("whole", "tail"):
-        assert float(told[f"gap-{name}-most"]) > 10 * float(told[f"gap-{name}-median"])
+        assert number(told[f"gap-{name}-most"]) > 10 * number(told[f"gap-{name}-median"])
 
 
 def test_no_theorem_settles_which_atoms_are_in_use(told):
-    assert float(told["active"]) >= float(told["bound"])
+    assert number(told["active"]) >= number(told["bound"])
 
 
 def test_more_rounds_do_not_remove_the_residual(told):
     for end in ("least", "most"):
-        assert float(told[f"limit-rms-{end}"]) > 0.9 * float(told[f"rms-{end}"]) > 0.001
+        assert number(told[f"limit-rms-{end}"]) > 0.9 * number(told[f"rms-{end}"]) > 0.001
 
 
 def test_learned_atoms_matter_little(told):
-    assert 0.9 < float(told["learned-rounds"]) < 1.1
+    assert 0.9 < number(told["learned-rounds"]) < 1.1
 
 
 def test_where_all_are_told_the_mask_some_other_model_is_better(told):
@@ -48,4 +49,4 @@ def test_where_all_are_told_the_mask_some_other_model_is_better(told):
 
 
 def test_the_literal_rule_loses_the_signal(told):
-    assert min(float(told[f"reading-vn-{depth}-literal-top"]) for depth in (3, 5)) > 85
+    assert min(number(told[f"reading-vn-{depth}-literal-top"]) for depth in (3, 5)) > 85

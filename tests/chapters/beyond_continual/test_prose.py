@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import xarray as xr
+from glued import number
 
 from chapters.beyond_continual import tables
 from chapters.beyond_continual.claims import final, forgotten
@@ -79,6 +80,6 @@ def test_inference_takes_twice_a_pass_and_learned_starts_help_sweeps_little(ship
     vn = shipped.sel(model="vn_1", set="id", solver="ista", level=1e-3).median("seed")
     assert 1.5 < vn["inference_ratio"] < 2.5
     said = tables.numbers(shipped)
-    assert float(said["beyond-cont-ms-guess"]) > float(said["beyond-cont-ms-cold"])
+    assert number(said["beyond-cont-ms-guess"]) > number(said["beyond-cont-ms-cold"])
     sweeps = vn["inference_sweeps"]
     assert sweeps.sel(start="lista") > 0.75 * sweeps.sel(start="cold")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from glued import number
 
 from chapters.beyond_initialiser import figures, tables
 from vnlib.book import paths, store
@@ -39,7 +40,7 @@ def test_what_is_free_saves_more(shipped):
     """Momentum with a line search needs a tenth of plain steps' sweeps; a start saves a fifth."""
     cold = median(tables.sweeps(shipped)).sel(model="digits_3", set="id", start="cold")
     plain, best = (float(cold.sel(solver=s)) for s in ("ista", "line_search"))
-    guess = float(tables.numbers(shipped)["beyondinit-plain-guess"])
+    guess = number(tables.numbers(shipped)["beyondinit-plain-guess"])
     assert best <= 0.1 * plain and 0.75 * plain < guess < 0.85 * plain
 
 
@@ -53,4 +54,4 @@ def test_coordinate_descent_is_fastest_and_slower_from_every_learned_start(shipp
 
 
 def test_all_starts_end_in_one_point_without_a_cap(shipped):
-    assert float(tables.numbers(shipped)["beyondinit-end-distance"]) < 1e-6
+    assert number(tables.numbers(shipped)["beyondinit-end-distance"]) < 1e-6

@@ -72,4 +72,4 @@ def test_the_numbers_of_the_prose(results):
     found = tables.numbers(made)
     assert found["beyondrep-digits-vn-linearity"] == "1.00"
     assert found["beyondrep-digits-backprop-overlap"] == "0.50"
-    assert found["beyondrep-digits-least"] == found["beyondrep-digits-nearest"] == "1.0e-4"
+    assert found["beyondrep-digits-least"] == found["beyondrep-digits-nearest"] == "1.0 × 10⁻⁴"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from glued import number
 
 from benchmarks.functions.names import MASKS
 from chapters.fig3_functions import tables
@@ -16,7 +17,7 @@ def results():
 
 
 def test_inference_matters_more_than_learning(results):
-    told = {name: float(tables.numbers(results)[f"fig3-{name}"]) for name in ("solved", "learned")}
+    told = {name: number(tables.numbers(results)[f"fig3-{name}"]) for name in ("solved", "learned")}
     assert told["solved"] < told["learned"] < 1
 
 
@@ -27,7 +28,7 @@ def test_the_rnn_still_fell_most_of_all_networks(results):
 
 def test_solving_helps_where_samples_are_scattered_and_not_where_an_end_is_hidden(results):
     told = tables.numbers(results)
-    hard = {mask: float(told[f"fig3-solved-on-hard-{mask.replace('_', '-')}"]) for mask in MASKS}
+    hard = {mask: number(told[f"fig3-solved-on-hard-{mask.replace('_', '-')}"]) for mask in MASKS}
     assert hard["random_30"] < 0.1 and min(hard["forecast_25"], hard["forecast_50"]) > 1.1
 
 

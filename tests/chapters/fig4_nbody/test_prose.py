@@ -18,7 +18,7 @@ def results() -> xr.Dataset:
 
 
 def test_vector_networks_on_literal_and_gated_input_do_not_fit_single_forces(results):
-    single = tables.fits(results)
+    single = median(tables.fits(results))
     models = single["model"]
     apart = models.str.startswith("vn_literal") | models.str.startswith("vn_gated")
     assert ((single > tables.FITS) == apart).all()
@@ -26,7 +26,7 @@ def test_vector_networks_on_literal_and_gated_input_do_not_fit_single_forces(res
 
 
 def test_passes_help_film_most_and_mamba_least(results):
-    kept = tables.kept_in_passes(results)
+    kept = median(tables.kept_in_passes(results))
     assert (kept.idxmin(), kept.idxmax()) == ("film", "mamba")
 
 
@@ -50,13 +50,13 @@ def test_who_is_near_the_diagonal_and_who_errs_least(results):
 
 
 def test_who_adds_up_forces(results):
-    gap = tables.gaps(results)
+    gap = median(tables.gaps(results))
     gap = gap.where(gap >= tables.EXACT)
     assert (gap.idxmax(), gap.idxmin()) == ("film", "vn_gated_3")
 
 
 def test_what_held_and_what_did_not(results):
-    single = tables.fits(results)
+    single = median(tables.fits(results))
     relative = median(inside_and_out(error(results, relative=True))[1])
     assert relative.sel(model="vn_literal_3") > 0.8, "about as far off as predicting the mean"
     assert (tables.won(results, "vn_gated_3", tables.WITHOUT) < 0).all()
