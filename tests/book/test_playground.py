@@ -201,14 +201,14 @@ def test_the_page_says_what_digits_and_sums_take(shipped):
     assert on_the_page(
         f"take {span(active)} of the 256 atoms, which explain {span(share, percent=True)}"
     )
-    first, second = np.triu_indices(10, 1)
+    first, second = np.triu_indices(len(x), 1)
     pairs = (network.settle(x[first] + x[second]).codes[0] != 0).sum(1)
     assert on_the_page(f"One list of atoms composes both: {span(pairs)} for a pair")
 
 
 def test_the_page_says_what_negative_coefficients_are_for(shipped):
     network, x = shipped
-    first, second = np.triu_indices(10, 1)
+    first, second = np.triu_indices(len(x), 1)
     x = x[first] - x[second]
     said = []
     for nonnegative in (False, True):
@@ -237,7 +237,7 @@ def test_the_page_says_how_far_each_model_errs_at_equal_length(shipped):
     assert on_the_page(
         "the autoencoder's median is {}, that of PCA {}, of the DCT {}".format(*rest)
     )
-    first, second = np.triu_indices(10, 1)
+    first, second = np.triu_indices(len(x), 1)
     assert on_the_page(
         "A median picture of two digits leaves the network {}, the autoencoder {}, PCA {} and the "
         "DCT {}".format(*medians(x[first] + x[second])[1])
