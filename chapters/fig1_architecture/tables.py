@@ -45,8 +45,8 @@ def quantities(results: xr.Dataset) -> Table:
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """The numbers of the prose: medians over seeds of means over digits or pairs."""
-    middle = by_seed(results).median("seed")
-    found = texts("fig1", middle) | texts("fig1", middle[SHARES], percent)
+    seeds = by_seed(results)
+    found = texts("fig1", seeds) | texts("fig1", seeds[SHARES], percent)
     found |= texts("fig1-learned", results["mse"] / results["untrained_mse"], percent)
     found |= {"fig1-seeds": str(results.sizes["seed"])}
-    return found | texts("fig1-atoms", middle["active"] / middle["active_share"])
+    return found | texts("fig1-atoms", seeds["active"] / seeds["active_share"])
