@@ -9,8 +9,8 @@ import xarray as xr
 
 from benchmarks.spatial.errors import late_gain
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, OPEN, STRIPES, TARGET
-from vnlib.plots.statistics import percent, texts
-from vnlib.plots.tables import SHOWN, Table, if_computed, spreads
+from vnlib.plots.statistics import STATISTICS, percent, texts
+from vnlib.plots.tables import Table, if_computed, spreads
 
 KINDS = {"stripes": "stripes and bumps", "bumps": "bumps only"}
 TAGS = {STRIPES: "stripes", FEW: "few", ALONE: "alone", MOST: "all"}
@@ -82,7 +82,7 @@ def exponents(laws: xr.Dataset, target: float = TARGET) -> Table:
     all and with the least dose.
     """
     some = laws.sel(target=target)
-    fits = zip(SHOWN, ("exponent", "low", "high"), strict=True)
+    fits = zip(STATISTICS[:3], ("exponent", "low", "high"), strict=True)
     columns = {("exponent [95 %]", end): some[name] for end, name in fits}
     columns |= {"sides": some["sides"], "reached": some["reached"], "at once": some["at_once"]}
     names = {"region": REGIONS, "places": PLACES, "kind": KINDS, "measure": MEASURES}

@@ -10,8 +10,8 @@ from IPython.display import HTML
 from benchmarks.spatial.errors import SETTLED
 from chapters.beyond_tasks.figures import LONGER, TASKS, failed, names, over_zero, seeds, tasks
 from vnlib.plots.frames import in_groups, some
-from vnlib.plots.statistics import extremes, median, over_seeds, percent, texts
-from vnlib.plots.tables import SHOWN, Table, caption, if_computed, spreads
+from vnlib.plots.statistics import STATISTICS, extremes, median, over_seeds, percent, texts
+from vnlib.plots.tables import Table, caption, if_computed, spreads
 
 EXACT = 1e-6  # of a zero image's error: below this a late gain says nothing
 COMPOSES = 0.01  # of a zero image's error out of distribution
@@ -36,7 +36,7 @@ def training(results: xr.Dataset) -> Table:
     columns = {
         "parameters": runs["n_parameters"].median("run"),
         "samples seen": runs["samples_seen"].median("run"),
-        **{("late gain", end): gain[end] for end in SHOWN},
+        **{("late gain", end): gain[end] for end in STATISTICS[:3]},
         "settled": settled(trained).mean(["task", "seed"]),
         "learned nothing": failed(trained).mean(["task", "seed"]),
     }

@@ -57,8 +57,7 @@ def _settings(text: Any) -> dict[str, Any]:
     """Learning rate and options of a run, from its settings as JSON."""
     settings = json.loads(str(text))
     training = settings.get("training", settings)
-    options = training.get("options", {})
-    return ({"lr": training["lr"]} if "lr" in training else {}) | options
+    return ({"lr": training["lr"]} if "lr" in training else {}) | training.get("options", {})
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,4 @@
-"""The one way to say a number over seeds: median, 95 % interval of the median, number of seeds.
-
-Every page takes these from here, so that two pages cannot say different things of the same results.
-"""
+"""The one way to say a number over seeds: median, 95 % interval of the median, number of seeds."""
 
 from __future__ import annotations
 
@@ -15,25 +12,24 @@ import xarray as xr
 from scipy.stats import binom
 
 _KEY = re.compile(r"[^\w-]+|_")  # what the key of a glued text has no use for
-_POWER = re.compile(r"(?<=\d)e([-+]\d+)")
+_POWER, _RAISED = re.compile(r"(?<=\d)e([-+]\d+)"), str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 STATISTICS = ("median", "low", "high", "n")
 Form = Callable[[float], str]
 
 
 def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
-    """Median, its 95 % interval `low` to `high` and number of values along a dimension, over the
-    other dimensions.
+    """Median, its 95 % interval from `low` to `high`, and number of values along a dimension.
 
     Values that are NaN do not exist; those beyond what was tried are inf and count (`censored`). The
     interval is that of order statistics (Conover, Practical Nonparametric Statistics, Sec. 3.2):
-    from the k-th lowest to the k-th highest value, with the largest k for which it holds the median
-    with 95 % or more. Of two to five values it is the range (`confidence`); of one it is NaN.
+    from the k-th lowest to the k-th highest value, with the largest k that holds the median with
+    95 %; of two to five values it is their range (`confidence`), of one NaN.
     """
     values = values.astype(float)
     core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2, "output_dtypes": [float] * 2}
     low, high = xr.apply_ufunc(_interval, values, vectorize=True, **core)
-    middle, n = values.median(dim), values.notnull().sum(dim)
-    return xr.Dataset({"median": middle, "low": low, "high": high, "n": n})
+    middle = values.median(dim)
+    return xr.Dataset({"median": middle, "low": low, "high": high, "n": values.count(dim)})
 
 
 def median(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
@@ -44,10 +40,7 @@ def median(values: xr.DataArray, dim: str = "seed") -> xr.DataArray:
 def extremes(values: xr.DataArray, dim: str = "seed") -> dict[str, xr.DataArray]:
     """Along this dimension alone, the values where their median is `least` and where it is `most`."""
     middle = median(values, dim)
-    return {
-        name: values.isel(at) if (at := where(...)) else values
-        for name, where in (("least", middle.argmin), ("most", middle.argmax))
-    }
+    return {"least": values.isel(middle.argmin(...)), "most": values.isel(middle.argmax(...))}
 
 
 def sides(ratio: xr.DataArray, dim: str = "seed") -> xr.DataArray:
@@ -107,23 +100,18 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
     Each dimension of an array adds the value of its coordinate, each table its names. Over seeds
     the median is said, with its interval (`said`); powers of ten are written out, 3.2 × 10⁻⁵.
     """
-    if isinstance(values, str):
-        return {_KEY.sub("-", key): _POWER.sub(_power, values)}
-    if isinstance(values, xr.DataArray) and {*values.dims} - {"seed"}:
-        first = next(dim for dim in values.dims if dim != "seed")
-        names = values[first].values.tolist()
-        values = dict(zip(names, values.transpose(first, ...), strict=True))
+    if isinstance(values, xr.DataArray) and (dims := [dim for dim in values.dims if dim != "seed"]):
+        names = values[dims[0]].values.tolist()
+        values = dict(zip(names, values.transpose(dims[0], ...), strict=True))
     if isinstance(values, Mapping):
-        parts = [texts(f"{key}-{name}", one, form) for name, one in values.items()]
-        return {name: text for part in parts for name, text in part.items()}
+        return {
+            k: t for n, one in values.items() for k, t in texts(f"{key}-{n}", one, form).items()
+        }
     if isinstance(values, xr.DataArray) and values.dims:
-        one = over_seeds(values)
-        return texts(key, said(*(float(one[name]) for name in STATISTICS[:3]), form=form))
-    return texts(key, form(float(values)))
-
-
-def _power(found: re.Match[str]) -> str:
-    return " × 10" + str(int(found[1])).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        values = said(*map(float, over_seeds(values).drop_vars("n").values()), form=form)
+    text = values if isinstance(values, str) else form(float(values))
+    raised = _POWER.sub(lambda found: " × 10" + str(int(found[1])).translate(_RAISED), text)
+    return {_KEY.sub("-", key): raised}
 
 
 def said(

@@ -1,6 +1,4 @@
-"""One look for all figures: seaborn's paper style, a colour-blind-safe palette, one colour per
-group of models.
-"""
+"""One look for all figures: seaborn's style, colour-blind-safe colours, one per group of models."""
 
 from __future__ import annotations
 

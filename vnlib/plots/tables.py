@@ -17,7 +17,6 @@ from IPython.display import HTML
 from vnlib.plots.frames import otherwise
 from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, said, short
 
-SHOWN = STATISTICS[:3]
 # What is not broken in a cell: a number, its interval, how many seeds it is of.
 _WHOLE = re.compile(r"^\S*\d\S*(?: %)?(?= \[| n =|$)|\[[^]]*\],?|n = \d+$")
 
@@ -51,7 +50,7 @@ class Table:
         for quantity in dict.fromkeys(map(_quantity, self.frame.columns)):
             one, form = self._of(quantity), self.formats.get(quantity, short)
             form = form if callable(form) else form.format
-            if tuple(map(_last, one.columns))[:3] == SHOWN:
+            if tuple(map(_last, one.columns))[:3] == STATISTICS[:3]:
                 one = one.mask(one.columns.map(_last).isin(["n"]) & (one >= most))
                 columns[quantity] = [said(*row, form=form) for row in one.to_numpy(float)]
             else:
