@@ -78,12 +78,12 @@ def tiles(images: Sequence[tuple[str, np.ndarray]], columns: int) -> plt.Figure:
 
 
 def error_axes(ax: plt.Axes, results: xr.Dataset, *, labels: bool = True) -> None:
-    """Logarithmic axes for ID and OOD error, with the lines of equal errors and of a zero image.
+    """Logarithmic axes for ID and OOD error, with the lines of equal errors and of the zero baseline.
 
     Parameters
     ----------
     results
-        What is drawn there. All of it is inside, and so is the OOD error of a zero image.
+        What is drawn there. All of it is inside, and so is the OOD error of the zero baseline.
     labels
         Whether the axes are labelled in full.
     """
@@ -93,7 +93,7 @@ def error_axes(ax: plt.Axes, results: xr.Dataset, *, labels: bool = True) -> Non
     ends = np.array([low / 10, 10 * high])
     ax.plot(ends, ends, label="OOD = ID", zorder=0, **EQUAL)
     ax.axhline(
-        float(results["zero_baseline_ood"].median()), label="zero image, OOD", zorder=0, **ZERO
+        float(results["zero_baseline_ood"].median()), label="zero baseline, OOD", zorder=0, **ZERO
     )
     right = 3 * float(errors.sel(variable="mse_id").max())
     ax.set(xscale="log", yscale="log", xlim=(low, right), ylim=(low, high))

@@ -12,40 +12,39 @@ from benchmarks.spatial.errors import learned, ratio
 from vnlib.plots.statistics import extremes, texts
 from vnlib.plots.tables import Table, spreads
 
-SHARES = {
-    "ID peaks within 1 px [%]": "hit_id",
-    "OOD peaks within 1 px [%]": "hit_ood",
-    "atoms in use [%]": "active_share",
-}
+PEAKS = {"ID peaks within 1 px [%]": "hit_id", "OOD peaks within 1 px [%]": "hit_ood"}
 
 
 def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.DataFrame:
-    """The frame with a last row for a zero image, which has no seeds; `values` by quantity."""
+    """The frame with a last row for the zero baseline, which has no seeds; `values` by quantity."""
     known = [values.get(column[0], np.nan) for column in frame.columns]
     row = np.where([column[-1] == "n" for column in frame.columns], np.nan, known)
     return pd.concat([frame, pd.DataFrame([row], ["Zero baseline"], frame.columns)])
 
 
-def errors(results: xr.Dataset, *, training: bool = False) -> Table:
-    """Errors, their ratio, peaks and size of each model, how many of its seeds learned nothing, and
-    the errors of a zero image.
-
-    Parameters
-    ----------
-    training
-        Whether the error at training positions is a column, too.
+def errors(results: xr.Dataset) -> Table:
+    """Errors, their ratio and peaks of each model, how many of its seeds learned nothing, and the
+    errors of the zero baseline.
     """
-    quantities = {"training error": results["mse_train"]} if training else {}
-    quantities |= {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
+    quantities = {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
     quantities |= {"OOD / ID": ratio(results)}
-    quantities |= {title: 100 * results[name] for title, name in SHARES.items()}
+    quantities |= {title: 100 * results[name] for title, name in PEAKS.items()}
     quantities["failed"] = (~learned(results)).where(results["mse_id"].notnull()).sum("seed")
-    quantities["parameters"] = results["n_parameters"]
     id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
     zero = {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
-    formats = {"failed": "{:.0f}", "parameters": "{:,.0f}"}
     frame = with_zero_baseline(spreads(quantities, "model"), zero)
-    return Table(frame, formats, name="errors of all models")
+    return Table(frame, {"failed": "{:.0f}"}, name="errors of all models")
+
+
+def sizes(results: xr.Dataset) -> Table:
+    """The training error of each model, the share of its atoms in use, and its parameters."""
+    quantities = {
+        "training error": results["mse_train"],
+        "atoms in use [%]": 100 * results["active_share"],
+        "parameters": results["n_parameters"],
+    }
+    formats = {"parameters": "{:,.0f}"}
+    return Table(spreads(quantities, "model"), formats, name="sizes of all models")
 
 
 def gains(values: xr.DataArray, pairs: Mapping[str, tuple[str, str]]) -> dict[str, xr.DataArray]:

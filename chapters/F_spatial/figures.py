@@ -82,7 +82,7 @@ def depth(results: xr.Dataset) -> plt.Figure:
         _zero(ax, one)
         ax.set_yscale("log")
     if len(capped):
-        # Below the line of the zero image.
+        # Below the line of the zero baseline.
         axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.92))
     return fig
 
@@ -154,6 +154,6 @@ def _named(
 
 
 def _zero(ax: plt.Axes, results: xr.Dataset) -> None:
-    """The OOD error of a zero image, as a line."""
+    """The OOD error of the zero baseline, as a line."""
     zero = float(results["zero_baseline_ood"].median())
-    ax.axhline(zero, label="zero image", zorder=0, **spatial.ZERO)
+    ax.axhline(zero, label="zero baseline", zorder=0, **spatial.ZERO)

@@ -9,9 +9,8 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.spatial import tables as spatial
-from benchmarks.spatial.errors import middles
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import texts
+from vnlib.plots.statistics import short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 ENCODINGS = {
@@ -32,7 +31,11 @@ ENCODED = (
     "Full 2D VN",
 )
 # How many times the OOD error of the second model is that of the first.
-GAINS = {"care": ("factorised_care", "factorised"), "care-vn": ("factorised_care", "vn_1_8")}
+GAINS = {
+    "care": ("factorised_care", "factorised"),
+    "care-vn": ("factorised_care", "vn_1_8"),
+    "plain": ("vn_1_8", "vn_1_plain"),
+}
 
 
 def within(results: xr.Dataset, part: str) -> xr.Dataset:
@@ -45,8 +48,14 @@ def within(results: xr.Dataset, part: str) -> xr.Dataset:
 
 @if_computed
 def errors(results: xr.Dataset, part: str) -> Table:
-    """Errors, ratio and peaks per model of one table, and the errors of a zero image."""
-    return spatial.errors(within(results, part), training=True)
+    """Errors, ratio and peaks per model of one table, and the errors of the zero baseline."""
+    return spatial.errors(within(results, part))
+
+
+@if_computed
+def sizes(results: xr.Dataset) -> Table:
+    """Training errors, atoms in use and parameters of all models."""
+    return spatial.sizes(results)
 
 
 def encoded(results: xr.Dataset) -> pd.DataFrame:
@@ -118,16 +127,18 @@ def at_edges(selection: xr.Dataset) -> list[str]:
 
 
 def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
-    """Medians over seeds of all models that prose names, beside their intervals in the tables, what
-    they come to, and whose choice lies at an edge.
+    """Medians over seeds of models that prose names, what they come to, and whose choice lies at an
+    edge.
     """
-    m, factors = middles(results), spread_of_seeds(results)
-    found = {**m[["ood", "ratio"]], **spatial.gains(results["mse_ood"], GAINS)}
-    found |= {"alike": results["stream_similarity"], "ghost": results["two_ghost"]}
-    found |= {
-        "between-seeds": spatial.extent(factors),
-        "zero": results["zero_baseline_ood"].median(),
-    }
-    found |= {"widest": label(results, factors.idxmax("model").item())}
+    factors = spread_of_seeds(results)
+    remains = 100 * results["mse_ood"] / results["zero_baseline_ood"]
+    found = texts("appF-remains", remains, lambda value: f"{short(value)} %")
     edges = "; ".join(label(selection, model) for model in at_edges(selection))
-    return texts("appF", found | {"edges": edges})
+    more = {
+        "zero": results["zero_baseline_ood"].median(),
+        "seeds": str(results.sizes["seed"]),
+        "seeds-least": factors.min(),
+        "widest": label(results, factors.idxmax("model").item()),
+        "edges": edges,
+    }
+    return found | texts("appF", spatial.gains(results["mse_ood"], GAINS) | more)

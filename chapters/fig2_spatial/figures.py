@@ -96,7 +96,7 @@ def against_depth(results: xr.Dataset) -> plt.Figure:
         ax.set(yscale="log", ylabel=name, xticks=sorted(set(deep["depth"].values.tolist())))
     axes[0].axhline(1, **spatial.EQUAL)
     zero = float(results["zero_baseline_ood"].median())
-    axes[1].axhline(zero, label="zero image", **spatial.ZERO)
+    axes[1].axhline(zero, label="zero baseline", **spatial.ZERO)
     for ax in axes:
         ax.legend(fontsize=8)
     return fig

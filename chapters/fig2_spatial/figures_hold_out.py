@@ -27,7 +27,7 @@ POSITIONS = (98, 406)  # of the samples, x = 14: one below the square, one in it
 
 def hold_out(results: xr.Dataset) -> plt.Figure:
     """A bump outside and one inside the hold-out, and what models draw of them: of each the seed
-    of the median error there; below, the median of these errors over that of a zero image.
+    of the median error there; below, the median of these errors over that of the zero baseline.
     """
     models = [one for one in MODELS if one in results["model"].values]
     positions = [one for one in POSITIONS if one in results["sample"].values]

@@ -27,7 +27,7 @@ def taken_away(results: xr.Dataset) -> Table:
 
 
 def left(results: xr.Dataset) -> xr.DataArray:
-    """The OOD error over that of a zero image, in percent (model, seed)."""
+    """The OOD error over that of the zero baseline, in percent (model, seed)."""
     return 100 * results["mse_ood"] / results["zero_baseline_ood"]
 
 
@@ -46,7 +46,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         name: {kind: extent(values.sel(model=models)) for kind, values in kinds.items()}
         for name, models in groups.items()
     }
-    # Seeds that err more than a zero image at held-out positions.
+    # Seeds that err more than the zero baseline at held-out positions.
     failed = (results["mse_ood"] > results["zero_baseline_ood"]).sel(model="factorised").sum()
     found |= {"seeds": str(results.sizes["seed"]), "factorised-failed": str(int(failed))}
     found |= {"zero": results["zero_baseline_ood"].median()} | gains(results["mse_ood"], GAINS)

@@ -74,6 +74,19 @@ def test_only_the_last_stage_of_the_ladder_fails(ood):
     assert ood["flat"] > 1000 * max(ood[m] for m in ("axis_loss", "vn_1_8", "full"))
 
 
+def test_the_answer(results):
+    """A flat readout leaves most of the error, the ring next to nothing."""
+    left = (results["mse_ood"] / results["zero_baseline_ood"]).median("seed")
+    assert left.sel(model="flat") > 0.8 and results.sizes["seed"] == 8
+    assert left.sel(model=["full_ring", "factorised_ring", "vn_1_ring"]).max() < 1e-3
+
+
+def test_without_consolidation_a_network_composes_less_exactly(results, ood):
+    assert ood["vn_1_plain"] > 10 * ood["vn_1_8"]
+    plain = middles(results, "vn_1_plain")
+    assert plain["composes"].all()
+
+
 def test_only_convolutions_without_a_bottleneck_copy_held_out_images(results, ood):
     others = [m for m in ood if m.startswith("image_") and m != "image_conv"]
     assert len(others) == 10 and ood["image_conv"] < 0.01 * min(ood[m] for m in others)
@@ -94,5 +107,7 @@ def test_crossings_are_as_bright_as_the_bumps_with_a_product_readout(results):
 
 def test_the_seeds_of_one_model_differ_by_factors(results):
     factors = tables.spread_of_seeds(results)
-    assert factors.min() > 2 and factors.idxmax("model") == "vn_3_8"
+    assert factors.min() > 2 and factors.idxmax("model") == "vn_3_8" and factors.max() > 1000
+    one = results.sel(model="vn_3_8")
+    assert (one["mse_ood"] < 1e-4 * one["zero_baseline_ood"]).all(), "far below the zero baseline"
     assert middles(results, "vn_3_8")["ratio"] < 3
