@@ -10,6 +10,7 @@ from benchmarks.spatial import figures as spatial
 from chapters.FR1_failure import tables
 from chapters.FR1_failure.figures import few, with_images, within
 from vnlib.plots.frames import label
+from vnlib.plots.statistics import median, short
 from vnlib.plots.style import image_axes
 
 MODELS = ("cnn_bump", "cnn_ramp", "coordinate_mlp", "factorised")
@@ -21,7 +22,7 @@ def example(results: xr.Dataset) -> plt.Figure:
     the median over seeds of the OOD error over that of the zero baseline.
     """
     kept = with_images(within(few(results, MODELS), "square"))
-    models, left = kept["model"].values.tolist(), tables.left(results)
+    models, left = kept["model"].values.tolist(), median(tables.left(results))
     shape = (len(SAMPLES), 1 + len(models))
     fig, axes = plt.subplots(*shape, figsize=(1.3 * shape[1], 3.3), squeeze=False)
     for row, place in zip(axes, SAMPLES, strict=True):
@@ -35,5 +36,5 @@ def example(results: xr.Dataset) -> plt.Figure:
         title = "target" if name == "target" else spatial.wrapped(label(kept, name), 12)
         ax.set_title(title, fontsize=11)
     for ax, name in zip(axes[-1, 1:], models, strict=True):
-        ax.set_xlabel(left[name], fontsize=11)
+        ax.set_xlabel(f"{short(float(left.sel(model=name)))} %", fontsize=11)
     return fig

@@ -30,9 +30,7 @@ TABLED = "a median of the prose, which a table shows with its interval"
 NETWORKS = "medians over networks; the page leads to figures of every seed"
 # Pages whose prose has medians alone, and says where their intervals stand -> the label there.
 BESIDE = {
-    "FR1_failure": "FR1-numbers",
     "FR5_rotation": "fr5-numbers",
-    "F_spatial": "appF-rank-table",
     "J_cost": "appJ-ratios",
     "summary": "summary-numbers",
 }
@@ -41,14 +39,12 @@ TABLES = {
     ("benchmarks/functions/tables.py", "best"): SORTED,
     ("benchmarks/functions/tables.py", "cells"): SORTED,
     ("benchmarks/functions/tables.py", "counts"): COUNTED,
-    ("chapters/F_spatial/tables.py", "numbers"): TABLED,
     ("chapters/FR5_rotation/tables.py", "numbers"): TABLED,
     ("chapters/J_cost/tables.py", "numbers"): TABLED,
     ("chapters/summary/tables.py", "numbers"): TABLED,
     ("chapters/C_inference/tables.py", "numbers"): f"{SORTED}; {WORST}",
     ("chapters/D_learning/tables.py", "numbers"): SORTED,
     ("chapters/E_theory/tables.py", "numbers"): WORST,
-    ("chapters/FR1_failure/tables.py", "left"): TABLED,
     ("chapters/FR1_failure/tables.py", "numbers"): WORST,
     ("chapters/FR2_manifold/tables.py", "numbers"): NETWORKS,
     ("chapters/FR3_low_rank/tables.py", "order"): "in how many evaluations medians are in order",
