@@ -35,7 +35,6 @@ def errors(results: xr.Dataset) -> Table:
     r = results.where(able)
     columns = {
         "failed": (~able).where(results["mse_id"].notnull()).sum("seed"),
-        "training error": r["mse_train"],
         "ID test error": r["mse_id"],
         "OOD error": r["mse_ood"],
         "OOD / zero baseline": r["mse_ood"] / r["zero_baseline_ood"],
@@ -47,9 +46,10 @@ def errors(results: xr.Dataset) -> Table:
 
 @if_computed
 def maps(results: xr.Dataset) -> Table:
-    """Peaks and maps per model and hold-out over the seeds that learned."""
+    """Training errors, peaks and maps per model and hold-out over the seeds that learned."""
     r = results.where(learned(results))
     columns = {
+        "training error": r["mse_train"],
         "peak within 1 px, OOD": r["hit_ood"],
         "effective rank": effective_rank(r),
         "in bands": own_band(r),
