@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
@@ -123,8 +124,8 @@ def saved(results: xr.Dataset) -> plt.Figure:
     shares = results[["saved", "saved_paid"]].sel(level=LEVEL, method="nearest").sel(start=order)
     # Far below zero a point only says "longer".
     shares = 100 * shares.clip(-1, 1)
-    both = shares.to_dataarray()
-    ends = min(float(both.min()), -20) - 6, max(float(both.max()), 20) + 6
+    both = shares.to_dataarray()  # no number where no settle came to that height
+    ends = float(np.fmin(both.min(), -20)) - 6, float(np.fmax(both.max(), 20)) + 6
     size = (2.4 + 2.5 * len(models), 3.0 * len(SETS) + 0.8)
     shape = (len(SETS), len(models))
     fig, axes = plt.subplots(*shape, figsize=size, squeeze=False, sharey=True, sharex=True)

@@ -12,7 +12,7 @@ import xarray as xr
 from benchmarks.starts.tables import reached
 from chapters.beyond_initialiser.figures import LEVEL, SETS, SOLVERS, STARTS, TIMED, free
 from vnlib.plots.statistics import median, texts
-from vnlib.plots.tables import Table, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 LEARNED = ("steps", "lista", "lista_energy", "linear", "mlp")
 WHOLE = "{:z.0f}"  # none is -0
@@ -88,6 +88,7 @@ def training_table(results: xr.Dataset) -> Table:
     return Table(_by_start(values), name="cost and training of starts")
 
 
+@if_computed
 def times_table(results: xr.Dataset) -> Table:
     """Time of start and settle by solver, in ms per input; none under a cap, which has no gap."""
     rows = _by_start({"": times(results.sel(model=free(results)))}, timed_solver=TIMED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 
 from chapters.beyond_initialiser import figures
@@ -28,6 +29,14 @@ def test_figures_of_one_network_and_one_seed(results, name):
         figure = getattr(figures, name)(results.sel(model=[model], seed=[0]))
         figure.canvas.draw()
         plt.close(figure)
+
+
+def test_where_no_settle_came_so_low_nothing_is_drawn_beside_an_axis(results):
+    none = {name: results[name] * np.nan for name in ("saved", "saved_paid")}
+    figure = figures.saved(results.assign(none))
+    figure.canvas.draw()
+    assert figure.axes[0].get_xlim() == (-26, 26)
+    plt.close(figure)
 
 
 def test_starts_and_networks_that_there_are(results):

@@ -90,6 +90,11 @@ def test_tables_have_a_row_for_every_start_of_a_network(results):
     assert guesses["sums of two", "overlap, layer 2", "high"] == 0.5
 
 
+def test_times_that_were_not_taken_are_said_to_lack(results):
+    capped = results.sel(model=["capped"]).drop_vars(["time_ratio", "time_cold"])
+    assert "Not computed" in tables.times_table(capped).data
+
+
 def test_no_share_is_minus_zero():
     assert [tables.WHOLE.format(share) for share in (-0.4, -0.6, 12.5)] == ["0", "-1", "12"]
 
