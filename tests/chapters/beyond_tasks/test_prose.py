@@ -113,3 +113,18 @@ def test_some_seeds_of_the_broadcast_decoder_fail_and_others_do_not(results):
     for task in ("base", "code_rotated", "shape_ring"):
         drawn = (over.sel(task=task).dropna("seed") < tables.DRAWS).mean()
         assert 0.5 < float(drawn) < 1, task
+
+
+def test_four_times_the_updates_change_one_conclusion(results):
+    long = [name for name in figures.LONGER if name in results["task"].values]
+    before = median(figures.over_zero(results, "ood").sel(task=[figures.LONGER[n] for n in long]))
+    after = median(figures.over_zero(results, "ood").sel(task=long))
+    crossed = (before.values < tables.COMPOSES) != (after.values < tables.COMPOSES)
+    crossed &= after.notnull().values
+    (task,), (model,) = (before[dim].values[at] for dim, at in zip(before.dims, crossed.nonzero()))
+    assert (len(long), task, model) == (3, "code_rotated", "broadcast")
+    failing = after.sel(model=["cnn", "coordconv", "mlp", "vn_flat", "additive"])
+    assert failing.min() > 0.2, "none is near to composing"
+    done = tables.settled(results).sel(task=long)
+    late = ["broadcast", "coordinate_mlp", "vn_axes_8", "factorised_8"]
+    assert done.sel(model=late).mean(["task", "seed"]).max() <= 0.5
