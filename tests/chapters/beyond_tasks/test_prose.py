@@ -121,7 +121,8 @@ def test_four_times_the_updates_change_one_conclusion(results):
     after = median(figures.over_zero(results, "ood").sel(task=long))
     crossed = (before.values < tables.COMPOSES) != (after.values < tables.COMPOSES)
     crossed &= after.notnull().values
-    (task,), (model,) = (before[dim].values[at] for dim, at in zip(before.dims, crossed.nonzero()))
+    (at,) = zip(*crossed.nonzero(), strict=True)
+    task, model = (before[dim].values[i] for dim, i in zip(before.dims, at, strict=True))
     assert (len(long), task, model) == (3, "code_rotated", "broadcast")
     failing = after.sel(model=["cnn", "coordconv", "mlp", "vn_flat", "additive"])
     assert failing.min() > 0.2, "none is near to composing"
