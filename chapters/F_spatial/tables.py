@@ -34,6 +34,7 @@ ENCODED = (
 GAINS = {
     "care": ("factorised_care", "factorised"),
     "care-vn": ("factorised_care", "vn_1_8"),
+    "care-full": ("factorised_care", "full"),
     "plain": ("vn_1_8", "vn_1_plain"),
 }
 

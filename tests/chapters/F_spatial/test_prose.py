@@ -95,11 +95,13 @@ def test_only_convolutions_without_a_bottleneck_copy_held_out_images(results, oo
     assert middles(results, "image_conv")["ratio"] < 1
 
 
-def test_with_equal_care_the_factorised_decoder_and_the_vn_are_tied(results, ood):
+def test_with_equal_care_the_factorised_decoder_and_vns_are_tied_or_undecided(results, ood):
     error = results["mse_ood"]
     for worse in ("factorised", "vn_1_8"):
         ratio = over_seeds(error.sel(model=worse) / error.sel(model="factorised_care"))
         assert float(ratio["low"]) < 1 < float(ratio["high"]), worse
+    full = over_seeds(error.sel(model="full") / error.sel(model="factorised_care"))
+    assert float(full["low"]) < 1e-2 and float(full["high"]) > 100, "decades on both sides"
     assert 1 < ood["vn_1_8"] / ood["factorised_care"] < 1.5
     assert ood["factorised"] > 3 * ood["factorised_care"] and ood["vn_1_plain"] > 10 * ood["vn_1_8"]
 
