@@ -50,7 +50,8 @@ LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 PATIENCE = 10.0  # seconds for other processes to end by themselves when all runs are there
-JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # `python -m` cannot run it
+# `python -m` cannot run it; fewer looks for garbage, as in `processes`
+JUPYTER_BOOK = "import gc; gc.set_threshold(50_000); from jupyter_book.cli.main import main; main()"
 # verdicts, footer, sentences, tables: one call in one line
 PAGE_PART = re.compile(r"(?!chapter\.show\()(\w+\()?\w+\.\w+\(.*\)")
 
