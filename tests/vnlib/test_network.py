@@ -60,10 +60,10 @@ def test_untied_networks_read_the_target_with_a_dictionary_of_their_own():
         assert layer.B is B and torch.equal(B, U) and B.data_ptr() != U.data_ptr()
     assert network.layers[2].B is None and tied.layers[0].B is None
     assert all(torch.equal(a, b) for a, b in zip(network.U, tied.U, strict=True))
-    before, expected = network.settle(X).codes[0], tied.settle(X).codes[0]
+    before, expected = (one.double().settle(X.double()).codes[0] for one in (network, tied))
     torch.testing.assert_close(before, expected, atol=1e-4, rtol=0)
     network.B[0].copy_(network.B[0].flip(0))
-    assert not torch.allclose(network.settle(X).codes[0], expected, atol=1e-4)
+    assert not torch.allclose(network.settle(X.double()).codes[0], expected, atol=1e-4)
 
 
 def test_the_seed_fixes_the_dictionaries():

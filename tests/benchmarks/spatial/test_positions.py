@@ -75,16 +75,18 @@ def test_settings_of_training_are_those_of_a_model_and_its_candidate():
 
 
 def test_errors_are_medians_with_intervals_and_a_row_for_a_zero_image():
-    table = tables.errors(results(), training=True)
+    table = tables.errors(results())
     assert table.frame.loc["A", ("OOD error", "high")] == 0.04
     assert table.frame.loc["A", ("OOD / ID", "median")] == pytest.approx(10)
     shown = table.shown()
     assert shown.loc["A", "ID test error"] == "0.0020 [0.0010, 0.0040]"
-    assert shown.loc["C", "training error"] == "0.0025 [0.0020, 0.0030], n = 2"
     assert shown.loc["Zero baseline", "OOD / ID"] == "2.0"
-    assert shown.loc["Zero baseline", "training error"] == ""
+
+
+def test_sizes_have_a_column_for_the_training_error():
+    shown = tables.sizes(results()).shown()
+    assert shown.loc["C", "training error"] == "0.0025 [0.0020, 0.0030], n = 2"
     assert shown.loc["B", ["atoms in use [%]", "parameters"]].tolist() == ["25", "1,234"]
-    assert "training error" not in tables.errors(results()).shown()
 
 
 def test_medians_say_which_models_compose_and_which_lack():
@@ -124,7 +126,7 @@ def test_every_seed_and_every_median_is_in_the_scatter():
     low, high = fig.axes[0].get_ylim()
     assert low < 1e-7 and high > 0.2, "all errors are inside, and the zero image"
     names = [text.get_text() for text in fig.axes[0].get_legend().get_texts()]
-    assert names[:2] == ["A", "B"] and "zero image, OOD" in names
+    assert names[:2] == ["A", "B"] and "zero baseline, OOD" in names
     plt.close(fig)
 
 
