@@ -207,7 +207,7 @@ def build(
             "headlines": ledger_page.headlines(found, profile),
             "ledger": ledger_page.ledger(found, profile),
             "status": ledger_page.status(folder, profile),
-            "machines": machines.page(paths.RESULTS / machines.FILE.name),
+            "machines": machines.page(paths.RESULTS / machines.NAME),
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
         reference.write(GENERATED / "modules")
@@ -231,7 +231,7 @@ def _inputs(folder: Path, *more: str) -> str:
     tops += [part for part in paths.BOOK.glob("*") if part not in made]
     files = [one for top in tops for one in (top, *top.rglob("*")) if one.suffix != ".pyc"]
     files += [*folder.glob("*.nc"), *paths.ROOT.glob("_*.yml")]
-    files.append(paths.RESULTS / machines.FILE.name)
+    files.append(paths.RESULTS / machines.NAME)
     return executed.digest(*more, *executed.digests(files))
 
 

@@ -25,7 +25,7 @@ from vnlib.book import paths, store
 from vnlib.plots.statistics import short
 
 FOLDER = paths.ROOT / ".cache" / "machines"
-FILE = paths.RESULTS / "machines.json"
+NAME = "machines.json"
 NONE_YET = "Nothing was compared yet.\n"
 
 # Each library that adds up has its own: two BLAS, torch's and NumPy's loops, convolutions, numba.
@@ -94,8 +94,9 @@ def main() -> None:
         shipped = paths.result_file(paths.RESULTS, "paper", chapter)
         here = compute(PLAIN, "paper", chapter)
         found.append(pair(shipped, here, *(cpu(one) for one in (shipped, here))))
-    paths.replace(FILE, json.dumps({"pairs": found}, indent=1, ensure_ascii=False) + "\n")
-    print(page(FILE))
+    file = paths.RESULTS / NAME
+    paths.replace(file, json.dumps({"pairs": found}, indent=1, ensure_ascii=False) + "\n")
+    print(page(file))
 
 
 def cpu(path: Path) -> str:

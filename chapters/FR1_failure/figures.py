@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import xarray as xr
 from matplotlib.colors import LogNorm, PowerNorm
@@ -196,19 +197,26 @@ def samples(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     models, places = kept["model"].values, kept["sample"].values
     size = (1.15 * (1 + len(models)), 1.15 * len(places) + 0.4)
     fig, axes = plt.subplots(len(places), 1 + len(models), figsize=size, squeeze=False)
-    for row, place in zip(axes, places, strict=True):
+    draw(axes, kept, fontsize=8)
+    for ax, place in zip(axes[:, 0], places, strict=True):
+        at = kept.isel(position=int(place), model=0)
+        held = "OOD" if bool(at["held_out"]) else "ID"
+        ax.set_ylabel(f"({int(at['position_x'])}, {int(at['position_y'])})\n{held}", fontsize=8)
+    return fig
+
+
+def draw(axes: np.ndarray, kept: xr.Dataset, fontsize: float) -> None:
+    """A row of axes for each sample: the ink of its target, then what each model draws."""
+    models = kept["model"].values
+    for row, place in zip(axes, kept["sample"].values, strict=True):
         ink = kept["shown_image"].sel(sample=place)
         tiles = [ink.sel(panel="target").isel(model=0)]
         tiles += [ink.sel(panel="output", model=m) for m in models]
         for ax, tile in zip(row, tiles, strict=True):
             image_axes(ax).imshow(tile.clip(0), origin="lower", norm=PowerNorm(0.5, 0, 1))
-        at = kept.isel(position=int(place), model=0)
-        held = "OOD" if bool(at["held_out"]) else "ID"
-        row[0].set_ylabel(f"({int(at['position_x'])}, {int(at['position_y'])})\n{held}", fontsize=8)
     titles = ["target", *(spatial.wrapped(label(kept, m), 12) for m in models)]
     for ax, title in zip(axes[0], titles, strict=True):
-        ax.set_title(title, fontsize=8)
-    return fig
+        ax.set_title(title, fontsize=fontsize)
 
 
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:

@@ -23,16 +23,6 @@ every_chapter = pytest.mark.parametrize("name", NAMES)
 every_profile = pytest.mark.parametrize("profile", PROFILES)
 
 
-def read(name: str) -> nbformat.NotebookNode:
-    notebook = nbformat.read(paths.notebook(name), as_version=4)
-    nbformat.validate(notebook)
-    return notebook
-
-
-def figure(cell: nbformat.NotebookNode) -> dict:
-    return cell.metadata.get("mystnb", {}).get("figure", {})
-
-
 @every_chapter
 def test_parameters_are_the_same_in_notebook_and_sidecar(name):
     one = chapter.spec(name)

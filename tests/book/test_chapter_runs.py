@@ -24,16 +24,6 @@ from vnlib.book import paths, store
 MODELS = ["factorised", "vn_axes_1", "cnn2"]
 
 
-def read(name: str) -> nbformat.NotebookNode:
-    notebook = nbformat.read(paths.notebook(name), as_version=4)
-    nbformat.validate(notebook)
-    return notebook
-
-
-def figure(cell: nbformat.NotebookNode) -> dict:
-    return cell.metadata.get("mystnb", {}).get("figure", {})
-
-
 def arrays(path: Path) -> dict[str, tuple]:
     """All arrays of a result file to the bit, without the provenance of the runs."""
     ds = store.read(path)

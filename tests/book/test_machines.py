@@ -18,7 +18,7 @@ from vnlib.book import ledger as claims
 from vnlib.book import paths, store
 
 PAGE = (paths.SOURCE / "book" / "machines.md").read_text(encoding="utf-8")
-SHIPPED = json.loads(machines.FILE.read_text(encoding="utf-8"))["pairs"]
+SHIPPED = json.loads((paths.RESULTS / machines.NAME).read_text(encoding="utf-8"))["pairs"]
 APART = "import numpy, torch, threadpoolctl as t, numba; from numpy._core._multiarray_umath import \
 __cpu_features__ as f; print(torch.backends.cpu.get_cpu_capability(), f['X86_V3'], numba.config.CPU_NAME, \
 *{one['architecture'] for one in t.threadpool_info() if one['internal_api'] == 'openblas'})"
