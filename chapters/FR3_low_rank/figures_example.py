@@ -10,7 +10,7 @@ import xarray as xr
 
 from chapters.FR3_low_rank.figures import called, pictured, those
 from chapters.FR3_low_rank.tables import relative, share
-from vnlib.plots.frames import if_computed
+from vnlib.plots.frames import empty, if_computed
 from vnlib.plots.statistics import median
 from vnlib.plots.style import DIVERGING, image_axes
 
@@ -26,15 +26,14 @@ def example(results: xr.Dataset) -> plt.Figure:
     """
     one, models = pictured(results).sel(hold_out=CORNER), those(results, MODELS)
     left = median(relative(results)).sel(hold_out=CORNER)
-    held = one["split_ood"].isel(model=0).sel(position=results["sample"].values)
-    sample = int(held.values.argmax())
-    place = held["position"].values[sample]
-    tokens = {a: int(results[f"position_{a}"].sel(position=place)) for a in ("x", "y")}
+    if (found := held_out(one)) is None:
+        return empty("No map of a held-out position was kept.")
+    sample, tokens = found
     fig, axes = plt.subplots(3, 1 + len(models), figsize=(1.45 * (1 + len(models)), 4.7))
     for column, model in zip(axes.T, models, strict=False):
         maps = one["embedding"].sel(model=model)
         for ax, (axis, token) in zip(column, tokens.items(), strict=False):
-            image = maps.sel(axis=axis).sel(token_shown=token, method="nearest").values
+            image = maps.sel(axis=axis, token_shown=token).values
             largest = np.nanmax(np.abs(image)) or 1.0
             image_axes(ax).imshow(image / largest, origin="lower", cmap=DIVERGING, vmin=-1, vmax=1)
         _ink(column[2], one["sample_image"].sel(model=model).isel(sample=sample))
@@ -47,6 +46,16 @@ def example(results: xr.Dataset) -> plt.Figure:
     for ax, name in zip(axes[:, 0], ("map of x", "map of y", "drawn"), strict=True):
         ax.set_ylabel(name, fontsize=11)
     return fig
+
+
+def held_out(one: xr.Dataset) -> tuple[int, dict[str, int]] | None:
+    """The first sample that was held out and has its maps kept, with its x and y; None if none."""
+    held, kept = one["split_ood"].isel(model=0), one["token_shown"].values
+    for sample, place in enumerate(one["sample"].values):
+        at = {axis: int(one[f"position_{axis}"].isel(position=place)) for axis in ("x", "y")}
+        if held.isel(position=place) and all(token in kept for token in at.values()):
+            return sample, at
+    return None
 
 
 def _ink(ax: plt.Axes, image: xr.DataArray) -> None:

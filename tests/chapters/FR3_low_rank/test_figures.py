@@ -37,7 +37,7 @@ def results() -> xr.Dataset:
         "embedding": axis | {"token_shown": [1, 7]} | image,
         "log_volume": layer | image,
         "volume_spread": layer,
-        "sample_image": {"sample": [5, 100]} | image,
+        "sample_image": {"sample": [5, 91]} | image,
     }
     made = {}
     for name, more in sizes.items():
@@ -124,6 +124,17 @@ def test_the_other_figures_can_be_drawn_from_some_of_the_models(draw, results):
     fig = draw(results)
     fig.canvas.draw()
     assert any(ax.has_data() for ax in fig.axes)
+
+
+def test_the_example_shows_the_maps_of_the_position_that_is_drawn(results):
+    """Number 91 is (7, 7), held out, and the maps of 7 were kept; number 5 is neither."""
+    one = figures.pictured(results).sel(hold_out="large_corner")
+    assert figures_example.held_out(one) == (1, {"x": 7, "y": 7})
+    drawn = figures_example.example(results).axes[0].images[0].get_array()
+    kept = one["embedding"].sel(model="none", axis="x", token_shown=7).values
+    assert np.allclose(drawn, kept / np.abs(kept).max())
+    elsewhere = one.assign_coords(token_shown=[1, 8])
+    assert figures_example.held_out(elsewhere) is None
 
 
 def test_the_tables_hold_medians_over_seeds(results):
