@@ -104,8 +104,13 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         one: errors.sel(where=one).max("seed").transpose("model", ...) for one in ("id", "ood")
     }
     several = results["several"].sel(where="ood").transpose("model", ...)
+    ramp = within(results, "square").sel(model="cnn_ramp")
+    like = {str(test): ramp["resembles"].sel(test=test) for test in ramp["test"].values}
+    over_train = results["error"].sel(where="ood") / results["error"].sel(where="train")
     seeds = str(results.sizes["seed"])
     found = texts("FR1", {"worst": worst, "longer": longer(results), "seeds": seeds})
+    found |= texts("FR1-over-train", over_train.sel(model="cnn_bump"))
+    found |= texts("FR1-ramp", like | {"bump": ramp["resembles_bump"]}, "{:.2f}".format)
     found |= texts("FR1-left", left(results), lambda one: f"{short(one)} %")
     return found | texts("FR1-several", several, percent)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.errors import SETTLED, late_gain
 from chapters.FR2_manifold.claims import (
     at,
     drawing,
@@ -62,7 +62,12 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     last, random = (middle(runs, "last", weights) for weights in ("trained", "untrained"))
     shift = {g: middle(results, "last").sel(model=in_groups(results, g)) for g in ("cnn", "mlp")}
     shift = {g: float((one["volume_in"] - one["volume_out"]).median()) for g, one in shift.items()}
+    own = last.sel(model=drawn)
+    wider = own["spread_in"] > own["spread_out"]
+    gains = late_gain(runs).sel(model=drawn).median("seed")
     values = {
+        "distorted": f"{int(wider.sum())} of {len(drawn)}",
+        "unsettled": f"{int((gains > SETTLED).sum())} of {len(drawn)}",
         "shift_cnn": shift["cnn"],
         "shift_mlp": shift["mlp"],
         "shift": (last["volume_in"] - last["volume_out"]).sel(model=longer),

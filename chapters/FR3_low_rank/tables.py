@@ -110,6 +110,7 @@ def correlation(results: xr.Dataset, values: xr.DataArray) -> float:
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says: errors and right peaks out of distribution, and what they go with."""
+    error = relative(results)
     rank, bands = (correlation(results, f(results)) for f in (effective_rank, own_band))
     return {
         "fr3-correlation-rank": f"{rank:+.2f}",
@@ -117,6 +118,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         **texts("fr3-zero", zero_baseline(results).median()),
         **texts("fr3", relative(results), share),
         **texts("fr3-hits", results["hit_ood"].where(learned(results)), percent),
+        **texts("fr3-gain", late_gain(results), percent),
+        **texts("fr3-tenth", error.sel(model="variance_low") / error.sel(model="variance")),
         "fr3-seeds": str(results.sizes["seed"]),
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.errors import SETTLED, late_gain
 from chapters.FR5_rotation.claims import PAPER_DIGIT, middle_of_gap
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
@@ -48,6 +48,13 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     """
     blend, rotation = (median(explained(results, by)) for by in ("blend", "rotation"))
     hump = median(results["mse_ood"] / results["mse_id"])
+    own_digit = results.sel(digit=PAPER_DIGIT)
+    finer = own_digit["mse_ood"] / own_digit["mse_ood"].sel(model="cnn", drop=True)
+    gain = late_gain(own_digit)
+    unsettled = {
+        name: f"{int((gain.sel(model=name) > SETTLED).sum())} of {int(gain.sel(model=name).count())}"
+        for name in ("cnn", "mlp")
+    }
     own = {"blend": blend, "rotation": rotation}
     printed = {name: one.sel(model="cnn").drop_sel(digit=PAPER_DIGIT) for name, one in own.items()}
     nearer = printed["blend"] > printed["rotation"]
@@ -61,6 +68,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     return {
         "fr5-seeds": f"{results['mse_ood'].sel(model='cnn', digit=PAPER_DIGIT).count().item()}",
         **texts("fr5-hump", hump.sel(digit=PAPER_DIGIT)),
+        **texts("fr5", {"finer": finer, "unsettled": unsettled}),
         **texts("fr5", {name: one.sel(digit=PAPER_DIGIT) for name, one in own.items()}, percent),
         **texts("fr5-others-low", {n: one.min() for n, one in printed.items()}, percent),
         **texts("fr5-others-high", {n: one.max() for n, one in printed.items()}, percent),

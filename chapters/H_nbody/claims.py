@@ -223,9 +223,9 @@ def one_step(r: xr.Dataset) -> xr.DataArray:
 
 
 def behind(drift: xr.DataArray, share: float) -> xr.DataArray:
-    """The drift of Factorized over that of VN-3L, literal, after a share of the steps, by panel."""
+    """The drift of Factorized over that of VN-3L, literal, after a share of the steps."""
     step = share * float(drift["step"].max())
-    at = drift.sel(step=step, method="nearest").median("seed")
+    at = drift.sel(step=step, method="nearest", drop=True)
     return at.sel(model="factorized") / at.sel(model=LITERAL)
 
 
@@ -256,7 +256,8 @@ def nearest(last: xr.DataArray, reading: str, tag: str = "") -> list[Part]:
 def rollouts(r: xr.Dataset) -> Decision:
     rivals = [*SIX, *ON_TOKENS]
     drifts = select(drift(r), model=[LITERAL, TOKENS, *rivals], panel=PANELS)
-    each, now, before = drifts.isel(step=-1), behind(drifts, 1), behind(drifts, 0.1)
+    each = drifts.isel(step=-1)
+    now, before = (behind(drifts.median("seed"), share) for share in (1, 0.1))
     last, error = each.median("seed"), select(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
     step = error.sel(model="factorized").median("panel").median("seed")
     numbers = {"factorized.behind_panels": (now > 1).sum(), "factorized.vs_vn_median": now.median()}

@@ -105,22 +105,13 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
         "rank": {"low": ranks["least"], "high": ranks["most"]},
         "step-factorized": error.sel(model="factorized"),
         "step-vn": error.sel(model=claims.LITERAL),
-        "behind": {key: behind(followed, at) for key, at in shares.items()},
+        "behind": {key: claims.behind(followed, at).median("panel") for key, at in shares.items()},
     }
     counts = {"panels": shared.sizes["panel"], "ranked": shared.sizes["model"]}
     six = last.sel(model=list(claims.SIX))
     for key, model in claims.READINGS.items():
         counts[f"nearest-{key}"] = ahead(sides(last.sel(model=model, drop=True) / six).max("model"))
     return texts("appH", sizes) | texts("appH", counts, "{:.0f}".format)
-
-
-def behind(followed: xr.DataArray, share: float) -> xr.DataArray:
-    """The drift of Factorized over that of VN-3L, literal, after a share of the steps, seed by seed,
-    as a median over panels.
-    """
-    step = share * float(followed["step"].max())
-    at = followed.sel(step=step, method="nearest", drop=True)
-    return (at.sel(model="factorized") / at.sel(model=claims.LITERAL)).median("panel")
 
 
 def _of_ablation(results: xr.Dataset) -> dict[str, str]:

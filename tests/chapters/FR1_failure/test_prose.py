@@ -60,6 +60,9 @@ def test_population_codes_draw_several_bumps_and_ramps_one(results):
     ood = results.sel(where="ood")
     assert (middle(ood["several"], *POPULATION) > 0.5).all()
     assert middle(ood["several"], "cnn_ramp") < 0.5 and middle(ood["hit"], "cnn_ramp") < 0.5
+    like = middle(results["resembles"], "cnn_ramp").max("test")
+    bump = middle(results["resembles_bump"], "cnn_ramp")
+    assert abs(like - bump).max() < 0.1 and like.max() < 0.5, "sums no more than the bump"
 
 
 def test_an_mlp_learns_nothing_in_the_published_epochs_and_errs_more_the_longer_it_trains(results):

@@ -46,7 +46,7 @@ def test_other_networks_draw_crosses_in_some_seeds_and_bumps_in_others(results):
 
 def test_what_has_settled_and_what_has_not(results):
     gain = late_gain(results.sel(model="cnn")).median("seed")
-    assert gain.sel(diet=ALONE) < SETTLED < gain.sel(diet=[FEW, MOST]).min()
+    assert gain.sel(diet=ALONE) < SETTLED < gain.sel(diet=[STRIPES, FEW, MOST]).min()
 
 
 def test_bumps_alone_do_not_make_the_cnn_compose(results):
@@ -64,7 +64,9 @@ def test_a_product_readout_needs_no_stripes(results):
         for m in ("vn_axes", "vn_joint", "factorised")
     }
     assert drawn["vn_axes"].all() and drawn["factorised"].all()
-    assert 0.5 < drawn["vn_joint"].mean() < 1, "in most seeds"
+    assert (drawn["vn_joint"].sum(), drawn["vn_joint"].size) == (3, 5)
+    with_stripes = one_of(results, "bump_hit_ood", "vn_joint", FEW)
+    assert with_stripes.median() < 0.5, "which harm it"
 
 
 def test_stripes_alone_suffice_for_decoders_that_can_draw_one(results):

@@ -7,7 +7,7 @@ import pytest
 
 from chapters.beyond_tasks import figures, tables
 from vnlib.book import paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 TOLD = ["vn_axes", "vn_axes_8", "factorised", "factorised_8", "ridge_profiles"]
 SHAPES = ["shape_ring", "shape_cross", "shape_corner", "shape_oriented"]
@@ -127,5 +127,12 @@ def test_four_times_the_updates_change_one_conclusion(results):
     failing = after.sel(model=["cnn", "coordconv", "mlp", "vn_flat", "additive"])
     assert failing.min() > 0.2, "none is near to composing"
     done = tables.settled(results).sel(task=long)
-    late = ["broadcast", "coordinate_mlp", "vn_axes_8", "factorised_8"]
-    assert done.sel(model=late).mean(["task", "seed"]).max() <= 0.5
+    count = done.sum("seed").transpose("task", "model").to_pandas()
+    assert count["coordinate_mlp"].max() == 3 and count["vn_full"].tolist() == [4, 1, 8]
+    few = count.loc[["base_longer", "shape_ring_longer"]]
+    assert few[["broadcast", "vn_axes_8", "factorised_8"]].max().max() == 3
+    crossing = over_seeds(figures.over_zero(results, "ood").sel(task=long))
+    crossing = crossing.sel(task="code_rotated_longer", model="broadcast")
+    assert float(crossing["low"]) < tables.COMPOSES < float(crossing["high"])
+    ratio = median(figures.over_zero(results, "ood").sel(task=long)) / before.values
+    assert ratio.sel(model=["cnn", "coordconv", "mlp", "vn_flat", "additive"]).min() > 0.5
