@@ -10,6 +10,7 @@ from pathlib import Path
 from IPython.display import HTML
 
 from vnlib.book import html, ledger, paths
+from vnlib.plots.tables import caption
 
 PROTOCOLS = {
     "as printed": ("verdict", "printed"),
@@ -23,17 +24,16 @@ WORDS = (
     ledger.NOT_TESTABLE,
 )
 ALL, OTHERS = "all", "other chapters"
+NONE_YET = "There is no ledger of these results yet; `vnbook ledger` makes it."
 
 
 def read(folder: Path) -> list[dict]:
     """The claims of the ledger in a folder of results, each with its statements, without
-    definitions of tasks.
+    definitions of tasks; none where there is no ledger yet.
     """
     path = folder / "ledger.json"
     if not path.exists():
-        raise ValueError(
-            f"{path} does not exist; run `vnbook ledger --profile {folder.name}` first"
-        )
+        return []
     told = json.loads(path.read_text(encoding="utf-8"))
     statements: dict[str, list[dict]] = {}
     for one in told["statements"]:
@@ -98,6 +98,8 @@ def weaker(rows: Sequence[Mapping]) -> list[str]:
 
 def by_verdict(rows: Sequence[Mapping]) -> HTML:
     """The claims of these rows of the ledger by verdict, a line for each protocol."""
+    if not rows:
+        return caption(NONE_YET)
     lines = []
     for protocol, (key, _) in PROTOCOLS.items():
         found = {

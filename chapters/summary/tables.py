@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 import xarray as xr
+from IPython.display import HTML
 
 from chapters.summary import errors, orders
+from chapters.summary.counts import NONE_YET
 from vnlib.plots.statistics import ahead, median, short, texts
-from vnlib.plots.tables import Table, frame, spreads
+from vnlib.plots.tables import Table, caption, frame, spreads
 
 Tables = Mapping[str, xr.DataArray | None]
 Effects = Mapping[tuple[str, ...], xr.DataArray]
@@ -51,8 +53,10 @@ def extent(factors: xr.DataArray) -> str:
     return " to ".join(ends)
 
 
-def counts_table(counts: Counts) -> Table:
+def counts_table(counts: Counts) -> Table | HTML:
     """Claims by verdict and statements that hold, of every benchmark by each protocol."""
+    if not counts:
+        return caption(NONE_YET)
     rows = frame(counts, "claims on", "protocol")
     formats = dict.fromkeys(rows.columns, "{:.0f}")
     return Table(rows, formats, name="claims by verdict, and statements that hold")
