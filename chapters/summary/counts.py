@@ -9,6 +9,7 @@ from pathlib import Path
 
 from IPython.display import HTML
 
+from chapters.summary.tables import NONE_YET
 from vnlib.book import html, ledger, paths
 from vnlib.plots.tables import caption
 
@@ -24,7 +25,6 @@ WORDS = (
     ledger.NOT_TESTABLE,
 )
 ALL, OTHERS = "all", "other chapters"
-NONE_YET = "There is no ledger of these results yet; `vnbook ledger` makes it."
 
 
 def read(folder: Path) -> list[dict]:

@@ -12,7 +12,6 @@ import xarray as xr
 from IPython.display import HTML
 
 from chapters.summary import errors, orders
-from chapters.summary.counts import NONE_YET
 from vnlib.plots.statistics import ahead, median, short, texts
 from vnlib.plots.tables import Table, caption, frame, spreads
 
