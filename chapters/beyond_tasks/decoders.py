@@ -23,6 +23,7 @@ from benchmarks.spatial.decoders import Pair, mean_squared_error, train_decoder
 from benchmarks.spatial.errors import late_gain
 from benchmarks.spatial.factorised import FactorisedDecoder
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialVN
+from chapters.beyond_tasks.transformer import PixelTransformer
 from vnlib import checks
 from vnlib.fit import FitConfig, fit
 
@@ -32,6 +33,7 @@ Maps = list[Float[Tensor, "positions _channels y x"]]
 
 READOUTS = ("affine", "pairs", "profiles")  # of the ridge regressions
 FAMILIES = ("outer", "ridge")  # that nobody trains
+OWN = {"pixel_transformer": PixelTransformer}  # that no other chapter trains
 EVALUATIONS = 10
 FIRST = 0.2  # share of a Vector Network's updates that settle codes; the others see settled ones
 
@@ -78,7 +80,7 @@ def made(
     Parameters
     ----------
     family
-        One of `FAMILIES`, or of those of `train_decoder`.
+        One of `FAMILIES`, of `OWN`, or of those of `train_decoder`.
     **training
         What `trained` takes; closed forms take none.
 
@@ -115,7 +117,8 @@ def trained(
     A Vector Network spends `FIRST` of them on dictionary and readouts and the others on its
     readouts, with codes settled once, as in `train_decoder`; both count.
     """
-    own: dict[str, Any] = {"family": family, "options": options, "lr": lr, "seed": seed}
+    own: dict[str, Any] = {"family": OWN.get(family, family)}
+    own |= {"options": options, "lr": lr, "seed": seed}
     own |= {"batch_size": batch_size, "workdir": workdir}
     if family != "vn":
         watch = Watch(mean_squared_error, {}, steps=updates, evaluations=EVALUATIONS)
@@ -168,13 +171,14 @@ def hidden(model: Baseline | SpatialVN, x: Codes) -> Float[Tensor, "positions _u
 
 
 def _activations(model: nn.Module, x: Codes) -> list[Tensor]:
-    """What all ReLUs and PReLUs of a network give out, in the order of the pass."""
+    """What all ReLUs, PReLUs and layers of attention give out, in the order of the pass."""
     seen: list[Tensor] = []
 
     def keep(_: nn.Module, __: tuple, out: Tensor) -> None:
         seen.append(out)
 
-    found = [one for one in model.modules() if isinstance(one, (nn.ReLU, nn.PReLU))]
+    kinds = (nn.ReLU, nn.PReLU, nn.TransformerEncoderLayer)
+    found = [one for one in model.modules() if isinstance(one, kinds)]
     handles = [module.register_forward_hook(keep) for module in found]
     try:
         model(x)
