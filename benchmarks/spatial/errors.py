@@ -10,8 +10,10 @@ from vnlib.book.ledger import Part
 
 MEDIANS = "All are medians over seeds; the ratio is of OOD to ID error."
 SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
-DRAWS = 0.5  # ID error over a zero image's up to which a run has learned to draw
-COMPOSES = f"{MEDIANS} A model composes with a ratio ≤ 3 and an OOD error ≤ 1 % of a zero image's."
+DRAWS = 0.5  # ID error over the zero baseline's up to which a run has learned to draw
+COMPOSES = (
+    f"{MEDIANS} A model composes with a ratio ≤ 3 and an OOD error ≤ 1 % of the zero baseline's."
+)
 
 
 def ratio(results: xr.Dataset) -> xr.DataArray:
@@ -20,7 +22,7 @@ def ratio(results: xr.Dataset) -> xr.DataArray:
 
 
 def middles(results: xr.Dataset, *models: str) -> xr.Dataset:
-    """Medians over seeds of the errors `id` and `ood`, of their `ratio`, and of a zero image's OOD
+    """Medians over seeds of the errors `id` and `ood`, of their `ratio`, and of the zero baseline's OOD
     error `zero`; and which models this makes say that it `composes` (see `COMPOSES`).
 
     Parameters
@@ -45,7 +47,7 @@ def composing(results: xr.Dataset, says: str, *models: str, holds: bool = True) 
 
 
 def learned(results: xr.Dataset) -> xr.DataArray:
-    """Which runs draw anything: those with an ID test error of at most half of a zero image's."""
+    """Which runs draw anything: those with an ID test error of at most half of the zero baseline's."""
     return results["mse_id"] <= DRAWS * results["zero_baseline_id"]
 
 
@@ -72,4 +74,4 @@ def have_learned(results: xr.Dataset, says: str, *models: str) -> Part:
     """That models have learned: one that draws no bump in distribution decides nothing."""
     r = select(results, model=models)
     error = (r["mse_id"] / r["zero_baseline_id"]).median("seed")
-    return every(f"ID error of {says} over a zero image's", "<=", DRAWS, id_of_zero=error)
+    return every(f"ID error of {says} over the zero baseline's", "<=", DRAWS, id_of_zero=error)

@@ -21,7 +21,7 @@ MOST = 0.5  # share of the runs of a model that must have learned to draw
 
 
 def learned(r: xr.Dataset) -> xr.DataArray:
-    """Which runs draw in distribution: error at most half of a zero image's; NaN: was not run."""
+    """Which runs draw in distribution: error at most half of the zero baseline's; NaN: was not run."""
     return (r["failed"] == 0).where(r["error"].sel(where="id").notnull())
 
 
@@ -123,7 +123,7 @@ def controls(r: xr.Dataset) -> list[Part]:
     mlps, sees, composes = (medians(r, over_zero, m) for m in (MLPS, SEEING, COMPOSING))
     superposing = medians(r, predicted(r["closer"]), COMPOSING)
     margin = medians(r, lead(r), COMPOSING)
-    over_zero = "OOD error over a zero image's"
+    over_zero = "OOD error over the zero baseline's"
     learned_mlps = drawing(r, *MLPS), settling(r, *MLPS)
     return [
         *_superposing(r, "CNNs with population codes", POPULATION),
@@ -145,7 +145,7 @@ def _superposing(r: xr.Dataset, of: str, models: Sequence[str]) -> list[Part]:
     own, widest = lead(r), lead(r, best=True)
     asked = (
         (
-            "OOD error over a zero image's",
+            "OOD error over the zero baseline's",
             "ood_over_zero",
             ">=",
             0.5,

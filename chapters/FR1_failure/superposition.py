@@ -24,7 +24,7 @@ from vnlib.evaluate import predict
 
 WHERE = {"train": "train", "id": "id_test", "ood": "ood"}
 TESTS = ("averaged", "memorised")
-FAILED = 0.5  # share of a zero image's error in distribution above which nothing was learned
+FAILED = 0.5  # share of the zero baseline's error in distribution above which nothing was learned
 Images = Float[np.ndarray, "positions y x"]
 
 

@@ -32,7 +32,7 @@ LONGER = ("longer_cnn", "longer_bump", "longer_ramp")
 VISIBLE = 0.05  # a fall of F, of R^2 or of a share of variance that counts
 MOST = 0.5  # share of the runs of a model that must have learned to draw
 MEDIANS = (
-    "All are medians over the runs that learned to draw (ID error at most half of a zero image's), "
+    "All are medians over the runs that learned to draw (ID error at most half of the zero baseline's), "
     "then over depths, without networks of which most runs learned nothing. As printed networks "
     "have the published length of training; with controls those trained longer count, too."
 )

@@ -23,7 +23,7 @@ def own_band(results: xr.Dataset) -> xr.DataArray:
 
 
 def zero_baseline(results: xr.Dataset) -> xr.DataArray:
-    """What a zero image costs at the held-out positions."""
+    """What the zero baseline costs at the held-out positions."""
     return results["zero_baseline_ood"].median(("model", "seed"))
 
 
@@ -35,13 +35,13 @@ def in_order(ood: xr.DataArray) -> xr.DataArray:
 
 def _composes(says: str, m: xr.Dataset, model: str) -> Part:
     one = m.sel(model=[model])
-    error = every(f"{says}: OOD error over a zero image's", "<=", 0.1, of_zero=one["of_zero"])
+    error = every(f"{says}: OOD error over the zero baseline's", "<=", 0.1, of_zero=one["of_zero"])
     return error & every("held-out peaks within 1 px", ">=", 0.9, hit=one["hit_ood"])
 
 
 def _fails(says: str, m: xr.Dataset, models: Sequence[str]) -> Part:
     of_zero = m["of_zero"].sel(model=list(models))
-    return every(f"{says}: OOD error over a zero image's", ">=", 0.5, of_zero=of_zero)
+    return every(f"{says}: OOD error over the zero baseline's", ">=", 0.5, of_zero=of_zero)
 
 
 def _ablation(m: xr.Dataset, split: str, said: str) -> list[Part]:
@@ -84,7 +84,7 @@ def _ablation(m: xr.Dataset, split: str, said: str) -> list[Part]:
     "variance penalty composes, in a square and in a corner; without penalties it does not, "
     "entropy alone helps a little, variance a lot, both most.",
     terms="All are medians over those seeds that learned, in both hold-outs. A run has learned where "
-    "its ID test error is at most half of a zero image's. The four settings are no penalty, either "
+    "its ID test error is at most half of the zero baseline's. The four settings are no penalty, either "
     "alone, and both.",
 )
 def low_rank_composes(r: xr.Dataset) -> Decision:

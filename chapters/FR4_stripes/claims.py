@@ -25,7 +25,7 @@ def middle(r: xr.Dataset, name: str, model: str, diet: str) -> float:
 
 
 def zero_baseline(r: xr.Dataset, model: str) -> float:
-    """What a zero image costs at the held-out positions."""
+    """What the zero baseline costs at the held-out positions."""
     return float(r["zero_baseline_ood"].sel(model=model).median())
 
 
@@ -167,7 +167,7 @@ def stripes_compose(r: xr.Dataset) -> Decision:
                 0.8,
                 **told(bumps, "bumps_100"),
             )
-            & bounded("OOD error over a zero image's", "<=", 0.5, **told(error, "of_zero")),
+            & bounded("OOD error over the zero baseline's", "<=", 0.5, **told(error, "of_zero")),
             _settled(r, FEW, models=squares),
         ),
         given(

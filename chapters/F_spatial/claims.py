@@ -115,7 +115,7 @@ def depths(r: xr.Dataset) -> Decision:
     sparser = below(r, "K 8 < K 16 with 1, 2 and 3 layers", at_8, at_16)
     mix = below(r, "top-down inference with mix < bottom-up", ["vn_3_mix"], ["vn_3_8"])
     failed = select(r["mse_id"] / r["zero_baseline_id"], model=[*at_16, *at_8, "vn_3_mix"]) > 0.5
-    fails = "share of these runs with an ID error above half a zero image's"
+    fails = "share of these runs with an ID error above half the zero baseline's"
     return Decision(
         [gain("1 layer at K 16, 2 and 3 at K 8", "vn_1_16", "vn_2_8", "vn_3_8"), sparser, mix],
         [

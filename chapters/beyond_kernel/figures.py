@@ -43,7 +43,7 @@ def codes(results: xr.Dataset) -> list[str]:
 
 
 def over_zero(results: xr.Dataset, name: str, part: str) -> xr.DataArray:
-    """An error on "id" or "ood" positions over that of a zero image."""
+    """An error on "id" or "ood" positions over that of the zero baseline."""
     return results[f"{name}_{part}"] / results[f"zero_baseline_{part}"]
 
 
@@ -79,7 +79,7 @@ def errors(results: xr.Dataset) -> Figure:
             ax.set(xscale="log", xlabel="", title=f"{PARTS[part]}, {CODES[code]}")
             ax.tick_params(labelleft=part == "id")
     for ax in axes[-1]:
-        ax.set_xlabel("error, 1: zero image")
+        ax.set_xlabel("error, 1: zero baseline")
     handles = entries(GROUPS, [group(results, model) for model in models])
     handles += [
         Line2D([], [], ls="", marker="o", mfc="none", mec="0.3", label="hollow: linearised"),
@@ -113,7 +113,7 @@ def path(results: xr.Dataset) -> Figure:
             ax.plot(curve["iteration"][-1], trained, clip_on=False, **look)
         ax.axhline(1, **ZERO)
         ax.set(xscale="log", yscale="log", xlabel="steps of conjugate gradients", title=PARTS[part])
-    axes[0].set_ylabel("error, 1: zero image")
+    axes[0].set_ylabel("error, 1: zero baseline")
     axes[1].plot([], [], color="0.4", ls=":", label="trained")
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig

@@ -20,7 +20,7 @@ MEASURES = {
 
 
 def errors(results: xr.Dataset) -> Table:
-    """Errors over a zero image's of decoders and of their linearisations."""
+    """Errors over the zero baseline's of decoders and of their linearisations."""
     columns = {
         (part.upper(), said): over_zero(results, name, part)
         for part in ("id", "ood")

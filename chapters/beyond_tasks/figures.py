@@ -56,7 +56,7 @@ GROUPS = {
     "vn_flat": ("Flat VN", PALETTE[9], "P"),
     "sum": ("a sum over the axes", PALETTE[4], "X"),
 }
-LEAST, MOST = 1e-6, 1.0  # of errors over a zero image's, in colours and on axes
+LEAST, MOST = 1e-6, 1.0  # of errors over the zero baseline's, in colours and on axes
 SHAPES = ("base", "shape_ring", "shape_cross", "shape_corner", "shape_oriented")
 SHARES = ("share_05", "base", "share_60")
 WIDTHS = ("sigma_code_half", "base", "sigma_code_double")
@@ -84,7 +84,7 @@ def names(results: xr.Dataset) -> dict[str, str]:
 
 
 def over_zero(results: xr.Dataset, part: str) -> xr.DataArray:
-    """The error on "id" or "ood" positions over that of a zero image."""
+    """The error on "id" or "ood" positions over that of the zero baseline."""
     return results[f"mse_{part}"] / results[f"zero_baseline_{part}"]
 
 
@@ -95,7 +95,7 @@ def failed(results: xr.Dataset) -> xr.DataArray:
 
 
 def grid_of_errors(results: xr.Dataset) -> Figure:
-    """OOD error over a zero image's, medians over seeds, of all decoders on all tasks."""
+    """OOD error over the zero baseline's, medians over seeds, of all decoders on all tasks."""
     rows, models = tasks(results), results["model"].values.tolist()
     chosen = results.sel(task=rows)
     error = median(over_zero(chosen, "ood")).transpose("task", "model").values
@@ -121,7 +121,7 @@ def grid_of_errors(results: xr.Dataset) -> Figure:
     ax.tick_params(axis="x", rotation=60)
     ax.set_yticks(range(len(rows)), [*names(chosen).values()], fontsize=8)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
-    fig.colorbar(picture, ax=ax, label="OOD error, 1: zero image", extend="both", shrink=0.7)
+    fig.colorbar(picture, ax=ax, label="OOD error, 1: zero baseline", extend="both", shrink=0.7)
     return fig
 
 
@@ -146,7 +146,7 @@ def longer(results: xr.Dataset) -> Figure:
             seeds_and_medians(ax, frame, groups=GROUPS, hollow=hollow, shift=shift, **rows)
         between_groups(ax, [group(results, model) for model in models])
         ax.axvline(1, **ZERO)
-        ax.set(xscale="log", xlabel="OOD error, 1: zero image")
+        ax.set(xscale="log", xlabel="OOD error, 1: zero baseline")
         ax.set_title(TASKS[task], fontsize=9)
     handles = entries(GROUPS, [group(results, model) for model in models])
     said = "hollow: four times the updates"
@@ -200,7 +200,7 @@ def along(results: xr.Dataset, *, models: Sequence[str] = COMPARED) -> Figure:
         ax.axhline(1, **ZERO)
         ax.set(yscale="log")
     axes[0].set(
-        xscale="log", xlabel="condition number of the code", ylabel="OOD error, 1: zero image"
+        xscale="log", xlabel="condition number of the code", ylabel="OOD error, 1: zero baseline"
     )
     axes[1].set(xlabel="share of the plane held out")
     axes[1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))

@@ -13,13 +13,13 @@ from vnlib.plots.frames import in_groups, some
 from vnlib.plots.statistics import STATISTICS, extremes, median, over_seeds, percent, texts
 from vnlib.plots.tables import Table, caption, if_computed, spreads
 
-EXACT = 1e-6  # of a zero image's error: below this a late gain says nothing
-COMPOSES = 0.01  # of a zero image's error out of distribution
+EXACT = 1e-6  # of the zero baseline's error: below this a late gain says nothing
+COMPOSES = 0.01  # of the zero baseline's error out of distribution
 DRAWS = 0.1  # of it: a seed below this draws most of a bump held out
 
 
 def errors(results: xr.Dataset, part: str) -> Table:
-    """Errors over a zero image's of every decoder (row) on every task (column)."""
+    """Errors over the zero baseline's of every decoder (row) on every task (column)."""
     chosen = over_zero(results.sel(task=tasks(results)), part)
     name = f"{part.upper()} errors of all decoders on all tasks"
     return Table(spreads({"": chosen}, "model", task=names(results)), name=name)
@@ -46,7 +46,7 @@ def training(results: xr.Dataset) -> Table:
 
 
 def longer(results: xr.Dataset) -> Table | HTML:
-    """OOD errors over a zero image's of trained decoders after all updates and after four times as
+    """OOD errors over the zero baseline's of trained decoders after all updates and after four times as
     many, on the same seeds, and which share of those had settled.
     """
     kept = results.sel(model=in_trained(results))
@@ -90,7 +90,7 @@ def settled(results: xr.Dataset) -> xr.DataArray:
 
 
 def composing(results: xr.Dataset) -> xr.DataArray:
-    """Which decoders (task, model) have an OOD error below a hundredth of a zero image's."""
+    """Which decoders (task, model) have an OOD error below a hundredth of the zero baseline's."""
     return median(over_zero(results, "ood")) < COMPOSES
 
 
@@ -101,7 +101,7 @@ def drawing(results: xr.Dataset, task: str, model: str) -> str:
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
-    """What the prose says: medians over seeds of OOD errors over a zero image's."""
+    """What the prose says: medians over seeds of OOD errors over the zero baseline's."""
     told = _longer(results)
     results = results.sel(task=tasks(results))
     ood = over_zero(results, "ood")

@@ -135,7 +135,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
         for name, sets in FAMILIES["digits"].items()
         if name != "ID"
     }
-    drawn = "ID error of VN-1L, VN-3L and both AEs over the zero image's"
+    drawn = "ID error of VN-1L, VN-3L and both AEs over the zero baseline's"
     parts = [
         bounded(drawn, "<=", 0.15, **shares),
         bounded("growth of the AE, mean over the sets of each family", ">=", 2, **families),

@@ -98,7 +98,7 @@ LOSS = Choice(
     options={
         "id": "OOD over ID error, 10 or more",
         "train": "OOD over training error, 10 or more",
-        "zero": "half of a zero image's error",
+        "zero": "half of the zero baseline's error",
     },
 )
 
@@ -130,7 +130,7 @@ def gathered(runs: xr.Dataset, choices: Sequence[Choice]) -> xr.Dataset:
     choices, without VNs where these are not of VNs.
 
     `ood` and `deep` are errors at held-out positions, `zero_ood` and `zero_deep` those of a zero
-    image there, `id` and `train` errors in distribution, `zero_id` that of a zero image.
+    image there, `id` and `train` errors in distribution, `zero_id` that of the zero baseline.
     """
     values = runs[[*ERRORS]].rename(ERRORS)
     names = [choice.name for choice in choices if choice.trained]

@@ -46,7 +46,7 @@ ERROR = Choice(
     says="what it is to fail",
     options={
         "train": "OOD over training error, 5 or more",
-        "zero": "half of a zero image's error or more",
+        "zero": "half of the zero baseline's error or more",
         "ssim": "half of the gain in SSIM or less",
         "hit": "half of the peaks within 1 px or less",
     },

@@ -58,13 +58,13 @@ HELPS = Choice(
     options={
         "mse": "ratio of mean squares",
         "rmse": "ratio of their roots",
-        "absolute": "difference, a third of a zero image's",
+        "absolute": "difference, a third of the zero baseline's",
     },
 )
 
 
 def gathered(results: xr.Dataset) -> xr.Dataset:
-    """Errors over (model, hold_out, seed, point): `ood` over a zero image's, `hit`, `learned`.
+    """Errors over (model, hold_out, seed, point): `ood` over the zero baseline's, `hit`, `learned`.
 
     Peaks were counted at the reported point only.
     """
@@ -81,7 +81,7 @@ def gathered(results: xr.Dataset) -> xr.Dataset:
 
 
 def _errors(r: xr.Dataset, reading: Reading) -> tuple[xr.DataArray, xr.DataArray]:
-    """OOD errors over a zero image's at a point, over (model, hold_out, seed), and which of the runs
+    """OOD errors over the zero baseline's at a point, over (model, hold_out, seed), and which of the runs
     learned.
     """
     return r["ood"].sel(point=reading["point"]), r["learned"]

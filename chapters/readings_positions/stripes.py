@@ -51,7 +51,7 @@ DRAWN = Choice(
     options={
         "bump_hit": "hit, and more like a bump, at 0.8",
         "hit": "hit, at 0.8",
-        "error": "half of a zero image's error or less",
+        "error": "half of the zero baseline's error or less",
     },
 )
 ALONE = Choice(
@@ -63,7 +63,7 @@ FAILED = Choice(
     options={
         "hit": "hits, 0.5 or less",
         "bump_hit": "drawn hits, 0.5 or less",
-        "error": "half of a zero image's error or more",
+        "error": "half of the zero baseline's error or more",
     },
 )
 ONE_DIET = Exclusion(

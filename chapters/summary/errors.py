@@ -60,7 +60,7 @@ def _looks(**values: xr.DataArray) -> xr.DataArray:
 
 
 def drawn(results: xr.Dataset) -> xr.DataArray:
-    """Errors of decoders of positions over those of a zero image: one condition, the hold-out."""
+    """Errors of decoders of positions over those of the zero baseline: one condition, the hold-out."""
     sides = {ID: "id", OOD: "ood"}
     found = {k: results[f"mse_{s}"] / results[f"zero_baseline_{s}"] for k, s in sides.items()}
     return _looks(**found).expand_dims(condition=["the hold-out"])
@@ -97,7 +97,7 @@ def accelerations(results: xr.Dataset) -> xr.DataArray:
 
 
 def images(results: xr.Dataset) -> xr.DataArray:
-    """Errors of drawn digits over those of a zero image: a condition is a set of images."""
+    """Errors of drawn digits over those of the zero baseline: a condition is a set of images."""
     found = _sets(results["mse"] / results["zero_baseline"])
     return found.expand_dims(look=["error"])
 

@@ -141,7 +141,7 @@ def against_length(table: xr.DataArray | None) -> plt.Figure:
         ax.set_axis_off()
     fig.legend(handles=handles, loc="lower right", bbox_to_anchor=(0.99, 0.06), fontsize=7.5)
     fig.supxlabel("active coefficients per image", fontsize=9)
-    fig.supylabel("mean squared error over that of the zero image", fontsize=9)
+    fig.supylabel("mean squared error over that of the zero baseline", fontsize=9)
     return fig
 
 

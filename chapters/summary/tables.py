@@ -21,6 +21,8 @@ Effects = Mapping[tuple[str, ...], xr.DataArray]
 Counts = Mapping[tuple[str, str], Mapping[str, int]]
 """(Benchmark, protocol) -> what is counted -> how many."""
 
+NONE_YET = "There is no ledger of these results yet; `vnbook ledger` makes it."
+
 # Models of digits that VN-1L is compared with, by what they are matched on.
 MATCHED = {
     "code length": (

@@ -124,7 +124,7 @@ def test_every_seed_and_every_median_is_in_the_scatter():
     assert len(small.get_offsets()) == 6 and len(large.get_offsets()) == 2
     assert large.get_offsets()[0].tolist() == [0.002, 0.02]
     low, high = fig.axes[0].get_ylim()
-    assert low < 1e-7 and high > 0.2, "all errors are inside, and the zero image"
+    assert low < 1e-7 and high > 0.2, "all errors are inside, and the zero baseline"
     names = [text.get_text() for text in fig.axes[0].get_legend().get_texts()]
     assert names[:2] == ["A", "B"] and "zero baseline, OOD" in names
     plt.close(fig)

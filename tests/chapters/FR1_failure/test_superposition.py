@@ -102,7 +102,7 @@ def test_elsewhere_is_a_permutation_without_fixed_points(n):
     assert (sp.elsewhere(n, seed=3) == other).all()
 
 
-@pytest.mark.filterwarnings("ignore:All-NaN slice")  # a zero image has no shares
+@pytest.mark.filterwarnings("ignore:All-NaN slice")  # the zero baseline has no shares
 def test_perfect_and_zero_outputs_have_the_errors_they_must():
     task = data("dark")
     true = sp.ink(task["image"].values, polarity="dark")

@@ -9,7 +9,7 @@ import xarray as xr
 from chapters.beyond_kernel.tables import MEASURES, SHARES
 
 ZERO = 0.01
-# model -> group, errors of the trained and of the linearised decoder over a zero image's
+# model -> group, errors of the trained and of the linearised decoder over the zero baseline's
 MODELS = {"cnn": ("entangled", 0.02, 0.7), "factorised": ("product", 1e-5, 1.0)}
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 
 from chapters.beyond_tasks.figures import LONGER, TASKS
 
-# model -> group, ID and OOD error over a zero image's, late gain
+# model -> group, ID and OOD error over the zero baseline's, late gain
 MODELS = {
     "vn_axes": ("vn", 1e-8, 1e-8, 0.5),
     "cnn": ("entangled", 0.02, 0.6, 0.01),

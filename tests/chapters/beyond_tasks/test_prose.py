@@ -20,7 +20,7 @@ def results():
 
 @pytest.fixture(scope="module")
 def ood(results) -> pd.DataFrame:
-    """OOD errors over a zero image's, tasks by decoders, medians over seeds."""
+    """OOD errors over the zero baseline's, tasks by decoders, medians over seeds."""
     return median(figures.over_zero(results, "ood")).transpose("task", "model").to_pandas()
 
 

@@ -9,7 +9,7 @@ from judging import failing, rules, times, told
 
 from benchmarks.spatial import positions
 
-ZERO = 0.02  # error of a zero image: composing means an OOD error of at most 2e-4
+ZERO = 0.02  # error of the zero baseline: composing means an OOD error of at most 2e-4
 # Model -> (ID error, OOD error), so that every part of every claim holds.
 HOLDS = {
     "cnn2": (1e-3, 1.2e-2),
@@ -54,7 +54,7 @@ CASES = [
     ("VN-F2b", "mse_ood", model("cnn4"), times(0.25), [], []),
     ("VN-F2b", "mse_ood", model("vae_high"), 4e-3, [0], [0]),
     ("VN-F2b", "mse_id", model("vn_full"), 4e-5, [3], [3]),
-    # At a good ratio, but above 1 % of a zero image.
+    # At a good ratio, but above 1 % of the zero baseline.
     ("VN-F2b", "mse_ood", model("vn_full"), 2.1e-4, [3], [3]),
     ("VN-F2b", "mse_ood", model("factorised_default"), 1.3e-3, [1], []),
     ("VN-F2b", "mse_id", model("factorised_default"), 7e-7, [1, 2], []),

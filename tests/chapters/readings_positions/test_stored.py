@@ -23,7 +23,7 @@ def read(statement: Statement, **options: str) -> dict:
 
 
 def drawn(*, failed: int = 0, parameters: float = 307_457) -> xr.Dataset:
-    """One network that errs half as much out of distribution as a zero image."""
+    """One network that errs half as much out of distribution as the zero baseline."""
     where = ["train", "id", "ood"]
     values = {"error": [0.05, 0.05, 0.5], "zero_baseline": [1.0] * 3, "hit": [1.0, 1.0, 0.2]}
     values |= {"ssim": [1.0, 1.0, 0.7], "zero_ssim": [0.5] * 3}

@@ -23,7 +23,7 @@ def _drawn(ood: dict[str, float], seeds: int = 3) -> xr.Dataset:
 
 @pytest.fixture
 def drawn() -> Callable[..., xr.Dataset]:
-    """Makes decoders with given OOD errors over a zero image's, which grow by a tenth with each
+    """Makes decoders with given OOD errors over the zero baseline's, which grow by a tenth with each
     seed; ID errors are a tenth of them. A zero image has 0.5 and 0.25.
     """
     return _drawn
