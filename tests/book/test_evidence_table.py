@@ -8,8 +8,10 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from itertools import pairwise
 from math import exp, log
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -26,6 +28,7 @@ DOT = re.compile(
     r'class="vn-dot" [^>]*href="#([^"]+)" title="([^"]+)"><svg class="vn-mark ([^"]+)"'
 )
 PROTOCOLS = list(statements.PROTOCOLS)
+COLUMN = 1100  # px of a page's text beside its sidebar, on a screen 1440 px wide
 
 
 def rows_of(text: str) -> dict[str, str]:
@@ -205,16 +208,20 @@ def file(tmp_path_factory) -> str:
         told(place=3, says="an aside", weight=claims.DETAIL, protocols=["controls"]),
         told("VN-X2", says="falls short", verdict=statements.FAILS, protocols=PROTOCOLS),
     )
+    return written(folder, text)
+
+
+def written(folder: Path, text: str, head: str = "") -> str:
+    """The address of a ledger's page of its own, with what it loads; `head` comes first."""
     blocks = "".join(re.findall(r"```\{raw\} html\n(.*?)\n```", text, re.DOTALL))
     (folder / "_static").mkdir()
     for name in ("ledger.js", "ledger.css"):
         shutil.copy(paths.SOURCE / "book" / "_static" / name, folder / "_static")
     (folder / "book" / "generated").mkdir(parents=True)
-    (folder / "book" / "generated" / "ledger.html").write_text(
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>L</title>{blocks}</html>',
-        encoding="utf-8",
-    )
-    return (folder / "book" / "generated" / "ledger.html").as_uri()
+    page_ = folder / "book" / "generated" / "ledger.html"
+    head = f'<meta charset="utf-8"><title>L</title>{head}'
+    page_.write_text(f'<!doctype html><html lang="en">{head}{blocks}</html>', encoding="utf-8")
+    return page_.as_uri()
 
 
 @pytest.fixture
@@ -350,3 +357,20 @@ def test_no_width_scrolls_sideways(opened, width):
     view = opened("#vn-x1-1", viewport={"width": width, "height": 900})
     view.click("#vn-unfold")
     assert view.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_shipped_ledger_opens_on_few_screens_with_all_dots_on_the_first(browser, tmp_path):
+    """In the type of the theme, and in its column on a screen of 1440 x 900 px."""
+    text = ledger_page.ledger(json.loads(SHIPPED.read_text(encoding="utf-8")), "paper")
+    theme = files("pydata_sphinx_theme") / "theme/pydata_sphinx_theme/static/styles"
+    style = (theme / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
+    address = written(tmp_path, text, f"<style>{style}</style>")
+    with browser.new_context(viewport={"width": COLUMN, "height": 900}) as context:
+        view = context.new_page()
+        view.goto(address)
+        dots = view.eval_on_selector_all(
+            ".vn-dot", "dots => dots.map(one => one.getBoundingClientRect().bottom)"
+        )
+        screens = view.evaluate("document.documentElement.scrollHeight") / 900
+    assert len(dots) == text.count('class="vn-dot"') and max(dots) < 900
+    assert 1 < screens < 8
