@@ -69,6 +69,20 @@ def test_dots_differ_in_shape_by_verdict_and_in_size_by_weight():
     assert {f"vn-{name}" for name, _ in shapes} == {*dots}
 
 
+def test_what_defines_a_task_is_pale_and_counts_for_nothing():
+    text = page(
+        [row(definition=True), row(id="VN-X2")], told(), told("VN-X2"), told("VN-X2", place=2)
+    )
+    assert re.findall(r"</svg> holds \((\d+)\)", text) == ["2"]
+    assert re.findall(
+        r'<li( class="vn-definition")?><a class="vn-claim" href="#([^"]+)"', text
+    ) == [
+        (' class="vn-definition"', "claim-vn-x1"),
+        ("", "claim-vn-x2"),
+    ]
+    assert "not counted" not in page([row()], told()), "where there is none"
+
+
 def test_a_row_says_what_a_statement_rests_on():
     need = {"says": "it learned", "verdict": statements.FAILS}
     some = YES | {"share": 0.4, "margin": [-1.0, -1.0, 1.0]}
