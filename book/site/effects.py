@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from math import inf, log
 from xml.etree import ElementTree as xml
 
+from vnlib.plots.statistics import raised, short
+
 REACH = log(10)  # the margin at the ends of the axis
 WIDTH, HEIGHT, EDGE = 120, 14, 6  # pixels; beside the axis there is room for arrowheads
 
@@ -20,14 +22,20 @@ def told(contrast: Mapping) -> str:
         share = contrast["share"]
         word = "yes" if contrast["margin"][0] > 0 else "no"
         return word if share in (0, 1) else f"{word}; yes in {100 * share:.0f} % of resamples"
-    middle, *ends = ("∞" if end is None else f"{end + 0.0:.2g}" for end in contrast["value"])
+    middle, *ends = ("∞" if end is None else number(end) for end in contrast["value"])
     return f"{middle} [{', '.join(ends if contrast['sign'][0] == '>' else ends[::-1])}]"
 
 
 def wanted(contrast: Mapping) -> str:
     """The bound with its sign; nothing of yes and no."""
     sign = contrast["sign"].replace("<=", "≤").replace(">=", "≥")
-    return f"{sign} {contrast['bound']:.3g}" if sign else ""
+    bound = raised(f"{contrast['bound']:.3g}")
+    return f"{sign} {bound}" if sign else ""
+
+
+def number(value: float) -> str:
+    """A number to two digits, its power of ten written out."""
+    return raised(short(value + 0.0))
 
 
 def margins(contrast: Mapping) -> tuple[float, float, float]:

@@ -18,7 +18,6 @@ from vnlib.book.store.netcdf import REMEDY
 PAPERS = {"VN": "Vector Networks", "FR": "Forced Rendering"}  # by how the ids of their claims begin
 OTHERS = "Beyond the papers"
 CHANGES = Path(__file__).parent / "rules.toml"
-NOT_ASKED = "not asked"
 WORDS = (claims.REPRODUCED, claims.PARTLY, claims.NOT, claims.UNDECIDED, claims.NOT_TESTABLE)
 HOLD = {statements.HOLDS: "hold", statements.FAILS: "fail"}  # of several
 
@@ -59,7 +58,8 @@ def ledger(found: Mapping, profile: str) -> str:
         "since stand at the end, with the reason.",
         "",
         f"Beside each value stands its {level:.0f} % interval, from the rule asked again of seeds, "
-        "and test cases where results keep them, drawn anew (bootstrap). A statement *holds* where "
+        "and test cases where results keep them of every seed, drawn anew (bootstrap); elsewhere "
+        "it is of training, not of the draw of test cases. A statement *holds* where "
         "all of the interval is on the right side of the bound, *fails* where all of it is on the "
         f"wrong side, is a *tie* where all of it is within {band:.0f} % of the bound, *undecided* "
         "where it is on both sides. It is *not testable* where a condition fails that it needs, "
@@ -84,7 +84,7 @@ def ledger(found: Mapping, profile: str) -> str:
         "",
         in_words(found),
         "",
-        *_counts(rows),
+        *_counts(found),
         evidence_table.filters(papers, found),
     ]
     for paper, covered in papers.items():
@@ -93,34 +93,37 @@ def ledger(found: Mapping, profile: str) -> str:
 
 
 def in_words(found: Mapping) -> str:
-    """How many claims, and how many of their core statements, got each verdict: the paragraph that
-    the README, the landing page and the ledger have in common. Definitions are no claims.
+    """How many claims as printed, and how many core statements, got each verdict: the paragraph that
+    the README, the landing page and the ledger have in common. Definitions are no claims; with
+    controls nearly every claim holds in part, which tells nothing.
     """
-    told = []
-    for said, key, protocol in (
-        ("As printed", "verdict", "printed"),
-        ("With controls", "verdict_controls", "controls"),
-    ):
-        asked = {
-            row["id"]: row[key] for row in found["claims"] if row[key] and not row["definition"]
-        }
-        core = [
-            one["verdict"]
-            for one in found["statements"]
-            if one["claim"] in asked and protocol in one["protocols"]
-            if one["weight"] == claims.CORE
-        ]
-        whole, parts = _counted(asked.values(), WORDS), _counted(core, statements.VERDICTS)
-        told.append(
-            f"{said}, {len(asked)} claims: {whole}; their {len(core)} core statements: {parts}."
-        )
-    return " ".join(told)
+    asked = [row["verdict"] for row in found["claims"] if not row["definition"]]
+    printed, controls = (
+        [one["verdict"] for one in core(found, protocol)] for protocol in statements.PROTOCOLS
+    )
+    return (
+        f"As printed, {len(asked)} claims: {_counted(asked, WORDS)}; their {len(printed)} core "
+        f"statements: {_counted(printed, statements.VERDICTS)}. With controls, {len(controls)} core "
+        f"statements: {_counted(controls, statements.VERDICTS)}."
+    )
+
+
+def core(found: Mapping, protocol: str) -> list[Mapping]:
+    """The core statements of a protocol, without those of definitions."""
+    defined = {row["id"] for row in found["claims"] if row["definition"]}
+    return [
+        one
+        for one in found["statements"]
+        if one["claim"] not in defined and protocol in one["protocols"]
+        if one["weight"] == claims.CORE
+    ]
 
 
 def _counted(verdicts: Iterable[str], words: Sequence[str]) -> str:
     """How often each verdict occurs, if it does."""
     counts = Counter(verdicts)
-    return ", ".join(f"{counts[one]} {HOLD.get(one, one)}" for one in words if counts[one])
+    found = [f"{counts[one]} {HOLD.get(one, one)}" for one in words if counts[one]]
+    return ", ".join(found) or "none"
 
 
 def headlines(found: Mapping, profile: str) -> str:
@@ -129,7 +132,7 @@ def headlines(found: Mapping, profile: str) -> str:
     """
     remark = REMARKS.get(profile)
     lines = [":::{warning}", remark, ":::", ""] if remark else []
-    return "\n".join([*lines, in_words(found), "", *_counts(found["claims"])]) + "\n"
+    return "\n".join([*lines, in_words(found), "", *_counts(found)]) + "\n"
 
 
 def _changes(ids: Set[str]) -> list[str]:
@@ -173,16 +176,21 @@ def _by_paper(rows: Sequence[Mapping]) -> dict[str, list[Mapping]]:
     return {paper: covered for paper, covered in found.items() if covered}
 
 
-def _counts(rows: Sequence[Mapping]) -> list[str]:
-    """How many claims of each paper got each verdict that occurs, as printed and with controls,
-    which claims on how a task is made are not asked. Definitions are no claims.
+def _counts(found: Mapping) -> list[str]:
+    """How many core statements of each paper got each verdict that occurs, as printed and with
+    controls. Definitions are no claims.
     """
     counts = {}
-    for paper, covered in _by_paper([row for row in rows if not row["definition"]]).items():
-        for protocol, key in (("as printed", "verdict"), ("with controls", "verdict_controls")):
-            counts[f"{paper}: {protocol}"] = Counter(row[key] or NOT_ASKED for row in covered)
-    used = [word for word in (*WORDS, NOT_ASKED) if any(one[word] for one in counts.values())]
-    lines = [f"| claims | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
+    for paper, covered in _by_paper(found["claims"]).items():
+        ids = {row["id"] for row in covered}
+        for protocol, said in evidence_table.ASKED.items():
+            words = [one["verdict"] for one in core(found, protocol) if one["claim"] in ids]
+            if words:
+                counts[f"{paper}: {said}"] = Counter(words)
+    if not counts:
+        return []
+    used = [word for word in statements.VERDICTS if any(one[word] for one in counts.values())]
+    lines = [f"| core statements | {' | '.join(used)} |", "|---|" + "---|" * len(used)]
     lines += [
         f"| {name} | {' | '.join(str(one[word]) for word in used)} |"
         for name, one in counts.items()

@@ -1,7 +1,8 @@
 """How sure a statement is: its rule is asked again of results in which the seeds, and the test
 cases where results keep them, are drawn anew (the hierarchical bootstrap; Efron and Tibshirani
-1993). Each seed has its own data, split and initialisation, and all that belongs to it stays
-together, so models are compared in pairs.
+1993). All that belongs to a seed stays together, so models are compared in pairs: its initialisation
+and, where chapters say so, its data and split. Where all seeds share one test set whose cases are not
+kept, an interval is of training alone.
 
 SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
 """

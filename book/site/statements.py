@@ -5,17 +5,19 @@ difference, above 0 on the right side, and of several values that which is neare
 95 % interval of the contrast decides: the statement *holds* where all of it is on the right side,
 *fails* where all of it is on the wrong side, is a *tie* where all of it is nearer to the bound than
 5 %, and *undecided* where it is on both sides. It is *not testable* where a condition fails that it
-needs, or where no result can decide it.
+needs, where its value does not exist, or where no result can decide it.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
 import xarray as xr
+from scipy import stats
 
 from book.site import resampling
 from vnlib.book import ledger as claims
@@ -75,8 +77,23 @@ def value(one: Contrast, margin: float) -> float | None:
         return one.bound * float(np.exp(side * margin))
 
 
+def sure(one: Contrast) -> tuple[np.ndarray, np.ndarray]:
+    """The margins at the ends of the exact interval (Clopper and Pearson 1934) of shares of runs: no
+    resample of runs that all end alike has another share.
+    """
+    tail, hits = (1 - resampling.LEVEL) / 2, np.round(one.values * one.of)
+    low = np.where(hits > 0, stats.beta.ppf(tail, hits, one.of - hits + 1), 0.0)
+    high = np.where(hits < one.of, stats.beta.isf(tail, hits + 1, one.of - hits), 1.0)
+    ends = np.sort([margins(replace(one, values=end)) for end in (low, high)], axis=0)
+    return ends[0], ends[1]
+
+
 def verdict(low: float, high: float, band: float = 0.0, *, closed: bool = False) -> str:
-    """The verdict of an interval of margins; `closed` where a value at its bound keeps it."""
+    """The verdict of an interval of margins; `closed` where a value at its bound keeps it. NaN for
+    what does not exist.
+    """
+    if not low <= high:
+        return NOT_TESTABLE
     if band and -band <= low and high <= band:
         return TIE
     if low > 0 or (closed and low == 0):
@@ -86,6 +103,7 @@ def verdict(low: float, high: float, band: float = 0.0, *, closed: bool = False)
     return UNDECIDED
 
 
+WIDER = np.minimum, np.maximum
 # The worst first: one of several contrasts decides for all.
 GRAVITY = (NOT_TESTABLE, FAILS, UNDECIDED, TIE, HOLDS)
 
@@ -106,9 +124,13 @@ def weighed(one: Contrast, drawn: Sequence[np.ndarray], chances: np.ndarray, see
     )
     point = point if alike else point.min(keepdims=True)
     lows, highs = resampling.interval(table, chances, point, seeds)
+    if one.of:
+        lows, highs = (f(a, b) for f, a, b in zip(WIDER, (lows, highs), sure(one), strict=True))
     low, high, closed = float(lows.min()), float(highs.min()), one.sign.endswith("=")
     if kind(one) == "yes or no" and 0 < seeds < resampling.FEW:
         low, high = -1.0, 1.0  # few seeds cannot show how far from the other answer this one is
+    if np.isnan(point).any():
+        low = high = np.nan
     ends = (float(point.min()), low, high)
     right = table.min(axis=1) >= 0 if closed else table.min(axis=1) > 0
     return {
@@ -239,6 +261,8 @@ def judged(
     unmet = [need for need in needs if need["verdict"] in (FAILS, NOT_TESTABLE)]
     word = found[0]["verdict"] if found else NOT_TESTABLE
     missing = part.missing or "; ".join(f"it fails that {need['says']}" for need in unmet)
+    if word == NOT_TESTABLE:
+        missing = missing or "its value does not exist"
     if missing:
         word = NOT_TESTABLE
     elif any(need["verdict"] == UNDECIDED for need in needs):
@@ -251,6 +275,7 @@ def judged(
         "needs": [{key: need[key] for key in ("says", "verdict")} for need in needs],
         "missing": missing,
         "remark": part.remark,
+        "printed": part.printed,
         "seeds": seeds,
         "coverage": coverage(seeds) if found else None,
     }

@@ -20,7 +20,7 @@ CONTROLS = ("topk", "sparsemax", "feed_forward")
     "projections that no input selects; a Vector Network infers sparse, competing coefficients of "
     "reusable rank-1 operators, and the same coefficients gate what learns. Low rank plays "
     "another role in each.",
-    terms="Test digits, worst seed; gaps are relative to the energy; the mean rank of weights is "
+    terms="Test digits, medians over seeds; gaps are relative to the energy; the mean rank of weights is "
     "asked of every d_head below the number of tokens. When the sum of half of what is in use is "
     "added as one more item, selectivity is the share of weight that the other half keeps, less "
     "that of the explained half.",
@@ -28,7 +28,8 @@ CONTROLS = ("topk", "sparsemax", "feed_forward")
 def states_or_operators(r: xr.Dataset) -> Decision:
     by_1, by_64 = (one(r["untouched"], batch=n) for n in (1, 64))
     apart = r["kept_rest"] - r["kept_explained"]
-    r = r.assign(untouched=by_1, untouched_by_64=by_64, selectivity=apart)
+    r = r.assign(untouched=by_1, untouched_by_64=by_64, selectivity=apart).median("seed")
+    apart = r["selectivity"]
 
     def asks(says: str, sign: str, bound: float, name: str) -> Part:
         model, variable = name.split(".")
@@ -36,14 +37,14 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         return bounded(says, sign, bound, **{name: values})
 
     codes, heads = select(r, model=["vn_image", "vn_patches"]), select(r, model=WIDTHS)
-    narrow = (heads["bound"] < heads["rank_limit"]).all("seed")
+    narrow = heads["bound"] < heads["rank_limit"]
     above = (heads["rank"] - heads["bound"]).where(narrow, drop=True)
     ranks = {"vn.rank_above_active": codes["rank_excess"]}
     scores = {"scores.rank_above_d_head": heads["rank_excess"]}
     weights = {"weights.rank_above_d_head": above}
-    own, even = one(apart, model="vn_image").min(), abs(one(apart, model="softmax"))
-    used, others = codes["effective_share"].max("seed"), select(apart, model=CONTROLS).max("seed")
-    dense = one(r["effective_share"], model="softmax").min()
+    own, even = one(apart, model="vn_image"), abs(one(apart, model="softmax"))
+    used, others = codes["effective_share"], select(apart, model=CONTROLS)
+    dense = one(r["effective_share"], model="softmax")
     few = "effective number over entries: codes of images and of patches less than softmax rows"
     alone = "selectivity of top-k, sparsemax and the one-pass code at most a third of the VN's"
     moved = "correlation of an active atom's coefficient with the length of its update"

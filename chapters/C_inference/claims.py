@@ -36,7 +36,12 @@ def same_point(r: xr.Dataset) -> Decision:
         & bounded("height of F", "<=", LOW, start_height=r["start_end"])
         & part("30 + 30 sweeps give the bits of 60", resumed, resumed=resumed),
         bounded("share of plain steps of 1/L that raise F", "<=", 0, rises=r["rises"]),
-        bounded("that share with accept/reject", "<=", 0, guard_rises=reject["guard_rises"])
+        bounded(
+            "share of plain steps that raise F, with accept/reject",
+            "<=",
+            0,
+            guard_rises=reject["guard_rises"],
+        )
         & bounded("distance", "<=", NEAR, guard_distance=reject["guard_distance"]),
     ]
     controls = [

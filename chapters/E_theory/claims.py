@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, compared, part
+from vnlib.book.evidence import bounded, compared, part, scaled
 from vnlib.book.ledger import Decision, claim
 
 CELLS = ("family", "coherence", "active")
@@ -47,7 +47,10 @@ def recovery(r: xr.Dataset) -> Decision:
         part(back, worst == settled == 1, **shares),
     ]
     controls = [
-        bounded(f"{overlap}, below the bound together", ">=", 1, planted_overlap=covered),
+        scaled(
+            bounded(f"{overlap}, below the bound together", ">=", 1, planted_overlap=covered),
+            limit=1,
+        ),
         compared(
             "mu < 1/3 on digits, so that the bound allows two atoms", mu, "<", 1 / 3, learned_mu=mu
         ),
@@ -109,7 +112,9 @@ def descent(r: xr.Dataset) -> Decision:
     controls = [
         bounded(f"{gains}, hard top-k", ">=", least, gain_top_k=hard["smallest_gain"]),
         bounded("share of sweeps that raise F", "<=", 0, rises_joint=rises["joint"]),
-        bounded("that raise the summed energies", "<=", 0, rises_summed=rises["summed"]),
+        bounded(
+            "share of sweeps that raise the summed energies", "<=", 0, rises_summed=rises["summed"]
+        ),
     ]
     return Decision(printed, printed + controls)
 

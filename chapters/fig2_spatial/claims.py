@@ -101,7 +101,7 @@ def id_against_ood(r: xr.Dataset) -> Decision:
         cnn = every("ratio of each CNN", ">=", 10, ratio=middles(r, *CNN)["ratio"])
         return [
             lowest("id", "the best VN's ID error"),
-            lowest("ood", "its OOD error"),
+            lowest("ood", "the best VN's OOD error"),
             given(cnn, have_learned(r, "each CNN", *CNN)),
             *structured(r, factorised, 3),
         ]
@@ -110,7 +110,7 @@ def id_against_ood(r: xr.Dataset) -> Decision:
     more = f"{paper} (tuned), bilinear decoder and random frozen V"
     printed = parts("factorised_default", f"{paper} (default learning rate)")
     product = refuted(
-        "its errors < those of the outer product of the two codes, without parameters",
+        "the best VN's errors < those of the outer product of the two codes, without parameters",
         "of two codes as wide as the bump it is the image itself",
     )
     return Decision(printed, [*parts("factorised", more, *CONTROLS), product])

@@ -121,14 +121,14 @@ def errors(r: xr.Dataset) -> Decision:
     cell, best = "error in each of nine cells", "the six and Random"
     better = f"relative {cell} of the better of these two"
     parts = [
-        bounded(f"{fits} single forces", "<=", FITS, **tagged(fit, "id")),
-        *growth(plain, "error"),
+        detail(bounded(f"{fits} single forces", "<=", FITS, **tagged(fit, "id"))),
+        *map(detail, growth(plain, "error")),
         given(lowest(cell, nine, "literal", best, "literal_vs_best"), literal),
         given(lowest(cell, nine, "gated", best, "gated_vs_best"), gated),
         given(bounded(better, "<=", FITS, highest_relative=low), gated),
     ]
     controls = [
-        bounded(f"{fits} each law by itself", "<=", FITS, **tagged(worst, "worst_law")),
+        detail(bounded(f"{fits} each law by itself", "<=", FITS, **tagged(worst, "worst_law"))),
         *growth(relative, "relative error", "relative_"),
         given(lowest(cell, nine, "tokens", best, "tokens_vs_best"), tokens),
         detail(lowest(cell, nine, "tokens", "the two on tokens", "tokens_vs_same_tokens")),

@@ -63,7 +63,7 @@ class _Benchmark:
         below = "error of VN-1L's worst seed over that of the AE's best, in every set outside"
         return [
             within("ID error of the AE over VN-1L's", 0.95, 1.05, ae_id_vs_vn=self.over("ae")[0]),
-            bounded(below, "<", 1, vn_worst_vs_ae_best=(highest / lowest)[1:]),
+            detail(bounded(below, "<", 1, vn_worst_vs_ae_best=(highest / lowest)[1:])),
         ]
 
     def below_aes(self, says: str, tag: str, *, relative: bool) -> Part:

@@ -207,6 +207,7 @@ STATEMENTS = (
         says="On hidden samples the Vector Network's error stays below half of the zero signal's",
         choices=(NETWORK, SOLVER, MASK, SET, AVERAGE),
         margin=stable,
+        weight=weight,
         excluded=[UNKNOWN],
         band=np.log(1.05),
     ),

@@ -58,6 +58,7 @@ def told(claim: str = "VN-X1", place: int = 1, **changes: object) -> dict:
         "needs": [],
         "missing": "",
         "remark": "",
+        "printed": "",
         "seeds": 8,
     } | changes
 

@@ -88,7 +88,8 @@ def test_a_row_says_what_a_statement_rests_on():
     some = YES | {"share": 0.4, "margin": [-1.0, -1.0, 1.0]}
     text = page(
         [row(), row(id="VN-X2", numbers={}, fidelity={})],
-        told(needs=[need], missing="ten seeds", remark="so it is", weight=claims.DETAIL),
+        told(needs=[need], missing="ten seeds", remark="so it is", weight=claims.DETAIL)
+        | {"printed": "a fifth", "seeds": 8},
         told(place=2, contrasts=[some], protocols=PROTOCOLS),
         told(place=3, contrasts=[YES, COUNT]),
         told(place=4, contrasts=[]),
@@ -98,7 +99,9 @@ def test_a_row_says_what_a_statement_rests_on():
     for said in (
         "ratio &lt; 0.8",
         "Needs: it learned (fails). Ten seeds. So it is.",
-        "0.5 [0.4, 0.6]",
+        "0.50 [0.40, 0.60]",
+        "8 seeds",
+        "Printed: a fifth.",
         "wanted &lt; 0.8",
         "<td>detail; as printed</td>",
         '<a href="../chapters/fig2_spatial.html#fig2-maps">figure</a>; given: data, inference',
@@ -108,14 +111,14 @@ def test_a_row_says_what_a_statement_rests_on():
     assert "<span>no; yes in 40 % of resamples</span>" in found["vn-x1-2"]
     assert "<td>core; as printed, with controls</td>" in found["vn-x1-2"]
     assert "<span>yes</span>" in found["vn-x1-3"]
-    assert "Also 8 [7, 8], wanted ≥ 8: undecided." in found["vn-x1-3"]
+    assert "Also 8.0 [7.0, 8.0], wanted ≥ 8: undecided." in found["vn-x1-3"]
     assert "vn-effect" not in found["vn-x1-3"] and "<span" not in found["vn-x1-4"]
     assert "a &lt;b&gt; &amp; c" in found["vn-x2-1"]
     assert (
         "Works: runs. Data given, sizes chosen, budget inferred, inference given. One seed. "
         in (text)
     )
-    assert "<code>it.ratio</code></dt><dd>1.25</dd>" in text
+    assert "<code>it.ratio</code></dt><dd>1.2</dd>" in text
 
 
 def test_a_claim_that_cannot_be_tested_says_why():
@@ -199,7 +202,7 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrowhead(changes, ends, arrows)
 
 
 def test_ends_of_an_interval_are_told_in_order_and_may_be_infinite():
-    assert effects.told(RATIO) == "0.5 [0.4, 0.6]"
+    assert effects.told(RATIO) == "0.50 [0.40, 0.60]"
     wide = {"kind": "difference", "sign": ">=", "bound": 0.0, "value": [-0.0, None, None]}
     assert effects.told(wide) == "0 [∞, ∞]" and effects.drawing(wide) == ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 from book.site import ledger, statements
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED
@@ -171,7 +172,43 @@ def test_a_value_of_zero_is_infinitely_far_from_a_bound_above_it():
 
 def test_a_number_that_does_not_exist_decides_nothing():
     (row,) = asked(lambda r: [below(r)], np.full(5, np.nan))
-    assert row["verdict"] == UNDECIDED
+    assert row["verdict"] == NOT_TESTABLE and row["missing"] == "its value does not exist"
+
+
+@pytest.mark.parametrize(
+    ("seeds", "wanted"),
+    [
+        ([1.0, 1.0, 1.0, 1.0, 1.0], HOLDS),
+        ([1.01, 1.012, 1.014, 1.016, 1.018], HOLDS),
+        ([1.049, 1.05, 1.05, 1.05, 1.051], TIE),
+        ([1.06, 1.07, 1.08, 1.09, 1.1], FAILS),
+    ],
+)
+def test_nearer_to_the_middle_of_a_range_is_never_worse(seeds, wanted):
+    """A range as narrow as the band in which values count as equal to a bound."""
+    (row,) = asked(
+        lambda r: [numbers.within("x", 0.95, 1.05, x=r["x"].median("seed"))], np.array(seeds)
+    )
+    assert row["verdict"] == wanted
+
+
+@pytest.mark.parametrize(
+    ("failed", "runs", "wanted"),
+    [(0, 8, UNDECIDED), (0, 56, UNDECIDED), (0, 80, HOLDS), (3, 8, UNDECIDED), (7, 8, FAILS)],
+)
+def test_a_share_of_runs_has_the_exact_interval(failed, runs, wanted):
+    """No resample of runs that all end alike has another share; 0 of 8 may well be a third."""
+    values = np.array([1.0] * failed + [0.0] * (runs - failed))
+
+    def rule(r: xr.Dataset) -> list[Part]:
+        share = numbers.bounded("x", "<=", 0.05, x=r["x"].mean())
+        return [numbers.scaled(share, of=runs)]
+
+    (row,) = asked(rule, values)
+    assert row["verdict"] == wanted
+    exact = stats.binomtest(failed, runs).proportion_ci(0.95)
+    ends = sorted(row["contrasts"][0]["value"][1:])
+    assert ends[0] <= exact.low + 1e-3 and ends[1] >= exact.high - 1e-3
 
 
 # --- Statements of a claim ------------------------------------------------------------------------

@@ -49,14 +49,8 @@ def compared(says: str, own: Value, sign: str, other: Value, **numbers: Value) -
 
 
 def bounded(says: str, sign: str, bound: float, **values: Value) -> Part:
-    """That all values pass a test, with the value of each name that is nearest to failing it.
-
-    Parameters
-    ----------
-    says
-        What the values are; the statement goes on with the sign and the bound, "... ≤ 0.8".
-    sign
-        "<", "<=", ">" or ">=", of every value against `bound`. NaN passes none.
+    """That all values pass a test ("<", "<=", ">" or ">="), which NaN does not, with the value of each
+    name that is nearest to failing it. What it says goes on with the bound: "... ≤ 0.8".
     """
     _, worst, shown = TESTS[sign]
     nearest = {name: worst(value) for name, value in values.items()}
@@ -72,15 +66,21 @@ def every(says: str, sign: str, bound: float, **values: Mapping[str, float] | xr
 
 
 def within(says: str, low: float, high: float, **values: Value) -> Part:
-    """That all values are at least `low` and at most `high`, with the largest of each name."""
-    above, below = bounded(says, ">=", low, **values), bounded(says, "<=", high, **values)
-    return replace(above & below, says=f"{says} in [{low:.3g}, {high:.3g}]", numbers=below.numbers)
+    """That values are from `low` to `high`, by distance from the middle; the largest of each name."""
+    middle, numbers = (low + high) / 2, bounded(says, "<=", high, **values).numbers
+    far = np.abs(np.concatenate([np.ravel(value) for value in values.values()]) - middle)
+    says = f"{says} in [{low:.3g}, {high:.3g}]: distance from {middle:.3g}"
+    return replace(part(says, Contrast(far, "<=", high - middle)), numbers=numbers)
 
 
-def scaled(part: Part, *, band: float | None = None, limit: float = np.inf) -> Part:
-    """A statement whose values are compared on another scale (see `Contrast`)."""
-    told = tuple(replace(one, band=band, limit=limit) for one in part.contrasts)
-    return replace(part, contrasts=told)
+def scaled(part: Part, **scale: float | None) -> Part:
+    """A statement whose values are compared on another scale: band, limit or of (see `Contrast`)."""
+    return replace(part, contrasts=tuple(replace(one, **scale) for one in part.contrasts))
+
+
+def printed(part: Part, text: str) -> Part:
+    """A statement with what the paper prints for it."""
+    return replace(part, printed=text)
 
 
 def detail(part: Part) -> Part:
@@ -115,12 +115,6 @@ def one(values: T, **wanted: object) -> T:
     """`values` at one name along each of these dimensions. KeyError says which name lacks."""
     found = select(values, **{axis: [name] for axis, name in wanted.items()})
     return found.squeeze(list(wanted), drop=True)
-
-
-def medians(values: xr.DataArray, models: Sequence[str]) -> dict[str, float]:
-    """The median over seeds of every model. KeyError says which models lack."""
-    middle = select(values, model=models).median("seed")
-    return {model: float(middle.sel(model=model)) for model in models}
 
 
 def tagged(values: Mapping[str, float] | xr.DataArray, tag: str) -> dict[str, float]:

@@ -27,8 +27,8 @@ CORE, DETAIL = "core", "detail"
 class Contrast:
     """Values and the bound that all should keep; without a sign, whether a statement holds.
 
-    Values count as equal to the bound within `band`, or, without one, within 5 % of it; with a
-    `limit`, the largest value that there can be, distances from it are compared.
+    Values count as equal to the bound within `band` (None: 5 % of it); with a `limit`, the largest
+    value that there can be, distances from it are compared; shares are `of` so many runs.
     """
 
     values: np.ndarray
@@ -36,6 +36,7 @@ class Contrast:
     bound: float = 0.0
     band: float | None = None
     limit: float = np.inf
+    of: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Part:
     """One statement of a rule: whether it holds by the medians, and the numbers it rests on.
 
     It `needs` others, without which it cannot be tested; `missing` says what no result can replace,
-    `remark` what else decides it. A `detail` counts for nothing in the summary of its claim.
+    `remark` what else decides it, `printed` what the paper prints for it; a `detail` counts nowhere.
     """
 
     says: str
@@ -54,6 +55,7 @@ class Part:
     needs: tuple[Part, ...] = ()
     missing: str = ""
     remark: str = ""
+    printed: str = ""
 
     def __and__(self, other: Part) -> Part:
         """Both statements as one."""

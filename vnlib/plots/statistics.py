@@ -110,8 +110,12 @@ def texts(key: str, values: Any, form: Form = short) -> dict[str, str]:
     if isinstance(values, xr.DataArray) and values.dims:
         values = said(*map(float, over_seeds(values).drop_vars("n").values()), form=form)
     text = values if isinstance(values, str) else form(float(values))
-    raised = _POWER.sub(lambda found: " × 10" + str(int(found[1])).translate(_RAISED), text)
-    return {_KEY.sub("-", key): raised}
+    return {_KEY.sub("-", key): raised(text)}
+
+
+def raised(text: str) -> str:
+    """A text with its powers of ten written out: 3.2 × 10⁻⁵."""
+    return _POWER.sub(lambda found: " × 10" + str(int(found[1])).translate(_RAISED), text)
 
 
 def said(

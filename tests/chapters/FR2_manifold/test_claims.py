@@ -109,16 +109,15 @@ CASES = [
     case("FR-A", "one_factor", MLP_BUMP, LAST, 0.98, [6], []),
     case("FR-A", "terms", MLP_RAMP, LAST, 1.9, [7], []),
     case("FR-A", "one_factor", MLP_RAMP, LAST, 0.98, [8], []),
-    case("FR-A", "terms", "perfect", "output", 7.0, [], [0, 2]),
+    case("FR-A", "terms", "perfect", "output", 7.0, [], [0]),
     case("FR-A", "one_factor", "perfect", "output", 0.1, [], [1]),
-    case("FR-A", "terms", "table", "output", 1.0, [], [2]),
     case("FR-A", "terms", NETWORKS, "output", 5.0, [], [3]),
 ]
 LACKING = [
     ("FR-2", {"model": "mlp_ramp_2"}, "mlp_ramp"),
     ("FR-2", {"model": "perfect"}, "the model(s) perfect"),
     ("FR-2", {"model": "vn_full"}, "two of the models vn"),
-    ("FR-A", {"model": "table"}, "the model(s) table"),
+    ("FR-A", {"model": "perfect"}, "the model(s) perfect"),
 ]
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
     {"FR-2": made, "FR-A": made}, CASES, LACKING
