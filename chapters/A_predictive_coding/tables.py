@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from chapters.A_predictive_coding.figures import present_models
-from vnlib.plots.statistics import texts
+from vnlib.plots.statistics import percent, texts
 from vnlib.plots.tables import Table, spreads
 
 
@@ -28,16 +28,20 @@ def errors(results: xr.Dataset, pair: str) -> Table:
     return Table(spreads(columns, "model"), formats, name=f"errors, {pair}")
 
 
+def beside(values: xr.DataArray) -> xr.DataArray:
+    """The VN's value over that of each model, paired by seed."""
+    return (values.sel(model="vn") / values).transpose(*values.dims)
+
+
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds, on digits where no pair is named."""
     shares = {"active": "active_share", "gated": "gated_variability", "map": "map_variability"}
     shares |= {"moved": "moved", "power": "power_share"}
     digits = {key: 100 * results[name].sel(pair="digits") for key, name in shares.items()}
-    second = 100 * results["mse"].sel(stage="second", task=2)
-    return {
-        **texts("appA", digits, "{:.0f}".format),
-        **texts("appA-power", digits["power"]),
-        **texts("appA-interference", 1 + results["interference"]),
-        **texts("appA-second", second),
-        "appA-seeds": str(results.sizes["seed"]),
-    }
+    factor = 1 + results["interference"]
+    found = texts("appA", digits, "{:.0f}".format) | texts("appA-power", digits["power"])
+    found |= texts("appA-interference", factor)
+    found |= texts("appA-after", 100 * results["mse"].sel(stage="second", task=1))
+    found |= texts("appA-beside", beside(factor), percent)
+    found |= texts("appA-final", beside(results["final_error"]))
+    return found | {"appA-seeds": str(results.sizes["seed"])}

@@ -58,7 +58,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     small = {"gap": "gap", "duplicate_shift": "copy"}
     counts = {"entries": "entries", "bound": "width", "score_rank": "scores"}
     counts |= {"map_rank": "map", "map_limit": "limit"}
-    means = {"effective_number": "number", "rank": "rank", "bound": "bound"}
+    means = {"rank": "rank", "bound": "bound"}
+    error = r["error"].sel(model="one-pass") / r["error"].sel(model="vn")
     return {
         **texts("appB", 100 * r[[*shares]].rename(shares), "{:.0f}".format),
         **texts("appB", 100 * r[[*small]].rename(small)),
@@ -66,5 +67,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         **texts("appB", r[[*means]].rename(means)),
         **texts("appB-correlation", r["gate_correlation"], "{:.2f}".format),
         **texts("appB-gap-softmax", r["gap"].sel(model="softmax"), "{:.0e}".format),
+        **texts("appB-error-one-pass", error),
         "appB-seeds": str(results.sizes["seed"]),
     }

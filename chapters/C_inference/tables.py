@@ -93,7 +93,7 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     }
     counts = {
         "needed": sweeps,
-        "step": {"one": steps.sel(factor=1.0), "best": best},
+        "step": {"one": steps.sel(factor=1.0), "two": steps.sel(factor=2.0), "best": best},
         "step-best-sweeps": steps.sel(factor=best),
         "guarded": fista["guard_needed"].sel(level=1e-6),
         "from": r["start_needed"].sel(level=LEVEL, start_solver="line_search"),

@@ -52,15 +52,18 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     dead = results["upkeep_dead"].isel(upkeep_sparsity=-1).sel(start="chance", variant=[*variants])
     shared = results["shared_residual"].assign_coords(quantile=["low", "middle", "high"])
     last = results.isel(stage=-1)
+    strict = last["interface_mse_from_top"]
     whole = "{:.0f}".format
     return {
         "appD-largest-batch": str(results["batch_size"].values[-1]),
         **texts("appD-idle", 100 * idle, whole),
         **texts("appD-mask", 100 * mask.isel(where)),
         **texts("appD-cosine", cosine.assign_coords(model=[*models.values()])),
+        **texts("appD-meets", cosine / cosine.sel(model=main_network(results))),
         **texts("appD-dead", 100 * dead.assign_coords(variant=[*variants.values()]), whole),
         **texts("appD-zero", results["mse_zero"]),
-        **texts("appD-strict", last["interface_mse_from_top"]),
+        **texts("appD-strict", strict),
+        **texts("appD-from-top", strict / strict.sel(rule="frozen")),
         **texts("appD-energy", last["interface_energy"], "{:.2f}".format),
         **texts("appD-shared", shared),
         "appD-seeds": str(results.sizes["seed"]),

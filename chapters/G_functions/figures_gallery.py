@@ -19,9 +19,11 @@ import xarray as xr
 from benchmarks.functions.names import ELEVEN, VN
 from benchmarks.functions.tables import GROUPS, present
 from vnlib.plots.frames import empty, group, label
+from vnlib.plots.statistics import short
 from vnlib.plots.style import PALETTE
 
 BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
+KINDS = ("vn_3", "deep_ae", "rnn", "mamba", "neural_ode")  # a model of every kind
 EXTRA = ("deep_ae_masked", "hold_last")
 RULES = {"largest": "largest gap", "neutral": "median case"}
 HIDDEN = 0.75  # the last quarter of the second is hidden
@@ -118,6 +120,37 @@ def one_case(r: xr.Dataset) -> plt.Figure:
     fig.legend(
         *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize=8.5
     )
+    return fig
+
+
+def example(r: xr.Dataset) -> plt.Figure:
+    """One Hard signal by each rule (rows), the last quarter hidden, as one model of every kind fills
+    it in.
+    """
+    gap = gaps(r, "zero_filled")
+    if gap is None:
+        return empty("The models of this figure were not asked for.")
+    one, error = drawn_seed(r), errors(r, "zero_filled")
+    names = present(r, KINDS)
+    time = one["time"].values
+    size = (0.5 + 1.95 * len(names), 3.3)
+    fig, axes = plt.subplots(2, len(names), figsize=size, sharex=True, sharey="row", squeeze=False)
+    for row, (rule, said) in zip(axes, RULES.items(), strict=True):
+        case = pick(gap, rule, 1)[0]
+        for ax, m in zip(row, names, strict=True):
+            color = GROUPS[group(r, m)][1]
+            ax.axvspan(HIDDEN, time[-1], color="0.92", lw=0)
+            ax.plot(time, truth_of(one).sel(example=case), color="0.55", lw=3)
+            drawn = one["filled"].sel(model=m, protocol="zero_filled", example=case)
+            ax.plot(time, drawn, color=color, lw=1.4)
+            said_error = f"error {short(float(error.sel(model=m, example=case)))}"
+            ax.text(0.03, 0.02, said_error, transform=ax.transAxes, fontsize=8.5, va="bottom")
+            ax.set(xticks=[], yticks=[])
+        row[0].set_ylabel(said, fontsize=10)
+        low, high = row[0].get_ylim()
+        row[0].set_ylim(low - 0.2 * (high - low), high)
+    for ax, m in zip(axes[0], names, strict=True):
+        ax.set_title(label(r, m), fontsize=10)
     return fig
 
 

@@ -188,7 +188,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     }
     ratios = {
         **few[["correlation", "gain_0-2", "gain_10-20"]],
-        "vn-tail-error": extremes(vn["tail_vs_power"])["most"],
+        "vn-tail-error": extremes(vn["tail_vs_power"]),
         "bound": (1 + 1 / layer["coherence"]) / 2,
         "learned": learned.median(["mask", "set"]),
         "limit": {"ratio": span(limit), "rms": span(at["limit_rms"])},
@@ -208,7 +208,11 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         counts(shared, "appG")
         | texts("appG", percents, lambda share: f"{100 * share:.0f}")
         | texts("appG", ratios | tenths | gained)
-        | texts("appG", cases | {"rounds": last, "factor": factor}, "{:g}".format)
+        | texts(
+            "appG",
+            cases | {"rounds": last, "factor": factor, "seeds": r.sizes["seed"]},
+            "{:g}".format,
+        )
         | texts("appG", sizes)
         | texts("appG", sweep["sweep_hidden"].transpose("factor", "mask", "solver", ...))
         | texts("appG", {"coherence": layer["coherence"]}, "{:.4f}".format)

@@ -15,6 +15,8 @@ from chapters.H_nbody.figures_looks import CAP, EDGE, drawn, title
 from vnlib.plots.frames import empty, group, label
 from vnlib.plots.style import PALETTE, image_axes
 
+EXAMPLE = ("vn_token_3", "factorized", "vn_gated_3", "vn_literal_3", "gnn")
+
 
 class Pick(NamedTuple):
     """The start that is drawn of a scene, how many passed the filter, of how many, and the model
@@ -144,6 +146,32 @@ def paths(
             )
     for ax, name in zip(axes[:, 0], ["truth", *(label(ds, m) for m in shown)], strict=True):
         ax.set_ylabel(name, fontsize=8.5)
+    return fig
+
+
+def example(ds: xr.Dataset, truth: xr.Dataset, models: Sequence[str] = EXAMPLE) -> Figure:
+    """The true paths of one start and those of some models side by side: the last scene, by the
+    neutral rule.
+    """
+    shown = [model for model in models if drawn(ds, "path", [model])]
+    if not shown:
+        return empty("No model whose paths were kept was asked for.")
+    scene = str(ds["scene"].values[-1])
+    start = choose(ds, truth, scene).start
+    true = truth["position"].sel(panel=scene).isel(start=start)
+    true = true.transpose("step", "body", "axis").values
+    size = (1.85 * (len(shown) + 1), 2.25)
+    fig, axes = plt.subplots(1, len(shown) + 1, figsize=size, sharex=True, sharey=True)
+    _path(axes[0], true)
+    axes[0].set_title("the truth", fontsize=10)
+    for ax, model in zip(axes[1:], shown, strict=True):
+        one = ds.sel(model=model, seed=seen_seed(ds)).isel(start=start)
+        for body in range(true.shape[1]):
+            ax.plot(*true[:, body].T, color="0.7", lw=1.1, zorder=1)
+        _path(ax, one["path"].sel(scene=scene).transpose("step", "body", "axis").values)
+        end = float(one["drift"].sel(panel=scene).isel(step=-1))
+        ax.set_title(label(ds, model), fontsize=10)
+        ax.set_xlabel(f"off by {end:.2g} box²" if np.isfinite(end) else "lost", fontsize=9)
     return fig
 
 

@@ -32,6 +32,35 @@ def atlas(results: xr.Dataset, layer: int) -> plt.Figure:
     return fig
 
 
+@if_computed
+def example(results: xr.Dataset, band: str = "middle", count: int = 3) -> plt.Figure:
+    """Some atoms of every layer: drawing, the images with the largest coefficients, use by digit."""
+    found = entries(results).sel(band=band).isel(place=slice(count))
+    found = found.dropna("layer", how="all", subset=["atlas_atom"])
+    layers = found["layer"].values
+    fig = plt.figure(figsize=(10.4, 3.4))
+    highest = 100 * float(found["atlas_profile"].max())
+    wide = (1.12, *[1] * (len(layers) - 1))  # the first has the labels
+    parts = fig.subfigures(1, len(layers), squeeze=False, width_ratios=wide)[0]
+    for part, layer in zip(parts, layers, strict=True):
+        part.suptitle(f"layer {layer}", fontsize=10)
+        one = found.sel(layer=layer).dropna("place", subset=["atlas_atom"])
+        grid = part.subplots(3, one.sizes["place"], height_ratios=(1.1, 0.6, 0.6), squeeze=False)
+        for column, place in zip(grid.T, range(one.sizes["place"]), strict=True):
+            atom = one.isel(place=place)
+            image_axes(column[0]).imshow(atom["atlas_drawing"], cmap=DIVERGING, vmin=-1, vmax=1)
+            pair = np.concatenate(list(atom["atlas_examples"].values), axis=1)
+            image_axes(column[1]).imshow(pair, cmap="gray_r", vmin=0, vmax=1)
+            column[2].bar(one["digit"], 100 * np.nan_to_num(atom["atlas_profile"]), width=0.8)
+            column[2].set(xticks=[0, 5, 9], ylim=(0, highest), yticks=[])
+            column[2].tick_params(labelsize=8)
+    axes = fig.axes
+    for ax, said in zip(axes[:: found.sizes["place"]], ("atom", "used for", "use"), strict=False):
+        ax.set_ylabel(said, fontsize=9)
+    axes[2 * found.sizes["place"]].set(yticks=[0, round(highest, -1)], ylabel="use [%]")
+    return fig
+
+
 def row_of(pictures: Sequence[np.ndarray], gap: int) -> np.ndarray:
     """Pictures (y, x) of one size side by side, NaN in gaps that surround each of them."""
     return np.concatenate(

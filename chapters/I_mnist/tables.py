@@ -164,7 +164,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "effective-least": (one["effective"] / one["atoms"]).min(),
         "sum-lowest": extremes(lowest_sum(one.sel(model=networks(results)[0])))["least"],
     }
+    told = measure_of(results, "told").sel(model=[m for m in networks(results) if m != "vn_1"])
     said = {
+        "told-grows": told.sel(layer=3) / told.sel(layer=1),
         "active": {m: ", ".join(texts("", by, percent).values()) for m, by in active.items()},
         "certain": f"{float(results['end_certain'].min()):.3f}",
         "gap": results["gap_end"].max(),

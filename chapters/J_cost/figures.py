@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
+from vnlib.plots.statistics import short
 from vnlib.plots.style import PALETTE
 
 # Label, colour, marker.
@@ -22,6 +23,7 @@ TASKS = {
     "forward": ("feed-forward: one pass", PALETTE[7], "s"),
     "backward": ("feed-forward: one update", PALETTE[3], "^"),
 }
+EXAMPLE = ("forward", "settle", "line_search", "backward", "update")
 AXES = {
     "d": "d, numbers per input",
     "K": "K, atoms per layer",
@@ -72,6 +74,35 @@ def _logarithmic(ax: plt.Axes, sizes: np.ndarray) -> None:
     ax.set_xticks(sizes, [f"{size:g}" for size in sizes], fontsize=7.5)
     ax.minorticks_off()
     ax.grid(color="0.93")
+
+
+def example(scaling: xr.Dataset) -> plt.Figure:
+    """Time of one batch by task, with one layer and with the most: bars are medians over seeds, points
+    seeds; beside them how many feed-forward passes that is.
+    """
+    one = along(scaling, "depth")
+    tasks = [task for task in EXAMPLE if task in one["task"].values]
+    fig, axes = plt.subplots(1, 2, figsize=(10.2, 2.7), sharex=True, sharey=True)
+    for ax, place in zip(axes, (0, -1), strict=True):
+        at = one.isel(place=place)
+        times = 1e3 * at["time"].median("repeat")
+        for row, task in enumerate(tasks):
+            _, color, marker = TASKS[task]
+            found = times.sel(task=task)
+            ax.barh(row, found.median("seed"), color=color, alpha=0.6)
+            ax.plot(found, [row] * found.size, marker, color=color, ms=3)
+            passes = ratio(at, task, "forward")["time"].median("repeat").median("seed")
+            said = f"× {short(float(passes))}" if task != "forward" else ""
+            ax.text(1.3 * float(found.max()), row, said, va="center", fontsize=9)
+        layers = int(at["size"][0])
+        ax.set(xscale="log", xlabel="time of one batch, ms")
+        ax.xaxis.set_major_formatter("{x:,g}")
+        ax.minorticks_off()
+        ax.set_title("one layer" if layers == 1 else f"{layers} layers", fontsize=10)
+    axes[0].set_yticks(range(len(tasks)), [TASKS[task][0] for task in tasks], fontsize=9)
+    axes[0].set_ylim(len(tasks) - 0.4, -0.6)
+    axes[0].set_xlim(right=4 * axes[0].get_xlim()[1])
+    return fig
 
 
 def ratio(scaling: xr.Dataset, what: str, over: str) -> xr.Dataset:

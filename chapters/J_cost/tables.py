@@ -130,7 +130,12 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
         **texts("appj", results[["peak", "own"]].max(), size),
         **texts("appj-program", (results["peak"] - results["own"]).max(), size),
         **texts("appj-off", 100 * off, "{:.1f}".format),
+        "appj-seeds": whole(scaling.sizes["seed"]),
     }
+    layers = along(scaling, "depth").isel(place=[0, -1]).assign_coords(place=["one", "all"])
+    for solver in ("settle", "line_search"):
+        passes = ratio(layers, solver, "forward")["time"].median("repeat")
+        said |= texts(f"appj-layers-{solver}", passes)
     for what, over, _ in PAIRS:
         for cost, values in ratio(scaling, what, over).median("repeat").items():
             sizes = median(values)

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.A_predictive_coding import figures, tables
+from chapters.A_predictive_coding import figures, figures_example, tables
 from vnlib.book import paths, store
 
 
@@ -75,3 +75,10 @@ def test_the_table_holds_numbers_in_per_cent(shipped):
     assert table.frame.loc["VN-2L", ("error 1, learned", "median")] == 100 * float(vn.median())
     assert table.shown().loc["PC", "weights"] == "29,184"
     assert table.shown()["learning rate"].iloc[-1] == "", "it never learned"
+
+
+def test_the_example_counts_the_units_in_use(shipped):
+    fig = figures_example.example(shipped)
+    state = shipped["down_activity"].sel(model="vn", pair="digits", seed=0)
+    assert fig.axes[-1].get_xlabel() == f"{int((state != 0).sum())} of 128 in use"
+    assert [ax.get_title() for ax in fig.axes[1:]] == ["PC", "bPC", "PC, sparse prior", "VN-2L"]

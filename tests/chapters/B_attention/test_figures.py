@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.B_attention import figures, tables
+from chapters.B_attention import figures, figures_example, tables
 from vnlib.book import paths, store
 
 
@@ -71,3 +71,15 @@ def test_tables_hold_numbers_for_the_models_that_have_them(shipped):
     copy = learning["share of a copy in its pair", "median"].dropna()
     np.testing.assert_allclose(copy.drop("VN-1L, image"), 0.5, atol=1e-3)
     assert copy["VN-1L, image"] < 0.01, "the atom that was there keeps its coefficient"
+
+
+def test_the_example_shows_weights_that_sum_to_one_of_a_patch_that_is_hidden(shipped):
+    fig = figures_example.example(shipped)
+    active = int((shipped["shown_code"].isel(seed=0) != 0).sum())
+    assert fig.axes[1].get_xlabel() == f"{active} of 256 atoms in use"
+    weights = [float(text.get_text()) for text in fig.axes[3].texts]
+    assert len(weights) == 16 and sum(weights) == pytest.approx(100, abs=1)
+    (frame,) = fig.axes[2].patches
+    unseen = shipped["shown"].isel(seed=0).sel(image="visible")
+    x, y = (int(at + 0.5) for at in frame.get_xy())
+    assert unseen.isel(x=slice(x, x + 7), y=slice(y, y + 7)).isnull().all()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import pytest
 from glued import number
 
-from chapters.C_inference import tables
+from chapters.C_inference import figures_example, tables
 from vnlib.book import paths, store
+from vnlib.plots.statistics import over_seeds
 
 FILE = paths.RESULTS / "paper" / "C_inference.nc"
 pytestmark = pytest.mark.skipif(not FILE.exists(), reason="no shipped results")
@@ -17,18 +19,62 @@ def r():
     return store.read(FILE)
 
 
+def test_all_ends_are_one_point_without_a_cap(r):
+    ends = [r[name].max() for name in ("end_distance", "start_distance", "relu_spread")]
+    assert max(map(float, ends)) < 1e-6
+    assert float(r["rises"].max()) == 0, "plain steps of 1 / L"
+
+
+def test_under_a_hard_cap_trials_end_in_different_minima(r):
+    trials = ["schedule", "multistart_solver", "multistart"]
+    spread = r["cap_height"].max(trials).median("sample").sel(cap_depth=1)
+    assert float(over_seeds(spread)["low"]) > 0.01
+
+
 def test_fewer_sweeps_by_momentum_and_most_by_the_line_search(r):
-    said = tables.numbers(r)
-    fista, restart, line = (
-        number(said[f"appc-fewer-{s}"]) for s in ("fista", "restart", "line-search")
-    )
-    assert 1 < fista <= restart < line
+    top = {"depth": 3, "beta": r["beta"][0], "schedule": "sweep", "level": 1e-3}
+    sweeps = r["needed"].sel(top)
+    fewer = over_seeds(sweeps / sweeps.sel(solver="restart"))
+    assert fewer["low"].sel(solver="ista") > 5 and fewer["high"].sel(solver="line_search") < 1
+    fista = fewer.sel(solver="fista")
+    assert fista["low"] < 1 < fista["high"], "restarts make no difference so far"
 
 
 def test_a_warm_start_is_worth_what_it_knows(r):
-    saved = tables.saved(r).frame["ISTA", "to 0.001", "median"]
-    assert saved["noisy input"] < saved["earlier codes"] < 1
-    assert saved["shifted input"] > 0.8 and saved["nearest sample"] > 0.8
+    sweeps = r["start_needed"].sel(level=1e-3, start_solver=["ista", "line_search"])
+    share = over_seeds(sweeps / sweeps.sel(start="cold"))
+    same, other = ["noisy input", "earlier codes"], ["shifted input", "nearest sample"]
+    assert (share["high"].sel(start=same) < 0.6).all()
+    assert (share["high"].sel(start="noisy input") < share["low"].sel(start="earlier codes")).all()
+    assert (share["low"].sel(start=other) < 1).all() and (share["high"].sel(start=other) > 1).all()
+
+
+def test_twice_the_step_takes_half_the_sweeps_and_more_diverges(r):
+    steps = r["step_needed"].sel(step_depth=3, level=1e-3)
+    ratio = over_seeds(steps.sel(factor=2.0) / steps.sel(factor=1.0))
+    assert 0.48 < ratio["low"] < ratio["high"] < 0.52
+    assert tables.numbers(r)["appc-step-best"] == "2"
+    diverged = r["diverged"].sel(step_depth=3)
+    assert (diverged.sel(factor=2.0) == 0).all() and (diverged.sel(factor=2.5) == 1).all()
+
+
+def test_the_line_search_makes_longer_steps_than_the_library_allows(r):
+    found = over_seeds(r["found_end"].sel(step_depth=3).median("sample"))
+    allowed = over_seeds(r["allowed"].sel(step_depth=3).median("sample"))
+    assert (found["low"] > allowed["high"]).all() and (allowed["low"] > 1).all()
+
+
+def test_the_summed_energies_rise(r):
+    assert float(over_seeds(r["summed_rises"].sel(guard_solver="ista"))["low"]) > 0.5
+
+
+def test_the_example_shows_twelve_ways_and_twelve_ends(r):
+    fig = figures_example.example(r)
+    paths, ends = fig.axes
+    ways = [line for line in paths.lines if len(line.get_xdata())]
+    assert len(ways) == 12 and sum(len(line.get_xdata()) for line in ends.lines) == 12
+    assert max(line.get_xdata().max() for line in ends.lines) < 1e-6
+    plt.close(fig)
 
 
 def test_all_that_is_resumed_has_the_same_bits(r):

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.D_learning import figures, figures_layers, tables
+from chapters.D_learning import figures, figures_example, figures_layers, tables
 from vnlib.book import paths, store
 
 
@@ -86,3 +86,11 @@ def test_tables_hold_numbers(shipped):
     assert dead == pytest.approx(100 * float(one.median()))
     hurt = meeting["pairs hurt, %", "median"]
     assert hurt.notna().sum() == 4 and 60 < hurt["VN-1L, λ = 0.2"] < 70
+
+
+def test_the_example_turns_the_order_of_the_energy_round(shipped):
+    energy, _, strict = figures_example.example(shipped).axes
+    assert rows(energy) == list(figures_example.SHOWN.values())
+    below, above = ([bar.get_width() for bar in ax.patches] for ax in (energy, strict))
+    assert below == sorted(below) and above == sorted(above, reverse=True)
+    assert below[1] < 0 < above[1], "the rule as printed"

@@ -53,6 +53,7 @@ def test_figures_of_this_page_name_what_they_draw(results, draw, name):
         (marks.bands, "Mamba-bottleneck"),
         (marks.collapse, "NeuralODE"),
         (marks.tails, "with masks"),
+        (gallery.example, "NeuralODE"),
         (gallery.one_case, "median case"),
         (lambda shared: gallery.reconstructions(shared, "largest"), "SparseAE3"),
         (lambda shared: gallery.forecasts(shared, "neutral"), "Last value held"),

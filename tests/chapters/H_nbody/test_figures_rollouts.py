@@ -278,3 +278,16 @@ def test_the_least_drifting_models_of_two_groups_are_shown(ds, truth):
         animation(ds, truth, scene="gravity")
     with pytest.raises(ValueError, match="models must have paths, got 'gnn', which has none"):
         animation(ds, truth, models=["gnn"])
+
+
+def test_the_example_has_the_truth_first_and_says_how_far_each_model_ends(ds, truth):
+    axes = figures_paths.example(ds, truth).axes
+    assert [ax.get_title() for ax in axes] == [
+        "the truth",
+        "VN_TOKEN_3",
+        "FACTORIZED",
+        "VN_LITERAL_3",
+    ]
+    start = choose(ds, truth, PANELS[-1]).start
+    end = ds["drift"].sel(model="factorized", seed=7, panel=PANELS[-1]).isel(step=-1, start=start)
+    assert axes[2].get_xlabel() == f"off by {float(end):.2g} box²"

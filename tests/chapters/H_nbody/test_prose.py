@@ -8,7 +8,7 @@ import xarray as xr
 from benchmarks.nbody.figures import in_order
 from chapters.H_nbody import claims, study, tables
 from vnlib.book import chapter, paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +66,30 @@ def test_who_drifts_least(shipped):
     last = median(claims.drift(shipped).isel(step=-1))
     best = {last["model"].values[i] for i in last.argmin("model").values}
     assert best == {"factorized", "token_mlp", "rbf_tokens"}
+
+
+def test_on_tokens_it_stays_near_and_factorized_nearer(shipped, ablation):
+    last = claims.drift(shipped).isel(step=-1).median("panel")
+    tokens, factorized = (over_seeds(last.sel(model=m)) for m in ("vn_token_3", "factorized"))
+    assert float(factorized["high"]) < float(tokens["low"]) < float(tokens["high"]) < 0.1
+    told = tables.numbers(shipped, ablation)
+    assert told["appH-nearest-literal"] == "0 of 6", "no panel is tied either"
+
+
+def test_with_fewer_bodies_the_vector_network_errs_less(shipped):
+    moved = over_seeds(10 ** claims.growth(claims.plane(shipped))["ood"].sel(model=claims.LITERAL))
+    assert float(moved["high"]) < 1
+
+
+def test_the_order_of_drifts_is_that_of_errors_after_one_step(shipped):
+    assert float(over_seeds(tables.rank_correlations(shipped))["low"].min()) > 0.8
+
+
+def test_inverted_coupling_is_worse_on_literal_input_and_on_tokens(ablation):
+    worse = over_seeds(10 ** claims.change(ablation, claims.DEFAULT, "inverted"))["low"]
+    better = over_seeds(10 ** claims.change(ablation, claims.ZERO, claims.DEFAULT))["high"]
+    for model in ("literal", "token"):
+        assert float(worse.sel(model=model)) > 2 and float(better.sel(model=model)) < 1
 
 
 def test_factorized_falls_behind_a_little_and_stays_far_ahead(shipped):

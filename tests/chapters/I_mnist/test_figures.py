@@ -67,3 +67,11 @@ def test_pictures_stand_side_by_side():
     row = figures_atlas.row_of([np.zeros((2, 3)), np.ones((2, 3))], 1)
     expected = [np.nan, 0, 0, 0, np.nan, np.nan, 1, 1, 1, np.nan]
     np.testing.assert_array_equal(row, [expected, expected])
+
+
+def test_the_example_has_atoms_of_every_layer(appI_atlas):
+    figure = figures_atlas.example(appI_atlas)
+    titles = [part.get_suptitle() for part in figure.subfigs]
+    layers = figures_atlas.entries(appI_atlas)["atlas_atom"].dropna("layer", how="all")["layer"]
+    assert titles == [f"layer {layer}" for layer in layers.values]
+    plt.close(figure)

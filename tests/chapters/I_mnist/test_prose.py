@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import xarray as xr
+from glued import ends
 
 from chapters.I_mnist import tables
 from vnlib.book import paths
@@ -56,3 +57,10 @@ def test_with_a_cap_solvers_rest_elsewhere(shipped):
     end = shipped["end_agreement"].sel(solver=["ista", "restart"])
     assert float(end.sel(model="vn_3_top24").min()) < 0.99
     assert float(end.sel(model="vn_3").min()) > 0.9999
+
+
+def test_supports_settle_late_and_selectivity_grows_with_depth(found):
+    low, high = ends(found["appI-locked-vn-3"])
+    assert low >= 20 and high < int(found["appI-last"])
+    for model in ("vn-3", "vn-3-half", "vn-3-double", "vn-3-top24", "vn-3-equal"):
+        assert ends(found[f"appI-told-grows-{model}"])[0] > 1

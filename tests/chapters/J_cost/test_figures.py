@@ -197,3 +197,10 @@ def test_hollow_points_stopped_early():
     assert first.get_markerfacecolor() == "none" and float(first.get_xdata()[0]) == 500
     assert figure.axes[0].lines[0].get_markerfacecolor() != "none"
     plt.close(figure)
+
+
+def test_the_example_says_how_many_passes_each_task_is():
+    first, last = figures.example(scaling()).axes
+    assert [text.get_text() for text in first.texts] == ["", "× 50", "× 20", "× 4.0", "× 80"]
+    assert (first.get_title(), last.get_title()) == ("10 layers", "20 layers")
+    plt.close("all")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import xarray as xr
 
-from chapters.J_cost.figures import ratio
+from chapters.J_cost.figures import along, ratio
 from vnlib.book import paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +49,23 @@ def test_an_update_costs_some_to_hundreds_of_backpropagation(shipped):
         found = times(shipped, "update", "backward", vary)
         assert min(found) > 6.5 and max(found) < 45
     assert times(shipped, "update", "backward", "depth")[-1] > 200
+
+
+def test_learning_is_slower_than_backpropagation_but_less_so_than_inference(shipped):
+    for vary in ("d", "K", "B", "depth"):
+        inference = times(shipped, "settle", "forward", vary)
+        learning = times(shipped, "update", "backward", vary)
+        pairs = zip(inference, learning, strict=True)
+        assert all(1 < slow < slower for slower, slow in pairs)
+
+
+def test_with_layers_the_order_of_the_solvers_turns_round(shipped):
+    layers = along(shipped, "depth").isel(place=[0, -1])
+    over = ratio(layers, "line_search", "settle")["time"].median("repeat")
+    spread = over_seeds(over)
+    assert float(spread["low"][0]) > 1 > float(spread["high"][-1])
+
+
+def test_line_search_takes_tens_of_sweeps(shipped):
+    needed = median(shipped["needed"])
+    assert 10 < float(needed.min()) < float(needed.max()) < 100
