@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.spatial.errors import settled
-from vnlib.book.evidence import bounded, detail, given, one, select, within
+from vnlib.book.evidence import bounded, detail, given, one, paper, select, within
 from vnlib.book.ledger import Decision, Part, claim
 
 STRIPES, FEW = "stripes+0", "stripes+100"
@@ -112,7 +112,8 @@ def stripes_compose(r: xr.Dataset) -> Decision:
         place = "in the hold-out" if where is HELD_OUT else "nothing held out, bumps anywhere"
         fed = "bumps alone" if kind == "bumps" else "stripes and bumps"
         what = "0.8 drawn hits" if measure == "drawn" else "0.8 hits"
-        return _law(r, f"{fed}, {what}, {place}", kind, measure, where)
+        grows = "with the cube of the side" if kind == "bumps" else "linearly with the side"
+        return paper(_law(r, f"{fed}, {what}, {place}", kind, measure, where), grows)
 
     place, crosses, ink = (both(f"{n}_ood", STRIPES) for n in ("hit", "cross_share", "line"))
     bumps, printed, squares = both("bump_hit_ood", FEW), ["cnn"], ("cnn", "cnn_square")

@@ -14,6 +14,7 @@ from vnlib.book.evidence import (
     detail,
     every,
     given,
+    paper,
     part,
     scaled,
     select,
@@ -70,7 +71,7 @@ def ranks(r: xr.Dataset) -> Decision:
         says = f"{family}, |cosine| of two streams' images at ranks 2 and 3"
         rank = f"{family}, OOD error at ranks 2 and 3 over rank 1's ≥ 0.5"
         return [
-            every(says, ">=", 0.95, similarity=alike),
+            paper(every(says, ">=", 0.95, similarity=alike), "further streams are copies"),
             part(rank, Contrast(over, ">=", 0.5), **tagged(ood, "ood")),
         ]
 

@@ -140,8 +140,11 @@ def decide_rounds(r: xr.Dataset) -> Decision:
     gap, over = "(F - F*) / F* after", "hidden error after five rounds over"
     atoms = f"VN-1L's {over} that of atoms not learned, median of cells"
     printed = [
-        bounded(f"{gap} five rounds", "<=", 0.01, gap_5=at["curve_gap"])
-        & bounded("share of F won by the fifth", "<=", 0.001, won_by_round_5=at["curve_gain"]),
+        evidence.paper(
+            bounded(f"{gap} five rounds", "<=", 0.01, gap_5=at["curve_gap"])
+            & bounded("share of F won by the fifth", "<=", 0.001, won_by_round_5=at["curve_gain"]),
+            "five outer steps leave the masked residual below the tolerance",
+        ),
         refuted(
             "observed samples are fitted to tolerance",
             "at the minimum each atom in use has an inner product of λ with the residual",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, part, tagged
+from vnlib.book.evidence import bounded, paper, part, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 MEMORY, CARD = 16, 11  # GB: the paper's memory, the smaller of its GPUs
@@ -40,10 +40,16 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
 
     process = f"GB held by {at_a_time} run(s) at a time of {tag} < {MEMORY}"
     return [
-        part(process, Contrast(np.ravel(held["peak_GB"]), "<", MEMORY), **told),
-        below(f"GB of data alone ({seen}), {tag}", "<", CARD, "own_GB"),
-        below(f"MB of results and checkpoints of {tag} on disk", "<=", DISK, "disk_MB"),
-        below(f"MB with the weights of all models of all seeds, {tag}", "<=", DISK, *all_kept),
+        paper(part(process, Contrast(np.ravel(held["peak_GB"]), "<", MEMORY), **told), "16 GB"),
+        paper(below(f"GB of data alone ({seen}), {tag}", "<", CARD, "own_GB"), "cards of 11 GB"),
+        paper(
+            below(f"MB of results and checkpoints of {tag} on disk", "<=", DISK, "disk_MB"),
+            "roughly 1 GB",
+        ),
+        paper(
+            below(f"MB with the weights of all models of all seeds, {tag}", "<=", DISK, *all_kept),
+            "roughly 1 GB",
+        ),
     ]
 
 
@@ -56,7 +62,7 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
     terms="Those runs of a chapter that took longest or have most weights are measured at full "
     "size, cut short, in processes of their own. A checkpoint has four times the weights of a run; "
     "a run that does not say its weights counts as one that has most. The whole book counts the "
-    "models that were only tried, too.",
+    "models that were only tried, too. All is measured once: values have no interval.",
 )
 def hardware(r: xr.Dataset) -> Decision:
     """The paper's chapters, one run at a time; and the whole book, two at a time, as many as its

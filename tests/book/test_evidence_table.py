@@ -56,6 +56,13 @@ def test_every_shipped_statement_has_a_row_and_a_dot_with_its_verdict():
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*ids}
 
 
+def test_each_shipped_statement_names_what_it_is_about():
+    """It is found by search and by links, without those before it."""
+    says = [one["says"] for one in json.loads(SHIPPED.read_text(encoding="utf-8"))["statements"]]
+    dangling = re.compile(r"(it|its|that|they|their|the same|with replay they)\b")
+    assert says and not [one for one in says if dangling.match(one)]
+
+
 def test_dots_differ_in_shape_by_verdict_and_in_size_by_weight():
     found = [
         told(place=place + 1, verdict=verdict) for place, verdict in enumerate(statements.VERDICTS)

@@ -78,7 +78,7 @@ def scaled(part: Part, **scale: float | None) -> Part:
     return replace(part, contrasts=tuple(replace(one, **scale) for one in part.contrasts))
 
 
-def printed(part: Part, text: str) -> Part:
+def paper(part: Part, text: str) -> Part:
     """A statement with what the paper prints for it."""
     return replace(part, printed=text)
 

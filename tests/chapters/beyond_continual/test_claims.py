@@ -54,7 +54,7 @@ def early(model: str, stream: str) -> dict:
 START, FEW = {"start": list(LEARNED)}, {"model": VN, "images": 64}
 CASES = [
     ("inference_ratio", {}, 2.0, [0], [0]),
-    ("inference_ratio", {"seed": 0}, 9.0, [], [0]),
+    ("inference_ratio", {"seed": 0}, 9.0, [], []),
     ("inference_saved", {}, 0.2, [1], []),
     ("inference_sweeps", START | {"set": "add2"}, 100.0, [], [1]),  # sums gain nothing
     ("inference_sweeps", {}, np.inf, [], [1]),
