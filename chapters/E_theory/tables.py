@@ -44,7 +44,9 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     below, above = diagram(r)
     best, _ = mending(r)
     grown = {word: r.sel(strength=one) for word, one in (("without", 0), ("with", best))}
+    noisy = r["noisy_recovered"].sel(multiple=[1, 2, 8])
     percents = {
+        "noisy": noisy.assign_coords(multiple=["once", "twice", "eight"]),
         "below": below.min(),
         "above": above,
         "overlap": r["digits_sum_overlap"].median("digits_pair"),

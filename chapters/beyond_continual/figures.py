@@ -42,6 +42,7 @@ LOOKS = {
 SETS = {"id": "single digits", "add2": "sums of two"}
 LINES = ("-", "--", ":", "-.")
 MARKERS = "osD^vP*Xh<>p"
+EXAMPLE = ("vn_1", "vn_1_rest", "ae", "ae_long", "b_vn_token", "b_mlp", "b_token_mlp")
 HOLLOW = ("replay", "joint")  # streams
 
 
@@ -99,6 +100,37 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
     bar = fig.colorbar(shown, ax=axes, label="error over mean square", shrink=0.8)
     if kind == "digits":  # those of forces span decades
         _readable(bar.ax.yaxis)
+    return fig
+
+
+def example(results: xr.Dataset) -> Figure:
+    """Error on the first task, right after it and after each later one: medians over seeds, and each
+    seed.
+    """
+    errors = relative(results).sel(stream="sequence", task=0)
+    kinds = {kind: [m for m in EXAMPLE if m in models_of(results, kind)] for kind in KINDS}
+    kinds = {kind: names for kind, names in kinds.items() if names}
+    if not kinds:
+        return empty("The models of this figure were not asked for.")
+    fig, axes = plt.subplots(1, len(kinds), figsize=(5.2 * len(kinds), 3.1), squeeze=False)
+    for ax, (kind, names) in zip(axes[0], kinds.items(), strict=True):
+        seen = dict.fromkeys(LOOKS, 0)
+        for name in names:
+            one = errors.sel(model=name, after=slice(1, None)).dropna("after", how="all")
+            _, color, marker = LOOKS[group(results, name)]
+            line = LINES[seen[group(results, name)] % len(LINES)]
+            seen[group(results, name)] += 1
+            ax.plot(one["after"], one.transpose("after", "seed"), color=color, lw=0.5, alpha=0.4)
+            look = {"color": color, "ls": line, "marker": marker, "ms": 4.5}
+            ax.plot(one["after"], median(one), **look, label=label(results, name))
+        turns = one["after"].values
+        ax.set(yscale="log", xticks=turns, xlabel="tasks learned so far")
+        ax.set_title(f"{KINDS[kind]}: error on the first", fontsize=10)
+        ax.legend(fontsize=8.5, ncols=2 if kind == "digits" else 1)
+        if kind == "digits":
+            _readable(ax.yaxis)
+            ax.set_ylim(top=1.2)
+    axes[0, 0].set_ylabel("error over mean square", fontsize=9)
     return fig
 
 

@@ -112,6 +112,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "shared": shared,
         "ratio": ratio.median([dim for dim in ratio.dims if dim != "seed"]),
         "fewest": results["images"].min(),
+        "seeds": results.sizes["seed"],
         "lowest": {kind: label(results, fewest.sel(set=kind).item()) for kind in SETS},
     }
     return texts("beyond-cont", values)

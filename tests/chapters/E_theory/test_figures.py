@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.E_theory import figures, figures_descent, figures_recovery, tables
+from chapters.E_theory import figures, figures_descent, figures_example, figures_recovery, tables
 from vnlib.book import paths, store
 
 
@@ -68,3 +68,15 @@ def test_the_table_holds_numbers_over_seeds(shipped):
     assert mu == float(shipped["learned_mu"].median())
     below = "recovered below the bound, worst cell"
     assert table.shown().loc[below, "over seeds"].startswith("1")
+
+
+def test_the_example_outlines_what_the_theorem_covers(shipped):
+    fig = figures_example.example(shipped)
+    planted, learned = fig.axes[:2]
+    (outline,) = [one for one in planted.patches if hasattr(one, "get_data")]
+    bound = shipped["bound"].sel(family="pairs").isel(seed=0).values
+    tops, active = np.asarray(outline.get_data().values), shipped["active"].values
+    covered = [set(active[active < top]) for top in tops]
+    assert covered == [set(active[active < one]) for one in bound]
+    (box,) = learned.patches
+    assert 1 < box.get_width() < 2

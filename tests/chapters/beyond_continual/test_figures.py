@@ -56,3 +56,11 @@ def test_measures_of_streams_that_lack_are_missing(continual_results):
     final = claims.final(continual_results.sel(stream=["sequence"]))
     assert bool(final.sel(stream="joint").isnull().all())
     assert float(final.sel(stream="sequence", model="ae")[0]) == pytest.approx(0.26)
+
+
+def test_the_example_follows_the_error_on_the_first_task(continual_results):
+    digits = figures.example(continual_results).axes[0]
+    (line,) = [one for one in digits.lines if one.get_label() == "VN"]
+    errors = claims.relative(continual_results).sel(stream="sequence", model="vn_1", task=0)
+    assert line.get_ydata().tolist() == pytest.approx(errors.median("seed").values[1:].tolist())
+    plt.close("all")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 import xarray as xr
+from glued import ends as ends_of
 from glued import number
 
 from chapters.beyond_continual import tables
 from chapters.beyond_continual.claims import final, forgotten
 from chapters.beyond_continual.figures import models_of
 from vnlib.book import paths
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +84,21 @@ def test_inference_takes_twice_a_pass_and_learned_starts_help_sweeps_little(ship
     assert number(said["beyond-cont-ms-guess"]) > number(said["beyond-cont-ms-cold"])
     sweeps = vn["inference_sweeps"]
     assert sweeps.sel(start="lista") > 0.75 * sweeps.sel(start="cold")
+
+
+def test_the_answer_is_what_intervals_say(shipped):
+    told = tables.numbers(shipped)
+    assert ends_of(told["beyond-cont-forgotten-vn-1"])[0] > 1
+    assert ends_of(told["beyond-cont-forgotten-vn-1-rest"])[1] < 1
+    assert ends_of(told["beyond-cont-forgotten-b-token-mlp"])[0] > 1000
+    assert told["beyond-cont-forgotten-b-vn-token"] == "1.0", "the interval is that, too"
+    end = final(shipped).sel(stream="sequence")
+    for model in ("ae", "ksparse_linear"):
+        assert float(over_seeds(end.sel(model="vn_1") / end.sel(model=model))["high"]) < 1
+    grow = over_seeds(end.sel(model="vn_1_grow") / end.sel(model="vn_1"))
+    assert float(grow["low"]) > 1, "added atoms alone make it worse"
+
+
+def test_updates_of_two_laws_share_nothing(shipped):
+    shared = shipped["shared_units"].sel(stream="sequence", model=["b_vn_token", "b_vn_literal"])
+    assert float(shared.max()) < 0.01
