@@ -11,6 +11,7 @@ from vnlib.plots.statistics import extremes, texts
 from vnlib.plots.tables import Table, spreads
 
 SHARES = {"linear": "its linearisation", "two_factor": "two-factor kernel", "truth": "true images"}
+DRAWS = 0.1  # of the zero baseline's error: a seed below this draws most of a bump held out
 MEASURES = {
     "binary": "two-factor kernel",
     "sum": "any sum",
@@ -67,16 +68,16 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     }
     told["outputs"] = f"{int(results['n_outputs'].max()):,}"
     seeds = results["mse_ood"].notnull().any("model").sum("seed")
-    there = results["mse_ood"].notnull().sum("seed")
-    told["each"] = {
-        code: {m: str(int(there.sel(code=code, model=m))) for m in there["model"].values}
-        for code in there["code"].values
+    ood = over_zero(results, "mse", "ood")
+    told["draws"] = {
+        code: {m: drawing(ood.sel(code=code, model=m)) for m in ood["model"].values}
+        for code in ood["code"].values
     }
     told["falling"] = {
         code: {
-            m: falling(results["path_id"].sel(code=code, model=m)) for m in there["model"].values
+            m: falling(results["path_id"].sel(code=code, model=m)) for m in ood["model"].values
         }
-        for code in there["code"].values
+        for code in ood["code"].values
     }
     told["seeds"] = {code: str(int(seeds.sel(code=code))) for code in results["code"].values}
     told["least"] = {
@@ -84,6 +85,12 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         for code in results["code"].values
     }
     return texts("beyondkernel", told)
+
+
+def drawing(error: xr.DataArray) -> str:
+    """How many seeds draw most of a bump held out, of how many: "5 of 8"."""
+    there = error.dropna("seed")
+    return f"{int((there < DRAWS).sum())} of {there.sizes['seed']}"
 
 
 def falling(path: xr.DataArray) -> xr.DataArray:

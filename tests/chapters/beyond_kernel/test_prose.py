@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import xarray as xr
 
-from chapters.beyond_kernel import figures
+from chapters.beyond_kernel import figures, tables
 from vnlib.book import paths, store
 from vnlib.plots.statistics import median
 
@@ -35,6 +35,7 @@ def test_every_linearisation_fails_out_of_distribution_and_not_every_decoder(res
     trained, linear = middle(results, "mse", "ood"), middle(results, "linear", "ood")
     assert linear.min() > 0.9
     assert trained.sel(model=FAILING).min() > 0.5 and trained.sel(model=COMPOSING).max() < 0.05
+    assert tables.numbers(results)["beyondkernel-draws-bump-broadcast"] == "5 of 8"
 
 
 def test_the_linearisation_does_not_tell_what_is_drawn_there(results):

@@ -45,7 +45,9 @@ def test_settings_are_those_of_the_shipped_runs():
 
 
 def test_trained_decoders_are_those_of_the_chapter_on_tasks():
-    """The same data, start and batches: the same decoder."""
+    """The same data, start and batches: the same decoder, but for what a processor of another maker
+    makes of a training, which may be much in one seed (the table of machines).
+    """
     own, others = (
         shipped("beyond_kernel").sel(code="bump"),
         shipped("beyond_tasks").sel(task="base"),
@@ -55,7 +57,7 @@ def test_trained_decoders_are_those_of_the_chapter_on_tasks():
             one, other = (r[f"mse_{part}"].sel(model=model) for r in (own, others))
             one, other = xr.align(one.dropna("seed"), other.dropna("seed"))
             assert one.sizes["seed"] > 1
-            np.testing.assert_allclose(one, other, rtol=0.1)  # on processors of two makers
+            assert np.median(abs(np.log(one / other))) < 0.05, (model, part)
 
 
 @pytest.mark.parametrize(("model", "code"), [("mlp", "bump"), ("factorised", "ramp")])
