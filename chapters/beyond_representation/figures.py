@@ -39,6 +39,7 @@ GROUPS = {
     "control": ("nothing learned, or linear", PALETTE[7], "^"),
 }
 SECOND = 100  # number of the second factor's first value among the effects
+EXAMPLE = ("s_vn_1", "s_cnn", "d_vn_1", "d_ae")
 LOWEST = 1e-6  # smaller errors are drawn here
 COLUMNS = {
     "linearity": "linearity",
@@ -239,6 +240,33 @@ def effects(results: xr.Dataset) -> Figure:
             BENCHMARKS[str(results["benchmark"].sel(model=own[0]).item())], fontsize=10
         )
     fig.colorbar(image, ax=axes, shrink=0.6, label="cosine of two main effects")
+    return fig
+
+
+def example(results: xr.Dataset) -> Figure:
+    """The same cosines for four codes, with what the condition says of each and its error: map of the
+    first seed, numbers medians over seeds.
+    """
+    kept = results["cosines"].notnull().any(("seed", "effect", "other"))
+    models = [m for m in EXAMPLE if m in results["model"].values and bool(kept.sel(model=m))]
+    if not models:
+        return empty("These models keep no cosines.")
+    found = codes_of(results)[["linearity", "overlap", "error_unseen"]].median("seed")
+    size = (2.55 * len(models) + 0.8, 3.3)
+    fig, axes = plt.subplots(1, len(models), figsize=size, squeeze=False)
+    for ax, model in zip(axes[0], models, strict=True):
+        table = results["cosines"].sel(model=model).max("seed")
+        table = table.dropna("effect", how="all").dropna("other", how="all")
+        name = BENCHMARKS[str(results["benchmark"].sel(model=model).item())]
+        image_axes(ax, f"{name}: {label(results, model)}", size=10)
+        image = ax.imshow(table, cmap=DIVERGING, vmin=-1, vmax=1, interpolation="nearest")
+        edge = int((table["effect"] < SECOND).sum()) - 0.5
+        ax.axhline(edge, color="0.2", lw=0.7)
+        ax.axvline(edge, color="0.2", lw=0.7)
+        linearity, overlap, error = (float(one.sel(model=model)) for one in found.values())
+        said = f"linearity {linearity:.2f}, overlap {overlap:.2f}\nerror {error:.2g}"
+        ax.set_xlabel(said, fontsize=9.5)
+    fig.colorbar(image, ax=axes, shrink=0.7, label="cosine of two effects")
     return fig
 
 

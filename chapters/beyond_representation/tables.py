@@ -183,6 +183,12 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         found[f"{name}-least"] = error.sel(model=both["error_unseen"].idxmin())
         found[f"{name}-nearest"] = error.sel(model=nearest(both))
         condition[name] = ranks(results, name, "condition")
+    codes = codes_of(results)
+    for key, model in {"full": "s_vn_full", "unlearned": "s_vn_untrained"}.items():
+        if model in results["model"].values:
+            one = codes[["linearity", "error_unseen"]].sel(model=model)
+            found |= {f"{key}-linearity": one["linearity"], f"{key}-error": one["error_unseen"]}
+    found["seeds"] = str(results.sizes["seed"])
     found["strong"] = str(sum(bool(median(one) <= -0.5) for one in condition.values()))
     return texts("beyondrep", found) | texts("beyondrep-rank", condition, "{:+.2f}".format)
 

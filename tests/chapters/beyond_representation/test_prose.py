@@ -5,9 +5,11 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 import xarray as xr
+from glued import ends
 
 from chapters.beyond_representation import tables
 from vnlib.book import paths, store
+from vnlib.plots.statistics import over_seeds
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +56,20 @@ def test_a_code_may_fail_and_draw_or_be_met_and_not(results):
     )
     assert free.loc["s_vn_untrained", "linearity"] > 0.99
     assert free.loc["s_vn_untrained", "error_unseen"] > 1, "worse than a zero image"
+
+
+def test_the_answer_is_what_intervals_say(results):
+    for name in BEST:
+        low, high = ends(tables.numbers(results)[f"beyondrep-rank-{name}"])
+        assert (low > 0) if name == "functions" else (high <= -0.5)
+    overlap = tables.codes_of(results)["overlap"]
+    vn, other = (
+        over_seeds(overlap.sel(model=m)) for m in (["d_vn_1", "d_vn_3"], ["d_ae", "d_ksparse"])
+    )
+    assert float(vn["high"].max()) < float(other["low"].min())
+
+
+def test_atoms_not_learned_meet_the_condition_and_draw_nothing(results):
+    codes = tables.codes_of(results).sel(model="s_vn_untrained")
+    assert float(over_seeds(codes["linearity"])["low"]) > 0.99
+    assert float(over_seeds(codes["error_unseen"])["low"]) > 1
