@@ -86,6 +86,6 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         below(stays("over"), r["interference"], LEARNED),
         below(stays("minus"), r["rise"], LEARNED),
         below(both, r["final_error"], NEVER_LEARNED),
-        each("error of the VN on task 2 over the zero image's", "<", 0.5, second, "vn"),
+        each("error of the VN on task 2 over the zero baseline's", "<", 0.5, second, "vn"),
     ]
     return Decision(printed, printed + controls)

@@ -295,7 +295,7 @@ def both_tasks(results: xr.Dataset) -> plt.Figure:
         ax.plot(ends, ends, color="0.8", lw=1, zorder=0)
         ax.set(xscale="log", yscale="log", xlabel="error on task 2 (%)")
         ax.set_title(text, fontsize=10)
-    axes[0, 0].set_ylabel("error on task 1\n(% of the zero image's)")
+    axes[0, 0].set_ylabel("error on task 1\n(% of the zero baseline's)")
     legend(fig, models, 4)
     return fig
 

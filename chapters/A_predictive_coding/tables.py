@@ -1,4 +1,4 @@
-"""Tables of appendix A, and the numbers of its prose; errors in per cent of the zero image's."""
+"""Tables of appendix A, and the numbers of its prose; errors in per cent of the zero baseline's."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def interface(results: xr.Dataset) -> plt.Figure:
     zero = float(results["mse_zero"].mean())
     strict = axes[0, 1]
     strict.axhline(zero, color="0.4", lw=1, ls=":")
-    strict.text(0, 0.98 * zero, "zero image", fontsize=8, va="top", color="0.3")
+    strict.text(0, 0.98 * zero, "zero baseline", fontsize=8, va="top", color="0.3")
     for ax in axes[0, :2]:
         ax.set_ylim(0, None)
     handles, labels = axes[0, 0].get_legend_handles_labels()

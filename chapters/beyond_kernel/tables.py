@@ -74,9 +74,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         for code in ood["code"].values
     }
     told["falling"] = {
-        code: {
-            m: falling(results["path_id"].sel(code=code, model=m)) for m in ood["model"].values
-        }
+        code: {m: falling(results["path_id"].sel(code=code, model=m)) for m in ood["model"].values}
         for code in ood["code"].values
     }
     told["seeds"] = {code: str(int(seeds.sel(code=code))) for code in results["code"].values}
