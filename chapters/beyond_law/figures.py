@@ -31,7 +31,7 @@ FAMILIES = {
     "mlp_bump": ("MLPs, bump code", PALETTE[5], "X"),
     "mlp_ramp": ("MLPs, ramp code", PALETTE[8], "X"),
 }
-ERROR = "OOD error, 1: zero image"
+ERROR = "OOD error, 1: zero baseline"
 MOST = 3.0  # larger errors are drawn here
 
 
@@ -42,9 +42,9 @@ def law(points: pd.DataFrame) -> Figure:
     fig, ax = plt.subplots(figsize=(8.6, 5.2))
     _scatter(ax, points, "rendering")
     ax.axhline(1, color="0.3", ls=":", lw=1.2)
-    ax.text(0.01, 1.12, "zero image", fontsize=8, color="0.3")
+    ax.text(0.01, 1.12, "zero baseline", fontsize=8, color="0.3")
     ax.set(xlabel="rendering: how much every pixel's own units know of x alone and of y alone")
-    ax.set(xlim=(0, 1.02), ylabel="error at positions held out, 1: zero image")
+    ax.set(xlim=(0, 1.02), ylabel="error at positions held out, 1: zero baseline")
     ax.legend(fontsize=8.5, loc="lower left")
     for x, align, text in ((0.02, "left", "no pixel knows"), (1.0, "right", "every pixel knows")):
         ax.annotate(text, (x, 1.02), xycoords="axes fraction", ha=align, fontsize=9, style="italic")

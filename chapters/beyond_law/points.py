@@ -14,7 +14,7 @@ import xarray as xr
 from benchmarks.spatial.errors import DRAWS
 
 LONGER = "_longer"  # what the names of tasks with more training end with
-LEAST = 1e-6  # of a zero image's error: what is lower counts as that
+LEAST = 1e-6  # of the zero baseline's error: what is lower counts as that
 # measure -> what readers call it; where it is, over chapters, the same quantity
 MEASURES = {
     "rendering": "rendering",
@@ -97,7 +97,7 @@ def _points(
     results: xr.Dataset, measures: Mapping[str, xr.DataArray], over: tuple[str, ...]
 ) -> pd.DataFrame:
     """Medians over the seeds that learned to draw, a row for each place along `over` that has any;
-    errors as log10 over a zero image's; and how many `seeds` these are.
+    errors as log10 over the zero baseline's; and how many `seeds` these are.
     """
     id_, ood = (
         (results[f"mse_{part}"] / results[f"zero_baseline_{part}"]).clip(min=LEAST)

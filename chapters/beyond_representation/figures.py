@@ -45,7 +45,7 @@ COLUMNS = {
     "linearity": "linearity",
     "overlap": "overlap",
     "read": "read right",
-    "error_unseen": "error, 1: zero image",
+    "error_unseen": "error, 1: zero baseline",
 }
 
 

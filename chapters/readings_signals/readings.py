@@ -73,14 +73,14 @@ SURVIVORS = (
     ("block_128", 0.297),
 )
 SINGLE = "errors of single signals are stored for Hard only"
-STABLE = 0.5  # of the error of the zero signal
+STABLE = 0.5  # of the error of the zero baseline
 
 
 def together(own: xr.Dataset, shared: xr.Dataset) -> xr.Dataset:
     """The errors of all models, those of this chapter and of Fig. 3, by the seeds that both have.
 
     `hidden`, over (seed, model, protocol, mask, set, average): the error on hidden samples, mean
-    and median over signals; `zero`, over (mask, set, average), that of the zero signal; `close`,
+    and median over signals; `zero`, over (mask, set, average), that of the zero baseline; `close`,
     over (network, solver, set), how well networks give the six numbers of Table 6.
     """
     seeds = [seed for seed in own["seed"].values if seed in shared["seed"].values]
@@ -112,7 +112,7 @@ def best(r: xr.Dataset, reading: Reading) -> xr.DataArray:
 
 
 def stable(r: xr.Dataset, reading: Reading) -> xr.DataArray:
-    """How far a network's error stays below half of that of the zero signal."""
+    """How far a network's error stays below half of that of the zero baseline."""
     options = {"set": reading["set"], "average": reading["average"]}
     bound = STABLE * r["zero"].sel(options)
     return below(*_over_masks(network(r, reading), bound, reading["mask"]))
@@ -204,7 +204,7 @@ STATEMENTS = (
     ),
     Statement(
         id="VN-F3c, stable",
-        says="On hidden samples the Vector Network's error stays below half of the zero signal's",
+        says="On hidden samples the Vector Network's error stays below half of the zero baseline's",
         choices=(NETWORK, SOLVER, MASK, SET, AVERAGE),
         margin=stable,
         weight=weight,

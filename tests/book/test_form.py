@@ -222,7 +222,7 @@ LABELS = {
     if "label" in one
 }
 OTHER_NAMES = re.compile(  # of the zero baseline
-    r"\bblank\b|\bzero prediction\b|\bpredicting zero\b|\bdrawing nothing\b|\bempty image\b"
+    r"\bblank\b|\bzero (?:prediction|image|signal)\b|\bpredicting zero\b|\bdrawing nothing\b|\bempty image\b"
     r"|\bthe paper's protocol\b|\bfair(?:ly)? protocol\b"
 )
 

@@ -55,7 +55,7 @@ def test_a_code_may_fail_and_draw_or_be_met_and_not(results):
         free.loc["s_product", "error_unseen"] < 1e-12 and free.loc["s_product", "linearity"] < 0.5
     )
     assert free.loc["s_vn_untrained", "linearity"] > 0.99
-    assert free.loc["s_vn_untrained", "error_unseen"] > 1, "worse than a zero image"
+    assert free.loc["s_vn_untrained", "error_unseen"] > 1, "worse than the zero baseline"
 
 
 def test_the_answer_is_what_intervals_say(results):
