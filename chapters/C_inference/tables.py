@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from chapters.C_inference.figures import SOLVERS, cells, stack_name
-from vnlib.plots.statistics import censored, median, texts
+from vnlib.plots.statistics import censored, median, short, texts
 from vnlib.plots.tables import Table, spreads
 
 LEVEL = 1e-3
@@ -123,6 +123,6 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
         "appc-resumed": "all" if r["resumed"].all() else "not all",
         **texts("appc", worst),
         **texts("appc", counts, "{:.0f}".format),
-        **texts("appc", factors, "{:.1f}".format),
-        **texts("appc", shares, lambda share: f"{100 * share:.2g}"),
+        **texts("appc", factors),
+        **texts("appc", shares, lambda share: short(100 * share)),
     }

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.spatial.figures import wrapped
 from chapters.beyond_law.points import ERRORS, MEASURES
 from chapters.beyond_law.tables import SETS
 from vnlib.plots.frames import empty
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, image_axes
 
 # family -> its name, its colour, its marker
 FAMILIES = {
@@ -31,6 +34,8 @@ FAMILIES = {
     "mlp_bump": ("MLPs, bump code", PALETTE[5], "X"),
     "mlp_ramp": ("MLPs, ramp code", PALETTE[8], "X"),
 }
+EXAMPLE = ("cnn", "broadcast", "factorised", "vn_axes", "vn_axes_8")
+EXAMPLE_TASKS = ("base", "shape_ring")
 ERROR = "OOD error, 1: zero baseline"
 MOST = 3.0  # larger errors are drawn here
 
@@ -48,6 +53,35 @@ def law(points: pd.DataFrame) -> Figure:
     ax.legend(fontsize=8.5, loc="lower left")
     for x, align, text in ((0.02, "left", "no pixel knows"), (1.0, "right", "every pixel knows")):
         ax.annotate(text, (x, 1.02), xycoords="axes fraction", ha=align, fontsize=9, style="italic")
+    return fig
+
+
+def example(results: xr.Dataset, points: pd.DataFrame) -> Figure:
+    """A bump and a ring at a position held out, as decoders of rising rendering draw them: images of
+    one seed, numbers those of the points.
+    """
+    found = points.set_index(["condition", "decoder"])
+    tasks = [task for task in EXAMPLE_TASKS if task in results["task"].values]
+    models = [m for m in EXAMPLE if all((task, m) in found.index for task in tasks)]
+    kept = "sample_image" in results and bool(results["sample_image"].notnull().any())
+    if not (tasks and models and kept):
+        return empty("No image of these decoders was kept.")
+    seed = results["sample_image"].notnull().any(["task", "model", "y", "x"])
+    one = results.isel(seed=int(seed.values.argmax()))
+    size = (1.75 * (len(models) + 1), 2.05 * len(tasks) + 0.3)
+    fig, axes = plt.subplots(len(tasks), len(models) + 1, figsize=size, squeeze=False)
+    for row, task in zip(axes, tasks, strict=True):
+        target = one["target_image"].sel(task=task, model=models[0])
+        images = [target, *(one["sample_image"].sel(task=task, model=m) for m in models)]
+        for ax, image in zip(row, images, strict=True):
+            image_axes(ax).imshow(image, origin="lower", vmin=0, vmax=1)
+        for ax, model in zip(row[1:], models, strict=True):
+            rendering, ood = found.loc[(task, model), ["rendering", "ood"]]
+            error = np.format_float_positional(10**ood, precision=2, fractional=False, trim="-")
+            ax.set_xlabel(f"rendering {rendering:.2f}\nerror {error}", fontsize=9)
+    names = ["true image", *(found.loc[(tasks[0], m), "label"] for m in models)]
+    for ax, name in zip(axes[0], names, strict=True):
+        ax.set_title(wrapped(str(name), 18), fontsize=9)
     return fig
 
 

@@ -92,5 +92,6 @@ def numbers(found: pd.DataFrame, points: pd.DataFrame) -> dict[str, str]:
     for row in found.to_dict("records"):
         said = {name: signed(row[name]) for name in ("rank", "within", "alike", "families")}
         said |= {"interval": f"{row['low']:+.2f} to {row['high']:+.2f}", "n": str(row["points"])}
+        said["told"] = f"{said['rank']} [{row['low']:+.2f}, {row['high']:+.2f}]"
         told.setdefault(row["set"], {}).setdefault(row["measure"], {})[row["error"]] = said
     return texts("beyondlaw", told)

@@ -264,7 +264,8 @@ def example(results: xr.Dataset) -> Figure:
         ax.axhline(edge, color="0.2", lw=0.7)
         ax.axvline(edge, color="0.2", lw=0.7)
         linearity, overlap, error = (float(one.sel(model=model)) for one in found.values())
-        said = f"linearity {linearity:.2f}, overlap {overlap:.2f}\nerror {error:.2g}"
+        said = f"linearity {linearity:.2f}, overlap {overlap:.2f}\nerror "
+        said += np.format_float_positional(error, precision=2, fractional=False)
         ax.set_xlabel(said, fontsize=9.5)
     fig.colorbar(image, ax=axes, shrink=0.7, label="cosine of two effects")
     return fig

@@ -100,7 +100,7 @@ def test_few_figures_are_unfolded_and_what_is_looked_up_is_folded(name):
         and looked_up.search(cell.source)
         and "import" not in cell.source
     ]
-    assert calls and all(calls)
+    assert all(calls) and (calls or not chapter.spec(name).stores)
     for section in PARTS[-2:]:
         assert any(folds for one, folds, _ in parts if one == section)
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from chapters.beyond_law import figures, tables
+from chapters.beyond_law import points as points_of
 
 
 @pytest.fixture(autouse=True)
@@ -55,3 +56,16 @@ def test_ranks_in_table_figure_and_prose_are_the_same(sets):
     assert said["beyondlaw-tasks-rendering-ood-n"] == "60"
     figure = figures.forest(found)
     assert len(figure.axes[0].get_yticks()) == found["measure"].nunique()
+
+
+def test_the_example_says_the_rendering_and_the_error_of_each_drawing(tasks):
+    own = points_of.of_tasks(
+        tasks.assign_coords(task=["base", "shape_ring"], model=["cnn", "vn_axes"])
+    )
+    images = tasks["rendering"].expand_dims(y=[0, 1], x=[0, 1])
+    drawn = tasks.assign(sample_image=images, target_image=images)
+    drawn = drawn.assign_coords(task=["base", "shape_ring"], model=["cnn", "vn_axes"])
+    axes = figures.example(drawn, own).axes
+    assert [ax.get_title() for ax in axes[:3]] == ["true image", "A", "B"]
+    assert axes[1].get_xlabel() == "rendering 0.25\nerror 0.1"
+    assert "No image" in figures.example(tasks, own).axes[0].texts[0].get_text()

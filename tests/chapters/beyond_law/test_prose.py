@@ -86,3 +86,12 @@ def test_most_that_render_and_err_do_so_in_distribution_too(decoders):
     tasks = decoders["tasks"]
     wrong = tasks[(tasks["rendering"] > 0.9) & (tasks["ood"] > -1)]
     assert (wrong["id"] > -1).mean() > 0.5
+
+
+def test_little_rendering_does_not_compose_and_much_is_not_enough(decoders, found):
+    tasks = decoders["tasks"]
+    assert 10 ** tasks.loc[tasks["rendering"] < 0.5, "ood"].min() > 0.05
+    assert (tasks.loc[tasks["rendering"] > 0.9, "ood"] > -1).sum() > 5
+    row = found.loc[("tasks", "rendering", "ood")]
+    assert abs(row["rank"]) > max(abs(row["within"]), abs(row["alike"])) > 0.4
+    assert row["families"] < found.loc[("tasks", "id", "ood"), "families"]
