@@ -69,6 +69,12 @@ def tasks(results: xr.Dataset) -> list[str]:
     return [task for task in TASKS if task in results["task"].values]
 
 
+def on_tasks(results: xr.Dataset) -> xr.Dataset:
+    """All tasks, and the decoders that have runs on them: some are trained longer only."""
+    chosen = results.sel(task=tasks(results))
+    return chosen.sel(model=chosen["mse_ood"].notnull().any(["task", "seed"]))
+
+
 def seeds(results: xr.Dataset) -> xr.DataArray:
     """How many seeds each task has."""
     return results["mse_ood"].notnull().any("model").sum("seed")
@@ -96,8 +102,8 @@ def failed(results: xr.Dataset) -> xr.DataArray:
 
 def grid_of_errors(results: xr.Dataset) -> Figure:
     """OOD error over the zero baseline's, medians over seeds, of all decoders on all tasks."""
-    rows, models = tasks(results), results["model"].values.tolist()
-    chosen = results.sel(task=rows)
+    chosen = on_tasks(results)
+    rows, models = tasks(chosen), chosen["model"].values.tolist()
     error = median(over_zero(chosen, "ood")).transpose("task", "model").values
     nothing = median(failed(chosen)).transpose("task", "model").values > DRAWS
     fig, ax = plt.subplots(figsize=(1.8 + 0.62 * len(models), 1.7 + 0.31 * len(rows)))

@@ -8,7 +8,16 @@ import xarray as xr
 from IPython.display import HTML
 
 from benchmarks.spatial.errors import SETTLED
-from chapters.beyond_tasks.figures import LONGER, TASKS, failed, names, over_zero, seeds, tasks
+from chapters.beyond_tasks.figures import (
+    LONGER,
+    TASKS,
+    failed,
+    names,
+    on_tasks,
+    over_zero,
+    seeds,
+    tasks,
+)
 from vnlib.plots.frames import in_groups, some
 from vnlib.plots.statistics import STATISTICS, extremes, median, over_seeds, percent, texts
 from vnlib.plots.tables import Table, caption, if_computed, spreads
@@ -20,7 +29,7 @@ DRAWS = 0.1  # of it: a seed below this draws most of a bump held out
 
 def errors(results: xr.Dataset, part: str) -> Table:
     """Errors over the zero baseline's of every decoder (row) on every task (column)."""
-    chosen = over_zero(results.sel(task=tasks(results)), part)
+    chosen = over_zero(on_tasks(results), part)
     name = f"{part.upper()} errors of all decoders on all tasks"
     return Table(spreads({"": chosen}, "model", task=names(results)), name=name)
 
@@ -30,7 +39,8 @@ def training(results: xr.Dataset) -> Table:
     """Size and training of every decoder that is trained, over all runs: how many learned nothing,
     and how many had settled.
     """
-    trained = results.sel(model=some(in_trained(results)), task=tasks(results))
+    chosen = on_tasks(results)
+    trained = chosen.sel(model=some(in_trained(chosen)))
     runs = trained.stack(run=("task", "seed"))
     gain = over_seeds(runs["late_gain"], "run")
     columns = {
@@ -103,7 +113,7 @@ def drawing(results: xr.Dataset, task: str, model: str) -> str:
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says: medians over seeds of OOD errors over the zero baseline's."""
     told = _longer(results)
-    results = results.sel(task=tasks(results))
+    results = on_tasks(results)
     ood = over_zero(results, "ood")
     several = sorted({*seeds(results).values.astype(int).tolist()})
     told |= {
@@ -136,12 +146,13 @@ def _longer(results: xr.Dataset) -> dict[str, Any]:
     after = error.sel(task=there).assign_coords(task=[LONGER[long] for long in there])
     before = error.sel(task=after["task"]).where(after.notnull())
     crossed = (median(before) < COMPOSES) != (median(after) < COMPOSES)
+    both = median(before).notnull()
     return {
         "longer": {
             "tasks": str(len(there)),
             "settled": percent(float(done.sel(task=there).mean())) if there else "",
-            "crossed": str(int(crossed.where(median(after).notnull(), False).sum())),
-            "pairs": str(int(median(after).notnull().sum())),
+            "crossed": str(int(crossed.where(both, False).sum())),
+            "pairs": str(int(both.sum())),
             "ood": {model: after.sel(model=model) for model in kept["model"].values},
         }
     }
