@@ -15,7 +15,9 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.history import HistoryManager
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.pylabtools import select_figure_formats
+from IPython.core.pylabtools import print_figure, select_figure_formats
+from matplotlib import rcParams
+from matplotlib.figure import Figure
 from nbformat.v4 import new_output
 from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
 
@@ -80,6 +82,21 @@ class _Shell(InteractiveShell):
         self.shown.append(new_output("error", **failed))
 
 
+def _png(figure: Figure) -> str | None:
+    """A figure as a kernel shows it. To know the layout and what to cut off, matplotlib would first
+    draw it all where nobody looks.
+    """
+    engine = figure.get_layout_engine()
+    if figure.axes and engine:
+        engine.execute(figure)
+    figure.set_layout_engine("none")
+    shown = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
+    try:
+        return print_figure(figure, base64=True, bbox_inches=shown)
+    finally:
+        figure.set_layout_engine(engine)
+
+
 class InPlace(Engine):
     """Papermill's engine of this name: once in a process, whose IPython and matplotlib it sets up."""
 
@@ -105,6 +122,7 @@ class InPlace(Engine):
         shell = _Shell.instance(display_pub_class=_Publisher, displayhook_class=_Hook)
         shell.enable_matplotlib("inline")
         select_figure_formats(shell, set(formats), bbox_inches="tight")  # as in a kernel
+        shell.display_formatter.formatters["image/png"].for_type(Figure, _png)
         for index, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type != "code":
                 continue

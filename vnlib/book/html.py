@@ -1,6 +1,4 @@
-"""What a chapter shows besides its figures, as HTML: links, boxes, verdicts, where its results come
-from.
-"""
+"""What a chapter shows besides its figures, as HTML: links, boxes, verdicts, provenance."""
 
 from __future__ import annotations
 

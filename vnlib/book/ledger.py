@@ -117,9 +117,7 @@ def claim(**fields: Any) -> Callable:
 
 @cache
 def all_claims() -> Mapping[str, Claim]:
-    """The claims of all chapters by id, in the order of the book: those that
-    `chapters/NAME/claims.py` enter.
-    """
+    """All claims by id, in the order of the book: those that `chapters/NAME/claims.py` enter."""
     order = paths.in_order(paths.chapters())
     for name in order:
         paths.module(name, "claims")

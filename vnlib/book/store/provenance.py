@@ -43,9 +43,7 @@ def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
 
 
 def hardware(device: str = "cpu") -> str:
-    """CPU model and usable cores, and the GPU's name when `device` is a CUDA device: "AMD EPYC, 2
-    cores".
-    """
+    """CPU model, usable cores and, for a CUDA `device`, the GPU's name: "AMD EPYC, 2 cores"."""
     usable = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
     cores = len(usable(0))
     parts = [_cpu_model(), f"{cores} core{'s' * (cores > 1)}"]
@@ -78,9 +76,7 @@ def versions() -> dict[str, str]:
 
 
 def collect(device: str = "cpu") -> dict[str, str | int]:
-    """All of the above, flat, as NetCDF takes it: `versions` is JSON, `git_dirty` 1, 0 or -1 for
-    unknown.
-    """
+    """All of the above for NetCDF: `versions` is JSON, `git_dirty` 1, 0 or -1 for unknown."""
     git = {f"git_{name}": value for name, value in git_state().items()}
     return git | {"hardware": hardware(device), "versions": json.dumps(versions(), sort_keys=True)}
 

@@ -1,6 +1,4 @@
-"""What a result file says of itself: the long name and units of every variable, the labels along an
-axis.
-"""
+"""What a result file says of itself: long names and units, and labels along an axis."""
 
 from __future__ import annotations
 
