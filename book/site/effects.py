@@ -7,7 +7,7 @@ is that of the logarithm of a ratio and the same for all, so drawings compare.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import inf, log
+from math import inf, isfinite, log
 from xml.etree import ElementTree as xml
 
 from vnlib.plots.statistics import raised, short
@@ -58,13 +58,23 @@ def place(margin: float) -> float:
     return round(half + (half - EDGE) * min(max(margin / REACH, -1), 1), 1)
 
 
+def unit(contrast: Mapping) -> float:
+    """What is drawn as `REACH` is in margins, for an axis that ends with the largest finite one."""
+    far = [abs(end) for end in margins(contrast) if isfinite(end)]
+    return (max(far, default=0.0) or 1.0) / REACH
+
+
 def drawing(contrast: Mapping) -> str:
-    """An SVG of a ratio: the band in which it counts as equal to its bound, the bound, the interval
-    and the estimate; an arrowhead where the interval goes on. Nothing of what is no ratio.
+    """An SVG of a value: the band in which it counts as equal to its bound, the bound, the interval
+    and the estimate; an arrowhead where the interval goes on. The axis of a ratio is the same for
+    all; that of a difference or a count, dashed, ends with its own largest margin. Nothing of yes
+    and no.
     """
-    if contrast["kind"] != "log ratio":
+    if contrast["kind"] == "yes or no":
         return ""
-    estimate, low, high = margins(contrast)
+    own = contrast["kind"] != "log ratio"
+    scale = unit(contrast) if own else 1.0
+    estimate, low, high = (end / scale for end in margins(contrast))
     middle, left, right, tip = HEIGHT / 2, EDGE, WIDTH - EDGE, EDGE - 1
     size = {"width": str(WIDTH), "height": str(HEIGHT)}
     root = xml.Element("svg", {"class": "vn-effect", "aria-hidden": "true", **size})
@@ -72,9 +82,9 @@ def drawing(contrast: Mapping) -> str:
     def add(tag: str, name: str, **attributes: object) -> None:
         xml.SubElement(root, tag, {"class": name, **{key: f"{v}" for key, v in attributes.items()}})
 
-    start, end = place(-contrast["band"]), place(contrast["band"])
+    start, end = place(-contrast["band"] / scale), place(contrast["band"] / scale)
     add("rect", "vn-band", x=start, y=0, width=round(end - start, 1), height=HEIGHT)
-    add("path", "vn-axis", d=f"M{left} {middle}H{right}")
+    add("path", "vn-axis vn-own" if own else "vn-axis", d=f"M{left} {middle}H{right}")
     add("path", "vn-bound", d=f"M{place(0)} 0V{HEIGHT}")
     add("path", "vn-interval", d=f"M{place(low)} {middle}H{place(high)}")
     if low < -REACH:

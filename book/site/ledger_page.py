@@ -69,7 +69,8 @@ def ledger(found: Mapping, profile: str) -> str:
         f"So intervals of fewer than {few} seeds are as wide as those of Student's t, and what is "
         "only true or false of them is undecided.",
         "",
-        "Ratios are drawn, too, on a logarithmic axis from a tenth of the bound to ten times it. "
+        "Ratios are drawn, too, on a logarithmic axis from a tenth of the bound to ten times it; "
+        "differences and counts on a dashed axis, which ends with their own largest margin. "
         "The bound stands in the middle, in the grey band in which values count as equal to it; "
         "right of it is the side that the statement wants. An arrowhead says that the "
         "interval goes on. Where several values must keep their bounds, that nearest to failing "

@@ -211,7 +211,18 @@ def test_an_interval_beyond_the_axis_ends_in_an_arrowhead(changes, ends, arrows)
 def test_ends_of_an_interval_are_told_in_order_and_may_be_infinite():
     assert effects.told(RATIO) == "0.50 [0.40, 0.60]"
     wide = {"kind": "difference", "sign": ">=", "bound": 0.0, "value": [-0.0, None, None]}
-    assert effects.told(wide) == "0 [∞, ∞]" and effects.drawing(wide) == ""
+    assert effects.told(wide) == "0 [∞, ∞]" and effects.drawing(YES) == ""
+
+
+def test_a_difference_has_an_axis_of_its_own():
+    changes = {"kind": "difference", "bound": 0.0, "sign": ">", "band": 0.5}
+    found = drawn(RATIO | changes | {"margin": [1.0, -2.0, 4.0], "value": [1.0, -2.0, 4.0]})
+    half = effects.WIDTH / 2 - effects.EDGE
+    ends = [effects.WIDTH / 2 + half * share for share in (-0.5, 0.25, 1.0)]
+    assert [found["low"], found["estimate"], found["high"]] == pytest.approx(ends, abs=0.1)
+    assert "vn-own" in effects.drawing(RATIO | changes) and "vn-own" not in effects.drawing(RATIO)
+    still = RATIO | changes | {"margin": [0.0] * 3, "value": [0.0] * 3}
+    assert drawn(still)["estimate"] == effects.WIDTH / 2
 
 
 # --- Without and with JavaScript ------------------------------------------------------------------
