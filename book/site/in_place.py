@@ -69,6 +69,7 @@ class _Shell(InteractiveShell):
     """An IPython that keeps what a cell shows, in its order."""
 
     shown: list
+    display_formatter: Any
 
     def init_history(self) -> None:
         """Write none."""
@@ -82,7 +83,7 @@ class _Shell(InteractiveShell):
         self.shown.append(new_output("error", **failed))
 
 
-def _png(figure: Figure) -> str | None:
+def _png(figure: Figure) -> Any:
     """A figure as a kernel shows it. To know the layout and what to cut off, matplotlib would first
     draw it all where nobody looks.
     """
@@ -90,7 +91,7 @@ def _png(figure: Figure) -> str | None:
     if figure.axes and engine:
         engine.execute(figure)
     figure.set_layout_engine("none")
-    shown = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
+    shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
     try:
         return print_figure(figure, base64=True, bbox_inches=shown)
     finally:
