@@ -39,6 +39,7 @@ from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
 from vnlib.book.store import provenance
 
+LEDGER = "ledger.json"
 EXECUTED = paths.BOOK / "chapters"
 GENERATED = paths.BOOK / "generated"
 CACHE = paths.ROOT / ".cache" / "book"  # executed chapters of earlier builds
@@ -50,8 +51,15 @@ LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 PATIENCE = 10.0  # seconds for other processes to end by themselves when all runs are there
-# `python -m` cannot run it; fewer looks for garbage, as in `processes`
-JUPYTER_BOOK = "import gc; gc.set_threshold(50_000); from jupyter_book.cli.main import main; main()"
+# Its command line knows no number of processes. Fewer looks for garbage, as in `processes`.
+JUPYTER_BOOK = """import gc
+from functools import partial
+from jupyter_book import sphinx
+from jupyter_book.cli.main import main
+gc.set_threshold(50_000)
+sphinx.build_sphinx = partial(sphinx.build_sphinx, jobs={jobs})
+main()
+"""
 # verdicts, footer, sentences, tables: one call in one line
 PAGE_PART = re.compile(r"(?!chapter\.show\()(\w+\()?\w+\.\w+\(.*\)")
 
@@ -187,21 +195,26 @@ def build(
         for part in (EXECUTED, GENERATED, EXTRA / "notebooks", EXTRA / "data"):
             part.mkdir(parents=True)
         page = partial(_page, results_dir=results_dir, profile=profile, **drawing)
-        # Those that read the results of others come when all of these are there, and those that
-        # have none of their own when the ledger is.
-        for stage in range(3):
-            if stage == 2:
-                found = ledger.ledger(folder)
-                ledger.write(found, folder / "ledger.json")
-            names = [name for name in paths.chapters() if _stage(name) == stage]
-            todo = [name for name in names if fresh or not page(name, kept=True)]
-            todo.sort(key=_figures, reverse=True)  # a long one at the end would be alone
-            if todo and jobs > 1:
-                _import_shared()
-            processes.each([partial(page, name, kernel=jobs == 1) for name in todo], jobs)
+        # A long one at the end would be alone.
+        order = sorted(paths.chapters(), key=_figures, reverse=True)
+        todo = [name for name in order if fresh or not page(name, kept=True)]
+        if todo and jobs > 1:
+            _import_shared()
+        stored = [name for name in order if chapter.spec(name).stores]
+        judge, make = {LEDGER: partial(_judge, folder)}, partial(page, kernel=jobs == 1)
+        there, after = _results(folder), {name: _after(name) for name in order}
+        # Where all has results the ledger need not wait, as nearly always nothing is computed.
+        whole = all((folder / f"{name}.nc").exists() for name in stored)
+        after[LEDGER] = [] if whole else stored
+        processes.each(judge | {name: partial(make, name) for name in todo}, jobs, after=after)
+        if _results(folder) != there:  # then the ledger, and pages that were kept, may be old
+            old = [name for name in order if _after(name) and (whole or name not in todo)]
+            anew = [name for name in old if not page(name, kept=True)]
+            processes.each(judge | {name: partial(make, name) for name in anew}, jobs, after=after)
+        found = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
         for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:
             shutil.copy(result, EXTRA / "data")
-        for file in (folder / "ledger.json", ledger.SCHEMA):
+        for file in (folder / LEDGER, ledger.SCHEMA):
             shutil.copy(file, EXTRA / "data")
         for name, text in {
             "headlines": ledger_page.headlines(found, profile),
@@ -213,7 +226,7 @@ def build(
         reference.write(GENERATED / "modules")
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)
-        _jupyter_book()
+        _jupyter_book(jobs)
         page_size.write_table(site, site / "book" / "generated" / "status.html")
         if fresh:
             (folder / UNFINISHED).unlink(missing_ok=True)
@@ -235,10 +248,20 @@ def _inputs(folder: Path, *more: str) -> str:
     return executed.digest(*more, *executed.digests(files))
 
 
-def _stage(name: str) -> int:
-    """When a chapter's turn is: after what it reads, of which the ledger reads all results."""
+def _results(folder: Path) -> list[str]:
+    """The result files of a folder, and the ledger, as they are."""
+    return executed.digests([*folder.glob("*.nc"), folder / LEDGER])
+
+
+def _judge(folder: Path) -> None:
+    """Write the ledger of a folder of results."""
+    ledger.write(ledger.ledger(folder), folder / LEDGER)
+
+
+def _after(name: str) -> list[str]:
+    """What a chapter reads: results of others, and the ledger if it has none of its own."""
     one = chapter.spec(name)
-    return 2 if not one.stores else 1 if one.needs else 0
+    return [*one.needs, *([] if one.stores else [LEDGER])]
 
 
 def _figures(name: str) -> int:
@@ -427,8 +450,8 @@ def _add_downloads(cell: nbformat.NotebookNode, label: str | None) -> None:
             output.data["text/html"] = output.data["text/html"].replace(" · re-make", said, 1)
 
 
-def _jupyter_book() -> None:
-    command = [sys.executable, "-c", JUPYTER_BOOK, "build", str(paths.ROOT)]
+def _jupyter_book(jobs: int) -> None:
+    command = [sys.executable, "-c", JUPYTER_BOOK.format(jobs=jobs), "build", str(paths.ROOT)]
     command += ["--path-output", str(paths.BOOK), "-W", "-n", "--keep-going"]
     print("Building the HTML", flush=True)
     done = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, errors="replace")

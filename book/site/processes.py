@@ -11,7 +11,7 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -22,45 +22,66 @@ from typing import Any
 _CONTEXT = get_context("fork") if sys.platform == "linux" else get_context("spawn")
 
 
-def each(calls: Sequence[Callable[[], object]], jobs: int) -> None:
-    """Make all calls, `jobs` at a time, each in a process of its own; with jobs=1 all in this one,
-    in order.
+def each(
+    calls: Mapping[str, Callable[[], object]],
+    jobs: int,
+    *,
+    after: Mapping[str, Collection[str]] | None = None,
+) -> None:
+    """Make all calls, `jobs` at a time, each in a process of its own; with jobs=1 all in this one.
 
     Parameters
     ----------
     calls
-        Without arguments, such as pickle takes.
+        By name, in the order in which they begin; without arguments, such as pickle takes.
+    after
+        The names of those that have to be done, if they are among the calls, before one begins.
 
     Raises
     ------
+    ValueError
+        If some wait for each other.
     Exception
         What the first call raised that failed, when those at work have ended; the others do not
         begin.
     RuntimeError
         If a process ended without having done its call.
     """
+    left, waiting, failures = set(calls), list(calls), []
+    working: dict[Any, tuple[str, BaseProcess]] = {}  # by the connection that tells its end
+
+    def begin() -> str | None:
+        """Take the first name that waits for none of those that are left."""
+        ready = (name for name in waiting if not left & set((after or {}).get(name, ())))
+        if (name := next(ready, None)) is not None:
+            waiting.remove(name)
+        elif waiting and not working:
+            raise ValueError(f"after must let one of {', '.join(waiting)} begin")
+        return name
+
     if jobs == 1:
-        for call in calls:
-            call()
+        while (name := begin()) is not None:
+            calls[name]()
+            left.remove(name)
         return
-    waiting, failures = list(calls), []
-    working: dict[Any, BaseProcess] = {}  # by the connection that tells its end
     try:
         while waiting or working:
-            while waiting and len(working) < jobs:
+            while len(working) < jobs and (name := begin()) is not None:
                 ours, theirs = _CONTEXT.Pipe(duplex=False)
-                process = _CONTEXT.Process(target=_tell, args=(waiting.pop(0), theirs))
+                process = _CONTEXT.Process(target=_tell, args=(calls[name], theirs))
                 process.start()
                 theirs.close()
-                working[ours] = process
+                working[ours] = name, process
             for ours in working.keys() & set(wait(list(working))):
-                failure = _outcome(ours, process := working.pop(ours))
+                name, process = working.pop(ours)
+                failure = _outcome(ours, process)
                 process.join()
+                left.remove(name)
                 if failure:
                     failures.append(failure)
                     waiting.clear()
     finally:
-        for process in working.values():  # after an interrupt
+        for _, process in working.values():  # after an interrupt
             process.terminate()
     if failures:
         raise failures[0]

@@ -199,11 +199,11 @@ def test_jupyter_book_is_strict_and_its_warnings_are_told(project, monkeypatch, 
     monkeypatch.setattr(book.subprocess, "run", run)
     if code:
         with pytest.raises(RuntimeError) as caught:
-            book._jupyter_book()
+            book._jupyter_book(1)
         assert "x.md:3: WARNING: no such target: y" in str(caught.value)
         assert "reading sources" not in str(caught.value)
     else:
-        book._jupyter_book()
+        book._jupyter_book(1)
     assert {"-W", "-n", "--keep-going"} <= set(seen["command"])
 
 

@@ -197,7 +197,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from book.site import build as book
-book._jupyter_book = lambda: (book.paths.BOOK / "_build" / "html").mkdir(parents=True)
+book._jupyter_book = lambda *args: (book.paths.BOOK / "_build" / "html").mkdir(parents=True)
 if __name__ == "__main__":
     book.build("smoke", Path("mine"), jobs=int(sys.argv[1]), progress=False)
 """
@@ -216,7 +216,7 @@ def test_two_builds_at_a_time_by_several_processes_write_what_one_process_writes
     monkeypatch.chdir(reader)
     chapter.fill("tiny", {"profile": "smoke", "results_dir": "mine"})
     html = paths.BOOK / "_build" / "html"
-    monkeypatch.setattr(book, "_jupyter_book", lambda: html.mkdir(parents=True))
+    monkeypatch.setattr(book, "_jupyter_book", lambda *args: html.mkdir(parents=True))
     monkeypatch.setattr(ledger, "all_claims", dict)  # those that a new process finds here
     book.build("smoke", Path("mine"), progress=False)
     alone = written()

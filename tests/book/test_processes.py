@@ -38,15 +38,37 @@ def unsendable(folder: Path) -> None:
 
 
 def test_each_call_has_a_process_of_its_own(tmp_path):
-    processes.each([partial(note, tmp_path, number) for number in range(5)], jobs=2)
+    processes.each({f"{n}": partial(note, tmp_path, n) for n in range(5)}, jobs=2)
     told = [(tmp_path / f"{number}").read_text().partition(" ") for number in range(5)]
     assert len({pid for pid, *_ in told} | {str(os.getpid())}) == 6
     assert [calls for *_, calls in told] == [f"[{number}]" for number in range(5)]
 
 
 def test_one_job_is_done_here(tmp_path):
-    processes.each([partial(note, tmp_path, 0)], jobs=1)
+    processes.each({"0": partial(note, tmp_path, 0)}, jobs=1)
     assert (tmp_path / "0").read_text().split()[0] == str(os.getpid())
+
+
+def look(folder: Path, name: str) -> None:
+    """Leave a file that says which others were there."""
+    seen = sorted(one.name for one in folder.iterdir())
+    time.sleep(0.1)
+    (folder / name).write_text(" ".join(seen))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_call_waits_for_those_that_it_comes_after(tmp_path, jobs):
+    calls = {name: partial(look, tmp_path, name) for name in "abcd"}
+    processes.each(calls, jobs=jobs, after={"a": ["d", "none"], "b": ["a", "c"]})
+    seen = {name: (tmp_path / name).read_text().split() for name in "abcd"}
+    assert "d" in seen["a"] and {"a", "c"} <= {*seen["b"]}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_calls_that_wait_for_each_other_are_refused(tmp_path, jobs):
+    calls = {name: partial(look, tmp_path, name) for name in "ab"}
+    with pytest.raises(ValueError, match="after must let one of a, b begin"):
+        processes.each(calls, jobs=jobs, after={"a": ["b"], "b": ["a"]})
 
 
 @pytest.mark.parametrize(
@@ -58,7 +80,8 @@ def test_one_job_is_done_here(tmp_path):
     ],
 )
 def test_a_failure_is_told_and_what_has_not_begun_does_not(tmp_path, broken, error, said):
-    calls = [partial(broken, tmp_path)] * 2 + [partial(note, tmp_path, n) for n in range(40)]
+    calls = {name: partial(broken, tmp_path) for name in "ab"}
+    calls |= {f"{n}": partial(note, tmp_path, n) for n in range(40)}
     with pytest.raises(error, match=said):
         processes.each(calls, jobs=2)
     assert len(list(tmp_path.iterdir())) < 40
@@ -85,7 +108,7 @@ def test_workers_end_with_their_parent(tmp_path, kind):
         "from book.site import processes\n"
         "signal.signal(signal.SIGTERM, signal.default_int_handler)\n"
         "def work(n): Path(sys.argv[1], str(n)).write_text(f'{os.getpid()} '); time.sleep(100)\n"
-        "processes.each([partial(work, 0), partial(work, 1)], jobs=2)"
+        "processes.each({'a': partial(work, 0), 'b': partial(work, 1)}, jobs=2)"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], cwd=paths.SOURCE, stderr=subprocess.DEVNULL
