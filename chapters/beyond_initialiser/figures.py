@@ -39,6 +39,15 @@ SETS = {
     "other": "damaged, or composed otherwise",
 }
 LEVEL = 1e-3  # the height that single numbers are of
+EXAMPLE = {  # start and solver -> what readers call them, as it looks
+    ("cold", "ista"): ("plain steps from zero", PALETTE[7], "-"),
+    ("lista", "ista"): ("plain steps from the best guess", PALETTE[0], "-"),
+    ("cold", "line_search"): ("momentum and line search from zero", PALETTE[2], "--"),
+}
+GAINS = {
+    "free": ("nothing learned", "0.35", "s"),
+    "learned": ("best learned guess", PALETTE[0], "o"),
+}
 
 
 def starts(results: xr.Dataset, model: str | None = None) -> list[str]:
@@ -52,6 +61,59 @@ def free(results: xr.Dataset) -> list[str]:
     """The networks without a cap, which have a single lowest energy."""
     known = results["end_gap"].notnull().any(["seed", "set"])
     return results["model"].values[known.values].tolist()
+
+
+def example(results: xr.Dataset) -> plt.Figure:
+    """How the energy of digits with three layers falls by plain steps, from zero and from the best
+    guess, and by momentum with a line search; with the sweeps that each needs.
+    """
+    if "digits_3" not in results["model"]:
+        return frames.empty(frames.NOT_COMPUTED)
+    one = results.sel(model="digits_3", set="id")
+    fig, ax = plt.subplots(figsize=(8.2, 3.3))
+    ax.axhline(LEVEL, color="0.5", ls=":", lw=1.2)
+    for (start, solver), (text, color, line) in EXAMPLE.items():
+        row = one.sel(start=start, solver=solver)
+        cost = float(median(row["cost"]))
+        height = median(row["height"]).dropna("sweep")
+        needed = float(median(row["sweeps"].sel(level=LEVEL))) + cost
+        if np.isfinite(needed):
+            ax.plot(needed, LEVEL, "o", color=color, ms=8, zorder=3)
+            text = f"{text}: {needed:.0f} sweeps"
+        ax.plot(height["sweep"] + cost, height, color=color, ls=line, lw=2.2, label=text)
+    ax.set(yscale="log", ylim=(3e-4, 6), xlim=(0, 200))
+    ax.set(xlabel="sweeps, with the cost of the guess", ylabel="energy above its minimum")
+    ax.text(199, 1.1 * LEVEL, "a thousandth", ha="right", va="bottom", fontsize=10, color="0.3")
+    ax.legend(fontsize=10, loc="upper right")
+    return fig
+
+
+def gain(sweeps: xr.Dataset, times: xr.Dataset) -> plt.Figure:
+    """Sweeps of the best solver (hollow: sums of two) and time of the fastest, with nothing learned
+    and with something (see `tables.gains`); every seed a point, medians as bars.
+    """
+    names = sweeps["label"].values.tolist()
+    fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), sharey=True)
+    panels = ((axes[0], sweeps.sel(set="id"), 0), (axes[0], sweeps.sel(set="sum"), 0.38))
+    for ax, values, lower in (*panels, (axes[1], times, 0.19)):
+        for shift, (kind, (_, color, marker)) in zip((-0.28, -0.1), GAINS.items(), strict=True):
+            found = values[kind].transpose("model", "seed")
+            rows = np.array([names.index(n) for n in found["label"].values]) + shift + lower
+            face = {"mfc": "none"} if lower == panels[1][2] else {}
+            ax.plot(found, rows, marker, color=color, ms=5, ls="", **face)
+            ax.plot(median(found), rows, "|", color=color, ms=14, mew=2)
+        frames.between_groups(ax, names, margin=0.5)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
+    axes[0].set_yticks(range(len(names)), names)
+    axes[0].set(xlabel="sweeps, momentum and line search", xticks=(10, 20, 40, 80))
+    axes[1].set(xlabel="coordinate descent, ms per input", xticks=(0.1, 0.3, 1))
+    for ax in axes:
+        ax.xaxis.set_minor_formatter("")
+    sums = Line2D([], [], color="0.35", marker="o", mfc="none", ls="", label="sums of two")
+    handles = [*frames.entries(GAINS, list(GAINS)), sums]
+    fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=10)
+    return fig
 
 
 def descent(results: xr.Dataset) -> plt.Figure:

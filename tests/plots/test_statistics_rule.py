@@ -60,6 +60,7 @@ TABLES = {
     ("chapters/I_mnist/tables.py", "selectivity_table"): SHARE,
     ("chapters/beyond_continual/tables.py", "numbers"): COUNTED,
     ("chapters/beyond_initialiser/tables.py", "cheapest"): SORTED,
+    ("chapters/beyond_initialiser/tables.py", "gains"): SORTED,
     ("chapters/beyond_initialiser/tables.py", "numbers"): f"{SORTED}; {WORST}",
     ("chapters/beyond_initialiser/tables.py", "outside_table"): SORTED,
     ("chapters/beyond_initialiser/tables.py", "tail_table"): SORTED,

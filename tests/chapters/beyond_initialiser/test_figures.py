@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from chapters.beyond_initialiser import figures
+from chapters.beyond_initialiser import figures, tables
 
 
 @pytest.mark.parametrize("name", ("descent", "saved", "supports", "ends"))
@@ -29,6 +29,28 @@ def test_figures_of_one_network_and_one_seed(results, name):
         figure = getattr(figures, name)(results.sel(model=[model], seed=[0]))
         figure.canvas.draw()
         plt.close(figure)
+
+
+def test_the_example_tells_the_sweeps_of_each(results):
+    results["model"] = ["digits_3", "capped"]
+    (ax,) = figures.example(results).axes
+    told = [text.get_text() for text in ax.get_legend().get_texts()]
+    # 100 from zero, 40 and a cost of 4 from LISTA, 100 / 10 by line search.
+    assert [text.split(": ")[1] for text in told] == ["100 sweeps", "44 sweeps", "10 sweeps"]
+    assert not figures.example(results.sel(model=["capped"])).axes[0].lines
+    plt.close("all")
+
+
+def test_what_is_gained_has_a_row_for_each_network(results):
+    figure = figures.gain(*tables.gains(results))
+    figure.canvas.draw()
+    assert [one.get_text() for one in figure.axes[0].get_yticklabels()] == ["FREE", "CAPPED"]
+    drawn = [
+        [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "|"] for ax in figure.axes
+    ]
+    # Medians, with nothing learned and with something: in distribution, sums of two; time.
+    assert drawn == [[10, 8, 10, 11], [1, 0.5]]
+    plt.close(figure)
 
 
 def test_where_no_settle_came_so_low_nothing_is_drawn_beside_an_axis(results):
