@@ -23,6 +23,14 @@ def test_a_line_runs_through_the_layers_of_a_decoder(results):
     assert "No decoder" in figures.layers(results.sel(model=["code"])).axes[0].texts[0].get_text()
 
 
+def test_the_example_has_the_error_and_the_worst_layers(results):
+    figure = figures.example(results)
+    figure.canvas.draw()
+    told = [[text.get_text() for text in ax.texts] for ax in figure.axes]
+    assert told == [["0.50"], ["0.90"], ["0.70"]], "the MLP's; the code alone is no decoder"
+    assert "No decoder" in figures.example(results.sel(model=["code"])).axes[0].texts[0].get_text()
+
+
 def test_tables_have_a_row_for_each_thing(results, targets, diets):
     assert tables.complexity(targets).frame.loc["ring"].tolist() == [3, 3, 3]
     assert tables.mixtures(diets).frame["total variation"].tolist() == [0, 0.25]

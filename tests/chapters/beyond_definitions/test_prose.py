@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 from vnlib.book import paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import extremes, median, over_seeds
 
 
 @pytest.fixture(scope="module")
@@ -62,3 +62,25 @@ def test_codes_that_are_mixed(results):
 def test_who_fails(results):
     ood = median(results["mse_ood"] / results["zero_baseline_ood"])
     assert ood.sel(model=["cnn", "mlp"]).min() > 0.5 and ood.sel(model="factorised") < 1e-3
+
+
+def test_the_definitions_do_not_tell_who_composes(results):
+    """All seeds: no layer hides x or y, and the factorised decoder mixes as much as who fails."""
+    hidden = results.sel(model=["factorised", "cnn", "mlp"]).drop_sel(layer="code")
+    for name in ("curved", "linear"):
+        assert float(over_seeds(extremes(hidden[name])["least"])["low"]) > 0.95
+    mixed = {m: extremes(hidden["of_both"].sel(model=m))["most"] for m in hidden["model"].values}
+    assert mixed["factorised"]["layer"] == "images"
+    for model in ("cnn", "mlp"):
+        assert float(over_seeds(mixed["factorised"] - mixed[model])["low"]) >= 0, model
+    error = over_seeds(hidden["mse_ood"] / hidden["zero_baseline_ood"])
+    assert float(error["high"].sel(model="factorised")) < 1e-3
+    assert float(error["low"].sel(model=["cnn", "mlp"]).min()) > 0.5
+
+
+def test_a_tangled_code_is_read_less_well_by_a_linear_map(results):
+    code = results.sel(layer="code")
+    turned, tangled = (code.sel(model=f"code_{mix}") for mix in ("rotated", "entangled"))
+    assert float(over_seeds(tangled["of_both"])["low"]) > 0.05
+    assert float(over_seeds(turned["linear"] - tangled["linear"])["low"]) > 0.05
+    assert float(over_seeds(tangled["curved"])["low"]) > 0.95
