@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import matplotlib.pyplot as plt
+import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -28,11 +29,9 @@ GROUPS = {
     "product": ("factorised decoder", PALETTE[1], "D"),
 }
 PARTS = {"id": "in distribution", "ood": "out of distribution"}
-DRAWN = {
-    "truth": "true image",
-    "drawn": "trained",
-    "linear": "linearised",
-    "two_factor": "two-factor kernel",
+DRAWN = {  # what stands before a row, its name -> what decoders draw, their error, its name
+    ("truth", "true image"): ("drawn", "mse", "trained"),
+    ("two_factor", "two-factor\nkernel"): ("linear", "linear", "linearised"),
 }
 KERNELS = {"before": "at the start", "after": "after training"}
 
@@ -120,28 +119,31 @@ def path(results: xr.Dataset) -> Figure:
 
 
 def pictures(results: xr.Dataset) -> Figure:
-    """What each decoder, its linearisation and the two-factor kernel draw at one position held
-    out.
+    """One position held out: the true image and what trained decoders draw, above; what the
+    two-factor kernel and the linearised decoders draw, below. Images of one seed, median errors.
     """
     one = results.sel(code=codes(results)[0])
     found = one["picture_drawn"].notnull().any(["y", "x"])
     models = [model for model in one["model"].values if bool(found.sel(model=model).any())]
     if not models:
         return empty("No image of these decoders was kept.")
-    one = one.isel(seed=int(found.any("model").argmax("seed")))
-    fig, axes = plt.subplots(
-        len(models),
-        len(DRAWN),
-        figsize=(1.4 * len(DRAWN) + 1.6, 1.4 * len(models) + 0.3),
-        squeeze=False,
-    )
-    for row, model in zip(axes, models, strict=True):
-        for ax, (name, title) in zip(row, DRAWN.items(), strict=True):
-            image = one[f"picture_{name}"].sel(model=model)
-            shown = image_axes(ax, title if model == models[0] else "", size=8.5)
-            picture = shown.imshow(image, origin="lower", vmin=0, vmax=1)
-        row[0].set_ylabel(wrapped(label(results, model), 14), fontsize=8)
-    fig.colorbar(picture, ax=axes, label="intensity", shrink=0.6)
+    seed = int(found.any("model").argmax("seed"))
+    size = (1.75 * (1 + len(models)), 4.3)
+    fig, axes = plt.subplots(len(DRAWN), 1 + len(models), figsize=size)
+    for row, ((first, text), (name, error, said)) in zip(axes, DRAWN.items(), strict=True):
+        shown = [(first, models[0]), *((name, model) for model in models)]
+        for ax, (kind, model) in zip(row, shown, strict=True):
+            image = one[f"picture_{kind}"].isel(seed=seed).sel(model=model)
+            image_axes(ax).imshow(image, origin="lower", vmin=0, vmax=1)
+        row[0].set_title(text, fontsize=10)
+        row[1].set_ylabel(said, fontsize=10)
+        errors = over_zero(one, error, "ood")
+        for ax, model in zip(row[1:], models, strict=True):
+            told = float(median(errors.sel(model=model)))
+            told = np.format_float_positional(told, precision=2, fractional=False, trim="-")
+            ax.set_xlabel(f"error {told}", fontsize=10)
+    for ax, model in zip(axes[0, 1:], models, strict=True):
+        ax.set_title(wrapped(label(results, model), 17), fontsize=10)
     return fig
 
 

@@ -43,6 +43,12 @@ def test_without_pictures_the_figures_say_so(results):
     assert "No image" in figures.pictures(none).axes[0].texts[0].get_text()
 
 
+def test_errors_stand_under_the_drawings(results):
+    axes = figures.pictures(results).axes
+    told = [ax.get_xlabel() for ax in axes if ax.get_xlabel()]
+    assert told == ["error 0.02", "error 0.00001", "error 0.7", "error 1"]
+
+
 def test_tables_have_a_row_for_each_decoder_and_code(results):
     for table in (tables.errors(results), tables.shares(results), tables.kernels(results)):
         assert len(table.frame) == 3

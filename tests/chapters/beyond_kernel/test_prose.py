@@ -7,7 +7,7 @@ import xarray as xr
 
 from chapters.beyond_kernel import figures, tables
 from vnlib.book import paths, store
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, over_seeds
 
 FAILING, COMPOSING = ["cnn", "mlp"], ["broadcast", "factorised"]
 
@@ -60,3 +60,27 @@ def test_kernels_are_sums_at_the_start_and_move(results):
     assert start.min() > 0.6 and start.sel(model=FAILING).min() > 0.8 and binary.max() < 0.4
     assert median(results["kept"].sel(code="bump")).max() < 0.9
     assert median(results["moved"].sel(code="bump", model=FAILING)).min() > 0.9
+
+
+def test_the_answer_is_what_intervals_say(results):
+    one = results.sel(code="bump")
+    ood = {n: over_seeds(figures.over_zero(one, n, "ood")) for n in ("mse", "linear")}
+    low, high = (ood["linear"][end].sel(model="factorised") for end in ("low", "high"))
+    assert 0.9 < float(low) < 1 < float(high), "undecided against the zero baseline"
+    others = ood["linear"].drop_sel(model="factorised")
+    assert float(others["low"].min()) > 1, "the others err more than the zero baseline"
+    assert float(ood["mse"]["high"].sel(model="factorised")) < 1e-3
+    assert float(ood["mse"]["low"].sel(model=FAILING).min()) > 0.5
+    assert float(over_seeds(one["explained_linear_ood"])["high"].max()) < 0, "for any decoder"
+    assert float(over_seeds(one["moved"].sel(model="cnn"))["low"]) > 1
+    near = over_seeds(one["explained_linear_id"])
+    assert (
+        float(near["low"].sel(model="mlp")) > 0.5 > float(near["high"].drop_sel(model="mlp").max())
+    )
+
+
+def test_tangent_kernels_are_sums_and_not_the_papers(results):
+    start = {n: over_seeds(results[f"kernel_{n}"].sel(code="bump")) for n in ("sum", "binary")}
+    models = ["cnn", "factorised"]
+    assert float(start["sum"]["low"].sel(model=models).min()) > 0.6
+    assert float(start["binary"]["high"].sel(model=models).max()) < 0.35
