@@ -93,9 +93,10 @@ def gain(sweeps: xr.Dataset, times: xr.Dataset) -> plt.Figure:
     and with something (see `tables.gains`); every seed a point, medians as bars.
     """
     names = sweeps["label"].values.tolist()
-    fig, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), sharey=True)
-    panels = ((axes[0], sweeps.sel(set="id"), 0), (axes[0], sweeps.sel(set="sum"), 0.38))
-    for ax, values, lower in (*panels, (axes[1], times, 0.19)):
+    fig, axes = plt.subplots(1, 1 + bool(times), figsize=(9.5, 3.4), sharey=True, squeeze=False)
+    axes = axes[0]
+    panels = [(axes[0], sweeps.sel(set="id"), 0), (axes[0], sweeps.sel(set="sum"), 0.38)]
+    for ax, values, lower in panels + [(ax, times, 0.19) for ax in axes[1:]]:
         for shift, (kind, (_, color, marker)) in zip((-0.28, -0.1), GAINS.items(), strict=True):
             found = values[kind].transpose("model", "seed")
             rows = np.array([names.index(n) for n in found["label"].values]) + shift + lower
@@ -107,7 +108,8 @@ def gain(sweeps: xr.Dataset, times: xr.Dataset) -> plt.Figure:
         ax.xaxis.set_major_formatter("{x:g}")
     axes[0].set_yticks(range(len(names)), names)
     axes[0].set(xlabel="sweeps, momentum and line search", xticks=(10, 20, 40, 80))
-    axes[1].set(xlabel="coordinate descent, ms per input", xticks=(0.1, 0.3, 1))
+    for ax in axes[1:]:
+        ax.set(xlabel="coordinate descent, ms per input", xticks=(0.1, 0.3, 1))
     for ax in axes:
         ax.xaxis.set_minor_formatter("")
     sums = Line2D([], [], color="0.35", marker="o", mfc="none", ls="", label="sums of two")

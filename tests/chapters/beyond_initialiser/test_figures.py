@@ -50,7 +50,8 @@ def test_what_is_gained_has_a_row_for_each_network(results):
     ]
     # Medians, with nothing learned and with something: in distribution, sums of two; time.
     assert drawn == [[10, 8, 10, 11], [1, 0.5]]
-    plt.close(figure)
+    assert len(figures.gain(*tables.gains(results.sel(model=["capped"]))).axes) == 1, "no times"
+    plt.close("all")
 
 
 def test_where_no_settle_came_so_low_nothing_is_drawn_beside_an_axis(results):
