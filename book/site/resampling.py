@@ -22,6 +22,7 @@ LEVEL = 0.95
 FEW = 5  # seeds: the range of fewer holds the median with a probability of less than 90 %
 ALL = 500  # up to so many resamples are gone through, as six seeds have; of more, `DRAWN` are drawn
 DRAWN = 200
+RARE = 0.02  # probability of resamples without a value up to which they are left out
 
 
 def resamples(
@@ -89,7 +90,9 @@ def interval(
     tail = (1 - LEVEL) / 2
     if seeds > 1:
         tail = float(stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1)))
-    # What is not a number may be anything.
+    # What is not a number may be anything, unless few resamples are: those of a seed that lacks it.
+    unknown = np.isnan(values)
+    values = np.where(unknown & (chances @ unknown <= RARE), estimate, values)
     low = _quantile(np.where(np.isnan(values), -np.inf, values), chances, tail)
     high = _quantile(np.where(np.isnan(values), np.inf, values), chances, 1 - tail)
     if 0 < seeds < FEW:

@@ -27,7 +27,6 @@ HOLDS, FAILS, TIE = "holds", "fails", "tie"
 UNDECIDED, NOT_TESTABLE = claims.UNDECIDED, claims.NOT_TESTABLE
 VERDICTS = (HOLDS, FAILS, TIE, UNDECIDED, NOT_TESTABLE)
 BAND = 0.05
-RARE = 0.02
 PROTOCOLS = ("printed", "controls")
 
 
@@ -195,11 +194,11 @@ def _but_rare(
     drawn: Sequence[Sequence[Part] | None], chances: Sequence[float]
 ) -> tuple[list[Sequence[Part] | None], list[float]]:
     """Resamples and their chances without those in which a claim cannot be decided, where these are
-    at most `RARE`: where some models have fewer seeds, a few resamples have none of them.
+    at most `resampling.RARE`: where some models have fewer seeds, a few resamples have none of them.
     """
     kept = [place for place, parts in enumerate(drawn) if parts is not None]
     whole = sum(chances[place] for place in kept)
-    if whole < 1 - RARE:
+    if whole < 1 - resampling.RARE:
         return [*drawn], [*chances]
     return [drawn[place] for place in kept], [chances[place] / whole for place in kept]
 

@@ -115,6 +115,16 @@ def test_some_seeds_of_the_broadcast_decoder_fail_and_others_do_not(results):
         assert 0.5 < float(drawn) < 1, task
 
 
+def test_the_pixel_transformer_composes_in_part_and_had_not_settled(results):
+    one = results.sel(task="base_longer", model="pixel_transformer")
+    over = figures.over_zero(one, "ood")
+    assert over.sizes["seed"] == int(over.notnull().sum()) == 8
+    told = over_seeds(over)
+    assert float(told["low"]) > tables.COMPOSES and float(told["high"]) < 0.5
+    assert float(told["low"]) < tables.DRAWS < float(told["high"])
+    assert not tables.settled(results).sel(task="base_longer", model="pixel_transformer").any()
+
+
 def test_four_times_the_updates_change_one_conclusion(results):
     long = [name for name in figures.LONGER if name in results["task"].values]
     before = median(figures.over_zero(results, "ood").sel(task=[figures.LONGER[n] for n in long]))
