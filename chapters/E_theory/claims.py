@@ -111,9 +111,17 @@ def descent(r: xr.Dataset) -> Decision:
     ]
     controls = [
         bounded(f"{gains}, hard top-k", ">=", least, gain_top_k=hard["smallest_gain"]),
-        bounded("share of sweeps that raise F", "<=", 0, rises_joint=rises["joint"]),
         bounded(
-            "share of sweeps that raise the summed energies", "<=", 0, rises_summed=rises["summed"]
+            "share of sweeps that raise F, worst seed and penalty",
+            "<=",
+            0,
+            rises_joint=rises["joint"],
+        ),
+        bounded(
+            "share of sweeps that raise the summed energies, worst seed and penalty",
+            "<=",
+            0,
+            rises_summed=rises["summed"],
         ),
     ]
     return Decision(printed, printed + controls)

@@ -175,6 +175,16 @@ def test_a_number_that_does_not_exist_decides_nothing():
     assert row["verdict"] == NOT_TESTABLE and row["missing"] == "its value does not exist"
 
 
+def test_a_seed_without_a_value_is_left_out():
+    """Few resamples are of it alone: they do not make the others undecided."""
+    values = np.array([0.10, np.nan, 0.11, 0.12, 0.13, 0.14])
+    (row,) = asked(lambda r: [below(r, 0.25)], values)
+    assert (row["verdict"], row["seeds"]) == (HOLDS, 5)
+    assert row["contrasts"][0]["value"][1] <= 0.14
+    (row,) = asked(lambda r: [below(r, 0.25)], np.array([0.1, np.nan]))
+    assert row["verdict"] == UNDECIDED, "a quarter of the resamples lack it"
+
+
 @pytest.mark.parametrize(
     ("seeds", "wanted"),
     [
