@@ -43,5 +43,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     found |= texts("appA-interference", factor)
     found |= texts("appA-after", 100 * results["mse"].sel(stage="second", task=1))
     found |= texts("appA-beside", beside(factor), percent)
-    found |= texts("appA-final", beside(results["final_error"]))
+    final = beside(results["final_error"])
+    found |= texts("appA-final", final) | texts("appA-above", 100 * (final - 1), "{:.0f}".format)
     return found | {"appA-seeds": str(results.sizes["seed"])}

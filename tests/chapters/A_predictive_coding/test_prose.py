@@ -36,7 +36,7 @@ def test_the_vn_uses_few_units_and_predictive_coding_all(shipped):
     assert (active.sel(model=["vn", "pc_sparse"]) < 0.25).all()
 
 
-def test_against_staying_sparsity_protects_and_not_the_operator(shipped):
+def test_against_staying_sparsity_protects_more_than_the_operator(shipped):
     """By intervals, paired by seed, in every pair of tasks: sparse PC, VN, PC, dense VN."""
     factor = 1 + shipped["interference"]
     order = ["pc_sparse", "vn", "pc", "vn_dense"]
@@ -44,6 +44,9 @@ def test_against_staying_sparsity_protects_and_not_the_operator(shipped):
         assert (sides(factor.sel(model=less) / factor.sel(model=more)) == -1).all(), (less, more)
     bpc = sides(tables.beside(factor).sel(model="bpc"))
     assert bpc.sel(pair=PAIRS).values.tolist() == [1, 1, -1]
+    dense = ["bpc", "autoencoder", "linear"]
+    assert (sides(tables.beside(factor).sel(model=dense, pair="digits")) == 1).all()
+    assert (shipped["active_share"].sel(model=dense, pair="digits") > 0.99).all()
 
 
 def test_pc_ends_with_smaller_errors_than_the_vn_on_both_tasks(shipped):
@@ -84,8 +87,11 @@ def test_a_library_of_samples_cannot_see_the_other_half_and_revival_takes_from_t
     assert sides(revived).sel(task=[1, 2]).values.tolist() == [1, -1]
 
 
-def test_without_sparsity_the_first_half_is_lost_from_a_small_error(shipped):
+def test_without_sparsity_the_first_half_is_lost_from_a_small_error_and_both_end_better(shipped):
     halves = shipped["mse"].sel(pair="halves", task=1)
     assert (halves.sel(model="vn_dense", stage="first") < 1e-3).all()
     ends = over_seeds(halves.sel(model="vn_dense") / halves.sel(model="vn")).sel(stage="second")
     assert ends["low"] > 1
+    second = shipped["mse"].sel(pair="halves", task=2, stage="second")
+    assert sides(second.sel(model="vn_dense") / second.sel(model="vn")) == -1
+    assert sides(tables.beside(shipped["final_error"]).sel(model="vn_dense", pair="halves")) == 1

@@ -22,6 +22,10 @@ def r():
 def test_all_ends_are_one_point_without_a_cap(r):
     ends = [r[name].max() for name in ("end_distance", "start_distance", "relu_spread")]
     assert max(map(float, ends)) < 1e-6
+    most = float(r["end_distance"].max())
+    assert float(r["start_distance"].max()) <= most
+    guarded = r["guard_distance"].max(["seed", "guard_solver"])
+    assert float(guarded.sel(safeguard="none")) <= most < float(guarded.sel(safeguard="reject"))
     assert float(r["rises"].max()) == 0, "plain steps of 1 / L"
 
 
@@ -40,6 +44,22 @@ def test_fewer_sweeps_by_momentum_and_most_by_the_line_search(r):
     assert fista["low"] < 1 < fista["high"], "restarts make no difference so far"
 
 
+def test_momentum_makes_most_of_the_speed_and_longer_steps_the_rest_at_the_smaller_beta(r):
+    sweeps = r["needed"].sel(depth=3, level=1e-3)
+    momentum = over_seeds(sweeps.sel(solver="ista") / sweeps.sel(solver="restart"))
+    step = over_seeds(sweeps.sel(solver="restart") / sweeps.sel(solver="line_search"))
+    assert float(momentum["low"].min()) > 4 and float(step["high"].max()) < 2
+    assert (step["low"].sel(beta=0.1) > 1).all() and float(step["high"].sel(beta=1).max()) < 1.2
+    assert float(step["low"].sel(beta=1, schedule="sweep")) < 1, "undecided"
+
+
+def test_the_line_search_gains_half_as_much_at_the_larger_beta(r):
+    sweeps = r["needed"].sel(depth=3, level=1e-3, schedule="sweep")
+    fewer = sweeps.sel(solver="ista") / sweeps.sel(solver="line_search")
+    share = over_seeds(fewer.sel(beta=1) / fewer.sel(beta=0.1))
+    assert 0.4 < share["low"] < 0.5 < share["high"] < 0.6 and r["beta"][0] == 0.1
+
+
 def test_a_warm_start_is_worth_what_it_knows(r):
     sweeps = r["start_needed"].sel(level=1e-3, start_solver=["ista", "line_search"])
     share = over_seeds(sweeps / sweeps.sel(start="cold"))
@@ -47,6 +67,8 @@ def test_a_warm_start_is_worth_what_it_knows(r):
     assert (share["high"].sel(start=same) < 0.6).all()
     assert (share["high"].sel(start="noisy input") < share["low"].sel(start="earlier codes")).all()
     assert (share["low"].sel(start=other) < 1).all() and (share["high"].sel(start=other) > 1).all()
+    top = share.sel(start="earlier top code")
+    assert (top["median"] > 0.99).all() and (top["high"] > 0.9999).all()
 
 
 def test_twice_the_step_takes_half_the_sweeps_and_more_diverges(r):
