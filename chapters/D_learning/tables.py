@@ -5,7 +5,7 @@ from __future__ import annotations
 import xarray as xr
 
 from chapters.D_learning.claims import DENSE, main_network
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import extremes, median, texts
 from vnlib.plots.tables import Table, spreads
 
 
@@ -48,6 +48,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     error = results["upkeep_mse"]
     mask = error.sel(variant="without the mask") / error.sel(variant="as it is") - 1
     where = abs(median(mask)).argmax(...)  # the place at which the mask changes most
+    centred = error.sel(variant="DC removed, centred data") / error.sel(variant="as it is") - 1
     variants = {"as it is": "plain", "dead atoms re-drawn": "redrawn"}
     dead = results["upkeep_dead"].isel(upkeep_sparsity=-1).sel(start="chance", variant=[*variants])
     shared = results["shared_residual"].assign_coords(quantile=["low", "middle", "high"])
@@ -58,6 +59,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "appD-largest-batch": str(results["batch_size"].values[-1]),
         **texts("appD-idle", 100 * idle, whole),
         **texts("appD-mask", 100 * mask.isel(where)),
+        **texts("appD-centred", 100 * extremes(centred)["most"], whole),
         **texts("appD-cosine", cosine.assign_coords(model=[*models.values()])),
         **texts("appD-meets", cosine / cosine.sel(model=main_network(results))),
         **texts("appD-dead", 100 * dead.assign_coords(variant=[*variants.values()]), whole),

@@ -43,6 +43,7 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
     """What the prose says of the results: medians over seeds, or the worst seed."""
     below, above = diagram(r)
     best, _ = mending(r)
+    lost = (r["grown_found"].sel(strength=0) - r["grown_found"]).sel(strength=best)
     grown = {word: r.sel(strength=one) for word, one in (("without", 0), ("with", best))}
     noisy = r["noisy_recovered"].sel(multiple=[1, 2, 8])
     percents = {
@@ -51,8 +52,9 @@ def numbers(r: xr.Dataset) -> dict[str, str]:
         "above": above,
         "overlap": r["digits_sum_overlap"].median("digits_pair"),
         "rises": r["sweep_rises"].mean("penalty"),
+        "rises-most": r["sweep_rises"].sel(counted="summed").max(),
         "named": {word: one["grown_named"].isel(atoms=-1) for word, one in grown.items()},
-        "found": {word: one["grown_found"].isel(atoms=0) for word, one in grown.items()},
+        "lost": {"needed": lost.isel(atoms=0), "surplus": lost.isel(atoms=-1)},
     }
     return {
         **texts("appE", percents, lambda share: f"{100 * share:.0f}"),

@@ -96,11 +96,16 @@ def numbers(shared: xr.Dataset, results: xr.Dataset) -> dict[str, str]:
 def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
     moved, followed = 10 ** growth(plane(shared)), drift(shared)
     last, ranks = followed.isel(step=-1), extremes(rank_correlations(shared))
+    points = plane(shared, relative=True)
+    grown, below = 10 ** growth(points), points["pool"] / points["id"]
     error = claims.one_step(shared).median("panel")
     shares, shown = {"early": 0.1, "late": 1}, claims.READINGS | {"factorized": "factorized"}
     sizes = {
         "vn": moved[["id", "ood"]].sel(model=claims.LITERAL),
         "gnn-id": moved["id"].sel(model="gnn"),
+        "random-ood": moved["ood"].sel(model="random"),
+        "relative-vn-ood": grown["ood"].sel(model=claims.LITERAL),
+        "below-factorized": below.sel(model="factorized", bodies=4),
         "drift": {key: last.sel(model=model).median("panel") for key, model in shown.items()},
         "rank": {"low": ranks["least"], "high": ranks["most"]},
         "step-factorized": error.sel(model="factorized"),

@@ -83,6 +83,7 @@ TABLES = {
 FIGURES = {
     ("chapters/A_predictive_coding/figures.py", "inferred"): "sorted sizes of units, no errors",
     ("chapters/C_inference/figures.py", "steps"): SHARE,
+    ("chapters/E_theory/figures_example.py", "example"): SHARE,
     ("chapters/E_theory/figures_recovery.py", "diagram"): SHARE,
 }
 

@@ -48,6 +48,22 @@ def test_no_model_lies_below_the_diagonal(shipped):
     assert not (middle["pool"] < middle["id"]).any() and not (middle["ood"] < middle["id"]).any()
 
 
+def test_by_relative_errors_some_lie_below_the_diagonal(shipped):
+    middle = claims.plane(shipped, relative=True).median("seed")
+    below = (middle["pool"] < middle["id"]).to_series()
+    assert {*below[below].index.get_level_values("model")} == {
+        "linear_gated",
+        "linear_tokens",
+        "vn_gated_1",
+        "vn_gated_3",
+        "random",
+        "factorized",
+    }
+    four = (middle["pool"] < middle["id"]).sel(model="factorized").to_series()
+    assert [*four[four].index] == [4], "with four bodies"
+    assert not (middle["pool"] < middle["id"]).sel(model=[*claims.SIX[:-1]]).any()
+
+
 def test_in_no_reading_has_the_vector_network_the_lowest_error_on_mixtures(shipped):
     ood = claims.plane(shipped).median("seed")["ood"]
     best = ood.sel(model=list(claims.SIX)).min("model")
@@ -76,9 +92,13 @@ def test_on_tokens_it_stays_near_and_factorized_nearer(shipped, ablation):
     assert told["appH-nearest-literal"] == "0 of 6", "no panel is tied either"
 
 
-def test_with_fewer_bodies_the_vector_network_errs_less(shipped):
-    moved = over_seeds(10 ** claims.growth(claims.plane(shipped))["ood"].sel(model=claims.LITERAL))
-    assert float(moved["high"]) < 1
+def test_with_fewer_bodies_the_vector_network_errs_less_but_more_of_the_power(shipped):
+    moved = 10 ** claims.growth(claims.plane(shipped))["ood"]
+    own, mean = (over_seeds(moved.sel(model=m)) for m in (claims.LITERAL, "random"))
+    assert float(mean["high"]) < float(own["low"]) < float(own["high"]) < 1
+    relative = claims.growth(claims.plane(shipped, relative=True))["ood"].sel(model=claims.LITERAL)
+    spread = over_seeds(relative)
+    assert float(spread["low"]) > 0 and float(spread["high"]) < claims.STILL, "no move by the rule"
 
 
 def test_the_order_of_drifts_is_that_of_errors_after_one_step(shipped):

@@ -9,7 +9,7 @@ from benchmarks.nbody.figures import error, in_order, inside_and_out
 from chapters.fig4_nbody import tables
 from vnlib.book import paths, store
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, sides
+from vnlib.plots.statistics import median, over_seeds, sides
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,18 @@ def test_who_adds_up_forces(results):
     gap = median(tables.gaps(results))
     gap = gap.where(gap >= tables.EXACT)
     assert (gap.idxmax(), gap.idxmin()) == ("film", "vn_gated_3")
+
+
+def test_single_forces_were_not_learned_and_the_diagonal_is_undecided(results):
+    fit = over_seeds(tables.fits(results).sel(model="vn_literal_3"))
+    assert float(fit["low"]) > tables.FITS, "so that Figs. 4b and 4c are not testable"
+    inside, outside = inside_and_out(error(results))
+    ratio = outside / inside
+    six = list(tables.BASELINES)
+    over = over_seeds(
+        ratio.sel(model="vn_literal_3", drop=True) / ratio.sel(model=six).min("model")
+    )
+    assert float(over["low"]) < 1 < float(over["high"])
 
 
 def test_what_held_and_what_did_not(results):
