@@ -11,7 +11,17 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, UNLEARNED, VN
+from benchmarks.functions.names import (
+    AUTOENCODERS,
+    DYNAMICS,
+    ELEVEN,
+    MASKED,
+    MASKS,
+    OTHERS,
+    SETS,
+    UNLEARNED,
+    VN,
+)
 from benchmarks.functions.tables import (
     RULES,
     counts,
@@ -175,6 +185,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     hidden = r["hidden"].sel(reading="first", set=list(SETS))
     limit = hidden.sel(model=list(VN), solver="rounds") / hidden.sel(solver="limit")
     learned = hidden.sel(model="vn_1") / hidden.sel(model="vn_untrained")
+    cells = learned.sel(solver="rounds").transpose("set", "mask", "seed")
     last, factor = int(r["early"].max()), float(r["factor"].min())
     at = r[["curve_gap", "curve_gain", "curve_rms", "limit_rms"]].sel(round=last)
     at = at.sel(model=list(VN), set=list(SETS))
@@ -183,6 +194,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
     percents = {
         **few[["bend", "missed_low", "missed_high"]],
         "vn": {name: span(vn[name]) for name in ("missed_low", "missed_high", "tail_power")},
+        "coders": {"tail_power": span(found["tail_power"].sel(model=list(AUTOENCODERS)))},
         "gap": {name: {"share": (one > 0).mean()} for name, one in gap.items()},
         "reading": reading,
     }
@@ -190,7 +202,9 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         **few[["correlation", "gain_0-2", "gain_10-20"]],
         "vn-tail-error": extremes(vn["tail_vs_power"]),
         "bound": (1 + 1 / layer["coherence"]) / 2,
+        "last_eighth": found["last_eighth"].sel(model=list(DYNAMICS)),
         "learned": learned.median(["mask", "set"]),
+        "learned-cell": cells,
         "limit": {"ratio": span(limit), "rms": span(at["limit_rms"])},
         "rms": span(at["curve_rms"]),
     }

@@ -128,18 +128,18 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
         **texts("appj", results[["runs", "gpu_runs"]].sum(), whole),
         **texts("appj", {"disk": results["bytes"].sum(), "mnist": raw}, size),
         **texts("appj", results[["peak", "own"]].max(), size),
+        **texts(
+            "appj-pair", 2 * results["own"].max(), size
+        ),  # as many as two cores compute at once
         **texts("appj-program", (results["peak"] - results["own"]).max(), size),
         **texts("appj-off", 100 * off, "{:.1f}".format),
         "appj-seeds": whole(scaling.sizes["seed"]),
     }
-    layers = along(scaling, "depth").isel(place=[0, -1]).assign_coords(place=["one", "all"])
-    for solver in ("settle", "line_search"):
-        passes = ratio(layers, solver, "forward")["time"].median("repeat")
-        said |= texts(f"appj-layers-{solver}", passes)
     for what, over, _ in PAIRS:
         for cost, values in ratio(scaling, what, over).median("repeat").items():
             sizes = median(values)
-            middle, low, high = map(whole, (sizes.median(), sizes.min(), sizes.max()))
+            ends = (sizes.median(), sizes.min(), sizes.max())
+            middle, low, high = (f"{float(f'{one:.2g}'):,.0f}" for one in ends)
             said |= texts(f"appj-{what}-{cost}", f"{middle} ({low} to {high})")
     for vary in AXES:
         one = along(scaling, vary)

@@ -29,8 +29,31 @@ def told(results, own) -> dict[str, str]:
     return {key.removeprefix("appG-"): text for key, text in tables.numbers(results, own).items()}
 
 
-def test_deep_ae_does_not_collapse_by_the_rule(told):
+def test_deep_ae_does_not_collapse_by_the_rule_and_vector_networks_keep_no_more(told, results):
     assert ends(told["bend-deep-ae"])[0] > 25
+    bend = signatures(results)["bend"]
+    over = over_seeds(bend.sel(model=list(VN)) / bend.sel(model="deep_ae"))
+    assert float(over["median"].max()) < 1 and float(over["high"].max()) < 1.05
+
+
+def test_what_is_seen_on_the_hidden_quarter(told, results):
+    assert ends(told["coders-tail-power-most"])[1] <= 25
+    assert number(told["vn-tail-power-most"]) < number(told["coders-tail-power-most"])
+    last = over_seeds(signatures(results)["last_eighth"].sel(model=["neural_ode", "rslds"]))
+    assert float(last["low"].max()) < 1.05, "no drift beyond silence"
+
+
+def test_no_signature_holds_whole_beside_the_vector_networks(results):
+    found = signatures(results).median("seed")
+    vn, mamba = (
+        found.sel(model=list(VN)).max("model"),
+        found.sel(model=["mamba", "mamba_bottleneck"]),
+    )
+    bottleneck = mamba.sel(model="mamba_bottleneck")
+    assert bottleneck["missed_high"] > vn["missed_high"], "this part tells them apart"
+    assert bottleneck["missed_low"] > vn["missed_low"], "it should miss less"
+    assert mamba["tail_vs_power"].min() > vn["tail_vs_power"], "this part tells them apart"
+    assert mamba["seen"].max() > vn["seen"], "both should follow what is seen"
 
 
 def test_baselines_lose_low_bands_as_well_as_detail(told):
@@ -56,6 +79,9 @@ def test_more_rounds_do_not_remove_the_residual(told):
 def test_learned_atoms_matter_little(told):
     low, high = ends(told["learned-rounds"])
     assert 0.9 < low < high < 1.1
+    low, high = ends(told["learned-cell-hard-forecast-25"])
+    assert low < 1 < high, "undecided"
+    assert ends(told["learned-cell-id-random-30"])[0] > 1, "worse"
 
 
 def test_where_all_are_told_the_mask_some_other_model_is_better(told):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import xarray as xr
 
+from chapters.J_cost import claims
 from chapters.J_cost.figures import along, ratio
 from vnlib.book import paths, store
 from vnlib.plots.statistics import median, over_seeds
@@ -69,3 +71,15 @@ def test_with_layers_the_order_of_the_solvers_turns_round(shipped):
 def test_line_search_takes_tens_of_sweeps(shipped):
     needed = median(shipped["needed"])
     assert 10 < float(needed.min()) < float(needed.max()) < 100
+
+
+def test_sweeps_of_line_search_hardly_grow_with_the_layers(shipped):
+    needed = along(shipped, "depth")["needed"]
+    grown = over_seeds(needed.isel(place=-1) / needed.isel(place=0))
+    assert 0.9 < float(grown["low"]) < float(grown["high"]) < 1.4
+
+
+def test_two_runs_at_a_time_tie_with_the_smaller_card_and_stay_below_the_memory():
+    results = store.read(paths.RESULTS / "paper" / "J_cost.nc")
+    assert abs(np.log(2 * float(results["own"].max()) / 1e9 / claims.CARD)) < np.log(1.05)
+    assert 2 * float(results["peak"].max()) / 1e9 < claims.MEMORY
