@@ -104,15 +104,20 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     fewest = median(results["data_error"]).isel(images=0).idxmin("model")
     spent = results["inference_time_ratio"] * results["inference_time_cold"]
     spent = spent.sel(timed_solver="coordinates").median("model")
+    left = final(results)
+    saved = results["inference_saved"].sel(model="vn_1", set="id", solver="ista", level=1e-3)
     guesses, ratio = extremes(spent.sel(start=list(LEARNED))), results["inference_ratio"]
     values = {
         "ms": {"cold": spent.sel(start="cold"), "guess": guesses["least"]},
         "forgotten": forgotten(results).sel(stream="sequence"),
-        "error": final(results),
+        "error": left,
+        "lost": left.sel(stream="sequence") / left.sel(stream="joint"),
+        "transfer": transfer(results).sel(stream="sequence"),
+        "saved": extremes(saved.sel(start=list(LEARNED)))["most"],
         "shared": shared,
         "ratio": ratio.median([dim for dim in ratio.dims if dim != "seed"]),
         "fewest": results["images"].min(),
-        "seeds": results.sizes["seed"],
+        "seeds": str(results.sizes["seed"]),
         "lowest": {kind: label(results, fewest.sel(set=kind).item()) for kind in SETS},
     }
     return texts("beyond-cont", values)
