@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 from scipy.stats import spearmanr
@@ -19,7 +20,7 @@ from chapters.beyond_representation.figures import (
     of_benchmark,
 )
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import extremes, median, texts
+from vnlib.plots.statistics import extremes, percent, texts
 from vnlib.plots.tables import Table, frame, spreads
 
 LEARNED = ("vn", "backprop")
@@ -78,6 +79,14 @@ def rank(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> flo
     if len(pair) < 3 or (pair.nunique() < 2).any():
         return float("nan")
     return MEASURES[measure][1] * float(spearmanr(pair[measure], pair[error]).statistic)
+
+
+def chance(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> float:
+    """Of all orders of the errors, the share with a coefficient as large as `rank`, or larger."""
+    own, other = (models[name].rank().values for name in (measure, error))
+    orders = np.array(list(permutations(other - other.mean()))) @ (own - own.mean())
+    found = abs((own - own.mean()) @ (other - other.mean()))
+    return float((abs(orders) >= found - 1e-9).mean())
 
 
 def exact(values: Any) -> Any:
@@ -172,7 +181,7 @@ def correlations_table(results: xr.Dataset) -> Table:
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
-    found, condition = {}, {}
+    found, condition, counts = {}, {}, []
     for name in BENCHMARKS:
         codes = codes_of(results)
         for kind, measure in product(LEARNED, ("linearity", "overlap")):
@@ -183,13 +192,14 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         found[f"{name}-least"] = error.sel(model=both["error_unseen"].idxmin())
         found[f"{name}-nearest"] = error.sel(model=nearest(both))
         condition[name] = ranks(results, name, "condition")
-    codes = codes_of(results)
-    for key, model in {"full": "s_vn_full", "unlearned": "s_vn_untrained"}.items():
-        if model in results["model"].values:
-            one = codes[["linearity", "error_unseen"]].sel(model=model)
-            found |= {f"{key}-linearity": one["linearity"], f"{key}-error": one["error_unseen"]}
+        found[f"chance-{name}"] = percent(chance(both, "condition"))
+        counts.append(str(len(both)))
+    if "s_vn_full" in results["model"].values:
+        own = results["linearity"].sel(model="s_vn_full")
+        code, support = (own.sel(layer=one) for one in ("code 1", "support 1"))
+        found |= {"full-linearity": code, "full-support": support}
+    found["models"] = ", ".join(counts)
     found["seeds"] = str(results.sizes["seed"])
-    found["strong"] = str(sum(bool(median(one) <= -0.5) for one in condition.values()))
     return texts("beyondrep", found) | texts("beyondrep-rank", condition, "{:+.2f}".format)
 
 
