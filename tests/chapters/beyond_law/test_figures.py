@@ -49,7 +49,10 @@ def test_ranks_in_table_figure_and_prose_are_the_same(sets):
         shown = tables.measures(found, error).frame
         own = found.loc[found["error"] == error, "rank"]
         assert shown[tables.RANK, "median"].tolist() == own.tolist()
-    said = tables.numbers(found, sets["tasks"])
+    own = 10 ** sets["tasks"].set_index(["decoder", "condition"])[["id", "ood"]]
+    errors = own.to_xarray().rename(decoder="model", condition="task", id="mse_id", ood="mse_ood")
+    errors = errors.assign(zero_baseline_id=1.0, zero_baseline_ood=1.0).expand_dims(seed=[0, 1])
+    said = tables.numbers(found, sets["tasks"], errors)
     assert said["beyondlaw-high"] == "0" and said["beyondlaw-least"] == "0.016"
     assert said["beyondlaw-once"] == "12" and said["beyondlaw-all"] == "60"
     assert said["beyondlaw-tasks-rendering-ood-rank"] == "-1.00"

@@ -7,6 +7,7 @@ import pytest
 
 from chapters.beyond_law import points, relation, tables
 from vnlib.book import paths, store
+from vnlib.plots.statistics import over_seeds
 
 
 def shipped(name: str):
@@ -88,9 +89,10 @@ def test_most_that_render_and_err_do_so_in_distribution_too(decoders):
     assert (wrong["id"] > -1).mean() > 0.5
 
 
-def test_little_rendering_does_not_compose_and_much_is_not_enough(decoders, found):
+def test_whether_little_rendering_composes_is_undecided_and_much_is_not_enough(decoders, found):
     tasks = decoders["tasks"]
-    assert 10 ** tasks.loc[tasks["rendering"] < 0.5, "ood"].min() > 0.05
+    spread = over_seeds(tables.least(tasks, shipped("beyond_tasks")))
+    assert float(spread["low"]) < 0.1 < float(spread["high"]), "undecided"
     assert (tasks.loc[tasks["rendering"] > 0.9, "ood"] > -1).sum() > 5
     row = found.loc[("tasks", "rendering", "ood")]
     assert abs(row["rank"]) > max(abs(row["within"]), abs(row["alike"])) > 0.4
