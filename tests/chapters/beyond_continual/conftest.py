@@ -76,6 +76,7 @@ def continual_results() -> xr.Dataset:
     ds["inference_ratio"] = over(value=30.0).where(alone)
     ds["inference_cost"] = over("start", value=2.0).where(alone)
     ds["inference_sweeps"] = over("start", "solver", "level", "set", value=40.0).where(alone)
+    ds["inference_saved"] = over("start", "solver", "level", "set", value=0.25).where(alone)
     ds["inference_time_ratio"] = over("start", "timed_solver", value=1.5).where(alone)
     ds["inference_time_cold"] = over("timed_solver", value=2.0).where(alone)
     return ds

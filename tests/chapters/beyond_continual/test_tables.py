@@ -65,4 +65,5 @@ def test_numbers_follow_from_the_results(continual_results):
     assert found["beyond-cont-error-ae-sequence"] == "0.26"
     assert found["beyond-cont-shared-vn-1"] == "0.46" and found["beyond-cont-ratio"] == "30"
     assert found["beyond-cont-ms-cold"] == found["beyond-cont-ms-guess"] == "3.0"
+    assert found["beyond-cont-saved"] == "0.25" and found["beyond-cont-seeds"] in ("1", "2", "3")
     assert found["beyond-cont-fewest"] == "64" and found["beyond-cont-lowest-id"] == "VN"
