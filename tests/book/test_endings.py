@@ -11,7 +11,8 @@ import pytest
 from vnlib.book import chapter, paths
 from vnlib.book import ledger as claims
 
-SECTION = re.compile(r"^## What held, and what did not$(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
+HEAD = "Verdicts|What held, and what did not"
+SECTION = re.compile(rf"^## (?:{HEAD})$(.*?)(?=^## )", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"\b((?:VN|FR)-\w+) \*([a-z ]+)\*")
 PARTS = (("**As printed**", "verdict"), ("**With controls**", "verdict_controls"))
 BOTH = re.compile(r"\b((?:VN|FR)-[\w-]+) \*([a-z ]+)\*, with controls \*([a-z ]+)\*")
