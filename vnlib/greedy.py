@@ -14,9 +14,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from vnlib import checks
+from vnlib.compilation import Array, compiled
 from vnlib.implicit import solve_on_support
 from vnlib.settle.coordinate import gram_matrix
-from vnlib.settle.working_set import Array, compiled
 
 
 def orthogonal_matching_pursuit(

@@ -24,13 +24,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from vnlib.compilation import Array, compiled
 from vnlib.layer import Layer
 from vnlib.prox import L1
 from vnlib.settle.coordinate import coordinate_descent
 from vnlib.settle.lasso import JointLasso, dictionary
-from vnlib.settle.working_set import compiled
 
-Array = np.ndarray
 TURNS = 500  # changes of the support on one way, at most
 SLACK = 1e-9  # what rounding may add to |q|, in units of the sparsity
 

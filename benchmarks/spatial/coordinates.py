@@ -55,8 +55,11 @@ class CoordinateMLP(Baseline):
         if width % 4:
             raise ValueError(f"width must be a multiple of 4, got {width}")
         self.width, self.encoder = width, nn.Linear(n_inputs, width)
-        blocks = [nn.Sequential(nn.Linear(width, width), nn.PReLU()) for _ in range(depth)]
-        self.layers = nn.Sequential(*blocks, nn.Linear(width, 1))
+        self.layers = nn.Sequential(*(self.block() for _ in range(depth)), nn.Linear(width, 1))
+
+    def block(self) -> nn.Module:
+        """A layer, from (batch, pixels, width) to the same."""
+        return nn.Sequential(nn.Linear(self.width, self.width), nn.PReLU())
 
     def render(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch height width"]:
         pixels = sinusoids(self.image_shape, self.width, x.device)

@@ -37,6 +37,12 @@ def middles(results: xr.Dataset, *models: str) -> xr.Dataset:
     return found.assign(composes=(found["ratio"] <= 3) & low)
 
 
+def seeds_below(error: xr.DataArray, bound: float) -> str:
+    """In how many seeds an error is below a bound, of those that have one: "5 of 8"."""
+    there = error.dropna("seed")
+    return f"{int((there < bound).sum())} of {there.sizes['seed']}"
+
+
 def composing(results: xr.Dataset, says: str, *models: str, holds: bool = True) -> Part:
     """That each of these models composes, or that none does."""
     m = middles(results, *models)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -46,7 +47,9 @@ def judge(
     row = {key: getattr(one, key) for key in keys}
     row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
     results = results if results is None else claims.known(results)
-    decision = claims.decided(one, results)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # the median of runs that there are not
+        decision = claims.decided(one, results)
     if results is None or isinstance(decision, str):
         return row | {"missing": decision}, []
     found = statements.statements(one, results, decision) if found is None else found

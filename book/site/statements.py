@@ -76,7 +76,7 @@ def value(one: Contrast, margin: float) -> float | None:
         return one.bound * float(np.exp(side * margin))
 
 
-def sure(one: Contrast) -> tuple[np.ndarray, np.ndarray]:
+def exact(one: Contrast) -> tuple[np.ndarray, np.ndarray]:
     """The margins at the ends of the exact interval (Clopper and Pearson 1934) of shares of runs: no
     resample of runs that all end alike has another share.
     """
@@ -102,7 +102,6 @@ def verdict(low: float, high: float, band: float = 0.0, *, closed: bool = False)
     return UNDECIDED
 
 
-WIDER = np.minimum, np.maximum
 # The worst first: one of several contrasts decides for all.
 GRAVITY = (NOT_TESTABLE, FAILS, UNDECIDED, TIE, HOLDS)
 
@@ -124,7 +123,8 @@ def weighed(one: Contrast, drawn: Sequence[np.ndarray], chances: np.ndarray, see
     point = point if alike else point.min(keepdims=True)
     lows, highs = resampling.interval(table, chances, point, seeds)
     if one.of:
-        lows, highs = (f(a, b) for f, a, b in zip(WIDER, (lows, highs), sure(one), strict=True))
+        least, most = exact(one)
+        lows, highs = np.minimum(lows, least), np.maximum(highs, most)
     low, high, closed = float(lows.min()), float(highs.min()), one.sign.endswith("=")
     if kind(one) == "yes or no" and 0 < seeds < resampling.FEW:
         low, high = -1.0, 1.0  # few seeds cannot show how far from the other answer this one is

@@ -6,6 +6,7 @@ from typing import Any
 
 import xarray as xr
 
+from benchmarks.spatial.errors import seeds_below
 from chapters.beyond_kernel.figures import CODES, over_zero
 from vnlib.plots.statistics import extremes, texts
 from vnlib.plots.tables import Table, spreads
@@ -70,7 +71,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     seeds = results["mse_ood"].notnull().any("model").sum("seed")
     ood = over_zero(results, "mse", "ood")
     told["draws"] = {
-        code: {m: drawing(ood.sel(code=code, model=m)) for m in ood["model"].values}
+        code: {m: seeds_below(ood.sel(code=code, model=m), DRAWS) for m in ood["model"].values}
         for code in ood["code"].values
     }
     told["falling"] = {
@@ -83,12 +84,6 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         for code in results["code"].values
     }
     return texts("beyondkernel", told)
-
-
-def drawing(error: xr.DataArray) -> str:
-    """How many seeds draw most of a bump held out, of how many: "5 of 8"."""
-    there = error.dropna("seed")
-    return f"{int((there < DRAWS).sum())} of {there.sizes['seed']}"
 
 
 def falling(path: xr.DataArray) -> xr.DataArray:

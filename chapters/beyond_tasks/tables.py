@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 from IPython.display import HTML
 
-from benchmarks.spatial.errors import SETTLED
+from benchmarks.spatial.errors import SETTLED, seeds_below
 from chapters.beyond_tasks.figures import (
     LONGER,
     TASKS,
@@ -106,8 +106,7 @@ def composing(results: xr.Dataset) -> xr.DataArray:
 
 def drawing(results: xr.Dataset, task: str, model: str) -> str:
     """In how many seeds of a task a decoder's OOD error is below `DRAWS`: "2 of 3"."""
-    error = over_zero(results, "ood").sel(task=task, model=model).dropna("seed")
-    return f"{int((error < DRAWS).sum())} of {error.sizes['seed']}"
+    return seeds_below(over_zero(results, "ood").sel(task=task, model=model), DRAWS)
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:

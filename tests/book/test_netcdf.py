@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 
 from vnlib.book import store
-from vnlib.book.store import netcdf
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
@@ -61,32 +60,6 @@ def test_write_and_read_keep_values_and_make_attributes_plain(tmp_path):
     assert xr.open_dataset(path, engine="h5netcdf")["x"].encoding["zlib"]
     store.write(back, path)  # a second time, with the encodings of the first
     xr.testing.assert_identical(back, store.read(path))
-
-
-def test_read_gives_what_xarray_s_own_reader_gives(tmp_path):
-    path = tmp_path / "a.nc"
-    rng = np.random.default_rng(0)
-    ds = xr.Dataset(
-        {
-            "pairs": (("first", "second", "plain"), rng.normal(size=(3, 3, 500))),
-            "holes": ("plain", np.where(np.arange(500) % 7, np.arange(500.0), np.nan)),
-            "counts": ("second", np.arange(3, dtype=np.int8), {"units": "1", "one": np.arange(1)}),
-            "truth": ("first", [True, False, True]),
-            "plain": (("second", "first"), rng.normal(size=(3, 3)).astype("float32")),
-            "said": ((), "é"),
-            "none": ("empty", np.zeros(0)),
-            "texts": (("first", "second"), [["a", "", "ccc"]] * 3),
-        },
-        {"second": ["b", "a", "c"], "first": [2, 0, 1], "label": ("second", ["", "B", "C"])},
-        {"several": np.arange(3.0), "text": "ü", "number": 1.5},
-    )
-    store.write(ds, path)
-    theirs, ours = netcdf.tidy(xr.load_dataset(path, engine="h5netcdf")), store.read(path)
-    xr.testing.assert_identical(theirs, ours)
-    assert list(theirs.data_vars) == list(ours.data_vars)
-    assert {n: one.dtype for n, one in theirs.variables.items()} == {
-        n: one.dtype for n, one in ours.variables.items()
-    }
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import torch
 from numba.core import caching
 from sklearn.linear_model import Lasso
 
+from vnlib.compilation import compiled
 from vnlib.layer import Layer
 from vnlib.prox import L1, NonNegativeL1
 from vnlib.settle import coordinate, duality_gap, joint_energy, working_set
@@ -274,7 +275,7 @@ def test_bad_arguments(change, message):
 def test_it_compiles_where_nothing_can_be_written(monkeypatch):
     """numba cannot keep the compiled code: there is no folder for it."""
     monkeypatch.setattr(caching.CacheImpl, "_locator_classes", [])
-    assert working_set.compiled(lambda number: number + 1)(2) == 3
+    assert compiled(lambda number: number + 1)(2) == 3
 
 
 # --- further forms ---
@@ -332,7 +333,7 @@ def test_flat_directions_do_not_stop_a_dictionary_by_columns(seed):
 
 # In the place of the solver, which takes many seconds to compile.
 TWO_FUNCTIONS = """
-from vnlib.settle.working_set import compiled
+from vnlib.compilation import compiled
 
 @compiled
 def inner(number):
@@ -358,7 +359,7 @@ def test_a_compilation_is_announced_once(tmp_path, monkeypatch, caplog):
 
 def test_compiled_code_is_found_on_the_disk(monkeypatch):
     solve(*problem(10, 20, 3))
-    again = working_set.compiled(working_set.solve.py_func)
+    again = compiled(working_set.solve.py_func)
     monkeypatch.setattr(working_set, "solve", again)
     solve(*problem(10, 20, 3))
     assert again.stats.cache_hits and not again.stats.cache_misses

@@ -15,10 +15,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from vnlib import checks
+from vnlib.compilation import Array, compiled
 from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork
 from vnlib.settle import Settled
-from vnlib.settle.working_set import Array, compiled
 
 BLOCK = 64  # atoms that are solved for between two matrix products, which do most of the work
 

@@ -37,6 +37,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from vnlib import checks
+from vnlib.compilation import Announce
 from vnlib.settle import working_set
 
 # batches are filled up to multiples of this: BLAS treats the rows of odd batches differently
@@ -153,7 +154,7 @@ def coordinate_descent(
         working_set.solve(*whole, *part, sign, float(tol), int(max_passes), norm, flat, bend)
 
     threads = min(torch.get_num_threads(), batch)
-    with event.install_listener("numba:compile", working_set.Announce()):
+    with event.install_listener("numba:compile", Announce()):
         if threads <= 1:
             solve(slice(None))
         else:

@@ -15,16 +15,9 @@ file could be mended, and the loop would go on with the old one.
 
 from __future__ import annotations
 
-import inspect
-import logging
-from collections.abc import Callable
-
-import numba
 import numpy as np
-from numba.core import event
 
-log = logging.getLogger(__name__)
-Array = np.ndarray
+from vnlib.compilation import Array, compiled
 
 REACH = 0.6  # an atom joins if its excess |q| - sparsity is at least this share of the largest one
 ROOM = 3  # ... and at most this many join at once, or half the working set
@@ -33,31 +26,6 @@ TURNS = 4  # Newton steps per pass of l1 at most, each ending at a coefficient t
 INNER = 0.3  # the working set is solved to this share of the largest excess outside it
 # lengths of inner loops are multiples of this, which leaves no remainder to vectorised code
 BLOCK = 32
-
-
-def compiled(function: Callable) -> Callable:
-    """`function` in machine code, which is kept on disk where there is a folder for it."""
-    plain = inspect.unwrap(function)  # a checker of annotations may have wrapped it
-    # Sums may be reordered, and all numbers are finite: the inputs were checked.
-    fast = {"reassoc", "contract", "arcp", "nsz", "nnan", "ninf"}
-    options = {"nogil": True, "fastmath": fast, "error_model": "numpy"}
-    try:
-        return numba.njit(cache=True, **options)(plain)
-    except RuntimeError:  # no folder can be written
-        return numba.njit(**options)(plain)
-
-
-class Announce(event.Listener):
-    """Says once that there is something to wait for, where the disk has no compiled code."""
-
-    said = False
-
-    def on_start(self, event: event.Event) -> None:
-        if not self.said:
-            log.warning("compiling coordinate descent: some seconds, once per version and machine")
-        self.said = True
-
-    def on_end(self, event: event.Event) -> None: ...
 
 
 @compiled

@@ -29,10 +29,6 @@ MOST_PER_BYTE = 1032
 SEAL = b"vnbook-sha256:"
 """Follows the NetCDF data, with their checksum; readers of NetCDF pass over it."""
 
-OWN = {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "_NCProperties"}
-OWN |= {"_Netcdf4Dimid", "_Netcdf4Coordinates"}  # attributes that are no one's but NetCDF's
-LENGTH = b"dimension but not a netCDF variable"  # of which no values are stored
-
 REMEDY = "move it away or delete it, then run again"
 
 ROOM = (
@@ -85,10 +81,9 @@ def read(path: Path) -> xr.Dataset:
     """Load a file into memory and close it. StoreError if it is missing, damaged or foreign."""
     path = Path(path)
     try:
-        data = path.read_bytes()  # HDF5 may read damaged data as if right, or for ever
-        if data != sealed(data[: -len(SEAL) - 32]):
-            raise ValueError("its checksum lacks or is not that of its content")
-        ds = tidy(_loaded(path))
+        _check_seal(path)
+        _check_size(path)
+        ds = tidy(xr.load_dataset(path, engine="h5netcdf"))
     except FileNotFoundError as exc:
         said = f"{path} does not exist; compute it first, or check the results folder"
         raise StoreError(said) from exc
@@ -110,31 +105,27 @@ def of(results: Any, path: Path, **attrs: Any) -> Any:
     return results
 
 
-def _loaded(path: Path) -> xr.Dataset:
-    """What a file holds, in a third of the time that xarray's reader takes, which looks up dimensions
-    anew for each variable. ValueError if it cannot hold what it says: a damaged header takes no memory.
-    """
-    with h5py.File(path, "r") as file:
-        there = {name: one for name, one in file.items() if isinstance(one, h5py.Dataset)}
-        scales = {name: one for name, one in there.items() if h5py.h5ds.is_scale(one.id)}
-        axes = {one.attrs["_Netcdf4Dimid"]: name for name, one in scales.items()}
-        lengths = {n for n, one in scales.items() if LENGTH in np.bytes_(one.attrs["NAME"])}
-        held = {name: one for name, one in there.items() if name not in lengths}
-        claimed = sum(math.prod(one.shape) * one.dtype.itemsize for one in held.values())
-        if claimed > MOST_PER_BYTE * (size := path.stat().st_size):
-            raise ValueError(f"it claims to hold {claimed} bytes in a file of {size}")
-        found = {}
-        for name, one in held.items():
-            dims = [axes[number] for number in one.attrs.get("_Netcdf4Coordinates", ())]
-            text = h5py.check_string_dtype(one.dtype)
-            values = np.asarray(one.asstr()[()]).astype(str) if text else np.asarray(one[()])
-            found[name.removeprefix("_nc4_non_coord_")] = (dims, values, _told(one))
-        return xr.decode_cf(xr.Dataset(found, attrs=_told(file))).load()
+def _check_seal(path: Path) -> None:
+    """ValueError if a file was changed: HDF5 may read damaged data as if right, or for ever."""
+    data = path.read_bytes()
+    if data != sealed(data[: -len(SEAL) - 32]):
+        raise ValueError("its checksum lacks or is not that of its content")
 
 
-def _told(one: h5py.Dataset | h5py.File) -> dict:
-    told = {name: value for name, value in one.attrs.items() if name not in OWN}
-    return {n: v[0] if np.shape(v) == (1,) else v for n, v in told.items()}
+def _only_a_length(scale: h5py.Dataset) -> bool:
+    """Whether this is a dimension without coordinates, of which NetCDF stores no values."""
+    return b"dimension but not a netCDF variable" in np.bytes_(scale.attrs.get("NAME", b""))
+
+
+def _check_size(path: Path) -> None:
+    """ValueError if a file cannot hold what it says: no memory is taken for a damaged header."""
+    with h5py.File(path, "r") as file:  # of which h5netcdf would look up every dimension
+        held = (v for v in file.values() if isinstance(v, h5py.Dataset) and not _only_a_length(v))
+        shapes = [(v.shape, v.dtype.itemsize) for v in held]
+    claimed = sum(math.prod(shape) * size for shape, size in shapes)
+    size = path.stat().st_size
+    if claimed > MOST_PER_BYTE * size:
+        raise ValueError(f"it claims to hold {claimed} bytes in a file of {size}")
 
 
 def tidy(ds: xr.Dataset) -> xr.Dataset:
