@@ -25,6 +25,8 @@ NAMES = paths.chapters()
 STORING = [name for name in NAMES if chapter.spec(name).stores]
 SHIPPED_FILES = sorted((paths.RESULTS / "paper").glob("*.nc"))
 GLUE = re.compile(r"\{glue:text\}`([\w-]+)`")
+LABEL = re.compile(r"^\(([\w-]+)\)=", re.M)
+LINK = re.compile(r"(?:\]\(#|\{(?:ref|numref)\}`(?:[^`<]*<)?)([\w-]+)")
 WIDEST = 25  # lines of a code cell
 BASE = tomllib.loads((paths.BOOK / "models.toml").read_text(encoding="utf-8"))["base"]
 
@@ -124,6 +126,15 @@ def test_sentences_with_numbers_of_the_shipped_results_are_marked_as_such(name):
     for cell in cells(name, "markdown"):
         if GLUE.search(cell.source):
             assert SHIPPED in cell.metadata.get("tags", []), cell.source[:80]
+
+
+@every_chapter
+def test_what_stays_on_every_page_links_to_nothing_that_only_the_shipped_page_has(name):
+    """Or a book of any other results cannot be built."""
+    prose = cells(name, "markdown")
+    shipped = "\n".join(c.source for c in prose if SHIPPED in c.metadata.get("tags", []))
+    kept = "\n".join(c.source for c in prose if SHIPPED not in c.metadata.get("tags", []))
+    assert not set(LINK.findall(kept)) & set(LABEL.findall(shipped))
 
 
 # Pages of the same results or baselines: what they name alike after their chapter's prefix is one
