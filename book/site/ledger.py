@@ -81,7 +81,7 @@ def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
     """What the statements of a claim are made from: the values of its results but for the hash of
     their code, the source of its rule and of what resamples it.
     """
-    found = hashlib.sha256(f"{one.id} {one.cases}".encode())
+    found = hashlib.sha256(f"{one.id} {one.cases} {one.means}".encode())
     start = {source_hash.Reference("", one.decide.__module__)}
     rule = source_hash.closure(start, paths.SOURCE, presenting=True)
     for file in (*(rule[name] for name in sorted(rule)), resampling.__file__, statements.__file__):
@@ -120,7 +120,7 @@ def ledger(folder: Path, chapter: str | None = None) -> dict:
         except (IndexError, TypeError, ValueError) as error:
             said = f"{path} has not the form that the rule of {one.id} reads ({error})"
             raise store.StoreError(f"{said}; {REMEDY}") from error
-        rows.append(row | {"fidelity": fidelity(one.chapter), "fingerprint": key})
+        rows.append(row | {"fidelity": fidelity(one), "fingerprint": key})
         found += more
     return {
         "level": resampling.LEVEL,
@@ -130,11 +130,19 @@ def ledger(folder: Path, chapter: str | None = None) -> dict:
     }
 
 
-def fidelity(chapter: str) -> dict[str, str]:
-    """How a chapter's experiment stands to the paper's, from its sidecar: data, sizes, budget and
-    inference are *given* by the paper, *inferred* from what it says, or *chosen*; what is `reduced`.
-    Nothing where the chapter is not in this checkout.
+def fidelity(one: Claim) -> dict[str, str]:
+    """How the experiment that decides a claim stands to the paper's: data, sizes, budget and inference
+    are *given* by the paper, *inferred* from what it says, or *chosen*; what is `reduced`. From the
+    sidecar of the chapter whose results it reads, and what its own says of this claim alone. Nothing
+    where the chapter is not in this checkout.
     """
+    whole, own = _fidelity(one.results), _fidelity(one.chapter)
+    told = {key: said for key, said in whole.items() if isinstance(said, str)}
+    return told | own.get("claims", {}).get(one.id, {})
+
+
+def _fidelity(chapter: str) -> dict:
+    """What a chapter's sidecar says of its experiment."""
     path = paths.sidecar(chapter)
     told = tomllib.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     return told.get("fidelity", {})

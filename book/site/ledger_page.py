@@ -58,8 +58,9 @@ def ledger(found: Mapping, profile: str) -> str:
         "since stand at the end, with the reason.",
         "",
         f"Beside each value stands its {level:.0f} % interval, from the rule asked again of seeds, "
-        "and test cases where results keep them of every seed, drawn anew (bootstrap); elsewhere "
-        "it is of training, not of the draw of test cases. A statement *holds* where "
+        "and of test cases where results keep their errors, drawn anew (bootstrap). All seeds share "
+        "one test set, so both are added as independent errors; a row without *test cases* has the "
+        "interval of training alone. A statement *holds* where "
         "all of the interval is on the right side of the bound, *fails* where all of it is on the "
         f"wrong side, is a *tie* where all of it is within {band:.0f} % of the bound, *undecided* "
         "where it is on both sides. It is *not testable* where a condition fails that it needs, "

@@ -1,8 +1,8 @@
-"""How sure a statement is: its rule is asked again of results in which the seeds, and the test
-cases where results keep them, are drawn anew (the hierarchical bootstrap; Efron and Tibshirani
-1993). All that belongs to a seed stays together, so models are compared in pairs: its initialisation
-and, where chapters say so, its data and split. Where all seeds share one test set whose cases are not
-kept, an interval is of training alone.
+"""How sure a statement is: its rule is asked again of results in which the seeds are drawn anew (the
+bootstrap; Efron and Tibshirani 1993), and of results in which the test cases are. All that belongs to
+a seed stays together, so models are compared in pairs: its initialisation and, where chapters say so,
+its data and split. All seeds share the test cases, so these are another source of chance. Where
+results keep none of them, an interval is of training alone.
 
 SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
 """
@@ -10,7 +10,7 @@ SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 
@@ -25,45 +25,62 @@ DRAWN = 200
 RARE = 0.02  # probability of resamples without a value up to which they are left out
 
 
-def resamples(
-    results: xr.Dataset, *, cases: Sequence[str] = (), unit: str = "seed"
-) -> Iterator[tuple[xr.Dataset, float]]:
-    """Resampled results, each with its probability; the results as they are where nothing varies.
-
-    Parameters
-    ----------
-    cases
-        Dimensions of test cases, drawn anew within each seed.
-    """
+def resamples(results: xr.Dataset, *, unit: str = "seed") -> Iterator[tuple[xr.Dataset, float]]:
+    """Results of resampled seeds, each with its probability; as they are where nothing varies."""
     n = results.sizes.get(unit, 0)
     if not n:
         yield results, 1.0
-    elif not cases and comb(2 * n - 1, n) <= ALL:
+    elif comb(2 * n - 1, n) <= ALL:
         for rows in combinations_with_replacement(range(n), n):
             ways = factorial(n) // prod(factorial(times) for times in Counter(rows).values())
             yield _drawn(results, unit, list(rows)), ways / n**n
     else:
         rng = np.random.default_rng(0)
         for _ in range(DRAWN):
-            found = _drawn(results, unit, rng.integers(n, size=n).tolist())
-            for case in cases:
-                found = _redrawn(found, unit, case, rng)
-            yield found, 1 / DRAWN
+            yield _drawn(results, unit, rng.integers(n, size=n).tolist()), 1 / DRAWN
+
+
+def retested(
+    results: xr.Dataset, cases: Sequence[str], means: Mapping[str, tuple[str, Mapping[str, str]]]
+) -> Iterator[xr.Dataset]:
+    """Results of resampled test cases, the same for all models and seeds.
+
+    Parameters
+    ----------
+    cases
+        Their dimensions; of none there is no resample.
+    means
+        Averages over cases, by name: of which errors, and at which coordinates, where the errors
+        have that dimension of these, else of the average. Errors may be kept of some seeds only;
+        then all averages change by the factor by which those of these seeds do.
+    """
+    rng = np.random.default_rng(1)
+    for _ in range(DRAWN if cases else 0):
+        found = results
+        for case in cases:
+            size = results.sizes[case]
+            found = _drawn(found, case, rng.integers(size, size=size).tolist())
+        yield found.assign(
+            {mean: _changed(results, found, mean, *errors) for mean, errors in means.items()}
+        )
+
+
+def _changed(
+    results: xr.Dataset, found: xr.Dataset, mean: str, errors: str, where: Mapping[str, str]
+) -> xr.DataArray:
+    """An average over cases by those that were drawn, and as it was where none are kept."""
+    of = {dim: value for dim, value in where.items() if dim in results[errors].dims}
+    case = [dim for dim in results[errors].dims if dim not in results[mean].dims and dim not in of]
+    before, after = (one[errors].sel(of).mean(case) for one in (results, found))
+    factor = (after / before).mean("seed").fillna(1)
+    for dim in where.keys() - of.keys():
+        factor = factor.where(results[dim] == where[dim], 1)
+    return (results[mean] * factor).transpose(*results[mean].dims)
 
 
 def _drawn(results: xr.Dataset, unit: str, rows: Sequence[int]) -> xr.Dataset:
     """The rows under the names of those that were there, so that names stay unique."""
     return results.isel({unit: rows}).assign_coords({unit: results[unit]})
-
-
-def _redrawn(results: xr.Dataset, unit: str, case: str, rng: np.random.Generator) -> xr.Dataset:
-    """Results with the cases of every seed drawn anew, the same for all models."""
-    size = results.sizes[unit], results.sizes[case]
-    rows = xr.DataArray(rng.integers(size[1], size=size), dims=(unit, case))
-    seeds = xr.DataArray(np.arange(size[0]), dims=unit)
-    names = [name for name, one in results.items() if {unit, case} <= set(one.dims)]
-    plain = results[names].drop_vars([unit, case], errors="ignore").isel({unit: seeds, case: rows})
-    return results.assign({name: (one.dims, one.data) for name, one in plain.items()})
 
 
 def interval(
@@ -99,6 +116,23 @@ def interval(
         wide = _students(values, chances, seeds)
         low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
     return low, high
+
+
+def joined(
+    estimate: np.ndarray, *intervals: tuple[np.ndarray, np.ndarray], whole: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The interval of what several independent sources of chance make of values: distances from
+    the estimate add as squares; of `whole` numbers, which cannot add, the widest counts.
+    """
+    ends = []
+    for side, tips in zip((-1, 1), zip(*intervals, strict=True), strict=True):
+        with np.errstate(invalid="ignore"):  # where both are infinite
+            far = np.stack([side * (tip - estimate) for tip in tips]).clip(0)
+        far = np.where(np.stack(tips) == estimate, 0, far)
+        far = far.max(0) if whole else np.sqrt((far**2).sum(0))
+        with np.errstate(invalid="ignore"):
+            ends.append(np.where(np.isinf(far), side * np.inf, estimate + side * far))
+    return ends[0], ends[1]
 
 
 def _quantile(values: np.ndarray, chances: np.ndarray, share: float) -> np.ndarray:

@@ -106,22 +106,34 @@ def verdict(low: float, high: float, band: float = 0.0, *, closed: bool = False)
 GRAVITY = (NOT_TESTABLE, FAILS, UNDECIDED, TIE, HOLDS)
 
 
-def weighed(one: Contrast, drawn: Sequence[np.ndarray], chances: np.ndarray, seeds: int) -> dict:
+def weighed(
+    one: Contrast,
+    drawn: Sequence[np.ndarray],
+    chances: np.ndarray,
+    seeds: int,
+    tested: Sequence[np.ndarray] = (),
+) -> dict:
     """A contrast with its interval and the verdict: of several values, the least of their lower and
     of their upper ends, since all must keep the bound.
 
     Parameters
     ----------
-    drawn
-        The margins in every resample.
+    drawn, tested
+        The margins in every resample of seeds, and of test cases.
     """
     point = margins(one)
-    alike = all(each.shape == point.shape for each in drawn)
-    table = np.stack(
-        drawn if alike else [each.min(initial=np.inf, keepdims=True) for each in drawn]
+    alike = all(each.shape == point.shape for each in (*drawn, *tested))
+    point, *each = (
+        values if alike else values.min(initial=np.inf, keepdims=True)
+        for values in (point, *drawn, *tested)
     )
-    point = point if alike else point.min(keepdims=True)
-    lows, highs = resampling.interval(table, chances, point, seeds)
+    table, cases = np.stack(each[: len(drawn)]), each[len(drawn) :]
+    lows, highs = trained = resampling.interval(table, chances, point, seeds)
+    if cases:
+        even = np.full(len(cases), 1 / len(cases))
+        drawn_cases = resampling.interval(np.stack(cases), even, point, 0)
+        whole = kind(one) in ("count", "yes or no")
+        lows, highs = resampling.joined(point, trained, drawn_cases, whole=whole)
     if one.of:
         least, most = exact(one)
         lows, highs = np.minimum(lows, least), np.maximum(highs, most)
@@ -131,6 +143,7 @@ def weighed(one: Contrast, drawn: Sequence[np.ndarray], chances: np.ndarray, see
     if np.isnan(point).any():
         low = high = np.nan
     ends = (float(point.min()), low, high)
+    vary = any(not np.array_equal(each, point, equal_nan=True) for each in cases)
     right = table.min(axis=1) >= 0 if closed else table.min(axis=1) > 0
     return {
         "kind": kind(one),
@@ -140,6 +153,7 @@ def weighed(one: Contrast, drawn: Sequence[np.ndarray], chances: np.ndarray, see
         "band": rounded(band(one)),
         "value": [rounded(value(one, end)) for end in ends],
         "share": rounded(float(chances @ right)),
+        "cases": vary,
         "verdict": verdict(low, high, band(one), closed=closed),
     }
 
@@ -166,15 +180,15 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
     """The statements of a claim with their verdicts, each once: those with controls that are not
     among those as printed come after them.
     """
-    plain, drawn, chances = parts_of(decision), [], []
+    plain, drawn, chances, tested = parts_of(decision), [], [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # means of nothing, where a resample lacks what it needs
-        for resample, chance in resampling.resamples(results, cases=one.cases):
-            found = claims.decided(one, resample)
-            drawn.append(None if isinstance(found, str) else parts_of(found))
+        for resample, chance in resampling.resamples(results):
+            drawn.append(_parts(one, resample))
             chances.append(chance)
-        alone = [claims.decided(one, results.isel(seed=[n])) for n in range(_seeds(results))]
-    by_seed = [None if isinstance(found, str) else parts_of(found) for found in alone]
+        for resample in resampling.retested(results, one.cases, one.means):
+            tested.append(_parts(one, resample))
+        by_seed = [_parts(one, results.isel(seed=[n])) for n in range(_seeds(results))]
     drawn, chances = _but_rare(drawn, chances)
     rows: dict[tuple, dict] = {}
     for place, part in enumerate(plain):
@@ -185,9 +199,19 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
             continue
         row = {"id": f"{one.id}.{len(rows) + 1}", "claim": one.id, "protocols": [protocol]}
         rows[key] = row | judged(
-            part, _each(drawn, place), np.array(chances), _each(by_seed, place)
+            part,
+            _each(drawn, place),
+            np.array(chances),
+            _each(by_seed, place),
+            _each(tested, place),
         )
     return list(rows.values())
+
+
+def _parts(one: Claim, results: xr.Dataset) -> list[Part] | None:
+    """All parts by some results; None where the claim cannot be decided."""
+    found = claims.decided(one, results)
+    return None if isinstance(found, str) else parts_of(found)
 
 
 def _but_rare(
@@ -230,22 +254,27 @@ def judged(
     drawn: Sequence[Part | None],
     chances: np.ndarray,
     alone: Sequence[Part | None] = (),
+    tested: Sequence[Part | None] = (),
 ) -> dict:
     """One statement: its contrasts, that which decides first, and the verdict of all of them and of
     what it needs.
 
     Parameters
     ----------
-    drawn
-        The same statement in every resample, None where its claim cannot be decided.
+    drawn, tested
+        The same statement in every resample of seeds, and of test cases; None where its claim cannot
+        be decided.
     alone
         The same statement of every seed by itself.
     """
     found, seeds = [], told_by(part, alone)
     for place, one in enumerate(contrasts(part)):
         lost = np.full(one.values.shape, np.nan)
-        values = [lost if p is None else margins(contrasts(p)[place]) for p in drawn]
-        found.append(weighed(one, values, chances, seeds))
+        values, cases = (
+            [lost if p is None else margins(contrasts(p)[place]) for p in each]
+            for each in (drawn, tested)
+        )
+        found.append(weighed(one, values, chances, seeds, cases))
     found.sort(key=lambda row: GRAVITY.index(row["verdict"]))
     needs = [
         {"says": need.says}
@@ -254,6 +283,7 @@ def judged(
             _each([p and p.needs for p in drawn], place),
             chances,
             _each([p and p.needs for p in alone], place),
+            _each([p and p.needs for p in tested], place),
         )
         for place, need in enumerate(part.needs)
     ]

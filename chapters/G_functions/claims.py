@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import AUTOENCODERS, DYNAMICS, MAMBA, MASKS, SETS, THUMB, VN
 from vnlib.book import evidence
 from vnlib.book.evidence import bounded, compared, refuted, select
@@ -44,6 +45,8 @@ def signatures(r: xr.Dataset) -> xr.Dataset:
     source="VN Figs. 6-8, App. G.3",
     figure="appG-bands",
     reads="fig3_functions",
+    cases=["case"],
+    means=MEANS,
     statement="Each baseline fails in its own way on Hard signals: DeepAE3 collapses to a mean "
     "or a line, the RNN keeps a low-frequency envelope, Mamba-bottleneck keeps the shape without "
     "detail; with the last quarter hidden, autoencoders collapse there, latent dynamics drift, "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, THUMB, UNLEARNED, VN
 from vnlib.book.evidence import bounded, detail, part, select, tagged
 from vnlib.book.ledger import Decision, Part, claim
@@ -34,6 +35,8 @@ def best(r: xr.Dataset, models: Models, protocol: str) -> xr.DataArray:
     id="VN-F3a",
     source="VN Fig. 3a",
     figure="fig3-task",
+    cases=["case"],
+    means=MEANS,
     statement="The task: training has signals of single families (in distribution); tests are sums "
     "of two families (Easy) and nested and mixed compositions (Hard), which are harder.",
     terms="Errors are mean squares of whole signals, medians over seeds; relative: over that of "
@@ -76,6 +79,8 @@ def decide_task(r: xr.Dataset) -> Decision:
     id="VN-F3b",
     source="VN Fig. 3b, Tab. 5",
     figure="fig3-reconstruction",
+    cases=["case"],
+    means=MEANS,
     statement="Reconstruction does not tell composition from copying: Transformer and Mamba beat "
     "the VN on Easy and Hard; Mamba with a bottleneck is worse than Mamba in distribution and much "
     "better out of it.",
@@ -115,6 +120,8 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
     id="VN-F3c",
     source="VN Fig. 3c, Tab. 6",
     figure="fig3-grid",
+    cases=["case"],
+    means=MEANS,
     statement="With a part hidden the baselines degrade strongly, while the VN stays stable and is "
     "the best of eleven models in all cells, four masks by three sets, by a clear margin.",
     terms="Mean squared errors on hidden samples, medians over seeds. The eight others read zeros "

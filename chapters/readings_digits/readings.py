@@ -1,7 +1,7 @@
 """The readings of VN Fig. 5 that the results of chapter fig5_mnist allow: whose error is less on
 images that are composed, damaged or moved, and by how much.
 
-The paper leaves open how deep and sparse its networks are, from which layer they draw, which
+The paper leaves open how deep, large and sparse its networks are, from which layer they draw, which
 autoencoder is meant and to what it is matched, which sets count (differences of digits among
 them), and whether errors or their growth are compared.
 """
@@ -13,11 +13,18 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.readings.choices import Choice, Reading, Statement
+from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below, curve
 
+# Networks of one layer and another size or sparsity, beside which only the autoencoder is matched.
+RESIZED = {
+    "256": "1 layer, 256 atoms",
+    "1024": "1 layer, 1,024 atoms",
+    "fuller": "1 layer, half the sparsity penalty",
+    "sparser": "1 layer, twice the sparsity penalty",
+}
 # A network's name -> the model and the way that it draws.
-FIGURE = {
+FIGURE = {name: (f"vn_1_{name}", "own") for name in RESIZED} | {
     "1": ("vn_1", "own"),
     "3": ("vn_3", "own"),
     "top": ("vn_3", "top"),
@@ -35,7 +42,8 @@ NETWORK = Choice(
         "literal": "3 layers, interface literal",
         "frozen": "3 layers, interface frozen",
         "capped": "1 layer, 24 units at most",
-    },
+    }
+    | RESIZED,
 )
 MOVED = Choice(
     name="network",
@@ -235,11 +243,20 @@ def _one(values: xr.DataArray, model: str) -> xr.DataArray:
     return values.sel(model=model)
 
 
+def _unmatched(rival: Choice) -> Exclusion:
+    """Other sizes and sparsities beside rivals that are matched to the network of 512 atoms."""
+    return Exclusion(
+        why="only one autoencoder is matched to networks of other sizes and sparsities",
+        options={"network": [*RESIZED], "rival": [name for name in rival.options if name != "ae"]},
+    )
+
+
 STATEMENTS = (
     Statement(
         id="VN-F5a",
         says="On composed and damaged digits the Vector Network errs less than its rival",
         choices=(NETWORK, RIVAL, SETS, MEASURE),
+        excluded=[_unmatched(RIVAL)],
         margin=less_digits,
         band=BAND,
     ),
@@ -247,6 +264,7 @@ STATEMENTS = (
         id="VN-F5a, tenfold",
         says="In the strongest conditions autoencoders err about ten times more",
         choices=(NETWORK, AE, STRONGEST, SIGNS, BOUND),
+        excluded=[_unmatched(AE)],
         margin=strongly,
         band=BAND,
     ),

@@ -13,6 +13,7 @@ RATIO = {
     "band": 0.04879,
     "value": [0.5, 0.6, 0.4],
     "share": 1.0,
+    "cases": False,
     "verdict": statements.HOLDS,
 }
 YES = RATIO | {"kind": "yes or no", "sign": "", "bound": 0.0, "margin": [1.0] * 3}

@@ -6,6 +6,7 @@ import builtins
 import json
 import math
 import re
+import tomllib
 
 import fuzz_files
 import jsonschema
@@ -162,11 +163,23 @@ def test_results_of_another_form_are_named_with_the_rule_that_reads_them(tmp_pat
         book.ledger(tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted({one.chapter for one in all_claims().values()}))
+@pytest.mark.parametrize("name", all_claims())
 def test_every_experiment_is_set_against_the_paper_s(name):
-    told = book.fidelity(name)
+    told = book.fidelity(all_claims()[name])
     assert {*told} == {"data", "sizes", "budget", "inference", "reduced"}
     assert {told[key] for key in told if key != "reduced"} <= {"given", "inferred", "chosen"}
+
+
+def test_a_claim_s_experiment_is_that_of_the_results_that_it_reads():
+    found = {one: book.fidelity(claim) for one, claim in all_claims().items()}
+    assert found["VN-H4"] == found["VN-F4b"] != found["VN-H3"], "rollouts are of Fig. 4's networks"
+    assert found["VN-F3b"]["inference"] != found["VN-F3c"]["inference"], "nothing is hidden there"
+
+
+def test_what_a_sidecar_says_of_experiments_is_of_its_own_claims():
+    for one in {claim.chapter for claim in all_claims().values()}:
+        told = tomllib.loads(paths.sidecar(one).read_text(encoding="utf-8"))
+        assert {*told["fidelity"].get("claims", {})} <= {*told["claims"]}
 
 
 # --- What all rules have in common ----------------------------------------------------------------

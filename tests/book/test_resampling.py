@@ -105,37 +105,99 @@ def test_what_belongs_to_a_seed_stays_together():
         assert np.allclose(apart, 0.1) and (one["x"].isel(model=0) == one["name"]).all()
 
 
-def test_cases_are_drawn_within_their_seed_and_the_same_for_all_models():
-    values = 100 * np.arange(3)[:, None] + np.arange(20)
-    both = np.stack([values, values])
-    results = xr.Dataset(
-        {"x": (("model", "seed", "case"), both), "y": ("seed", 100 * np.arange(3)), "z": 1.0}
+def kept() -> xr.Dataset:
+    """Errors of 20 cases in two sets, those of the first seed only, and their averages."""
+    rng = np.random.default_rng(3)
+    each = rng.random((2, 4, 20)) + 0.5  # (model, seed, case)
+    mean = np.stack([each.mean(-1), np.ones((2, 4))], -1)
+    first = np.where(np.arange(4)[:, None] == 0, each, np.nan)
+    return xr.Dataset(
+        {
+            "error": (("model", "seed", "case"), first),
+            "every": (("model", "seed", "case"), each),
+            "mse": (("model", "seed", "set"), mean),
+            "power": (("seed", "set"), mean[0]),
+            "steps": (("model", "seed"), np.ones((2, 4))),
+        },
+        {"model": ["vn", "zero"], "set": ["hard", "id"], "case": np.arange(20)},
     )
-    counts = []
-    for one, _ in resampling.resamples(results, cases=["case"]):
-        x = one["x"].transpose("model", "seed", "case").values
-        assert (x[0] == x[1]).all() and (x[0] // 100 * 100 == one["y"].values[:, None]).all()
-        counts += [len(np.unique(row)) for row in x[0]]
-        assert not (x[0, 0] % 100 == x[0, 1] % 100).all(), "each seed has its own cases"
+
+
+MEANS = {
+    "mse": ("error", {"set": "hard"}),
+    "power": ("error", {"set": "hard", "model": "zero"}),
+}
+
+
+def test_cases_are_drawn_once_for_all_models_and_seeds():
+    results, counts = kept(), []
+    for one in resampling.retested(results, ["case"], MEANS):
+        rows = np.array(
+            [results["every"][0, 0].values.tolist().index(x) for x in one["every"][0, 0]]
+        )
+        assert np.array_equal(one["every"], results["every"].values[..., rows])
+        assert one["case"].equals(results["case"]) and one["steps"].equals(results["steps"])
+        counts.append(len(np.unique(rows)))
     # of n drawn with replacement 1 - (1 - 1/n)^n are different
+    assert len(counts) == resampling.DRAWN
     assert np.mean(counts) / 20 == pytest.approx(1 - 0.95**20, abs=0.01)
+    assert not list(resampling.retested(results, [], {}))
 
 
-def test_the_spread_of_cases_counts():
-    """Few cases that differ make an interval wide although seeds agree."""
-    values = np.tile(np.random.default_rng(2).normal(size=9), (5, 1))
-    results = xr.Dataset({"x": (("seed", "case"), values)})
-    widths = []
-    for cases in ((), ("case",)):
-        drawn, chances = zip(
-            *((float(o["x"].median()), c) for o, c in resampling.resamples(results, cases=cases)),
-            strict=True,
-        )
-        low, high = resampling.interval(
-            np.array(drawn)[:, None], np.array(chances), np.zeros(1), seeds=5
-        )
-        widths.append((high - low).item())
-    assert widths[0] == 0 < widths[1]
+def test_averages_follow_the_cases_of_the_seeds_that_keep_them():
+    results = kept()
+    for one in resampling.retested(results, ["case"], MEANS):
+        mean = one["every"].mean("case")
+        assert np.allclose(one["mse"][:, 0, 0], mean[:, 0]), "exactly for such a seed"
+        factor = mean[:, :1].values / results["every"].mean("case")[:, :1].values
+        assert np.allclose(one["mse"][..., 0], results["mse"][..., 0] * factor)
+        assert np.allclose(one["power"][:, 0], results["power"][:, 0] * factor[1])
+        for name in ("mse", "power"):
+            assert one[name].dims == results[name].dims
+            assert (one[name].sel(set="id") == results[name].sel(set="id")).all()
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3, 3.0])
+def test_intervals_of_seeds_and_cases_hold_the_truth_as_often_as_they_say(spread):
+    """Cases whose mean varies by 1, and seeds by this: one, both or the other decide."""
+    rng = np.random.default_rng(4)
+    trials, seeds, cases = 1000, 8, 36
+    each = rng.normal(scale=6.0, size=(trials, 1, cases))
+    each = each + rng.normal(scale=spread, size=(trials, seeds, 1))
+    results = xr.Dataset({"x": (("trial", "seed", "case"), each)})
+
+    def middle(one: xr.Dataset) -> np.ndarray:
+        return one["x"].mean("case").mean("seed").values
+
+    drawn, chances = zip(
+        *((middle(one), c) for one, c in resampling.resamples(results)), strict=True
+    )
+    tested = np.stack([middle(one) for one in resampling.retested(results, ["case"], {})])
+    point, even = middle(results), np.full(len(tested), 1 / len(tested))
+    low, high = resampling.joined(
+        point,
+        resampling.interval(np.stack(drawn), np.array(chances), point, seeds),
+        resampling.interval(tested, even, point, 0),
+    )
+    chance = 2 * np.sqrt(0.05 * 0.95 / trials)
+    assert 0.93 - chance <= np.mean((low <= 0) & (high >= 0)) <= 0.97 + chance
+
+
+def test_independent_errors_add_as_squares_and_whole_numbers_do_not_add():
+    point, seeds, cases = np.array([1.0]), np.array([[-2.0], [1.0]]), np.array([[-3.0], [1.5]])
+    low, high = resampling.joined(point, tuple(seeds), tuple(cases))
+    assert (low.item(), high.item()) == (1 - 5, 1.5)
+    low, high = resampling.joined(point, tuple(seeds), tuple(cases), whole=True)
+    assert (low.item(), high.item()) == (-3, 1.5)
+
+
+def test_an_infinite_end_stays_infinite():
+    point = np.array([np.inf, np.inf, 1.0])
+    seeds = np.array([-np.inf, np.inf, -np.inf]), np.array([np.inf, np.inf, 2.0])
+    cases = np.array([np.inf, 1.0, 0.5]), np.array([np.inf, np.inf, 1.0])
+    low, high = resampling.joined(point, seeds, cases)
+    assert low.tolist() == [-np.inf, -np.inf, -np.inf]
+    assert high.tolist() == [np.inf, np.inf, 2.0]
 
 
 def test_of_one_seed_and_of_what_many_resamples_lack_nothing_is_known():

@@ -80,8 +80,9 @@ class Decision:
 @dataclass(frozen=True)
 class Claim:
     """One claim: `statement` in our words, `terms` what the words of its rule mean, `decide` the
-    rule on the results of `reads`; `cases` are the dimensions of test cases in them. A `definition`
-    is of a task of our own and counts for no claim.
+    rule on the results of `reads`; `cases` are the dimensions of test cases in them, and `means` the
+    averages over cases: of which errors, and where. A `definition` of a task of our own counts for
+    no claim.
     """
 
     id: str
@@ -93,6 +94,7 @@ class Claim:
     terms: str = ""
     reads: str = ""
     cases: Sequence[str] = ()
+    means: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     definition: bool = False
 
     @property
