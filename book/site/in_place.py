@@ -16,7 +16,7 @@ from IPython.core.displaypub import DisplayPublisher
 from IPython.core.history import HistoryManager
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.pylabtools import print_figure, select_figure_formats
-from matplotlib import rcParams
+from matplotlib import rc_context, rcParams
 from matplotlib.figure import Figure
 from nbformat.v4 import new_output
 from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
@@ -85,15 +85,16 @@ class _Shell(InteractiveShell):
 
 def _png(figure: Figure) -> Any:
     """A figure as a kernel shows it. To know the layout and what to cut off, matplotlib would first
-    draw it all where nobody looks.
+    draw it all where nobody looks, as it does for "none", which is a layout engine, too.
     """
     engine = figure.get_layout_engine()
     if figure.axes and engine:
         engine.execute(figure)
-    figure.set_layout_engine("none")
-    shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
     try:
-        return print_figure(figure, base64=True, bbox_inches=shown)
+        with rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+            figure.set_layout_engine(None)
+            shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
+            return print_figure(figure, base64=True, bbox_inches=shown)
     finally:
         figure.set_layout_engine(engine)
 

@@ -8,9 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from IPython.core.pylabtools import print_figure
+from matplotlib.lines import Line2D
 
+from book.site import in_place
 from vnlib.book import paths
 
 CELLS = (
@@ -84,3 +88,26 @@ def test_the_first_cell_that_fails_is_the_last(tmp_path, failing):
     kinds = [[kind for kind, *_ in cell] for cell in shown(notebook)]
     assert code == 1 and ["error"] in kinds and [] in kinds
     assert kinds.index(["error"]) < max(i for i, one in enumerate(kinds) if not one)
+
+
+class Counted(Line2D):
+    """A line that counts how often it is drawn."""
+
+    times = 0
+
+    def draw(self, renderer):
+        self.times += 1
+        super().draw(renderer)
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight", None])
+def test_a_figure_is_drawn_once_and_as_a_kernel_draws_it(layout):
+    fig, ax = plt.subplots(layout=layout)
+    ax.set(ylabel="long enough to be cut off without a layout\nof its own")
+    line = ax.add_line(Counted([0, 1], [0, 1]))
+    engine = fig.get_layout_engine()
+    found = in_place._png(fig)
+    assert line.times == 1
+    assert fig.get_layout_engine() is engine
+    assert found == print_figure(fig, base64=True, bbox_inches="tight")
+    plt.close(fig)

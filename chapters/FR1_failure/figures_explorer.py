@@ -1,0 +1,31 @@
+"""What a reader may explore of FR Fig. 1: any position, and two of the models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import xarray as xr
+
+from benchmarks.spatial.figures_explorer import of_two_models, positions
+from chapters.FR1_failure.figures import with_images, within
+
+FIRST = {"left": "cnn_bump", "right": "factorised"}
+POSITION = 406  # in the middle of the square
+
+
+def explorer(results: xr.Dataset) -> dict[str, Any]:
+    """Errors at every position with the square held out, over seeds; drawings where they are stored,
+    of the first seed.
+    """
+    own = within(results, "square")
+    kept = with_images(own)["shown_image"].rename(sample="position")
+    return positions(
+        own,
+        of_two_models(own, FIRST),
+        drawn=kept.sel(panel="output"),
+        target=kept.sel(panel="target").isel(model=0),
+        held_out=own["held_out"].isel(model=0, seed=0) == 1,
+        first=POSITION,
+        quantity="ink",
+        more="Drawings are those of the first seed.",
+    )

@@ -1,0 +1,388 @@
+"""Explorers: what the page shows is what is stored, whatever is picked and by whatever hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from explorer_cases import EXTENSIONS, RESULTS, extension, told, write
+from playground_cases import PATIENCE
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from vnlib.book import paths, store
+from vnlib.plots import statistics
+
+explorer = extension()
+MOST = 1.5e6  # bytes of an explorer
+TRIES = 12  # random choices of each explorer whose views are compared
+CONTENT = {"image": 2, "map": 1, "curve": 1, "paths": 3, "table": 0}
+
+every_explorer = pytest.mark.parametrize("name", RESULTS)
+
+
+@pytest.fixture
+def open_page(browser, tmp_path) -> Iterator[Callable]:
+    """Opens an explorer from the disk; an error, or a request that leaves the folder, fails the test."""
+    contexts, wrong, requested = [], [], []
+
+    def open_(name: str, given: dict[str, Any], **options: Any):
+        file = write(tmp_path, name, explorer.page(name, given, "../"))
+        contexts.append(
+            browser.new_context(**{"viewport": {"width": 900, "height": 900}} | options)
+        )
+        contexts[-1].set_default_timeout(PATIENCE)
+        page = contexts[-1].new_page()
+        page.on("request", lambda request: requested.append(request.url))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+        page.goto(file.as_uri())
+        if options.get("java_script_enabled", True):
+            page.evaluate("Promise.all(Object.values(vnExplorers.all)).then(() => null)")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not wrong
+    assert all(one.startswith((tmp_path.as_uri(), "data:")) for one in requested), requested
+
+
+# --- What the page holds is what is stored --------------------------------------------------------
+
+CHOSEN = """async ([id, state]) => {
+  const one = await vnExplorers.all[id];
+  Object.assign(one.state, state);
+  const plain = (field) => { const found = one.chosen(field); return found && [...found].map((v) => Number.isNaN(v) ? null : v); };
+  return one.views.map((view) => view.show === "table" ? view.rows.map((row) => row.values.map(plain))
+    : view.show === "curve" ? view.series.map(plain) : plain(view));
+}"""
+
+
+def selected(
+    values: xr.DataArray | xr.Dataset, by: dict, content: int, state: dict, choices: dict
+) -> np.ndarray | None:
+    """The numbers that are chosen, by labels; None where there are none."""
+    if isinstance(values, xr.Dataset):
+        values = xr.concat([values[one] for one in ("median", "low", "high")], "statistic")
+        values = values.transpose(..., "statistic")
+        content += 1
+    for dim in values.dims[: values.ndim - content]:
+        key = by.get(dim, dim)
+        label = choices[key]["values"][state[key]]
+        if label not in values[dim].values.tolist():
+            return None
+        values = values.sel({dim: label})
+    return None if bool(values.isnull().all()) else values.values.ravel()
+
+
+def expected(view: dict, state: dict, choices: dict) -> list:
+    """The fields of a view, each with the limits between which it has eight bits, if it has."""
+    show = view["show"]
+    bits = show in ("image", "paths") or view.get("bits")
+    ends = (view.get("low", -view["high"]), view["high"]) if bits else None
+    if show == "table":
+        fields = [(one, row) for row in view["rows"] for one in view["values"]]
+    else:
+        fields = [(one["values"], one) for one in view.get("series", [view])]
+    return [
+        (
+            selected(values, of.get("by", {}), CONTENT[show], state, choices),
+            None if isinstance(values, xr.Dataset) else ends,
+        )
+        for values, of in fields
+    ]
+
+
+def compare(found: list | None, wanted: np.ndarray | None, ends: tuple | None) -> None:
+    assert (found is None) == (wanted is None)
+    if wanted is None:
+        return
+    got = np.array(found, float)
+    if ends is None:
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+        return
+    low, high = ends
+    np.testing.assert_array_equal(got == 0, np.isnan(wanted))
+    step = (high - low) / 254
+    there = got > 0
+    back = low + (got[there] - 1) * step
+    np.testing.assert_allclose(back, wanted[there].clip(low, high), atol=0.501 * step)
+
+
+@every_explorer
+def test_the_page_holds_what_is_stored(name, open_page):
+    given, draw = told(name), random.Random(0)
+    choices = {one["key"]: one for one in given["choices"]}
+    page = open_page(name, given)
+    states = [{key: one["first"] for key, one in choices.items()}]
+    states += [
+        {key: draw.randrange(len(one["names"])) for key, one in choices.items()}
+        for _ in range(TRIES)
+    ]
+    # where pictures are stored, too
+    states += [
+        states[0] | {k: one["values"].index(v)}
+        for k, one in choices.items()
+        for v in one.get("jumps", ())
+    ]
+    seen = 0
+    for state in states:
+        views = page.evaluate(CHOSEN, [f"explorer-{name}", state])
+        for view, found in zip(given["views"], views, strict=True):
+            if view["show"] == "table":
+                found = [one for row in found for one in row]
+            fields = found if view["show"] in ("table", "curve") else [found]
+            for one, (wanted, ends) in zip(fields, expected(view, state, choices), strict=True):
+                compare(one, wanted, ends)
+                seen += wanted is not None
+    assert seen > TRIES, "hardly anything is stored"
+
+
+@every_explorer
+def test_an_explorer_is_light_and_names_what_it_shows(name):
+    given = told(name)
+    html = explorer.page(name, given, "../../")
+    assert len(html.encode()) < MOST
+    for choice in given["choices"]:
+        assert len(choice["names"]) == len(choice["values"]) > 1 and all(choice["names"])
+        assert 0 <= choice["first"] < len(choice["names"]) and choice["label"]
+    for view in given["views"]:
+        assert view["show"] in CONTENT and "title" in view
+        if view["show"] == "curve":
+            assert re.search(r"\[.+\]|share|number|sweeps|error", view["x"] + view["y"])
+
+
+def test_every_explorer_of_a_chapter_stands_in_its_page():
+    made = {file.parent.name for file in paths.CHAPTERS.glob("*/figures_explorer.py")}
+    assert made == set(RESULTS) and "fig2_spatial" in made
+
+
+def test_eight_bits_keep_values_to_half_a_step():
+    values = np.array([np.nan, -1.0, 0.0, 0.1, 0.5, 1.0, 7.0])
+    found = explorer.levels(values, 0.0, 1.0)
+    assert found.tolist() == [0, 1, 1, 26, 128, 255, 255]
+
+
+def test_an_array_is_kept_once():
+    data, one = explorer.Data(), xr.DataArray(np.zeros((2, 3)))
+    assert data.add(one, None) == data.add(one, None) != data.add(one, (0.0, 1.0))
+    assert data.add(one.copy(), None)["from"] == 6 and data.sizes == {"f4": 12, "u1": 6}
+
+
+# --- The reader's hand ----------------------------------------------------------------------------
+
+
+def small() -> dict[str, Any]:
+    """Two models on a plane of two by three positions, with a picture at one of them."""
+    model, place = ["<b>a</b>", "b"], list(range(6))
+    errors = xr.DataArray(
+        10.0 ** -np.arange(12).reshape(2, 6),
+        coords={"model": model, "place": place},
+        dims=("model", "place"),
+    )
+    drawn = xr.DataArray(
+        np.linspace(0, 1, 8).reshape(2, 1, 2, 2),
+        coords={"model": model, "place": [4]},
+        dims=("model", "place", "y", "x"),
+    )
+    over = statistics.over_seeds(xr.concat([errors, 2 * errors, 3 * errors], "seed"))
+    names = [f"place {one} & more" for one in place]
+    return {
+        "title": "A <small> one", "note": "</script><img src=x onerror=alert(1)>",
+        "choices": [
+            {"key": "model", "label": "model", "values": model, "names": model, "as": "list", "first": 0},
+            {
+                "key": "place", "label": "place", "values": place, "names": names, "as": "plane", "first": 0,
+                "labels": ["x", "y"], "parts": [["0", "1", "2"], ["0", "1"]], "jumps": [4], "jumps_are": "Stored:",
+            },
+        ],
+        "views": [
+            {
+                "show": "map", "title": "map of {model}", "values": errors, "picks": "place", "log": True,
+                "low": 1e-12, "high": 1.0, "outline": errors[0] < 1e-3, "marks": [4], "key": "error",
+            },
+            {"show": "image", "title": "drawn", "values": drawn, "low": 0.0, "high": 1.0, "up": True},
+            {"show": "table", "title": "At {place}", "columns": ["error"], "rows": [{"name": "{model}"}], "values": [over]},
+        ],
+    }  # fmt: skip
+
+
+def state(page) -> dict[str, int]:
+    return page.evaluate("Object.values(vnExplorers.all)[0].then((one) => ({ ...one.state }))")
+
+
+def pixels(page, view: int) -> list[int]:
+    return page.eval_on_selector(
+        f"[data-view='{view}'] canvas",
+        "one => [...one.getContext('2d').getImageData(0, 0, one.width, one.height).data]",
+    )
+
+
+def test_what_is_picked_is_drawn_and_said(open_page):
+    page = open_page("tiny", small())
+    assert page.is_visible(".vn-explorer") and page.inner_text("[data-view='1'] .vn-missing")
+    assert not page.is_visible("[data-view='1'] canvas")
+    before = pixels(page, 0)
+    page.click("[data-jump='4']")
+    assert state(page) == {"model": 0, "place": 4} and not page.is_visible(".vn-missing")
+    assert pixels(page, 0) != before, "the mark moved"
+    colours = explorer.COLOURS
+    at = [0, 1, 2, 3]  # rows run upward
+    wanted = [colours[explorer.levels(np.array(k / 7), 0.0, 1.0) - 1] for k in (2, 3, 0, 1)]
+    assert np.reshape(pixels(page, 1), (4, 4))[at, :3].tolist() == [one.tolist() for one in wanted]
+    page.select_option("select", "1")
+    assert np.reshape(pixels(page, 1), (4, 4))[2, :3].tolist() != wanted[2].tolist()
+    said = page.text_content("[role=status]")
+    assert said == "place 4 & more. b: error 2.0 × 10⁻¹⁰ [1.0 × 10⁻¹⁰, 3.0 × 10⁻¹⁰]"
+    assert page.inner_text("[data-view='2'] .vn-title") == "At place 4 & more"
+
+
+def test_keys_pick_by_sliders_and_on_the_map(open_page):
+    page = open_page("tiny", small())
+    for name, key, place in (("x", "ArrowRight", 1), ("y", "ArrowUp", 4), ("x", "ArrowLeft", 3)):
+        page.focus(f"input[data-part={name}]")
+        page.keyboard.press(key)
+        assert state(page)["place"] == place
+    assert page.get_attribute("input[data-part=y]", "aria-valuetext") == "1"
+    page.focus("[data-view='0'] canvas")
+    for key, place in (("ArrowUp", 3), ("ArrowRight", 4), ("ArrowDown", 1), ("ArrowLeft", 0)):
+        page.keyboard.press(key)
+        assert state(page)["place"] == place
+    assert page.input_value("input[data-part=x]") == page.input_value("input[data-part=y]") == "0"
+
+
+def test_the_pointer_shows_and_a_click_keeps(open_page):
+    page = open_page("tiny", small())
+    box = page.locator("[data-view='0'] canvas").bounding_box()
+
+    def at(column: int, row: int) -> tuple[float, float]:
+        return (
+            box["x"] + box["width"] * (column + 0.5) / 3,
+            box["y"] + box["height"] * (1.5 - row) / 2,
+        )
+
+    page.mouse.move(*at(2, 1))
+    assert state(page)["place"] == 5
+    page.mouse.move(5, 5)
+    assert state(page)["place"] == 0, "only shown"
+    page.mouse.click(*at(1, 0))
+    page.mouse.move(5, 5)
+    assert state(page)["place"] == 1
+
+
+def test_a_tap_picks(open_page):
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+    page = open_page("tiny", small(), **phone)
+    box = page.locator("[data-view='0'] canvas").bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.9)
+    assert state(page)["place"] == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_pictures_have_names_and_texts_are_only_texts(open_page):
+    page = open_page("tiny", small())
+    page.click("[data-jump='4']")
+    labels = page.eval_on_selector_all("canvas", "all => all.map((one) => one.ariaLabel)")
+    assert labels == ["map of <b>a</b>, place 4 & more", "drawn, <b>a</b>, place 4 & more"]
+    assert page.locator(".vn-explorer :is(b, small, img)").count() == 0
+    assert page.inner_text(".vn-explorer-title") == "A <small> one"
+    assert page.inner_text("[data-view='2'] tbody th") == "<b>a</b>"
+
+
+def test_nothing_in_the_data_ends_their_block():
+    html = explorer.page("tiny", small() | {"title": "</script><b>"}, "")
+    assert html.count("<script") == html.count("</script>") == 2 and "<b>" not in html
+    (block,) = re.findall(r'<script type="application/json">(.*?)</script>', html)
+    assert json.loads(block)["choices"][0]["names"][0] == "<b>a</b>"
+
+
+@every_explorer
+def test_without_scripts_only_a_sentence_is_shown(name, open_page):
+    page = open_page(name, told(name), java_script_enabled=False)
+    assert not page.is_visible(".vn-explorer")
+    assert page.inner_text("body").startswith("With JavaScript, here is an explorer")
+
+
+@every_explorer
+def test_each_choice_changes_what_is_seen(name, open_page):
+    """By key, as a reader would, from the first value to a neighbour."""
+    page = open_page(name, told(name))
+    shown = """() => [...document.querySelectorAll('.vn-view')].map((box) => {
+      const canvas = box.querySelector('canvas');
+      return canvas && canvas.width ? canvas.toDataURL() + box.innerText : box.innerHTML;
+    }).join()"""
+    for control in page.locator(".vn-picks :is(select, input)").all():
+        before = page.evaluate(shown)
+        control.focus()
+        many = control.evaluate("one => one.options?.length ?? Number(one.max) + 1")
+        at = int(control.input_value())
+        control.press("ArrowDown" if at == many - 1 else "ArrowUp") if control.evaluate(
+            "one => one.type === 'range'"
+        ) else control.select_option(str((at + 1) % many))
+        assert page.evaluate(shown) != before, control.evaluate(
+            "one => one.outerHTML.slice(0, 200)"
+        )
+
+
+NUMBERS = [0.0, 1.0, 9.94, 9.95, 10.0, 12.34, 99.6, 1234.0, 1236.5, 99999.0, 1e5, 123456.0, 1e-3]
+NUMBERS += [9.99e-4, 3.14159e-5, -0.0123, -4.6e-12, 7.77e-17, 0.5, -12.0]
+
+
+def test_numbers_are_said_as_elsewhere(open_page):
+    page, draw = open_page("tiny", small()), random.Random(1)
+    numbers = NUMBERS + [draw.uniform(-1, 1) * 10 ** draw.uniform(-12, 6) for _ in range(200)]
+    found = page.evaluate("all => all.map((one) => vnExplorers.short(one))", numbers)
+    assert found == [statistics.raised(statistics.short(one)) for one in numbers]
+    triples = [[1.0, 0.5, 2.0], [1.0, 1.001, 0.999], [3e-7, 1e-8, 2e-6]]
+    found = page.evaluate("all => all.map((one) => vnExplorers.said(one))", triples)
+    assert found == [statistics.raised(statistics.said(*one)) for one in triples]
+
+
+# --- The directive --------------------------------------------------------------------------------
+
+
+def built(folder, monkeypatch, chapter: str, results: xr.Dataset | None) -> str:
+    """A page of Sphinx with an explorer of a chapter's results; a warning is an error."""
+    monkeypatch.syspath_prepend(EXTENSIONS)
+    page = folder / "source" / "book" / "chapters" / "index.rst"
+    page.parent.mkdir(parents=True)
+    page.write_text(f"All\n===\n\nBefore.\n\n.. explorer:: {chapter}\n\nAfter.\n")
+    (folder / "source" / "index.rst").write_text(
+        "All\n===\n\n.. toctree::\n\n   book/chapters/index\n"
+    )
+    if results is not None:
+        data = folder / "source" / explorer.DATA
+        data.mkdir(parents=True)
+        store.write(results, data / f"{chapter}.nc")
+    given = {"html_theme": "basic", "extensions": ["explorer"]}
+    with docutils_namespace(), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        Sphinx(
+            srcdir=folder / "source", confdir=None, outdir=folder / "out",
+            doctreedir=folder / "trees", buildername="html", confoverrides=given, status=nowhere,
+            warning=nowhere, warningiserror=True,
+        ).build()  # fmt: skip
+    html = (folder / "out" / "book" / "chapters" / "index.html").read_text(encoding="utf-8")
+    assert "Before." in html and "After." in html
+    return html
+
+
+def test_the_directive_puts_the_results_of_this_build_into_the_page(tmp_path, monkeypatch):
+    ds = store.read(paths.RESULTS / "paper" / "fig2_spatial.nc")
+    few = ds.isel(model=[2, 5], seed=[0, 1, 2])
+    html = built(tmp_path / "few", monkeypatch, "fig2_spatial", few)
+    assert '<script src="../../_static/explorer.js" defer></script>' in html
+    assert html.count("<option") == 4 and str(few["label"].values[1]) in html
+    html = built(tmp_path / "none", monkeypatch, "fig2_spatial", None)
+    assert "vn-explorer" not in html
+    html = built(tmp_path / "lacking", monkeypatch, "fig2_spatial", few.drop_vars("sample_image"))
+    assert "vn-explorer" not in html
+    with pytest.raises(Exception, match=r"J_cost has no figures_explorer\.py"):
+        built(tmp_path / "other", monkeypatch, "J_cost", None)
