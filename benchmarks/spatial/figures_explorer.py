@@ -4,16 +4,17 @@ they draw where that is stored. What such an offer holds is said in `book/_exten
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import xarray as xr
 
-from benchmarks.spatial.figures import plane
 from vnlib.plots.statistics import median, over_seeds
 
 LOW, HIGH = 1e-8, 1e-1  # errors beyond have the colours of the ends
 SIDES = {"left": "first model", "right": "second model"}
+CALLED = {key: f"{{{key}}}" for key in SIDES}
 
 
 def of_two_models(results: xr.Dataset, first: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -35,75 +36,91 @@ def of_two_models(results: xr.Dataset, first: Mapping[str, Any]) -> list[dict[st
     ]
 
 
+def seeds_of(errors: xr.DataArray) -> tuple[str, int]:
+    """Of how many seeds errors are kept, in words and at most; `errors` are over seeds and others."""
+    counts = errors.notnull().any("position").sum("seed")
+    low, high = (int(one) for one in (counts.where(counts > 0).min(), counts.max()))
+    if high == 1:
+        return "those of the first seed, of which alone they are kept", 1
+    return f"median over {high if low == high else f'{low} to {high}'} seeds [95 % interval]", high
+
+
 def positions(
     results: xr.Dataset,
-    models: list[dict[str, Any]],
+    choices: list[dict[str, Any]],
     *,
     drawn: xr.DataArray,
     target: xr.DataArray,
     held_out: xr.DataArray,
     first: int,
+    called: Mapping[str, str] = CALLED,
+    columns: Mapping[str, xr.Dataset] | None = None,
     quantity: str = "brightness",
     more: str = "",
-    low: float = 0.0,
-    high: float = 1.0,
 ) -> dict[str, Any]:
     """Error maps of two models, and at the position that is picked their errors and drawings.
 
     Parameters
     ----------
     results
-        `mse` over (model, seed, position), and the positions.
+        `mse` over (model, seed, position) and what else is chosen, and the positions.
+    choices
+        Of a `left` and a `right` model, and what else `mse` is over.
     drawn, target
-        Over (model, position, y, x) and (position, y, x), of the positions where they are stored.
+        Over (model, ..., position, y, x) and (position, y, x), where they are stored.
     held_out
-        Whether a position was held out.
+        Whether a position was held out, over (..., position).
     first
         The position at first.
+    called
+        What the two models are called.
+    columns
+        Further statistics, over (model, ...).
     quantity
-        What a pixel is.
+        What a pixel is, between 0 and 1.
     more
         What else the note says.
-    low, high
-        The quantity of the darkest and of the brightest colour.
     """
-    side = len(plane(held_out))
-    stored, places = target["position"].values.tolist(), list(range(side**2))
-    xs, ys = (results[f"position_{axis}"].values.astype(int).tolist() for axis in "xy")
-    names = [
-        f"({x}, {y}), {'held out' if held else 'not held out'}"
-        for x, y, held in zip(xs, ys, held_out.values.tolist(), strict=True)
-    ]
-    pixels = [str(i) for i in range(side)]
+    count = results.sizes["position"]
+    stored, places = target["position"].values.tolist(), list(range(count))
+    xs, ys = (results[f"position_{axis}"].values.astype(int) for axis in "xy")
+    names = [f"({x}, {y})" for x, y in zip(xs, ys, strict=True)]
+    if held_out.ndim == 1:  # else it is not one of the position alone
+        names = [
+            f"{name}, {'held out' if held else 'not held out'}"
+            for name, held in zip(names, held_out.values, strict=True)
+        ]
+    pixels = [str(i) for i in range(math.isqrt(count))]
     position = {
         "key": "position", "label": "position", "values": places, "names": names, "as": "plane",
-        "labels": ["x [px]", "y [px]"], "parts": [pixels, pixels], "first": first,
+        "labels": ["x [px]", "y [px]"], "parts": [pixels, pixels],
+        "first": first if first < count else 0,
         "jumps": stored, "jumps_are": "Drawings are stored at",
     }  # fmt: skip
     errors = results["mse"].assign_coords(position=places)
-    middle, over = median(errors), over_seeds(errors)
+    middle, over, (kept, most) = median(errors), over_seeds(errors), seeds_of(errors)
     map_ = {
         "show": "map", "values": middle, "picks": "position", "log": True, "low": LOW, "high": HIGH,
-        "outline": held_out, "marks": stored, "key": "mean squared error, median over seeds",
+        "outline": held_out.astype(float), "marks": stored,
+        "key": f"mean squared error, {'median over seeds' if most > 1 else 'first seed'}",
     }  # fmt: skip
-    image = {"show": "image", "low": low, "high": high, "up": True}
-    rows = [{"name": f"{{{key}}}", "by": {"model": key}} for key in SIDES]
-    maps = [map_ | {"title": f"{{{key}}}", "by": {"model": key}} for key in SIDES]
+    image = {"show": "image", "low": 0.0, "high": 1.0, "up": True}
+    said = {"mean squared error there": over, **(columns or {})}
+    rows = [{"name": name, "by": {"model": key}} for key, name in called.items()]
+    table = {"show": "table", "title": "At {position}", "columns": [*said], "rows": rows}
     pictures = [
-        image | {"title": f"drawn by {{{key}}}", "values": drawn, "by": {"model": key}}
-        for key in SIDES
+        image | {"title": f"drawn by {name}", "values": drawn, "by": {"model": key}}
+        for key, name in called.items()
     ]
-    table = {"show": "table", "title": "At {position}", "columns": ["mean squared error"]}
     return {
         "title": "Pick a position and two models",
         "note": "Move over a map and click to stay, use the sliders, or the arrow keys with a map "
         "in focus. Dashed: the hold-out; dots: positions of which drawings are stored, with eight "
-        f"bits a pixel; {quantity} beyond {low:g} and {high:g} is drawn as these. Errors: median "
-        f"over {errors.sizes['seed']} seeds [95 % interval]. {more}",
-        "choices": [*models, position],
+        f"bits a pixel; {quantity} beyond 0 and 1 is drawn as these. Errors by position: {kept}. {more}",
+        "choices": [*choices, position],
         "views": [
-            *maps,
-            table | {"rows": rows, "values": [over]},
+            *(map_ | {"title": name, "by": {"model": key}} for key, name in called.items()),
+            table | {"values": [*said.values()]},
             image | {"title": "target", "values": target, "key": quantity},
             *pictures,
         ],

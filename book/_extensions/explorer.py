@@ -11,9 +11,10 @@ what there is to choose and to see, as below; here it becomes HTML and a block o
   for so many seconds.
 - `views`: what is shown of the choices. Leading dimensions of an array are choices by their name, or by
   that which `by` names instead; values of an axis that an array lacks are said to be not stored.
-  - "image": `values` (..., y, x) between `low` and `high`, with eight bits; `up` where rows run upward.
+  - "image": `values` (..., y, x) between `low` and `high`, with eight bits; `up` where rows run upward;
+    `diverging` where 0 is white in the middle.
   - "map": `values` (..., axis of the choice that it `picks`), on a logarithmic scale if `log`; `outline`
-    is true inside a line, and `marks` are values of that choice with a dot.
+    is 1 inside a line and 0 elsewhere, and `marks` are values of that choice with a dot.
   - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name` and a `hue`
     if it is not grey; labels `x` and `y`, `low` and `high`, `log`, `shade` from x to x, and `marks`, the
     choice whose value is marked. With `bits` its values are kept with eight bits.
@@ -43,13 +44,16 @@ from sphinx.util.docutils import SphinxDirective
 
 from vnlib.book import paths, store
 from vnlib.plots.statistics import STATISTICS, raised, short
-from vnlib.plots.style import PALETTE, SEQUENTIAL
+from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL
 
 DATA = Path("book/extra/data")  # of the profile that the pages show
 CONTENT = {"image": 2, "map": 1, "curve": 1, "paths": 3, "table": 0}  # trailing dimensions
 MISSING = "Not stored here."
 LEVELS = 254  # of eight bits, whose 0 is kept for what is missing
-COLOURS = (mpl.colormaps[SEQUENTIAL](np.arange(256))[:, :3] * 255).round().astype(np.uint8)
+COLOURS = {
+    name: (mpl.colormaps[name](np.arange(256))[:, :3] * 255).round().astype(np.uint8)
+    for name in (SEQUENTIAL, DIVERGING)
+}
 
 
 class Explorer(SphinxDirective):
@@ -87,9 +91,9 @@ class Data:
         self.known: dict[tuple, tuple[xr.DataArray, dict[str, Any]]] = {}
 
     def statistics(self, values: xr.Dataset) -> xr.DataArray:
-        """Median and interval as one array, whose last dimension they are."""
+        """Median, interval and number of seeds as one array, whose last dimension they are."""
         if id(values) not in self.joined:
-            one = values[list(STATISTICS[:3])].to_array("statistic").transpose(..., "statistic")
+            one = values[list(STATISTICS)].to_array("statistic").transpose(..., "statistic")
             self.joined[id(values)] = values, one  # and its id stays its own
         return self.joined[id(values)][1]
 
@@ -127,7 +131,7 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
     block = {
         "choices": [{k: one[k] for k in kept if k in one} for one in choices.values()],
         "views": views,
-        "colours": base64.b64encode(COLOURS.tobytes()).decode(),
+        "colours": [base64.b64encode(one.tobytes()).decode() for one in COLOURS.values()],
         "hues": PALETTE,
         "data": data.text(),
     }
@@ -186,8 +190,10 @@ def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> di
         told |= field(view["values"], view)
     if show == "map":
         values = choices[view["picks"]]["values"]
-        inside = view["outline"].values if "outline" in view else np.zeros(len(values), bool)
-        told["inside"] = np.flatnonzero(inside).tolist()
+        if "outline" in view:
+            one = view["outline"]
+            by = [_picked(one, str(dim), choices[dim]) for dim in one.dims[:-1]]
+            told["outline"] = {**data.add(one, (0.0, 1.0)), "by": by}
         told["marks"] = [values.index(one) for one in view.get("marks", ())]
     elif "marks" in view:
         values = choices[view["marks"]]["values"]
@@ -259,7 +265,8 @@ def _place(number: int, view: Mapping[str, Any]) -> str:
 
 def _key(view: Mapping[str, Any]) -> str:
     """The colours from the least to the largest, and of what they are."""
-    stops = ", ".join("rgb({} {} {})".format(*colour) for colour in COLOURS[::15])
+    colours = COLOURS[DIVERGING if view.get("diverging") else SEQUENTIAL]
+    stops = ", ".join("rgb({} {} {})".format(*colour) for colour in colours[::15])
     low, high = (raised(short(view[end])) for end in ("low", "high"))
     bar = f'<span class="vn-scale" style="background: linear-gradient(to right, {stops})"></span>'
     return f'<p class="vn-key">{escape(view["key"])}<br>{low} {bar} {high}</p>'

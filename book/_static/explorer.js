@@ -31,13 +31,13 @@
     return size >= 9.95 ? whole(Number(value.toPrecision(2))) : value.toPrecision(2);
   }
 
-  function said(statistics) {
-    const [text, ...ends] = [...statistics].map(short);
-    return !ends[0] || ends.every((end) => end === text) ? text : `${text} [${ends.join(", ")}]`;
+  function said([middle, low, high, count]) {
+    const [text, ...ends] = [middle, low, high].map(short), counted = text && count ? `, n = ${count}` : "";
+    return (!ends[0] || ends.every((end) => end === text) ? text : `${text} [${ends.join(", ")}]`) + counted;
   }
 
   function explorer(root, { choices, views, colours, hues }, data) {
-    const palette = bytes(colours), state = {}, named = Object.fromEntries(choices.map((one) => [one.key, one]));
+    const [sequential, diverging] = colours.map(bytes), state = {}, named = Object.fromEntries(choices.map((one) => [one.key, one]));
     for (const { key, first } of choices) state[key] = first;
     const fill = (text = "") => text.replace(/\{(\w+)\}/g, (_, key) => named[key].names[state[key]]);
 
@@ -62,7 +62,7 @@
 
     const draw = {
       image(view, canvas, found) {
-        const [height, width] = view.shape.slice(-2), picture = new ImageData(width, height);
+        const [height, width] = view.shape.slice(-2), picture = new ImageData(width, height), palette = view.diverging ? diverging : sequential;
         for (let i = 0; i < width * height; i++) {
           const row = view.up ? height - 1 - (i / width | 0) : i / width | 0, level = found[row * width + i % width];
           if (level) picture.data.set([...palette.subarray(3 * (level - 1), 3 * level), 255], 4 * i);
@@ -74,12 +74,13 @@
       map(view, canvas, found) {
         const [columns, rows] = named[view.picks].parts.map((one) => one.length), cell = Math.ceil(280 / columns);
         [canvas.width, canvas.height] = [cell * columns, cell * rows];
-        const pen = canvas.getContext("2d"), inside = new Set(view.inside);
+        const pen = canvas.getContext("2d"), held = view.outline ? [...chosen(view.outline)] : [];
+        const inside = new Set([...held.keys()].filter((i) => held[i] === 255));
         const corner = (i) => [cell * (i % columns), cell * (rows - 1 - Math.floor(i / columns))];
         found.forEach((one, i) => {
           if (Number.isNaN(one)) return;
           const at = Math.round(255 * share(view, one));
-          pen.fillStyle = `rgb(${palette.subarray(3 * at, 3 * at + 3).join(" ")})`;
+          pen.fillStyle = `rgb(${sequential.subarray(3 * at, 3 * at + 3).join(" ")})`;
           pen.fillRect(...corner(i), cell, cell);
         });
         Object.assign(pen, { strokeStyle: "#fff", lineWidth: 2 });
@@ -112,7 +113,7 @@
       },
 
       curve(view, svg) {
-        const [left, right, top, bottom] = [58, 392, 10, 182], { at, low, high } = view;
+        const [left, right, top, bottom] = [74, 388, 10, 182], { at, low, high } = view;
         const x = (one) => left + (at.length > 1 ? (one - at[0]) / (at.at(-1) - at[0]) : 0) * (right - left);
         const y = (one) => bottom - share(view, one) * (bottom - top);
         svg.setAttribute("viewBox", "0 0 400 224");
@@ -128,13 +129,13 @@
         const middle = (top + bottom) / 2;
         parts.push(make("text", { x: 12, y: middle, transform: `rotate(-90 12 ${middle})` }, view.y));
         for (const one of view.series) {
-          const found = chosen(one), wide = one.shape.length - one.by.length > 1 ? 3 : 1;
+          const found = chosen(one), wide = one.shape.length - one.by.length > 1 ? 4 : 1;
           if (!found) continue;
           const read = (i, which) => (one.kind === "u1" ? value(view, found[i]) : found[wide * i + which]);
           const line = (which, order) => order.filter((i) => !Number.isNaN(read(i, which)))
             .map((i, n) => `${n || which === 2 ? "L" : "M"}${x(at[i]).toFixed(1)} ${y(read(i, which)).toFixed(1)}`).join("");
           const order = [...at.keys()], look = one.hue === undefined ? "currentColor" : hues[one.hue];
-          if (wide === 3) {
+          if (wide === 4) {
             const band = line(1, order) + line(2, order.reverse());
             if (band) parts.push(make("path", { d: `${band}Z`, fill: look, opacity: 0.18 }));
           }
@@ -182,7 +183,6 @@
     }
 
     const boxes = [...root.querySelectorAll(".vn-view")];
-    const list = (one) => one.as === "list";
 
     function show() {
       views.forEach((view, n) => {
@@ -211,9 +211,10 @@
         else one.value = place;
         if (one.type === "range") one.setAttribute("aria-valuetext", text);
       }
-      const told = choices.filter((one) => !list(one)).map(({ key, names }) => names[state[key]]);
-      for (const box of boxes) {
+      const told = [];
+      for (const box of boxes.filter((one) => one.matches(".vn-table"))) {
         const heads = [...box.querySelectorAll("thead th")].map((one) => one.textContent);
+        told.push(box.querySelector(".vn-title").textContent);
         for (const row of box.querySelectorAll("tbody tr")) {
           const cells = [...row.cells].slice(1).map((cell, i) => `${heads[i]} ${cell.textContent}`);
           told.push(`${row.cells[0].textContent}: ${cells.join(", ")}`);

@@ -71,7 +71,7 @@ def selected(
 ) -> np.ndarray | None:
     """The numbers that are chosen, by labels; None where there are none."""
     if isinstance(values, xr.Dataset):
-        values = xr.concat([values[one] for one in ("median", "low", "high")], "statistic")
+        values = xr.concat([values[one] for one in statistics.STATISTICS], "statistic")
         values = values.transpose(..., "statistic")
         content += 1
     for dim in values.dims[: values.ndim - content]:
@@ -160,6 +160,21 @@ def test_an_explorer_is_light_and_names_what_it_shows(name):
             assert re.search(r"\[.+\]|share|number|sweeps|error", view["x"] + view["y"])
 
 
+@every_explorer
+def test_fewer_models_and_a_single_seed_have_an_explorer_or_none(name, open_page):
+    """A reader may have asked for any of them."""
+    ds = store.read(paths.RESULTS / "paper" / f"{RESULTS[name]}.nc")
+    few = {"seed": [0]} | ({"model": [0, ds.sizes["model"] - 1]} if "model" in ds.dims else {})
+    module = paths.module(name, "figures_explorer")
+    assert module is not None
+    try:
+        given = module.explorer(ds.isel(few))
+    except KeyError:
+        return
+    page = open_page(name, given)
+    assert page.is_visible(".vn-explorer") and page.locator(".vn-view").count() > 1
+
+
 def test_every_explorer_of_a_chapter_stands_in_its_page():
     made = {file.parent.name for file in paths.CHAPTERS.glob("*/figures_explorer.py")}
     assert made == set(RESULTS) and "fig2_spatial" in made
@@ -207,7 +222,7 @@ def small() -> dict[str, Any]:
         "views": [
             {
                 "show": "map", "title": "map of {model}", "values": errors, "picks": "place", "log": True,
-                "low": 1e-12, "high": 1.0, "outline": errors[0] < 1e-3, "marks": [4], "key": "error",
+                "low": 1e-12, "high": 1.0, "outline": (errors[0] < 1e-3).astype(float), "marks": [4], "key": "error",
             },
             {"show": "image", "title": "drawn", "values": drawn, "low": 0.0, "high": 1.0, "up": True},
             {"show": "table", "title": "At {place}", "columns": ["error"], "rows": [{"name": "{model}"}], "values": [over]},
@@ -234,14 +249,14 @@ def test_what_is_picked_is_drawn_and_said(open_page):
     page.click("[data-jump='4']")
     assert state(page) == {"model": 0, "place": 4} and not page.is_visible(".vn-missing")
     assert pixels(page, 0) != before, "the mark moved"
-    colours = explorer.COLOURS
+    colours = explorer.COLOURS[explorer.SEQUENTIAL]
     at = [0, 1, 2, 3]  # rows run upward
     wanted = [colours[explorer.levels(np.array(k / 7), 0.0, 1.0) - 1] for k in (2, 3, 0, 1)]
     assert np.reshape(pixels(page, 1), (4, 4))[at, :3].tolist() == [one.tolist() for one in wanted]
     page.select_option("select", "1")
     assert np.reshape(pixels(page, 1), (4, 4))[2, :3].tolist() != wanted[2].tolist()
     said = page.text_content("[role=status]")
-    assert said == "place 4 & more. b: error 2.0 × 10⁻¹⁰ [1.0 × 10⁻¹⁰, 3.0 × 10⁻¹⁰]"
+    assert said == "At place 4 & more. b: error 2.0 × 10⁻¹⁰ [1.0 × 10⁻¹⁰, 3.0 × 10⁻¹⁰], n = 3"
     assert page.inner_text("[data-view='2'] .vn-title") == "At place 4 & more"
 
 
@@ -341,9 +356,14 @@ def test_numbers_are_said_as_elsewhere(open_page):
     numbers = NUMBERS + [draw.uniform(-1, 1) * 10 ** draw.uniform(-12, 6) for _ in range(200)]
     found = page.evaluate("all => all.map((one) => vnExplorers.short(one))", numbers)
     assert found == [statistics.raised(statistics.short(one)) for one in numbers]
-    triples = [[1.0, 0.5, 2.0], [1.0, 1.001, 0.999], [3e-7, 1e-8, 2e-6]]
-    found = page.evaluate("all => all.map((one) => vnExplorers.said(one))", triples)
-    assert found == [statistics.raised(statistics.said(*one)) for one in triples]
+    several = [
+        [1.0, 0.5, 2.0],
+        [1.0, 1.001, 0.999],
+        [3e-7, 1e-8, 2e-6, 8],
+        [2.0, np.nan, np.nan, 1],
+    ]
+    found = page.evaluate("all => all.map((one) => vnExplorers.said(one))", several)
+    assert found == [statistics.raised(statistics.said(*one)) for one in several]
 
 
 # --- The directive --------------------------------------------------------------------------------
