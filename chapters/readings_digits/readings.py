@@ -16,7 +16,7 @@ import xarray as xr
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below, curve
 
-# Networks of one layer and another size or sparsity, beside which only the autoencoder is matched.
+# Networks of one layer and another size or sparsity, beside which some rivals are matched anew.
 RESIZED = {
     "256": "1 layer, 256 atoms",
     "1024": "1 layer, 1,024 atoms",
@@ -232,8 +232,9 @@ def _error(r: xr.Dataset, reading: Reading, side: str, prefix: str) -> xr.DataAr
         if reading["rival"] == "ae":
             name = "motions" if prefix else "digits"
             return _one(r[name], model).sel(reading=way).median("seed", skipna=False)
+        size = f"_{reading['network']}" if reading["network"] in RESIZED else ""
         model, way = MODELS[reading["rival"]]
-        model = f"{prefix}{model}".replace("m_vn_", "m_")
+        model = f"{prefix}{model}{size}".replace("m_vn_", "m_")
     return _one(r["mse"], model).sel(reading=way).median("seed", skipna=False)
 
 
@@ -245,9 +246,10 @@ def _one(values: xr.DataArray, model: str) -> xr.DataArray:
 
 def _unmatched(rival: Choice) -> Exclusion:
     """Other sizes and sparsities beside rivals that are matched to the network of 512 atoms."""
+    matched = {"ae", *CONTROLS}
     return Exclusion(
-        why="only one autoencoder is matched to networks of other sizes and sparsities",
-        options={"network": [*RESIZED], "rival": [name for name in rival.options if name != "ae"]},
+        why="these autoencoders are matched to the network of 512 atoms alone",
+        options={"network": [*RESIZED], "rival": [r for r in rival.options if r not in matched]},
     )
 
 
