@@ -21,6 +21,7 @@ import papermill
 import pytest
 import torch
 import xarray as xr
+from forked_kernels import forked
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
@@ -55,7 +56,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             source, item.filename, given, prepare_only=True, progress_bar=False
         )
         try:
-            return (yield)
+            with forked():
+                return (yield)
         finally:
             item.filename = source
 

@@ -38,15 +38,15 @@ BROUGHT = {
     "docutils",
     "joblib",
     "jsonschema",
+    "jupyter_client",
     "packaging",
     "sphinx",
-}  # by jupyter-book, pytest and scikit-learn, for tests
+}  # by jupyter-book, ipykernel, pytest and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
     "sphinxcontrib-bibtex",
     "sphinx-proof",
     "nbconvert",
-    "ipykernel",
     "pytest-cov",
     "pytest-xdist",
     "beartype",

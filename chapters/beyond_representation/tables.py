@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -46,28 +46,31 @@ CODES = {
     "linear drawing": "error_linear",
 }
 KNOWN = [*MEASURES, "error_seen", "error_unseen"]
+READ = ["is_code", "linearity", "overlap", "transfer", "read_first", "read_second", *KNOWN[-2:]]
 
 
 def medians(results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED) -> pd.DataFrame:
     """Medians over seeds, a row for each model; `gap` is the error unseen over that seen."""
     models = of_benchmark(results, benchmark, groups)
-    found = codes_of(results)[KNOWN].median("seed").to_dataframe()[KNOWN].loc[models]
+    found = codes_of(results[READ])[KNOWN].median("seed").to_dataframe()[KNOWN].loc[models]
     old = found["error_seen"].where(found["error_seen"] > 0)
     return found.assign(gap=found["error_unseen"] / old)
 
 
+def alone(
+    results: xr.Dataset, benchmark: str, groups: Sequence[str] = LEARNED
+) -> dict[int, pd.DataFrame]:
+    """`medians` of every seed by itself."""
+    seeds = results["seed"].values.tolist()
+    return {seed: medians(results.sel(seed=[seed]), benchmark, groups) for seed in seeds}
+
+
 def ranks(
-    results: xr.Dataset,
-    benchmark: str,
-    measure: str,
-    error: str = "error_unseen",
-    groups: Sequence[str] = LEARNED,
+    seeds: Mapping[int, pd.DataFrame], measure: str, error: str = "error_unseen"
 ) -> xr.DataArray:
-    """`rank` of every seed by itself (seed)."""
-    seeds = results["seed"].values
-    alone = [medians(results.sel(seed=[seed]), benchmark, groups) for seed in seeds]
-    found = [rank(models, measure, error) for models in alone]
-    return xr.DataArray(found, {"seed": seeds}, ("seed",))
+    """`rank` of the models of every seed by itself (seed)."""
+    found = [rank(models, measure, error) for models in seeds.values()]
+    return xr.DataArray(found, {"seed": [*seeds]}, ("seed",))
 
 
 def rank(models: pd.DataFrame, measure: str, error: str = "error_unseen") -> float:
@@ -173,11 +176,12 @@ def correlations_table(results: xr.Dataset) -> Table:
     for kind, groups in (("trained", LEARNED), ("all", tuple(GROUPS))):
         counts = [len(of_benchmark(results, name, groups)) for name in benchmarks(results)]
         models = f"{kind} ({', '.join(map(str, counts))} models)"
+        seeds = {name: alone(results, name, groups) for name in benchmarks(results)}
         for measure, (title, _) in MEASURES.items():
             rows.append((models, title))
-            for name in benchmarks(results):
+            for name in seeds:
                 for said, error in (("error", "error_unseen"), ("over ID error", "gap")):
-                    one = ranks(results, name, measure, error, groups)
+                    one = ranks(seeds[name], measure, error)
                     columns.setdefault((BENCHMARKS[name], said), []).append(one)
     found = spreads({title: xr.concat(one, "at") for title, one in columns.items()}, "at")
     found.index = pd.MultiIndex.from_tuples(rows, names=["models", "measure"])
@@ -186,9 +190,8 @@ def correlations_table(results: xr.Dataset) -> Table:
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
     """What the prose says of the shipped results."""
-    found, condition, counts = {}, {}, []
+    found, condition, counts, codes = {}, {}, [], codes_of(results)
     for name in BENCHMARKS:
-        codes = codes_of(results)
         for kind, measure in product(LEARNED, ("linearity", "overlap")):
             ends = extremes(codes[measure].sel(model=of_benchmark(results, name, (kind,))))
             words = texts("", ends, "{:.2f}".format).values()
@@ -196,7 +199,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         both, error = medians(results, name), codes["error_unseen"]
         found[f"{name}-least"] = error.sel(model=both["error_unseen"].idxmin())
         found[f"{name}-nearest"] = error.sel(model=nearest(both))
-        condition[name] = ranks(results, name, "condition")
+        condition[name] = ranks(alone(results, name), "condition")
         found[f"chance-{name}"] = percent(chance(both, "condition"))
         counts.append(str(len(both)))
     if "s_vn_full" in results["model"].values:

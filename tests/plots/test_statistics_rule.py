@@ -66,7 +66,7 @@ TABLES = {
     ("chapters/beyond_initialiser/tables.py", "tail_table"): SORTED,
     ("chapters/beyond_representation/tables.py", "medians"): SORTED,
     ("chapters/beyond_representation/tables.py", "numbers"): f"{SORTED}; {COUNTED}",
-    ("chapters/beyond_representation/tables.py", "ranks"): "of one seed at a time",
+    ("chapters/beyond_representation/tables.py", "alone"): "of one seed at a time",
     ("chapters/beyond_definitions/tables.py", "layers"): CONSTANT,
     ("chapters/beyond_tasks/tables.py", "_longer"): f"{SHARE}; {COUNTED}",
     ("chapters/beyond_tasks/tables.py", "composing"): COUNTED,

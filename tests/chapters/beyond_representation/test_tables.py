@@ -52,7 +52,7 @@ def test_rank_correlations_by_hand(results):
 
 
 def test_rank_correlations_are_of_every_seed_by_itself(results):
-    found = tables.ranks(results, "spatial", "condition")
+    found = tables.ranks(tables.alone(results, "spatial"), "condition")
     assert found.dims == ("seed",) and found.values == pytest.approx([-1] * found.size)
     shown = tables.correlations_table(results).frame
     assert ("positions", "error", "low") in shown.columns

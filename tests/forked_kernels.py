@@ -1,0 +1,83 @@
+"""Kernels forked from a process that has the libraries, of whose imports each kernel alone would pay
+for some seconds. That process runs nothing else, so all a chapter finds is what was imported.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+import pytest
+from jupyter_client.provisioning import local_provisioner
+
+LIBRARIES = (
+    "ipykernel.kernelapp",
+    "matplotlib_inline.backend_inline",
+    "seaborn",
+    "sklearn.linear_model",
+    "vnlib.book.chapter",
+)
+
+
+class Kernel:
+    """What jupyter_client asks of the process that it would have started."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, command: Sequence[str], cwd: str | None, env: Mapping[str, str]) -> None:
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload([*LIBRARIES])
+        ours, theirs = context.Pipe(duplex=False)
+        given = command[command.index("-f") :], cwd, dict(env), theirs
+        self.process = context.Process(target=_serve, args=given, daemon=True)
+        self.process.start()
+        theirs.close()
+        ours.recv()  # it leads a group of its own, which may be killed
+        self.pid = self.process.pid
+
+    def poll(self) -> int | None:
+        """Give its status, if it has ended."""
+        return self.process.exitcode
+
+    def wait(self) -> int | None:
+        """Wait for its end."""
+        self.process.join()
+        return self.process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal."""
+        os.kill(self.process.pid, number)
+
+    def kill(self) -> None:
+        """End it."""
+        self.process.kill()
+
+
+def _serve(
+    arguments: Sequence[str], cwd: str | None, env: Mapping[str, str], ready: Connection
+) -> None:
+    from ipykernel.kernelapp import launch_new_instance
+
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd or ".")
+    ready.send(None)
+    launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
+
+
+@contextmanager
+def forked() -> Iterator[None]:
+    """Kernels that are started within are forks, where there are such."""
+
+    def launch(command: Sequence[str], *, env: Mapping[str, str], **given: Any) -> Kernel:
+        return Kernel(command, given.get("cwd"), env)
+
+    with pytest.MonkeyPatch.context() as patch:
+        if "forkserver" in multiprocessing.get_all_start_methods():
+            patch.setattr(local_provisioner, "launch_kernel", launch)
+        yield
