@@ -9,6 +9,7 @@ from textwrap import shorten
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,6 +24,8 @@ from benchmarks.readings.curve import (
     TIE,
     UNDECIDED,
     VERDICTS,
+    by_option,
+    deciding,
     shares,
     summary,
 )
@@ -177,4 +180,34 @@ def overview(curves: Mapping[str, xr.Dataset]) -> Figure:
     ax.grid(axis="y", color="0.93", lw=0.6)
     place = {"loc": "lower left", "bbox_to_anchor": (0, 1.02), "ncols": 2, "fontsize": 8}
     ax.legend([plain, heavy], ["all counted alike", "by weight"], **place)
+    return fig
+
+
+def deciders(curves: Mapping[str, xr.Dataset]) -> Figure:
+    """Of every statement the choice that decides most: the share of its readings on the right side of
+    the bound, by the option that they take, with the interval over seeds.
+    """
+    rows: list[tuple[str, pd.Series | None]] = []
+    for one in curves.values():
+        shares = by_option(one).dropna(subset=["right"])
+        found = [name for name in deciding(one) if name in shares.index.get_level_values("choice")]
+        if found:
+            rows.append((f"{one.attrs['says']}; by {one.attrs['choices'][found[0]]}:", None))
+            rows += [(str(option), row) for option, row in shares.loc[found[0]].iterrows()]
+    if not rows:
+        return empty("No reading can be tested in this profile.")
+    fig, ax = plt.subplots(figsize=(9.2, 0.7 + 0.26 * len(rows)))
+    for place, (words, row) in enumerate(rows):
+        if row is None:
+            ax.text(0, place, words, fontsize=9, fontweight="bold", va="center")
+        else:
+            ax.hlines(place, row["low"], row["high"], color=PALETTE[0], lw=1.4)
+            ax.scatter(row["right"], place, color=PALETTE[0], s=36, zorder=3)
+            ax.axhline(place, color="0.93", lw=0.5, zorder=0)
+    ax.set_yticks(range(len(rows)), [words if row is not None else "" for words, row in rows])
+    ax.set(xlim=(-0.02, 1.02), ylim=(len(rows) - 0.4, -0.6), xticks=np.linspace(0, 1, 5))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value)))
+    ax.set_xlabel("share of readings in which the statement is right")
+    ax.tick_params(axis="y", length=0, labelsize=9)
+    ax.spines["left"].set_visible(False)
     return fig

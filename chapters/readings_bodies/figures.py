@@ -1,4 +1,4 @@
-"""The figure of the readings of bodies."""
+"""The figures of the readings of bodies."""
 
 from __future__ import annotations
 
@@ -13,3 +13,8 @@ from benchmarks.readings import figures
 def curve(curves: Mapping[str, xr.Dataset], statement: str) -> plt.Figure:
     """A statement in all of its readings, sorted."""
     return figures.curve(curves[statement])
+
+
+def deciders(curves: Mapping[str, xr.Dataset]) -> plt.Figure:
+    """By the choice that decides each statement most, the share of readings on the right side."""
+    return figures.deciders(curves)
