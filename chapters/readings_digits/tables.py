@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 import xarray as xr
 
+from benchmarks.readings.curve import CHOICE, by_option
 from benchmarks.readings.tables import options, quoted, statements
+from chapters.readings_digits.readings import CONTROLS, FIGURE, NETWORK
+from vnlib.plots.statistics import percent
 
 __all__ = ["numbers", "options", "statements"]
 
@@ -22,6 +25,7 @@ QUOTED = {
     ("VN-F5a", "measure", "errors over those on ID"): "less-growth",
     ("VN-F5a, tenfold", "rival", "autoencoder, same ID error"): "tenfold-ae",
     ("VN-F5a, tenfold", "signs", "sums alone"): "tenfold-sums",
+    ("VN-F5a, tenfold", "signs", "with differences"): "tenfold-both",
     ("VN-F5b", "rival", "autoencoder, same ID error"): "motions-ae",
     ("VN-F5b", "rival", "the same, codes optimised"): "motions-searched",
     ("VN-F5b", "rival", "cosines, same ID error"): "motions-dct",
@@ -29,6 +33,11 @@ QUOTED = {
 
 
 def numbers(curves: Mapping[str, xr.Dataset]) -> dict[str, str]:
-    """Texts for the prose: shares of readings, of all and by option."""
+    """Texts for the prose: shares of readings, of all and by option, and by network beside the
+    controls alone, which are matched to networks of every size and sparsity.
+    """
     found = quoted(curves, KEYS, QUOTED)
+    matched = curves["VN-F5a"][f"{CHOICE}rival"].isin([*CONTROLS.values()])
+    beside = by_option(curves["VN-F5a"].isel(reading=matched.values))["right"].loc["network"]
+    found |= {f"beside-{name}": percent(beside[NETWORK.options[name]]) for name in FIGURE}
     return {f"readings-digits-{key}": text for key, text in found.items()}
