@@ -16,8 +16,9 @@ what there is to choose and to see, as below; here it becomes HTML and a block o
   - "map": `values` (..., axis of the choice that it `picks`), on a logarithmic scale if `log`; `outline`
     is 1 inside a line and 0 elsewhere, and `marks` are values of that choice with a dot.
   - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name` and a `hue`
-    if it is not grey; labels `x` and `y`, `low` and `high`, `log`, `shade` from x to x, and `marks`, the
-    choice whose value is marked. With `bits` its values are kept with eight bits.
+    if it is not grey; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x, and `marks`, the
+    choice whose value is marked; or `fit`, how many times the largest of the first series the axis goes
+    from minus to plus.
   - "paths": `values` (..., step, body, axis) within plus or minus `high`, with eight bits, drawn `until` a
     choice of the step; a dashed `box` from minus to plus.
   - "table": `columns` and `rows`, each with a `name`; `values` are statistics, one for each column.
@@ -68,17 +69,28 @@ class Explorer(SphinxDirective):
         chapter, results = self.arguments[0], self.arguments[-1]
         file = Path(self.env.srcdir) / DATA / f"{results}.nc"
         self.env.note_dependency(str(file))
-        module = paths.module(chapter, "figures_explorer")
-        if module is None:
+        if paths.module(chapter, "figures_explorer") is None:
             raise self.error(f"{chapter} has no figures_explorer.py")
-        if not file.exists():
-            return []
-        try:
-            told = module.explorer(store.read(file))
-        except KeyError:
+        told = offered(chapter, store.read(file)) if file.exists() else None
+        if told is None:
             return []
         up = "../" * self.env.docname.count("/")
         return [nodes.raw("", page(chapter, told, up), format="html")]
+
+
+def offered(chapter: str, results: xr.Dataset) -> dict[str, Any] | None:
+    """What a chapter offers of results to explore; None where they lack it.
+
+    Where its study makes a `truth` of them, such as the paths that models should follow, it takes
+    part.
+    """
+    study, figures = paths.module(chapter, "study"), paths.module(chapter, "figures_explorer")
+    assert figures is not None
+    more = [study.truth(results)] if study is not None and hasattr(study, "truth") else []
+    try:
+        return figures.explorer(results, *more)
+    except KeyError:
+        return None
 
 
 class Data:
@@ -111,9 +123,10 @@ class Data:
 
     def text(self) -> dict[str, Any]:
         """All of them, compressed, and how many there are of each kind; those of four bytes come
-        first.
+        first, the first byte of all, then the second: so they are compressed by more.
         """
-        whole = b"".join(part for kind in ("f4", "u1") for part in self.parts[kind])
+        four = np.frombuffer(b"".join(self.parts["f4"]), np.uint8).reshape(-1, 4)
+        whole = four.T.tobytes() + b"".join(self.parts["u1"])
         return {**self.sizes, "deflate": base64.b64encode(zlib.compress(whole, 9)).decode()}
 
 
@@ -161,7 +174,7 @@ def _json(block: object) -> str:
 def _view(view: Mapping[str, Any], choices: Mapping[str, Any], data: Data) -> dict[str, Any]:
     """A view with its arrays told by where they are."""
     show = view["show"]
-    bits = show in ("image", "paths") or view.get("bits")
+    bits = show in ("image", "paths")
     ends = (view.get("low", -view["high"]), view["high"]) if bits else None
 
     def field(values: xr.DataArray | xr.Dataset, of: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,10 @@
 
   async function numbers({ f4, u1, deflate }) {
     const stream = new Blob([bytes(deflate)]).stream().pipeThrough(new DecompressionStream("deflate"));
-    const whole = await new Response(stream).arrayBuffer();
-    return { f4: new Float32Array(whole, 0, f4), u1: new Uint8Array(whole, 4 * f4, u1) };
+    const whole = new Uint8Array(await new Response(stream).arrayBuffer());
+    const four = new Uint8Array(4 * f4);
+    for (let i = 0; i < four.length; i++) four[i] = whole[(i % 4) * f4 + (i >> 2)];
+    return { f4: new Float32Array(four.buffer), u1: whole.subarray(4 * f4, 4 * f4 + u1) };
   }
 
   /* Two digits, as vnlib.plots.statistics says them. */
@@ -72,19 +74,18 @@
       },
 
       map(view, canvas, found) {
-        const [columns, rows] = named[view.picks].parts.map((one) => one.length), cell = Math.ceil(280 / columns);
-        [canvas.width, canvas.height] = [cell * columns, cell * rows];
+        const [columns, rows] = named[view.picks].parts.map((one) => one.length);
+        const [wide, tall] = [columns, rows].map((count) => Math.ceil(280 / count));
+        [canvas.width, canvas.height] = [wide * columns, tall * rows];
         const pen = canvas.getContext("2d"), held = view.outline ? [...chosen(view.outline)] : [];
         const inside = new Set([...held.keys()].filter((i) => held[i] === 255));
-        const corner = (i) => [cell * (i % columns), cell * (rows - 1 - Math.floor(i / columns))];
+        const corner = (i) => [wide * (i % columns), tall * (rows - 1 - Math.floor(i / columns))];
         found.forEach((one, i) => {
           if (Number.isNaN(one)) return;
           const at = Math.round(255 * share(view, one));
           pen.fillStyle = `rgb(${sequential.subarray(3 * at, 3 * at + 3).join(" ")})`;
-          pen.fillRect(...corner(i), cell, cell);
+          pen.fillRect(...corner(i), wide, tall);
         });
-        Object.assign(pen, { strokeStyle: "#fff", lineWidth: 2 });
-        pen.setLineDash([6, 4]);
         pen.beginPath();
         for (const i of inside) {
           const [x, y] = corner(i), edge = (open, ...ends) => {
@@ -92,46 +93,58 @@
             pen.moveTo(...ends.slice(0, 2));
             pen.lineTo(...ends.slice(2));
           };
-          edge(!inside.has(i - 1) || !(i % columns), x, y, x, y + cell);
-          edge(!inside.has(i + 1) || i % columns === columns - 1, x + cell, y, x + cell, y + cell);
-          edge(!inside.has(i + columns), x, y, x + cell, y);
-          edge(!inside.has(i - columns), x, y + cell, x + cell, y + cell);
+          edge(!inside.has(i - 1) || !(i % columns), x, y, x, y + tall);
+          edge(!inside.has(i + 1) || i % columns === columns - 1, x + wide, y, x + wide, y + tall);
+          edge(!inside.has(i + columns), x, y, x + wide, y);
+          edge(!inside.has(i - columns), x, y + tall, x + wide, y + tall);
         }
-        pen.stroke();
+        for (const [strokeStyle, dash] of [["#000", []], ["#fff", [6, 5]]]) {
+          Object.assign(pen, { strokeStyle, lineWidth: 2 });
+          pen.setLineDash(dash);
+          pen.stroke();
+        }
         pen.setLineDash([]);
         for (const i of view.marks) {
           pen.beginPath();
-          pen.arc(corner(i)[0] + cell / 2, corner(i)[1] + cell / 2, cell / 3, 0, 7);
+          pen.arc(corner(i)[0] + wide / 2, corner(i)[1] + tall / 2, wide / 3, 0, 7);
           pen.fillStyle = "#fff";
           pen.fill();
         }
         const [x, y] = corner(state[view.picks]);
-        for (const [colour, wide] of [["#000", 5], ["#fff", 2]]) {
-          Object.assign(pen, { strokeStyle: colour, lineWidth: wide });
-          pen.strokeRect(x - 1, y - 1, cell + 2, cell + 2);
+        for (const [strokeStyle, lineWidth] of [["#000", 5], ["#fff", 2]]) {
+          Object.assign(pen, { strokeStyle, lineWidth });
+          pen.strokeRect(x - 1, y - 1, wide + 2, tall + 2);
         }
       },
 
       curve(view, svg) {
-        const [left, right, top, bottom] = [74, 388, 10, 182], { at, low, high } = view;
-        const x = (one) => left + (at.length > 1 ? (one - at[0]) / (at.at(-1) - at[0]) : 0) * (right - left);
-        const y = (one) => bottom - share(view, one) * (bottom - top);
-        svg.setAttribute("viewBox", "0 0 400 224");
+        const [left, right, top, bottom] = [100, 535, 10, 190], { at, log } = view, found = chosen(view.series[0]);
+        const most = view.fit && found ? view.fit * found.reduce((all, one) => Math.max(all, Math.abs(one) || 0), 0) : 0;
+        const { low, high } = most ? { low: -most, high: most } : view;
+        const across = { low: at[0], high: at.at(-1), log: view.log_x };
+        const x = (one) => left + (at.length > 1 ? share(across, one) : 0) * (right - left);
+        const y = (one) => bottom - share({ low, high, log }, one) * (bottom - top);
+        svg.setAttribute("viewBox", "0 0 560 232");
         const parts = [make("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "frame" })];
         if (view.shade) {
           const [from, to] = view.shade.map(x);
           parts.push(make("rect", { x: from, y: top, width: to - from, height: bottom - top, class: "shade" }));
         }
-        const tick = (one) => [make("text", { x: left - 4, y: y(one) + 4, class: "end" }, short(one) || "0")];
-        parts.push(...[low, high].flatMap(tick));
-        for (const one of [at[0], at.at(-1)]) parts.push(make("text", { x: x(one), y: bottom + 15 }, String(+one.toPrecision(4))));
-        parts.push(make("text", { x: (left + right) / 2, y: 216 }, view.x));
+        const decades = log ? Math.log10(high / low) : 0, every = Math.ceil(decades / 4);
+        const ticks = log ? [...Array(Math.floor(decades / every) + 1).keys()].map((n) => low * 10 ** (n * every)) : [low, (low + high) / 2, high];
+        for (const one of ticks) {
+          parts.push(make("line", { x1: left - 4, x2: left, y1: y(one), y2: y(one), class: "frame" }));
+          parts.push(make("text", { x: left - 7, y: y(one) + 4, class: "end" }, short(one)));
+        }
+        const said = (one) => one.toLocaleString("en-US", { maximumSignificantDigits: 3 });
+        parts.push(make("text", { x: left, y: bottom + 15 }, said(at[0])), make("text", { x: right, y: bottom + 15 }, said(at.at(-1))));
+        parts.push(make("text", { x: (left + right) / 2, y: 226 }, view.x));
         const middle = (top + bottom) / 2;
         parts.push(make("text", { x: 12, y: middle, transform: `rotate(-90 12 ${middle})` }, view.y));
         for (const one of view.series) {
-          const found = chosen(one), wide = one.shape.length - one.by.length > 1 ? 4 : 1;
-          if (!found) continue;
-          const read = (i, which) => (one.kind === "u1" ? value(view, found[i]) : found[wide * i + which]);
+          const values = chosen(one), wide = one.shape.length - one.by.length > 1 ? 4 : 1;
+          if (!values) continue;
+          const read = (i, which) => values[wide * i + which];
           const line = (which, order) => order.filter((i) => !Number.isNaN(read(i, which)))
             .map((i, n) => `${n || which === 2 ? "L" : "M"}${x(at[i]).toFixed(1)} ${y(read(i, which)).toFixed(1)}`).join("");
           const order = [...at.keys()], look = one.hue === undefined ? "currentColor" : hues[one.hue];
@@ -192,7 +205,9 @@
           table(view, box);
           return;
         }
-        const found = view.show === "curve" ? [] : chosen(view), drawn = box.querySelector("canvas, svg");
+        const found = view.show === "curve" ? [] : chosen(view), lacking = (view.series ?? []).filter((one) => !chosen(one));
+        if (lacking.length) box.querySelector(".vn-title").append(`; not stored: ${lacking.map((one) => fill(one.name)).join(", ")}`);
+        const drawn = box.querySelector("canvas, svg");
         box.querySelector(".vn-missing").hidden = Boolean(found);
         drawn.toggleAttribute("hidden", !found);
         drawn.style.display = found ? "" : "none";
@@ -302,7 +317,7 @@
 
     root.hidden = false;
     show();
-    return { state, pick, chosen, views, value };
+    return { state, show, chosen, views };
   }
 
   const all = {};

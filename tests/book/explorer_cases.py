@@ -46,9 +46,11 @@ RESULTS = asked()
 @cache
 def told(chapter: str) -> dict[str, Any]:
     """What a chapter's explorer is told of the shipped results."""
-    module = paths.module(chapter, "figures_explorer")
-    assert module is not None
-    return module.explorer(store.read(paths.RESULTS / "paper" / f"{RESULTS[chapter]}.nc"))
+    given = extension().offered(
+        chapter, store.read(paths.RESULTS / "paper" / f"{RESULTS[chapter]}.nc")
+    )
+    assert given is not None, "the shipped results lack what it shows"
+    return given
 
 
 def write(folder: Path, name: str, html: str) -> Path:

@@ -86,7 +86,7 @@ def selected(
 def expected(view: dict, state: dict, choices: dict) -> list:
     """The fields of a view, each with the limits between which it has eight bits, if it has."""
     show = view["show"]
-    bits = show in ("image", "paths") or view.get("bits")
+    bits = show in ("image", "paths")
     ends = (view.get("low", -view["high"]), view["high"]) if bits else None
     if show == "table":
         fields = [(one, row) for row in view["rows"] for one in view["values"]]
@@ -165,11 +165,8 @@ def test_fewer_models_and_a_single_seed_have_an_explorer_or_none(name, open_page
     """A reader may have asked for any of them."""
     ds = store.read(paths.RESULTS / "paper" / f"{RESULTS[name]}.nc")
     few = {"seed": [0]} | ({"model": [0, ds.sizes["model"] - 1]} if "model" in ds.dims else {})
-    module = paths.module(name, "figures_explorer")
-    assert module is not None
-    try:
-        given = module.explorer(ds.isel(few))
-    except KeyError:
+    given = explorer.offered(name, ds.isel(few))
+    if given is None:
         return
     page = open_page(name, given)
     assert page.is_visible(".vn-explorer") and page.locator(".vn-view").count() > 1
@@ -234,6 +231,10 @@ def state(page) -> dict[str, int]:
     return page.evaluate("Object.values(vnExplorers.all)[0].then((one) => ({ ...one.state }))")
 
 
+def picture(page, view: int) -> str:
+    return page.eval_on_selector(f"[data-view='{view}'] canvas", "one => one.toDataURL()")
+
+
 def pixels(page, view: int) -> list[int]:
     return page.eval_on_selector(
         f"[data-view='{view}'] canvas",
@@ -245,10 +246,10 @@ def test_what_is_picked_is_drawn_and_said(open_page):
     page = open_page("tiny", small())
     assert page.is_visible(".vn-explorer") and page.inner_text("[data-view='1'] .vn-missing")
     assert not page.is_visible("[data-view='1'] canvas")
-    before = pixels(page, 0)
+    before = picture(page, 0)
     page.click("[data-jump='4']")
     assert state(page) == {"model": 0, "place": 4} and not page.is_visible(".vn-missing")
-    assert pixels(page, 0) != before, "the mark moved"
+    assert picture(page, 0) != before, "the mark moved"
     colours = explorer.COLOURS[explorer.SEQUENTIAL]
     at = [0, 1, 2, 3]  # rows run upward
     wanted = [colours[explorer.levels(np.array(k / 7), 0.0, 1.0) - 1] for k in (2, 3, 0, 1)]
@@ -334,17 +335,39 @@ def test_each_choice_changes_what_is_seen(name, open_page):
       const canvas = box.querySelector('canvas');
       return canvas && canvas.width ? canvas.toDataURL() + box.innerText : box.innerHTML;
     }).join()"""
+    same = f"() => ({shown})() === window.seen"  # compared there: it is long
+    back = "first => Object.values(vnExplorers.all)[0].then((one) => { Object.assign(one.state, first); one.show(); })"
+    first = state(page)
+    page.evaluate(f"() => {{ window.seen = ({shown})(); }}")
     for control in page.locator(".vn-picks :is(select, input)").all():
-        before = page.evaluate(shown)
         control.focus()
-        many = control.evaluate("one => one.options?.length ?? Number(one.max) + 1")
-        at = int(control.input_value())
-        control.press("ArrowDown" if at == many - 1 else "ArrowUp") if control.evaluate(
-            "one => one.type === 'range'"
-        ) else control.select_option(str((at + 1) % many))
-        assert page.evaluate(shown) != before, control.evaluate(
-            "one => one.outerHTML.slice(0, 200)"
-        )
+        at, name = int(control.input_value()), control.get_attribute("data-key")
+        if control.get_attribute("type") == "range":
+            control.press("ArrowUp" if at < int(control.get_attribute("max")) else "ArrowDown")
+        else:
+            control.select_option(str((at + 1) % control.locator("option").count()))
+        assert state(page) != first and not page.evaluate(same), name
+        page.evaluate(back, first)
+        assert page.evaluate(same), name
+
+
+def test_it_plays_from_the_start_to_the_end_and_stops(open_page):
+    given = small()
+    given["choices"][1] |= {"as": "slider", "play": 1.0, "first": 5}
+    given["views"] = given["views"][2:]
+    page = open_page("tiny", given)
+    page.clock.install()
+    page.click("[data-play]")
+    page.clock.run_for(500)
+    assert 0 < state(page)["place"] < 5 and page.inner_text("[data-play]") == "Pause"
+    page.clock.run_for(1000)
+    assert state(page)["place"] == 5 and page.inner_text("[data-play]") == "Play"
+    page.click("[data-play]")
+    page.clock.run_for(500)
+    page.click("[data-play]")
+    at = state(page)["place"]
+    page.clock.run_for(1000)
+    assert state(page)["place"] == at < 5 and page.inner_text("[data-play]") == "Play"
 
 
 NUMBERS = [0.0, 1.0, 9.94, 9.95, 10.0, 12.34, 99.6, 1234.0, 1236.5, 99999.0, 1e5, 123456.0, 1e-3]

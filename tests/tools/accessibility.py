@@ -4,8 +4,8 @@ browser.
 python tests/tools/accessibility.py [--site book/_build/html] [PAGE ...]
 
 Checks the rules of WCAG 2 A and AA, alternative texts and contrast among them, and contrast once
-more in the dark. Ends with 1 where a page has a finding that is serious or critical, or asks for
-anything from a network.
+more in the dark; and that nothing is cut off on a phone. Ends with 1 where a page has a finding that is
+serious or critical, or asks for anything from a network.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 import chromium
 import click
 from axe_playwright_python.sync_playwright import Axe
+from cut_off import cut_off
 from playwright.sync_api import Browser, Error, sync_playwright
 from tqdm import tqdm
 
@@ -38,6 +39,7 @@ def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
         view.wait_for_timeout(300)  # scripts of the theme settle
         options = {"runOnly": RULES[scheme], "resultTypes": ["violations"]}
         violations = Axe().run(view, context=PAGE, options=options).response["violations"]
+        lost = cut_off(view) if scheme == "light" else []
     finally:
         view.close()
     found = [
@@ -47,6 +49,7 @@ def findings(browser: Browser, page: Path, scheme: str) -> list[str]:
         if one["impact"] in GRAVE
     ]
     local = ("file:", "data:", "blob:")
+    found += [f"cut off on a phone: {one}" for one in lost]
     return found + [f"asks a network for {url}" for url in asked if not url.startswith(local)]
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import xarray as xr
 
 from chapters.H_nbody import figures_paths, figures_rollouts
-from chapters.H_nbody.figures_animation import animation, leading, placed
 from chapters.H_nbody.figures_looks import CAP, drawn
 from chapters.H_nbody.figures_paths import Pick, choose
 from chapters.H_nbody.figures_rollouts import FLOOR
@@ -224,60 +220,6 @@ def test_paths_show_the_truth_above_the_models(ds, truth):
         "was asked for"
         in figures_paths.paths(ds.drop_vars("path"), truth).axes[0].texts[0].get_text()
     )
-
-
-def played(html):
-    return json.loads(re.search(r"panels = (\[.*?\]), times", html, re.S)[1])
-
-
-def test_an_animation_holds_the_paths_and_needs_no_network(ds, truth):
-    ds["path"].loc[{"model": "mlp", "seed": 7, "scene": "spring+drag", "step": [20, 30]}] = np.nan
-    ds["drift"].loc[{"model": "mlp", "seed": 7, "panel": "spring+drag", "step": [20, 30]}] = np.inf
-    html = animation(ds, truth, models=("vn_token_3", "mlp"))
-    panels = played(html)
-    assert np.array(panels[:2]).shape == (2, 5, 4, 2), "panel, body, step, axis"
-    p = truth["position"].sel(panel="spring+drag")[2].values
-    assert np.allclose(
-        panels[0][3][1], (100 + p[1, 3, 0] / 2.8 * 100, 100 - p[1, 3, 1] / 2.8 * 100), atol=0.06
-    )
-    assert panels[2][0][2:] == [None, None] and None not in panels[2][0][:2]
-    assert "http" not in html and "src=" not in html and len(html) < 600_000
-    text = re.search('aria-label="(spring.*?)"', html)[1]
-    assert (
-        "start 2: the median of 5" in text
-        and "VN_TOKEN_3: drift 0.6 box² after 0.15 s; MLP: lost" in text
-    )
-    assert ">Play<" in html and "requestAnimationFrame(tick);\n  });" in html, (
-        "it waits for the reader"
-    )
-
-
-def test_animations_are_the_same_again_and_apart_from_each_other(ds, truth):
-    one, same = (animation(ds, truth, scene="gravity+lorentz") for _ in range(2))
-    other = animation(ds, truth, scene="gravity+lorentz", start=0)
-    names = [re.search('id="(vn-rollout-.*?)"', html)[1] for html in (one, other)]
-    assert one == same and names[0] != names[1] and "start 0." in other
-
-
-def test_long_rollouts_have_forty_frames_from_first_to_last(ds, truth):
-    steps = np.arange(100)
-    long, true = (one.isel(step=[0] * 99 + [3]).assign_coords(step=steps) for one in (ds, truth))
-    panels = played(animation(long, true))
-    assert {len(body) for panel in panels for body in panel} == {40}
-    p = truth["position"].sel(panel="spring+drag")[2, 3]
-    assert panels[0][0][-1] == placed(p.values[:, None])[0][0]
-
-
-def test_the_least_drifting_models_of_two_groups_are_shown(ds, truth):
-    assert leading(ds, "spring+drag") == ["vn_token_3", "factorized"]
-    ds["drift"].loc[{"model": "factorized"}] = np.inf
-    assert leading(ds, "spring+drag") == ["vn_token_3", "mlp"]
-    with pytest.raises(
-        ValueError, match=r"scene must be one of 'gravity\+lorentz', 'spring\+drag', got 'gravity'"
-    ):
-        animation(ds, truth, scene="gravity")
-    with pytest.raises(ValueError, match="models must have paths, got 'gnn', which has none"):
-        animation(ds, truth, models=["gnn"])
 
 
 def test_the_example_has_the_truth_first_and_says_how_far_each_model_ends(ds, truth):

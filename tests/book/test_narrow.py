@@ -1,0 +1,92 @@
+"""On a phone nothing is cut off: what is too wide breaks, or scrolls in a box of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cut_off import cut_off
+from playground_cases import PATIENCE
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from vnlib.book import paths
+
+LONG = "chapters.A_predictive_coding.figures_example.of_a_name_that_is_long"
+FORMULA = (
+    r"\|a_0 + h\|_1 \ge \|a_0\|_1 - \|h_S\|_1 + \|h_{S^c}\|_1 > \|a_0\|_1 + \max_k |v_k^\top x|"
+)
+CELLS = "".join(f"<td>{number}.{number} [0.0, 9.9]</td>" for number in range(9))
+PARTS = {
+    "formula": f"Hence ${FORMULA}$.",
+    "display": f"$$ {FORMULA} $$",
+    "code": f"Of `{LONG}` and `vnbook run {LONG} -p profile smoke`.",
+    "heading": f"## `{LONG}`\n\nText.",
+    "block": f"```python\n{LONG}({LONG})\n```",
+    "signature": f"```{{py:function}} {LONG}(results: xr.Dataset, of_a_long_name: {LONG})\n\n:param code: Of "
+    f"{LONG}\n:type code: {LONG}\n```",
+    "table": "| a | b | c | d | e |\n|---|---|---|---|---|\n" + f"| `{LONG}` " * 5 + "|",
+    "dropdown": ":::{dropdown} More\n<table><tr>" + CELLS + "</tr></table>\n:::",
+    "output": '<div class="cell"><div class="cell_output"><div class="output text_html">'
+    f'<div class="vn-table" tabindex="0" role="region" aria-label="T"><table class="dataframe"><tr>{CELLS}</tr></table></div></div></div></div>',
+}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """A page of all parts, with the book's theme, styles and formulas."""
+    folder = tmp_path_factory.mktemp("narrow")
+    source, static = folder / "source", paths.BOOK / "_static"
+    source.mkdir()
+    parts = "\n\n".join(PARTS.values())
+    (source / "index.md").write_text(f"# Page\n\n{parts}\n", encoding="utf-8")
+    settings = {
+        "html_theme": "sphinx_book_theme",
+        "extensions": ["myst_parser", "sphinx_design", "sphinx.ext.mathjax"],
+        "myst_enable_extensions": ["dollarmath", "colon_fence", "fieldlist"],
+        "html_static_path": [str(static)],
+        "html_css_files": ["custom.css"],
+        "html_js_files": ["accessible.js"],
+        "mathjax_path": "mathjax/tex-svg-full.js",
+        "toc_object_entries": False,
+    }
+    with docutils_namespace(), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        Sphinx(
+            srcdir=source, confdir=None, outdir=folder / "out", doctreedir=folder / "trees",
+            buildername="html", confoverrides=settings, status=nowhere, warning=nowhere,
+        ).build()  # fmt: skip
+    return folder / "out"
+
+
+@pytest.fixture
+def page(browser) -> Iterator:
+    one = browser.new_page(viewport={"width": 390, "height": 844})
+    one.set_default_timeout(PATIENCE)
+    yield one
+    one.close()
+
+
+def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
+    page.goto((built / "index.html").as_uri())
+    for width in (1440, 390):
+        assert cut_off(page, width) == [], width
+    page.evaluate("dispatchEvent(new Event('resize'))")
+    scrolled = """() => [...document.querySelectorAll(".bd-content *")].filter((one) =>
+      ["auto", "scroll"].includes(getComputedStyle(one).overflowX)
+      && one.scrollWidth > one.clientWidth && one.tabIndex !== 0).map((one) => one.className)"""
+    assert page.evaluate(scrolled) == []
+    there = page.evaluate("document.querySelector('span.math').scrollWidth")
+    assert there > 390, "the formula is whole, if one scrolls"
+
+
+def test_without_our_styles_it_would_be(built, page, tmp_path):
+    shutil.copytree(built / "_static", tmp_path / "_static")
+    (tmp_path / "_static" / "custom.css").write_text("")
+    shutil.copy(built / "index.html", tmp_path)
+    page.goto((tmp_path / "index.html").as_uri())
+    found = "\n".join(cut_off(page))
+    for part in ("the page is", "mjx-container by", "code by", "table by"):
+        assert part in found, part
