@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+import forked_kernels
 import hypothesis
 import nbformat
 import papermill
 import pytest
 import torch
 import xarray as xr
-from forked_kernels import forked
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
@@ -38,6 +38,7 @@ hypothesis.settings.register_profile(
     "book", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("book")
+forked_kernels.install()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,8 +57,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             source, item.filename, given, prepare_only=True, progress_bar=False
         )
         try:
-            with forked():
-                return (yield)
+            return (yield)
         finally:
             item.filename = source
 
