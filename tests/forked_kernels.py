@@ -70,6 +70,7 @@ def _serve(
 ) -> None:
     from ipykernel.kernelapp import launch_new_instance
 
+    multiprocessing.current_process()._config["daemon"] = False  # a kernel may start processes
     os.setsid()
     os.environ.clear()
     os.environ.update(env)
