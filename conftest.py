@@ -2,26 +2,28 @@
 project at hand.
 
 `pytest --nbmake chapters` runs every chapter as a parameterised copy in a temporary folder: the
-profile is `smoke`, and nothing is written into `results/`.
+profile is `smoke`, and nothing is written into `results/`. One folder has the results of all, so that
+what a chapter needs of others is computed once.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+import forked_kernels
 import hypothesis
 import nbformat
 import papermill
 import pytest
 import torch
 import xarray as xr
-from forked_kernels import forked
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
@@ -38,6 +40,18 @@ hypothesis.settings.register_profile(
     "book", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("book")
+forked_kernels.install()
+SMOKE = "VNBOOK_SMOKE"  # the variable that names the folder of what chapters compute in a test run
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the folder in which the chapters of all workers keep their results: what several read is
+    computed once.
+    """
+    if SMOKE not in os.environ:  # a worker has that of its controller
+        os.environ[SMOKE] = folder = tempfile.mkdtemp(prefix="vnbook-smoke-")
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
+        config.add_cleanup(partial(os.environ.pop, SMOKE))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,13 +65,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     # The copy lies outside the project: a chapter must not depend on the folder it runs in.
     with tempfile.TemporaryDirectory(prefix="vnbook-", ignore_cleanup_errors=True) as folder:
         item.filename = str(Path(folder) / item.path.name)
-        given = {"profile": "smoke", "results_dir": folder}
+        given = {"profile": "smoke", "results_dir": os.environ[SMOKE]}
         papermill.execute_notebook(
             source, item.filename, given, prepare_only=True, progress_bar=False
         )
         try:
-            with forked():
-                return (yield)
+            return (yield)
         finally:
             item.filename = source
 

@@ -6,29 +6,37 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from multiprocessing.connection import Connection
-from typing import Any
 
-import pytest
 from jupyter_client.provisioning import local_provisioner
 
 LIBRARIES = (
+    "h5netcdf",
     "ipykernel.kernelapp",
+    "jaxtyping",
     "matplotlib_inline.backend_inline",
+    "numba",
     "seaborn",
     "sklearn.linear_model",
-    "vnlib.book.chapter",
+    "torch",
+    "xarray",
 )
 
 
 class Kernel:
-    """What jupyter_client asks of the process that it would have started."""
+    """A kernel, and what jupyter_client asks of the process that it would have started."""
 
     stdin = stdout = stderr = None
 
-    def __init__(self, command: Sequence[str], cwd: str | None, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | None = None,
+        **_: object,
+    ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([*LIBRARIES])
         ours, theirs = context.Pipe(duplex=False)
@@ -62,6 +70,7 @@ def _serve(
 ) -> None:
     from ipykernel.kernelapp import launch_new_instance
 
+    multiprocessing.current_process()._config["daemon"] = False  # a kernel may start processes
     os.setsid()
     os.environ.clear()
     os.environ.update(env)
@@ -70,14 +79,7 @@ def _serve(
     launch_new_instance([*arguments, f"--IPKernelApp.parent_handle={os.getppid()}"])
 
 
-@contextmanager
-def forked() -> Iterator[None]:
-    """Kernels that are started within are forks, where there are such."""
-
-    def launch(command: Sequence[str], *, env: Mapping[str, str], **given: Any) -> Kernel:
-        return Kernel(command, given.get("cwd"), env)
-
-    with pytest.MonkeyPatch.context() as patch:
-        if "forkserver" in multiprocessing.get_all_start_methods():
-            patch.setattr(local_provisioner, "launch_kernel", launch)
-        yield
+def install() -> None:
+    """Let the kernels that this process starts be forks, where there are such."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        local_provisioner.launch_kernel = Kernel

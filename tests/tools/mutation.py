@@ -16,10 +16,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import SimpleQueue
 
 import numba
 import pytest
@@ -237,6 +239,7 @@ def occurrences(fault: Fault, root: Path = ROOT) -> int:
 
 def copy(folder: Path) -> None:
     """What the tests need, and no conftest: it would load the notebooks' tools in every process."""
+    folder.mkdir(exist_ok=True)
     for name in NEEDED:
         if (ROOT / name).is_dir():
             shutil.copytree(
@@ -314,16 +317,28 @@ def attempt(fault: Fault, tree: Path) -> str | None:
 def trial(faults: Sequence[Fault] = FAULTS) -> Iterator[tuple[Fault, str | None, float]]:
     """Each fault, the test that noticed it (None: it survived) and the seconds it took.
 
-    Raises RuntimeError if a test fails without any fault.
+    Raises RuntimeError if a test fails without any fault. Two are tried at a time, each in a copy of
+    its own.
     """
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
-        tree = Path(folder)
-        copy(tree)
-        if broken := failing(tree, dict.fromkeys(test for fault in faults for test in fault.tests)):
+        trees: SimpleQueue[Path] = SimpleQueue()
+        for name in ("one", "two"):
+            copy(Path(folder) / name)
+            trees.put(Path(folder) / name)
+
+        def tried(fault: Fault) -> tuple[str | None, float]:
+            tree, begin = trees.get(), time.perf_counter()
+            try:
+                return attempt(fault, tree), time.perf_counter() - begin
+            finally:
+                trees.put(tree)
+
+        every = dict.fromkeys(test for fault in faults for test in fault.tests)
+        if broken := failing(Path(folder) / "one", every):
             raise RuntimeError(f"{broken} fails without any fault")
-        for fault in faults:
-            begin = time.perf_counter()
-            yield fault, attempt(fault, tree), time.perf_counter() - begin
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            for fault, (by, seconds) in zip(faults, pool.map(tried, faults), strict=True):
+                yield fault, by, seconds
 
 
 def main(names: Sequence[str]) -> int:
