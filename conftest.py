@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import forked_kernels
@@ -23,13 +23,12 @@ import nbformat
 import papermill
 import pytest
 import torch
-import xarray as xr
 from nbmake.pytest_items import NotebookItem
 
 from book.site import build as book
 from book.site import cli
-from vnlib.book import ledger, paths, store
-from vnlib.book.store import runfiles
+from book.site.read_once import read_once
+from vnlib.book import ledger, paths
 
 # Data that are already here are used; a download would make a test wait for a network that may not
 # be there.
@@ -80,24 +79,7 @@ def shipped_results_are_read_once() -> Iterator[None]:
     """Many tests read the shipped results, each of which takes up to a second to load; their arrays
     are shared, so nobody may write into them.
     """
-    read, shipped = store.read, (paths.RESULTS / "paper").resolve()
-
-    @cache
-    def kept(path: Path, changed: int) -> xr.Dataset:
-        ds = read(path)
-        for variable in ds.variables.values():
-            variable.values.flags.writeable = False
-        return ds
-
-    def reading(path: Path) -> xr.Dataset:
-        real = Path(path).resolve()
-        if real.parent != shipped or not real.is_file():
-            return read(path)
-        return kept(real, real.stat().st_mtime_ns).copy()
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "read", reading)
-        patch.setattr(runfiles, "read", reading)
+    with read_once(paths.RESULTS / "paper"):
         yield
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
 from sphinx.environment import BuildEnvironment
+from sphinx.ext import viewcode
+from sphinx.util.parallel import ParallelTasks, parallel_available
 from sphinx_proof.domain import ProofDomain
 
 
@@ -18,6 +21,14 @@ def setup(app: Sphinx) -> dict[str, bool]:
     ProofDomain.merge_domaindata = lambda *nothing: None
     app.parallel = os.cpu_count() or 1
     app.connect("env-updated", _only_what_is_shown)
+    whole = StandaloneHTMLBuilder.gen_pages_from_extensions
+
+    def shared(builder: StandaloneHTMLBuilder) -> None:
+        if parallel_available:
+            _write_sources(builder)
+        whole(builder)
+
+    StandaloneHTMLBuilder.gen_pages_from_extensions = shared
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -28,3 +39,22 @@ def _only_what_is_shown(app: Sphinx, env: BuildEnvironment) -> None:
     known = getattr(env, "_viewcode_modules", {})
     for name in [name for name, entry in known.items() if entry and not entry[2]]:
         del known[name]
+
+
+def _write_sources(builder: StandaloneHTMLBuilder) -> None:
+    """Write the pages of highlighted source, which Sphinx does in one process; it is left with their
+    index. All are new, as the book is always built from nothing.
+    """
+    names = sorted(getattr(builder.env, "_viewcode_modules", ()))
+    tasks = ParallelTasks(builder.app.parallel)
+
+    def write(own: set[str]) -> None:
+        viewcode.should_generate_module_page = lambda app, name: name in own
+        for page, context, template in viewcode.collect_pages(builder.app):
+            if context["title"] in own:
+                builder.handle_page(page, context, template)
+
+    for first in range(builder.app.parallel):
+        tasks.add_task(write, set(names[first :: builder.app.parallel]))
+    tasks.join()
+    viewcode.should_generate_module_page = lambda app, name: False

@@ -33,8 +33,9 @@ from book.site import (
     reference,
     repository_url,
 )
+from book.site.read_once import read_once
 from vnlib import checks
-from vnlib.book import chapter, html, paths
+from vnlib.book import chapter, html, paths, store
 from vnlib.book import ledger as claims
 from vnlib.book.parameters import PROFILES
 from vnlib.book.store import provenance
@@ -183,7 +184,7 @@ def build(
     site, mark = built / "html", built / "inputs"
     inputs = partial(_inputs, folder, profile, str(results_dir), str(drawing.get("prints")))
     CACHE.mkdir(parents=True, exist_ok=True)
-    with FileLock(CACHE / "lock"):  # of two builds one waits
+    with FileLock(CACHE / "lock"), read_once(folder):  # of two builds one waits
         before = inputs()
         if not fresh and site.is_dir() and executed.load(mark, before) is not None:
             return site
@@ -198,8 +199,10 @@ def build(
         # A long one at the end would be alone.
         order = sorted(paths.chapters(), key=_figures, reverse=True)
         todo = [name for name in order if fresh or not page(name, kept=True)]
-        if todo and jobs > 1:
-            _import_shared()
+        if jobs > 1:
+            _read_shared(folder)
+            if todo:
+                _import_shared()
         stored = [name for name in order if chapter.spec(name).stores]
         judge, make = {LEDGER: partial(_judge, folder)}, partial(page, kernel=jobs == 1)
         there, after = _results(folder), {name: _after(name) for name in order}
@@ -279,6 +282,15 @@ def _import_shared() -> None:
                 import_module(name)
     claims.all_claims()
     chapter.one_thread()
+
+
+def _read_shared(folder: Path) -> None:
+    """Read all results, which the ledger, the pages that count them and the chapters share. What
+    cannot be read is left to those that ask for it, and say so.
+    """
+    for file in folder.glob("*.nc"):
+        with suppress(store.StoreError):
+            store.read(file)
 
 
 def _page(

@@ -71,12 +71,12 @@ def by_layer(
 def _seeds_and_medians(ax: plt.Axes, frame: pd.DataFrame, x: str, **looks: object) -> None:
     """Every seed a point, medians joined."""
     sns.scatterplot(frame, x=x, y="value", s=14, lw=0, alpha=0.5, ax=ax, legend=False, **looks)
+    keys = [x, *([looks["hue"]] if "hue" in looks else [])]
     sns.lineplot(
-        frame,
+        frame.groupby(keys, sort=False)["value"].median().reset_index(),
         x=x,
         y="value",
-        estimator="median",
-        errorbar=None,
+        estimator=None,  # which calls pandas for every point
         lw=1.4,
         dashes=False,
         ax=ax,
@@ -89,7 +89,7 @@ def _references(
     results: xr.Dataset, ax: plt.Axes, name: str, wanted: Sequence[str] = ("perfect",)
 ) -> None:
     for key in (key for key in wanted if key in results["model"].values):
-        value = float(middle(results, "output")[name].sel(model=key))
+        value = float(middle(results[[name, "units"]], "output")[name].sel(model=key))
         ax.axhline(value, color="0.2", lw=1, ls=REFERENCES[key][1], zorder=1)
 
 
@@ -109,7 +109,7 @@ def _by_depth(
     """One row per measure, one column per kind of network, one line per depth."""
     if not kinds(results):
         return empty(NONE)
-    ends = middle(results, "output")
+    ends = middle(results[[*measures, "units"]], "output")
     fig, axes = _columns(results, len(measures), 2.15 * len(measures) + 0.7)
     for column, models in zip(axes.T, kinds(results).values(), strict=True):
         depths = [int(results["depth"].sel(model=m)) for m in models]
@@ -165,7 +165,7 @@ def distortion(results: xr.Dataset) -> plt.Figure:
         return empty(NONE)
     fig, axes = _columns(results, 2, 4.6)
     palette = dict(zip(SPREADS.values(), (PALETTE[3], PALETTE[0]), strict=True))
-    start = middle(results, "last", "untrained")["spread_in"]
+    start = middle(results[["spread_in", "units"]], "last", "untrained")["spread_in"]
     for (top, bottom), models in zip(axes.T, kinds(results).values(), strict=True):
         last = at(results, "last").sel(model=models)
         spreads = [long_frame(last[n]).assign(of=t) for n, t in SPREADS.items()]

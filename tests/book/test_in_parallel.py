@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 from sphinx.application import Sphinx
+from sphinx.builders.html import StandaloneHTMLBuilder
+from sphinx.ext import viewcode
 from sphinx.util.docutils import docutils_namespace
 
 from vnlib.book import paths
 
+WHOLE = StandaloneHTMLBuilder.gen_pages_from_extensions  # which the extension replaces
+NEEDED = viewcode.should_generate_module_page
 PAGES = 7  # Sphinx reads six or more in parallel
 PAGE = """
 Page {0}
@@ -21,7 +25,11 @@ Page {0}
 
    It holds, as :prf:ref:`theorem-{1}` does.
 """
-SHOWN = {0: "\n.. autodata:: shapes.HOME\n", 1: "\n.. autofunction:: shapes.area\n"}
+SHOWN = {
+    0: "\n.. autodata:: shapes.HOME\n",
+    1: "\n.. autofunction:: shapes.area\n",
+    2: "\n.. autofunction:: solids.volume\n",
+}
 # The value of `HOME` is of a module of which no page shows anything.
 SHAPES = """
 from pathlib import Path
@@ -32,6 +40,11 @@ HOME = Path("x")
 def area(side):
     '''Of a square.'''
     return side**2
+"""
+SOLIDS = """
+def volume(side):
+    '''Of a cube.'''
+    return side**3
 """
 
 
@@ -55,6 +68,7 @@ def test_several_processes_make_the_pages_of_one(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     (tmp_path / "shapes.py").write_text(SHAPES)
+    (tmp_path / "solids.py").write_text(SOLIDS)
     (tmp_path / "source").mkdir()
     for number in range(PAGES):
         text = PAGE.format(number, (number + 1) % PAGES) + SHOWN.get(number, "")
@@ -64,6 +78,11 @@ def test_several_processes_make_the_pages_of_one(tmp_path, monkeypatch):
         f"All\n===\n\n.. toctree::\n   :numbered:\n\n   {names}\n"
     )
     needed = ["sphinx_multitoc_numbering", "sphinx_proof"]
-    one, several = built(tmp_path, needed), built(tmp_path, [*needed, "in_parallel"])
-    assert one.keys() == several.keys() and "_modules/shapes.html" in one
+    one = built(tmp_path, needed)
+    # The same, but to be restored afterwards.
+    monkeypatch.setattr(StandaloneHTMLBuilder, "gen_pages_from_extensions", WHOLE)
+    monkeypatch.setattr(viewcode, "should_generate_module_page", NEEDED)
+    several = built(tmp_path, [*needed, "in_parallel"])
+    assert one.keys() == several.keys()
+    assert {"_modules/shapes.html", "_modules/solids.html", "_modules/index.html"} <= one.keys()
     assert [name for name in one if one[name] != several[name]] == []

@@ -41,9 +41,8 @@ def group(results: xr.Dataset | xr.DataArray, model: str) -> str:
 
 def in_groups(results: xr.Dataset, *groups: str) -> list[str]:
     """The models of these groups in the order of the results; of all where none is named."""
-    models = results["model"].values.tolist()
-    of = results["group"].values.tolist() if groups else models
-    return [m for m, one in zip(models, of, strict=True) if not groups or one in groups]
+    models, of = results["model"].values, results["group" if groups else "model"].values
+    return [str(m) for m, one in zip(models, of, strict=True) if not groups or one in groups]
 
 
 def seeds_and_medians(
