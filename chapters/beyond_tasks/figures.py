@@ -57,11 +57,21 @@ GROUPS = {
     "sum": ("a sum over the axes", PALETTE[4], "X"),
 }
 LEAST, MOST = 1e-6, 1.0  # of errors over the zero baseline's, in colours and on axes
+SEEN = 0.001  # errors below it are written as that
 SHAPES = ("base", "shape_ring", "shape_cross", "shape_corner", "shape_oriented")
 SHARES = ("share_05", "base", "share_60")
 WIDTHS = ("sigma_code_half", "base", "sigma_code_double")
 COMPARED = ("vn_axes", "vn_axes_8", "factorised", "factorised_8", "broadcast", "cnn")
 DRAWN = (*COMPARED, "ridge_pairs")
+# On the page's grid; all others have one of their own.
+FIRST = (*COMPARED[:4], "vn_full", "ridge_profiles", "outer", "broadcast", "cnn")
+CHANGED = ("base", "code_rotated", "shape_ring", "place_coordinates")
+EXAMPLE = ("outer", "factorised", "vn_full", "vn_axes_8", "broadcast", "cnn")
+SAID = {
+    "base": "bump",
+    "code_rotated": "rotated\ncode",
+    "place_coordinates": "coordinates\nheld out",
+}
 
 
 def tasks(results: xr.Dataset) -> list[str]:
@@ -100,13 +110,27 @@ def failed(results: xr.Dataset) -> xr.DataArray:
     return (error > DRAWS).where(error.notnull())
 
 
+def first(results: xr.Dataset) -> Figure:
+    """`grid_of_errors` of the decoders that the page compares."""
+    return grid_of_errors(results.sel(model=[m for m in FIRST if m in results["model"].values]))
+
+
+def rest(results: xr.Dataset) -> Figure:
+    """`grid_of_errors` of all others."""
+    there = on_tasks(results)["model"].values.tolist()
+    models = [model for model in there if model not in FIRST]
+    if not models:
+        return empty("There are no other decoders in this profile.")
+    return grid_of_errors(results.sel(model=models))
+
+
 def grid_of_errors(results: xr.Dataset) -> Figure:
-    """OOD error over the zero baseline's, medians over seeds, of all decoders on all tasks."""
+    """OOD error over the zero baseline's, medians over seeds, of decoders on all tasks."""
     chosen = on_tasks(results)
     rows, models = tasks(chosen), chosen["model"].values.tolist()
     error = median(over_zero(chosen, "ood")).transpose("task", "model").values
     nothing = median(failed(chosen)).transpose("task", "model").values > DRAWS
-    fig, ax = plt.subplots(figsize=(1.8 + 0.62 * len(models), 1.7 + 0.31 * len(rows)))
+    fig, ax = plt.subplots(figsize=(3.2 + 0.68 * len(models), 1.7 + 0.31 * len(rows)))
     picture = ax.imshow(error.clip(LEAST, MOST), norm=LogNorm(LEAST, MOST), aspect="auto")
     for (row, column), value in np.ndenumerate(error):
         if not np.isfinite(value):
@@ -115,17 +139,17 @@ def grid_of_errors(results: xr.Dataset) -> Figure:
         ax.text(
             column,
             row,
-            short(value) if value >= 1e-9 else "0",
+            short(value) if value >= SEEN else f"< {SEEN}",
             ha="center",
             va="center",
-            fontsize=6.3,
+            fontsize=8.4,
             color="white" if dark else "black",
         )
         if nothing[row, column]:
             ax.add_patch(Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fc="none", ec="black"))
-    ax.set_xticks(range(len(models)), [wrapped(label(results, m), 16) for m in models], fontsize=7)
+    ax.set_xticks(range(len(models)), [wrapped(label(results, m), 16) for m in models], fontsize=9)
     ax.tick_params(axis="x", rotation=60)
-    ax.set_yticks(range(len(rows)), [*names(chosen).values()], fontsize=8)
+    ax.set_yticks(range(len(rows)), [*names(chosen).values()], fontsize=9)
     plt.setp(ax.get_xticklabels(), ha="right", rotation_mode="anchor")
     fig.colorbar(picture, ax=ax, label="OOD error, 1: zero baseline", extend="both", shrink=0.7)
     return fig
@@ -161,27 +185,35 @@ def longer(results: xr.Dataset) -> Figure:
     return fig
 
 
-def shapes(results: xr.Dataset, models: Sequence[str] = DRAWN) -> Figure:
-    """What decoders draw of each shape at one held-out position, beside the true image."""
-    rows = [task for task in SHAPES if task in tasks(results)]
-    models = [model for model in models if model in results["model"].values]
+def example(results: xr.Dataset) -> Figure:
+    """What decoders draw at one held-out position where the task gives the answer away, and where
+    it does not.
+    """
+    return drawings(results, CHANGED, EXAMPLE)
+
+
+def shapes(results: xr.Dataset) -> Figure:
+    """What decoders draw of each shape at one held-out position."""
+    return drawings(results, SHAPES, DRAWN)
+
+
+def drawings(results: xr.Dataset, which: Sequence[str], who: Sequence[str]) -> Figure:
+    """What decoders draw at one held-out position of each task, beside the true image."""
+    rows = [task for task in which if task in tasks(results)]
+    models = [model for model in who if model in results["model"].values]
     seed = results["sample_image"].notnull().any(["task", "model", "y", "x"])
     if not (rows and models and bool(seed.any())):
         return empty("No image of these tasks was kept.")
     one = results.isel(seed=int(seed.argmax("seed")))
-    fig, axes = plt.subplots(
-        len(rows),
-        1 + len(models),
-        figsize=(1.25 * (1 + len(models)), 1.32 * len(rows) + 0.4),
-        squeeze=False,
-    )
+    size = (1.25 * (1 + len(models)), 1.28 * len(rows) + 0.5)
+    fig, axes = plt.subplots(len(rows), 1 + len(models), figsize=size, squeeze=False)
     for row, task in zip(axes, rows, strict=True):
         named = [("true image", one["target_image"].sel(task=task, model=models[0]))]
         named += [(label(results, m), one["sample_image"].sel(task=task, model=m)) for m in models]
         for ax, (name, image) in zip(row, named, strict=True):
             title = wrapped(name, 14) if task == rows[0] else ""
-            image_axes(ax, title, size=7.5).imshow(image, origin="lower", vmin=0, vmax=1)
-        row[0].set_ylabel("bump" if task == "base" else TASKS[task], fontsize=8)
+            image_axes(ax, title, size=9).imshow(image, origin="lower", vmin=0, vmax=1)
+        row[0].set_ylabel(SAID.get(task, wrapped(TASKS[task], 12)), fontsize=9)
     return fig
 
 

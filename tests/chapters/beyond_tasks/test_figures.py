@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from chapters.beyond_tasks import figures
 
-FIGURES = ("grid_of_errors", "shapes", "along", "longer")
+FIGURES = ("grid_of_errors", "first", "rest", "example", "shapes", "along", "longer")
 
 
 @pytest.fixture(autouse=True)
