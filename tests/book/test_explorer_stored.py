@@ -1,0 +1,209 @@
+"""What the explorers of the chapters offer is what the result files say, read and counted in another way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from explorer_cases import told
+
+from vnlib.book import paths
+
+
+def stored(name: str) -> xr.Dataset:
+    return xr.open_dataset(paths.RESULTS / "paper" / f"{name}.nc")
+
+
+def views(name: str, show: str) -> list[dict[str, Any]]:
+    return [one for one in told(name)["views"] if one["show"] == show]
+
+
+def names(name: str, key: str) -> dict[Any, str]:
+    """The values of a choice, and what they are called."""
+    (one,) = (one for one in told(name)["choices"] if one["key"] == key)
+    return dict(zip(one["values"], one["names"], strict=True))
+
+
+def row(statistics: xr.Dataset, **at: Any) -> list[float]:
+    one = statistics.sel(at)
+    return [float(one[name]) for name in ("median", "low", "high", "n")]
+
+
+def test_positions_of_fig_2():
+    ds, (left, _) = stored("fig2_spatial"), views("fig2_spatial", "map")
+    target, drawn, _ = views("fig2_spatial", "image")
+    (table,) = views("fig2_spatial", "table")
+    for model in ("cnn4", "vn_full", "mlp"):
+        one = ds.sel(model=model)
+        fourth = int(np.argsort(one["mse_ood"].values)[3])  # of eight seeds
+        for place in (98, 406):
+            image = drawn["values"].sel(model=model, position=place)
+            np.testing.assert_array_equal(
+                image, one["sample_image"].isel(seed=fourth).sel(sample=place)
+            )
+            errors = np.sort(one["mse"].values[:, place])
+            assert left["values"].sel(model=model, position=place) == np.median(errors)
+            said = row(table["values"][0], model=model, position=place)
+            assert said == [np.median(errors), errors[0], errors[-1], 8]
+    np.testing.assert_array_equal(target["values"].sel(position=406), ds["target_image"][2])
+    np.testing.assert_array_equal(left["outline"].values == 1, ds["split"].values == "ood")
+    place = int(np.flatnonzero((ds["position_x"] == 10) & (ds["position_y"] == 18))[0])
+    assert names("fig2_spatial", "position")[place] == "(10, 18), held out"
+    assert names("fig2_spatial", "left")["cnn4"] == "CNN, 4 blocks"
+
+
+def test_positions_of_fr_fig_1():
+    ds, (left, _) = stored("FR1_failure").sel(hold_out="square"), views("FR1_failure", "map")
+    target, drawn, _ = views("FR1_failure", "image")
+    kept = ds["shown_image"].isel(seed=0)
+    for model in ("cnn_bump", "factorised"):
+        image = drawn["values"].sel(model=model, position=575)
+        np.testing.assert_array_equal(image, kept.sel(model=model, panel="output", sample=575))
+        errors = ds["mse"].sel(model=model).values[:, 575]
+        np.testing.assert_allclose(
+            left["values"].sel(model=model, position=575), np.nanmedian(errors), rtol=1e-6
+        )
+    image = target["values"].sel(position=575)
+    np.testing.assert_array_equal(image, kept.sel(model="cnn_bump", panel="target", sample=575))
+    assert left["outline"].sum() == (ds["held_out"].isel(model=3, seed=0) == 1).sum() > 200
+
+
+def test_the_weight_of_a_penalty_in_fr_fig_3():
+    ds = stored("FR3_low_rank")
+    weights = {model: float(text) for model, text in names("FR3_low_rank", "left").items()}
+    assert weights == {"none": 0, "variance_low": 0.001, "variance": 0.01, "variance_high": 0.1}
+    _, drawn, _, x, _, y, _ = views("FR3_low_rank", "image")
+    at = {"model": "variance_low", "hold_out": "square"}
+    one = ds.sel(at).isel(seed=0)
+    np.testing.assert_array_equal(
+        drawn["values"].sel(at).sel(position=132), one["sample_image"].sel(sample=132)
+    )
+    for view, axis, token in ((x, "x", 4), (y, "y", 4)):  # position 132 is (4, 4)
+        map_ = one["embedding"].sel(axis=axis, token_shown=token).values
+        found = view["values"].sel(at).sel(position=132)
+        np.testing.assert_allclose(found, map_ / np.abs(map_).max(), rtol=1e-6)
+    assert np.isnan(x["values"].sel(at).sel(position=784)).all(), "x = 16 has no map"
+    (table,) = views("FR3_low_rank", "table")
+    left = ds.sel(model="variance", hold_out="square")
+    assert float(left["mse_id"].max() / left["zero_baseline_id"].max()) < 0.5, "all have learned"
+    shares = np.sort((left["mse_ood"] / left["zero_baseline_ood"]).values)
+    said = row(table["values"][1], model="variance", hold_out="square")
+    np.testing.assert_allclose(said, [np.median(shares), shares[0], shares[-1], 8])
+
+
+def test_the_number_of_bumps_in_fr_fig_4():
+    ds, (bump, cross, stripes, bumps) = stored("FR4_stripes"), views("FR4_stripes", "image")
+    at = {"sample": "20, 18"}
+    pictures = ds["picture"].isel(seed=0).sel(at)
+    assert list(names("FR4_stripes", "amount").values()) == ["0", "25", "50", "100", "all"]
+    for view, diet in ((stripes, "stripes+25"), (bumps, "bumps+25")):
+        amount = diet.split("+")[1]
+        dark = view["values"].sel(at).sel(model="cnn", amount=amount)
+        np.testing.assert_allclose(dark, 1 - pictures.sel(model="cnn", diet=diet), atol=1e-6)
+        bright = view["values"].sel(at).sel(model="vn_joint", amount=amount)
+        np.testing.assert_array_equal(bright, pictures.sel(model="vn_joint", diet=diet))
+    assert bumps["values"].sel(amount="0").isnull().all(), "nobody is trained on nothing"
+    one, form = bump["values"].sel(at), cross["values"].sel(at)
+    assert one.values[18, 20] == 1 and one.values[19, 21] == pytest.approx(np.exp(-1))
+    assert form.values[18, 20] == 2 and form.values[18, 0] == pytest.approx(1)
+    first, second = views("FR4_stripes", "table")
+    for table, diet in ((first, "stripes+100"), (second, "bumps+100")):
+        for number, name in enumerate(("hit_ood", "bump_hit_ood", "cross_share_ood", "mse_ood")):
+            values = ds[name].sel(model="cnn", diet=diet).dropna("seed").values
+            said = row(table["values"][number], model="cnn", amount="100")
+            assert said[0] == np.median(values) and said[3] == len(values) == 5
+
+
+def test_the_angle_in_fr_fig_9():
+    ds, (true, drawn, _, low, high) = stored("FR5_rotation"), views("FR5_rotation", "image")
+    one, at = ds.isel(seed=0), {"digit": 4, "shown": 180.0}
+    image = drawn["values"].sel(model="cnn_8", **at)
+    np.testing.assert_array_equal(image, one["drawn_image"].sel(model="cnn_8", **at))
+    np.testing.assert_array_equal(
+        true["values"].sel(at), one["true_image"].sel(model="cnn_4", **at)
+    )
+    for view, end in ((low, "low"), (high, "high")):
+        wanted = one["end_image"].sel(model="cnn", digit=4, end=end)
+        np.testing.assert_array_equal(view["values"].sel(digit=4), wanted)
+    (curve,), (table,) = views("FR5_rotation", "curve"), views("FR5_rotation", "table")
+    errors = np.sort(ds["error_model"].sel(model="cnn", digit=4, angle=180.0).values)
+    wanted = [np.median(errors), errors[0], errors[-1], 8]
+    np.testing.assert_allclose(row(table["values"][0], model="cnn", **at), wanted, rtol=1e-6)
+    line = curve["series"][2]["values"]
+    np.testing.assert_allclose(row(line, model="cnn", digit=4, angle=180.0), wanted, rtol=1e-6)
+    zero = curve["series"][1]["values"].sel(digit=4, angle=10.0)
+    assert zero == ds["error_zero_baseline"].sel(model="cnn", digit=4, angle=10.0)[0]
+
+
+def test_signals_of_fig_3():
+    ds, (curve,) = stored("fig3_functions"), views("fig3_functions", "curve")
+    example, (signal, left, _) = "exp*sin+gauss 8", curve["series"]
+    one = ds.isel(seed=0).sel(model="vn_1", example=example)
+    np.testing.assert_array_equal(signal["values"].sel(example=example), one["truth"])
+    kinds = {"whole": one["drawn"]} | {
+        protocol: one["filled"].sel(protocol=protocol) for protocol in ("zero_filled", "mask_aware")
+    }
+    (table,) = views("fig3_functions", "table")
+    on_this, on_all = table["values"]
+    for given, wanted in kinds.items():
+        line = left["values"].sel(model="vn_1", example=example, given=given)
+        np.testing.assert_array_equal(line, wanted)
+        whole = given == "whole"
+        mask = {} if whole else {"mask": "forecast_25", "protocol": given}
+        every = ds["mse" if whole else "hidden"].sel(model="vn_1", set="hard", **mask).values
+        single = ds["error_hard" if whole else "hidden_hard"].sel(model="vn_1", case=8, **mask)
+        assert row(on_all, model="vn_1", given=given)[0] == np.median(every)
+        said = row(on_this, model="vn_1", given=given, example=example)
+        assert said[0] == pytest.approx(float(single[0]))
+    # What is drawn is what the errors are of.
+    tail = ds["time"].values >= 0.75
+    error = np.mean((kinds["mask_aware"] - one["truth"]).values[tail] ** 2)
+    assert row(on_this, model="vn_1", given="mask_aware", example=example)[0] == pytest.approx(
+        error, rel=0.1
+    )
+
+
+def test_bodies_of_appendix_h():
+    ds, (true, path, _) = stored("fig4_nbody"), views("H_nbody", "paths")
+    at = {"scene": "spring+drag", "start": 3}
+    wanted = ds["path"].isel(seed=0, start=3).sel(model="gnn", scene="spring+drag")
+    np.testing.assert_array_equal(path["values"].sel(at).sel(model="gnn"), wanted)
+    begun = ds["path"].isel(seed=0, step=0).sel(scene=true["values"]["scene"], model="gnn")
+    np.testing.assert_allclose(true["values"].isel(step=0), begun, atol=0.01)
+    ends = ((wanted - true["values"].sel(at)) ** 2).sum("axis").mean("body")
+    (curve,), (table,) = views("H_nbody", "curve"), views("H_nbody", "table")
+    drift = curve["series"][0]["values"].sel(at).sel(model="gnn")
+    np.testing.assert_allclose(drift.values[5:], ends.values[5:], rtol=0.1, atol=0.01)
+    last = ds["drift"].sel(model="gnn", panel="spring+drag").isel(step=-1).values
+    middle = np.sort(np.median(np.where(np.isnan(last), np.inf, last), 1))
+    said = row(table["values"][0], model="gnn", scene="spring+drag")
+    np.testing.assert_allclose(said, [middle[2], middle[0], middle[4], 5], rtol=1e-6)
+
+
+def test_supports_of_appendix_e():
+    ds, (pairs, common) = stored("E_theory"), views("E_theory", "map")
+    for number, name in names("E_theory", "cell").items():
+        mu, count = ds["coherence"].values[number % 8], ds["active"].values[number // 8]
+        assert name == f"coherence {mu:.3g}, {count} planted"
+        covered = count < ds["bound"].sel(family="pairs", coherence=mu)[0]
+        assert bool(pairs["outline"].sel(cell=number)) is bool(covered)
+        for view, family in ((pairs, "pairs"), (common, "common")):
+            at = {"family": family, "coherence": mu, "active": count}
+            found = view["values"].sel(cell=number)
+            assert found.sel(rule="exact") == ds["recovered"].sel(at).sel(rule="exact").median()
+
+
+def test_the_race_of_appendix_c():
+    ds, (curve,) = stored("C_inference"), views("C_inference", "curve")
+    at = {"depth": 3, "beta": 0.1, "schedule": "staggered", "solver": "fista", "sweep": 94}
+    heights = np.sort(ds["height"].sel(at).values)
+    wanted = [heights[2], heights[0], heights[4], 5]
+    assert row(curve["series"][-1]["values"], **at) == wanted
+    (table,) = views("C_inference", "table")
+    assert row(table["values"][0], **at) == wanted
+    del at["schedule"]
+    active = np.median(ds["active"].sel(at).sel(layer=1).values)
+    assert row(table["values"][1], **at)[0] == active
+    assert names("C_inference", "sweep")[1000] == "1,000"
