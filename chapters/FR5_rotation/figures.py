@@ -172,7 +172,7 @@ def blend(results: xr.Dataset) -> plt.Figure:
             x="gap_angle",
             y="weight",
             hue="digit",
-            palette=PALETTE[: results.sizes["digit"]],
+            palette=PALETTE[: weight["digit"].nunique()],
             units="seed",
             estimator=None,
             lw=1,

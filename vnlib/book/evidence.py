@@ -18,12 +18,12 @@ from vnlib.book.ledger import DETAIL, Contrast, Part
 T = TypeVar("T", xr.DataArray, xr.Dataset)
 Value = float | np.ndarray | xr.DataArray
 
-# What a test of a bound asks of every value, which value is the nearest to failing it, its sign.
+# What a test of a bound asks of every value, which of two values is nearer to failing it, its sign.
 TESTS = {
-    "<": (operator.lt, np.nanmax, "<"),
-    "<=": (operator.le, np.nanmax, "≤"),
-    ">": (operator.gt, np.nanmin, ">"),
-    ">=": (operator.ge, np.nanmin, "≥"),
+    "<": (operator.lt, np.fmax, "<"),
+    "<=": (operator.le, np.fmax, "≤"),
+    ">": (operator.gt, np.fmin, ">"),
+    ">=": (operator.ge, np.fmin, "≥"),
 }
 
 
@@ -53,7 +53,7 @@ def bounded(says: str, sign: str, bound: float, **values: Value) -> Part:
     name that is nearest to failing it. What it says goes on with the bound: "... ≤ 0.8".
     """
     _, worst, shown = TESTS[sign]
-    nearest = {name: worst(value) for name, value in values.items()}
+    nearest = {name: worst.reduce(np.ravel(value)) for name, value in values.items()}
     flat = np.concatenate([np.ravel(value) for value in values.values()])
     return part(f"{says} {shown} {bound:.3g}", Contrast(flat, sign, bound), **nearest)
 
