@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from chapters.H_nbody.figures_looks import CAP, EDGE, drawn, title
 from vnlib.plots.frames import empty, group, label
+from vnlib.plots.statistics import raised, short
 from vnlib.plots.style import PALETTE, image_axes
 
 EXAMPLE = ("vn_token_3", "factorized", "vn_gated_3", "vn_literal_3", "gnn")
@@ -137,7 +138,7 @@ def paths(
             ax.text(
                 0.97,
                 0.03,
-                f"{end:.2g}" if np.isfinite(end) else "lost",
+                raised(short(end)) if np.isfinite(end) else "lost",
                 transform=ax.transAxes,
                 fontsize=7.5,
                 ha="right",
@@ -171,7 +172,8 @@ def example(ds: xr.Dataset, truth: xr.Dataset, models: Sequence[str] = EXAMPLE) 
         _path(ax, one["path"].sel(scene=scene).transpose("step", "body", "axis").values)
         end = float(one["drift"].sel(panel=scene).isel(step=-1))
         ax.set_title(label(ds, model), fontsize=10)
-        ax.set_xlabel(f"off by {end:.2g} box²" if np.isfinite(end) else "lost", fontsize=9)
+        off = f"off by {raised(short(end))} box²" if np.isfinite(end) else "lost"
+        ax.set_xlabel(off, fontsize=9)
     return fig
 
 

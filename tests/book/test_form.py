@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -135,6 +136,37 @@ def test_what_stays_on_every_page_links_to_nothing_that_only_the_shipped_page_ha
     shipped = "\n".join(c.source for c in prose if SHIPPED in c.metadata.get("tags", []))
     kept = "\n".join(c.source for c in prose if SHIPPED not in c.metadata.get("tags", []))
     assert not set(LINK.findall(kept)) & set(LABEL.findall(shipped))
+
+
+CODE = re.compile(r"^```(?:\w*\n|\{raw).*?^```|`[^`\n]+`", re.M | re.S)
+POWER = re.compile(r"(?<![\w.#/-])[-+]?\d+(?:\.\d+)?e[-+]?\d+\b", re.I)  # as in 1e-6
+
+
+def prose() -> Iterator[tuple[str, str]]:
+    """What is read in sentences: the prose of chapters and pages without their code, captions and
+    alternative texts, and the glued numbers.
+    """
+    for name in NAMES:
+        told = [CODE.sub("", cell.source) for cell in cells(name, "markdown")]
+        told += [json.dumps(cell.metadata, ensure_ascii=False) for cell in cells(name, "code")]
+        yield name, "\n".join(told)
+        if SHIPPED_FILES and gluing(name):
+            yield f"numbers of {name}", "\n".join(results_for(name).values())
+    for page in [*paths.BOOK.glob("*.md"), paths.ROOT / "README.md"]:
+        yield _shown(page), CODE.sub("", page.read_text(encoding="utf-8"))
+
+
+def test_powers_of_ten_are_written_out():
+    """As 0.001, a millionth, or 3.2 × 10⁻⁵: code may say 1e-3, a sentence may not."""
+    found = {name: hit.group() for name, text in prose() if (hit := POWER.search(text))}
+    assert not found
+
+
+def test_the_search_for_powers_of_ten_can_fail():
+    for text in ("errors below 1e-6 are drawn there", "off by 1.1e-06 box²", "(3E5)"):
+        assert POWER.search(CODE.sub("", text)), text
+    for text in ("```bash\nlr=1e-3\n```", "`lr = 1e-3`", "3.2 × 10⁻⁵", "cell-1e5"):
+        assert not POWER.search(CODE.sub("", text)), text
 
 
 # Pages of the same results or baselines: what they name alike after their chapter's prefix is one
