@@ -192,24 +192,23 @@ def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
         ones weights come, `effective`.
     """
     tested = _tested(found)
-    weight = tested["weight"] if weighted else xr.ones_like(tested["weight"])
-    whole, bounded = float(weight.sum()), _bounded(tested)
-    counts = {"readings": found.sizes["reading"], "testable": tested.sizes["reading"]}
-    counts |= {"alone": int((~bounded).sum())}
+    sure, bounded = (tested["verdict"] == HOLDS).values, _bounded(tested)
+    weight = tested["weight"].values if weighted else np.ones(len(sure))
+    whole, counts = float(weight.sum()), {"readings": found.sizes["reading"]}
+    counts |= {"testable": len(sure), "alone": int((~bounded).sum())}
     if not whole:
         return counts | dict.fromkeys(("right", "low", "high", "sure"), np.nan) | {"effective": 0}
-    sure = float((weight * (tested["verdict"] == HOLDS)).sum() / whole)
     effective = whole**2 / float((weight**2).sum())
-    return counts | _right(tested, weight) | {"sure": sure, "effective": effective}
+    return counts | _right(tested, weight) | {"sure": weight @ sure / whole, "effective": effective}
 
 
-def _right(tested: xr.Dataset, weight: xr.DataArray) -> dict[str, float]:
+def _right(tested: xr.Dataset, weight: np.ndarray) -> dict[str, float]:
     """The share of readings on the right side, by weight, with its interval over seeds."""
     whole = float(weight.sum())
     if not whole:
         return dict.fromkeys(("right", "low", "high"), np.nan)
-    right = float((weight * (tested["margin"] > 0)).sum() / whole)
-    drawn = ((tested["drawn"] > 0) * weight).sum("reading") / whole
+    right = float(weight @ (tested["margin"].values > 0) / whole)
+    drawn = weight @ (tested["drawn"].values > 0) / whole
     tail = (1 - LEVEL) / 2
     low, high = (float(end) for end in np.quantile(drawn, [tail, 1 - tail]))
     return {"right": right, "low": min(low, right), "high": max(high, right)}
@@ -219,9 +218,9 @@ def _tested(found: xr.Dataset) -> xr.Dataset:
     return found.isel(reading=np.flatnonzero(found["margin"].notnull()))
 
 
-def _bounded(found: xr.Dataset) -> xr.DataArray:
+def _bounded(found: xr.Dataset) -> np.ndarray:
     """Which readings have an interval (see `interval`); those by the worst of all seeds have none."""
-    return found["low"].notnull()
+    return found["low"].notnull().values
 
 
 def by_option(found: xr.Dataset) -> pd.DataFrame:
@@ -231,25 +230,26 @@ def by_option(found: xr.Dataset) -> pd.DataFrame:
     which options of other choices.
     """
     tested = _tested(found)
-    bounded = _bounded(tested)
-    sure, rows = tested["verdict"] == HOLDS, {}
+    bounded, margin, weight = _bounded(tested), tested["margin"].values, tested["weight"].values
+    sure, rows = (tested["verdict"] == HOLDS).values, {}
     for name, options in found.attrs["options"].items():
+        taken = tested[f"{CHOICE}{name}"].values
         for option in options:
-            takes = tested[f"{CHOICE}{name}"] == option
+            takes = taken == option
             rows[name, option] = {
                 "readings": int(takes.sum()),
                 **_right(tested, takes.astype(float)),
-                "weighted": _right(tested, tested["weight"].where(takes, 0))["right"],
-                "sure": float(sure.where(takes).mean()),
+                "weighted": _right(tested, np.where(takes, weight, 0))["right"],
+                "sure": sure[takes].mean() if takes.any() else np.nan,
                 "alone": int((takes & ~bounded).sum()),
-                "margin": float(tested["margin"].where(takes).median()),
+                "margin": np.median(margin[takes]) if takes.any() else np.nan,
                 "without": _without(tested, takes, name) if takes.any() else "",
             }
     index = pd.MultiIndex.from_tuples(rows, names=["choice", "option"])
     return pd.DataFrame(list(rows.values()), index)
 
 
-def _without(tested: xr.Dataset, takes: xr.DataArray, name: str) -> str:
+def _without(tested: xr.Dataset, takes: np.ndarray, name: str) -> str:
     """The options of other choices that some readings have, and none of those that take this one:
     shares are then not of the same readings.
     """
@@ -257,7 +257,7 @@ def _without(tested: xr.Dataset, takes: xr.DataArray, name: str) -> str:
     for other, options in tested.attrs["options"].items():
         if other != name:
             one = tested[f"{CHOICE}{other}"].values
-            lacking += [o for o in options if o in one and o not in one[takes.values]]
+            lacking += [o for o in options if o in one and o not in one[takes]]
     return ", ".join(lacking)
 
 

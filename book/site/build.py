@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -199,21 +199,21 @@ def build(
         # A long one at the end would be alone.
         order = sorted(paths.chapters(), key=_figures, reverse=True)
         todo = [name for name in order if fresh or not page(name, kept=True)]
-        if jobs > 1:
-            _read_shared(folder)
-            if todo:
-                _import_shared()
+        if todo and jobs > 1:
+            _import_shared()
         stored = [name for name in order if chapter.spec(name).stores]
-        judge, make = {LEDGER: partial(_judge, folder)}, partial(page, kernel=jobs == 1)
+        calls: dict[str, Callable[[], object]] = {LEDGER: partial(_judge, folder)}
+        calls |= {name: partial(page, name, kernel=jobs == 1) for name in order}
         there, after = _results(folder), {name: _after(name) for name in order}
         # Where all has results the ledger need not wait, as nearly always nothing is computed.
         whole = all((folder / f"{name}.nc").exists() for name in stored)
         after[LEDGER] = [] if whole else stored
-        processes.each(judge | {name: partial(make, name) for name in todo}, jobs, after=after)
+        begun = {name: calls[name] for name in (*todo[:1], LEDGER, *todo[1:])}
+        processes.each(begun, jobs, after=after, meanwhile=partial(_read_shared, folder))
         if _results(folder) != there:  # then the ledger, and pages that were kept, may be old
             old = [name for name in order if _after(name) and (whole or name not in todo)]
-            anew = [name for name in old if not page(name, kept=True)]
-            processes.each(judge | {name: partial(make, name) for name in anew}, jobs, after=after)
+            anew = [LEDGER, *(name for name in old if not page(name, kept=True))]
+            processes.each({name: calls[name] for name in anew}, jobs, after=after)
         found = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
         for result in {one for name in paths.chapters() for one in folder.glob(f"{name}*.nc")}:
             shutil.copy(result, EXTRA / "data")

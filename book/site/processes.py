@@ -27,6 +27,7 @@ def each(
     jobs: int,
     *,
     after: Mapping[str, Collection[str]] | None = None,
+    meanwhile: Callable[[], object] | None = None,
 ) -> None:
     """Make all calls, `jobs` at a time, each in a process of its own; with jobs=1 all in this one.
 
@@ -36,6 +37,9 @@ def each(
         By name, in the order in which they begin; without arguments, such as pickle takes.
     after
         The names of those that have to be done, if they are among the calls, before one begins.
+    meanwhile
+        Called in this process while the first of several is at work, for those that are forked
+        later.
 
     Raises
     ------
@@ -72,6 +76,9 @@ def each(
                 process.start()
                 theirs.close()
                 working[ours] = name, process
+                if meanwhile:
+                    meanwhile()
+                    meanwhile = None
             for ours in working.keys() & set(wait(list(working))):
                 name, process = working.pop(ours)
                 failure = _outcome(ours, process)

@@ -49,6 +49,14 @@ def test_one_job_is_done_here(tmp_path):
     assert (tmp_path / "0").read_text().split()[0] == str(os.getpid())
 
 
+def test_what_is_made_meanwhile_is_there_for_those_that_begin_later(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "CALLS", [])
+    calls = {f"{number}": partial(note, tmp_path, number) for number in range(3)}
+    processes.each(calls, jobs=2, meanwhile=lambda: CALLS.append("made"))
+    told = [(tmp_path / name).read_text().partition(" ")[2] for name in calls]
+    assert told == ["[0]", "['made', 1]", "['made', 2]"]
+
+
 def look(folder: Path, name: str) -> None:
     """Leave a file that says which others were there."""
     seen = sorted(one.name for one in folder.iterdir())
