@@ -5,7 +5,7 @@ of several statements side by side.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import shorten
+from textwrap import fill, shorten
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -72,7 +72,7 @@ def _header(found: xr.Dataset) -> str:
         said += f" ({plain['alone']} have no interval)"
     if found["weight"].max() > found["weight"].min():
         said += f"; by weight {percent(weighed['right'])}"
-    return f"{shorten(found.attrs['says'], 100)}\n{said}"
+    return f"{shorten(found.attrs['says'], 100)}\n{fill(said, 95)}"
 
 
 def _margins(ax: Axes, found: xr.Dataset) -> None:

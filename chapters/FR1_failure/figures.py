@@ -60,10 +60,10 @@ def dots(
         frame = long_frame(one.reset_coords(drop=True).assign_coords(model=one["label"].values))
         frames.append(frame.assign(what=name))
     frame = pd.concat(frames)
-    frame["label"] = [spatial.wrapped(str(name), 8) for name in frame["model"]]
-    spatial.seeds_and_medians(ax, frame, x="label", hue="what", looks=looks)
+    spatial.seeds_and_medians(ax, frame, x="model", hue="what", looks=looks)
     ax.set_xlabel("")
-    ax.tick_params(axis="x", labelsize=7.5)
+    ax.tick_params(axis="x", labelsize=9)
+    plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
 
 
 def panels(results: xr.Dataset, width: float, height: float) -> tuple[plt.Figure, dict]:
@@ -119,7 +119,7 @@ def error_maps(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 def errors(results: xr.Dataset) -> plt.Figure:
     """Error on training, ID test and OOD positions, every seed a point, over the zero baseline's."""
-    fig, axes = panels(results, 0.62, 4.4)
+    fig, axes = panels(results, 0.36, 5.2)
     looks = {name: (color, marker) for name, (_, color, marker) in SETS.items()}
     for hold_out, ax in axes.items():
         own = within(results, hold_out)
@@ -222,7 +222,7 @@ def draw(axes: np.ndarray, kept: xr.Dataset, fontsize: float) -> None:
 def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     """OOD images: how many hold several bumps, and where the ink is."""
     ood = within(results, hold_out).sel(where="ood")
-    size = (0.8 + 0.62 * ood.sizes["model"], 6.4)
+    size = (0.8 + 0.42 * ood.sizes["model"], 7.2)
     fig, axes = plt.subplots(2, 1, figsize=size, sharex=True)
     dots(axes[0], {"several": ood["several"]}, {"several": (PALETTE[3], "s")})
     kinds = {
@@ -286,7 +286,7 @@ def resemblance(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     true bump.
     """
     own = within(results, hold_out)
-    size = (0.8 + 0.62 * own.sizes["model"], 6.6)
+    size = (0.8 + 0.42 * own.sizes["model"], 7.4)
     fig, axes = plt.subplots(2, 1, figsize=size, sharex=True, sharey=True)
     for ax, (test, said) in zip(axes, TESTS.items(), strict=True):
         one = own.sel(test=test)

@@ -95,7 +95,7 @@ def kernels(results: xr.Dataset) -> plt.Figure:
 
 def binary(results: xr.Dataset) -> plt.Figure:
     """R^2 of FR's binary kernel on the cosines of OOD positions; lines: the two references."""
-    fig, axes = panels(results, 0.62, 3.6)
+    fig, axes = panels(results, 0.36, 4.4)
     for hold_out, ax in axes.items():
         own = within(results, hold_out)["kernel_r2"].isel(width=0)
         own = own.sel(metric="cosine", pairs="ood", kernel="binary")

@@ -215,23 +215,31 @@ def along(results: xr.Dataset) -> plt.Figure:
     found |= {"trained longer": longer} if longer else {}
     if not found:
         return empty(NONE)
-    fig, axes = plt.subplots(
-        1, len(found), figsize=(2.5 * len(found) + 0.6, 3.4), squeeze=False, sharey=True
-    )
-    for ax, (kind, models) in zip(axes[0], found.items(), strict=True):
+    columns = min(len(found), 3)
+    rows = -(-len(found) // columns)
+    size = (3 * columns + 0.6, 3.1 * rows + 0.4)
+    fig, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharey=True)
+    for ax in axes.flat[len(found) :]:
+        ax.set_axis_off()
+    for ax, (kind, models) in zip(axes.flat, found.items(), strict=False):
         colors = sns.color_palette("viridis", as_cmap=True)(np.linspace(0, 0.85, len(models)))
         for model, color in zip(models, colors, strict=True):
             name = (
                 label(results, model)
                 if models is longer
-                else f"{int(results['depth'].sel(model=model))}"
+                else f"depth {int(results['depth'].sel(model=model))}"
             )
             runs = results[["curve_step", "curve_val", "curve_ood"]].sel(model=model)
             along_training(ax, runs.dropna("seed", how="all"), color=color, name=name)
         ax.axhline(float(results["zero_baseline_ood"].median()), color="0.3", ls=":", lw=1.2)
         ax.set_title(kind, fontsize=10)
-        ax.set_ylabel("mean squared error" if ax is axes[0, 0] else "")
-        ax.legend(fontsize=7, title=None if models is longer else "depth", title_fontsize=7)
+        ax.set_ylabel("mean squared error" if ax in axes[:, 0] else "")
+    if longer:  # its lines have names of their own, for which there may be room beside it
+        room = next(iter(axes.flat[len(found) :]), ax)
+        room.legend(*ax.get_legend_handles_labels(), fontsize=8, loc="center left")
+    if len(found) > bool(longer):
+        handles = axes[0, 0].get_legend_handles_labels()
+        fig.legend(*handles, fontsize=9, loc="outside lower center", ncols=6)
     return fig
 
 

@@ -19,7 +19,7 @@ import xarray as xr
 from benchmarks.functions.names import ELEVEN, VN
 from benchmarks.functions.tables import GROUPS, present
 from vnlib.plots.frames import empty, group, label
-from vnlib.plots.statistics import short
+from vnlib.plots.statistics import raised, short
 from vnlib.plots.style import PALETTE
 
 BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
@@ -220,7 +220,7 @@ def _grid(
             ax.text(
                 x.mean(),
                 y + 0.5,
-                f"{float(error[m].sel(example=case)):.2g}",
+                raised(f"{float(error[m].sel(example=case)):.2g}"),
                 ha="center",
                 va="bottom",
                 fontsize=8,

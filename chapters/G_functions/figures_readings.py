@@ -295,8 +295,8 @@ def trade_off(r: xr.Dataset, name: str = "hard") -> plt.Figure:
     models = present(r, ("vn_1", "vn_untrained"))
     if not models or "sweep_mse" not in r:
         return frames.empty("No network whose sparsity is varied was asked for.")
-    fig, axes = plt.subplots(1, 4, figsize=(12, 3.5))
-    for ax, (mask, title) in zip(axes, MASKS.items(), strict=True):
+    fig, axes = plt.subplots(2, 2, figsize=(9, 6.8))
+    for ax, (mask, title) in zip(axes.flat, MASKS.items(), strict=True):
         for model in models:
             one = r.sel(model=model, set=name)
             shade, text = color(r, model), frames.label(r, model)
@@ -318,8 +318,8 @@ def trade_off(r: xr.Dataset, name: str = "hard") -> plt.Figure:
         ax.set(xscale="log", yscale="log" if mask == "random_30" else "linear")
         log_axis(ax.xaxis)
         ax.set_title(title, fontsize=9.5)
-    axes[0].set_ylabel(f"error on hidden samples [{UNIT}]", fontsize=9)
+    fig.supylabel(f"error on hidden samples [{UNIT}]", fontsize=10)
     fig.supxlabel(f"reconstruction error of whole signals [{UNIT}]", fontsize=10)
-    entries = axes[-1].get_legend_handles_labels()
-    fig.legend(*entries, loc="outside upper center", ncols=4, fontsize=8)
+    entries = axes[-1, -1].get_legend_handles_labels()
+    fig.legend(*entries, loc="outside upper center", ncols=3, fontsize=8)
     return fig

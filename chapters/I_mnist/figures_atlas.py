@@ -92,12 +92,12 @@ def _band(rows: np.ndarray, band: xr.Dataset, title: str, highest: float) -> Non
             fontsize=8,
             ha="center",
         )
-        x = place + 0.12 + 0.76 * (np.arange(len(digits)) + 0.5) / len(digits)
+        x = place + 0.06 + 0.88 * (np.arange(len(digits)) + 0.5) / len(digits)
         rows[2].bar(
             x,
             100 * np.nan_to_num(band["atlas_profile"].values[place]),
             color=PALETTE[0],
-            width=0.065,
+            width=0.075,
         )
         for digit, where in zip(digits, x, strict=True):
             rows[2].annotate(

@@ -67,11 +67,10 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
     if not names:
         return empty(f"None of these models learned {KINDS[kind]}.")
     errors = errors.dropna("task", how="all").dropna("after", how="all")
-    columns = min(4, len(names))
+    columns = min(3, len(names))
     rows = -(-len(names) // columns)
-    fig, axes = plt.subplots(
-        rows, columns, figsize=(2.6 * columns, 2.3 * rows + 0.3), squeeze=False
-    )
+    size = (2.9 * columns + 0.6, 2.3 * rows + 0.3)
+    fig, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
     later = errors.sel(after=slice(1, None))
     low = max(float(later.min()), 1e-4)
     norm = LogNorm(low, max(float(later.max()), low * 1.01))

@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from cut_off import cut_off
 from playground_cases import PATIENCE
@@ -14,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
 from vnlib.book import paths
+from vnlib.plots.style import COLUMN
 
 LONG = "chapters.A_predictive_coding.figures_example.of_a_name_that_is_long"
 FORMULA = (
@@ -29,6 +32,7 @@ PARTS = {
     "signature": f"```{{py:function}} {LONG}(results: xr.Dataset, of_a_long_name: {LONG})\n\n:param code: Of "
     f"{LONG}\n:type code: {LONG}\n```",
     "table": "| a | b | c | d | e |\n|---|---|---|---|---|\n" + f"| `{LONG}` " * 5 + "|",
+    "figure": ":::{figure} wide.png\n:alt: A wide picture\nCaption.\n:::",
     "dropdown": ":::{dropdown} More\n<table><tr>" + CELLS + "</tr></table>\n:::",
     "output": '<div class="cell"><div class="cell_output"><div class="output text_html">'
     f'<div class="vn-table" tabindex="0" role="region" aria-label="T"><table class="dataframe"><tr>{CELLS}</tr></table></div></div></div></div>',
@@ -41,6 +45,7 @@ def built(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("narrow")
     source, static = folder / "source", paths.BOOK / "_static"
     source.mkdir()
+    plt.imsave(source / "wide.png", np.zeros((20, 2000)))
     parts = "\n\n".join(PARTS.values())
     (source / "index.md").write_text(f"# Page\n\n{parts}\n", encoding="utf-8")
     settings = {
@@ -80,6 +85,12 @@ def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
     assert page.evaluate(scrolled) == []
     there = page.evaluate("document.querySelector('span.math').scrollWidth")
     assert there > 390, "the formula is whole, if one scrolls"
+
+
+def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(built, page):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    assert page.locator("figure img").bounding_box()["width"] >= COLUMN
 
 
 def test_without_our_styles_it_would_be(built, page, tmp_path):

@@ -57,9 +57,7 @@ class Spec:
 
     @property
     def needs(self) -> list[str]:
-        """The chapters whose results this one reads (see `Chapter.results_of`); where the sidecar
-        says "all", all others that store.
-        """
+        """The chapters whose results this one reads; where the sidecar says "all", all that store."""
         named = self.sidecar.get("needs", [])
         if named != "all":
             return named
@@ -182,9 +180,7 @@ def one_thread() -> None:
 
 
 def keep_memory() -> None:
-    """Have glibc keep the memory of large tensors that are freed, as each step of training asks for
-    it again. Does nothing elsewhere.
-    """
+    """Have glibc keep the memory of large tensors: each step of training asks for it again."""
     if sys.platform == "linux" and (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)):
         mallopt(-3, 2**30)  # M_MMAP_THRESHOLD: blocks up to this size come from the heap
         mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: so much stays at the end of the heap
@@ -353,12 +349,12 @@ class Chapter:
         return " ".join(["papermill", str(notebook), "out.ipynb", *flags])
 
     def show(self, draw: Callable, *results: Any, **options: Any) -> None:
-        """Show the figure `draw(*results, **options)`, and under it where the code that draws it
-        and its data are, and how to make it again.
-        """
+        """Show the figure `draw(*results, **options)`, and under it where code and data are."""
         import matplotlib.pyplot as plt
 
-        display(draw(*results, **options))
+        from vnlib.plots.style import readable
+
+        display(readable(draw(*results, **options)))
         plt.close("all")  # or the kernel shows it again
         display(HTML(html.links(self.spec.name, self.file(), self.command, draw, bool(self.mixed))))
 

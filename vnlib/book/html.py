@@ -20,9 +20,7 @@ def code(thing: str, module: str, name: str = "") -> str:
 
 
 def links(chapter: str, results: Path, command: str, draw: Callable, mixed: bool = False) -> str:
-    """Where the code and the data of a figure are: the function that draws it and the study;
-    whether its runs are of `mixed` versions of the code; the command that makes it again.
-    """
+    """Where code and data of a figure are, whether its runs are `mixed`, and what re-makes it."""
     warning = "<b>drawn from runs of two versions of the code</b> · " if mixed else ""
     sources = [code("drawing", draw.__module__, draw.__qualname__)]
     if paths.notebook(chapter).with_name("study.py").is_file():

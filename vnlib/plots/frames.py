@@ -1,7 +1,4 @@
-"""From labelled arrays to seaborn: long frames, and the two drawings of many models that it lacks.
-
-Results have the coordinates `label` and `group` of the model.
-"""
+"""From labelled arrays to seaborn: long frames, and the two drawings of models that it lacks."""
 
 from __future__ import annotations
 

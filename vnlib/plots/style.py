@@ -5,6 +5,8 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 PALETTE = sns.color_palette("colorblind").as_hex()
 # The same group has the same colour and marker on every page; markers repeat what colours say.
@@ -16,6 +18,7 @@ GROUPS = {
 }
 SEQUENTIAL = "cividis"  # ordered and readable with any colour vision
 DIVERGING = "PuOr_r"  # zero is white
+COLUMN = 773  # px of a page's column of text at 1440 px, to which wider figures are shrunk
 
 
 def use_style() -> None:
@@ -33,6 +36,14 @@ def use_style() -> None:
             "svg.fonttype": "none",
         }
     )
+
+
+def readable(fig: Figure) -> Figure:
+    """The figure, with labels enlarged that a page would show with less than 9 px."""
+    least = 9 * 72 * max((fig.get_figwidth() + 0.2) / COLUMN, 1 / 96)
+    for text in fig.findobj(Text):
+        text.set_fontsize(max(text.get_fontsize(), least))
+    return fig
 
 
 def image_axes(ax: Axes, title: str = "", size: float = 8.5) -> Axes:

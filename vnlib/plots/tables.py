@@ -146,9 +146,7 @@ def _names(values: xr.DataArray, rows: str) -> pd.Index:
 
 
 def frame(rows: Mapping[Any, Mapping[Any, Any]], *names: str) -> pd.DataFrame:
-    """A row for each key, with its values by column; keys, whose parts have these names, and
-    columns may be tuples.
-    """
+    """A row for each key, whose parts have these names, with its values by column."""
     found = pd.DataFrame(list(rows.values()))
     found.columns = _header(found.columns)
     several = len(names) > 1 and rows

@@ -1,0 +1,84 @@
+"""Labels of figures, as large as a page shows them."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.backends.backend_agg import RendererAgg
+from matplotlib.figure import Figure
+
+from vnlib.book import chapter
+from vnlib.plots import use_style
+from vnlib.plots.style import COLUMN, readable
+
+LEAST = 9  # px
+
+
+@pytest.fixture(autouse=True)
+def style():
+    with plt.rc_context():
+        use_style()
+        yield
+    plt.close("all")
+
+
+def small(width: float, size: float = 4) -> Figure:
+    """Ticks, a title, a note, a legend and the name of an axis, all of this size in points."""
+    figure, ax = plt.subplots(figsize=(width, 3))
+    ax.plot([1, 10], [1, 10], label="line")
+    ax.set(xscale="log", xlim=(1, 10))
+    ax.set_xlabel("name", fontsize=size)
+    ax.set_title("title", fontsize=size)
+    ax.annotate("note", (2, 2), fontsize=size)
+    ax.legend(fontsize=size)
+    ax.tick_params(which="both", labelsize=size)
+    return figure
+
+
+def drawn(figure: Figure, patch: pytest.MonkeyPatch) -> dict[str, float]:
+    """The texts that a drawing of the figure writes, with their size in pixels on a page: its picture
+    has 110 dots to the inch, of which a wide one is shrunk to the column.
+    """
+    sizes, write = {}, RendererAgg.draw_text
+
+    def noted(self, gc, x, y, text, font, *more, **named):
+        sizes[text] = font.get_size_in_points()
+        write(self, gc, x, y, text, font, *more, **named)
+
+    with patch.context() as one:
+        one.setattr(RendererAgg, "draw_text", noted)
+        figure.canvas.draw()
+    dots = 110 * figure.get_tightbbox().padded(0.1).width
+    return {text: size / 72 * 110 * min(1, COLUMN / dots) for text, size in sizes.items()}
+
+
+@pytest.mark.parametrize("width", [3, 8, 10, 15])
+def test_no_label_has_less_than_nine_pixels_on_a_page(width, monkeypatch):
+    sizes = drawn(readable(small(width)), monkeypatch)
+    assert {"name", "title", "note", "line", "2"} <= set(sizes)
+    assert min(sizes.values()) >= 0.99 * LEAST, sizes
+    assert min(drawn(small(width), monkeypatch).values()) < LEAST, "or this shows nothing"
+
+
+def test_labels_that_are_large_enough_stay():
+    figure = small(8, 11)
+    before = [text.get_fontsize() for text in figure.findobj(plt.Text)]
+    assert [text.get_fontsize() for text in readable(figure).findobj(plt.Text)] == before
+
+
+def test_chapters_show_figures_so(monkeypatch):
+    shown = []
+
+    def display(one: object) -> None:
+        if isinstance(one, Figure):
+            shown.append(drawn(one, monkeypatch))
+
+    monkeypatch.setattr(chapter, "display", display)
+    one = chapter.spec("fig2_spatial")
+    opened = chapter.Chapter(one, one.check({"profile": "paper"}))
+
+    def draw() -> Figure:
+        return small(10)
+
+    opened.show(draw)
+    assert min(shown[0].values()) >= 0.99 * LEAST
