@@ -46,7 +46,7 @@ GENERATED = paths.BOOK / "generated"
 CACHE = paths.ROOT / ".cache" / "book"  # executed chapters of earlier builds
 EXTRA = paths.BOOK / "extra"  # copied as it is into the root of the HTML
 PRINT = {"pdf": "application/pdf", "svg": "image/svg+xml"}  # in which a figure can be downloaded
-ON_PAGE = re.compile(r"generated/([\w-]+)\.png")  # the figure of a chapter, as a page names it
+ON_PAGE = re.compile(r"generated/([\w-]+)\.\*")  # the figure of a chapter, as a page names it
 FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}  # tags of what a page shows
 LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
@@ -118,7 +118,7 @@ def run_chapter(
             progress_bar=False,
             request_save_on_cell_execute=False,  # once, at the end
             stderr_file=sys.stderr if progress else None,
-            **(_kernel(formats) if kernel else {"engine_name": in_place.NAME, "formats": formats}),
+            **(_kernel(formats) if kernel else _in_place(formats)),
         )
         paths.replace(output, draft.read_text(encoding="utf-8"))
         failed.unlink(missing_ok=True)
@@ -144,6 +144,11 @@ def _kernel(formats: Sequence[str]) -> dict[str, Any]:
     """What a kernel is told: the formats of figures, and to make no remarks of its own."""
     told = [f"--InlineBackend.figure_formats={one}" for one in formats]
     return {"extra_arguments": ["--log-level=50", *told]}
+
+
+def _in_place(formats: Sequence[str]) -> dict[str, Any]:
+    """What the engine in this process is told: light figures are drawings, unless all come as such."""
+    return {"engine_name": in_place.NAME, "formats": formats, "sharp": "svg" not in formats}
 
 
 def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -419,10 +424,15 @@ def _on_pages() -> set[str]:
 
 def _save_pictures(cell: nbformat.NotebookNode, label: str | None, shown: Collection[str]) -> None:
     """Write the picture of a named figure to a file where a page shows it; those for print leave the
-    notebook.
+    notebook, but for a drawing in the place of a picture.
     """
     for output in cell.outputs:
         data = output.get("data", {})
+        if PRINT["svg"] in data and "image/png" not in data:
+            if label in shown:
+                GENERATED.mkdir(parents=True, exist_ok=True)
+                (GENERATED / f"{label}.svg").write_text(data[PRINT["svg"]], encoding="utf-8")
+            continue
         printed = {end: data.pop(kind) for end, kind in PRINT.items() if kind in data}
         if not label or "image/png" not in data:
             continue

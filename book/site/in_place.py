@@ -23,6 +23,14 @@ from papermill.engines import Engine, NotebookExecutionManager, papermill_engine
 
 NAME = "in_place"
 """What papermill calls this engine."""
+HEAVIEST = 300_000
+"""Characters of a drawing; a figure of more, mostly of images or of very many points, is PNG."""
+STYLE = {
+    "figure.constrained_layout.use": False,
+    "figure.autolayout": False,
+    "svg.fonttype": "path",  # readers need not have the font
+    "svg.hashsalt": NAME,
+}
 
 
 class _Stream(TextIOBase):
@@ -83,20 +91,45 @@ class _Shell(InteractiveShell):
         self.shown.append(new_output("error", **failed))
 
 
-def _png(figure: Figure) -> Any:
-    """A figure as a kernel shows it. To know the layout and what to cut off, matplotlib would first
-    draw it all where nobody looks, as it does for "none", which is a layout engine, too.
+def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
+    """A figure as PNG, as a kernel shows it; or, if `sharp`, as a drawing where that is light. The
+    other one is None.
+
+    To know the layout and what to cut off, matplotlib would first draw it all where nobody looks, as
+    it does for "none", which is a layout engine, too.
     """
     engine = figure.get_layout_engine()
     if figure.axes and engine:
         engine.execute(figure)
     try:
-        with rc_context({"figure.constrained_layout.use": False, "figure.autolayout": False}):
+        with rc_context(STYLE):
             figure.set_layout_engine(None)
             shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
-            return print_figure(figure, base64=True, bbox_inches=shown)
+            if sharp:
+                undated: Any = {"Date": None}  # the same bytes each time
+                svg = print_figure(figure, "svg", bbox_inches=shown, metadata=undated)
+                if svg and len(svg) <= HEAVIEST:
+                    return None, svg
+            return print_figure(figure, base64=True, bbox_inches=shown), None
     finally:
         figure.set_layout_engine(engine)
+
+
+def _show(shell: InteractiveShell, sharp: bool) -> None:
+    """Have figures shown by `_picture`, each drawn when its SVG is asked for, the first of the two."""
+    drawn: dict[int, Any] = {}
+
+    def svg(figure: Figure) -> Any:
+        drawn[id(figure)], found = _picture(figure, sharp)
+        return found
+
+    def png(figure: Figure) -> Any:
+        return drawn.pop(id(figure)) if sharp else _picture(figure)[0]
+
+    of: Any = shell.display_formatter
+    of.formatters["image/png"].for_type(Figure, png)
+    if sharp:
+        of.formatters["image/svg+xml"].for_type(Figure, svg)
 
 
 class InPlace(Engine):
@@ -109,6 +142,7 @@ class InPlace(Engine):
         kernel_name: str,
         *,
         formats: Iterable[str] = ("png",),
+        sharp: bool = False,
         stderr_file: TextIO | None = None,
         **others: Any,
     ) -> None:
@@ -118,13 +152,15 @@ class InPlace(Engine):
         ----------
         formats
             In which figures are drawn.
+        sharp
+            Light figures are drawn as SVG instead of PNG.
         stderr_file
             Where progress and warnings go too.
         """
         shell = _Shell.instance(display_pub_class=_Publisher, displayhook_class=_Hook)
         shell.enable_matplotlib("inline")
         select_figure_formats(shell, set(formats), bbox_inches="tight")  # as in a kernel
-        shell.display_formatter.formatters["image/png"].for_type(Figure, _png)
+        _show(shell, sharp)
         for index, cell in enumerate(nb_man.nb.cells):
             if cell.cell_type != "code":
                 continue

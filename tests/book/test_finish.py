@@ -48,7 +48,7 @@ def executed(project) -> Path:
     )
     path = project / "book" / "chapters" / "fig9.ipynb"
     path.parent.mkdir(parents=True)
-    (project / "book" / "intro.md").write_text(":img-top: generated/fig9-map.png\n")
+    (project / "book" / "intro.md").write_text(":img-top: generated/fig9-map.*\n")
     nbformat.write(notebook, path)
     return path
 
@@ -111,9 +111,22 @@ def test_finish_takes_out_named_figures(executed):
 
 
 def test_finish_writes_only_what_a_page_shows(executed, project):
-    (project / "book" / "intro.md").write_text(":img-top: generated/fig9.png\n")
+    (project / "book" / "intro.md").write_text(":img-top: generated/fig9.*\n")
     book.finish(executed)
     assert not list(book.GENERATED.iterdir())
+
+
+def test_finish_leaves_a_drawing_in_the_place_of_a_picture(executed):
+    notebook = nbformat.read(executed, 4)
+    for kind in ("image/png", "application/pdf"):
+        del notebook.cells[3].outputs[0].data[kind]
+    nbformat.write(notebook, executed)
+    book.finish(executed)
+    assert [path.name for path in book.GENERATED.iterdir()] == ["fig9-map.svg"]
+    assert (book.GENERATED / "fig9-map.svg").read_text() == "<svg/>"
+    cells = nbformat.read(executed, 4).cells
+    assert cells[3].outputs[0].data == {"image/svg+xml": "<svg/>", "text/plain": "<Figure>"}
+    assert "figure as" not in cells[4].outputs[0].data["text/html"]
 
 
 def test_finish_links_a_named_figure_in_its_formats_for_print(executed):

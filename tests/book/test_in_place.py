@@ -30,7 +30,8 @@ RUN = """
 import sys
 import papermill
 from book.site import in_place
-engine = {"engine_name": in_place.NAME} if sys.argv[1] == "in_place" else {}
+how = sys.argv[1]
+engine = {} if how == "kernel" else {"engine_name": in_place.NAME, "sharp": how == "sharp"}
 papermill.execute_notebook("source.ipynb", sys.argv[1] + ".ipynb", {}, progress_bar=False, **engine)
 """
 
@@ -106,8 +107,38 @@ def test_a_figure_is_drawn_once_and_as_a_kernel_draws_it(layout):
     ax.set(ylabel="long enough to be cut off without a layout\nof its own")
     line = ax.add_line(Counted([0, 1], [0, 1]))
     engine = fig.get_layout_engine()
-    found = in_place._png(fig)
+    found, _ = in_place._picture(fig)
     assert line.times == 1
     assert fig.get_layout_engine() is engine
     assert found == print_figure(fig, base64=True, bbox_inches="tight")
     plt.close(fig)
+
+
+def test_a_light_figure_is_a_drawing_without_fonts_and_a_heavy_one_a_picture(monkeypatch):
+    fig, ax = plt.subplots()
+    ax.set_title("words")
+    line = ax.add_line(Counted([0, 1], [0, 1]))
+    png, svg = in_place._picture(fig, sharp=True)
+    assert png is None and svg.startswith("<?xml") and line.times == 1
+    assert "<!-- words -->" in svg and "<text" not in svg and "date" not in svg
+    assert in_place._picture(fig, sharp=True) == (None, svg), "the same each time"
+    monkeypatch.setattr(in_place, "HEAVIEST", len(svg) - 1)
+    assert in_place._picture(fig, sharp=True) == in_place._picture(fig)
+    assert in_place._picture(fig)[1] is None
+    plt.close(fig)
+
+
+@pytest.mark.slow
+def test_a_page_has_one_of_the_two(tmp_path):
+    cells = (
+        *CELLS[:1],
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2]);",
+        "import random\nplt.plot([random.random() for _ in range(40_000)], '.');",
+    )
+    code, notebook = run(tmp_path, cells, "sharp")
+    assert code == 0
+    kinds = [{kind for one in cell.outputs for kind in one.data} for cell in notebook.cells[1:]]
+    assert [kind & {"image/png", "image/svg+xml"} for kind in kinds] == [
+        {"image/svg+xml"},
+        {"image/png"},
+    ]

@@ -111,7 +111,7 @@ def test_the_first_page_shows_a_machine_and_pictures_of_stored_results():
     """Each picture is a figure of a chapter, with the same alternative text as there."""
     text = (paths.BOOK / "intro.md").read_text(encoding="utf-8")
     assert text.index("{schematic} layer") < text.index("vn-story") < text.index("{figure}")
-    told = dict(re.findall(r"generated/([\w-]+)\.png\n:alt: (.+)\n", text))
+    told = dict(re.findall(r"generated/([\w-]+)\.\*\n:alt: (.+)\n", text))
     assert set(told) == build._on_pages() == {"fig2-hold-out", "summary-swaps"}
     for name in ("fig2_spatial", "summary"):
         notebook = json.loads(paths.notebook(name).read_text(encoding="utf-8"))
