@@ -11,6 +11,7 @@ import jinja2
 from book.site import effects, statements
 from vnlib.book import chapter, html, paths
 from vnlib.book import ledger as claims
+from vnlib.plots.statistics import raised
 
 TEMPLATE = Path(__file__).with_name("evidence_table.html.jinja")
 ASKED = {"printed": "as printed", "controls": "with controls"}
@@ -66,7 +67,7 @@ def remarks(one: Mapping) -> list[str]:
     for more in one["contrasts"][1:]:
         bound = f", wanted {effects.wanted(more)}" if effects.wanted(more) else ""
         found.append(f"also {effects.told(more)}{bound}: {more['verdict']}")
-    return [f"{text[0].upper()}{text[1:].rstrip('.')}." for text in found]
+    return [raised(f"{text[0].upper()}{text[1:].rstrip('.')}.") for text in found]
 
 
 def chapters(rows: Sequence[Mapping]) -> dict[str, str]:
@@ -87,6 +88,7 @@ def _template() -> jinja2.Template:
         undefined=jinja2.StrictUndefined,
         loader=jinja2.FileSystemLoader(TEMPLATE.parent),
     )
+    environment.filters["raised"] = raised
     called = (anchor, claim_anchor, figure, given, origins, remarks, rule, seeds)
     environment.globals |= {one.__name__: one for one in called}
     environment.globals |= {"effects": effects, "ASKED": ASKED, "VERDICTS": statements.VERDICTS}

@@ -25,7 +25,7 @@ NAME = "in_place"
 """What papermill calls this engine."""
 HEAVIEST = 300_000
 """Characters of a drawing; a figure of more, mostly of images or of very many points, is PNG."""
-STYLE = {
+STYLE: Any = {
     "figure.constrained_layout.use": False,
     "figure.autolayout": False,
     "svg.fonttype": "path",  # readers need not have the font

@@ -128,6 +128,14 @@ def test_a_row_says_what_a_statement_rests_on():
     assert "<code>it.ratio</code></dt><dd>1.2</dd>" in text
 
 
+def test_powers_of_ten_are_written_out():
+    need = {"says": "gap < 1e-09", "verdict": statements.FAILS}
+    text = page([row()], told(says="height of F <= 1e-06", needs=[need], missing="a 2e+12th"))
+    for said in ("height of F &lt;= 1 × 10⁻⁶", "gap &lt; 1 × 10⁻⁹", "2 × 10¹²th"):
+        assert said in text
+    assert not re.search(r"\de[-+]\d", text)
+
+
 def test_a_claim_that_cannot_be_tested_says_why():
     text = page([row(verdict=claims.NOT_TESTABLE, missing="the results lack x")])
     assert "<b>Not testable:</b> the results lack x." in text and not rows_of(text)

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from vnlib.book import chapter
 from vnlib.plots import use_style
@@ -62,8 +63,8 @@ def test_no_label_has_less_than_nine_pixels_on_a_page(width, monkeypatch):
 
 def test_labels_that_are_large_enough_stay():
     figure = small(8, 11)
-    before = [text.get_fontsize() for text in figure.findobj(plt.Text)]
-    assert [text.get_fontsize() for text in readable(figure).findobj(plt.Text)] == before
+    before = [text.get_fontsize() for text in figure.findobj(Text)]
+    assert [text.get_fontsize() for text in readable(figure).findobj(Text)] == before
 
 
 def test_chapters_show_figures_so(monkeypatch):
