@@ -12,6 +12,7 @@ from benchmarks.spatial.figures import along_training, sets_along_training
 from chapters.FR5_rotation.claims import PAPER_DIGIT
 from chapters.FR5_rotation.tables import explained
 from vnlib.plots.frames import if_computed, label, long_frame, some
+from vnlib.plots.statistics import median
 from vnlib.plots.style import PALETTE, image_axes
 
 LOOKS = {
@@ -78,13 +79,12 @@ def errors(results: xr.Dataset) -> plt.Figure:
     for ax, digit in zip(axes.flat, digits, strict=False):
         one = results.sel(digit=digit)
         sns.lineplot(
-            long_frame(one["error_model"].sel(model=models), "error"),
+            long_frame(median(one["error_model"].sel(model=models)), "error"),
             x="angle",
             y="error",
             hue="label",
             palette=_palette(results, models),
-            estimator="median",
-            errorbar=None,
+            estimator=None,
             lw=1.1,
             ax=ax,
         )

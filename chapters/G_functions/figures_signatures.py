@@ -58,10 +58,9 @@ def _small(
             common = {"x": x, "y": "value", "color": color, "ls": dash, "ax": ax}
             sns.lineplot(one, **common, units="seed", estimator=None, lw=0.5, alpha=0.5)
             sns.lineplot(
-                one,
+                one.groupby(x, as_index=False)["value"].median(),
                 **common,
-                estimator="median",
-                errorbar=None,
+                estimator=None,
                 marker="o",
                 ms=4.5,
                 mfc=face or color,

@@ -81,7 +81,7 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
             np.maximum(image.values, low),
             annot=image.values,
             fmt=".2g",
-            annot_kws={"fontsize": 7.5},
+            annot_kws={"fontsize": 7.5, "in_layout": False},
             norm=norm,
             cmap=SEQUENTIAL,
             cbar=False,
@@ -251,11 +251,10 @@ def data(results: xr.Dataset) -> Figure:
         for ax, which in zip(axes[0], SETS, strict=True):
             frame = long_frame(errors.sel(model=name, set=which))
             sns.lineplot(
-                frame,
+                frame.groupby("images", as_index=False)["value"].median(),
                 x="images",
                 y="value",
-                estimator="median",
-                errorbar=None,
+                estimator=None,
                 color=color,
                 ls=line,
                 lw=1.4,

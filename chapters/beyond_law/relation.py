@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 from sklearn.isotonic import IsotonicRegression
 
 DRAWS = 500
@@ -16,7 +15,7 @@ FEWEST = 4  # points below which nothing is said
 def rank(points: pd.DataFrame, measure: str, error: str) -> float:
     """Spearman's coefficient; NaN for fewer than four points, and where one of both is constant."""
     pair = points[[measure, error]].dropna().to_numpy()
-    return _spearman(pair[:, 0], pair[:, 1])
+    return float(_spearman(*pair.T, np.ones((1, len(pair)), int))[0])
 
 
 def within(points: pd.DataFrame, measure: str, error: str, by: str = "family") -> float:
@@ -58,17 +57,14 @@ def interval(
     """
     rng = np.random.default_rng(seed)
     known = points.dropna(subset=[measure, error])
-    x, y = known[[measure, error]].to_numpy().T
+    times = np.ones((draws, len(known)), int)
     of = [pd.factorize(known[name]) for name in ("decoder", "condition")]
-    found = []
-    for _ in range(draws):
-        times = np.ones(len(known), int)
+    for one in times:
         for place, names in of:
             if len(names) > 1:
                 drawn = rng.integers(len(names), size=len(names))
-                times = times * np.bincount(drawn, minlength=len(names))[place]
-        found.append(_spearman(np.repeat(x, times), np.repeat(y, times)))
-    values = np.array(found)
+                one *= np.bincount(drawn, minlength=len(names))[place]
+    values = _spearman(*known[[measure, error]].to_numpy().T, times)
     values = values[np.isfinite(values)]
     if len(values) < draws / 2:
         return float("nan"), float("nan")
@@ -76,7 +72,20 @@ def interval(
     return float(low), float(high)
 
 
-def _spearman(x: np.ndarray, y: np.ndarray) -> float:
-    if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return float("nan")
-    return float(np.corrcoef(rankdata(x), rankdata(y))[0, 1])
+def _spearman(x: np.ndarray, y: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Spearman's coefficient of points of which each draw (row) has some several times."""
+    many = times.sum(1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        dx, dy = (
+            r - (times * r).sum(1, keepdims=True) / many
+            for r in map(_ranks, (x, y), (times, times))
+        )
+        found = (times * dx * dy).sum(1) / np.sqrt((times * dx**2).sum(1) * (times * dy**2).sum(1))
+    return np.where(many[:, 0] < FEWEST, np.nan, found)
+
+
+def _ranks(values: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Ranks of values in every draw, those of equal ones their mean."""
+    found, place = np.unique(values, return_inverse=True)
+    equal = times @ np.eye(len(found))[place]
+    return (equal.cumsum(1) - (equal - 1) / 2)[:, place]

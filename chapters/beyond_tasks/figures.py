@@ -144,6 +144,7 @@ def grid_of_errors(results: xr.Dataset) -> Figure:
             va="center",
             fontsize=8.4,
             color="white" if dark else "black",
+            in_layout=False,
         )
         if nothing[row, column]:
             ax.add_patch(Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fc="none", ec="black"))

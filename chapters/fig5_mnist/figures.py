@@ -238,7 +238,7 @@ def error_map(results: xr.Dataset, benchmark: str = "digits") -> Figure:
         grown.values,
         annot=np.vectorize(number)(1e3 * values.values),
         fmt="",
-        annot_kws={"fontsize": 7.5},
+        annot_kws={"fontsize": 7.5, "in_layout": False},
         norm=LogNorm(1, 30),
         cmap=SEQUENTIAL,
         xticklabels=sets,

@@ -61,11 +61,10 @@ def motion_steps(results: xr.Dataset, *, relative: bool = False) -> Figure:
             one = values.sel(model=model, set=list(ticks.values()))
             frame = long_frame(one.assign_coords(x=("set", at)))
             sns.lineplot(
-                frame,
+                frame.groupby("x", as_index=False)["value"].median(),
                 x="x",
                 y="value",
-                estimator="median",
-                errorbar=None,
+                estimator=None,
                 color=style["color"],
                 ls=style["ls"],
                 lw=1.4,

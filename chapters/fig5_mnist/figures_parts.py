@@ -216,11 +216,10 @@ def training_curves(results: xr.Dataset) -> Figure:
         styles = line_styles(results, models)
         for model, style in styles.items():
             sns.lineplot(
-                long_frame(curve.sel(model=model)),
+                long_frame(median(curve.sel(model=model))),
                 x="evaluation",
                 y="value",
-                estimator="median",
-                errorbar=None,
+                estimator=None,
                 markersize=4,
                 lw=1.4,
                 markeredgewidth=0,
