@@ -29,7 +29,12 @@ from vnlib.settle import SettleConfig
 
 FORMAT = 1
 # <name>.js sets this global name
-FILES = {"dictionary": "vnDictionary", "digits": "vnDigits", "opponents": "vnOpponents"}
+FILES = {
+    "dictionary": "vnDictionary",
+    "digits": "vnDigits",
+    "opponents": "vnOpponents",
+    "layers": "vnLayers",
+}
 # as settle.js does
 SETTLE = SettleConfig.exact(method="restart", tol=1e-12, max_sweeps=20_000)
 

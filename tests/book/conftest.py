@@ -120,7 +120,8 @@ def open_page(browser, site) -> Iterator[Callable]:
         page.add_init_script(watched)
         page.goto(f"{place}/book/playground.html{fragment}")
         page.wait_for_function(
-            "window.vnPlayground && document.querySelector('#vn-active').textContent"
+            "window.vnPlayground && ['active', 'below'].some("
+            "id => document.querySelector(`#vn-${id}`).textContent)"
         )
         if not watched:
             page.evaluate("vnPlayground.finish()")

@@ -6,16 +6,20 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import xarray as xr
 
-from benchmarks.images import opponents, playground
+from benchmarks.images import opponents, playground, two_layers
 from data_gen import mnist
 from vnlib.book import paths
 from vnlib.network import VectorNetwork, VNConfig
+from vnlib.plots import statistics
 
 ROOT = paths.SOURCE
 SHIPPED = ROOT / "book" / "_static" / "playground"
@@ -163,7 +167,7 @@ def test_files_of_another_kind_are_refused(name, spoil, error, said, tmp_path):
 
 
 def test_the_shipped_data_are_small_and_whole():
-    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 1_500_000
+    assert sum(path.stat().st_size for path in SHIPPED.iterdir()) < 1_600_000
     shipped, x, labels = playground.read(SHIPPED)
     assert shipped.config.atoms == (256,) and shipped.config.nonnegative and x.shape == (12, 784)
     assert set(labels) == set(range(10))
@@ -244,6 +248,55 @@ def test_the_page_says_how_far_each_model_errs_at_equal_length(shipped):
     )
 
 
+def test_the_page_says_what_two_layers_draw(shipped):
+    x, made = shipped[1], two_layers.read(SHIPPED)
+
+    def drawn(feedback: float) -> list[tuple[str, str, str]]:
+        """Per layer its spread and median error, and the median number of its coefficients."""
+        network = made.with_feedback(feedback)
+        settled = network.settle(x, config=replace(network.config.settle, tol=1e-6))
+        top = network.decode(settled.codes[1], sparsity=made.reading)
+        shares = [1 - explained(x, one) for one in (network.reconstruct(settled), top)]
+        counts = [np.median((code != 0).sum(1)) for code in settled.codes]
+        return [
+            (span(share, percent=True), f"{100 * np.median(share):.0f} %", f"{count:.0f}")
+            for share, count in zip(shares, counts, strict=True)
+        ]
+
+    (own, own_median, lower), (top, top_median, upper) = drawn(made.network.config.feedback)
+    assert on_the_page(
+        f"the error of layer 1 is {own}, median {own_median}, with a median of {lower} coefficients; "
+        f"that of the top alone is {top}, median {top_median}, with {upper}."
+    )
+    (none, none_top), (most, most_top) = drawn(0.0), drawn(3.0)
+    assert two_layers.FEEDBACKS[-1] == 3.0
+    assert on_the_page(
+        f"From 0 to 3 the median error of layer 1 goes from {none[1]} to {most[1]}, as the target "
+        f"pulls its code away from the picture, and that of the top alone from {none_top[1]} to "
+        f"{most_top[1]}: the second code shrinks from {none_top[2]} coefficients to {most_top[2]}."
+    )
+
+
+def test_the_page_says_what_a_second_layer_does_in_fig_5():
+    with xr.open_dataset(paths.RESULTS / "paper" / "fig5_mnist.nc") as results:
+        mse = results["mse"].sel(set="id").load()
+    one, two = (mse.sel(model=name, reading="own") for name in ("vn_1", "vn_2"))
+    said = []
+    for ratio in (two / one, mse.sel(model="vn_2", reading="top") / two):
+        found = statistics.over_seeds(ratio)
+        texts = {f"{float(found[end]):.2g}" for end in ("median", "low", "high")}
+        assert len(texts) == 1 and found["n"] == 5
+        said += texts
+    assert on_the_page(
+        "$V_1 a_1$ has {} times the error of VN-1L on single digits, and the top alone {} times "
+        "that of $V_1 a_1$".format(*said)
+    )
+    settings = tomllib.loads((ROOT / "chapters" / "fig5_mnist" / "fig5_mnist.toml").read_text())
+    atoms = settings["models"]["vn_2"]["options"]["atoms"]
+    assert on_the_page("whose VN-2L has four times as many atoms")
+    assert atoms == [4 * count for count in two_layers.read(SHIPPED).network.config.atoms]
+
+
 def test_the_challenges_can_be_met(shipped):
     network, x = shipped
     assert on_the_page("take an 8 away from a 1")
@@ -291,6 +344,10 @@ def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
         "n, steps, seed = 20_000, 300, 0": "n, steps, seed = 300, 1, 0",
         '"train", n=n + 2_000': '"train", n=n + 20, allow_fallback=True',
         "updates = 8_000": "updates = 1",
+        "steps = 235": "steps = 1",
+        "(128, 96)": "(12, 8)",
+        "(64,)": "(6,)",
+        "[:500]": "[:5]",
         '"test"': '"test", allow_fallback=True',
         "(256,)": "(8,)",
     }.items():
@@ -304,6 +361,8 @@ def test_the_lines_on_the_page_make_such_data(tmp_path, monkeypatch):
     made, x, labels = playground.read(folder)
     assert made.config.atoms == (8,) and made.config.nonnegative
     assert labels == [*range(10), 1, 8] and x.shape == (12, 784)
+    deep = two_layers.read(folder)
+    assert deep.network.config.atoms == (12, 8) and deep.held_out["images"] == 5
     assert (
         "300 digits" in about(folder) and "1 updates" in about(folder) and "seed 0" in about(folder)
     )

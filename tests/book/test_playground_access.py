@@ -61,10 +61,10 @@ def test_the_keyboard_is_enough(open_page):
 def test_all_that_can_be_used_is_reached_by_tab_named_and_seen_in_focus(open_page):
     page = open_page()
     wanted = page.locator(
-        "#vn-playground :is(button:not(:disabled), input[type=checkbox], input[type=range], "
+        "#vn-playground :is(button:not(:disabled), input[type=checkbox], input[type=range]:not([hidden] *), "
         "canvas[tabindex], summary, a[href]:not(details a))"
     ).count()
-    groups = {"vn-pick", "vn-tool", "vn-edit"}  # one stop each
+    groups = {"vn-layers", "vn-pick", "vn-tool", "vn-edit"}  # one stop each
     seen = []
     for _ in range(wanted + len(groups)):
         page.keyboard.press("Tab")

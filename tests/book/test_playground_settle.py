@@ -13,18 +13,21 @@ import torch
 from playground_cases import DATA
 from scipy.fft import dctn, idctn
 
-from benchmarks.images import opponents, playground
-from vnlib.settle import SettleConfig
+from benchmarks.images import opponents, playground, two_layers
+from vnlib.layer import Layer
+from vnlib.prox import L1
+from vnlib.settle import SettleConfig, Settler
+from vnlib.settle.energy import joint_energy
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
 
 
 def in_node(script: str, given: object) -> dict:
-    """Run a script that has settle.js as `S`, models.js as `M`, state.js as `L` and the input as
-    `given`, and makes `out`.
+    """Run a script that has settle.js as `S`, deep.js as `D`, models.js as `M`, state.js as `L` and
+    the input as `given`, and makes `out`.
     """
-    files = {"S": "settle", "M": "models", "L": "state"}
+    files = {"S": "settle", "D": "deep", "M": "models", "L": "state"}
     required = "".join(
         f"const {name} = require({json.dumps(str(DATA / f'{file}.js'))});"
         for name, file in files.items()
@@ -104,6 +107,62 @@ def test_node_reads_the_dictionary_that_vnlib_reads(shipped):
     np.testing.assert_allclose(out, shipped[0].V[0].T.ravel().numpy(), rtol=1e-12)
 
 
+# --- Two layers -----------------------------------------------------------------------------------
+
+DEEP = """
+  (0, eval)(given.text);
+  const net = D.read(vnLayers), out = given.cases.map(({ x, mask, rung, factor, limits }) => {
+    const seen = Float64Array.from(x, (value, i) => value * mask[i]), grams = S.remembered(net.V1, net.d);
+    const problem = { H: grams(Float64Array.from(mask)), drive: S.correlate(net.V1, seen), power: S.dot(seen, seen) };
+    const found = D.settle(net, { ...problem, rung, factor }, limits);
+    return { ...found, top: D.fromTop(net, found.codes[1]) };
+  });
+"""
+
+
+@needs_node
+def test_every_sweep_of_two_layers_is_that_of_vnlib(shipped):
+    """Up to 1e-9 in every coefficient, with all feedbacks, sparser and denser, under a mask."""
+    made, pictures = two_layers.read(DATA), shipped[1]
+    half = (torch.arange(784) % 28 >= 14).double()
+    x, rungs = pictures[8] - pictures[3], range(len(two_layers.FEEDBACKS))
+    cases = [(x, torch.ones(784), rung, 1.0, 7) for rung in rungs]
+    cases += [(x, half, 3, 0.5, 1), (x, torch.ones(784), 3, 1.0, None)]
+    cases += [(x, half, 6, 2.0, None), (0 * x, half, 3, 1.0, None)]
+    names = ("x", "mask", "rung", "factor", "limits")
+    given = [
+        dict(zip(names, (x.tolist(), mask.tolist(), rung, factor), strict=False))
+        | {"limits": {"maxSweeps": sweeps, "tol": 0} if sweeps else {}}
+        for x, mask, rung, factor, sweeps in cases
+    ]
+    text = (DATA / "layers.js").read_text()
+    out = in_node(DEEP, {"text": text, "cases": given})
+    for found, (x, mask, rung, factor, sweeps) in zip(out, cases, strict=True):
+        beta = two_layers.FEEDBACKS[rung]
+        network = made.with_feedback(beta, factor=factor)
+        config = SettleConfig(method="restart", max_sweeps=sweeps, tol=0) if sweeps else None
+        wanted = network.settle(
+            x[None], mask=mask.double()[None], config=config, trace=bool(sweeps and beta)
+        )
+        for code, one in zip(found["codes"], wanted.codes, strict=True):
+            np.testing.assert_allclose(code, one[0], atol=1e-9)
+        energy = joint_energy(network.layers, wanted.codes, x[None], beta, mask=mask[None])
+        assert found["energy"] == pytest.approx(float(energy[0]), rel=1e-9)
+        assert found["settled"] is (sweeps is None)
+        if not sweeps:
+            inverse = Layer(network.U[0], None, L1(sparsity=made.reading))
+            target = wanted.codes[1] @ network.V[1].T
+            top = Settler([inverse], config=playground.SETTLE)(target).codes[0] @ network.V[0].T
+            np.testing.assert_allclose(found["top"], top[0], atol=1e-9)
+            decoded = network.decode(wanted.codes[1], sparsity=made.reading, max_sweeps=2_000)
+            assert float((decoded - top).norm()) <= 0.02 * float(top.norm())
+        if beta:
+            assert len(found["path"]) == 1 + min(found["sweeps"], 60)
+        if beta and sweeps:
+            path = [float(one[0]) for one in wanted.trace.energy]
+            assert found["path"][1:] == pytest.approx(path, rel=1e-9)
+
+
 # --- The other models -----------------------------------------------------------------------------
 
 
@@ -139,8 +198,9 @@ def test_node_draws_what_the_opponents_draw(shipped):
 
 # --- Links ----------------------------------------------------------------------------------------
 
-LIMITS = {"d": 6, "digits": 12, "atoms": 9, "sparsity": [-2, 3, 0.25]}
+LIMITS = {"d": 6, "digits": 12, "atoms": 9, "feedbacks": 7, "sparsity": [-2, 3, 0.25]}
 PLAIN = {"picks": [[1, 8]], "picture": None, "seen": [1] * 6, "sparsity": 0}
+PLAIN |= {"layers": 1, "feedback": None}
 PLAIN |= {"removed": [], "doubled": [], "signed": False, "known": False, "again": False}
 
 
@@ -153,6 +213,8 @@ PLAIN |= {"removed": [], "doubled": [], "signed": False, "known": False, "again"
         {"picks": None, "picture": [0, 0, 1, -2, 0.2, 0]},
         {"picks": None, "picture": [0.0] * 6},
         {"seen": [0, 1, 1, 0, 0, 1], "sparsity": -1.75, "signed": True},
+        {"layers": 2, "feedback": 0},
+        {"layers": 2, "feedback": 6},
         {"removed": [8, 0], "doubled": [3], "again": True, "known": True, "sparsity": 3},
     ],
 )
@@ -203,6 +265,10 @@ def test_a_state_comes_back_from_its_link(changed):
         "vn=1&digits=8&removed=1.1",
         "vn=1&digits=8&removed=1&doubled=1",
         "vn=1&digits=8&signed=true",
+        "vn=1&digits=8&layers=1",
+        "vn=1&digits=8&layers=3",
+        "vn=1&digits=8&layers=2&feedback=7",
+        "vn=1&digits=8&layers=2&feedback=-1",
         "vn=1&digits=8" + "&" * 20_000,
     ],
 )

@@ -13,8 +13,7 @@ const vnPictures = (() => {
     return { label, image: Float64Array.from(image, (ink) => ink / 255) };
   });
   const atom = (k) => atoms.subarray(k * d, (k + 1) * d);
-  let H = null;
-  const gram = () => { H = H || vnSettle.gram(atoms, d); return H; };
+  const gram = vnSettle.remembered(atoms, d);
 
   /* Diverging, safe for the colour-blind: orange below zero, white, blue above. The same stops are in the style sheet. */
   const BELOW = [[255, 255, 255], [253, 174, 97], [127, 59, 8]], ABOVE = [[255, 255, 255], [107, 174, 214], [8, 48, 107]];

@@ -1,5 +1,5 @@
 /* The playground page: a picture that the reader makes, settled by settle.js and drawn with all that came of it, beside
-   what other models draw with as many coefficients. */
+   what other models draw with as many coefficients; or by two layers, which two_layers.js shows. */
 
 (() => {
   "use strict";
@@ -7,6 +7,7 @@
   const { width, height, d, K, atoms, digits, atom, paint, small, signed } = vnPictures;
   const { about, sparsity, nonnegative, lipschitz } = vnDictionary;
   const models = vnModels.read(vnOpponents);
+  const deep = globalThis.vnLayers ? vnTwoLayers(vnLayers) : null; // the page does without it
 
   const SETTLED = Infinity, SHOWN = 24;
   const SWEEPS = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30, 40, 50, 70, 100, 150, 200, 300, SETTLED];
@@ -26,31 +27,30 @@
 
   // --- The settle ---------------------------------------------------------------------------------------------------
 
-  let partGram = { of: "", H: null };
+  const layers = () => +chosen("layers");
 
-  function gramOf(mask) {
-    if (!mask.includes(0)) return vnPictures.gram();
-    if (partGram.of !== mask.join("")) partGram = { of: mask.join(""), H: vnSettle.gram(atoms, d, mask) };
-    return partGram.H;
-  }
-
-  function settle() {
+  /* What is settled, and how far, by whichever network. */
+  function scene() {
     const hidden = $("hidden").checked;
     const mask = hidden ? seen.slice() : new Float64Array(d).fill(1);
     const x = hidden ? picture.slice() : picture.map((value, i) => value * seen[i]);
     const visible = x.map((value, i) => value * mask[i]);
     const sweeps = SWEEPS[$("sweeps").value];
-    const problem = {
-      H: gramOf(mask), drive: vnSettle.correlate(atoms, visible), power: vnSettle.dot(visible, visible),
-      lipschitz, lambda: sparsity * 2 ** $("sparsity").value, nonnegative: !$("signed").checked,
-    };
     const limits = sweeps === SETTLED ? { tol: drawing ? ROUGH : EXACT } : { tol: 0, maxSweeps: sweeps };
+    return { x, mask, visible, power: vnSettle.dot(visible, visible), factor: 2 ** $("sparsity").value, limits };
+  }
+
+  function settle({ x, mask, visible, power, factor, limits }) {
+    const problem = {
+      H: vnPictures.gram(mask), drive: vnSettle.correlate(atoms, visible), power,
+      lipschitz, lambda: sparsity * factor, nonnegative: !$("signed").checked,
+    };
     const base = vnSettle.settle(problem, limits), edited = edit(base, problem, limits);
     const found = { ...edited, ...vnSettle.measure(edited.code, problem) };
     const reconstruction = vnSettle.reconstruct(atoms, found.code), used = found.code.filter(Boolean).length;
     const drawn = { network: reconstruction };
     for (const [name, draw] of Object.entries(models)) drawn[name] = draw(visible, used);
-    return { x, mask, visible, lambda: problem.lambda, nonnegative: problem.nonnegative, power: problem.power, ...found,
+    return { x, mask, visible, lambda: problem.lambda, nonnegative: problem.nonnegative, power, ...found,
       reconstruction, drawn, used, base: base.code, change: found.energy - base.energy,
       operated: digits.map(({ image }) => vnSettle.operate(atoms, found.code, image)) };
   }
@@ -95,7 +95,7 @@
   const percent = (share, places = 1) => (share === null ? "–" : `${(100 * share).toFixed(places)}\u00a0%`);
 
   /* What each model draws or leaves over, with its error on what it saw and on what was hidden from the network. */
-  function paintModels({ x, mask, drawn, used }) {
+  function paintModels({ x, mask, drawn }) {
     const residual = $("residual").checked, covered = seen.includes(0);
     for (const [name, values] of Object.entries(drawn)) {
       const canvas = $(name), left = values.map((value, i) => mask[i] * (x[i] - value));
@@ -105,7 +105,6 @@
       $(`${name}-error`).textContent = text;
       canvas.setAttribute("aria-label", `${canvas.dataset.name}, ${residual ? "residual" : "reconstruction"}: error ${text}`);
     }
-    $("length").textContent = `${used} ${used === 1 ? "coefficient" : "coefficients"}`;
   }
 
   const SAID = { removed: "removed", doubled: "× 2" };
@@ -152,15 +151,22 @@
 
   function show() {
     waiting = 0;
-    result = settle();
-    const { reconstruction, power, misfit, penalty, energy, sweeps, settled, used, change } = result;
-    range = [picture, reconstruction].flatMap((p) => [...p]).reduce((m, value) => Math.max(m, Math.abs(value)), 1);
+    const two = layers() === 2;
+    result = (two ? deep.settle : settle)(scene());
+    range = [picture, result.reconstruction].flatMap((p) => [...p]).reduce((m, value) => Math.max(m, Math.abs(value)), 1);
     paintPicture();
     paintModels(result);
-    listAtoms(result);
-    paintOperator(result);
     $("low").textContent = `−${range.toFixed(1)}`;
     $("high").textContent = range.toFixed(1);
+    $("failed").hidden = true;
+    if (two) say(deep.show(result, Boolean(drawing)));
+    else showOne(result);
+  }
+
+  function showOne({ power, misfit, penalty, energy, sweeps, settled, used, change }) {
+    listAtoms(result);
+    paintOperator(result);
+    $("length").textContent = `${used} ${used === 1 ? "coefficient" : "coefficients"}`;
     const explained = power ? percent(1 - 2 * misfit / power) : "–", changed = edits.size ? `${signed(change)} by your change` : "";
     $("active").textContent = `${used} of ${K}`;
     $("energy").textContent = `${energy.toFixed(2)} = ${misfit.toFixed(2)} misfit + ${penalty.toFixed(2)} sparsity${changed && `, ${changed}`}`;
@@ -282,6 +288,17 @@
     soon();
   }
 
+  /* Show what belongs to the chosen network. */
+  function turn() {
+    for (const part of document.querySelectorAll("#vn-playground [data-layers]")) part.hidden = +part.dataset.layers !== layers();
+    $("model").textContent = layers() === 2 ? deep.about
+      : `The network: one layer of ${K} atoms, ${about}. The others: ${vnOpponents.about}.`;
+    soon();
+  }
+
+  for (const input of document.querySelectorAll("input[name=vn-layers]")) input.addEventListener("change", turn);
+  $("feedback").addEventListener("input", soon);
+
   function stop() {
     clearInterval(watching);
     watching = 0;
@@ -329,7 +346,7 @@
   // --- Links ----------------------------------------------------------------------------------------------------------
 
   const { min, max, step: rung } = $("sparsity");
-  const LIMITS = { d, digits: digits.length, atoms: K, sparsity: [+min, +max, +rung] };
+  const LIMITS = { d, digits: digits.length, atoms: K, feedbacks: deep?.feedbacks ?? 10, sparsity: [+min, +max, +rung] };
   const BOXES = { signed: false, known: true, again: false }; // whether a flag is a box that is not ticked
   const boxOf = (flag) => $(flag === "known" ? "hidden" : flag);
 
@@ -337,8 +354,11 @@
     const state = fragment.startsWith("vn=") ? vnState.decode(fragment, LIMITS) : undefined;
     if (state === null) $("shared").textContent = "This link holds no state of this page, or a damaged one.";
     if (!state) return false;
-    $("shared").textContent = "";
+    $("shared").textContent = state.layers === 2 && !deep ? "The network of two layers is missing; this is the other one." : "";
     finish();
+    document.querySelector(`input[name="vn-layers"][value="${deep ? state.layers : 1}"]`).checked = true;
+    $("feedback").value = state.feedback ?? deep?.own;
+    turn();
     picks = state.picks && [];
     if (picks) picture.fill(0);
     else picture.set(state.picture);
@@ -356,7 +376,8 @@
     const of = (kind) => [...edits.keys()].filter((k) => edits.get(k) === kind);
     const flags = Object.entries(BOXES).map(([flag, inverse]) => [flag, boxOf(flag).checked !== inverse]);
     history.replaceState(null, "", `#${vnState.encode({ picks: picks?.length <= vnState.MOST ? picks : null, picture, seen,
-      sparsity: +$("sparsity").value, removed: of("removed"), doubled: of("doubled"), ...Object.fromEntries(flags) })}`);
+      sparsity: +$("sparsity").value, layers: layers(), feedback: deep && +$("feedback").value !== deep.own ? +$("feedback").value : null,
+      removed: of("removed"), doubled: of("doubled"), ...Object.fromEntries(flags) })}`);
     $("shared").textContent = "The address of this page now leads here.";
     navigator.clipboard?.writeText(location.href).then(
       () => { $("shared").textContent = "The link is copied, and in the address of this page."; }, () => {});
@@ -365,7 +386,8 @@
 
   $("sweeps").max = $("sweeps").value = SWEEPS.length - 1;
   $("signed").checked = !nonnegative;
-  $("model").textContent = `The network: one layer of ${K} atoms, ${about}. The others: ${vnOpponents.about}.`;
+  $("depth").hidden = !deep;
+  turn();
   stop();
   labelSliders();
   pick(FIRST);

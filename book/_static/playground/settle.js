@@ -43,6 +43,16 @@ const vnSettle = (() => {
     return H;
   }
 
+  /* gram by its mask, which remembers that of the whole picture and the last other one. */
+  function remembered(atoms, d) {
+    let whole = null, part = { of: "", H: null };
+    return (mask = null) => {
+      if (!mask?.includes(0)) return (whole = whole || gram(atoms, d));
+      if (part.of !== mask.join("")) part = { of: mask.join(""), H: gram(atoms, d, mask) };
+      return part.H;
+    };
+  }
+
   /* V a */
   function reconstruct(atoms, code) {
     const d = atoms.length / code.length, sum = new Float64Array(d);
@@ -123,7 +133,7 @@ const vnSettle = (() => {
     return reconstruct(atoms, code.map((a, k) => (a ? a * dot(atoms.subarray(k * d, (k + 1) * d), probe) : 0)));
   }
 
-  return { bytes, dictionary, dot, correlate, gram, reconstruct, measure, settle, settleWithout, operate };
+  return { bytes, dictionary, dot, correlate, gram, remembered, reconstruct, times, measure, settle, settleWithout, operate };
 })();
 
 if (typeof module !== "undefined") module.exports = vnSettle;

@@ -68,13 +68,16 @@ const vnState = (() => {
     return found.every((k) => k < count) && new Set(found).size === found.length ? found : null;
   }
 
-  /* state: picks (or null) or picture, seen (1 or 0 per pixel), sparsity, the flags, removed and doubled atoms. */
-  function encode({ picks, picture, seen, sparsity, removed, doubled, ...flags }) {
+  /* state: picks (or null) or picture, seen (1 or 0 per pixel), sparsity, layers of the network, the place of its feedback
+     (null: its own), the flags, removed and doubled atoms. */
+  function encode({ picks, picture, seen, sparsity, layers, feedback, removed, doubled, ...flags }) {
     const fields = [["vn", 1]];
     if (picks) fields.push(["digits", sum(picks)]);
     else fields.push(["picture", packed([...picture].map((ink) => Math.round(FULL * ink) || 0))]);
     if ([...seen].includes(0)) fields.push(["covered", runs([...seen])]);
     if (sparsity) fields.push(["sparsity", sparsity]);
+    if (layers === 2) fields.push(["layers", 2]);
+    if (feedback !== null) fields.push(["feedback", feedback]);
     for (const [name, field] of Object.entries(FLAGS)) if (flags[name]) fields.push([field, 1]);
     if (removed.length) fields.push(["removed", removed.join(".")]);
     if (doubled.length) fields.push(["doubled", doubled.join(".")]);
@@ -82,8 +85,8 @@ const vnState = (() => {
   }
 
   /* The state that a fragment without its # names; null where it is none of ours, or damaged.
-     limits: d pixels, so many digits and atoms, sparsity = [low, high, step]. */
-  function decode(text, { d, digits, atoms, sparsity: [low, high, step] }) {
+     limits: d pixels, so many digits, atoms and feedbacks, sparsity = [low, high, step]. */
+  function decode(text, { d, digits, atoms, feedbacks, sparsity: [low, high, step] }) {
     if (text.length > LONGEST) return null;
     const fields = new Map();
     for (const part of text.split("&")) {
@@ -92,7 +95,8 @@ const vnState = (() => {
       fields.set(name, value);
     }
     if (fields.get("vn") !== "1") return null;
-    const state = { picks: null, picture: null, seen: Array(d).fill(1), sparsity: 0, removed: [], doubled: [] };
+    const state = { picks: null, picture: null, seen: Array(d).fill(1), sparsity: 0, layers: 1, feedback: null,
+      removed: [], doubled: [] };
     for (const flag of Object.keys(FLAGS)) state[flag] = false;
     const READ = {
       vn: () => true,
@@ -103,6 +107,8 @@ const vnState = (() => {
         state.sparsity = /^-?\d{1,2}(\.\d{1,2})?$/.test(value) ? +value : NaN;
         return state.sparsity >= low && state.sparsity <= high && Number.isInteger((state.sparsity - low) / step);
       },
+      layers: (value) => (state.layers = value === "2" ? 2 : 0),
+      feedback: (value) => (state.feedback = indices(value, feedbacks)?.[0] ?? NaN) >= 0,
       removed: (value) => (state.removed = indices(value, atoms)),
       doubled: (value) => (state.doubled = indices(value, atoms)),
     };
