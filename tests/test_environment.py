@@ -35,13 +35,14 @@ CONDA = {
     "playwright-python": "playwright",
 }
 BROUGHT = {
+    "bs4",
     "docutils",
     "joblib",
     "jsonschema",
     "jupyter_client",
     "packaging",
     "sphinx",
-}  # by jupyter-book, ipykernel, pytest and scikit-learn, for tests
+}  # by jupyter-book, nbconvert, ipykernel, pytest and scikit-learn, for tests
 # Commands, and what others load: Sphinx, Jupyter, pytest.
 NOT_IMPORTED = {
     "sphinxcontrib-bibtex",

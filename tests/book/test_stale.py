@@ -9,6 +9,7 @@ import xarray as xr
 
 from vnlib.book import chapter, store
 from vnlib.book.store import provenance
+from vnlib.plots import frames
 
 
 @pytest.fixture
@@ -56,10 +57,10 @@ def test_a_figure_that_mixes_both_says_so(tiny, monkeypatch):
     tiny("a" * 12, seeds=[0])
     one, _ = tiny("b" * 12, seeds=[0, 1])
     assert one.mixed == [""]
-    one.show(str)
+    one.show(frames.empty, "nothing")
     assert "two versions of the code" in shown.pop()
     one, _ = tiny("b" * 12, seeds=[1])
-    one.show(str)
+    one.show(frames.empty, "nothing")
     assert not one.mixed and "two versions" not in shown.pop()
 
 

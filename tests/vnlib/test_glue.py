@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import myst_nb
 
-from vnlib.book import chapter, html
+from vnlib.book import chapter
+from vnlib.plots import frames
 
 
 def opened(**given: object) -> chapter.Chapter:
@@ -31,7 +32,7 @@ def test_texts_are_glued_under_their_keys_and_not_shown(monkeypatch):
 def test_a_figure_is_shown_with_a_link_to_the_function_that_drew_it(monkeypatch):
     shown = []
     monkeypatch.setattr(chapter, "display", shown.append)
-    opened().show(html.caution, ["small"])
+    opened().show(frames.empty, "nothing yet")
     drawn, links = shown
-    assert drawn == html.caution(["small"])
-    assert "_modules/vnlib/book/html.html#caution" in links.data
+    assert [text.get_text() for text in drawn.axes[0].texts] == ["nothing yet"]
+    assert "_modules/vnlib/plots/frames.html#empty" in links.data
