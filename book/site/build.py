@@ -23,6 +23,7 @@ import papermill
 from filelock import FileLock
 
 from book.site import (
+    editions,
     executed,
     in_place,
     ledger,
@@ -229,6 +230,7 @@ def build(
             "ledger": ledger_page.ledger(found, profile),
             "status": ledger_page.status(folder, profile),
             "machines": machines.page(paths.RESULTS / machines.NAME),
+            "changed": editions.page(editions.read(), found, folder),
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
         reference.write(GENERATED / "modules")
@@ -252,7 +254,7 @@ def _inputs(folder: Path, *more: str) -> str:
     tops += [part for part in paths.BOOK.glob("*") if part not in made]
     files = [one for top in tops for one in (top, *top.rglob("*")) if one.suffix != ".pyc"]
     files += [*folder.glob("*.nc"), *paths.ROOT.glob("_*.yml")]
-    files.append(paths.RESULTS / machines.NAME)
+    files += [paths.RESULTS / name for name in (machines.NAME, editions.NAME)]
     return executed.digest(*more, *executed.digests(files))
 
 
