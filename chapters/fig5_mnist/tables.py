@@ -87,7 +87,9 @@ def late_gain(results: xr.Dataset) -> xr.DataArray:
         return results["curve"].isel(evaluation=0, drop=True).isel(model=[])
     found = xr.concat(gains.values(), "model").assign_coords(model=list(gains))
     names = results[["label", "group", "benchmark"]].sel(model=list(gains)).coords
-    return found.assign_coords({key: ("model", names[key].values) for key in ("label", "group", "benchmark")})
+    return found.assign_coords(
+        {key: ("model", names[key].values) for key in ("label", "group", "benchmark")}
+    )
 
 
 def checked(training: Mapping[str, Any]) -> np.ndarray:

@@ -100,7 +100,9 @@ def test_the_best_vector_network_misses_most_of_the_hidden_quarter(told, results
     assert 0.5 < low < high < 1
     tail = signatures(results)["tail_vs_power"].sel(model=list(VN))
     middle = tail.median("seed")
-    assert middle.idxmax() == "vn_1" and number(told["vn-tail-error-most"]) > 1, "worse than silence"
+    assert middle.idxmax() == "vn_1" and number(told["vn-tail-error-most"]) > 1, (
+        "worse than silence"
+    )
     hidden = results["hidden"].sel(mask="forecast_25", set="hard")
     held = hidden.sel(model="hold_last", protocol="mask_aware").median()
     assert held < over_seeds(hidden.sel(model=list(VN), protocol="mask_aware"))["low"].min()

@@ -40,7 +40,9 @@ def test_what_solving_does_where_an_end_is_hidden_depends_on_depth(told):
         )
         assert ends(three[0])[1] < ends(three[1])[0] and ends(one[0])[0] > ends(one[1])[1]
     for depth in (1, 3):
-        scattered = [number(told[f"left-{how}-vn-{depth}-random-30"]) for how in ("solved", "rounds")]
+        scattered = [
+            number(told[f"left-{how}-vn-{depth}-random-30"]) for how in ("solved", "rounds")
+        ]
         assert scattered[0] < 0.1 * scattered[1]
 
 
@@ -64,13 +66,17 @@ def test_who_leads_on_hard_signals_and_in_all_cells(told):
 def test_the_main_reading_is_that_of_the_ledger(results):
     """VN-F3c compares the masked problem solved with others that are shown zeros."""
     cells = functions.cells(results, VN, PRINTED).min("model")
-    solved = results["hidden"].sel(protocol="mask_aware", model=list(VN)).median("seed").min("model")
+    solved = (
+        results["hidden"].sel(protocol="mask_aware", model=list(VN)).median("seed").min("model")
+    )
     np.testing.assert_allclose(cells, solved.sel(set=cells["set"], mask=cells["mask"]))
     rest = functions.cells(results, OTHERS, PRINTED)
     zeros = results["hidden"].sel(protocol="zero_filled", model=list(OTHERS)).median("seed")
     np.testing.assert_allclose(rest, zeros.sel(set=rest["set"]).transpose(*rest.dims))
     over = {part.says: part for part in decide_masked(results).parts}
-    first = next(says for says in over if says.startswith("VN over the best of the eight others, on"))
+    first = next(
+        says for says in over if says.startswith("VN over the best of the eight others, on")
+    )
     assert "five rounds" not in first
 
 

@@ -57,7 +57,9 @@ def test_searching_helps_and_beats_vn_on_motions_only(shipped, found):
     over = {}
     for benchmark, ae in (("digits", "ae"), ("motions", "m_ae")):
         own = tables.over_vn(shipped, benchmark).sel(model=ae)
-        both = (errors_of(shipped, benchmark, reading=one).sel(model=ae) for one in ("searched", "own"))
+        both = (
+            errors_of(shipped, benchmark, reading=one).sel(model=ae) for one in ("searched", "own")
+        )
         searched = next(both) / next(both)
         over[benchmark] = float(median((own * searched.sel(set=own["set"])).median("set")))
     assert over["digits"] > 1 > over["motions"]

@@ -49,12 +49,16 @@ def tables():
 
 def shared(text: str) -> str:
     """The paragraph on what composes, up to where a page leads on."""
-    (found,) = re.findall(r"Models compose in these benchmarks.*?composition of signals\.", words(text))
+    (found,) = re.findall(
+        r"Models compose in these benchmarks.*?composition of signals\.", words(text)
+    )
     return found
 
 
 def test_readme_landing_page_and_summary_say_the_same_of_what_composes():
-    pages = [(paths.SOURCE / name).read_text(encoding="utf-8") for name in ("README.md", "book/intro.md")]
+    pages = [
+        (paths.SOURCE / name).read_text(encoding="utf-8") for name in ("README.md", "book/intro.md")
+    ]
     told = {shared(text) for text in [*pages, summary()]}
     assert len(told) == 1
 
@@ -108,6 +112,8 @@ def test_the_picture_takes_the_masked_problem_solved(tables):
     """Main reading: Vector Networks solve, the paper's model is shown zeros."""
     looks = tables["signals"]["look"].values.tolist()
     shown = {key: looks[at] for key, at in figures_short.SWAPS["signals"][2].items()}
-    assert {shown["vn_1"], shown["vn_3"]} == {errors.SOLVED} and shown["transformer"] == errors.ROUNDS
+    assert {shown["vn_1"], shown["vn_3"]} == {errors.SOLVED} and shown[
+        "transformer"
+    ] == errors.ROUNDS
     assert orders.ORDERS["printed"].looks == (errors.SOLVED, errors.ROUNDS)
     assert np.isfinite(orders.factors(orders.ORDERS["printed"], tables["signals"])).all()

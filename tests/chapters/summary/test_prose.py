@@ -168,7 +168,10 @@ def test_digits_differ_by_factors_of_about_two(tables, changed):
         assert float(ratio.min()) > 1 and float(ratio.drop_sel(condition="difference").max()) < 2.5
     own = {key: middle(table, key, "error") for key in ("vn_1", "vn_3", "ae", "ksparse")}
     assert float((own["ksparse"] / own["vn_1"]).sel(condition=errors.SINGLE)) < 0.98
-    half = (table.isel(row=table["key"].values.tolist().index(key)).isel(look=0) for key in ("vn_3", "ae"))
+    half = (
+        table.isel(row=table["key"].values.tolist().index(key)).isel(look=0)
+        for key in ("vn_3", "ae")
+    )
     assert (next(half) > next(half)).sel(condition="half black").all()
     used = table["active"].sel(condition=errors.SINGLE)
     used = dict(zip(table["key"].values, used.values, strict=True))
