@@ -57,6 +57,9 @@ def widths(of_f: xr.Dataset) -> dict[str, str]:
     error = of_f["mse_ood"]
     names = {"factorised": "factorised", "vn-1": "vn_1", "vn-3": "vn_3"}
     wide = {"factorised": "factorised", "vn_1": "vn_1_8", "vn_3": "vn_3_8"}
+    asked = {*wide.values(), *(f"{name}_sharp" for name in names.values())}
+    if not asked <= {*error["model"].values}:
+        return {}
     found = {
         key: {"wide": error.sel(model=wide[name]), "sharp": error.sel(model=f"{name}_sharp")}
         for key, name in names.items()
