@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.baselines.failures import failures
 from benchmarks.spatial.errors import learned, ratio
 from vnlib.plots.statistics import extremes, texts
 from vnlib.plots.tables import Table, spreads
@@ -23,17 +24,17 @@ def with_zero_baseline(frame: pd.DataFrame, values: Mapping[str, float]) -> pd.D
 
 
 def errors(results: xr.Dataset) -> Table:
-    """Errors, their ratio and peaks of each model, how many of its seeds learned nothing, and the
-    errors of the zero baseline.
+    """Errors, their ratio and peaks of each model, how many of its seeds learned nothing (see
+    `failures`), and the errors of the zero baseline.
     """
     quantities = {"ID test error": results["mse_id"], "OOD error": results["mse_ood"]}
     quantities |= {"OOD / ID": ratio(results)}
     quantities |= {title: 100 * results[name] for title, name in PEAKS.items()}
-    quantities["failed"] = (~learned(results)).where(results["mse_id"].notnull()).sum("seed")
+    quantities["failed"] = failures((~learned(results)).where(results["mse_id"].notnull()))
     id_, ood = (float(results[f"zero_baseline_{split}"].median()) for split in ("id", "ood"))
     zero = {"ID test error": id_, "OOD error": ood, "OOD / ID": ood / id_}
     frame = with_zero_baseline(spreads(quantities, "model"), zero)
-    return Table(frame, {"failed": "{:.0f}"}, name="errors of all models")
+    return Table(frame, name="errors of all models")
 
 
 def sizes(results: xr.Dataset) -> Table:

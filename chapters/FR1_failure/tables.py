@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
+from benchmarks.baselines.failures import failures
 from benchmarks.spatial.errors import late_gain
 from chapters.FR1_failure.claims import predicted
 from chapters.FR1_failure.figures import within
@@ -29,15 +30,13 @@ def inside(results: xr.Dataset, hold_out: str) -> Table:
     own = within(results, hold_out)
     errors = relative(own)
     columns = {
-        "failed": (own["failed"] == 1).sum("seed"),
+        "failed": failures(own["failed"]),
         "gain at the end": late_gain(own),
         "training error": errors.sel(where="train"),
         "ID error": errors.sel(where="id"),
         "OOD error": errors.sel(where="ood"),
     }
-    return Table(
-        spreads(columns, "model"), {"failed": "{:.0f}"}, name=f"errors, {hold_out} held out"
-    )
+    return Table(spreads(columns, "model"), name=f"errors, {hold_out} held out")
 
 
 def drawings(results: xr.Dataset, hold_out: str) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.failures import failures
 from benchmarks.spatial.errors import SETTLED, late_gain
 from chapters.FR2_manifold.claims import (
     at,
@@ -29,14 +30,13 @@ def models(results: xr.Dataset) -> Table:
     trained = results.sel(weights="trained", model=models)
     draws = trained["model"] != "table"  # of positions, not of bumps
     columns = {
-        "failed": (results["failed"].sel(model=models) == 1).sum("seed").where(draws),
+        "failed": failures(results["failed"].sel(model=models).where(draws)),
         "late gain": late_gain(results.sel(model=models)),
         "training error": trained["mse_train"].where(draws),
         "ID error": trained["mse_id"].where(draws),
         "OOD error": trained["mse_ood"].where(draws),
     }
-    formats = {"failed": "{:.0f}"}
-    return Table(spreads(columns, "model"), formats, name="errors per model")
+    return Table(spreads(columns, "model"), name="errors per model")
 
 
 def measures(results: xr.Dataset) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
+from benchmarks.baselines.failures import failures
 from benchmarks.spatial.errors import late_gain, learned
 from chapters.FR3_low_rank.claims import FOUR, in_order, own_band, zero_baseline
 from vnlib.book.evidence import spearman
@@ -34,14 +35,14 @@ def errors(results: xr.Dataset) -> Table:
     able = learned(results)
     r = results.where(able)
     columns = {
-        "failed": (~able).where(results["mse_id"].notnull()).sum("seed"),
+        "failed": failures((~able).where(results["mse_id"].notnull())),
         "ID test error": r["mse_id"],
         "OOD error": r["mse_ood"],
         "OOD / zero baseline": r["mse_ood"] / r["zero_baseline_ood"],
     }
     found = spreads(columns, "model", "hold_out", hold_out=PLACES)
     found = found.rename_axis(index={"hold_out": "held out"})
-    return Table(found, {"failed": "{:.0f}"}, name="errors per model and hold-out")
+    return Table(found, name="errors per model and hold-out")
 
 
 @if_computed

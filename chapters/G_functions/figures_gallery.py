@@ -17,6 +17,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.functions.names import ELEVEN, VN
+from benchmarks.functions.protocols import PRINTED, by_protocol
 from benchmarks.functions.tables import GROUPS, present
 from vnlib.plots.frames import empty, group, label
 from vnlib.plots.statistics import raised, short
@@ -58,7 +59,7 @@ def errors(r: xr.Dataset, protocol: str | None = None) -> xr.DataArray:
     if protocol is None:
         return ((one["drawn"] - truth) ** 2).mean("time")
     return (
-        ((one["filled"].sel(protocol=protocol) - truth) ** 2)
+        ((by_protocol(one["filled"], protocol) - truth) ** 2)
         .where(one["time"] > HIDDEN)
         .mean("time")
     )
@@ -127,10 +128,10 @@ def example(r: xr.Dataset) -> plt.Figure:
     """One Hard signal by each rule (rows), the last quarter hidden, as one model of every kind fills
     it in.
     """
-    gap = gaps(r, "zero_filled")
+    gap = gaps(r, PRINTED)
     if gap is None:
         return empty("The models of this figure were not asked for.")
-    one, error = drawn_seed(r), errors(r, "zero_filled")
+    one, error = drawn_seed(r), errors(r, PRINTED)
     names = present(r, KINDS)
     time = one["time"].values
     size = (0.5 + 1.95 * len(names), 3.3)
@@ -141,7 +142,7 @@ def example(r: xr.Dataset) -> plt.Figure:
             color = GROUPS[group(r, m)][1]
             ax.axvspan(HIDDEN, time[-1], color="0.92", lw=0)
             ax.plot(time, truth_of(one).sel(example=case), color="0.55", lw=3)
-            drawn = one["filled"].sel(model=m, protocol="zero_filled", example=case)
+            drawn = by_protocol(one["filled"], PRINTED).sel(model=m, example=case)
             ax.plot(time, drawn, color=color, lw=1.4)
             said_error = f"error {short(float(error.sel(model=m, example=case)))}"
             ax.text(0.03, 0.02, said_error, transform=ax.transAxes, fontsize=8.5, va="bottom")
@@ -168,17 +169,17 @@ def reconstructions(r: xr.Dataset, rule: str, n: int = 4) -> plt.Figure:
     return _grid(r, one, cases, drawn, {m: error.sel(model=m) for m in names}, None)
 
 
-def forecasts(r: xr.Dataset, rule: str, n: int = 3, protocol: str = "zero_filled") -> plt.Figure:
+def forecasts(r: xr.Dataset, rule: str, n: int = 3, protocol: str = PRINTED) -> plt.Figure:
     """Fig. 8: Hard signals by a rule (columns), the last quarter hidden, as every model fills them
     in (rows).
     """
-    gap = gaps(r, "zero_filled")
+    gap = gaps(r, PRINTED)
     if gap is None:
         return empty("The models of this figure were not asked for.")
     one = drawn_seed(r)
     protocols = dict.fromkeys(present(r, ELEVEN), protocol)
     protocols |= dict.fromkeys(present(r, EXTRA), "mask_aware")
-    drawn = {m: one["filled"].sel(model=m, protocol=p) for m, p in protocols.items()}
+    drawn = {m: by_protocol(one["filled"], p).sel(model=m) for m, p in protocols.items()}
     error = {m: errors(r, p).sel(model=m) for m, p in protocols.items()}
     kept = {m: v for m, v in drawn.items() if bool(np.isfinite(v).any())}
     return _grid(r, one, pick(gap, rule, n), kept, error, HIDDEN)

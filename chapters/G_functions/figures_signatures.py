@@ -16,7 +16,8 @@ import seaborn as sns
 import xarray as xr
 
 from benchmarks.functions.names import ELEVEN
-from benchmarks.functions.tables import GROUPS, PROTOCOLS, present
+from benchmarks.functions.protocols import PROTOCOLS
+from benchmarks.functions.tables import GROUPS, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
 

@@ -10,7 +10,8 @@ import numpy as np
 import xarray as xr
 from scipy.stats import rankdata
 
-from benchmarks.nbody.figures import in_order
+from benchmarks.nbody.figures import error as errors
+from benchmarks.nbody.figures import in_order, inside_and_out
 from chapters.H_nbody import claims
 from chapters.H_nbody.claims import change, drift, growth, plane
 from vnlib.plots.frames import label
@@ -110,6 +111,7 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
         "rank": {"low": ranks["least"], "high": ranks["most"]},
         "step-factorized": error.sel(model="factorized"),
         "step-vn": error.sel(model=claims.LITERAL),
+        "fit": inside_and_out(errors(shared, relative=True))[0].sel(model=claims.LITERAL),
         "behind": {key: claims.behind(followed, at).median("panel") for key, at in shares.items()},
     }
     counts = {"panels": shared.sizes["panel"], "ranked": shared.sizes["model"]}
@@ -132,7 +134,20 @@ def _of_ablation(results: xr.Dataset) -> dict[str, str]:
     revived = results["fact_revived"].sel(variant=list(claims.ANEW)).max(("variant", "seed"))
     counts = {"falls": (gain < 0).sum("seed"), "competes": (both > 0).sum("seed")}
     counts = xr.Dataset(counts | {"revived": revived})
-    found = {"appH-seeds": str(results.sizes["seed"])}
+    found = {"appH-seeds": str(results.sizes["seed"])} | _of_upper_layers(results)
     for values, form in ((sizes, short), (counts, "{:.0f}".format)):
         found |= texts("appH", values.to_array("of").transpose("model", "of", ...), form)
     return found
+
+
+def _of_upper_layers(results: xr.Dataset) -> dict[str, str]:
+    """How many atoms of the top layer are active without feedback and with the most, and how many of
+    the inverted network no state uses.
+    """
+    plain = results.sel(variant=(results["kind"] == "plain") & ~results["revive"].astype(bool))
+    ends = {"none": plain["beta"].argmin("variant"), "most": plain["beta"].argmax("variant")}
+    top = {key: plain["fact_active_top"].isel(variant=int(at)) for key, at in ends.items()}
+    dead = results["fact_dead"].sel(variant="inverted")
+    atoms = dead + results["fact_used"].sel(variant="inverted")
+    counts = {"least": dead.min(), "atoms": atoms.max()}
+    return texts("appH-top", top) | texts("appH-dead", counts, "{:.0f}".format)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import xarray as xr
 
 from benchmarks.spatial.errors import ratio
 from benchmarks.spatial.tables import errors, extent, gains
+from data_gen import bumps
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import short, texts
 from vnlib.plots.tables import Table
@@ -31,8 +35,46 @@ def left(results: xr.Dataset) -> xr.DataArray:
     return 100 * results["mse_ood"] / results["zero_baseline_ood"]
 
 
-def numbers(results: xr.Dataset) -> dict[str, str]:
-    """The numbers of the prose: medians over seeds, of groups of models from the least to the largest."""
+def samples(results: xr.Dataset, model: str) -> dict[str, int]:
+    """How many images a model was trained on, counted as often as they were shown: in `all`, and
+    those of its `readout` alone, which goes on when the dictionaries rest.
+    """
+    training = json.loads(str(results["run_settings"].sel(model=model).values[0]))["training"]
+    alone = training["consolidation"] * training["batch_size"]
+    return {"all": training["steps"] * training["batch_size"] + alone, "readout": alone}
+
+
+def condition(sigma: float) -> float:
+    """The condition number of the codes of all positions on an axis, for bumps of a width."""
+    data = bumps.make(bumps.BumpConfig(sigma=sigma))
+    first = data.isel(position=np.flatnonzero(data["position_y"] == 0))
+    of_x = first["code_axis"].values == "x"
+    return float(np.linalg.cond(first["code"].values[:, of_x].astype(float)))
+
+
+def widths(of_f: xr.Dataset) -> dict[str, str]:
+    """OOD errors of App. F's decoders at two widths of the bump, and the conditioning of codes."""
+    error = of_f["mse_ood"]
+    names = {"factorised": "factorised", "vn-1": "vn_1", "vn-3": "vn_3"}
+    wide = {"factorised": "factorised", "vn_1": "vn_1_8", "vn_3": "vn_3_8"}
+    asked = {*wide.values(), *(f"{name}_sharp" for name in names.values())}
+    if not asked <= {*error["model"].values}:
+        return {}
+    found = {
+        key: {"wide": error.sel(model=wide[name]), "sharp": error.sel(model=f"{name}_sharp")}
+        for key, name in names.items()
+    }
+    return texts("fig2-width", found | {"condition": {"wide": condition(2), "sharp": condition(1)}})
+
+
+def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, str]:
+    """The numbers of the prose: medians over seeds, of groups of models from the least to the largest.
+
+    Parameters
+    ----------
+    of_f
+        The results of App. F, where there are any.
+    """
     groups = {
         "entangled": in_groups(results, "entangled"),
         "vn": in_groups(results, "vn"),
@@ -50,4 +92,10 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     failed = (results["mse_ood"] > results["zero_baseline_ood"]).sel(model="factorised").sum()
     found |= {"seeds": str(results.sizes["seed"]), "factorised-failed": str(int(failed))}
     found |= {"zero": results["zero_baseline_ood"].median()} | gains(results["mse_ood"], GAINS)
-    return texts("fig2", found) | texts("fig2-left", left(results), lambda one: f"{short(one)} %")
+    shown = {m: samples(results, m) for m in ("cnn4", "mlp", "vn_full") if m in results["model"]}
+    return (
+        texts("fig2", found)
+        | texts("fig2-left", left(results), lambda one: f"{short(one)} %")
+        | texts("fig2-samples", shown, lambda one: f"{float(f'{one:.2g}'):,.0f}")
+        | ({} if of_f is None else widths(of_f))
+    )

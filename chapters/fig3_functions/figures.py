@@ -16,6 +16,7 @@ from matplotlib.colors import LogNorm
 
 from benchmarks.functions.figures import FLOOR
 from benchmarks.functions.names import MASKS, SETS
+from benchmarks.functions.protocols import PRINTED, by_protocol, five_rounds
 from benchmarks.functions.tables import GROUPS, RULES, UNIT, measured, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median, short
@@ -48,17 +49,22 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
     """All masks and sets as a table in colours: error over that of the zero baseline; numbers are
     the errors, medians over seeds, and the lowest of each column is framed.
 
-    Rules of thumb, which have one protocol only, stand below the models of another one.
+    Rules of thumb, which have one protocol only, stand below the models of another one, and as
+    printed what five rounds of Vector Networks leave.
     """
-    hidden = results["hidden"].sel(protocol=protocol)
+    hidden = by_protocol(results["hidden"], protocol)
     asked = frames.in_groups(results, *groups)
     models = [m for m in measured(results, hidden) if m in asked]
     if not models:
         return frames.empty("No model of this kind was asked for.")
     rules = [m for m in present(results, list(RULES)) if m not in models]
     asked = results["hidden"].sel(model=[*models, *rules], set=list(SETS))
-    own, told = (asked.sel(protocol=one) for one in (protocol, "mask_aware"))
-    values = median(own.where(~asked["model"].isin(rules), told))
+    own, told = (by_protocol(asked, one) for one in (protocol, "mask_aware"))
+    values = median(own.where(~asked["model"].isin(rules), told)).reset_coords(drop=True)
+    if protocol == PRINTED:
+        rounds = five_rounds(results, asked)
+        values = xr.concat([values, median(rounds).reset_coords(drop=True)], "model")
+        rules = [*rules, *rounds["model"].values]
     zero = results["zero_baseline_hidden"].max(("model", "seed"))
     table, relative = (_cells(one) for one in (values, values / zero))
     fig, ax = plt.subplots(figsize=(10.5, 1.7 + 0.26 * len(table)))
@@ -91,7 +97,7 @@ def _heads(ax: plt.Axes, results: xr.Dataset, table: pd.DataFrame, below: int) -
     ax.set(xlabel="", ylabel="")
     names = [SETS[name] for name in table.columns.get_level_values("set")]
     ax.set_xticks(np.arange(len(names)) + 0.5, names, fontsize=8, rotation=0)
-    rows = [frames.label(results, m) for m in table.index]
+    rows = [_named(results, m) for m in table.index]
     ax.set_yticks(np.arange(len(rows)) + 0.5, rows, fontsize=8, rotation=0)
     top = ax.secondary_xaxis("top")
     top.set_xticks([3 * i + 1.5 for i in range(len(masks))], [MASKS[m] for m in masks], fontsize=9)
@@ -101,6 +107,12 @@ def _heads(ax: plt.Axes, results: xr.Dataset, table: pd.DataFrame, below: int) -
         ax.axvline(3 * i, color="k", lw=1.5)
     if below:
         ax.axhline(below, color="k", lw=1.5)
+
+
+def _named(results: xr.Dataset, model: str) -> str:
+    """The name of a row: that of its model, and of what five rounds of it leave."""
+    own = model.removesuffix("_rounds")
+    return frames.label(results, own) + ", five rounds" * (own != model)
 
 
 def curves(results: xr.Dataset) -> plt.Figure:

@@ -13,8 +13,8 @@ FIRST = {"left": "vn_1", "right": "transformer", "given": "zero_filled"}
 SIDES = {"left": "first model", "right": "second model"}
 GIVEN = {
     "whole": "whole",
-    "zero_filled": "three quarters, as printed",
-    "mask_aware": "three quarters, mask told",
+    "zero_filled": "three quarters, zeros or five rounds",
+    "mask_aware": "three quarters, told the mask or solved",
 }
 TAIL = "forecast_25"
 START = 9  # the signal at first

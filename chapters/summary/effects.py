@@ -67,7 +67,10 @@ def _way(chapter: str, says: str, *parts: str, **ways: tuple[str, str]) -> Calla
     return change
 
 
-_solved = _way("fig3_functions", "masked problem solved", "inference", look=(ROUNDS, SOLVED))
+# Where the masked problem is solved, sparsity is chosen for each mask.
+_solved = _way(
+    "fig3_functions", "masked problem solved", "inference", "sparsity", look=(ROUNDS, SOLVED)
+)
 _passes = partial(_way, "fig4_nbody", inference=("joint", "passes"))
 _pass = _passes("one force per pass", "input", "readout")
 _search = _way("fig5_mnist", "code searched", "inference", reading=("own", "searched"))

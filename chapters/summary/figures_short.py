@@ -26,7 +26,7 @@ SWAPS = {
     "signals": (
         "Signals (hard): the last quarter, hidden",
         "Hard: last quarter",
-        {"transformer": 0, "vn_3": 0, "vn_1": 0, "held": 1},
+        {"transformer": 0, "vn_3": 1, "vn_1": 1, "held": 1},
     ),
     "forces": (
         "Forces: several at once, five bodies",

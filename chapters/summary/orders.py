@@ -58,10 +58,11 @@ ORDERS: Mapping[str, Order] = {
     ),
     "printed": Order(
         "signals",
-        "Hard, as printed: the best Vector Network below the best of the paper's other eight",
+        "Hard, as printed: the best Vector Network, masked problem solved, below the paper's other "
+        "eight, shown zeros",
         VN,
         OTHERS,
-        (ROUNDS, ROUNDS),
+        (SOLVED, ROUNDS),
         HARD,
         best=True,
     ),
@@ -121,6 +122,20 @@ ORDERS: Mapping[str, Order] = {
     ),
     "autoencoder": Order(
         "digits", "VN-1L below the autoencoder of equal ID error", ("vn_1",), ("ae",), ERROR
+    ),
+    "units": Order(
+        "digits",
+        "VN-1L below the autoencoder of as many active units",
+        ("vn_1",),
+        ("ksparse",),
+        ERROR,
+    ),
+    "glance": Order(
+        "digits",
+        "VN-1L below the autoencoder, training digits as atoms and as many cosines, all three",
+        ("vn_1",),
+        ("ae", "vn_untrained", "dct_count"),
+        ERROR,
     ),
     "untrained": Order(
         "digits", "VN-1L below training digits as atoms", ("vn_1",), ("vn_untrained",), ERROR

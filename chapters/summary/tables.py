@@ -78,7 +78,7 @@ def errors_table(table: xr.DataArray | None) -> Table:
             label=named["label"]
         )
     found = spreads(columns, "condition", "model")
-    return Table(found, {"failed": "{:.0f}"}, name="errors in % of those of the zero baseline")
+    return Table(found, name="errors in % of those of the zero baseline")
 
 
 def matched_table(table: xr.DataArray | None) -> Table:

@@ -143,5 +143,5 @@ def test_the_table_says_how_many_runs_failed_and_what_the_last_fifth_gained(resu
     failing = results.copy(deep=True)
     failing["failed"].loc[{"model": "mlp_bump_1", "seed": 1}] = 1
     frame = tables.models(failing).frame
-    assert frame.loc["MLP, 1 layer, bump code", ("failed", "")] == 1
+    assert frame.loc["MLP, 1 layer, bump code", ("failed", "")] == "1 of 2 [1 to 99 %]"
     assert frame.loc["MLP, 2 layers, bump code", ("late gain", "median")] == 0.5

@@ -100,7 +100,11 @@ CASES = [
     ("VN-G3", "tail_error", NARROW, 0.5, [6], []),
     ("VN-G3", "tail_error", {"model": "vn_1"}, 1.6, [], [10]),
     ("VN-G3", "tail_error", {"model": "vn_3"}, 0.2, [7], []),
-    ("VN-G3", "hidden", {"model": "vn_1", "protocol": "zero_filled"}, 0.9, [], [11]),
+    ("VN-G3", "hidden", {"model": "vn_1", "protocol": "mask_aware"}, 0.9, [], [11]),
+    # Five rounds of the VN, and what others do that are told the mask, do not decide.
+    ("VN-G3", "hidden", {"model": "vn_1", "protocol": "zero_filled"}, 0.9, [], []),
+    ("VN-G3", "tail_error", {"model": "vn_3", "protocol": "zero_filled"}, 0.2, [], []),
+    ("VN-G3", "tail_power", {"model": "sparse_ae", "protocol": "mask_aware"}, 0.6, [], []),
     ("VN-G3", "hidden", {"model": "hold_last", "protocol": "mask_aware"}, 0.04, [], [11]),
     # Hard signals decide.
     *[("VN-G3", name, {"set": ["id", "easy"]}, -1, [], []) for name in shared()],

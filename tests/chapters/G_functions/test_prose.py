@@ -38,7 +38,7 @@ def test_deep_ae_does_not_collapse_by_the_rule_and_vector_networks_keep_no_more(
 
 def test_what_is_seen_on_the_hidden_quarter(told, results):
     assert ends(told["coders-tail-power-most"])[1] <= 25
-    assert number(told["vn-tail-power-most"]) < number(told["coders-tail-power-most"])
+    assert ends(told["vn-tail-power-least"])[0] > ends(told["coders-tail-power-most"])[1]
     last = over_seeds(signatures(results)["last_eighth"].sel(model=["neural_ode", "rslds"]))
     assert float(last["low"].max()) < 1.05, "no drift beyond silence"
 
@@ -52,7 +52,7 @@ def test_no_signature_holds_whole_beside_the_vector_networks(results):
     bottleneck = mamba.sel(model="mamba_bottleneck")
     assert bottleneck["missed_high"] > vn["missed_high"], "this part tells them apart"
     assert bottleneck["missed_low"] > vn["missed_low"], "it should miss less"
-    assert mamba["tail_vs_power"].min() > vn["tail_vs_power"], "this part tells them apart"
+    assert mamba["tail_vs_power"].min() < vn["tail_vs_power"], "VN-1L errs more than silence"
     assert mamba["seen"].max() > vn["seen"], "both should follow what is seen"
 
 
@@ -77,15 +77,18 @@ def test_more_rounds_do_not_remove_the_residual(told):
 
 
 def test_learned_atoms_matter_little(told):
-    low, high = ends(told["learned-rounds"])
-    assert 0.9 < low < high < 1.1
+    for how in ("limit", "rounds"):
+        low, high = ends(told[f"learned-{how}"])
+        assert 0.9 < low < high < 1.15
+    assert ends(told["learned-fig3"])[1] < 0.9, "more in the networks of Fig. 3"
     low, high = ends(told["learned-cell-hard-forecast-25"])
     assert low < 1 < high, "undecided"
     assert ends(told["learned-cell-id-random-30"])[0] > 1, "worse"
 
 
 def test_where_all_are_told_the_mask_some_other_model_is_better(told):
-    assert told["won"].startswith("8 of 12") and told["told-won"].startswith("0 of 12")
+    assert (told["won"], told["won-all"]) == ("4 of 4", "12 of 12")
+    assert told["told-won"].startswith("0 of 4") and told["told-won-all"].startswith("0 of 12")
 
 
 def test_the_literal_rule_loses_the_signal(told):
@@ -96,10 +99,13 @@ def test_the_best_vector_network_misses_most_of_the_hidden_quarter(told, results
     low, high = ends(told["vn-tail-error-least"])
     assert 0.5 < low < high < 1
     tail = signatures(results)["tail_vs_power"].sel(model=list(VN))
-    assert float(tail.max()) < 1, "no network is worse than silence"
+    middle = tail.median("seed")
+    assert middle.idxmax() == "vn_1" and number(told["vn-tail-error-most"]) > 1, (
+        "worse than silence"
+    )
     hidden = results["hidden"].sel(mask="forecast_25", set="hard")
     held = hidden.sel(model="hold_last", protocol="mask_aware").median()
-    assert held < over_seeds(hidden.sel(model=list(VN), protocol="zero_filled"))["low"].min()
+    assert held < over_seeds(hidden.sel(model=list(VN), protocol="mask_aware"))["low"].min()
 
 
 def test_sequence_models_copy_the_zeros_that_they_are_shown(results):

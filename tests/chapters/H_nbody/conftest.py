@@ -72,6 +72,7 @@ def results() -> xr.Dataset:
         "fact_dead",
         "fact_revived",
         "fact_used",
+        "fact_active_top",
     ):
         ds[name] = (
             xr.zeros_like(ds["beta"], float)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import xarray as xr
+from glued import ends
 
 from benchmarks.nbody.figures import in_order
+from chapters.fig4_nbody import tables as fig4
 from chapters.H_nbody import claims, study, tables
 from vnlib.book import chapter, paths, store
 from vnlib.plots.statistics import median, over_seeds
@@ -110,6 +114,31 @@ def test_inverted_coupling_is_worse_on_literal_input_and_on_tokens(ablation):
     better = over_seeds(10 ** claims.change(ablation, claims.ZERO, claims.DEFAULT))["high"]
     for model in ("literal", "token"):
         assert float(worse.sel(model=model)) > 2 and float(better.sel(model=model)) < 1
+
+
+def test_upper_layers_idle_and_those_of_the_inverted_network_are_dead(ablation):
+    first, *upper = chapter.spec("H_nbody").sidecar["models"]["literal"]["options"]["atoms"]
+    one = ablation.sel(variant="inverted")
+    assert (one["fact_dead"] == sum(upper)).all() and (one["fact_used"] == first).all()
+    assert (one["fact_active_top"] == 0).all()
+    top = ablation["fact_active_top"]
+    assert upper[-1] == 64 and float(median(top.sel(variant="beta 0")).max()) < 2
+    assert (median(top.sel(variant="beta 0.3")) < median(top.sel(variant="beta 0"))).all()
+
+
+def test_with_the_input_that_the_paper_names_single_forces_are_not_learned(shipped, ablation):
+    told = tables.numbers(shipped, ablation)
+    assert told["appH-fit"] == fig4.numbers(shipped)["fig4-worst-fit"], "one number on two pages"
+    assert ends(told["appH-fit"])[0] > claims.FITS
+    answer = next(c for c in cells("H_nbody") if "## The answer" in c)
+    assert "Not testable with the input that the paper names" in answer
+    assert float(ablation["id_error"].sel(model="literal").min()) > claims.FITS, "of no variant"
+
+
+def cells(name: str) -> list[str]:
+    """The texts of a page."""
+    found = json.loads(paths.notebook(name).read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in found if cell["cell_type"] == "markdown"]
 
 
 def test_factorized_falls_behind_a_little_and_stays_far_ahead(shipped):

@@ -41,6 +41,7 @@ def test_the_summary_holds_growth_and_drift(shared):
 
 def test_the_numbers_of_the_prose(shared, results):
     results["ood_error"].loc[{"variant": "inverted"}] = 0.2
+    results["fact_active_top"].loc[{"variant": "beta 0"}] = 2.0
     found = tables.numbers(shared, results)
     found = {key.removeprefix("appH-"): text for key, text in found.items()}
     assert (found["vn-id"], found["vn-ood"], found["gnn-id"]) == ("0.25", "0.25", "100")
@@ -51,7 +52,8 @@ def test_the_numbers_of_the_prose(shared, results):
         "3",
     )
     assert (found["gated-split"], found["gated-inverted"]) == ("1.0", "2.0")
-    assert found["nearest-tokens"] == "2 of 2"
+    assert (found["top-none-token"], found["dead-least"], found["dead-atoms"]) == ("2.0", "0", "0")
+    assert found["fit"] == "0.010" and found["nearest-tokens"] == "2 of 2"
     assert found["nearest-literal"].startswith("0 of 2")
     assert (found["drift-tokens"], found["drift-factorized"]) == ("0.25", "1.0")
     assert (found["step-factorized"], found["panels"]) == ("0.010", "2")

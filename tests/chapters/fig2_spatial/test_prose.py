@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+
+import numpy as np
 import pytest
 import xarray as xr
 from glued import number, numbers
@@ -35,6 +38,45 @@ def test_atoms_that_were_not_learned_are_less_exact_and_a_relu_entangles_again(r
     assert told["fig2-learned-axes"] == number(short(float(median(found["learned-axes"]))))
     assert min(told["fig2-learned-full"], told["fig2-learned-axes"]) > 10
     assert middles(results, "bilinear_relu")["ratio"] > 100
+
+
+@pytest.fixture(scope="module")
+def of_f() -> xr.Dataset:
+    return store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+
+
+def test_the_order_of_small_errors_flips_with_the_width_of_the_bump(results, of_f):
+    told = tables.numbers(results, of_f)
+    told = {key.removeprefix("fig2-width-"): number(told[key]) for key in told if "width" in key}
+    assert told["vn-1-wide"] < told["factorised-wide"]
+    assert told["factorised-sharp"] < told["vn-1-sharp"]
+    for width in ("wide", "sharp"):
+        assert told[f"vn-3-{width}"] < told[f"factorised-{width}"]
+    assert 50 < told["condition-sharp"] < 100 < 1e7 < told["condition-wide"] < 1e8
+    for model, sigma in (
+        ("factorised", 2),
+        ("vn_1_8", 2),
+        ("factorised_sharp", 1),
+        ("vn_1_sharp", 1),
+    ):
+        task = json.loads(str(of_f["run_settings"].sel(model=model).values[0]))["task"]
+        assert (task["sigma"], task["encoding"], task["grid"]) == (sigma, "bump", 28)
+
+
+def test_the_condition_number_is_that_of_gaussian_codes():
+    pixel = np.arange(28)
+    matrix = np.exp(-0.5 * np.square(pixel[:, None] - pixel))
+    assert tables.condition(1) == pytest.approx(np.linalg.cond(matrix), rel=0.01)
+
+
+def test_models_saw_more_or_fewer_images(results):
+    assert tables.samples(results, "cnn4") == {"all": 25_600, "readout": 0}
+    assert tables.samples(results, "mlp")["all"] == 96_000
+    assert tables.samples(results, "vn_full") == {"all": 269_440, "readout": 256_000}
+    told = tables.numbers(results)
+    assert (
+        told["fig2-samples-vn-full-all"] == "270,000" and told["fig2-samples-cnn4-all"] == "26,000"
+    )
 
 
 def test_the_full_vn_is_hardly_sparse(results):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import xarray as xr
 
@@ -65,6 +67,29 @@ def test_single_forces_were_not_learned_and_the_diagonal_is_undecided(results):
         ratio.sel(model="vn_literal_3", drop=True) / ratio.sel(model=six).min("model")
     )
     assert float(over["low"]) < 1 < float(over["high"])
+
+
+def test_who_had_not_settled_when_training_ended(results):
+    gain = median(tables.late_gain(results))
+    settled = {m for m in gain["model"].values if gain.sel(model=m) <= tables.SETTLED}
+    assert settled == {"vn_literal_3", "vn_gated_1", "vn_gated_3"}
+    rivals = gain.sel(model=[m for m in gain["model"].values if not m.startswith("vn")])
+    assert (rivals.idxmin(), rivals.idxmax()) == ("factorized", "film")
+    assert {*tables.BASELINES, "token_mlp"} <= {*rivals["model"].values}, "all rivals but ridges"
+    told = tables.numbers(results)
+    assert (told["fig4-watched"], told["fig4-unsettled"]) == ("14", "11")
+    assert told["fig4-late-rivals-most"] == told["fig4-late-film"] == "13 % [11 %, 15 %]"
+
+
+def test_the_answer_says_that_the_papers_input_tests_nothing(results):
+    answer = next(
+        text
+        for cell in json.loads(paths.notebook("fig4_nbody").read_text(encoding="utf-8"))["cells"]
+        if "## The answer" in (text := "".join(cell["source"]))
+    )
+    first = answer.split("- **")[1]
+    assert first.startswith("From the paper's input, not testable") and "fig4-worst-fit" in first
+    assert "fig4-seeds" in answer and tables.numbers(results)["fig4-seeds"] == "5"
 
 
 def test_what_held_and_what_did_not(results):

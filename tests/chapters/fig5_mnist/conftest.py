@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -84,6 +86,10 @@ def fig5_results() -> xr.Dataset:
     for model in ("ae", "m_ae"):
         r["path_error"].loc[{"model": model}] = [0.4, 0.3, 0.2, 0.1]
         r["path_mse"].loc[{"model": model, "set": list(SETS[benchmark(model)])}] = 0.2
+    family = {m: "vn" if group == "vn" else "autoencoder" for m, (group, _, _) in MODELS.items()}
+    made = {"steps": 100, "options": {"evaluations": 10}}
+    settings = [json.dumps({"training": made | {"family": one}}) for one in family.values()]
+    r["run_settings"] = (("model", "seed"), np.array([settings] * seeds).T)
     told = {
         "label": ("model", [m.upper() for m in MODELS]),
         "group": ("model", [g for g, _, _ in MODELS.values()]),

@@ -17,7 +17,7 @@ def test_a_change_is_a_factor_of_each_condition_out_of_distribution(nothing, mas
     key = ("signals", "learning", "training signals as atoms, five rounds")
     assert np.exp(found[key]).values.ravel() == pytest.approx([2] * 8)
     assert not found[key]["condition"].str.startswith("ID").any()
-    solved = next(one for name, one in found.items() if name[1] == "inference")
+    solved = next(one for name, one in found.items() if name[1] == "inference + sparsity")
     assert np.exp(solved).values.ravel() == pytest.approx([0.25] * 8)
 
 

@@ -50,7 +50,7 @@ def test_seeds_that_learned_nothing_are_counted(nothing, drawn):
     results = drawn({"vn_full": 0.01, "cnn4": 0.5})
     results["mse_id"].loc[{"model": "cnn4", "seed": 1}] = 0.2
     found = errors.positions(nothing | {"fig2_spatial": results})
-    assert errors.failures(found).values.tolist() == [0, 1]
+    assert errors.failures(found).values.tolist() == ["0 of 3 [0 to 71 %]", "1 of 3 [1 to 91 %]"]
 
 
 def test_other_hold_outs_are_conditions(nothing, drawn):

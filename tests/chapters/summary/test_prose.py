@@ -119,7 +119,7 @@ def test_signals_depend_on_the_mask(tables, changed):
     assert least == "interpolation" and float(scattered.min()) < 1e-3
     printed = orders.factors(orders.ORDERS["printed"], table)
     of_ends = np.exp(printed.sel(condition=ends))
-    assert float(of_ends.max()) < 1.1 < float(np.exp(printed).max()), (
+    assert float(of_ends.max()) < 1.25 < float(np.exp(printed).max()), (
         "little where an end is hidden"
     )
 
@@ -127,6 +127,8 @@ def test_signals_depend_on_the_mask(tables, changed):
 def test_inference_and_learning_of_signals_help_in_some_conditions(changed, crossed):
     three, one = (changed[f"VN-{depth}L: masked problem solved"] for depth in (3, 1))
     assert float(three.max()) < 1
+    end = one["condition"].str.match("Hard: last")
+    assert float(one.where(end).min()) > 1.05, "where the end of a Hard signal is hidden it harms"
     easy, scattered = (one["condition"].str.contains(part) for part in ("Easy", "random"))
     assert float(one.where(easy | scattered).max()) < 1
     assert float(one.where(~(easy | scattered)).min()) > 0.99
@@ -161,6 +163,16 @@ def test_digits_differ_by_factors_of_about_two(tables, changed):
     encoder = np.exp(orders.factors(orders.ORDERS["autoencoder"], table))
     assert encoder.sortby(encoder)["condition"].values[-1] == "difference"
     assert float(encoder.sortby(encoder)[-2]) < 2.5 and float(encoder.max()) > 10
+    units = np.exp(orders.factors(orders.ORDERS["units"], table))
+    for ratio in (encoder, units):  # "on every set", "by far less" than ten times
+        assert float(ratio.min()) > 1 and float(ratio.drop_sel(condition="difference").max()) < 2.5
+    own = {key: middle(table, key, "error") for key in ("vn_1", "vn_3", "ae", "ksparse")}
+    assert float((own["ksparse"] / own["vn_1"]).sel(condition=errors.SINGLE)) < 0.98
+    half = (
+        table.isel(row=table["key"].values.tolist().index(key)).isel(look=0)
+        for key in ("vn_3", "ae")
+    )
+    assert (next(half) > next(half)).sel(condition="half black").all()
     used = table["active"].sel(condition=errors.SINGLE)
     used = dict(zip(table["key"].values, used.values, strict=True))
     assert 3.5 < used["dct"] / used["vn_1"] < 4.5, "four times as many"
@@ -197,6 +209,6 @@ def test_what_the_picture_at_a_glance_is_said_to_show(tables):
         {row: value for (name, row), value in left.items() if name == key}
         for key in ("signals", "digits")
     )
-    assert min(signals, key=signals.get) == "held" and min(signals.values()) > 0.5
+    assert 0.5 < min(signals.values()) < max(signals.values()) < 1.3
     assert min(digits, key=digits.get) == "vn_1" and max(digits, key=digits.get) == "dct_count"
     assert 3 < max(digits.values()) / min(digits.values()) < 4

@@ -83,7 +83,7 @@ def test_errors_are_medians_in_percent_with_seeds_that_failed_counted(nothing, d
     frame = tables.errors_table(errors.positions(nothing | {"fig2_spatial": results})).frame
     own = frame.loc[("the hold-out", "vn_full for readers")]
     assert own["out of it"].tolist() == pytest.approx([1.1, 1.0, 1.2, 3])
-    assert frame["failed"].values.ravel().tolist() == [0, 1]
+    assert frame["failed"].values.ravel().tolist() == ["0 of 3 [0 to 71 %]", "1 of 3 [1 to 91 %]"]
 
 
 def test_digits_are_matched_on_code_length_and_on_error():
