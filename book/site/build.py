@@ -28,6 +28,7 @@ from book.site import (
     ledger,
     ledger_page,
     machines,
+    own_data,
     page_size,
     processes,
     reference,
@@ -231,6 +232,7 @@ def build(
             "machines": machines.page(paths.RESULTS / machines.NAME),
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
+        own_data.write(GENERATED)
         reference.write(GENERATED / "modules")
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)
