@@ -232,7 +232,8 @@ def build(
             "machines": machines.page(paths.RESULTS / machines.NAME),
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
-        own_data.write(GENERATED)
+        if (paths.BOOK / "own_data.md").is_file():
+            own_data.write(GENERATED)
         reference.write(GENERATED / "modules")
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)

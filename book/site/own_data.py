@@ -12,19 +12,20 @@ from matplotlib.lines import Line2D
 from book import own_data_peers as peers
 from vnlib.plots.style import DIVERGING, PALETTE, use_style
 
-SIDE = 8  # pixels of a digit
+SIDE, ROWS = 8, 4  # pixels of a digit; rows of atoms
 MARKERS = "o^sD"  # of the methods
 PANELS = ("fit, s", "transform, µs a sample")
 
 
 def atoms(learned: pd.DataFrame) -> plt.Figure:
-    """Every atom as an image, bright above zero; learned (atom, pixel), the most used first."""
-    images = learned.to_numpy().reshape(-1, SIDE, SIDE)
-    fig, axes = plt.subplots(4, len(images) // 4, figsize=(8.4, 2.2))
-    for ax, image in zip(axes.flat, images, strict=True):
-        most = np.abs(image).max()
-        ax.imshow(image, cmap=DIVERGING, vmin=-most, vmax=most)
-        ax.set_axis_off()
+    """Every atom as an image, white where it is zero; learned (atom, pixel), the most used first."""
+    images = learned.to_numpy().reshape(ROWS, -1, SIDE, SIDE)
+    images = images / np.abs(images).max((2, 3), keepdims=True)
+    framed = np.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    fig, ax = plt.subplots(figsize=(8.4, 2.2))
+    mosaic = framed.transpose(0, 2, 1, 3).reshape(ROWS * (SIDE + 2), -1)
+    ax.imshow(mosaic, cmap=DIVERGING, vmin=-1, vmax=1)
+    ax.set_axis_off()
     return fig
 
 
