@@ -1,9 +1,9 @@
 """`VectorNetworkCoder` beside scikit-learn's dictionary learning, at equal code length: the table of
-the page "Use it on your own data".
+the page "Use it on your own data", and the atoms that it shows.
 
     python book/own_data_peers.py
 
-writes `own_data_peers.csv` beside this file. All see the same centred samples, train with the same
+writes `own_data_peers.csv` and `own_data_atoms.csv` beside this file. All see the same centred samples, train with the same
 lambda (the one that the coder finds for `n_active`) and code the held-out samples by l1
 with a lambda that is bisected, for each dictionary, to that mean number of active atoms on these
 samples. Errors are relative to their variance; times are CPU time on one thread, medians of three
@@ -32,6 +32,7 @@ from threadpoolctl import threadpool_limits
 from vnlib import VectorNetworkCoder
 
 FILE = Path(__file__).with_suffix(".csv")
+LEARNED = FILE.with_name("own_data_atoms.csv")
 ATOMS = 64
 ACTIVE = {"digits": 10, "signals with an offset": 6, "tf-idf of docstrings": 20}
 DESCENT = {"fit_algorithm": "cd", "transform_algorithm": "lasso_cd", "random_state": 0}
@@ -143,8 +144,18 @@ def compare(X: np.ndarray, wanted: float, *, steps: int = 200) -> pd.DataFrame:
     return pd.DataFrame(table)
 
 
+def learned(X: np.ndarray, *, steps: int = 200) -> pd.DataFrame:
+    """The atoms that `VectorNetworkCoder` learns from samples X (n, d), online and with as many
+    active as on digits: a row each, the most used first.
+    """
+    coder = VectorNetworkCoder(ATOMS, n_active=ACTIVE["digits"], steps=steps, random_state=0)
+    use = (coder.fit_transform(X) != 0).mean(0)
+    atoms = coder.components_[np.argsort(-use, kind="stable")]
+    return pd.DataFrame(atoms, columns=[f"pixel {i}" for i in range(X.shape[1])]).round(3)
+
+
 def main() -> None:
-    """Compute the table and write it."""
+    """Compute the table and the atoms and write them."""
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", ConvergenceWarning)  # of 20 iterations
     with threadpool_limits(1):
@@ -153,6 +164,7 @@ def main() -> None:
     table.insert(0, "data", table.pop("data"))
     table.to_csv(FILE, index=False)
     print(table.to_string(index=False))
+    learned(load_digits().data).to_csv(LEARNED, index=False)
 
 
 if __name__ == "__main__":

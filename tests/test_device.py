@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -24,6 +24,7 @@ from fake_device import DEVICE, elsewhere
 from torch import nn
 
 from benchmarks.spatial.decoders import mean_squared_error, train_decoder
+from chapters.B_attention import measure as attention
 from vnlib.book import chapter, paths, store
 from vnlib.checkpoint import History
 from vnlib.fit import Course, FitConfig, GradientLearner, fit
@@ -41,19 +42,54 @@ CLOSE = {"meta": 1e-4, "cuda": 1e-2}  # what losses and energies may differ by, 
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
 SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders are trained
 ALIKE = {"FR1_failure"}  # measures of every decoder what it draws, and nothing else
+EVERY = {"fig4_nbody": "vn"}  # the group of a chapter of which all models run
 FEW = 6  # sweeps of a settle, after the sweep from which it is capped
+# Of chapters without models, fewer numbers that go the same way through the code.
+FEWER: dict[str, dict[str, Any]] = {
+    "D_learning": {
+        "sparsities": [0.2],
+        "upkeep_sparsities": [0.2],
+        "contrasts": [1.0],
+        "stages": [0, 2],
+        "local": {"batch_sizes": [1, 4]},
+    },
+}
+# What is left out, and why.
+LEFT_OUT = {
+    "J_cost.runs",  # runs of chapters that are here themselves, in processes of their own
+    "C_inference.speed",  # times, on the CPU whatever the device is; so are the parts behind it
+}
+# Models that make no results of the size `smoke`, each of which is asked whether it still does not.
+TOO_SMALL = {
+    ("beyond_representation", "d_vn_3"),
+    ("beyond_representation", "f_vn_3"),
+    ("fig5_mnist", "vn_2"),
+    ("fig5_mnist", "vn_3_literal"),
+    ("fig5_mnist", "vn_3_frozen"),
+    ("fig5_mnist", "vn_3_top24"),
+    ("fig5_mnist", "vn_1_top24"),
+    ("fig5_mnist", "ksparse_linear"),
+    ("fig5_mnist", "ksparse_24"),
+    ("fig5_mnist", "dct_count"),
+    ("fig5_mnist", "m_ksparse"),
+}
+# What still fails there: the message. Who mends it takes it out here.
+FAILS = {"E_theory": r"\.numpy\(\) is not supported"}  # the ranks of W(x); mending dates results
 spec = cache(chapter.spec)
 
 
-def models() -> Iterator[tuple[str, str]]:
+def models() -> Iterator[tuple[str, str | None]]:
     """Chapter and model, one for each way through the code: models whose settings differ in numbers
     go the same one. Of models that go one that another chapter has, a chapter needs the first of
     each family only, for what it measures of it; or of each group, where it measures all alike.
+    None for a chapter that has no models and stores results.
     """
     trained: set[str] = set()
     for name in sorted(paths.chapters(), key=lambda name: name not in SMALL):
         one, measured = spec(name), set()
         if "models" not in one.parameters:
+            if one.stores:
+                yield name, None
             continue
         every = chapter.Chapter(one, one.check({"profile": "smoke"}))
         for model, own in one.sidecar["models"].items():
@@ -65,7 +101,8 @@ def models() -> Iterator[tuple[str, str]]:
             kind, way = section.get("family") or str(way), str(way)
             if name in ALIKE:
                 kind = section["group"]
-            if way not in trained or kind not in measured:
+            asked = section.get("group") == EVERY.get(name, "")
+            if asked or way not in trained or kind not in measured:
                 yield name, model
             trained.add(way)
             measured.add(kind)
@@ -99,25 +136,36 @@ def _made_brief(settler: Settler, *given: Any, **options: Any) -> None:
 MAKE_SETTLER = Settler.__init__
 
 
+class Enough(Exception):
+    """The chapter goes on with parts that are left out."""
+
+
 def computed(
-    monkeypatch: pytest.MonkeyPatch, folder: Path, name: str, model: str, device: torch.device
+    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
+    name: str,
+    model: str | None,
+    device: torch.device,
 ) -> list[xr.Dataset]:
-    """What the first run of each grid of a chapter finds for a model."""
+    """What the first run of each grid of a chapter finds for a model, or without models."""
     found: list[xr.Dataset] = []
-    stored: list[xr.Dataset] = []
+    stored: dict[str, list[xr.Dataset]] = {}
     told: list[str] = []
 
-    def grid(run, axes, *, settings, **_: Any) -> store.GridResult:
+    def grid(run, axes, *, path: Path, settings, **_: Any) -> store.GridResult:
+        if path.stem in LEFT_OUT:
+            raise Enough
         first = {axis: values[0] for axis, values in axes.items()}
+        brief = _brief(chapter.overlay(settings(first), FEWER.get(path.stem, {})))
         with elsewhere() if device == DEVICE else nullcontext():
-            found.append(run(first, brief := _brief(settings(first)), folder))
+            found.append(run(first, brief, folder))
         every = found[-1].expand_dims({axis: list(values) for axis, values in axes.items()})
-        stored.extend([every] if "model" in axes else [])
+        stored.setdefault(path.stem, []).append(every)
         told.append(json.dumps(brief))
         return store.GridResult(every, ())
 
-    def read(_: Path) -> xr.Dataset:
-        merged = xr.merge(stored, join="outer", compat="no_conflicts")
+    def read(path: Path) -> xr.Dataset:
+        merged = xr.merge(stored[path.stem], join="outer", compat="no_conflicts")
         return merged.assign(run_settings=((), told[0]))
 
     folder.mkdir()
@@ -125,10 +173,22 @@ def computed(
     monkeypatch.setattr(store, "read", read)
     monkeypatch.setattr(chapter.Chapter, "device", device)
     monkeypatch.setattr(Settler, "__init__", _made_brief)
+    monkeypatch.setattr(attention, "ITERATIONS", FEW)
+    if device == DEVICE:
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda _: None)
     one = spec(name)
-    given = {"profile": "smoke", "models": [model], "results_dir": str(folder)}
-    paths.module(name, "study").results(chapter.Chapter(one, one.check(given)))
+    given = {"profile": "smoke", "results_dir": str(folder)}
+    given |= {} if model is None else {"models": [model]}
+    with suppress(Enough):
+        paths.module(name, "study").results(chapter.Chapter(one, one.check(given)))
     return found
+
+
+def test_all_chapters_that_store_results_are_here_and_few_models_are_left_out():
+    asked = list(models())
+    assert {name for name, _ in asked} == {n for n in paths.chapters() if spec(n).stores}
+    assert sum(name == "fig4_nbody" and model.startswith("vn_") for name, model in asked) == 6
+    assert set(asked) >= TOO_SMALL and FAILS.keys() <= {name for name, _ in asked}
 
 
 @pytest.mark.filterwarnings("ignore")  # few sweeps settle nothing
@@ -137,15 +197,24 @@ def computed(
     "device", [DEVICE, pytest.param(CUDA, marks=[pytest.mark.gpu, needs_cuda])], ids=str
 )
 def test_the_device_changes_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, model: str, device: torch.device
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    name: str,
+    model: str | None,
+    device: torch.device,
 ):
     told = Told(), Told()
-    try:
-        with told[0].listening():
-            cpu = computed(monkeypatch, tmp_path / "cpu", name, model, CPU)
-    except ValueError as error:
-        pytest.skip(f"made for larger sizes than those of smoke: {error}")
+    if (name, model) in TOO_SMALL:
+        with pytest.raises(ValueError):
+            computed(monkeypatch, tmp_path / "cpu", name, model, CPU)
+        pytest.skip("made for larger sizes than those of smoke")
+    with told[0].listening():
+        cpu = computed(monkeypatch, tmp_path / "cpu", name, model, CPU)
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+    if name in FAILS and device == DEVICE:
+        with pytest.raises(RuntimeError, match=FAILS[name]):
+            computed(monkeypatch, tmp_path / "other", name, model, device)
+        return
     with told[1].listening():
         other = computed(monkeypatch, tmp_path / "other", name, model, device)
     for one, two in zip(cpu, other, strict=True):

@@ -29,6 +29,7 @@ from book.site import (
     ledger,
     ledger_page,
     machines,
+    own_data,
     page_size,
     processes,
     reference,
@@ -233,6 +234,8 @@ def build(
             "changed": editions.page(editions.read(), found, folder),
         }.items():
             (GENERATED / f"{name}.md").write_text(text, encoding="utf-8")
+        if (paths.BOOK / "own_data.md").is_file():
+            own_data.write(GENERATED)
         reference.write(GENERATED / "modules")
         # From nothing: a page that is not read again does not repeat its warnings.
         shutil.rmtree(built, ignore_errors=True)

@@ -27,7 +27,8 @@ def key(name: str, results: Path, *more: str) -> str:
     texts += [file.read_text(encoding="utf-8") for file in folder.glob("*.py")]
     imports = {ref for text in texts for ref in source_hash.parsed(text).references}
     imports |= {source_hash.Reference("", f"chapters.{one}.claims") for one in needs}
-    files = [file for one in (name, *needs) for file in results.glob(f"{one}*.nc")]
+    shown = chapter.spec(name).sidecar.get("shows", [])
+    files = [file for one in (name, *needs, *shown) for file in results.glob(f"{one}*.nc")]
     files += [] if chapter.spec(name).stores else [results / "ledger.json"]
     files += [*folder.iterdir(), *map(paths.sidecar, needs), paths.BOOK / "models.toml"]
     files += source_hash.closure(imports, paths.SOURCE, presenting=True).values()

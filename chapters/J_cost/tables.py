@@ -8,13 +8,18 @@ from __future__ import annotations
 import pandas as pd
 import xarray as xr
 
-from chapters.J_cost.figures import AXES, PAIRS, TASKS, along, ratio
+from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
 from vnlib.plots.statistics import median, texts
 from vnlib.plots.tables import Table, spreads
 
 # What the page says of a pair of tasks.
-SHORT = {"settle": "settle / pass", "line_search": "line search / pass"}
-SHORT |= {"update": "update / backprop"}
+SHORT = {
+    "exact": "fastest settle / pass",
+    "settle": "default settle / pass",
+    "line_search": "line search / pass",
+    "exact_update": "update with it / backprop",
+    "update": "update, default settle / backprop",
+}
 
 
 def duration(seconds: float) -> str:
@@ -46,12 +51,12 @@ def exponents(scaling: xr.Dataset) -> Table:
 
 
 def ratios(scaling: xr.Dataset) -> Table:
-    """Both ratios at the smallest and the largest size of every axis."""
+    """All ratios at the smallest and the largest size of every axis."""
     parts, every = {}, ("seed", "repeat")
     for vary, axis in AXES.items():
         one = along(scaling, vary).isel(place=[0, -1])
         one = one.assign_coords(place=[f"{size:g}" for size in one["size"][0].values])
-        for what, over, _ in PAIRS:
+        for what, over, _ in sorted(PAIRS + SINGLE, key=lambda pair: list(SHORT).index(pair[0])):
             found = ratio(one, what, over)
             columns = {"operations": found["operations"], "time": found["time"].median("repeat")}
             columns["single repeats, least"] = found["time"].min(every)
@@ -135,12 +140,15 @@ def numbers(results: xr.Dataset, scaling: xr.Dataset, raw: float) -> dict[str, s
         **texts("appj-off", 100 * off, "{:.1f}".format),
         "appj-seeds": whole(scaling.sizes["seed"]),
     }
-    for what, over, _ in PAIRS:
+    for what, over, _ in PAIRS + SINGLE:
         for cost, values in ratio(scaling, what, over).median("repeat").items():
             sizes = median(values)
             ends = (sizes.median(), sizes.min(), sizes.max())
             middle, low, high = (f"{float(f'{one:.2g}'):,.0f}" for one in ends)
             said |= texts(f"appj-{what}-{cost}", f"{middle} ({low} to {high})")
+    deepest = along(scaling, "depth").isel(place=-1)
+    slower = ratio(deepest, "settle", "exact")["time"].median("repeat")
+    said |= texts("appj-slower", slower, "{:.2g}".format)
     for vary in AXES:
         one = along(scaling, vary)
         ends = one[["needed", "size"]].to_array("of").isel(place=[0, -1])

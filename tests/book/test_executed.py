@@ -110,6 +110,14 @@ def test_an_edited_result_reruns_the_chapters_that_read_it(builds, reader):
     assert builds() == ["tiny", "alpha", "html"]
 
 
+def test_a_result_that_a_sidecar_shows_reruns_the_chapter_too(builds, reader):
+    file = paths.CHAPTERS / "tiny" / "tiny.toml"
+    file.write_text('shows = ["other"]\n' + file.read_text(encoding="utf-8"))
+    builds()
+    stored(reader / "mine" / "smoke" / "other.part.nc")
+    assert "tiny" in builds()
+
+
 def test_a_chapter_is_executed_again_where_it_is_drawn_for_print_or_asked_for_anew(builds):
     builds()
     assert builds(prints=True) == ["tiny", "alpha", "html"]

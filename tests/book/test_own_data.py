@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import torch
 
 from book import own_data_peers
+from book.site import own_data
 from vnlib import estimator, fit, network, settle
 from vnlib.book import paths
 from vnlib.learning import learner
@@ -49,6 +52,49 @@ def test_the_table_of_peers_is_what_its_script_makes(monkeypatch):
     assert f":file: {own_data_peers.FILE.name}" in PAGE
     error = found["squared error / variance"].astype(float)
     assert ((error > 0) & (error < 1)).all()
+
+
+def test_what_the_page_says_of_the_peers_is_in_their_table():
+    table = pd.read_csv(own_data_peers.FILE).set_index(["data", "method"])
+    error, fit_s, coded = (table[name].unstack() for name in table.columns[1:])
+    ours = ["VectorNetworkCoder, online", "VectorNetworkCoder, hebb"]
+    others = [name for name in error if name not in ours]
+    assert (error[ours[0]] <= error[others].min(axis=1)).all()
+    faster = coded[others].div(coded[ours[0]], axis=0)
+    assert "2 to 14 times" in PAGE
+    assert round(faster.min().min()) == 2 and round(faster.max().max()) == 14
+    texts, slower = fit_s.loc["tf-idf of docstrings"], "DictionaryLearning, 20 iterations"
+    assert f"takes {texts[ours[0]]:.2f} s where" in PAGE.replace("\n", " ")
+    assert f"takes {texts[slower]:.2f} s" in PAGE and texts[slower] < texts[ours[0]]
+    offset = error.loc["signals with an offset"]
+    assert f"{offset[ours[1]]:.3f} of the variance" in PAGE
+    assert offset[ours[1]] > offset[others].max()
+    assert (
+        fit_s.drop("tf-idf of docstrings")[ours].max(axis=1)
+        < fit_s.drop("tf-idf of docstrings")[others].min(axis=1)
+    ).all()
+
+
+def test_the_pictures_are_drawn_from_what_is_stored(tmp_path):
+    learned = pd.read_csv(own_data_peers.LEARNED)
+    assert learned.shape == (own_data_peers.ATOMS, own_data.SIDE**2)
+    assert np.allclose(np.linalg.norm(learned, axis=1), 1, atol=0.01)
+    own_data.write(tmp_path)
+    for name in ("own-data-atoms", "own-data-times"):
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        assert f"{{figure}} generated/{name}.svg" in PAGE
+    table = pd.read_csv(own_data_peers.FILE)
+    points = [line.get_xydata()[0] for ax in own_data.times(table).axes for line in ax.lines]
+    told = [*table[["fit, s", "squared error / variance"]].to_numpy()]
+    told += [*table[["transform, µs a sample", "squared error / variance"]].to_numpy()]
+    assert sorted(map(tuple, points)) == sorted(map(tuple, told))
+    plt.close("all")
+
+
+def test_the_shown_atoms_are_those_that_are_learned(monkeypatch):
+    monkeypatch.setattr(own_data_peers, "ATOMS", 12)
+    found = own_data_peers.learned(own_data_peers.signals(150)[:, :64], steps=4)
+    assert found.shape == (12, 64) and list(found) == list(pd.read_csv(own_data_peers.LEARNED))
 
 
 def test_what_the_page_names_exists():

@@ -43,6 +43,7 @@ TABLES = {
     ("chapters/J_cost/tables.py", "numbers"): TABLED,
     ("chapters/summary/tables.py", "numbers"): TABLED,
     ("chapters/C_inference/tables.py", "numbers"): f"{SORTED}; {WORST}",
+    ("chapters/C_inference/tables_speed.py", "_by_depth"): f"{WORST}; appendix J has the interval",
     ("chapters/D_learning/tables.py", "numbers"): SORTED,
     ("chapters/E_theory/tables.py", "numbers"): WORST,
     ("chapters/FR1_failure/tables.py", "numbers"): WORST,

@@ -330,9 +330,9 @@ class Chapter:
         print(f"Results: {paths.shown(other.file())}")
         return store.of(store.read(other.file()), other.file(), chapter=name, profile=self.profile)
 
-    def stored(self, name: str) -> xr.Dataset | None:
-        """What is stored of another chapter in the same folder, if anything; nothing is run."""
-        path = self.file().with_name(f"{spec(name).name}.nc")
+    def stored(self, name: str, part: str = "") -> xr.Dataset | None:
+        """What is stored of another chapter that the sidecar `shows`, if anything; nothing is run."""
+        path = self.file().with_name(f"{spec(name).name}{part and f'.{part}'}.nc")
         return store.of(store.read(path), path, chapter=name) if path.exists() else None
 
     @property

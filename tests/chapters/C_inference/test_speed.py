@@ -391,27 +391,44 @@ def costs(**by_solver: float) -> xr.Dataset:
     return ds.assign(n_samples=1, reached=xr.ones_like(ds.cpu))
 
 
-def judged(alone: xr.Dataset, line_search: float = 4.0) -> list[str]:
+def deep(by_layers: list[float]) -> xr.Dataset:
+    """Seconds of the default settle, where line search takes one, and a place that is not there."""
+    times = np.stack([[*by_layers, np.nan], [*[1.0] * len(by_layers), np.nan]])
+    dims = ("vary", "seed", "task", "place", "repeat")
+    places = [[[*range(1, len(by_layers) + 1), np.nan]]]
+    ds = xr.Dataset({"time": (dims, times[None, None, ..., None])})
+    ds = ds.assign_coords(vary=["depth"], task=["settle", "line_search"])
+    return ds.assign(size=(("vary", "seed", "place"), places))
+
+
+def judged(
+    alone: xr.Dataset, line_search: float = 4.0, layers: list[float] | None = None
+) -> list[str]:
     joint = costs(auto=1, line_search=line_search).rename(size="stack")
     greedy = costs(vn_omp=1.1, spams_omp=1.0).isel(gap=0).drop_vars("reached").rename(size="k")
-    found = tables_speed.targets(alone, joint, greedy).frame
+    stacks = deep([0.5, 1.0] if layers is None else layers)
+    found = tables_speed.targets(alone, joint, greedy, stacks).frame
     return [verdict.partition(" ")[0] for verdict in found["verdict"]]
 
 
 def test_targets_are_judged_by_what_is_stored():
     names = {"vn_line_search": 900.0, "vn_restart": 900.0, "spams_lars_cholesky": 900.0}
     good = costs(vn_auto=100, vn_cd=98, spams_lars=150, **names)
-    assert judged(good) == ["met"] * 5
+    assert judged(good) == ["met"] * 6
+    assert judged(good, layers=[0.5, 3.4])[2] == "missed"
     assert judged(costs(vn_auto=150, vn_cd=98, spams_lars=150, **names))[:2] == ["missed"] * 2
-    assert judged(costs(vn_auto=201, vn_cd=201, spams_lars=500, **names))[2] == "missed"
-    assert judged(good, line_search=2.9)[3] == "missed"
+    assert judged(costs(vn_auto=201, vn_cd=201, spams_lars=500, **names))[3] == "missed"
+    assert judged(good, line_search=2.9)[4] == "missed"
     failed = good.assign(reached=good.reached.where(good.solver != "vn_auto", 0))
-    assert judged(failed)[:3] == ["missed"] * 3
+    assert [judged(failed)[row] for row in (0, 1, 3)] == ["missed"] * 3
     absent = good.assign(cpu=good.cpu.where(~good.solver.str.startswith("spams")))
     assert judged(absent)[0] == "not"
     part = good.assign(cpu=good.cpu.where(good["size"] == "8x9x1", 3 * good.cpu.max()))
-    frame = tables_speed.targets(part, costs(auto=1, line_search=4), costs(vn_omp=1, spams_omp=1))
+    others = costs(auto=1, line_search=4), costs(vn_omp=1, spams_omp=1)
+    frame = tables_speed.targets(part, *others)
     assert frame.frame["holds in"].iloc[0] == "1 of 2"
+    assert frame.frame["verdict"].iloc[2] == "not measured", "no stacks of J_cost are stored"
+    assert tables_speed.targets(part, *others, deep([1, 3])).frame["where"].iloc[2] == "layers 2"
     assert frame.frame["where"].iloc[0] == "size 784x512x1 masked"
 
 

@@ -46,17 +46,25 @@ def test_time_by_coordinates_grows_as_the_cube_of_the_depth(shipped):
     assert 1.3 < float(growth.sel(task="line_search")) < 2.1
 
 
+def test_the_fastest_exact_settle_is_the_default_up_to_two_layers(shipped):
+    for vary in ("d", "K", "B"):
+        assert set(times(shipped, "exact", "settle", vary)) == {1.0}
+    assert times(shipped, "exact", "settle", "depth")[:2] == [1, 1]
+    assert times(shipped, "exact", "line_search", "depth")[2:] == [1, 1]
+
+
 def test_an_update_costs_some_to_hundreds_of_backpropagation(shipped):
     for vary in ("d", "K", "B"):
         found = times(shipped, "update", "backward", vary)
         assert min(found) > 6.5 and max(found) < 45
     assert times(shipped, "update", "backward", "depth")[-1] > 200
+    assert 100 < times(shipped, "exact_update", "backward", "depth")[-1] < 200
 
 
 def test_learning_is_slower_than_backpropagation_but_less_so_than_inference(shipped):
     for vary in ("d", "K", "B", "depth"):
-        inference = times(shipped, "settle", "forward", vary)
-        learning = times(shipped, "update", "backward", vary)
+        inference = times(shipped, "exact", "forward", vary)
+        learning = times(shipped, "exact_update", "backward", vary)
         pairs = zip(inference, learning, strict=True)
         assert all(1 < slow < slower for slower, slow in pairs)
 
