@@ -45,7 +45,8 @@ def judge(
     """
     keys = ("id", "source", "chapter", "figure", "statement", "terms", "definition")
     row = {key: getattr(one, key) for key in keys}
-    row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
+    row |= {"verdict": None if one.definition else NOT_TESTABLE, "verdict_controls": None}
+    row |= {"missing": "", "numbers": {}}
     results = results if results is None else claims.known(results)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the median of runs that there are not
@@ -57,7 +58,10 @@ def judge(
         [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
         for name in PROTOCOLS
     )
-    row |= {"verdict": summary(printed), "numbers": numbers(decision)}
+    row["numbers"] = numbers(decision)
+    if one.definition:  # of a task of our own: its statements are checks, and nothing is claimed
+        return row, found
+    row["verdict"] = summary(printed)
     if decision.controls is not None:
         row["verdict_controls"] = summary(controls)
     return row, found
