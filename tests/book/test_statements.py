@@ -16,6 +16,7 @@ from vnlib.book.ledger import NOT, PARTLY, REPRODUCED, Claim, Contrast, Decision
 
 BAND = np.log(1.05)
 TRIALS = 300
+SOME = 100
 
 
 def asked(decide, values: np.ndarray | xr.Dataset, **fields) -> list[dict]:
@@ -96,97 +97,103 @@ def test_a_tie_is_claimed_where_it_is_one_and_seldom_elsewhere():
         assert share <= most + 0.025 and (truth != 1 or share > 0.99)
 
 
-def rates(draw, decide, trials: int = TRIALS, **fields) -> dict[str, float]:
-    """How often each verdict comes: `decide` has the results of one trial, of all in turn."""
-    found = Counter()
-    for place in range(trials):
-        rows = asked(decide, draw(np.random.default_rng(place)), **fields)
-        found.update(one["verdict"] for one in rows)
-    return {word: found[word] / found.total() for word in statements.VERDICTS}
+def rates(values: np.ndarray, rule, **fields) -> dict[str, float]:
+    """How often each verdict comes in many trials, (trial, model, seed), of a rule on one of them."""
+    results = xr.Dataset({"x": (("trial", "model", "seed", "case")[: values.ndim], values)})
+    words = [
+        one["verdict"]
+        for one in asked(lambda r: [rule(one) for one in r["x"].values], results, **fields)
+    ]
+    assert len(words) == len(values)
+    return {word: words.count(word) / len(words) for word in statements.VERDICTS}
 
 
-def drawn(seeds: int, cells: int = 1, shared: float = 0.0, truth: float = 1.0):
-    """Made-up errors of some models, at a bound of 1."""
-
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        alike = shared * rng.normal(size=(1, seeds))
-        return truth * np.exp(0.2 * (rng.normal(size=(cells, seeds)) + alike))
-
-    return draw
+def drawn(seeds: int, cells: int = 1, shared: float = 0.0, trials: int = SOME) -> np.ndarray:
+    """Made-up errors of some models, at a bound of 1; what seeds do to all of them is shared."""
+    rng = np.random.default_rng(seeds + cells)
+    alike = shared * rng.normal(size=(trials, 1, seeds))
+    return np.exp(0.2 * (rng.normal(size=(trials, cells, seeds)) + alike))
 
 
-def each_below(r: xr.Dataset) -> list[Part]:
-    return [below(r)]
+def least(x: np.ndarray) -> Part:
+    """That each of some models is below the bound."""
+    return numbers.bounded("x", "<", 1, x=np.median(x, -1))
+
+
+CHANCE = 2 * np.sqrt(0.0375 * 0.9625 / SOME)
 
 
 @pytest.mark.parametrize("seeds", [5, 8])
-@pytest.mark.parametrize("cells", [4, 9, 13])
+@pytest.mark.parametrize("cells", [1, 4, 9, 13])
 def test_each_of_many_cells_at_its_bound_seldom_fails_or_holds(cells, seeds):
     """Each by itself would fail in up to 38 % of trials."""
-    found = rates(drawn(seeds, cells), each_below, 120)
-    assert max(found[HOLDS], found[FAILS], found[TIE]) <= 0.0375 + 2 * np.sqrt(0.0375 / 120)
-    assert rates(drawn(seeds, cells, truth=8.0), each_below, 20)[FAILS] > 0.9
-    assert rates(drawn(seeds, cells, truth=0.2), each_below, 20)[HOLDS] == 1
+    values = drawn(seeds, cells)
+    found = rates(values, least)
+    assert max(found[HOLDS], found[FAILS], found[TIE]) <= 0.0375 + CHANCE
+    assert rates(8 * values[:20], least)[FAILS] > 0.9
+    assert rates(0.2 * values[:20], least)[HOLDS] == 1
 
 
-@pytest.mark.parametrize("seeds", [5, 8, 10])
+@pytest.mark.parametrize("seeds", [5, 8])
 def test_a_condition_at_its_bound_seldom_makes_a_statement_not_testable(seeds):
-    def decide(r: xr.Dataset) -> list[Part]:
-        return [numbers.given(below(r, 100), below(r.isel(model=[0])))]
+    def rule(x: np.ndarray) -> Part:
+        return numbers.given(numbers.bounded("y", "<", 100, y=np.median(x)), least(x))
 
-    found = rates(drawn(seeds), decide, 150)
-    assert max(found[NOT_TESTABLE], found[HOLDS]) <= 0.0375 + 2 * np.sqrt(0.0375 / 150)
+    found = rates(drawn(seeds), rule)
+    assert max(found[NOT_TESTABLE], found[HOLDS]) <= 0.0375 + CHANCE
     assert found[UNDECIDED] >= 0.85
+
+
+@pytest.mark.parametrize("seeds", [5, 8])
+def test_several_conditions_at_their_bounds_seldom_make_it_not_testable(seeds):
+    def rule(x: np.ndarray) -> Part:
+        needs = [numbers.bounded(f"x{n}", "<", 1, x=np.median(one)) for n, one in enumerate(x)]
+        return numbers.given(numbers.bounded("y", "<", 100, y=np.median(x)), *needs)
+
+    assert rates(drawn(seeds, 6), rule)[NOT_TESTABLE] <= 0.0375 + CHANCE
 
 
 @pytest.mark.parametrize("seeds", [5, 8, 10])
 def test_two_models_at_par_are_seldom_told_apart(seeds):
     """Whatever a seed does to both."""
-
-    def decide(r: xr.Dataset) -> list[Part]:
-        return [numbers.compared("pairs", (r["x"][0] / r["x"][1]).median("seed"), "<", 1)]
-
-    found = rates(drawn(seeds, 2, shared=5.0), decide, 150)
-    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + 2 * np.sqrt(0.0375 / 150)
+    found = rates(
+        drawn(seeds, 2, shared=5.0),
+        lambda x: numbers.compared("pairs", np.median(x[0] / x[1]), "<", 1),
+    )
+    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + CHANCE
 
 
 @pytest.mark.parametrize("runs", [20, 60])
 def test_a_share_at_its_bound_seldom_holds_or_fails(runs):
-    def decide(r: xr.Dataset) -> list[Part]:
-        return [numbers.scaled(numbers.bounded("x", "<=", 0.25, x=r["x"].mean()), of=runs)]
+    def rule(x: np.ndarray) -> Part:
+        return numbers.scaled(numbers.bounded("x", "<=", 0.25, x=x.mean()), of=runs)
 
-    found = rates(lambda rng: (rng.random(runs) < 0.25).astype(float)[None], decide, 150)
-    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + 2 * np.sqrt(0.0375 / 150)
+    values = np.random.default_rng(runs).random((SOME, 1, runs)) < 0.25
+    found = rates(values.astype(float), rule)
+    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + CHANCE
 
 
 @pytest.mark.parametrize("seeds", [5, 8])
 def test_a_count_at_its_bound_seldom_holds_or_fails(seeds):
     """Of four cells one, whose truth is at the bound, decides whether there are four."""
-
-    def decide(r: xr.Dataset) -> list[Part]:
-        return [numbers.bounded("cells", ">=", 4, n=(r["x"].median("seed") < 1).sum())]
-
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        return np.array([[0.1], [0.1], [0.1], [1.0]]) * np.exp(0.2 * rng.normal(size=(4, seeds)))
-
-    found = rates(draw, decide, 150)
-    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + 2 * np.sqrt(0.0375 / 150)
+    values = drawn(seeds, 4) * np.array([[0.1], [0.1], [0.1], [1.0]])
+    found = rates(values, lambda x: numbers.bounded("n", ">=", 4, n=(np.median(x, 1) < 1).sum()))
+    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + CHANCE
 
 
 @pytest.mark.parametrize("spread", [0.05, 2.0])
 def test_test_cases_count_for_a_verdict(spread):
-    """Few seeds that agree on few cases decide nothing where another draw of cases would differ."""
+    """Seeds that agree on few cases decide nothing where another draw of cases would differ."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(scale=6.0, size=(SOME, 1, 1, 24))
+    values = values + rng.normal(scale=spread, size=(SOME, 1, 8, 1))
 
-    def draw(rng: np.random.Generator) -> xr.Dataset:
-        each = rng.normal(scale=6.0, size=(1, 24)) + rng.normal(scale=spread, size=(8, 1))
-        return xr.Dataset({"x": (("seed", "case"), each)})
+    def rule(x: np.ndarray) -> Part:
+        return numbers.bounded("x", "<=", 0, x=np.median(x.mean(-1)))
 
-    def decide(r: xr.Dataset) -> list[Part]:
-        return [numbers.bounded("x", "<=", 0, x=r["x"].mean("case").median("seed"))]
-
-    found = rates(draw, decide, 120, cases=["case"])
-    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + 2 * np.sqrt(0.0375 / 120)
-    alone = rates(draw, decide, 60)
+    found = rates(values, rule, cases=["case"])
+    assert max(found[HOLDS], found[FAILS]) <= 0.0375 + CHANCE
+    alone = rates(values, rule)
     assert spread > 1 or alone[HOLDS] + alone[FAILS] > 0.7
 
 
@@ -195,11 +202,12 @@ def test_verdicts_do_not_hang_on_random_numbers(seeds, monkeypatch):
     def refuse(*_: object) -> None:
         raise AssertionError("seeds are not drawn")
 
-    values = drawn(seeds, 3)(np.random.default_rng(1))
-    before = asked(each_below, values)
+    values = drawn(seeds, 3, trials=1)[0]
+    before = asked(lambda r: [below(r)], values)
     monkeypatch.setattr(np.random, "default_rng", refuse)
-    assert asked(each_below, values) == before
-    assert asked(each_below, values[:, ::-1])[0]["verdict"] == before[0]["verdict"]
+    assert asked(lambda r: [below(r)], values) == before
+    if seeds <= 8:  # all subsets, in whatever order
+        assert asked(lambda r: [below(r)], values[:, ::-1]) == before
 
 
 def test_few_seeds_say_how_sure_they_can_be():
