@@ -222,6 +222,7 @@ def feedback_parts(r: xr.Dataset, *, each: bool) -> list[Part]:
     able = fits(r, each=each)
     top = select(r["fact_active_top"], variant=["inverted"])
     alive = are("active atoms in the top layer, coupling inverted,", ">", 0, top_active=top)
+    alive = scaled(alive, band=None)  # none is no tie with some
     found = [
         falls & are("change of the ID error", "<=", np.log10(1.25), id_log10=cost),
         falls
