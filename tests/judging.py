@@ -44,6 +44,16 @@ def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
     return plain, controls
 
 
+def unmet(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
+    """Of which parts of the rule a condition fails, by their place: as printed, and with controls."""
+    decision = judged(name, results)
+    plain, controls = (
+        [i for i, part in enumerate(parts) if not all(need.holds for need in part.needs)]
+        for parts in (decision.parts, decision.controls or ())
+    )
+    return plain, controls
+
+
 def asked(part: claims.Part) -> bool:
     """Whether results can decide a part."""
     return not part.missing and not part.remark.startswith("refuted analytically")

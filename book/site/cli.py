@@ -195,7 +195,8 @@ def ledger(profile: str, results_dir: Path) -> None:
     found = claims.ledger(folder)
     for row in found["claims"]:
         controls = f"; with controls: {row['verdict_controls']}" if row["verdict_controls"] else ""
-        said = f"{row['id']:8} {row['verdict']}{controls}  ({row['chapter']}) {row['missing']}"
+        word = row["verdict"] or "definition, not counted"
+        said = f"{row['id']:8} {word}{controls}  ({row['chapter']}) {row['missing']}"
         click.echo(said.rstrip())
         for one in found["statements"]:
             if one["claim"] == row["id"]:

@@ -9,6 +9,7 @@ import json
 import tomllib
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
 import xarray as xr
@@ -21,6 +22,8 @@ from vnlib.book.ledger import CORE, Claim, Decision
 from vnlib.book.store import source_hash
 from vnlib.book.store.netcdf import REMEDY
 
+PRINTED = Path(__file__).with_name("printed.toml")
+NO_NUMBER = "no number is kept"
 SCHEMA = Path(__file__).with_name("ledger.schema.json")
 
 
@@ -45,7 +48,8 @@ def judge(
     """
     keys = ("id", "source", "chapter", "figure", "statement", "terms", "definition")
     row = {key: getattr(one, key) for key in keys}
-    row |= {"verdict": NOT_TESTABLE, "verdict_controls": None, "missing": "", "numbers": {}}
+    row |= {"verdict": None if one.definition else NOT_TESTABLE, "verdict_controls": None}
+    row |= {"missing": "", "numbers": {}}
     results = results if results is None else claims.known(results)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # the median of runs that there are not
@@ -53,14 +57,39 @@ def judge(
     if results is None or isinstance(decision, str):
         return row | {"missing": decision}, []
     found = statements.statements(one, results, decision) if found is None else found
-    printed, controls = (
+    found = [row | {"printed": printed(row)} for row in found]
+    plain, controls = (
         [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
         for name in PROTOCOLS
     )
-    row |= {"verdict": summary(printed), "numbers": numbers(decision)}
+    row["numbers"] = numbers(decision)
+    if one.definition:  # of a task of our own: its statements are checks, and nothing is claimed
+        return row, found
+    row["verdict"] = summary(plain)
     if decision.controls is not None:
         row["verdict_controls"] = summary(controls)
     return row, found
+
+
+@cache
+def _printed() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads(PRINTED.read_text(encoding="utf-8"))
+
+
+def printed(row: Mapping) -> str:
+    """What the paper prints for a statement: by its rule, or by `printed.toml`; that it keeps no
+    number for other core statements as printed.
+    """
+    known = _printed().get(row["claim"], {})
+    for start in sorted(known, key=len, reverse=True):
+        if (
+            not row["printed"]
+            and row["says"].startswith(start)
+            and PROTOCOLS[0] in row["protocols"]
+        ):
+            return known[start]
+    asked = row["weight"] == CORE and PROTOCOLS[0] in row["protocols"]
+    return row["printed"] or (NO_NUMBER if asked else "")
 
 
 def numbers(decision: Decision) -> dict[str, float]:

@@ -57,8 +57,8 @@ def ledger(found: Mapping, profile: str) -> str:
         "shipped runs were looked at; those of smaller trials were known. Those that were changed "
         "since stand at the end, with the reason.",
         "",
-        f"Beside each value stands its {level:.0f} % interval, from the rule asked again of seeds, "
-        "and of test cases where results keep their errors, drawn anew (bootstrap). All seeds share "
+        f"Beside each value stands its {level:.0f} % interval, from the rule asked again of all subsets "
+        "of the seeds, and of test cases drawn anew where results keep their errors (bootstrap). All seeds share "
         "one test set, so both are added as independent errors; a row without *test cases* has the "
         "interval of training alone. A statement *holds* where "
         "all of the interval is on the right side of the bound, *fails* where all of it is on the "
@@ -68,7 +68,9 @@ def ledger(found: Mapping, profile: str) -> str:
         f"The range of n seeds holds the median with a probability of 1 - 2^(1 - n): "
         f"{100 * (1 - 2.0 ** (1 - few)):.0f} % for {few} seeds, {100 * (1 - 2.0**-2):.0f} % for 3. "
         f"So intervals of fewer than {few} seeds are as wide as those of Student's t, and what is "
-        "only true or false of them is undecided.",
+        "only true or false of them is undecided. Of a statement that asks something of each of many "
+        "values the upper end, which lets it fail, is for all of them at once (Bonferroni): of nine "
+        "at their bound one would else fail by chance in a quarter of all trials.",
         "",
         "Ratios are drawn, too, on a logarithmic axis from a tenth of the bound to ten times it; "
         "differences and counts on a dashed axis, which ends with their own largest margin. "

@@ -1,18 +1,19 @@
-"""How sure a statement is: its rule is asked again of results in which the seeds are drawn anew (the
-bootstrap; Efron and Tibshirani 1993), and of results in which the test cases are. All that belongs to
-a seed stays together, so models are compared in pairs: its initialisation and, where chapters say so,
-its data and split. All seeds share the test cases, so these are another source of chance. Where
-results keep none of them, an interval is of training alone.
+"""How sure a statement is: its rule is asked again of results of some of the seeds, and of results in
+which the test cases are drawn anew. All that belongs to a seed stays together, so models are
+compared in pairs: its initialisation and, where chapters say so, its data and split. All seeds share
+the test cases, so these are another source of chance. Where results keep none of them, an interval
+is of training alone.
 
-SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
+Of seeds all subsets are gone through, a bootstrap with weights 0 and 1 (Praestgaard and Wellner
+1993), and nothing is drawn at random. What an estimator makes of them are typical values (Hartigan
+1969): the truth is as probably between any neighbours among them, exactly so for a median, and for a
+mean of what is symmetric. SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations_with_replacement
-from math import comb, factorial, prod
+from functools import cache
 
 import numpy as np
 import xarray as xr
@@ -20,24 +21,33 @@ from scipy import stats
 
 LEVEL = 0.95
 FEW = 5  # seeds: the range of fewer holds the median with a probability of less than 90 %
-ALL = 500  # up to so many resamples are gone through, as six seeds have; of more, `DRAWN` are drawn
-DRAWN = 200
-RARE = 0.02  # probability of resamples without a value up to which they are left out
+REACH = 0.79  # of a typical value that a tail must hold: that of five seeds holds 0.8
+BITS = 8  # all subsets of so many seeds are gone through; of more, as many
+DRAWN = 200  # resamples of test cases
+RARE = 0.02  # share of resamples without a value up to which they are left out
 
 
-def resamples(results: xr.Dataset, *, unit: str = "seed") -> Iterator[tuple[xr.Dataset, float]]:
-    """Results of resampled seeds, each with its probability; as they are where nothing varies."""
-    n = results.sizes.get(unit, 0)
-    if not n:
-        yield results, 1.0
-    elif comb(2 * n - 1, n) <= ALL:
-        for rows in combinations_with_replacement(range(n), n):
-            ways = factorial(n) // prod(factorial(times) for times in Counter(rows).values())
-            yield _drawn(results, unit, list(rows)), ways / n**n
-    else:
-        rng = np.random.default_rng(0)
-        for _ in range(DRAWN):
-            yield _drawn(results, unit, rng.integers(n, size=n).tolist()), 1 / DRAWN
+@cache
+def subsets(n: int) -> np.ndarray:
+    """All subsets of up to `BITS` seeds but the empty one, shape (subsets, seeds). Of more seeds a
+    group of them: with two it has their symmetric difference, as typical values need, and two seeds
+    are together in a quarter.
+    """
+    bits = min(n, BITS)
+    signs = sorted(range(1, 2**bits), key=lambda sign: (sign.bit_count() > 1, -sign))
+    if n > len(signs):
+        raise ValueError(f"at most {2**BITS - 1} seeds can be told apart, got {n}")
+    words = np.arange(1, 2**bits)[:, None] & np.array(signs[:n], int)
+    return np.bitwise_count(words) % 2 == 1
+
+
+def resamples(results: xr.Dataset, *, unit: str = "seed") -> Iterator[xr.Dataset]:
+    """Results of every subset of seeds; as they are where nothing varies."""
+    if not results.sizes.get(unit, 0):
+        yield results
+        return
+    for chosen in subsets(results.sizes[unit]):
+        yield results.isel({unit: np.flatnonzero(chosen)})
 
 
 def retested(
@@ -84,38 +94,41 @@ def _drawn(results: xr.Dataset, unit: str, rows: Sequence[int]) -> xr.Dataset:
 
 
 def interval(
-    values: np.ndarray, chances: np.ndarray, estimate: np.ndarray, seeds: int
+    values: np.ndarray, estimate: np.ndarray, seeds: int, many: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """The central interval of resampled values, one for each of several.
 
-    Resamples of few seeds spread too little. So the tails are those that make the interval of a
-    mean as wide as Student's t makes it (Hesterberg 2015); and below `FEW` seeds, beyond which
-    resamples never reach, it is as wide as by Student's t with the standard error of the bootstrap,
-    at least. Of one seed nothing is known.
+    Where resamples do not reach so far, as those of fewer than `FEW` seeds, it is at least as wide as
+    by Student's t with their standard error. Of one seed nothing is known.
 
     Parameters
     ----------
     values
         Shape (resamples, values).
-    chances
-        Of the resamples, shape (resamples,).
     estimate
         The values of the sample itself, shape (values,).
     seeds
-        0 where nothing varies.
+        0 for resamples of test cases, and where nothing varies.
+    many
+        Among how many values the least is looked for: upper ends are for all of these at once
+        (Bonferroni), since any that is wrong makes the least wrong. Lower ends need it not: the truth
+        of the least is wrong only if its own is.
     """
-    tail = (1 - LEVEL) / 2
-    if seeds > 1:
-        tail = float(stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1)))
-    # What is not a number may be anything, unless few resamples are: those of a seed that lacks it.
+    # What is not a number may be anything, unless few resamples are, as those of seeds that lack it.
     unknown = np.isnan(values)
-    values = np.where(unknown & (chances @ unknown <= RARE), estimate, values)
-    low = _quantile(np.where(np.isnan(values), -np.inf, values), chances, tail)
-    high = _quantile(np.where(np.isnan(values), np.inf, values), chances, 1 - tail)
-    if 0 < seeds < FEW:
-        wide = _students(values, chances, seeds)
-        low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
-    return low, high
+    rare = max(RARE, 2.0**-seeds) if seeds else RARE
+    values = np.where(unknown & (unknown.mean(0) <= rare), estimate, values)
+    ends = []
+    for side, tail in ((-1, (1 - LEVEL) / 2), (1, (1 - LEVEL) / 2 / many)):
+        known = np.sort(np.where(np.isnan(values), np.inf, side * values), axis=0)
+        steps = (len(known) + 1) * tail
+        end = known[-max(1, int(steps + 1e-9))]
+        reached = min(steps, 2.0**seeds * tail) if seeds else steps
+        if reached < REACH and (seeds or len(known) > 1):
+            wide = _students(values, seeds, tail)
+            end = np.fmax(end, side * estimate + wide)
+        ends.append(side * end)
+    return ends[0], ends[1]
 
 
 def joined(
@@ -135,21 +148,12 @@ def joined(
     return ends[0], ends[1]
 
 
-def _quantile(values: np.ndarray, chances: np.ndarray, share: float) -> np.ndarray:
-    """The value that is reached with this probability, one for each of several."""
-    order = np.argsort(values, axis=0, kind="stable")
-    reached = np.cumsum(chances[order], axis=0) > share - 1e-12
-    place = np.where(reached.any(0), reached.argmax(0), -1)
-    return np.take_along_axis(np.take_along_axis(values, order, 0), place[None], 0)[0]
-
-
-def _students(values: np.ndarray, chances: np.ndarray, seeds: int) -> np.ndarray:
-    """Half the width of the interval by Student's t: infinite for one seed."""
+def _students(values: np.ndarray, seeds: int, tail: float) -> np.ndarray:
+    """How far an interval by Student's t reaches, one for each of several: infinitely for one seed."""
     if seeds == 1:
         return np.full(values.shape[1], np.inf)
     with np.errstate(invalid="ignore"):
-        mean = np.average(values, axis=0, weights=chances)
-        variance = np.average((values - mean) ** 2, axis=0, weights=chances)
-    # The bootstrap's variance is that of a population of the seeds (Hesterberg 2015).
-    error = np.sqrt(variance * seeds / (seeds - 1))
-    return stats.t.ppf(0.5 + LEVEL / 2, seeds - 1) * error
+        error = values.std(axis=0)
+    if seeds:  # what subsets make of a mean varies more than the mean itself
+        error = error / np.sqrt(seeds * np.mean(1 / subsets(seeds).sum(1) - 1 / seeds))
+    return stats.t.isf(tail, seeds - 1 if seeds else np.inf) * error

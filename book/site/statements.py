@@ -10,6 +10,7 @@ needs, where its value does not exist, or where no result can decide it.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,7 +22,9 @@ from scipy import stats
 
 from book.site import resampling
 from vnlib.book import ledger as claims
+from vnlib.book import paths
 from vnlib.book.ledger import Claim, Contrast, Decision, Part
+from vnlib.book.store import source_hash
 
 HOLDS, FAILS, TIE = "holds", "fails", "tie"
 UNDECIDED, NOT_TESTABLE = claims.UNDECIDED, claims.NOT_TESTABLE
@@ -76,14 +79,18 @@ def value(one: Contrast, margin: float) -> float | None:
         return one.bound * float(np.exp(side * margin))
 
 
-def exact(one: Contrast) -> tuple[np.ndarray, np.ndarray]:
+def exact(one: Contrast, many: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """The margins at the ends of the exact interval (Clopper and Pearson 1934) of shares of runs: no
-    resample of runs that all end alike has another share.
+    resample of runs that all end alike has another share. Upper ends are for `many` at once.
     """
-    tail, hits = (1 - resampling.LEVEL) / 2, np.round(one.values * one.of)
-    low = np.where(hits > 0, stats.beta.ppf(tail, hits, one.of - hits + 1), 0.0)
-    high = np.where(hits < one.of, stats.beta.isf(tail, hits + 1, one.of - hits), 1.0)
-    ends = np.sort([margins(replace(one, values=end)) for end in (low, high)], axis=0)
+    ends, hits = [], np.round(one.values * one.of)
+    for tail, worst in (
+        ((1 - resampling.LEVEL) / 2, np.min),
+        ((1 - resampling.LEVEL) / 2 / many, np.max),
+    ):
+        low = np.where(hits > 0, stats.beta.ppf(tail, hits, one.of - hits + 1), 0.0)
+        high = np.where(hits < one.of, stats.beta.isf(tail, hits + 1, one.of - hits), 1.0)
+        ends.append(worst([margins(replace(one, values=end)) for end in (low, high)], axis=0))
     return ends[0], ends[1]
 
 
@@ -109,9 +116,9 @@ GRAVITY = (NOT_TESTABLE, FAILS, UNDECIDED, TIE, HOLDS)
 def weighed(
     one: Contrast,
     drawn: Sequence[np.ndarray],
-    chances: np.ndarray,
     seeds: int,
     tested: Sequence[np.ndarray] = (),
+    many: int = 1,
 ) -> dict:
     """A contrast with its interval and the verdict: of several values, the least of their lower and
     of their upper ends, since all must keep the bound.
@@ -120,6 +127,8 @@ def weighed(
     ----------
     drawn, tested
         The margins in every resample of seeds, and of test cases.
+    many
+        How many values the statement has: one of them fails it, so upper ends are for all at once.
     """
     point = margins(one)
     alike = all(each.shape == point.shape for each in (*drawn, *tested))
@@ -128,14 +137,13 @@ def weighed(
         for values in (point, *drawn, *tested)
     )
     table, cases = np.stack(each[: len(drawn)]), each[len(drawn) :]
-    lows, highs = trained = resampling.interval(table, chances, point, seeds)
+    lows, highs = trained = resampling.interval(table, point, seeds, many)
     if cases:
-        even = np.full(len(cases), 1 / len(cases))
-        drawn_cases = resampling.interval(np.stack(cases), even, point, 0)
+        drawn_cases = resampling.interval(np.stack(cases), point, 0, many)
         whole = kind(one) in ("count", "yes or no")
         lows, highs = resampling.joined(point, trained, drawn_cases, whole=whole)
     if one.of:
-        least, most = exact(one)
+        least, most = exact(one, many)
         lows, highs = np.minimum(lows, least), np.maximum(highs, most)
     low, high, closed = float(lows.min()), float(highs.min()), one.sign.endswith("=")
     if kind(one) == "yes or no" and 0 < seeds < resampling.FEW:
@@ -152,7 +160,7 @@ def weighed(
         "margin": [rounded(end) for end in ends],
         "band": rounded(band(one)),
         "value": [rounded(value(one, end)) for end in ends],
-        "share": rounded(float(chances @ right)),
+        "share": rounded(float(right.mean())),
         "cases": vary,
         "verdict": verdict(low, high, band(one), closed=closed),
     }
@@ -180,16 +188,14 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
     """The statements of a claim with their verdicts, each once: those with controls that are not
     among those as printed come after them.
     """
-    plain, drawn, chances, tested = parts_of(decision), [], [], []
+    plain, results = parts_of(decision), _read(one, results, decision)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # means of nothing, where a resample lacks what it needs
-        for resample, chance in resampling.resamples(results):
-            drawn.append(_parts(one, resample))
-            chances.append(chance)
-        for resample in resampling.retested(results, one.cases, one.means):
-            tested.append(_parts(one, resample))
+        drawn = [_parts(one, some) for some in resampling.resamples(results)]
+        again = resampling.retested(results, one.cases, one.means)
+        tested = [_parts(one, some) for some in again]
         by_seed = [_parts(one, results.isel(seed=[n])) for n in range(_seeds(results))]
-    drawn, chances = _but_rare(drawn, chances)
+    drawn = _but_rare(drawn)
     rows: dict[tuple, dict] = {}
     for place, part in enumerate(plain):
         protocol = PROTOCOLS[place >= len(decision.parts)]
@@ -201,7 +207,6 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
         rows[key] = row | judged(
             part,
             _each(drawn, place),
-            np.array(chances),
             _each(by_seed, place),
             _each(tested, place),
         )
@@ -214,17 +219,35 @@ def _parts(one: Claim, results: xr.Dataset) -> list[Part] | None:
     return None if isinstance(found, str) else parts_of(found)
 
 
-def _but_rare(
-    drawn: Sequence[Sequence[Part] | None], chances: Sequence[float]
-) -> tuple[list[Sequence[Part] | None], list[float]]:
-    """Resamples and their chances without those in which a claim cannot be decided, where these are
-    at most `resampling.RARE`: where some models have fewer seeds, a few resamples have none of them.
+def _read(one: Claim, results: xr.Dataset, decision: Decision) -> xr.Dataset:
+    """The results without variables that the sources of a rule do not name, where it says the same
+    without them: each resample copies what there is.
     """
-    kept = [place for place, parts in enumerate(drawn) if parts is not None]
-    whole = sum(chances[place] for place in kept)
-    if whole < 1 - resampling.RARE:
-        return [*drawn], [*chances]
-    return [drawn[place] for place in kept], [chances[place] / whole for place in kept]
+    rule = source_hash.closure(
+        {source_hash.Reference("", one.decide.__module__)}, paths.SOURCE, presenting=True
+    )
+    text = "".join(file.read_text(encoding="utf-8") for file in rule.values())
+    known = set(re.findall(r"\w+", f"{text} {one.means}"))
+    less = results.drop_vars([name for name in results.data_vars if str(name) not in known])
+    parts = _parts(one, less)
+    same = parts is not None and [_numbers(part) for part in parts] == [
+        _numbers(part) for part in parts_of(decision)
+    ]
+    return less if same else results
+
+
+def _numbers(part: Part) -> tuple:
+    """What tells two parts apart, as text, in which NaN equals NaN."""
+    margin = [margins(one).tolist() for one in contrasts(part)]
+    return part.says, str(margin), tuple(_numbers(need) for need in part.needs)
+
+
+def _but_rare(drawn: Sequence[Sequence[Part] | None]) -> list[Sequence[Part] | None]:
+    """Resamples without those in which a claim cannot be decided, where these are at most
+    `resampling.RARE`: where some models have fewer seeds, a few resamples have none of them.
+    """
+    kept = [parts for parts in drawn if parts is not None]
+    return kept if len(kept) >= (1 - resampling.RARE) * len(drawn) else [*drawn]
 
 
 def _each(decided: Sequence[Sequence[Part] | None], place: int) -> list[Part | None]:
@@ -252,9 +275,9 @@ def told_by(part: Part, alone: Sequence[Part | None]) -> int:
 def judged(
     part: Part,
     drawn: Sequence[Part | None],
-    chances: np.ndarray,
     alone: Sequence[Part | None] = (),
     tested: Sequence[Part | None] = (),
+    many: int = 0,
 ) -> dict:
     """One statement: its contrasts, that which decides first, and the verdict of all of them and of
     what it needs.
@@ -266,24 +289,27 @@ def judged(
         be decided.
     alone
         The same statement of every seed by itself.
+    many
+        How many values decide, if not those of this statement alone.
     """
-    found, seeds = [], told_by(part, alone)
+    found, seeds, many = [], told_by(part, alone), many or _values(part)
+    needed = sum(map(_values, part.needs))
     for place, one in enumerate(contrasts(part)):
         lost = np.full(one.values.shape, np.nan)
         values, cases = (
             [lost if p is None else margins(contrasts(p)[place]) for p in each]
             for each in (drawn, tested)
         )
-        found.append(weighed(one, values, chances, seeds, cases))
+        found.append(weighed(one, values, seeds, cases, many))
     found.sort(key=lambda row: GRAVITY.index(row["verdict"]))
     needs = [
         {"says": need.says}
         | judged(
             need,
             _each([p and p.needs for p in drawn], place),
-            chances,
             _each([p and p.needs for p in alone], place),
             _each([p and p.needs for p in tested], place),
+            needed,
         )
         for place, need in enumerate(part.needs)
     ]
@@ -308,6 +334,11 @@ def judged(
         "seeds": seeds,
         "coverage": coverage(seeds) if found else None,
     }
+
+
+def _values(part: Part) -> int:
+    """How many values a statement has, any of which may fail it."""
+    return max(1, sum(one.values.size for one in contrasts(part)))
 
 
 def coverage(seeds: int) -> float | None:

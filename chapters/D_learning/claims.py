@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, part, spearman
+from vnlib.book.evidence import bounded, compared, detail, part, spearman
 from vnlib.book.ledger import Decision, claim
 
 DENSE = ("linear", "whitened", "ReLU")
@@ -43,8 +43,10 @@ def locality(r: xr.Dataset) -> Decision:
     saved = "largest growth of test error without the mask in the upkeep table, mean over seeds"
     moves = "share of idle atoms that Adam without the mask moves, mean"
     printed = [
-        part("the update of idle atoms is exactly 0", told == 0, largest_idle_direction=told),
-        part("masked Adam and SGD leave them bit for bit", kept == 0, share_moved=kept),
+        detail(
+            part("the update of idle atoms is exactly 0", told == 0, largest_idle_direction=told)
+        ),
+        detail(part("masked Adam and SGD leave them bit for bit", kept == 0, share_moved=kept)),
         bounded(moves, ">=", 0.9, share_moved_unmasked=adam),
     ]
     controls = [
@@ -81,6 +83,7 @@ def interference(r: xr.Dataset) -> Decision:
     rises = "rank correlation of the overlap of updates with that of supports"
     quarters = "overlap in the quarter of pairs whose supports overlap least over that of the most"
     seldom = "share of pairs that a step hurts, mean over seeds, at most that of any dense model"
+    told = {"hurt_share": own_hurt, "hurt_share_dense": others}
     printed = [
         bounded(rises, ">=", 0.3, spearman=rises_by),
         bounded(quarters, "<=", 0.5, low_to_high_quarter=quarter),
@@ -89,7 +92,7 @@ def interference(r: xr.Dataset) -> Decision:
     controls = [
         bounded("overlap over that with a whitened code", "<", 1, overlap_vs_whitened=white),
         bounded("what a step passes on over that in each dense model", "<", 1, **passed),
-        part(seldom, own_hurt <= others, hurt_share=own_hurt, hurt_share_dense=others),
+        compared(seldom, own_hurt, "<=", others, **told),
     ]
     return Decision(printed, printed + controls)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, compared, part, scaled
-from vnlib.book.ledger import Decision, claim
+from vnlib.book.evidence import TESTS, bounded, compared, detail, part, scaled
+from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 CELLS = ("family", "coherence", "active")
 
@@ -14,6 +15,17 @@ def diagram(r: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray]:
     """Supports recovered exactly, below the bound in the worst cell and above it on average."""
     exact, below = r["recovered"].sel(rule="exact"), r["active"] < r["bound"]
     return exact.where(below).min(CELLS), exact.where(~below).mean(CELLS)
+
+
+def over(says: str, sign: str, **numbers: xr.DataArray | float) -> Part:
+    """That what is "_with" something is more or less than what is "_without" it."""
+    own, other = (
+        float(next(value for name, value in numbers.items() if name.endswith(end)))
+        for end in ("_with", "_without")
+    )
+    return part(
+        f"{says} {TESTS[sign][2]} 1", Contrast(np.array([own / other]), sign, 1.0), **numbers
+    )
 
 
 def mending(r: xr.Dataset) -> tuple[float, dict[str, xr.Dataset]]:
@@ -40,11 +52,14 @@ def recovery(r: xr.Dataset) -> Decision:
     shares = {"recovered_below": worst, "recovered_above": above.mean(), "settled": settled}
     covered = r["sum_overlap"].where(2 * r["each"] < r["sum_bound"]).min()
     mu, digits = r["learned_mu"].median(), r["digits_sum_overlap"].median()
-    back = "below the bound all planted supports come back, and all samples settle"
+    back = "below the bound all planted supports come back, and all samples settle: shares of 1"
+    least = Contrast(np.array([worst, settled], float), ">=", 1.0, limit=1.0)
     overlap = "overlap of a sum's support with the union of the supports"
     printed = [
-        bounded("V(a + b) less V a + V b, in roundings", "<=", 8, rounding_eps=r["rounding"]),
-        part(back, worst == settled == 1, **shares),
+        detail(
+            bounded("V(a + b) less V a + V b, in roundings", "<=", 8, rounding_eps=r["rounding"])
+        ),
+        part(back, least, **shares),
     ]
     controls = [
         scaled(
@@ -140,13 +155,16 @@ def capacity(r: xr.Dataset) -> Decision:
     budget = (r["cap"] * atom).isel(layer=-1)
     in_use = (r["active_atoms"].max("sample") * atom).isel(layer=0)
     library = r["library"] / r["dense"]
+    over_cap = (r["rank"] - r["cap"]).isel(layer=-1)
     printed = [
-        bounded("rank of W(x) less active atoms", "<=", 0, rank_minus_active=excess)
-        & part("the rank is at most k in the capped layer", not (r["rank"] > r["cap"]).any()),
-        bounded("k(d + m) / d m in that layer", "<", 1, budget_share=budget),
+        detail(
+            bounded("rank of W(x) less active atoms", "<=", 0, rank_minus_active=excess)
+            & bounded("less k in the capped layer", "<=", 0, rank_minus_cap=over_cap)
+        ),
+        detail(bounded("k(d + m) / d m in that layer", "<", 1, budget_share=budget)),
+        bounded("parameters in use / d m in the layer without a cap", "<", 1, in_use_share=in_use),
     ]
     controls = [
-        bounded("parameters in use / d m in the layer without a cap", "<", 1, in_use_share=in_use),
         bounded("parameters of the whole library / d m", "<=", 1, library_share=library),
     ]
     return Decision(printed, printed + controls)
@@ -171,23 +189,22 @@ def failures(r: xr.Dataset) -> Decision:
         {f"{name}_{word}": one[f"grown_{name}"].isel(atoms=size) for word, one in grown.items()}
         for name, size in (("named", -1), ("mu", -1), ("found", 0))
     )
-    mended = named["named_with"] > named["named_without"] and mu["mu_with"] < mu["mu_without"]
-    harmless = found["found_with"] >= found["found_without"]
     rises = r["rising_steps"].max(["seed", "data"]).to_series()
     stuck = r["end_gap"].isel(factor=-1).sel(safeguard="reject").median("seed")
     under_fits = "share of power left of k planted components by k atoms"
     copies = "with noise, the closest copies of all atoms at most halve the supports found"
-    surplus = "decorrelation of surplus atoms names more supports right and lowers mu"
+    surplus = "by decorrelation of surplus atoms: supports named right over those without"
+    harm = "by decorrelation where none is surplus: atoms found over those without"
     printed = [
         bounded(under_fits, "<", 0.01, left_k=left.sel(planted_parts=k))
         & bounded("of 2 k", ">", 0.05, left_2k=left.sel(planted_parts=2 * k)),
         compared(copies, near, "<=", 0.5 * far, found_near=near, found_far=far),
-        part(surplus, mended, strength=best, **named, **mu),
+        over(surplus, ">", strength=best, **named) & over("mu over that without", "<", **mu),
         bounded("share of steps in which FISTA raises the energy", ">", 0, rises=rises["fista"])
         & bounded("with accept/reject", "<=", 0, rises_reject=rises["fista, reject"]),
     ]
     controls = [
-        part("decorrelation finds no fewer atoms where none is surplus", harmless, **found),
+        over(harm, ">=", **found),
         bounded("height after too long steps, accept/reject", "<=", 0.01, height_reject=stuck),
     ]
     return Decision(printed, printed + controls)

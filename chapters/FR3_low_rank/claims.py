@@ -129,7 +129,7 @@ def low_rank_composes(r: xr.Dataset) -> Decision:
     ]
     controls = [
         composes,
-        _fails("without penalties, or without factors", m, ["none", "free"]),
+        _fails("without factors", m, ["free"]),
         *_ablation(m, "id", "ID test error"),
         given(_composes("maps of rank 1 by construction, no penalty", m, "rank1"), trained),
         detail(halved),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from benchmarks.spatial.errors import DRAWS
 from vnlib.book.evidence import (
     bounded,
     compared,
@@ -31,7 +32,7 @@ MORE = "it takes runs with more atoms than were tried"
 THESE = "it takes runs of these three on that input"
 CLAMPED = "it takes runs of networks that reconstruct state and acceleration together"
 EVERYONE = [*READINGS.values(), *LINEAR.values(), *dict.fromkeys(sum(RIVALS.values(), ()))]
-FITS = 0.1  # of the mean square of accelerations
+FITS = 0.1  # of the mean square of accelerations: as the paper's networks fit single forces
 TERMS = (
     "VN-3L reads 22 numbers per body (literal), force-gated features (gated), or tokens of pairs, "
     "which add the structure of a graph. The six are the trained baselines; the two on tokens are "
@@ -61,10 +62,13 @@ def lowest(what: str, values: xr.DataArray, own: str, rivals: str, name: str) ->
 
 
 def learned(r: xr.Dataset, own: str) -> Part:
-    """That a reading fits what it was trained on: without that, other errors tell nothing."""
+    """That a reading has learned what it was trained on: without that, other errors tell nothing. The
+    literal one is the paper's, which fits single forces; of ours half the zero baseline is asked.
+    """
     fit = cells(r["mse"] / r["power"], [READINGS[own]]).sel(number=1, bodies=5).squeeze("model")
     says = f"relative error of VN-3L, {own}, five bodies, under single forces"
-    return bounded(says, "<=", FITS, **{f"{READINGS[own]}.id": fit})
+    most = FITS if own == "literal" else DRAWS
+    return bounded(says, "<=", most, **{f"{READINGS[own]}.id": fit})
 
 
 def growth(values: xr.DataArray, kind: str, tag: str = "") -> list[Part]:
@@ -136,14 +140,24 @@ def errors(r: xr.Dataset) -> Decision:
             lowest(f"in passes, {cell}", passes, "literal", "the six", "passes_vs_best"), literal
         ),
         *joint(cell, nine, gated),
-        untested(
-            f"{cell} of VN-3L, tokens, with as many atoms as lower it, over both on tokens < 1",
-            MORE,
+        *map(
+            detail,
+            (
+                untested(
+                    f"{cell} of VN-3L, tokens, with as many atoms as lower it, over both on tokens "
+                    "< 1",
+                    MORE,
+                ),
+                untested(
+                    f"{cell} of VN-3L over an MLP's, a Transformer's and FiLM's on gated input < 1",
+                    THESE,
+                ),
+                untested(
+                    f"{cell} of VN-3L that infers targets while it learns, over the six < 1",
+                    CLAMPED,
+                ),
+            ),
         ),
-        untested(
-            f"{cell} of VN-3L over an MLP's, a Transformer's and FiLM's on gated input < 1", THESE
-        ),
-        untested(f"{cell} of VN-3L that infers targets while it learns, over the six < 1", CLAMPED),
     ]
     return Decision(parts, controls)
 

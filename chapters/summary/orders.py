@@ -13,6 +13,7 @@ import xarray as xr
 from chapters.summary.errors import OOD, ROUNDS, SOLVED
 from vnlib.plots.statistics import median, sides
 
+BAND = np.log(1.05)  # factors up to this count as equal, as in the ledger
 HARD, EASY = "Hard", "Easy"
 STRETCH = "(?:a block|last)"  # of the masks, those that hide a stretch
 
@@ -217,5 +218,7 @@ def left_out(ratio: xr.DataArray) -> xr.DataArray:
 
 
 def survives(ratio: xr.DataArray) -> bool:
-    """Whether an order is that of most conditions, and stays that whichever one is left out."""
-    return bool(ratio.median() > 0) and bool((left_out(ratio) > 0).all())
+    """Whether an order is that of most conditions by more than what counts as equal, and stays that
+    whichever one is left out.
+    """
+    return bool(ratio.median() > BAND) and bool((left_out(ratio) > BAND).all())

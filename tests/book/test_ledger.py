@@ -93,7 +93,8 @@ def test_what_lacks_is_named_and_not_its_neighbours():
 @pytest.mark.parametrize("name", all_claims())
 def test_missing_results_are_not_testable(name):
     row, found = book.judge(all_claims()[name], None)
-    assert row["verdict"] == NOT_TESTABLE and row["verdict_controls"] is None
+    wanted = None if all_claims()[name].definition else NOT_TESTABLE
+    assert row["verdict"] == wanted and row["verdict_controls"] is None
     assert "no results" in row["missing"]
     assert found == [] and row["numbers"] == {}
 
@@ -277,3 +278,23 @@ def test_shipped_ledger_is_what_the_rules_make_of_the_shipped_results(profile):
             continue
         said = [one["says"] for one in shipped["statements"] if one["claim"] == row["id"]]
         assert {*said} == {part.says for part in statements.parts_of(decision)}
+
+
+def test_every_core_statement_as_printed_says_what_the_paper_prints():
+    """Each entry of `printed.toml` is that of a statement, and says something."""
+    row = {"claim": "VN-F2d", "says": "x < 1", "weight": "core", "printed": "", "protocols": []}
+    assert book.printed(row) == ""
+    row["protocols"] = ["printed"]
+    assert book.printed(row) == book.NO_NUMBER
+    row["says"] = "OOD/ID ratio of VN-3L per axis over VN-1L's < 1"
+    assert book.printed(row) == "improves slightly"
+    assert book.printed(row | {"printed": "16 GB"}) == "16 GB"
+
+
+@pytest.mark.skipif(not SHIPPED.exists(), reason="no shipped ledger")
+def test_what_papers_print_is_of_statements_that_there_are():
+    rows = json.loads((SHIPPED / "ledger.json").read_text("utf-8"))["statements"]
+    for claim, told in book._printed().items():
+        says = [one["says"] for one in rows if one["claim"] == claim]
+        for start, text in told.items():
+            assert text and any(one.startswith(start) for one in says), (claim, start)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import factorial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -12,20 +12,14 @@ from scipy import stats
 from book.site import resampling
 
 TRIALS = 2000
+CHANCE = 2 * np.sqrt(0.05 * 0.95 / TRIALS)
 
 
 def intervals(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of the median of every trial, (trial, seed)."""
     results = xr.Dataset({"x": (("trial", "seed"), values)})
-    drawn, chances = zip(
-        *(
-            (one["x"].median("seed").values, chance)
-            for one, chance in resampling.resamples(results)
-        ),
-        strict=True,
-    )
-    middle, seeds = np.median(values, 1), values.shape[1]
-    return resampling.interval(np.stack(drawn), np.array(chances), middle, seeds)
+    drawn = [one["x"].median("seed").values for one in resampling.resamples(results)]
+    return resampling.interval(np.stack(drawn), np.median(values, 1), values.shape[1])
 
 
 def normal(seeds: int) -> np.ndarray:
@@ -57,40 +51,55 @@ def test_three_seeds_would_hold_the_truth_in_three_of_four_trials():
     alone = (values.min(1) <= 0) & (values.max(1) >= 0)
     assert alone.mean() == pytest.approx(0.75, abs=0.03)
     means = xr.Dataset({"x": (("trial", "seed"), values)})
-    drawn, chances = zip(
-        *((one["x"].mean("seed").values, c) for one, c in resampling.resamples(means)), strict=True
-    )
-    low, high = resampling.interval(np.stack(drawn), np.array(chances), values.mean(1), 3)
+    drawn = [one["x"].mean("seed").values for one in resampling.resamples(means)]
+    low, high = resampling.interval(np.stack(drawn), values.mean(1), 3)
     for trial in range(5):
         exact = stats.ttest_1samp(values[trial], 0).confidence_interval(0.95)
         assert (low[trial], high[trial]) == pytest.approx(exact)
 
 
-def test_few_seeds_have_all_their_resamples_each_with_its_probability():
+def test_the_intervals_of_means_are_those_of_student():
+    """On average, of what is normal."""
+    for seeds in (4, 6, 8, 10):
+        values = normal(seeds)
+        chosen = resampling.subsets(seeds)
+        means = (values @ chosen.T / chosen.sum(1)).T
+        low, high = resampling.interval(means, values.mean(1), seeds)
+        missed = np.mean((low > 0) | (high < 0))
+        assert missed == pytest.approx(0.05, abs=0.035 if seeds < 6 else 0.02)
+
+
+def test_resamples_are_all_subsets_of_up_to_eight_seeds():
     results = xr.Dataset({"x": ("seed", np.arange(4.0))}, {"seed": list("abcd")})
-    found = list(resampling.resamples(results))
-    assert len(found) == 35 and sum(chance for _, chance in found) == pytest.approx(1)
-    for one, chance in found:
-        assert one["seed"].values.tolist() == list("abcd"), "names stay unique"
-        times = np.unique(one["x"], return_counts=True)[1]
-        ways = factorial(4) / np.prod([factorial(n) for n in times])
-        assert chance == pytest.approx(ways / 4**4)
+    found = ["".join(one["seed"].values) for one in resampling.resamples(results)]
+    subsets = {"".join(some) for size in range(1, 5) for some in combinations("abcd", size)}
+    assert len(found) == 15 and {*found} == subsets
+    assert len({*map(tuple, resampling.subsets(8))}) == 255
 
 
-def test_many_seeds_have_some_and_the_same_ones_each_time():
-    results = xr.Dataset({"x": ("seed", np.arange(8.0))})
-    first, again = (
-        np.array([one["x"].values for one, _ in resampling.resamples(results)]) for _ in range(2)
-    )
-    assert len(first) == resampling.DRAWN and (first == again).all()
-    assert len(np.unique(first, axis=0)) > 0.9 * resampling.DRAWN
+@pytest.mark.parametrize("seeds", [9, 10, 16, 40])
+def test_of_more_seeds_they_are_a_group_in_which_seeds_are_independent(seeds):
+    chosen = resampling.subsets(seeds)
+    words = {*map(tuple, chosen)}
+    assert len(words) == 255 and chosen.any(1).all()
+    for one in chosen[::50]:
+        for other in chosen[::40]:
+            assert tuple(one ^ other) in words or not (one ^ other).any()
+    assert (chosen.sum(0) == 128).all()
+    together = chosen.astype(int).T @ chosen
+    assert (together[~np.eye(seeds, dtype=bool)] == 64).all()
+
+
+def test_more_seeds_than_can_be_told_apart_are_refused():
+    with pytest.raises(ValueError, match="at most 255 seeds"):
+        resampling.subsets(256)
 
 
 def test_results_without_seeds_are_what_they_are():
     results = xr.Dataset({"x": 1.0})
-    ((same, chance),) = resampling.resamples(results)
-    assert same is results and chance == 1
-    low, high = resampling.interval(np.ones((1, 1)), np.ones(1), np.ones(1), 0)
+    (same,) = resampling.resamples(results)
+    assert same is results
+    low, high = resampling.interval(np.ones((1, 1)), np.ones(1), 0)
     assert low == high == 1
 
 
@@ -100,7 +109,7 @@ def test_what_belongs_to_a_seed_stays_together():
     results = xr.Dataset(
         {"x": (("model", "seed"), np.stack([seed, seed + 0.1])), "name": ("seed", seed)}
     )
-    for one, _ in resampling.resamples(results):
+    for one in resampling.resamples(results):
         apart = one["x"].diff("model").squeeze()
         assert np.allclose(apart, 0.1) and (one["x"].isel(model=0) == one["name"]).all()
 
@@ -169,15 +178,13 @@ def test_intervals_of_seeds_and_cases_hold_the_truth_as_often_as_they_say(spread
     def middle(one: xr.Dataset) -> np.ndarray:
         return one["x"].mean("case").mean("seed").values
 
-    drawn, chances = zip(
-        *((middle(one), c) for one, c in resampling.resamples(results)), strict=True
-    )
+    drawn = np.stack([middle(one) for one in resampling.resamples(results)])
     tested = np.stack([middle(one) for one in resampling.retested(results, ["case"], {})])
-    point, even = middle(results), np.full(len(tested), 1 / len(tested))
+    point = middle(results)
     low, high = resampling.joined(
         point,
-        resampling.interval(np.stack(drawn), np.array(chances), point, seeds),
-        resampling.interval(tested, even, point, 0),
+        resampling.interval(drawn, point, seeds),
+        resampling.interval(tested, point, 0),
     )
     chance = 2 * np.sqrt(0.05 * 0.95 / trials)
     assert 0.93 - chance <= np.mean((low <= 0) & (high >= 0)) <= 0.97 + chance
@@ -201,13 +208,42 @@ def test_an_infinite_end_stays_infinite():
 
 
 def test_of_one_seed_and_of_what_many_resamples_lack_nothing_is_known():
-    one, chances = np.array([[0.5], [0.5]]), np.array([0.5, 0.5])
+    one = np.array([[0.5], [0.5]])
     for values, seeds in ((one, 1), (np.array([[0.5], [np.nan]]), 5)):
-        low, high = resampling.interval(values, chances, np.array([0.5]), seeds)
+        low, high = resampling.interval(values, np.array([0.5]), seeds)
         assert low == -np.inf and high == np.inf
+
+
+def test_subsets_of_seeds_that_lack_a_value_are_left_out():
+    """Three of eight have none: 7 of 255 subsets are of these alone."""
+    values = np.where(np.arange(8) < 3, np.nan, np.arange(8.0))
+    results = xr.Dataset({"x": ("seed", values)})
+    drawn = np.array([one["x"].median().values for one in resampling.resamples(results)])
+    assert np.isnan(drawn).sum() == 7
+    low, high = resampling.interval(drawn[:, None], np.array([5.0]), 5)
+    assert (low.item(), high.item()) == (3, 7)
 
 
 def test_an_infinite_margin_is_a_margin():
     values = np.array([[np.inf], [1.0], [np.inf]])
-    low, high = resampling.interval(values, np.ones(3) / 3, np.array([np.inf]), 5)
+    low, high = resampling.interval(values, np.array([np.inf]), 5)
     assert low == 1 and high == np.inf
+
+
+@pytest.mark.parametrize("seeds", [5, 8, 10])
+@pytest.mark.parametrize("many", [1, 4, 9, 13])
+@pytest.mark.parametrize("shared", [0.0, 1.0, 10.0])
+def test_upper_ends_of_many_are_right_all_at_once(many, seeds, shared):
+    """Whatever seeds do to all of them alike; and a lower end is right by itself."""
+    rng = np.random.default_rng(seeds + many)
+    values = rng.normal(size=(TRIALS, many, seeds))
+    values += shared * rng.normal(size=(TRIALS, 1, seeds))
+    chosen = [np.flatnonzero(some) for some in resampling.subsets(seeds)]
+    drawn = np.stack([np.median(values[..., some], -1).ravel() for some in chosen])
+    ends = resampling.interval(drawn, np.median(values, -1).ravel(), seeds, many)
+    low, high = (end.reshape(TRIALS, many) for end in ends)
+    assert np.mean(high.min(1) < 0) <= 0.0375 + CHANCE
+    assert np.mean(low[:, 0] > 0) <= 0.0375 + CHANCE
+    alone = resampling.interval(drawn, np.median(values, -1).ravel(), seeds)[1]
+    if many > 1 and not shared:  # what one end of each by itself makes of them
+        assert np.mean(alone.reshape(TRIALS, many).min(1) < 0) > 0.07

@@ -109,7 +109,7 @@ CASES = [
     ("VN-E4", "rank", {"layer": 1, "seed": 0}, 11, [0], [0]),
     ("VN-E4", "cap", {"layer": 2}, 9, [0], [0]),
     ("VN-E4", "per_atom", {"layer": 2}, 20, [1], [1]),
-    ("VN-E4", "per_atom", {"layer": 1}, 20, [], [2]),
+    ("VN-E4", "per_atom", {"layer": 1}, 20, [2], [2]),
     ("VN-E4", "library", {}, 201, [], [3]),
     ("VN-E5", "planted_left", {"planted_kind": "capped", "planted_parts": 8}, 0.02, [0], [0]),
     ("VN-E5", "planted_left", {"planted_parts": 8, "seed": 0}, 0.02, [], []),

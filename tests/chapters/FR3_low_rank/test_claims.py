@@ -49,7 +49,7 @@ def case(name: str, model: str, value: float, parts: list, controls: list, **whe
 CASES = [
     case("mse_ood", "both", 1e-3, [0, 7], [0, 7, 9], hold_out="large_corner"),
     case("hit_ood", "both", 0.5, [0], [0], hold_out="square"),
-    case("mse_ood", "none", 3e-3, [1, 2, 4], [1, 2, 4], hold_out="square"),
+    case("mse_ood", "none", 3e-3, [1, 2, 4], [2, 4], hold_out="square"),
     case("mse_ood", "free", 1e-3, [], [1]),
     case("mse_train", "entropy", 1e-6, [3], []),
     case("mse_id", "entropy", 1e-6, [], [3]),

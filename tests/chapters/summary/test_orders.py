@@ -45,6 +45,15 @@ def test_an_order_that_one_condition_decides_does_not_survive():
     assert not orders.survives(orders.factors(BEFORE, even))
 
 
+def test_an_order_within_the_band_of_equals_does_not_survive():
+    """Nor does one that is in it when a condition is left out."""
+    assert orders.survives(orders.factors(BEFORE, two_models([1.0] * 3, [1.06] * 3)))
+    assert not orders.survives(orders.factors(BEFORE, two_models([1.0] * 3, [1.04] * 3)))
+    mixed = two_models([1.0] * 4, [1.01, 1.07, 1.07, 1.3])
+    assert not orders.survives(orders.factors(BEFORE, mixed.isel(condition=[0, 1])))
+    assert not orders.survives(orders.factors(BEFORE, mixed.isel(condition=[0, 0, 1, 3])))
+
+
 def test_an_order_of_most_conditions_survives_without_each():
     ratio = orders.factors(BEFORE, two_models([0.5, 0.5, 0.5, 2.0], [1.0] * 4))
     assert np.exp(ratio).values.tolist() == pytest.approx([2, 2, 2, 0.5])
