@@ -13,7 +13,6 @@ import numpy as np
 
 from book.site import ledger, statements
 from vnlib.book import ledger as claims
-from vnlib.book import store
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,9 @@ def _distance(folder: Path, one: Mapping, lead: Mapping, twin: Mapping) -> float
 def _spread(folder: Path, name: str, says: str, key: tuple) -> float:
     """The standard deviation over seeds of the margin of a contrast; NaN of fewer than two."""
     claim, margins = claims.all_claims()[name], []
-    results = store.read(folder / f"{claim.results}.nc")
+    results = ledger.results_of(claim, folder)
+    if results is None:
+        return np.nan
     for seed in range(results.sizes.get("seed", 0)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # means of nothing, where a seed lacks a model

@@ -124,6 +124,21 @@ def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
     return found.hexdigest()[:12]
 
 
+def results_of(one: Claim, folder: Path) -> xr.Dataset | None:
+    """What a claim is decided from: its chapter's result file, and the variables that this lacks of
+    its `parts` that there are. StoreError for a file that cannot be read or is of another chapter.
+    """
+    path = folder / f"{one.results}.nc"
+    if not path.exists():
+        return None
+    found = store.of(store.read(path), path, chapter=one.results)
+    for part in one.parts:
+        if (file := folder / f"{one.results}.{part}.nc").exists():
+            more = store.of(store.read(file), file, chapter=one.results)
+            found = found.assign({name: more[name] for name in more if name not in found})
+    return found
+
+
 def ledger(folder: Path, chapter: str | None = None) -> dict:
     """All claims (of one chapter) with their statements, from the result files in `folder`, which
     is <results_dir>/<profile>. What its ledger.json says of the same results by the same rules is
@@ -139,13 +154,13 @@ def ledger(folder: Path, chapter: str | None = None) -> dict:
         if chapter not in (None, one.chapter):
             continue
         path = folder / f"{one.results}.nc"
-        if one.results not in files:
-            there = store.read(path) if path.exists() else None
-            files[one.results] = store.of(there, path, chapter=one.results)
-        key = fingerprint(one, files[one.results])
+        name = (one.results, *one.parts)
+        if name not in files:
+            files[name] = results_of(one, folder)
+        key = fingerprint(one, files[name])
         before = known.get((one.id, key))
         try:
-            row, more = judge(one, files[one.results], before)
+            row, more = judge(one, files[name], before)
         except (IndexError, TypeError, ValueError) as error:
             said = f"{path} has not the form that the rule of {one.id} reads ({error})"
             raise store.StoreError(f"{said}; {REMEDY}") from error

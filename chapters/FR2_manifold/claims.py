@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import settled
+from benchmarks.spatial.errors import SETTLED, late_gain, settled
 from vnlib.book.evidence import (
     bounded,
     detail,
@@ -39,8 +39,29 @@ MOST = 0.5  # share of the runs of a model that must have learned to draw
 MEDIANS = (
     "All are medians over the runs that learned to draw (ID error at most half of the zero baseline's), "
     "then over depths, without networks of which most runs learned nothing. As printed networks "
-    "have the published length of training; with controls those trained longer count, too."
+    "have the published length of training; with controls CNNs trained longer count, too, and MLPs "
+    "trained longer once they have settled."
 )
+RANDOM = ("F", "spread_in")  # measures before training that all seeds have
+
+
+def start(model: str) -> str:
+    """The network that has the same weights before training."""
+    return model.removeprefix("longer_") if model.startswith("longer_cnn") else model
+
+
+def before_training(results: xr.Dataset) -> xr.Dataset:
+    """The results with the measures before training of every seed (see `untrained`) in the place of
+    those of the first one, where there are any.
+    """
+    trained, models, found = results["weights"] == "trained", results["model"], {}
+    starts = [start(m) if start(m) in models else m for m in models.values.tolist()]
+    for name in RANDOM:
+        if f"random_{name}" in results:
+            own = results[f"random_{name}"].sel(model=starts).assign_coords(model=models.values)
+            kept = results[name].where(trained | own.isnull(), own)
+            found[name] = kept.transpose(*results[name].dims)
+    return results.assign(found)
 
 
 def drawing(results: xr.Dataset) -> xr.Dataset:
@@ -131,12 +152,17 @@ def _longer(r: xr.Dataset, *prefixes: str) -> list[str]:
     return found
 
 
-def _drawing(r: xr.Dataset) -> list[str]:
-    """The networks of the paper's kinds, trained longer or not, that have learned to draw. KeyError
-    below three.
+def counted(r: xr.Dataset) -> list[str]:
+    """The networks of the paper's kinds that have learned to draw, at the published length or
+    longer; of MLPs trained longer, which do not draw at that length, those that have settled.
+    KeyError below three.
     """
     cnn, mlp = _models(r, "cnn", "mlp").values()
-    found = have_learned(r, [*cnn, *mlp, *_longer(r)])
+    longer = _longer(r, "longer_cnn")
+    if mlps := [m for m in _longer(r) if m not in longer]:
+        gain = late_gain(r.sel(model=mlps)).median("seed")
+        longer += [m for m in mlps if float(gain.sel(model=m)) < SETTLED]
+    found = have_learned(r, [*cnn, *mlp, *longer])
     if len(found) < 3:
         raise KeyError("three networks that have learned to draw in distribution")
     return found
@@ -158,6 +184,7 @@ def _steepest(r: xr.Dataset, model: str) -> float:
 
 @claim(
     id="FR-2",
+    parts=("untrained",),
     source="FR Sec. 3.4, Figs. 2, 5, 10-14, App. F.3",
     figure="FR2-metrics",
     statement="Layer by layer a decoder warps the plane of positions: factorisation and linear "
@@ -215,7 +242,7 @@ def _opposite(r: xr.Dataset, types: Mapping[str, Sequence[str]], which: str = ""
 
 
 def _warping_with_controls(r: xr.Dataset) -> list[Part]:
-    runs, learned, weights = drawing(r), _drawing(r), ["trained", "untrained"]
+    runs, learned, weights = drawing(before_training(r)), counted(r), ["trained", "untrained"]
     last, output = middle(runs, "last", weights), middle(runs, "output")["F"]
     fall, own = (
         values.sel(model=learned).median("model").assign_coords(weights=["drawn", "random"])
@@ -261,7 +288,7 @@ def _warping_with_controls(r: xr.Dataset) -> list[Part]:
     "composes nothing.",
 )
 def rank(r: xr.Dataset) -> Decision:
-    kinds, learned, runs = _models(r, *KINDS), _drawing(r), drawing(r)
+    kinds, learned, runs = _models(r, *KINDS), counted(r), drawing(r)
     code, output = middle(r, "input").sel(model=kinds["cnn_bump"][0]), middle(runs, "output")
     fall = middle(runs, "input") - middle(runs, "last")
     own, perfect = output.sel(model=learned).median(), one(output, model="perfect")

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from benchmarks.spatial.figures import along_training
-from chapters.FR2_manifold.claims import at, have_learned, hidden, layers_of, middle
+from chapters.FR2_manifold.claims import at, before_training, have_learned, hidden, layers_of, middle
 from vnlib.plots.frames import empty, in_groups, label, long_frame
 from vnlib.plots.style import GROUPS, PALETTE
 
@@ -165,7 +165,8 @@ def distortion(results: xr.Dataset) -> plt.Figure:
         return empty(NONE)
     fig, axes = _columns(results, 2, 4.6)
     palette = dict(zip(SPREADS.values(), (PALETTE[3], PALETTE[0]), strict=True))
-    start = middle(results[["spread_in", "units"]], "last", "untrained")["spread_in"]
+    untrained = before_training(results)[["spread_in", "units"]]
+    start = middle(untrained, "last", "untrained")["spread_in"]
     for (top, bottom), models in zip(axes.T, kinds(results).values(), strict=True):
         last = at(results, "last").sel(model=models)
         spreads = [long_frame(last[n]).assign(of=t) for n, t in SPREADS.items()]

@@ -9,6 +9,8 @@ from benchmarks.baselines.failures import failures
 from benchmarks.spatial.errors import SETTLED, late_gain
 from chapters.FR2_manifold.claims import (
     at,
+    before_training,
+    counted,
     drawing,
     error,
     have_learned,
@@ -54,10 +56,10 @@ def measures(results: xr.Dataset) -> Table:
 
 
 def numbers(results: xr.Dataset) -> dict[str, str]:
-    """What the prose says: medians over seeds, then over the networks that learned to draw."""
+    """What the prose says: medians over seeds, then over the networks that the rules count."""
     networks, vn = in_groups(results, "cnn", "mlp", "longer"), in_groups(results, "vn")
-    runs, longer = drawing(results), in_groups(results, "longer")
-    drawn = have_learned(results, networks)
+    runs, longer = drawing(before_training(results)), in_groups(results, "longer")
+    drawn = counted(results)
     ood, zero = np.median(error(runs, "ood", drawn)), results["zero_baseline_ood"].median()
     last, random = (middle(runs, "last", weights) for weights in ("trained", "untrained"))
     shift = {g: middle(results, "last").sel(model=in_groups(results, g)) for g in ("cnn", "mlp")}
@@ -73,7 +75,8 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "shift": (last["volume_in"] - last["volume_out"]).sel(model=longer),
         "gain": late_gain(results).sel(model=longer).median("seed"),
         "networks": f"{len(networks)}",
-        "learned": f"{len(drawn)}",
+        "learned": f"{len(have_learned(results, networks))}",
+        "counted": f"{len(drawn)}",
         "zero": results["zero_baseline_id"].median(),
         "ood": ood,
         "ood_zero": ood / float(zero),

@@ -10,7 +10,7 @@ import xarray as xr
 
 from benchmarks.spatial.errors import DRAWS
 from chapters.beyond_law.points import ERRORS, MEASURES
-from chapters.beyond_law.relation import explained, interval, rank, within
+from chapters.beyond_law.relation import explained, explained_intervals, interval, rank, within
 from vnlib.plots.statistics import texts
 from vnlib.plots.tables import Table
 
@@ -20,6 +20,7 @@ COLUMNS = ["set", "measure", "error", "points", "rank", "low", "high"]
 COLUMNS += ["within", "alike", "families", "conditions"]
 RANK = "rank correlation"
 LOW, HIGH = 0.5, 0.9  # of rendering
+PREDICTORS = ("rendering", "id")  # of the error of a family that was left out
 # column of the table -> what it shows
 SHOWN = {
     ("points", ""): "points",
@@ -101,6 +102,9 @@ def numbers(found: pd.DataFrame, points: pd.DataFrame, results: xr.Dataset) -> d
     told: dict[str, Any] = {"least": least(points, results)}
     told |= {"all": str(len(points)), "once": str(points["seeds"].eq(1).sum())}
     told |= {"high": str(high.sum()), "failing": str((high & (points["ood"] > -1)).sum())}
+    intervals = explained_intervals(points, PREDICTORS, "ood")
+    for name, one in zip([*PREDICTORS, "more"], intervals, strict=True):
+        told[f"explained-{name}"] = f"{signed(one[0])} to {signed(one[1])}"
     for row in found.to_dict("records"):
         said = {name: signed(row[name]) for name in ("rank", "within", "alike", "families")}
         said |= {"interval": f"{row['low']:+.2f} to {row['high']:+.2f}", "n": str(row["points"])}

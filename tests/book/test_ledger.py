@@ -129,6 +129,24 @@ def test_a_claim_is_decided_from_the_chapter_that_it_reads(tmp_path, both):
     assert not list(tmp_path.glob("*.tmp"))
 
 
+def test_parts_add_what_the_chapter_s_file_lacks_and_change_nothing_in_it(tmp_path, both):
+    seeds = {"seed": [0, 1]}
+    whole = xr.Dataset({"y": ("seed", [1.0, 2.0])}, seeds, {"chapter": "z"})
+    part = xr.Dataset({"y": ("seed", [9.0]), "more": ("seed", [3.0])}, {"seed": [1]}, whole.attrs)
+    store.write(whole, tmp_path / "z.nc")
+    one = claim(reads="z", parts=("part", "none"))
+    assert "more" not in book.results_of(one, tmp_path)
+    store.write(part, tmp_path / "z.part.nc")
+    found = book.results_of(one, tmp_path)
+    assert found["y"].values.tolist() == [1, 2] and found["seed"].values.tolist() == [0, 1]
+    assert found["more"].isnull().values.tolist() == [True, False] and found["more"][1] == 3
+    assert book.results_of(claim(), tmp_path) is None, "no results"
+    assert book.fingerprint(one, found) != book.fingerprint(one, found.drop_vars("more"))
+    store.write(part.assign_attrs(chapter="x"), tmp_path / "z.part.nc")
+    with pytest.raises(store.StoreError, match="results of chapter x, not z"):
+        book.results_of(one, tmp_path)
+
+
 def test_what_is_known_of_the_same_results_is_not_asked_again(tmp_path, both, monkeypatch):
     for name in ("x", "z"):
         store.write(xr.Dataset({"y": 0.0}), tmp_path / f"{name}.nc")
@@ -263,18 +281,18 @@ def test_shipped_ledger_is_what_the_rules_make_of_the_shipped_results(profile):
     shipped = json.loads((folder / "ledger.json").read_text(encoding="utf-8"))
     jsonschema.validate(shipped, SCHEMA)
     assert [row["id"] for row in shipped["claims"]] == list(all_claims())
-    files = {one.results for one in all_claims().values()}
-    results = {name: store.read(folder / f"{name}.nc") for name in files}
+    files = {(one.results, *one.parts): one for one in all_claims().values()}
+    results = {name: book.results_of(one, folder) for name, one in files.items()}
     stale = [
         row["id"]
         for row in shipped["claims"]
         if (one := all_claims()[row["id"]])
-        and row["fingerprint"] != book.fingerprint(one, results[one.results])
+        and row["fingerprint"] != book.fingerprint(one, results[one.results, *one.parts])
     ]
     assert not stale, "run `vnbook ledger`"
     for row in shipped["claims"]:
         one = all_claims()[row["id"]]
-        if isinstance(decision := ledger.decided(one, results[one.results]), str):
+        if isinstance(decision := ledger.decided(one, results[one.results, *one.parts]), str):
             continue
         said = [one["says"] for one in shipped["statements"] if one["claim"] == row["id"]]
         assert {*said} == {part.says for part in statements.parts_of(decision)}

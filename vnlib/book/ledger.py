@@ -1,6 +1,6 @@
 """What the papers claim, and the rule that decides each claim.
 
-A claim is decided from one result file, that of its chapter or of the one it `reads`, and from
+A claim is decided from the results of one chapter, its own or the one that it `reads`, and from
 nothing else. Its rule is a list of parts, statements that results bear out or do not, and is told
 in no other words than theirs: those of the experiment as printed, and those with our controls and
 equally tuned baselines.
@@ -79,10 +79,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim: `statement` in our words, `terms` what the words of its rule mean, `decide` the
-    rule on the results of `reads`; `cases` are the dimensions of test cases in them, and `means` the
-    averages over cases: of which errors, and where. A `definition` of a task of our own counts for
-    no claim.
+    """One claim: `statement` in our words, `terms` what its rule's words mean, `decide` the rule on
+    the results of `reads` and its `parts`; `cases` are dimensions of test cases in them, `means` the
+    averages over cases: of which errors, where. A `definition` of our own task counts for no claim.
     """
 
     id: str
@@ -93,6 +92,7 @@ class Claim:
     decide: Callable[[xr.Dataset], Decision]
     terms: str = ""
     reads: str = ""
+    parts: Sequence[str] = ()
     cases: Sequence[str] = ()
     means: Mapping[str, tuple[str, Mapping[str, str]]] = field(default_factory=dict)
     definition: bool = False

@@ -118,10 +118,14 @@ def test_a_network_that_learned_nothing_decides_nothing():
     assert failing("FR-1", r) == ([], []) and "cnn_ramp.corner.ratio" not in told("FR-1", r)
 
 
-def test_mlps_that_have_not_settled_are_no_control():
+@pytest.mark.parametrize(
+    ("model", "parts"),
+    [("mlp_fourier", [14]), ("coordconv", [15]), ("factorised", [16, 17, 18]), ("cnn_bump", [])],
+)
+def test_what_has_not_settled_is_no_control_unless_its_length_is_published(model, parts):
     r = made()
     falling = xr.DataArray(np.geomspace(1, 1e-3, 10), dims="checkpoint")
-    r["curve_val"].loc[{"model": "mlp_fourier"}] = falling
+    r["curve_val"].loc[{"model": model}] = falling
     controls = judged("FR-1", r).controls
     unmet = [i for i, part in enumerate(controls) if not all(need.holds for need in part.needs)]
-    assert unmet == [14]
+    assert unmet == parts

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import absent, changed, filled, judged, rules, told
+from judging import absent, changed, failing, filled, judged, rules, told
 
 from chapters.FR2_manifold import claims
 
@@ -143,10 +143,32 @@ def test_runs_that_learned_nothing_are_left_out_and_networks_of_such_runs_decide
 def test_a_training_that_has_not_settled_is_no_control():
     falling = xr.DataArray(np.geomspace(1, 1e-3, 10), dims="checkpoint")
     r = made()
-    r["curve_val"].loc[{"model": LONG_MLP}] = falling
+    assert claims.counted(r) == [*CNN, *MLP, *LONG_CNN, *LONG_MLP]
+    r["curve_val"].loc[{"model": LONG_MLP[:1]}] = falling
     controls = judged("FR-2", r).controls
     unmet = [i for i, part in enumerate(controls) if not all(need.holds for need in part.needs)]
     assert unmet == [5, 6]
+    assert claims.counted(r) == [*CNN, *MLP, *LONG_CNN, LONG_MLP[1]], "nor among the others"
+    r["curve_val"].loc[{"model": CNN + LONG_CNN}] = falling
+    assert claims.counted(r)[-2:] == [*LONG_CNN, LONG_MLP[1]], "the published length, or longer"
+
+
+def test_measures_before_training_are_those_of_all_seeds_where_there_are_any():
+    r = made()
+    random = r["F"].sel(weights="untrained", drop=True)
+    assert random.isel(seed=1).isnull().all()
+    own = random.isel(seed=0, drop=True).expand_dims(seed=r["seed"])
+    own = own.where(r["model"].isin(NETWORKS))
+    r["random_F"] = own.where((own["layer"] != "layer2") | own.isnull(), 0.8)
+    before = claims.before_training(r)["F"]
+    assert before.dims == r["F"].dims and before.sel(TRAINED).equals(r["F"].sel(TRAINED))
+    last = before.sel(weights="untrained", layer="layer2")
+    assert (last.sel(model=CNN) == 0.8).all()
+    assert last.sel(model="perfect").equals(r["F"].sel(model="perfect", layer="layer2").isel(weights=1))
+    assert failing("FR-2", r) == ([], [0]), "a fall of 0.3 is less than twice one of 0.2"
+    rare = r["random_F"].copy()
+    rare.loc[{"seed": [1, 2], "layer": "layer2"}] = 0.97
+    assert failing("FR-2", r.assign(random_F=rare)) == ([], []), "the median over seeds decides"
 
 
 def test_a_seed_of_some_models_only_decides_what_these_can():

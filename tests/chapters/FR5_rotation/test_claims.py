@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from judging import filled, rules
+from judging import changed, filled, judged, rules
 
 COORDS = {
     "model": ["cnn", "cnn_4"],
@@ -18,7 +18,7 @@ RESTS |= {"rest_null": 5e-2, "rest_mean": 2e-2}
 
 def made() -> xr.Dataset:
     """All outputs in the gap are blends, up to a tenth, and nearer to them than to any rival."""
-    return filled(
+    r = filled(
         COORDS,
         mse_id=(1e-3, "digit"),
         mse_ood=(2e-2, "digit"),
@@ -26,6 +26,9 @@ def made() -> xr.Dataset:
         weight=((COORDS["gap_angle"] - 160) / 40, "digit gap_angle"),
         **{name: (value, "digit gap_angle") for name, value in RESTS.items()},
     )
+    curve = ("model", "digit", "seed", "checkpoint")
+    errors = np.full((2, 2, 3, 10), 1e-3)
+    return r.assign(curve_step=("checkpoint", np.arange(1.0, 11.0)), curve_val=(curve, errors))
 
 
 CNN = {"model": "cnn"}
@@ -56,3 +59,10 @@ LACKING += [("FR-5", {"digit": 4}, "the digit(s) 4")]
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
     {"FR-5": made}, CASES, LACKING
 )
+
+
+def test_four_frequencies_decide_nothing_until_they_have_settled():
+    falling = xr.DataArray(np.geomspace(1, 1e-3, 10), dims="checkpoint")
+    for where, met in ((OTHER, False), (FOUR, True), (OTHER | {"digit": 2}, True)):
+        part = judged("FR-5", changed(made(), "curve_val", where, falling)).controls[6]
+        assert [need.holds for need in part.needs] == [met]

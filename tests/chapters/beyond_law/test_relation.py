@@ -66,3 +66,25 @@ def test_decoders_and_not_points_decide_the_width(points):
     one = points[points["condition"] == "c0"]
     many = one.loc[one.index.repeat(20)].assign(condition=[f"c{k % 20}" for k in range(240)])
     assert width(many) == pytest.approx(width(one), rel=0.2)
+
+
+def test_what_is_explained_in_a_draw_is_that_of_points_that_stand_there_as_often(points):
+    times = np.random.default_rng(0).integers(0, 3, len(points))
+    x, y = points[["rendering", "ood"]].to_numpy().T
+    family = points["family"].astype("category").cat.codes.to_numpy()
+    found = relation._explained(x, y, family, times)
+    again = relation.explained(points.loc[points.index.repeat(times)], "rendering", "ood")
+    assert found == pytest.approx(again) and np.isfinite(found)
+    assert np.isnan(relation._explained(x, y, family, times * (family < 2))), "two families"
+
+
+def test_intervals_of_what_is_explained(points):
+    given = (points, ["rendering", "F"], "ood")
+    law, noise, more = relation.explained_intervals(*given, draws=60)
+    assert law[0] < relation.explained(points, "rendering", "ood") < law[1] <= 1
+    assert noise[0] < 0.1 and more[0] > 0, "the law explains more than noise"
+    assert relation.explained_intervals(*given, draws=60) == [law, noise, more], "repeats"
+    same = relation.explained_intervals(points, ["rendering", "rendering"], "ood", draws=20)
+    assert same[2] == (0, 0), "measures are compared on the same draws"
+    few = points[points["family"].isin(["f0", "f1"])]
+    assert np.isnan(relation.explained_intervals(few, ["rendering", "F"], "ood", draws=5)).all()
