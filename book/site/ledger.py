@@ -23,7 +23,6 @@ from vnlib.book.store import source_hash
 from vnlib.book.store.netcdf import REMEDY
 
 PRINTED = Path(__file__).with_name("printed.toml")
-NO_NUMBER = "no number is kept"
 SCHEMA = Path(__file__).with_name("ledger.schema.json")
 
 
@@ -77,19 +76,12 @@ def _printed() -> Mapping[str, Mapping[str, str]]:
 
 
 def printed(row: Mapping) -> str:
-    """What the paper prints for a statement: by its rule, or by `printed.toml`; that it keeps no
-    number for other core statements as printed.
-    """
-    known = _printed().get(row["claim"], {})
+    """What the paper prints for a statement: by its rule, or by `printed.toml`."""
+    known = _printed().get(row["claim"], {}) if PROTOCOLS[0] in row["protocols"] else {}
     for start in sorted(known, key=len, reverse=True):
-        if (
-            not row["printed"]
-            and row["says"].startswith(start)
-            and PROTOCOLS[0] in row["protocols"]
-        ):
+        if not row["printed"] and row["says"].startswith(start):
             return known[start]
-    asked = row["weight"] == CORE and PROTOCOLS[0] in row["protocols"]
-    return row["printed"] or (NO_NUMBER if asked else "")
+    return row["printed"]
 
 
 def numbers(decision: Decision) -> dict[str, float]:

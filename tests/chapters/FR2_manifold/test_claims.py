@@ -164,7 +164,9 @@ def test_measures_before_training_are_those_of_all_seeds_where_there_are_any():
     assert before.dims == r["F"].dims and before.sel(TRAINED).equals(r["F"].sel(TRAINED))
     last = before.sel(weights="untrained", layer="layer2")
     assert (last.sel(model=CNN) == 0.8).all()
-    assert last.sel(model="perfect").equals(r["F"].sel(model="perfect", layer="layer2").isel(weights=1))
+    assert last.sel(model="perfect").equals(
+        r["F"].sel(model="perfect", layer="layer2").isel(weights=1)
+    )
     assert failing("FR-2", r) == ([], [0]), "a fall of 0.3 is less than twice one of 0.2"
     rare = r["random_F"].copy()
     rare.loc[{"seed": [1, 2], "layer": "layer2"}] = 0.97
