@@ -54,6 +54,7 @@ LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 PATIENCE = 10.0  # seconds for other processes to end by themselves when all runs are there
+GRACE = 3.0  # seconds for them to end when they are told to
 # Its command line knows no number of processes. Fewer looks for garbage, as in `processes`.
 JUPYTER_BOOK = """import gc
 from functools import partial
@@ -134,10 +135,7 @@ def run_chapter(
         raise
     finally:
         for process in helpers:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(patience)  # all is there: it has only its files to put away
-            process.terminate()
-            process.wait()
+            _end(process, patience)
         shutil.rmtree(draft.parent, ignore_errors=True)
     return parameters
 
@@ -166,6 +164,21 @@ def _helper(name: str, given: Mapping[str, Any]) -> subprocess.Popen:
     command += [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
     silent = subprocess.DEVNULL
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=silent, stderr=silent)
+
+
+def _end(process: subprocess.Popen, patience: float) -> None:
+    """Wait for a helper to put its files away; then end it as the end of this process would, which no
+    run can catch and go on, or by force.
+    """
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(patience)
+    if process.stdin:
+        process.stdin.close()
+    try:
+        process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def build(
