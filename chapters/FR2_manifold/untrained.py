@@ -37,7 +37,8 @@ def results(chapter: Chapter, trained: xr.Dataset) -> xr.Dataset:
     for seeds, models in groupby(sorted(ran, key=ran.__getitem__), ran.__getitem__):
         axes = {"model": list(models), "seed": seeds}
         found.append(chapter.grid(run, axes, settings, variables=VARIABLES, part=PART)[MEASURES])
-    return xr.merge([trained, *found], compat="no_conflicts", combine_attrs="override")
+    joining = {"join": "outer", "combine_attrs": "override"}
+    return xr.merge([trained, *found], compat="no_conflicts", **joining)
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

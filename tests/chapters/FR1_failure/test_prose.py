@@ -8,10 +8,10 @@ import xarray as xr
 
 from benchmarks.spatial.closed_form import READOUTS
 from benchmarks.spatial.cnn import CNN
-from benchmarks.spatial.errors import late_gain
+from benchmarks.spatial.errors import SETTLED, late_gain
 from benchmarks.spatial.mlp import MLP
 from chapters.FR1_failure import tables
-from chapters.FR1_failure.claims import COMPOSING, MLPS, POPULATION
+from chapters.FR1_failure.claims import COMPOSING, MLPS, POPULATION, SEEING
 from vnlib.book import paths, store
 
 NETWORKS = [*POPULATION, "cnn_bump", "cnn_ramp"]
@@ -75,6 +75,7 @@ def test_an_mlp_learns_nothing_in_the_published_epochs_and_errs_more_the_longer_
 
 def test_trainings_go_on_gaining_and_the_hold_out_does_not(results):
     gain = late_gain(results).sel(hold_out="square").median("seed")
+    assert gain.sel(model=[*SEEING]).min() > SETTLED > gain.sel(model="factorised")
     assert (gain.sel(model=[*POPULATION, *MLPS, "cnn_ramp"]) > 0.02).all()
     ood = over_zero(results, "ood")
     assert (middle(ood, "cnn_bump_longer").values >= middle(ood, "cnn_bump").values).all()

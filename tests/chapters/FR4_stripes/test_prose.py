@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.spatial.errors import SETTLED, late_gain
+from benchmarks.spatial.errors import DRAWS, SETTLED, late_gain
 from chapters.FR4_stripes.claims import (
     ALONE,
     FEW,
@@ -47,6 +47,11 @@ def test_other_networks_draw_crosses_in_some_seeds_and_bumps_in_others(results):
 def test_what_has_settled_and_what_has_not(results):
     gain = late_gain(results.sel(model="cnn")).median("seed")
     assert gain.sel(diet=ALONE) < SETTLED < gain.sel(diet=[STRIPES, FEW, MOST]).min()
+
+
+def test_100_bumps_alone_teach_less_than_half_of_the_bump_in_distribution(results):
+    alone = results.sel(model="cnn", diet=ALONE)
+    assert float((alone["mse_id"] / alone["zero_baseline_id"]).median()) > DRAWS
 
 
 def test_bumps_alone_do_not_make_the_cnn_compose(results):

@@ -67,8 +67,8 @@ def test_who_fails(results):
 def test_the_definitions_do_not_tell_who_composes(results):
     """All seeds: no layer hides x or y, and the factorised decoder mixes as much as who fails."""
     hidden = results.sel(model=["factorised", "cnn", "mlp"]).drop_sel(layer="code")
-    for name in ("curved", "linear"):
-        assert float(over_seeds(extremes(hidden[name])["least"])["low"]) > 0.95
+    for name, least in (("curved", 0.95), ("linear", 0.9)):
+        assert float(over_seeds(extremes(hidden[name])["least"])["low"]) > least
     mixed = {m: extremes(hidden["of_both"].sel(model=m))["most"] for m in hidden["model"].values}
     assert mixed["factorised"]["layer"] == "images"
     for model in ("cnn", "mlp"):
