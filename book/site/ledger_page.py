@@ -57,8 +57,8 @@ def ledger(found: Mapping, profile: str) -> str:
         "shipped runs were looked at; those of smaller trials were known. Those that were changed "
         "since stand at the end, with the reason.",
         "",
-        f"Beside each value stands its {level:.0f} % interval, from the rule asked again of all subsets "
-        "of the seeds, and of test cases drawn anew where results keep their errors (bootstrap). All seeds share "
+        f"Beside each value stands its {level:.0f} % interval, from the rule asked again of subsets "
+        "of the seeds (all of up to six, of more as many), and of test cases drawn anew where results keep their errors (bootstrap). All seeds share "
         "one test set, so both are added as independent errors; a row without *test cases* has the "
         "interval of training alone. A statement *holds* where "
         "all of the interval is on the right side of the bound, *fails* where all of it is on the "

@@ -204,7 +204,7 @@ def test_verdicts_do_not_hang_on_random_numbers(seeds, monkeypatch):
     before = asked(lambda r: [below(r)], values)
     monkeypatch.setattr(np.random, "default_rng", refuse)
     assert asked(lambda r: [below(r)], values) == before
-    if seeds <= 8:  # all subsets, in whatever order
+    if seeds <= 6:  # all subsets, in whatever order
         assert asked(lambda r: [below(r)], values[:, ::-1]) == before
 
 
