@@ -15,7 +15,14 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from benchmarks.spatial.figures import along_training
-from chapters.FR2_manifold.claims import at, before_training, have_learned, hidden, layers_of, middle
+from chapters.FR2_manifold.claims import (
+    at,
+    before_training,
+    have_learned,
+    hidden,
+    layers_of,
+    middle,
+)
 from vnlib.plots.frames import empty, in_groups, label, long_frame
 from vnlib.plots.style import GROUPS, PALETTE
 

@@ -32,7 +32,10 @@ VARIABLES = (
         "spread_in": ("standard deviation of log10 volume in the hold-out", "1"),
         "spread_out": ("standard deviation of log10 volume around the hold-out", "1"),
         "random_F": ("factorisation before training", "1"),
-        "random_spread_in": ("standard deviation of log10 volume in the hold-out before training", "1"),
+        "random_spread_in": (
+            "standard deviation of log10 volume in the hold-out before training",
+            "1",
+        ),
         "probe": ("R^2 of linear probes for x and y, cross-validated over the grid", "1"),
         "probe_ood": ("R^2 of linear probes in the hold-out, fitted outside", "1"),
         "one_factor": ("share of the variance in terms of x alone and of y alone", "1"),

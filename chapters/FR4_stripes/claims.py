@@ -166,7 +166,9 @@ def stripes_compose(r: xr.Dataset) -> Decision:
             lines[1],
         ),
         given(
-            bounded("both hold-outs, stripes alone: crosses", ">=", 0.8, **told(crosses, "crosses_0"))
+            bounded(
+                "both hold-outs, stripes alone: crosses", ">=", 0.8, **told(crosses, "crosses_0")
+            )
             & bounded("weight of the cross's ink", ">=", 0.5, **told(ink, "ink")),
             lines[1],
         ),
