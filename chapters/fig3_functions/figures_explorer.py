@@ -17,7 +17,7 @@ GIVEN = {
     "mask_aware": "three quarters, told the mask or solved",
 }
 TAIL = "forecast_25"
-START = 9  # the signal at first
+HIDDEN = 0.75  # from there on signals are hidden, s
 FIT = 1.6  # from the middle to the border, over the largest value of the signal
 
 
@@ -35,7 +35,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         "mean power of ID signals: median over n seeds [95 % interval, of up to "
         "five seeds their range]. Lines are of the first seed; beyond the frame they run along it.",
         "choices": [
-            {"key": "example", "label": "signal", "values": examples, "as": "list", "first": min(START, len(examples) - 1)}
+            {"key": "example", "label": "signal", "values": examples, "as": "list", "first": loudest(signal)}
             | {"names": [", no. ".join(one.rsplit(" ", 1)) for one in examples]},
             {"key": "given", "label": "given", "values": [*GIVEN], "as": "list"}
             | {"names": [*GIVEN.values()], "first": [*GIVEN].index(FIRST["given"])},
@@ -49,7 +49,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
             {
                 "show": "curve", "title": "Dotted: the signal; solid: {left}; dashed: {right}",
                 "x": "time [s]", "y": "signal [r.m.s. of training]", "fit": FIT,
-                "shade": [0.75, float(results["time"][-1])],
+                "shade": [HIDDEN, float(results["time"][-1])],
                 "series": [
                     {"name": "signal", "values": signal, "dash": "1 3"},
                     *({"name": f"{{{key}}}", "values": drawings(one), "by": {"model": key}} | look
@@ -71,6 +71,12 @@ def kept(results: xr.Dataset) -> tuple[xr.Dataset, xr.DataArray]:
     seed, model = np.argwhere(there)[0]
     one = results.isel(seed=int(seed))
     return one, one["truth"].isel(model=int(model), drop=True)
+
+
+def loudest(signal: xr.DataArray) -> int:
+    """Which signal has the most power in its hidden part."""
+    hidden = signal.where(signal["time"] >= HIDDEN)
+    return int((hidden**2).mean("time").argmax("example"))
 
 
 def drawings(one: xr.Dataset) -> xr.DataArray:

@@ -137,6 +137,14 @@ def test_the_angle_in_fr_fig_9():
     assert zero == ds["error_zero_baseline"].sel(model="cnn", digit=4, angle=10.0)[0]
 
 
+def test_fig_3_starts_with_a_signal_whose_hidden_part_is_no_zero():
+    ds, choices = stored("fig3_functions"), told("fig3_functions")["choices"]
+    (choice,) = (one for one in choices if one["key"] == "example")
+    truth = ds.isel(seed=0).sel(model="vn_1")["truth"].transpose("example", "time").values
+    power = np.mean(truth[:, ds["time"].values >= 0.75] ** 2, axis=1)
+    assert power[choice["first"]] == power.max() > 10 * np.quantile(power, 0.25)
+
+
 def test_signals_of_fig_3():
     ds, (curve,) = stored("fig3_functions"), views("fig3_functions", "curve")
     example, (signal, left, _) = "exp*sin+gauss 8", curve["series"]
