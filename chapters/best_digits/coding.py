@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.baselines.subset import best_subset
 from benchmarks.images.controls import cosines
 from benchmarks.images.pictures import Images
 from chapters.best_digits.libraries import Atoms, Library
 from vnlib.greedy import orthogonal_matching_pursuit
-from vnlib.subset import best_subset
 
 SWAPS = 20
 INFERENCES = ("omp", "ols", "swaps", "pixels", "complete", "two_layer", "two_layer_complete")

@@ -16,6 +16,7 @@ from vnlib.plots.statistics import over_seeds
 from vnlib.plots.style import PALETTE, image_axes
 
 MILLI = 1e3
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200)  # of errors
 SETS = {
     "id": "x (ID)",
     "add2": "x + y",
@@ -151,6 +152,8 @@ def by_set(results: xr.Dataset) -> Figure:
             bars = ax.errorbar(told["median"], rows, xerr=np.nan_to_num(ends), lw=0.8, **look)
             handles.setdefault(text, bars)
         ax.set(xscale="log", xlabel="error [10⁻³ ink²]", title=f"{k} coefficients")
+        ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
+        ax.minorticks_off()
         ax.grid(axis="x", color="0.92", lw=0.6)
     axes[0, 0].set_yticks(range(len(names)), [*SETS.values()])
     axes[0, 0].invert_yaxis()
@@ -182,6 +185,7 @@ def rate_distortion(results: xr.Dataset) -> Figure:
     axes.flat[-1].set_axis_off()
     axes.flat[-1].legend(handles.values(), handles.keys(), loc="center", fontsize=7.5)
     axes[0, 0].set(xscale="log", yscale="log")
+    axes[0, 0].set_yticks(TICKS, [f"{tick:g}" for tick in TICKS])
     axes[0, 0].set_xticks([4, 8, 16, 32, 65, 128], ["4", "8", "16", "32", "65", "128"])
     axes[0, 0].minorticks_off()
     fig.supxlabel("coefficients", fontsize=10)
@@ -238,7 +242,7 @@ def ablation(results: xr.Dataset) -> Figure:
     ax.invert_yaxis()
     ax.plot([], [], "o", color=PALETTE[0], label="single digits (ID), with interval")
     ax.plot([], [], "|", color="0.45", label="each other set")
-    ax.legend(fontsize=8, loc="outside upper right" if False else "best")
+    ax.legend(fontsize=8, loc="best")
     return fig
 
 

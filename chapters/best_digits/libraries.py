@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from benchmarks.baselines.subset import best_subset
 from benchmarks.images.autoencoders import stages_of
 from benchmarks.images.controls import PASSES
 from benchmarks.images.networks import ImageAutoencoder, built
@@ -21,7 +22,6 @@ from vnlib import seeding
 from vnlib.fit import Training
 from vnlib.learning.online import BLOCK, Statistics, _around
 from vnlib.learning.rules import MaskedAdam, atomic_hebb, unit_columns
-from vnlib.subset import best_subset
 
 Atoms = Float[Tensor, "pixels atoms"]
 

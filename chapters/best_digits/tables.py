@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from chapters.best_digits.figures import (
     SETS,
     STEPS,
     changed,
-    has,
     has_both,
     name_of,
     pairs,
@@ -22,9 +22,6 @@ from chapters.best_digits.predictions import HOLDS, decided, error, least
 from vnlib.plots.frames import some
 from vnlib.plots.statistics import ahead, sides, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads
-
-BEST = {24: ("vn_2048", "two_layer"), 65: ("vn_2048", "two_layer")}
-ONE = ("vn_2048", "swaps")
 
 
 def predicted(results: xr.Dataset, sidecar: Mapping[str, Any]) -> Table:
@@ -59,20 +56,15 @@ def ingredients(results: xr.Dataset) -> Table:
 def costs(results: xr.Dataset) -> Table:
     """Learning time, and time of an image and code length with 24 and with 65 coefficients."""
     rows = some([pair for pair in pairs(results, 24) if pair[1] not in ("omp", "ols")])
-    columns = {}
-    names = [name_of(results, *pair) for pair in rows]
+    columns, names = {}, [name_of(results, *pair) for pair in rows]
 
     def column(values: list[xr.DataArray]) -> xr.DataArray:
-        kept = [one.drop_vars([c for c in one.coords if c not in one.dims]) for one in values]
-        return xr.concat(kept, "row").assign_coords(row=names)
+        return xr.concat([plain(one) for one in values], "row").assign_coords(row=names)
 
     columns["learning [s]"] = column([results["learning_time"].sel(model=m) for m, _ in rows])
-    for k in (24, 65):
-        if k in results["k"].values:
-            at = [{"model": m, "way": w, "k": k} for m, w in rows]
-            columns[f"image, k = {k} [ms]"] = column(
-                [MILLI * results["image_time"].sel(one) for one in at]
-            )
+    for k in [k for k in (24, 65) if k in results["k"].values]:
+        took = [results["image_time"].sel(model=m, way=w, k=k) for m, w in rows]
+        columns[f"image, k = {k} [ms]"] = column([MILLI * one for one in took])
     atoms = column([results["atoms"].sel(model=m, way=w, k=24) for m, w in rows])
     columns["bits of 24 indices"] = 24 * np.log2(atoms.max("seed"))
     return Table(spreads(columns, "row"), {"bits of 24 indices": "{:.0f}"}, name="costs")
@@ -80,21 +72,21 @@ def costs(results: xr.Dataset) -> Table:
 
 @if_computed
 def thresholds(results: xr.Dataset) -> Table:
-    """Thresholds of the layer below, chosen on validation images."""
+    """Thresholds of the layer below, chosen on validation images in each run."""
     ways = [way for way in ("two_layer", "two_layer_complete") if way in results["way"].values]
     theta = results["theta"].sel(way=some(ways))
-    rows = [(str(m), str(w)) for m in theta["model"].values for w in ways]
-    found = {
-        f"{name_of(results, m, w)}, k = {k}": {
-            "threshold": float(theta.sel(model=m, way=w, k=k).median()),
-            "least": float(theta.sel(model=m, way=w, k=k).min()),
-            "most": float(theta.sel(model=m, way=w, k=k).max()),
-        }
-        for m, w in rows
-        for k in theta["k"].values
-        if bool(theta.sel(model=m, way=w, k=k).notnull().any())
-    }
-    return Table(frame(found, "network"), name="thresholds")
+    rows = [(m, w) for m, w in product(theta["model"].values.tolist(), ways)]
+    rows = some([(m, w) for m, w in rows if theta.sel(model=m, way=w).notnull().any()])
+    values = xr.concat([plain(theta.sel(model=m, way=w)) for m, w in rows], "row")
+    values = values.assign_coords(row=[name_of(results, m, w) for m, w in rows])
+    values = values.sel(k=values.notnull().any(["row", "seed"]))
+    frame = spreads({"threshold": values}, "row", k=lambda k: f"k = {k}")
+    return Table(frame, name="thresholds")
+
+
+def plain(values: xr.DataArray) -> xr.DataArray:
+    """Values without the coordinates that are no dimensions, such as names of models."""
+    return values.drop_vars([name for name in values.coords if name not in values.dims])
 
 
 def against_rivals(
@@ -109,49 +101,30 @@ def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:
     """The numbers of the prose; errors in 10⁻³ ink²."""
     came = decided(results, sidecar)
     held = sum(one["verdict"] == HOLDS for one in came.values())
+    seeds = results["mse_few"].notnull().any(["way", "k", "set"]).sum("seed")
     told: dict[str, Any] = {
         "held": f"{held} of {len(came)}",
-        "verdict": {name: one["verdict"] for name, one in came.items()},
         "found": {name: one["found"] for name, one in came.items()},
-        "seeds": {
-            model: str(
-                int(results["mse"].sel(model=model).notnull().any(["way", "k", "set"]).sum())
-            )
-            for model in results["model"].values
-        },
-        "frozen": "",
+        "verdict": {name: one["verdict"] for name, one in came.items()},
+        "seeds": {m: str(int(seeds.sel(model=m))) for m in results["model"].values},
     }
     for k in (24, 65):
-        told[f"error-{k}"] = {
-            f"{m}-{w}": MILLI * error(results, m, w, k) for m, w in pairs(results, k)
+        drawn = pairs(results, k)
+        told[f"error-{k}"] = {f"{m}-{w}": MILLI * error(results, m, w, k) for m, w in drawn}
+        told[f"rivals-{k}"] = {
+            f"{m}-{w}": surely(against_rivals(results, sidecar, (m, w), k))
+            for m, w in drawn
+            if m.startswith("vn")
         }
-        told[f"rivals-{k}"] = {}
-        for m, w in pairs(results, k):
-            if m.startswith("vn"):
-                ratio = against_rivals(results, sidecar, (m, w), k)
-                told[f"rivals-{k}"][f"{m}-{w}"] = ahead(sides(ratio))
-                told[f"over-{k}-{m}-{w}"] = ratio
-    told["changed"] = {
-        name.replace(" / ", "-over-").replace(",", ""): changed(results, name).sel(set="id")
-        for name, (one, other) in STEPS.items()
-        if has_both(results, one, other)
-    }
-    told["less"] = {
-        name.replace(" / ", "-over-").replace(",", ""): ahead(sides(changed(results, name)))
-        for name, (one, other) in STEPS.items()
-        if has_both(results, one, other)
-    }
-    told["learning"] = {
-        model: results["learning_time"].sel(model=model) for model in results["model"].values
-    }
-    told["image"] = {
-        f"{m}-{w}-{k}": MILLI * results["image_time"].sel(model=m, way=w, k=k)
-        for k in (24, 65)
-        for m, w in pairs(results, k)
-    }
-    told |= {
-        f"few-8-{m}": MILLI * error(results, m, w, 8, few=True)
-        for m, w in (("all_exemplars", "omp"), ONE)
-        if has(results, m, w, 8) or m == "all_exemplars"
-    }
+    for name, (one, other) in STEPS.items():
+        if has_both(results, one, other):
+            key, ratio = name.replace(" / ", " over ").replace(",", ""), changed(results, name)
+            told[f"changed-{key}"] = ratio.sel(set="id")
+            told[f"less-{key}"] = surely(ratio)
     return texts("bestdigits", told)
+
+
+def surely(ratio: xr.DataArray) -> str:
+    """In how many sets a ratio is surely below 1: "13 of 14"."""
+    found = sides(ratio)
+    return f"{int((found < 0).sum())} of {found.size}"
