@@ -34,6 +34,7 @@ VARIABLES = {
     "way": ("how k coefficients are found, and what is drawn from them", ""),
     "k": ("coefficients of an image", "1"),
     "mse": ("mean squared error of the drawings", INK2),
+    "validation": ("mean squared error on validation images, 24 coefficients", INK2),
     "mse_few": ("mean squared error of the drawings of the first few images", INK2),
     "zero_baseline": ("mean squared error of the zero image: the power of the images", INK2),
     "image_time": ("processor time of an image", "s"),
@@ -78,12 +79,12 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
     most, least = s.get("most", math.inf), 2
     learning = {
         key: model.get(key, s.get(key))
-        for key in ("family", "atoms", "lr", "sparsity", "batch_size", "swaps", "forgetting")
+        for key in ("family", "atoms", "lr", "sparsity", "batch", "swaps", "forgetting")
     }
     if "atoms" in s:  # of a small profile
         learning["atoms"] = s["atoms"]
     if model["family"] in ("ksparse", "scikit_learn"):
-        learning["batch_size"] = {"ksparse": 256, "scikit_learn": 64}[model["family"]]
+        learning["batch"] = {"ksparse": 256, "scikit_learn": 64}[model["family"]]
     learning["learned"] = {
         k: max(least, round(s["share"] * count)) if count else 0
         for k, count in model["learned"].items()
@@ -141,7 +142,6 @@ def learned(
     if family == "all_exemplars":
         return Subject({24: Library(libraries.unit_columns(train.T.contiguous()), zero)})
     if family == "ksparse":
-        keys = ("lr", "batch_size")
         models = {
             int(k): libraries.ksparse(
                 train,
@@ -152,7 +152,8 @@ def learned(
                 evaluations=8,
                 seed=seed,
                 workdir=workdir,
-                **{key: how[key] for key in keys},
+                lr=how["lr"],
+                batch_size=how["batch"],
             )
             for k, steps in how["learned"].items()
         }
@@ -161,13 +162,13 @@ def learned(
     V, found = libraries.exemplars(train, how["atoms"], seed), {}
     for k, count in how["learned"].items():
         more = {"k": int(k), "batches": count, "swaps": how["swaps"], "seed": seed}
-        more["batch_size"] = how["batch_size"]
+        more["batch_size"] = how["batch"]
         if family == "statistics":
             V = libraries.by_statistics(train, V, forgetting=how["forgetting"], **more)
         elif family == "hebb":
             V = libraries.by_hebb(train, V, lr=how["lr"], **more)
         elif family == "scikit_learn":
-            sizes = {"steps": count, "batch_size": how["batch_size"], "seed": seed}
+            sizes = {"steps": count, "batch_size": how["batch"], "seed": seed}
             V = libraries.by_scikit_learn(train, V, sparsity=how["sparsity"], **sizes)
         found[int(k)] = Library(V, zero)
     return Subject(found)
@@ -216,7 +217,7 @@ def measured(
     mse, few = (np.full((*shape, len(sets)), np.nan) for _ in range(2))
     took, theta, atoms = (np.full(shape, np.nan) for _ in range(3))
     drawings = np.full((len(ways), len(s["picture_sets"]), *_size(x)), np.nan, np.float32)
-    names = list(sets)
+    names, checked = list(sets), np.full(len(ways), np.nan)
     for i, way in enumerate(ways):
         for k in plan[way]:
             at = (i, ks.index(k))
@@ -231,6 +232,9 @@ def measured(
             few[at] = errors[:, : s["few"]].mean(1)
             if some.shape[1] == n:
                 mse[at] = errors.mean(1)
+            if k == s["picture_k"] and way in ("own", "swaps"):
+                some = held[:CHOOSERS]
+                checked[i] = float((draw(some) - some).square().mean())
             if k == s["picture_k"] and settings["pictures"]:
                 drawings[i] = [
                     drawn[names.index(name), 0].view(*_size(x)) for name in s["picture_sets"]
@@ -241,6 +245,7 @@ def measured(
             "mse": (("way", "k", "set"), mse),
             "mse_few": (("way", "k", "set"), few),
             "zero_baseline": ("set", [float(y.double().square().mean()) for y in sets.values()]),
+            "validation": ("way", checked),
             "image_time": (("way", "k"), took),
             "theta": (("way", "k"), theta),
             "atoms": (("way", "k"), atoms),
