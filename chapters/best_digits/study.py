@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -61,16 +61,19 @@ def results(chapter: Chapter) -> xr.Dataset:
 
 def frozen(sidecar: Mapping[str, Any]) -> str:
     """A hash of the settings of `paper`, its models and what was predicted of them: all that was
-    fixed before a test image was drawn. Names for readers do not count.
+    fixed before a test image was drawn. Names for readers and the number of seeds do not count.
     """
-    models = {
-        name: {key: value for key, value in model.items() if key not in ("label", "group")}
-        for name, model in sidecar["models"].items()
-    }
-    parts = ("settings", "defaults", "rivals", "predictions")
-    kept = {part: sidecar[part] for part in parts} | {"models": models}
-    text = json.dumps(kept | {"paper": sidecar["profiles"]["paper"]}, sort_keys=True)
+    parts = ("settings", "defaults", "rivals", "predictions", "models")
+    kept = {part: sidecar[part] for part in parts} | {"paper": sidecar["profiles"]["paper"]}
+    text = json.dumps(_without(kept, ("label", "group", "seeds")), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without(tree: Any, names: Sequence[str]) -> Any:
+    """A tree of tables without the entries of these names."""
+    if not isinstance(tree, Mapping):
+        return tree
+    return {key: _without(value, names) for key, value in tree.items() if key not in names}
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

@@ -77,7 +77,7 @@ def test_the_hash_is_of_all_that_was_fixed_and_of_no_names():
         (("settings", "test_seed"), 1),
         (("models", "vn_512", "atoms"), 5),
         (("predictions", 0, "below"), 2.0),
-        (("profiles", "paper", "seeds"), 2),
+        (("profiles", "paper", "n_test"), 2),
         (("rivals", "shipped"), []),
     ):
         changed = copy.deepcopy(SIDECAR)
@@ -88,7 +88,7 @@ def test_the_hash_is_of_all_that_was_fixed_and_of_no_names():
         assert study.frozen(changed) != before, path
     named = copy.deepcopy(SIDECAR)
     named["models"]["vn_512"]["label"] = named["title"] = "other"
-    named["profiles"]["fast"]["seeds"] = 1
+    named["profiles"]["fast"]["n_test"] = named["profiles"]["paper"]["seeds"] = 1
     assert study.frozen(named) == before
 
 
