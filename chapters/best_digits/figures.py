@@ -235,14 +235,14 @@ def ablation(results: xr.Dataset) -> Figure:
         ax.plot(own["median"], place - 0.1, "o", color=PALETTE[0], ms=6)
     ax.axvline(1, color="0.3", lw=0.9)
     ax.set(xscale="log", xlabel="ratio of errors, 24 coefficients")
-    ticks = [0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25]
+    ticks = [0.6, 0.7, 0.8, 0.9, 1.0, 1.1]
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_yticks(range(len(rows)), rows)
     ax.invert_yaxis()
     ax.plot([], [], "o", color=PALETTE[0], label="single digits (ID), with interval")
     ax.plot([], [], "|", color="0.45", label="each other set")
-    ax.legend(fontsize=8, loc="best")
+    fig.legend(fontsize=8, loc="outside lower center", ncols=2)
     return fig
 
 
