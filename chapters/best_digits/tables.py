@@ -48,7 +48,7 @@ def ingredients(results: xr.Dataset) -> Table:
     inside = xr.concat([ratios[name].sel(set="id", drop=True) for name in rows], "row")
     columns = {"ratio of errors, ID": inside.assign_coords(row=rows)}
     found = spreads(columns, "row")
-    found["sets with less error"] = [ahead(sides(ratios[name])) for name in rows]
+    found["sets with less error", ""] = [ahead(sides(ratios[name])) for name in rows]
     return Table(found, name="ingredients")
 
 
