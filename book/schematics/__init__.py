@@ -34,6 +34,7 @@ HEADS = {
     "H_nbody": "inputs",
     "I_mnist": "layer",
     "J_cost": "settle",
+    "best_digits": "layer",
     "beyond_initialiser": "start",
     "beyond_continual": "layer",
     "beyond_tasks": "readout",

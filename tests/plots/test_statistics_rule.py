@@ -59,6 +59,7 @@ TABLES = {
     ("chapters/I_mnist/tables.py", "numbers"): f"{SORTED}; {COUNTED}; {WORST}",
     ("chapters/I_mnist/tables.py", "rest_table"): WORST,
     ("chapters/I_mnist/tables.py", "selectivity_table"): SHARE,
+    ("chapters/best_digits/tables.py", "costs"): CONSTANT,
     ("chapters/beyond_continual/tables.py", "numbers"): COUNTED,
     ("chapters/beyond_initialiser/tables.py", "cheapest"): SORTED,
     ("chapters/beyond_initialiser/tables.py", "gains"): SORTED,

@@ -1,0 +1,111 @@
+"""What comes of predictions, on made-up results, and that those of the shipped ones were fixed before."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from chapters.best_digits import predictions, study
+from chapters.best_digits.predictions import FAILS, HOLDS, MISSING, UNDECIDED
+from vnlib.book import chapter, paths, store
+
+SIDECAR = chapter.spec("best_digits").sidecar
+RIVALS = SIDECAR["rivals"]
+
+
+def one(**changes: object) -> dict:
+    plain = {"own": ["vn_512", "swaps"], "over": [["exemplars_512", "swaps"]], "k": 24}
+    return plain | {"sets": "id", "below": 0.75} | changes
+
+
+def came(results, **changes: object) -> tuple[str, str]:
+    asked = one(**changes)
+    return predictions.verdict(predictions.ratio(results, asked, RIVALS), asked)
+
+
+def test_a_prediction_holds_fails_or_is_undecided_by_its_whole_interval(results):
+    assert came(results) == (HOLDS, "0.50"), "the same factor in both: all seeds have 0.5"
+    assert came(results, below=0.4)[0] == FAILS
+    assert came(results, above=0.45)[0] == HOLDS and came(results, above=0.6)[0] == FAILS
+    wide = results.copy(deep=True)
+    wide["mse"].loc[{"model": "exemplars_512", "seed": 0}] *= 0.1
+    assert came(wide)[0] == UNDECIDED
+
+
+def test_of_all_sets_those_are_counted_that_are_surely_below(results):
+    each = {"sets": "each", "below": 1.0, "count": 13}
+    assert came(results, **each) == (HOLDS, "14 of 14")
+    some = results.copy(deep=True)
+    some["mse"].loc[{"model": "vn_512", "set": ["add2", "sub2"]}] *= 10
+    assert came(some, **each) == (FAILS, "12 of 14")
+    tied = results.copy(deep=True)
+    tied["mse"].loc[{"model": "vn_512", "set": ["add2", "sub2"], "seed": [0, 1]}] *= 10
+    assert came(tied, **each) == (UNDECIDED, "12 of 14, tied in 2")
+
+
+def test_the_rival_is_the_least_of_all_in_each_set_and_only_where_all_were_run(results):
+    least = predictions.least(results, RIVALS["shipped"], 24)
+    assert np.allclose(least.sel(seed=0), 0.1 * 0.41), "scikit-learn's"
+    better = results.copy(deep=True)
+    better["mse"].loc[{"model": "pca", "set": "max2", "way": "own"}] = 1e-4
+    assert float(predictions.least(better, RIVALS["shipped"], 24).sel(seed=0, set="max2")) == 1e-4
+    without = results.copy(deep=True)
+    without["mse"].loc[{"model": "ksparse_512", "seed": 3}] = np.nan
+    found = predictions.least(without, RIVALS["shipped"], 24)
+    assert found.isnull().all("set").values.tolist() == [False] * 3 + [True] + [False] * 2
+    with pytest.raises(KeyError, match="rivals"):
+        predictions.least(results, [["ksparse_512", "own"]], 8)
+
+
+def test_what_was_not_run_is_said(results):
+    found = predictions.decided(results, SIDECAR)
+    assert list(found) == [one["id"] for one in SIDECAR["predictions"]]
+    assert found["D6"]["verdict"] == HOLDS and found["D6"]["seeds"] == 6
+    without = results.drop_sel(model="exemplars_512")
+    missing = predictions.decided(without, SIDECAR)["D6"]
+    assert missing["verdict"] == MISSING and missing["found"] == "" and missing["seeds"] == 0
+    few = found["D16"]
+    assert few["verdict"] == FAILS and few["found"] == "1.5", "of the first few images"
+
+
+def test_the_hash_is_of_all_that_was_fixed_and_of_no_names():
+    before = study.frozen(SIDECAR)
+    for path, value in (
+        (("settings", "test_seed"), 1),
+        (("models", "vn_512", "atoms"), 5),
+        (("predictions", 0, "below"), 2.0),
+        (("profiles", "paper", "n_test"), 2),
+        (("rivals", "shipped"), []),
+    ):
+        changed = copy.deepcopy(SIDECAR)
+        part = changed
+        for key in path[:-1]:
+            part = part[key]
+        part[path[-1]] = value
+        assert study.frozen(changed) != before, path
+    named = copy.deepcopy(SIDECAR)
+    named["models"]["vn_512"]["label"] = named["title"] = "other"
+    named["profiles"]["fast"]["n_test"] = named["profiles"]["paper"]["seeds"] = 1
+    assert study.frozen(named) == before
+
+
+def test_shipped_results_carry_the_hash_of_the_committed_settings():
+    stored = store.read(paths.result_file(paths.RESULTS, "paper", "best_digits"))
+    texts = {text for text in stored["run_settings"].values.ravel().tolist() if text}
+    assert {json.loads(text)["frozen"] for text in texts} == {study.frozen(SIDECAR)}
+    seeds = {json.loads(text)["data"]["test_seed"] for text in texts}
+    assert seeds == {SIDECAR["settings"]["test_seed"]} and not seeds & {5}
+
+
+def test_settings_are_those_of_the_shipped_runs():
+    given = chapter.spec("best_digits")
+    paper = chapter.Chapter(given, given.check({"profile": "paper"}))
+    stored = store.read(paths.result_file(paths.RESULTS, "paper", "best_digits"))
+    settings = stored["run_settings"].stack(run=("model", "seed"))
+    for text in settings:
+        if str(text.item()):
+            axes = {name: text[name].item() for name in ("model", "seed")}
+            assert study.settings(paper, axes) == json.loads(str(text.item())), axes
