@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from book import own_data_peers as peers
@@ -17,7 +18,7 @@ MARKERS = "o^sD"  # of the methods
 PANELS = ("fit, s", "transform, µs a sample")
 
 
-def atoms(learned: pd.DataFrame) -> plt.Figure:
+def atoms(learned: pd.DataFrame) -> Figure:
     """Every atom as an image, white where it is zero; learned (atom, pixel), the most used first."""
     images = learned.to_numpy().reshape(ROWS, -1, SIDE, SIDE)
     images = images / np.abs(images).max((2, 3), keepdims=True)
@@ -29,13 +30,14 @@ def atoms(learned: pd.DataFrame) -> plt.Figure:
     return fig
 
 
-def times(table: pd.DataFrame) -> plt.Figure:
+def times(table: pd.DataFrame) -> Figure:
     """Error against the time of a fit (above) and of a transform; one column for each data set."""
     names, methods = list(dict.fromkeys(table["data"])), list(dict.fromkeys(table["method"]))
     fig, axes = plt.subplots(len(PANELS), len(names), figsize=(8.4, 4.6), sharey="col")
     for row, column in zip(axes, PANELS, strict=True):
         for ax, name in zip(row, names, strict=True):
-            for method, part in table[table["data"] == name].groupby("method"):
+            for method in methods:
+                part = table[(table["data"] == name) & (table["method"] == method)]
                 error = part["squared error / variance"]
                 ax.plot(part[column], error, _marker(methods, method), color=_colour(method), ms=7)
             values = table.loc[table["data"] == name, column]

@@ -246,7 +246,7 @@ def _but_rare(drawn: Sequence[Sequence[Part] | None]) -> list[Sequence[Part] | N
     """Resamples without those in which a claim cannot be decided, where these are at most
     `resampling.RARE`: where some models have fewer seeds, a few resamples have none of them.
     """
-    kept = [parts for parts in drawn if parts is not None]
+    kept: list[Sequence[Part] | None] = [parts for parts in drawn if parts is not None]
     return kept if len(kept) >= (1 - resampling.RARE) * len(drawn) else [*drawn]
 
 
