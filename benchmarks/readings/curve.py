@@ -54,8 +54,8 @@ def closeness(found: float, printed: float, factor: float = 2.0) -> float:
 def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
     """Every reading of a statement, the least margin first.
 
-    Intervals are of the bootstrap over seeds, all readings on the same resamples, with tails as the
-    ledger has them (Hesterberg 2015; Student's t below `FEW` seeds).
+    Intervals are of the bootstrap over seeds, all readings on the same resamples, with tails that make
+    that of a mean as wide as Student's t does (Hesterberg 2015; Student's t below `FEW` seeds).
 
     Parameters
     ----------

@@ -33,10 +33,8 @@ def subsets(n: int) -> np.ndarray:
     group of them: with two it has their symmetric difference, as typical values need, and two seeds
     are together in a quarter.
     """
-    bits = min(n, BITS)
+    bits = max(min(n, BITS), n.bit_length())  # the latter tells more than 63 seeds apart
     signs = sorted(range(1, 2**bits), key=lambda sign: (sign.bit_count() > 1, -sign))
-    if n > len(signs):
-        raise ValueError(f"at most {2**BITS - 1} seeds can be told apart, got {n}")
     words = np.arange(1, 2**bits)[:, None] & np.array(signs[:n], int)
     return np.bitwise_count(words) % 2 == 1
 
@@ -64,8 +62,8 @@ def retested(
         have that dimension of these, else of the average. Errors may be kept of some seeds only;
         then all averages change by the factor by which those of these seeds do.
     """
-    rng = np.random.default_rng(1)
-    for _ in range(DRAWN if cases else 0):
+    rng = np.random.default_rng(1) if cases else None
+    for _ in range(DRAWN if rng else 0):
         found = results
         for case in cases:
             size = results.sizes[case]

@@ -205,7 +205,7 @@ def numbers(shared: xr.Dataset, r: xr.Dataset) -> dict[str, str]:
         "vn-tail-error": extremes(vn["tail_vs_power"]),
         "bound": (1 + 1 / layer["coherence"]) / 2,
         "last_eighth": found["last_eighth"].sel(model=list(DYNAMICS)),
-        "learned": learned.median(["mask", "set"]),
+        "learning": learned.median(["mask", "set"]),
         "learned-fig3": paired(shared, VN[:1], ["vn_untrained"], "mask_aware"),
         "learned-cell": cells,
         "limit": {"ratio": span(limit), "rms": span(at["limit_rms"])},

@@ -111,7 +111,7 @@ def _of_fig4(shared: xr.Dataset) -> dict[str, str]:
         "rank": {"low": ranks["least"], "high": ranks["most"]},
         "step-factorized": error.sel(model="factorized"),
         "step-vn": error.sel(model=claims.LITERAL),
-        "fit": inside_and_out(errors(shared, relative=True))[0].sel(model=claims.LITERAL),
+        "worst-fit": inside_and_out(errors(shared, relative=True))[0].sel(model=claims.LITERAL),
         "behind": {key: claims.behind(followed, at).median("panel") for key, at in shares.items()},
     }
     counts = {"panels": shared.sizes["panel"], "ranked": shared.sizes["model"]}

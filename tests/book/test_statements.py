@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -100,7 +102,12 @@ def rates(values: np.ndarray, rule, **fields) -> dict[str, float]:
     results = xr.Dataset({"x": (("trial", "model", "seed", "case")[: values.ndim], values)})
     words = [
         one["verdict"]
-        for one in asked(lambda r: [rule(one) for one in r["x"].values], results, **fields)
+        for one in asked(
+            # a name of its own, since the same statement is asked but once
+            lambda r: [replace(rule(one), says=f"{n}: x") for n, one in enumerate(r["x"].values)],
+            results,
+            **fields,
+        )
     ]
     assert len(words) == len(values)
     return {word: words.count(word) / len(words) for word in statements.VERDICTS}

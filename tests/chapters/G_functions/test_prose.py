@@ -78,7 +78,7 @@ def test_more_rounds_do_not_remove_the_residual(told):
 
 def test_learned_atoms_matter_little(told):
     for how in ("limit", "rounds"):
-        low, high = ends(told[f"learned-{how}"])
+        low, high = ends(told[f"learning-{how}"])
         assert 0.9 < low < high < 1.15
     assert ends(told["learned-fig3"])[1] < 0.9, "more in the networks of Fig. 3"
     low, high = ends(told["learned-cell-hard-forecast-25"])

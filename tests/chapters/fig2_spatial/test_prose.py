@@ -12,6 +12,7 @@ from glued import number, numbers
 from benchmarks.spatial.errors import middles
 from benchmarks.spatial.tables import gains
 from chapters.fig2_spatial import tables
+from data_gen import bumps
 from vnlib.book import paths, store
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import median, over_seeds, short
@@ -63,10 +64,12 @@ def test_the_order_of_small_errors_flips_with_the_width_of_the_bump(results, of_
         assert (task["sigma"], task["encoding"], task["grid"]) == (sigma, "bump", 28)
 
 
-def test_the_condition_number_is_that_of_gaussian_codes():
-    pixel = np.arange(28)
-    matrix = np.exp(-0.5 * np.square(pixel[:, None] - pixel))
-    assert tables.condition(1) == pytest.approx(np.linalg.cond(matrix), rel=0.01)
+@pytest.mark.parametrize("sigma", [1.0, 2.0])
+def test_the_condition_number_is_that_of_the_codes_of_the_task(sigma):
+    data = bumps.make(bumps.BumpConfig(sigma=sigma))
+    first = data.isel(position=np.flatnonzero(data["position_y"] == 0))
+    codes = first["code"].values[:, first["code_axis"].values == "x"].astype(float)
+    assert tables.condition(sigma) == pytest.approx(np.linalg.cond(codes), rel=1e-6)
 
 
 def test_models_saw_more_or_fewer_images(results):

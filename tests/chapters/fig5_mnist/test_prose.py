@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 
 import matplotlib.pyplot as plt
 import pytest
 import xarray as xr
 from glued import ends, number
 
-from chapters.fig5_mnist import figures_example, tables
+from benchmarks.images.autoencoders import autoencoder, evaluated_steps
+from benchmarks.images.vector_networks import train_network
+from chapters.fig5_mnist import figures_example, measure, tables
 from chapters.fig5_mnist.figures import errors_of, inside
 from vnlib.book import paths
 from vnlib.plots.frames import group
@@ -97,6 +100,10 @@ def test_a_gain_is_that_of_the_last_fifth_of_the_updates(shipped):
     assert at[-1] == at[-2] == 1 and 0.98 < at[-3] < 1 and at[5] < 0.8
     squares = json.loads(str(shipped["run_settings"].sel(model="ae").values[0]))["training"]
     assert tables.checked(squares) == pytest.approx([(n / 10) ** 2 for n in range(1, 11)])
+    for function, family in ((autoencoder, "autoencoder"), (train_network, "vn")):
+        assert signature(function).parameters["evaluations"].default == tables.CHECKS[family]
+    assert set(evaluated_steps(1600, 40)) >= set(1600 * tables.checked(squares))
+    assert measure.EVALUATIONS == tables.KEPT
     curve = shipped["curve"].sel(model="ae", seed=0)
     gain = float(tables.late_gain(shipped.sel(model=["ae"])).sel(seed=0).squeeze())
     bounds = [float(1 - curve[-1] / curve.sel(evaluation=n, method="nearest")) for n in (0.9, 0.8)]
