@@ -25,6 +25,7 @@ NAME = "first_edition.json"
 REASONS = Path(__file__).with_suffix(".toml")
 VERDICTS = {"verdict": "verdict", "verdict_controls": "verdict_fair"}  # now, and as it was called
 NONE = "no verdict"
+NONE_KEPT = "Nothing is kept of a first edition.\n"
 
 
 def first_edition() -> dict[str, Any]:
@@ -58,9 +59,10 @@ def seeds(ds: xr.Dataset) -> int:
     return ds.sizes.get("seed", 0)
 
 
-def read() -> dict[str, Any]:
-    """The first edition, as stored."""
-    return json.loads((paths.RESULTS / NAME).read_text(encoding="utf-8"))
+def read() -> dict[str, Any] | None:
+    """The first edition, as stored; None where it is not."""
+    path = paths.RESULTS / NAME
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def main() -> None:
@@ -72,10 +74,12 @@ def main() -> None:
 # --- The page -------------------------------------------------------------------------------------
 
 
-def page(first: Mapping, found: Mapping, folder: Path) -> str:
+def page(first: Mapping | None, found: Mapping, folder: Path) -> str:
     """How many verdicts differ, each claim with a verdict that differs and why, and the chapters
     that have another number of seeds: Markdown.
     """
+    if first is None:
+        return NONE_KEPT
     now = {row["id"]: row for row in found["claims"] if not row["definition"]}
     both = {
         name: _both(first["claims"][name], now[name]) for name in first["claims"] if name in now

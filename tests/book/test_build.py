@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 from dataclasses import replace
@@ -222,9 +223,13 @@ def test_other_processes_help_only_with_work_and_end_with_it(
     started = []
 
     class Process:
-        ended = False
+        ended = False  # it takes no notice of the end of its input
 
-        def terminate(self):
+        def __init__(self):
+            self.stdin = io.BytesIO()
+
+        def kill(self):
+            assert self.stdin.closed
             self.ended = True
 
         def wait(self, patience=None):

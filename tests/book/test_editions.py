@@ -56,6 +56,7 @@ def test_a_page_counts_the_verdicts_that_differ_and_names_them(tmp_path):
     assert "Of its 2 claims, 1 have another verdict today as printed and 0 with controls" in page
     assert "1 read *partly* then" in page and "The 1 claims" in page
     assert "VN-B</a> | partly → **reproduced** | no verdict |" in page
+    assert editions.page(None, {"claims": rows}, tmp_path) == editions.NONE_KEPT
     assert "VN-A<" not in page and "VN-N" not in page and "VN-X" not in page
     assert "| [](chapters/x.ipynb) | 3 → **5** |" in page and "chapters/y" not in page
 
