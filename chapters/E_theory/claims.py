@@ -23,9 +23,9 @@ def over(says: str, sign: str, **numbers: xr.DataArray | float) -> Part:
         float(next(value for name, value in numbers.items() if name.endswith(end)))
         for end in ("_with", "_without")
     )
-    return part(
-        f"{says} {TESTS[sign][2]} 1", Contrast(np.array([own / other]), sign, 1.0), **numbers
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # where no atom was found without it
+        ratio = np.divide([own], [other])
+    return part(f"{says} {TESTS[sign][2]} 1", Contrast(ratio, sign, 1.0), **numbers)
 
 
 def mending(r: xr.Dataset) -> tuple[float, dict[str, xr.Dataset]]:

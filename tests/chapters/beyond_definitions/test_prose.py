@@ -72,7 +72,7 @@ def test_the_definitions_do_not_tell_who_composes(results):
     mixed = {m: extremes(hidden["of_both"].sel(model=m))["most"] for m in hidden["model"].values}
     assert mixed["factorised"]["layer"] == "images"
     for model in ("cnn", "mlp"):
-        assert float(over_seeds(mixed["factorised"] - mixed[model])["low"]) >= 0, model
+        assert float(over_seeds(mixed["factorised"] - mixed[model])["low"]) > -0.01, model
     error = over_seeds(hidden["mse_ood"] / hidden["zero_baseline_ood"])
     assert float(error["high"].sel(model="factorised")) < 1e-3
     assert float(error["low"].sel(model=["cnn", "mlp"]).min()) > 0.5
