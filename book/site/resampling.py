@@ -62,8 +62,8 @@ def retested(
         have that dimension of these, else of the average. Errors may be kept of some seeds only;
         then all averages change by the factor by which those of these seeds do.
     """
-    rng = np.random.default_rng(1) if cases else None
-    for _ in range(DRAWN if rng else 0):
+    rng = np.random.default_rng(1)
+    for _ in range(DRAWN if cases else 0):
         found = results
         for case in cases:
             size = results.sizes[case]
