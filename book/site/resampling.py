@@ -62,8 +62,10 @@ def retested(
         have that dimension of these, else of the average. Errors may be kept of some seeds only;
         then all averages change by the factor by which those of these seeds do.
     """
+    if not cases:
+        return
     rng = np.random.default_rng(1)
-    for _ in range(DRAWN if cases else 0):
+    for _ in range(DRAWN):
         found = results
         for case in cases:
             size = results.sizes[case]
