@@ -118,15 +118,16 @@ def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
 
 def results_of(one: Claim, folder: Path) -> xr.Dataset | None:
     """What a claim is decided from: its chapter's result file, and the variables that this lacks of
-    its `parts` that there are. StoreError for a file that cannot be read or is of another chapter.
+    its `parts` that there are. StoreError for a file that cannot be read, or is of another chapter or
+    profile than its place says.
     """
     path = folder / f"{one.results}.nc"
     if not path.exists():
         return None
-    found = store.of(store.read(path), path, chapter=one.results)
+    found = store.of(store.read(path), path, chapter=one.results, profile=folder.name)
     for part in one.parts:
         if (file := folder / f"{one.results}.{part}.nc").exists():
-            more = store.of(store.read(file), file, chapter=one.results)
+            more = store.of(store.read(file), file, chapter=one.results, profile=folder.name)
             found = found.assign({name: more[name] for name in more if name not in found})
     return found
 

@@ -33,6 +33,8 @@ def medians(r: xr.Dataset, values: xr.DataArray, models: Sequence[str]) -> xr.Da
     both = xr.Dataset({name: one.reset_coords(drop=True) for name, one in both.items()})
     some = select(both, model=models)
     runs = some.stack(run=("model", "hold_out")).dropna("run", subset=["learned"], how="all")
+    if not runs.sizes["run"]:
+        raise KeyError(f"the errors of {', '.join(models)}")
     drawing = runs["learned"].mean("seed") >= MOST
     middle = runs["value"].where(runs["learned"] == 1).median("seed").where(drawing)
     return middle[drawing.values] if drawing.any() else middle

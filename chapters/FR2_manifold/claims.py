@@ -118,8 +118,11 @@ def share_that_learned(results: xr.Dataset, models: Sequence[str]) -> xr.DataArr
 
 
 def have_learned(results: xr.Dataset, models: Sequence[str]) -> list[str]:
-    """Those of which most runs draw in distribution."""
-    return [m for m in models if float(share_that_learned(results, [m]).max()) >= MOST]
+    """Those of which most runs draw in distribution. KeyError says of which nothing is known."""
+    share = {m: float(share_that_learned(results, [m]).max()) for m in models}
+    if unknown := [m for m, value in share.items() if np.isnan(value)]:
+        raise KeyError(f"the errors of {', '.join(unknown)}")
+    return [m for m, value in share.items() if value >= MOST]
 
 
 def draws(results: xr.Dataset, models: Sequence[str]) -> Part:

@@ -101,7 +101,7 @@ def depths(r: xr.Dataset) -> Decision:
     def gain(says: str, *models: str) -> Part:
         ood = middles(r, *models)["ood"]
         one, two, three = np.log(ood.values)
-        most = max(one - two, one - three)
+        most = np.maximum(one - two, one - three)
         share = (one - two) / most if most > 0 else np.nan
         some = compared(
             f"OOD error of the better of 2 and 3 layers over that of 1, {says} < 1",
@@ -203,7 +203,9 @@ def sharp(r: xr.Dataset) -> Decision:
 )
 def ring(r: xr.Dataset) -> Decision:
     cnn, full = middles(r, "cnn_ring"), middles(r, "full_ring")
-    seeds = {"cnn_ring.ratio_min": ratio(r).sel(model="cnn_ring").dropna("seed")}
+    if not (each := ratio(r).sel(model="cnn_ring").dropna("seed")).size:
+        raise KeyError("the errors of cnn_ring")
+    seeds = {"cnn_ring.ratio_min": each}
     far = Contrast(np.ravel(cnn["ood"].values / full["ood"].values), ">=", 10.0)
     keeps = composing(r, "the full 2D VN composes", "full_ring")
     by_hand = "the hand-factorised decoder, without VN learning, does not compose"

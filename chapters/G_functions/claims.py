@@ -74,8 +74,9 @@ def decide_signatures(r: xr.Dataset) -> Decision:
 
     def beside(says: str, who: str, sign: str, name: str, share: float = 1) -> Part:
         """Each of these models over the VN that is nearest to it."""
-        nearest = {"<": np.nanmin, ">": np.nanmax}[sign[0]]
-        ours, vn = middle[name].sel(model=list(WHO[who])), nearest(middle[name].sel(model=list(VN)))
+        nearest = {"<": np.min, ">": np.max}[sign[0]]
+        ours = middle[name].sel(model=list(WHO[who]))
+        vn = nearest(middle[name].sel(model=list(VN)).values)
         times = f"{share:g} times " if share != 1 else ""
         text = f"{says} {evidence.TESTS[sign][2]} {times}every VN's"
         own = {f"{m}.{name}": ours.sel(model=m) for m in WHO[who]}
@@ -99,7 +100,9 @@ def decide_signatures(r: xr.Dataset) -> Decision:
     ]
     hidden = r["hidden"].sel(mask="forecast_25", set="hard").median("seed")
     own = select(hidden.sel(protocol="mask_aware"), model=VN).max(skipna=False)
-    plain = select(hidden.sel(protocol="mask_aware"), model=("zero_baseline", *THUMB)).min()
+    plain = select(hidden.sel(protocol="mask_aware"), model=("zero_baseline", *THUMB)).min(
+        skipna=False
+    )
     forecast = "every VN's error on the quarter < that of zero, last value held and interpolation"
     controls = [
         said("every VN's power around its own best line", "vn", ">=", 0.75, "bend"),

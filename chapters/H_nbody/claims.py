@@ -13,6 +13,7 @@ from benchmarks.spatial.errors import DRAWS
 from vnlib.book.evidence import (
     bounded,
     compared,
+    count,
     detail,
     given,
     paper,
@@ -113,7 +114,7 @@ def stays(says: str, **changes: xr.DataArray) -> Part:
 
 def over_least(values: xr.DataArray, own: str, others: Sequence[str]) -> xr.DataArray:
     """The value of a model over the least of others."""
-    return values.sel(model=own) / values.sel(model=list(others)).min("model")
+    return values.sel(model=own) / values.sel(model=list(others)).min("model", skipna=False)
 
 
 @claim(
@@ -156,7 +157,7 @@ def dropout_controls(plane: xr.Dataset) -> list[Part]:
     ratio, middle = over_least(plane["ood"].median("seed"), TOKENS, others), moved.median("seed")
     own = np.abs(middle.sel(model=list(READINGS.values())).to_array())
     far = np.hypot(middle["id"], middle["ood"])
-    tokens, least = far.sel(model=TOKENS), far.sel(model=list(ON_TOKENS)).min()
+    tokens, least = far.sel(model=TOKENS), far.sel(model=list(ON_TOKENS)).min(skipna=False)
     still = "growth, up or down, of relative ID and OOD error of VN-3L, every reading,"
     lowest = "relative OOD error of VN-3L, tokens, over the least of all that are no VN, at each N"
     less = "VN-3L, tokens, moves less far than each of the controls on the same tokens"
@@ -261,11 +262,12 @@ def behind(drift: xr.DataArray, share: float) -> xr.DataArray:
 
 def nearest(last: xr.DataArray, reading: str, tag: str = "") -> list[Part]:
     """Whether a Vector Network ends nearest to the truth."""
-    panels = over_least(last, READINGS[reading], SIX) < 1
+    over = over_least(last, READINGS[reading], SIX)
     says = f"on which VN-3L, {reading}, drifts less than each of the six"
-    mixtures = {f"{tag}mixtures": panels.sel(panel=MIXED).sum()}
+    mixed = over.sel(panel=MIXED)
+    mixtures = {f"{tag}mixtures": count(mixed < 1, mixed)}
     return [
-        bounded(f"panels {says}", ">=", 5, **{f"{tag}panels": panels.sum()}),
+        bounded(f"panels {says}", ">=", 5, **{f"{tag}panels": count(over < 1, over)}),
         bounded(f"mixtures {says}", ">=", 3, **mixtures),
     ]
 
@@ -290,7 +292,10 @@ def rollouts(r: xr.Dataset) -> Decision:
     now, before = (behind(drifts.median("seed"), share) for share in (1, 0.1))
     last, error = each.median("seed"), select(one_step(r), model=[TOKENS, *rivals], panel=PANELS)
     step = error.sel(model="factorized").median("panel").median("seed")
-    numbers = {"factorized.behind_panels": (now > 1).sum(), "factorized.vs_vn_median": now.median()}
+    numbers = {
+        "factorized.behind_panels": count(now > 1, now),
+        "factorized.vs_vn_median": now.median(),
+    }
     low = "one-step error of Factorized, median over panels"
     far = "panels on which Factorized drifts farther than VN-3L, literal, at least 4"
     later = "panels on which Factorized is farther off, relative to VN-3L, literal, than at a tenth"
@@ -301,10 +306,15 @@ def rollouts(r: xr.Dataset) -> Decision:
             for one, text in zip(nearest(last, "literal"), PANELS_TOLD, strict=True)
         ),
         bounded(low, "<=", 0.05, **{"factorized.one_step": step}),
-        given(compared(far, (now > 1).sum(), ">=", 4, **numbers), fits),
-        given(bounded(later, ">=", 4, **{"factorized.later_panels": (now > before).sum()}), fits),
+        given(compared(far, count(now > 1, now), ">=", 4, **numbers), fits),
+        given(
+            bounded(
+                later, ">=", 4, **{"factorized.later_panels": count(now > before, now, before)}
+            ),
+            fits,
+        ),
     ]
-    beside = (over_least(last, TOKENS, ON_TOKENS) < 1).sum()
+    beside = over_least(last, TOKENS, ON_TOKENS)
     middle = error.median("seed")
     better = (middle.sel(model=rivals) < middle.sel(model=TOKENS)).sum("panel") >= 4
     farther = (last.sel(model=rivals) > last.sel(model=TOKENS)).sum("panel") >= 4
@@ -314,7 +324,9 @@ def rollouts(r: xr.Dataset) -> Decision:
     )
     controls = [
         *nearest(last, "tokens", f"{TOKENS}."),
-        detail(bounded(same, ">=", 5, **{f"{TOKENS}.panels_vs_tokens": beside})),
-        bounded(undecided, ">", 0, lower_error_more_drift_models=(better & farther).sum()),
+        detail(bounded(same, ">=", 5, **{f"{TOKENS}.panels_vs_tokens": count(beside < 1, beside)})),
+        bounded(
+            undecided, ">", 0, lower_error_more_drift_models=count(better & farther, middle, last)
+        ),
     ]
     return Decision(parts, controls)

@@ -8,7 +8,7 @@ import xarray as xr
 
 from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, THUMB, UNLEARNED, VN
-from vnlib.book.evidence import bounded, detail, part, select, tagged
+from vnlib.book.evidence import bounded, count, detail, part, select, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
 INFERRED = ("zero_baseline", "rslds", "pca", "gaussian", "nearest")
@@ -28,7 +28,7 @@ Models = Sequence[str]
 def best(r: xr.Dataset, models: Models, protocol: str) -> xr.DataArray:
     """The lowest median error on hidden samples among models, over (mask, set)."""
     hidden = select(r["hidden"].sel(protocol=protocol), model=models, mask=list(MASKS))
-    return hidden.median("seed").min("model")
+    return hidden.median("seed").min("model", skipna=False)
 
 
 @claim(
@@ -52,14 +52,17 @@ def decide_task(r: xr.Dataset) -> Decision:
     apart = new.any() and not (trained & new).any() and repeated == 0
     error = select(r["mse"], model=[*ELEVEN, "pca"]).median("seed")
     relative = error / first["zero_baseline"]
-    least, pca = relative.sel(set="id", model=list(ELEVEN)).min(), relative.sel(model="pca")
+    least, pca = (
+        relative.sel(set="id", model=list(ELEVEN)).min(skipna=False),
+        relative.sel(model="pca"),
+    )
     linear = pca.sel(set="easy") / pca.sel(set="id")
 
     def harder(values: xr.DataArray, errors: str) -> Part:
         eleven = values.sel(model=list(ELEVEN))
-        above = (eleven.sel(set=OOD) > eleven.sel(set="id")).all("set").sum()
+        above = (eleven.sel(set=OOD) > eleven.sel(set="id")).all("set")
         says = f"models, of eleven, with larger {errors} on Easy and on Hard than on ID"
-        return bounded(says, ">=", 8, models=above)
+        return bounded(says, ">=", 8, models=count(above, eleven))
 
     held_out = "no kind of Easy or Hard and no test signal is in training"
     task = [
@@ -94,9 +97,9 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
 
     def parts(vn: Models, coders: Models, kind: str = "") -> list[Part]:
         def over(model: str, *others: str) -> xr.DataArray:
-            return (error.sel(model=model) / error.sel(model=list(others)).min("model")).sel(
-                set=OOD
-            )
+            return (
+                error.sel(model=model) / error.sel(model=list(others)).min("model", skipna=False)
+            ).sel(set=OOD)
 
         transformer, mamba = over("transformer", *vn), over("mamba", *vn)
         cost = (error.sel(model="mamba_bottleneck") / error.sel(model="mamba")).sel(set="id")

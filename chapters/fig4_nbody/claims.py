@@ -56,7 +56,7 @@ def several(values: xr.DataArray) -> xr.DataArray:
 
 def lowest(what: str, values: xr.DataArray, own: str, rivals: str, name: str) -> Part:
     """That a reading has less of it than each of its rivals."""
-    least = values.sel(model=list(RIVALS[rivals])).min("model")
+    least = values.sel(model=list(RIVALS[rivals])).min("model", skipna=False)
     ratio = {name: values.sel(model=READINGS[own]) / least}
     return bounded(f"{what} of VN-3L, {own}, over the least of {rivals}", "<", 1, **ratio)
 
@@ -90,7 +90,10 @@ def joint(cell: str, nine: xr.DataArray, gated: Part) -> list[Part]:
     that is built of pairs and forces.
     """
     own, others = nine.sel(model=GATED), nine.sel(model=list(BASELINES[:-1]))
-    five, built = own / others.min("model"), own / nine.sel(model="factorized", drop=True)
+    five, built = (
+        own / others.min("model", skipna=False),
+        own / nine.sel(model="factorized", drop=True),
+    )
     return [
         given(bounded(f"{cell} of VN-3L, gated, over the least of {what}", "<", 1, **found), gated)
         for what, found in (
@@ -119,7 +122,7 @@ def errors(r: xr.Dataset) -> Decision:
         ~r["forces"].str.contains(r"\+")
     )
     worst = each.median("seed").max("forces").to_series()
-    low = several(relative.sel(model=[LITERAL, GATED])).min("model")
+    low = several(relative.sel(model=[LITERAL, GATED])).min("model", skipna=False)
     fits = "relative error of VN-3L, literal, and of each of the six, five bodies, under"
     literal, gated, tokens = (learned(r, reading) for reading in READINGS)
     cell, best = "error in each of nine cells", "the six and Random"
@@ -186,8 +189,8 @@ def diagonal(r: xr.Dataset) -> Decision:
     mean, passes = means(r, EVERYONE), means(r, [LITERAL, *BASELINES], "passes")["ratio"]
     ratio, ood = mean["ratio"].to_series(), mean["ood"].to_series()
     literal, gated, tokens, random = ratio[[*READINGS.values(), "random"]]
-    near, best = ratio[[*BASELINES]].min(), ood[[LITERAL, GATED]].min()
-    other = ood[[*BASELINES, "random"]].min()
+    near, best = ratio[[*BASELINES]].min(skipna=False), ood[[LITERAL, GATED]].min(skipna=False)
+    other = ood[[*BASELINES, "random"]].min(skipna=False)
     errs, grows = ({m: v[m] / v[n] for m, n in LINEAR.items()} for v in (ood, ratio))
     own, least = "OOD / ID of VN-3L,", "less than each of the six's"
     lower = "the lower OOD error of these two is less than those of the six and Random"

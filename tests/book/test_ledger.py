@@ -145,6 +145,9 @@ def test_parts_add_what_the_chapter_s_file_lacks_and_change_nothing_in_it(tmp_pa
     store.write(part.assign_attrs(chapter="x"), tmp_path / "z.part.nc")
     with pytest.raises(store.StoreError, match="results of chapter x, not z"):
         book.results_of(one, tmp_path)
+    store.write(part.assign_attrs(profile="smoke"), tmp_path / "z.part.nc")
+    with pytest.raises(store.StoreError, match=f"results of profile smoke, not {tmp_path.name}"):
+        book.results_of(one, tmp_path)
 
 
 def test_what_is_known_of_the_same_results_is_not_asked_again(tmp_path, both, monkeypatch):
@@ -174,7 +177,8 @@ def test_an_unreadable_result_is_an_error_and_not_a_verdict(tmp_path):
 @pytest.mark.parametrize("wrong", ["axis renamed", "axis missing", "nothing in it"])
 def test_results_of_another_form_are_named_with_the_rule_that_reads_them(tmp_path, wrong):
     results = fuzz_files.WRONG[wrong](fuzz_files.trial(tmp_path / "trial.nc"))
-    results.attrs.pop("chapter", None)  # else it would be named for that
+    for name in ("chapter", "profile"):  # else it would be named for that
+        results.attrs.pop(name, None)
     store.write(results, tmp_path / "fig3_functions.nc")
     with pytest.raises(
         store.StoreError, match=r"fig3_functions\.nc has not the form .* rule of VN-F3a reads \("

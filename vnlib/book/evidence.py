@@ -128,7 +128,13 @@ def tagged(values: Mapping[str, float] | xr.DataArray, tag: str) -> dict[str, fl
     return {f"{name}.{tag}": value for name, value in values.items()}
 
 
+def count(so: xr.DataArray, *values: xr.DataArray) -> xr.DataArray:
+    """How often something is so; NaN where one of the values that tell it is."""
+    found = so.sum()
+    return found if all(value.notnull().all() for value in values) else found * np.nan
+
+
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Rank correlation; 0 for values that are all equal, which have no order."""
+    """Rank correlation; 0 for values that are all equal, which have no order; NaN with a NaN."""
     found = float(pd.Series(x).rank().corr(pd.Series(y).rank()))
-    return found if np.isfinite(found) else 0.0
+    return np.nan if np.isnan([*x, *y]).any() else found if np.isfinite(found) else 0.0

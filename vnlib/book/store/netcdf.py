@@ -17,18 +17,10 @@ import xarray as xr
 
 from vnlib.book import paths
 
-FORMAT = "vnbook-results-1"
-"""Value of the attribute `format` that marks our files."""
-
-WHOLE = "whole_dtype"
-"""Attribute with the type of a whole-number variable, kept as float while parts are missing."""
-
-MOST_PER_BYTE = 1032
-"""Bytes that one byte of a compressed file can stand for, by the format of zlib."""
-
-SEAL = b"vnbook-sha256:"
-"""Follows the NetCDF data, with their checksum; readers of NetCDF pass over it."""
-
+FORMAT = "vnbook-results-1"  # value of the attribute `format` that marks our files
+WHOLE = "whole_dtype"  # attribute: the type of whole numbers, kept as float while parts are missing
+MOST_PER_BYTE = 1032  # bytes that one byte of a compressed file can stand for, as zlib says
+SEAL = b"vnbook-sha256:"  # follows the data, with their checksum; readers of NetCDF pass over it
 REMEDY = "move it away or delete it, then run again"
 
 ROOM = (
