@@ -15,7 +15,6 @@ from contextlib import suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any
 
 import nbformat
@@ -23,6 +22,7 @@ import papermill
 from filelock import FileLock
 
 from book.site import (
+    drafts,
     editions,
     executed,
     in_place,
@@ -110,33 +110,34 @@ def run_chapter(
     helpers = [_helper(name, given) for _ in range(0 if stored else jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)
     failed, patience = output.with_suffix(".failed.ipynb"), 0.0
-    draft = Path(mkdtemp(prefix="vnbook-")) / output.name  # a kill leaves nothing by the output
     try:
-        papermill.execute_notebook(
-            str(paths.notebook(name)),
-            str(draft),
-            parameters=_for_notebook(given),
-            cwd=str(paths.ROOT),
-            kernel_name="python3",
-            progress_bar=False,
-            request_save_on_cell_execute=False,  # once, at the end
-            stderr_file=sys.stderr if progress else None,
-            **(_kernel(formats) if kernel else _in_place(formats)),
-        )
-        paths.replace(output, draft.read_text(encoding="utf-8"))
+        with drafts.folder() as folder:  # a kill leaves nothing by the output
+            draft = folder / output.name
+            try:
+                papermill.execute_notebook(
+                    str(paths.notebook(name)),
+                    str(draft),
+                    parameters=_for_notebook(given),
+                    cwd=str(paths.ROOT),
+                    kernel_name="python3",
+                    progress_bar=False,
+                    request_save_on_cell_execute=False,  # once, at the end
+                    stderr_file=sys.stderr if progress else None,
+                    **(_kernel(formats) if kernel else _in_place(formats)),
+                )
+            except papermill.PapermillExecutionError:
+                if draft.exists():
+                    paths.replace(failed, draft.read_text(encoding="utf-8"))
+                raise
+            paths.replace(output, draft.read_text(encoding="utf-8"))
         failed.unlink(missing_ok=True)
         patience = PATIENCE
-    except papermill.PapermillExecutionError:
-        if draft.exists():
-            paths.replace(failed, draft.read_text(encoding="utf-8"))
-        raise
     except OSError as error:
         error.filename = error.filename or str(output)  # which a full disk does not name
         raise
     finally:
         for process in helpers:
             _end(process, patience)
-        shutil.rmtree(draft.parent, ignore_errors=True)
     return parameters
 
 
