@@ -25,6 +25,7 @@ from book.site import (
     drafts,
     editions,
     executed,
+    helpers,
     in_place,
     ledger,
     ledger_page,
@@ -54,7 +55,6 @@ LINKS = "links"  # tag of the links under a figure
 SHIPPED = "shipped-results"  # tag of prose that states what the shipped results say
 UNFINISHED = ".unfinished"
 PATIENCE = 10.0  # seconds for other processes to end by themselves when all runs are there
-GRACE = 3.0  # seconds for them to end when they are told to
 # Its command line knows no number of processes. Fewer looks for garbage, as in `processes`.
 JUPYTER_BOOK = """import gc
 from functools import partial
@@ -107,7 +107,7 @@ def run_chapter(
         ) from error
     anew = parameters.get("recompute") or parameters.get("stale") == "recompute"
     stored = chapter.Chapter(spec, parameters).file().exists() and not anew
-    helpers = [_helper(name, given) for _ in range(0 if stored else jobs - 1)]
+    helping = [helpers.begin(name, given) for _ in range(0 if stored else jobs - 1)]
     formats = ("png", *PRINT) if prints else ("png",)
     failed, patience = output.with_suffix(".failed.ipynb"), 0.0
     try:
@@ -136,8 +136,8 @@ def run_chapter(
         error.filename = error.filename or str(output)  # which a full disk does not name
         raise
     finally:
-        for process in helpers:
-            _end(process, patience)
+        for process in helping:
+            helpers.end(process, patience)
     return parameters
 
 
@@ -156,30 +156,6 @@ def _for_notebook(given: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as the notebook gets them: a results folder in the project is named from its root."""
     folder = given.get("results_dir")
     return {**given, **({"results_dir": paths.shown(Path(folder).expanduser())} if folder else {})}
-
-
-def _helper(name: str, given: Mapping[str, Any]) -> subprocess.Popen:
-    """A second process that works on the same results, and ends when this one does."""
-    command = [sys.executable, "-m", "book.site.cli", "run", name]
-    command += ["--no-page", "--quiet", "--helps"]
-    command += [part for key, value in given.items() for part in ("-p", key, json.dumps(value))]
-    silent = subprocess.DEVNULL
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=silent, stderr=silent)
-
-
-def _end(process: subprocess.Popen, patience: float) -> None:
-    """Wait for a helper to put its files away; then end it as the end of this process would, which no
-    run can catch and go on, or by force.
-    """
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(patience)
-    if process.stdin:
-        process.stdin.close()
-    try:
-        process.wait(GRACE)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def build(

@@ -242,7 +242,9 @@ def test_other_processes_help_only_with_work_and_end_with_it(
             raise papermill.PapermillExecutionError(1, 1, "x", "ValueError", "no", [])
         nbformat.write(nbformat.v4.new_notebook(), output)
 
-    monkeypatch.setattr(book, "_helper", lambda *args: started.append(Process()) or started[-1])
+    monkeypatch.setattr(
+        book.helpers, "begin", lambda *args: started.append(Process()) or started[-1]
+    )
     monkeypatch.setattr(papermill, "execute_notebook", execute)
     given = {"results_dir": str(project / "mine"), "recompute": recompute}
     output = project / "out" / "tiny.ipynb"
