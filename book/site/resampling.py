@@ -126,7 +126,8 @@ def interval(
         reached = min(steps, 2.0**seeds * tail) if seeds else steps
         if reached < REACH and (seeds or len(known) > 1):
             wide = _students(values, seeds, tail)
-            end = np.fmax(end, side * estimate + wide)
+            with np.errstate(invalid="ignore"):  # an infinite estimate less an infinite width
+                end = np.fmax(end, side * estimate + wide)
         ends.append(side * end)
     return ends[0], ends[1]
 
