@@ -92,8 +92,9 @@ lint: $(STAMP) ## check style, docstrings, types, spelling and that notebooks ho
 accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run after book or reproduce)
 	$(BIN)/python tests/tools/accessibility.py
 
-robust: $(STAMP) ## kill runs, garble parameters and files, fill disks, cut the network: nothing may break (half an hour)
+robust: $(STAMP) ## kill runs, garble parameters and files, fill disks, cut the network, take numbers away: nothing may break (40 minutes)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/tools/robustness.py
+	$(BIN)/python tests/tools/missing_numbers.py
 
 parameters: $(STAMP) ## run every chapter with each model alone and at the ends of each range (hours; goes on where it ended)
 	$(BIN)/python tests/tools/every_parameter.py
