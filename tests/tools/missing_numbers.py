@@ -63,6 +63,10 @@ def main() -> int:
     found = []
     for one in tqdm(claims.all_claims().values(), unit="claim"):
         results = claims.known(ledger.results_of(one, paths.RESULTS / "paper"))
+        if not isinstance(decision := claims.decided(one, results), str):
+            results = statements._read(
+                one, results, decision
+            )  # what no rule reads takes long to copy
         for model in results[_axis(results)].values.tolist() if _axis(results) in results else []:
             found += [f"{one.id} without {model}: {says}" for says in turned(one, results, model)]
     print("\n".join(found) or "no statement turns")
