@@ -311,7 +311,9 @@ def test_the_challenges_can_be_met(shipped):
     drawn = torch.stack([V[:, rest] @ code[rest], V[:, rest] @ again, V @ code])
     errors = [f"{100 * (1 - share):.0f} %" for share in explained(x[4:5], drawn)]
     assert on_the_page("the error falls from {} to {}, but not to the {} of before".format(*errors))
-    rows = mnist.load("train", n=5000, allow_fallback=True)
+    if mnist.load("train", n=1, allow_fallback=True).attrs["fallback"]:
+        pytest.skip("too few digits without MNIST")
+    rows = mnist.load("train", n=5000)
     known = torch.tensor(rows["image"].values, dtype=torch.float64).flatten(1)
     match = (known / known.norm(dim=1, keepdim=True)) @ drawn[0]
     assert np.bincount(rows["label"].values[match.topk(15).indices]).argmax() == 9
