@@ -113,8 +113,8 @@ class Subject:
     libraries: Mapping[int, Library]
     own: Callable[[str, Images, int], Images] | None = None
 
-    def library(self, k: int) -> Library:
-        """That of the nearest number of coefficients, by ratio."""
+    def nearest(self, k: int) -> Library:
+        """The library of the nearest number of coefficients, by ratio."""
         return self.libraries[min(self.libraries, key=lambda one: abs(math.log(one / k)))]
 
 
@@ -265,7 +265,7 @@ def drawer(
     """How images are drawn, the threshold if there is one, and the number of atoms."""
     if subject.own is not None and way in ("own", "searched"):
         return partial(subject.own, way, k=k), math.nan, math.nan
-    library, rounds = subject.library(k), s["rounds"]
+    library, rounds = subject.nearest(k), s["rounds"]
     if _many(subject, k):
         return lambda x: coding.from_all(library.V, x, k)[-1], math.nan, library.V.shape[1]
     how = {"inference": way, "k": k, "rounds": rounds}
@@ -280,7 +280,7 @@ MANY = 10_000  # atoms that have no Gram matrix
 
 
 def _many(subject: Subject, k: int) -> bool:
-    return subject.library(k).V.shape[1] > MANY
+    return subject.nearest(k).V.shape[1] > MANY
 
 
 def _size(x: Images) -> tuple[int, int]:
