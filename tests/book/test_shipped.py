@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from book.site import ledger, statements
-from tests.tools import missing_numbers
+import missing_numbers
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
 
