@@ -54,8 +54,8 @@ def operator_ranks(
         ]
         (d, K), m = layer.V.shape, layer.U.shape[0]
         top = index + 1 == len(network.layers)
-        columns["rank"].append(torch.cat(ranks).numpy())
-        columns["active_atoms"].append((code != 0).sum(1).numpy())
+        columns["rank"].append(torch.cat(ranks).cpu().numpy())
+        columns["active_atoms"].append((code != 0).sum(1).cpu().numpy())
         columns["rank_limit"].append(min(d, m))
         columns["cap"].append(network.config.top_k if top and network.config.top_k else K)
         columns["per_atom"].append(d + m)
