@@ -52,7 +52,7 @@ def below(says: str, values: xr.DataArray, others: Sequence[str], sign: int = 1)
     figure="appA-forgetting",
     statement="Predictive coding infers dense states under a map that is the same for all inputs; "
     "the VN infers, for each input, a sparse operator. One sample's update touches the atoms in "
-    "use in the VN and all weights in predictive coding, so that tasks interfere less in the VN.",
+    "use in the VN and is spread over the weights in predictive coding.",
     terms="Medians over seeds, for each pair of tasks: digits 0-4, then 5-9; images, then images "
     "with permuted pixels; left halves, then right halves. States are those of the first level.",
 )
@@ -77,10 +77,10 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         scaled(
             each("weights of bPC that one sample moves, share", ">=", 0.9, moved, "bpc"), limit=1
         ),
-        below(alike, r["overlap"], PC),
-        below(growth, r["forgetting"], PC),
     ]
     controls = [
+        below(alike, r["overlap"], PC),
+        below(growth, r["forgetting"], PC),
         below(weighted, r["gated_variability"], PC, sign=-1),
         below(power, r["power_share"], PC),
         below(stays("over"), r["interference"], LEARNED),

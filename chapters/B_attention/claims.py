@@ -16,7 +16,7 @@ CONTROLS = ("topk", "sparsemax", "feed_forward")
     id="VN-B",
     source="VN App. B",
     figure="appB-adaptive",
-    statement="Attention mixes states by dense weights that one feed-forward pass generates, under "
+    statement="Attention mixes states by weights that one feed-forward pass generates, under "
     "projections that no input selects; a Vector Network infers sparse, competing coefficients of "
     "reusable rank-1 operators, and the same coefficients gate what learns. Low rank plays "
     "another role in each.",

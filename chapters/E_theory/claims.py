@@ -43,7 +43,8 @@ def mending(r: xr.Dataset) -> tuple[float, dict[str, xr.Dataset]]:
     source="VN App. E.1 (Prop. 1, Thm. 1)",
     figure="appE-diagram",
     statement="Decoding superposes exactly, V(a + b) = V a + V b, and inference recovers the "
-    "support of a composition of fewer than (1 + 1/mu)/2 atoms.",
+    "support of a composition of fewer than (1 + 1/mu)/2 atoms, if the atoms fit and lambda is "
+    "large enough.",
     terms="The bound is (1 + 1/mu)/2 atoms; a support is that of the settled lasso.",
 )
 def recovery(r: xr.Dataset) -> Decision:
@@ -90,7 +91,7 @@ def gradient(r: xr.Dataset) -> Decision:
     printed = [
         bounded("error, one layer", "<", 1e-3, one_layer=worst["one layer"]),
         bounded("error, three layers and F", "<", 1e-3, three_layers=worst["three layers"]),
-        bounded(falls, "<", 0.01, late_to_early=late),
+        detail(bounded(falls, "<", 0.01, late_to_early=late)),
     ]
     controls = [
         bounded("error, hard top-k", "<", 0.01, top_k=worst["top-k"]),

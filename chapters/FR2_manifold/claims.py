@@ -191,8 +191,8 @@ def _steepest(r: xr.Dataset, model: str) -> float:
     source="FR Sec. 3.4, Figs. 2, 5, 10-14, App. F.3",
     figure="FR2-metrics",
     statement="Layer by layer a decoder warps the plane of positions: factorisation and linear "
-    "probes decay, volume is distorted most in the hold-out, sharpest in shallow networks with a "
-    "ramp code; MLPs distort the other way and lose more factorisation.",
+    "probes decay, factorisation most sharply in shallow networks with a ramp code; volume is "
+    "distorted most in the hold-out; MLPs distort the other way and lose more factorisation.",
     terms=f"{MEDIANS} Falls are from the input to the last hidden layer, other measures are of the "
     "latter. Probes are cross-validated; spread is that of log volume; at random means with the "
     "weights before training. A decoder composes where its OOD error is at most 5 % of a zero "

@@ -62,7 +62,7 @@ def _as_printed(r: xr.Dataset, said: str, digits: Sequence[int], share: float) -
     figure="FR5-blend",
     statement="A network that draws a rotated digit fails inside the left-out angles: there it "
     "draws linear blends of the images at the two ends of the gap, while its layers stay smooth.",
-    terms="All are medians over seeds, of which the other digits have fewer. The "
+    terms="All are medians over seeds. The "
     "blend is the best convex one of the images at the two ends of the gap; in the middle half of "
     "the gap its rest is its squared distance from the output, and it explains a share of that of "
     "the mean training image. Its weight should be proportional to the angle. A step is the median "

@@ -60,7 +60,7 @@ CHANGES = [
     ("mse", "vn", 0.6, 12),
 ]
 CASES = [
-    ("VN-A", name, {"model": model, "pair": "halves"}, value, [part] if part < 7 else [], [part])
+    ("VN-A", name, {"model": model, "pair": "halves"}, value, [part] if part < 5 else [], [part])
     for name, model, value, part in CHANGES
 ]
 # One idle atom in one seed is enough.
