@@ -40,7 +40,9 @@ from vnlib.settle.schedule import Run
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 CLOSE = {"meta": 1e-4, "cuda": 1e-2}  # what losses and energies may differ by, relatively
-LEARNS_CODES = {"beyond_initialiser"}  # its targets are settled codes, which a gap leaves further apart
+LEARNS_CODES = {
+    "beyond_initialiser"
+}  # its targets are settled codes, which a gap leaves further apart
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
 SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders are trained
 ALIKE = {"FR1_failure"}  # measures of every decoder what it draws, and nothing else

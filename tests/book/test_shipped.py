@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 
+import missing_numbers
 import numpy as np
 import pytest
 import xarray as xr
 
 from book.site import ledger, statements
-import missing_numbers
 from vnlib.book import ledger as claims
 from vnlib.book import paths, store
 
