@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-import xarray as xr
+import numpy as np
 
+from benchmarks.readings.arrays import Arrays
 from vnlib import checks
 
 Reading = Mapping[str, str]
@@ -95,10 +96,9 @@ class Statement:
     ----------
     margin
         How far the statement is on the right side of its bound in a reading, above 0 where it
-        holds: the logarithm of a ratio, or a difference (`kind`). It reduces the dimension "seed"
-        of its results by xarray's methods and no other way, since a dimension "resample" may stand
-        beside it. NaN where a condition of the statement fails, and KeyError where results lack what
-        it needs: a reading that is not testable.
+        holds: the logarithm of a ratio, or a difference (`kind`). It counts axes from the end, since
+        "resample" may be the first. NaN where a condition of the statement fails, and KeyError where
+        results lack what it needs: a reading that is not testable.
     weight
         How well a reading gives the numbers that the text has kept, from 0 to 1 (see
         `curve.closeness`); None where there are none.
@@ -111,8 +111,8 @@ class Statement:
     id: str
     says: str
     choices: Sequence[Choice]
-    margin: Callable[[xr.Dataset, Reading], xr.DataArray | float]
-    weight: Callable[[xr.Dataset, Reading], float] | None = None
+    margin: Callable[[Arrays, Reading], np.ndarray | float]
+    weight: Callable[[Arrays, Reading], float] | None = None
     excluded: Sequence[Exclusion] = ()
     own: Reading = field(default_factory=dict)
     kind: str = "ratio"

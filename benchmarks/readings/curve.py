@@ -5,12 +5,14 @@ share of readings in which it holds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 from scipy import stats
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import Reading, Statement, key, readings
 from vnlib.book.ledger import NOT_TESTABLE, UNDECIDED
 
@@ -26,15 +28,15 @@ CHOICE = "choice_"  # what the coordinates of choices begin with
 # --- Margins --------------------------------------------------------------------------------------
 
 
-def below(values: xr.DataArray | float, bound: xr.DataArray | float) -> xr.DataArray:
+def below(values: np.ndarray | float, bound: np.ndarray | float) -> np.ndarray:
     """The margin of values that should be below a bound, log(bound / value)."""
     return -above(values, bound)
 
 
-def above(values: xr.DataArray | float, bound: xr.DataArray | float) -> xr.DataArray:
+def above(values: np.ndarray | float, bound: np.ndarray | float) -> np.ndarray:
     """The margin of values that should be above a bound, log(value / bound)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return xr.DataArray(np.log(xr.DataArray(values) / bound))
+        return np.log(np.divide(values, bound))
 
 
 def closeness(found: float, printed: float, factor: float = 2.0) -> float:
@@ -72,16 +74,17 @@ def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
     """
     rows = _rows(results.sizes.get("seed", 0))
     asked, found = readings(statement), []
-    parts = {} if "trained" in results.dims else {"": (results, _redrawn(results, rows))}
+    parts = {} if "trained" in results.dims else {"": _arrays(results, rows)}
     for reading in asked:
         name, missing = "", ""
         try:
             if "trained" in results.dims and (name := key(statement.choices, reading)) not in parts:
-                part = _part(results, name)
-                parts = {name: (part, _redrawn(part, rows))}  # only the last is kept
+                parts = {name: _arrays(_part(results, name), rows)}  # only the last is kept
             whole, redrawn = parts[name]
-            margins = np.broadcast_to(statement.margin(redrawn, reading), len(rows)).astype(float)
-            weight = statement.weight(whole, reading) if statement.weight else 1.0
+            with np.errstate(all="ignore"):
+                margin = statement.margin(redrawn, reading)
+                weight = statement.weight(whole, reading) if statement.weight else 1.0
+            margins = np.broadcast_to(margin, len(rows)).astype(float)
         except KeyError as error:
             margins, weight = np.full(len(rows), np.nan), np.nan
             missing = f"the results lack {error.args[0]}"
@@ -109,11 +112,11 @@ def _rows(seeds: int) -> np.ndarray:
     return np.vstack([np.arange(seeds), drawn])
 
 
-def _redrawn(results: xr.Dataset, rows: np.ndarray) -> xr.Dataset:
-    if not rows.size:
-        return results
+def _arrays(results: xr.Dataset, rows: np.ndarray) -> tuple[Arrays, Arrays]:
+    """Results as they are, and with all resamples."""
     drawn = xr.DataArray(rows, dims=("resample", "seed"))
-    return results.drop_vars("seed", errors="ignore").isel(seed=drawn)
+    redrawn = results.drop_vars("seed", errors="ignore").isel(seed=drawn) if rows.size else results
+    return Arrays(results), Arrays(redrawn)
 
 
 def _dataset(statement: Statement, asked: Sequence[Reading], found: Sequence) -> xr.Dataset:
@@ -156,15 +159,22 @@ def interval(drawn: np.ndarray, estimate: float, seeds: int) -> tuple[float, flo
     alike = seeds < FEW and np.ptp(known) == 0 if len(known) else True
     if seeds == 1 or alike or len(known) < (1 - RARE) * len(drawn):
         return np.nan, np.nan
-    tail = (1 - LEVEL) / 2
-    share = stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * stats.t.isf(tail, seeds - 1))
+    reach, share = _student(seeds)
     low, high = np.quantile(known, [share, 1 - share], method="inverted_cdf")
     if seeds < FEW:
         with np.errstate(invalid="ignore"):
-            error = known.std() * np.sqrt(seeds / (seeds - 1))
-        wide = stats.t.isf(tail, seeds - 1) * error
+            wide = reach * (known.std() * np.sqrt(seeds / (seeds - 1)))
         low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
     return float(low), float(high)
+
+
+@cache
+def _student(seeds: int) -> tuple[float, float]:
+    """How many errors the interval of a mean reaches by Student's t, and the tail of resamples that
+    does.
+    """
+    reach = float(stats.t.isf((1 - LEVEL) / 2, seeds - 1))
+    return reach, float(stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * reach))
 
 
 def verdict(margin: float, low: float, high: float, *, band: float = 0.0) -> str:
@@ -199,18 +209,26 @@ def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
     if not whole:
         return counts | dict.fromkeys(("right", "low", "high", "sure"), np.nan) | {"effective": 0}
     effective = whole**2 / float((weight**2).sum())
-    return counts | _right(tested, weight) | {"sure": weight @ sure / whole, "effective": effective}
+    right = _right(*_sides(tested), weight)
+    return counts | right | {"sure": weight @ sure / whole, "effective": effective}
 
 
-def _right(tested: xr.Dataset, weight: np.ndarray) -> dict[str, float]:
+def _sides(tested: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """1 where a reading is on the right side, else 0: of all seeds, shape (readings,), and of
+    resamples, shape (readings, resamples).
+    """
+    margin, drawn = ((tested[name].values > 0).astype(float) for name in ("margin", "drawn"))
+    return margin, drawn
+
+
+def _right(sides: np.ndarray, drawn: np.ndarray, weight: np.ndarray) -> dict[str, float]:
     """The share of readings on the right side, by weight, with its interval over seeds."""
     whole = float(weight.sum())
     if not whole:
         return dict.fromkeys(("right", "low", "high"), np.nan)
-    right = float(weight @ (tested["margin"].values > 0) / whole)
-    drawn = weight @ (tested["drawn"].values > 0) / whole
+    right = float(weight @ sides / whole)
     tail = (1 - LEVEL) / 2
-    low, high = (float(end) for end in np.quantile(drawn, [tail, 1 - tail]))
+    low, high = (float(end) for end in np.quantile(weight @ drawn / whole, [tail, 1 - tail]))
     return {"right": right, "low": min(low, right), "high": max(high, right)}
 
 
@@ -231,15 +249,15 @@ def by_option(found: xr.Dataset) -> pd.DataFrame:
     """
     tested = _tested(found)
     bounded, margin, weight = _bounded(tested), tested["margin"].values, tested["weight"].values
-    sure, rows = (tested["verdict"] == HOLDS).values, {}
+    sure, sides, rows = (tested["verdict"] == HOLDS).values, _sides(tested), {}
     for name, options in found.attrs["options"].items():
         taken = tested[f"{CHOICE}{name}"].values
         for option in options:
             takes = taken == option
             rows[name, option] = {
                 "readings": int(takes.sum()),
-                **_right(tested, takes.astype(float)),
-                "weighted": _right(tested, np.where(takes, weight, 0))["right"],
+                **_right(*sides, takes.astype(float)),
+                "weighted": _right(*sides, np.where(takes, weight, 0))["right"],
                 "sure": sure[takes].mean() if takes.any() else np.nan,
                 "alone": int((takes & ~bounded).sum()),
                 "margin": np.median(margin[takes]) if takes.any() else np.nan,

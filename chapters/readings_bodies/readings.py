@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Reading, Statement
 from benchmarks.readings.curve import below, curve
 
@@ -124,93 +125,95 @@ def _drift(drift: xr.DataArray) -> xr.DataArray:
     return xr.concat(times.values(), xr.IndexVariable("time", list(times)))
 
 
-def least_error(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def least_error(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network errs less than each rival where forces act together (VN Fig. 4b)."""
-    error = _compared(r, reading)["mse"].sel(inference=reading["inference"])
-    own, others = _sides(_by_number(error))
+    where: dict = {"inference": reading["inference"]}
     if reading["bodies"] == "least":
-        own, others = own.sel(bodies=[3]), others.sel(bodies=[3])
-    cells = ("number", "bodies")
+        where["bodies"] = [3]
+    own, others = (
+        np.median(_by_number(r, r("mse", model=models, **where)), -1)
+        for models in _compared(r, reading)
+    )
+    cells = (-2, -1)
     if reading["cells"] == "each":
-        ratio = (own / others.min("model")).max(cells, skipna=False)
+        ratio = (own / over(others, "min", -3)).max(cells)
     elif reading["cells"] == "mean":
-        ratio = own.mean(cells) / others.mean(cells).min("model")
+        ratio = over(own, "mean", cells) / over(over(others, "mean", cells), "min")
     else:
-        ratio = np.exp(np.log(own).mean(cells) - np.log(others).mean(cells).min("model"))
-    return below(ratio, 1).where(_fits(r, reading))
+        least = over(over(np.log(others), "mean", cells), "min")
+        ratio = np.exp(over(np.log(own), "mean", cells) - least)
+    return np.where(_fits(r, reading), below(ratio, 1), np.nan)
 
 
-def least_growth(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def least_growth(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network's error grows less from single forces to mixtures than each rival's (VN
     Fig. 4c).
     """
-    error = _unit(_compared(r, reading), reading)
-    mixed = _mixed(error)
-    inside, outside = error.isel(forces=~mixed).sel(bodies=5), error.isel(forces=mixed)
-    if reading["mean"] == "mean":
-        growth = outside.mean(("forces", "bodies")) / inside.mean("forces")
-    else:
-        growth = outside.median(("forces", "bodies")) / inside.median("forces")
-    own, others = _sides(growth)
-    return below(own, others.min("model")).where(_fits(r, reading))
+    mixed, how = _forces(r) > 1, reading["mean"]
+
+    def growth(models: str | list) -> np.ndarray:
+        error = r("mse", model=models, inference=reading["inference"])
+        if reading["unit"] == "relative":
+            error = error / r("power")[..., None]
+        inside = error[..., ~mixed, r.labels["bodies"][5], :]
+        return over(error[..., mixed, :, :], how, (-3, -2)) / over(inside, how, -2)
+
+    own, others = (np.median(growth(models), -1) for models in _compared(r, reading))
+    return np.where(_fits(r, reading), below(own, over(others, "min")), np.nan)
 
 
-def least_drift(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def least_drift(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network drifts less than each rival (VN Fig. 10): on five of six panels, on all
     mixtures, or in the mean.
     """
-    drift = _compared(r, reading)["drift"].sel(starts=reading["starts"], time=reading["time"])
-    own, others = _sides(drift)
-    margin = below(own, others.min("model", skipna=False))
+    where: dict = {"starts": reading["starts"], "time": reading["time"]}
     if reading["panels"] == "mixtures":
-        margin = margin.sel(panel=MIXTURES).min("panel", skipna=False)
+        where["panel"] = MIXTURES
+    own, others = (
+        np.median(r("drift", model=models, **where), -1) for models in _compared(r, reading)
+    )
+    margin = below(own, others.min(-2))
+    if reading["panels"] == "mixtures":
+        margin = margin.min(-1)
     elif reading["panels"] == "five":
         # On five of six: the worst panel does not count.
-        second = 1 / (margin.sizes["panel"] - 1)
-        margin = margin.quantile(second, "panel", method="lower", skipna=False)
+        second = 1 / (margin.shape[-1] - 1)
+        margin = np.quantile(margin, second, axis=-1, method="lower")
     else:
-        margin = margin.mean("panel", skipna=False)
-    return margin.where(_fits(r, reading))
+        margin = margin.mean(-1)
+    return np.where(_fits(r, reading), margin, np.nan)
 
 
-def _compared(r: xr.Dataset, reading: Reading) -> xr.Dataset:
-    """What is known of a reading's network, which comes first, and of its rivals."""
-    there = r["model"].values.tolist()
+def _compared(r: Arrays, reading: Reading) -> tuple[str, list[str]]:
+    """A reading's network and its rivals, as far as they are there."""
+    there = r.labels["model"]
     network = FIGURE.get(reading["network"], reading["network"])
     rivals = [model for model in RIVAL_MODELS[reading["rivals"]] if model in there]
     if network not in there or not rivals:  # a small profile leaves models out
         raise KeyError(f"the model {network}" if rivals else "all of the rivals")
-    return r.sel(model=[network, *rivals])
+    return network, rivals
 
 
-def _unit(r: xr.Dataset, reading: Reading) -> xr.DataArray:
-    error = r["mse"].sel(inference=reading["inference"])
-    return error / r["power"] if reading["unit"] == "relative" else error
+def _forces(r: Arrays) -> np.ndarray:
+    """How many forces are in each set."""
+    return np.array([name.count("+") + 1 for name in r.labels["forces"]])
 
 
-def _by_number(error: xr.DataArray) -> xr.DataArray:
-    """Means over the sets of two, three and four forces."""
-    number = error["forces"].str.count(r"\+") + 1
-    parts = [error.isel(forces=(number == n).values).mean("forces") for n in (2, 3, 4)]
-    return xr.concat(parts, xr.IndexVariable("number", [2, 3, 4]))
+def _by_number(r: Arrays, error: np.ndarray) -> np.ndarray:
+    """Means over the sets of two, three and four forces, from (forces, bodies, seed) to (number,
+    bodies, seed).
+    """
+    number = _forces(r)
+    parts = [over(error[..., number == n, :, :], "mean", -3) for n in (2, 3, 4)]
+    return np.moveaxis(np.stack(parts), 0, -3)  # stored by number: means add in that order
 
 
-def _sides(values: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Medians over seeds of the network's values and of its rivals'."""
-    middle = values.median("seed", skipna=False)
-    return middle.isel(model=0, drop=True), middle.isel(model=slice(1, None))
-
-
-def _fits(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def _fits(r: Arrays, reading: Reading) -> np.ndarray:
     """Whether a network fits what it was trained on, single forces on five bodies."""
     model = FIGURE.get(reading["network"], reading["network"])
-    error = r["mse"].sel(inference="joint", model=model, bodies=5) / r["power"].sel(bodies=5)
-    single = error.isel(forces=~_mixed(error)).mean("forces")
-    return single.median("seed", skipna=False) <= FITS
-
-
-def _mixed(error: xr.DataArray) -> np.ndarray:
-    return error["forces"].str.contains(r"\+").values
+    error = r("mse", inference="joint", model=model, bodies=5) / r("power", bodies=5)[..., None]
+    single = over(error[..., _forces(r) == 1, :], "mean", -2)
+    return np.median(single, -1) <= FITS
 
 
 # Of errors where forces act together the unit is not asked: cell by cell and by logarithms it

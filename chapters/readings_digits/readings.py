@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below, curve
 
@@ -171,77 +172,74 @@ def _matched(path: xr.DataArray, mse: xr.DataArray, inside: str) -> xr.DataArray
     return found.transpose("model", "reading", "seed", "set")
 
 
-def less_digits(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def less_digits(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network errs less than a rival on composed and damaged digits."""
     return _less(r, reading, "", "id", DIGITS, OF_SETS)
 
 
-def less_motions(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def less_motions(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network errs less than a rival on stronger and composed motions."""
     return _less(r, reading, "m_", "single", MOTIONS, OF_MOVES)
 
 
-def strongly(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def strongly(r: Arrays, reading: Reading) -> np.ndarray:
     """How far the error of an autoencoder, over a network's, exceeds a bound where the conditions
     are strongest.
     """
-    errors = [_error(r, reading, side, "") for side in ("rival", "network")]
     added = SUMS if reading["signs"] == "sums" else ADDED
     sets = added if reading["strongest"] == "add" else (*added, *MAXIMA, *DAMAGED)
-    rival, ours = (error.sel(set=list(sets)) for error in errors)
+    ours, rival = _errors(r, reading, "", sets)
     ratio = rival / ours
     if reading["strongest"] == "worst":
-        second = rival.quantile(1 - 1 / (len(sets) - 1), "set", method="higher", skipna=False)
-        found = ratio.where(rival >= second).min("set")
+        second = 1 - 1 / (len(sets) - 1)
+        bound = np.quantile(rival, second, axis=-1, method="higher", keepdims=True)
+        found = over(np.where(rival >= bound, ratio, np.nan), "min")
     elif reading["strongest"] == "most":
-        found = ratio.max("set", skipna=False)
+        found = ratio.max(-1)
     else:
         found = _geometric(ratio)
     return above(found, float(reading["bound"]))
 
 
 def _less(
-    r: xr.Dataset,
+    r: Arrays,
     reading: Reading,
     prefix: str,
     inside: str,
     outside: Sequence[str],
     families: dict[str, Sequence[str]],
-) -> xr.DataArray:
-    ours, rival = (_error(r, reading, side, prefix) for side in ("network", "rival"))
+) -> np.ndarray:
+    ours, rival = _errors(r, reading, prefix, families.get(reading["sets"], outside))
     if reading["measure"] == "growth":
-        ours, rival = (one / one.sel(set=inside) for one in (ours, rival))
-    sets = list(families.get(reading["sets"], outside))
-    ours, rival = ours.sel(set=sets), rival.sel(set=sets)
+        own_inside, rival_inside = _errors(r, reading, prefix, [inside])
+        ours, rival = ours / own_inside, rival / rival_inside
     if reading["sets"] == "each":
-        return below((ours / rival).max("set", skipna=False), 1)
+        return below((ours / rival).max(-1), 1)
     if reading["sets"] == "arithmetic":
-        return below(ours.mean("set", skipna=False), rival.mean("set", skipna=False))
+        return below(ours.mean(-1), rival.mean(-1))
     return below(_geometric(ours / rival), 1)
 
 
-def _geometric(values: xr.DataArray) -> xr.DataArray:
-    return np.exp(np.log(values).mean("set", skipna=False))
+def _geometric(values: np.ndarray) -> np.ndarray:
+    return np.exp(np.log(values).mean(-1))
 
 
-def _error(r: xr.Dataset, reading: Reading, side: str, prefix: str) -> xr.DataArray:
-    """Median errors (set) over seeds of the network or of its rival."""
+def _errors(
+    r: Arrays, reading: Reading, prefix: str, sets: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Median errors over seeds on some sets, of the network and of its rival."""
+
+    def error(name: str, model: str, way: str) -> np.ndarray:
+        return np.median(r(name, model=model, reading=way, set=[*sets]), -1)
+
     model, way = FIGURE[reading["network"]]
-    model = f"{prefix}{model}"
-    if side == "rival":
-        if reading["rival"] == "ae":
-            name = "motions" if prefix else "digits"
-            return _one(r[name], model).sel(reading=way).median("seed", skipna=False)
-        size = f"_{reading['network']}" if reading["network"] in RESIZED else ""
-        model, way = MODELS[reading["rival"]]
-        model = f"{prefix}{model}{size}".replace("m_vn_", "m_")
-    return _one(r["mse"], model).sel(reading=way).median("seed", skipna=False)
-
-
-def _one(values: xr.DataArray, model: str) -> xr.DataArray:
-    if model not in values["model"].values:
-        raise KeyError(f"the model {model}")
-    return values.sel(model=model)
+    own = f"{prefix}{model}", way
+    if reading["rival"] == "ae":
+        return error("mse", *own), error("motions" if prefix else "digits", *own)
+    size = f"_{reading['network']}" if reading["network"] in RESIZED else ""
+    model, way = MODELS[reading["rival"]]
+    rival = f"{prefix}{model}{size}".replace("m_vn_", "m_"), way
+    return error("mse", *own), error("mse", *rival)
 
 
 def _unmatched(rival: Choice) -> Exclusion:

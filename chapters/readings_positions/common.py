@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import xarray as xr
 
+from benchmarks.readings.arrays import over
 from benchmarks.readings.choices import Choice, Reading
 
 BAND = np.log(1.05)  # within which ratios count as equal to their bound, as in the ledger
@@ -23,18 +23,18 @@ RUNS = Choice(
 )
 
 
-def summed(values: xr.DataArray, reading: Reading, *, high: bool) -> xr.DataArray:
-    """Seeds as one number; high: whether the statement is that values are high, so that the worst
-    is the least.
+def summed(values: np.ndarray, reading: Reading, *, high: bool) -> np.ndarray:
+    """Seeds, the last axis, as one number; high: whether the statement is that values are high, so
+    that the worst is the least.
     """
     how = reading["seeds"]
-    return getattr(values, ("min" if high else "max") if how == "worst" else how)("seed")
+    return over(values, ("min" if high else "max") if how == "worst" else how)
 
 
-def counted(values: xr.DataArray, learned: xr.DataArray, reading: Reading) -> xr.DataArray:
+def counted(values: np.ndarray, learned: np.ndarray, reading: Reading) -> np.ndarray:
     """The runs that a reading counts, those that learned where it does not say; NaN in place of
     others, and of all where most learned nothing.
     """
     if reading.get("runs") == "all":
         return values
-    return values.where(learned & (learned.mean("seed") >= MOST))
+    return np.where(learned & (learned.mean(-1, keepdims=True) >= MOST), values, np.nan)

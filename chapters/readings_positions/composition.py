@@ -5,11 +5,13 @@ each reading at reduced size.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Reading, Statement, fraction, key
 from benchmarks.readings.curve import above, below
 
@@ -148,57 +150,56 @@ def gathered(runs: xr.Dataset, choices: Sequence[Choice]) -> xr.Dataset:
 # --- Statements -----------------------------------------------------------------------------------
 
 
-def summed(values: xr.DataArray, reading: Reading) -> xr.DataArray:
+def summed(values: np.ndarray, reading: Reading) -> np.ndarray:
     """Seeds as one number."""
-    return getattr(values, reading["seeds"])("seed")
+    return over(values, reading["seeds"])
 
 
-def own(r: xr.Dataset, kind: str, reading: Reading) -> xr.DataArray:
+def own(r: Arrays, kind: str, reading: Reading) -> np.ndarray:
     """An error of the VN that a reading takes."""
-    errors = summed(r[kind].sel(model=list(VN)), reading)
     if reading["which"] != "best":
-        return errors.sel(model=reading["which"], drop=True)
-    first, second = (summed(r["id"].sel(model=name, drop=True), reading) for name in VN)
-    one, other = (errors.sel(model=name, drop=True) for name in VN)
-    return one.where(first <= second, other)
+        return summed(r(kind, model=reading["which"]), reading)
+    first, second = (summed(r("id", model=name), reading) for name in VN)
+    one, other = (summed(r(kind, model=name), reading) for name in VN)
+    return np.where(first <= second, one, other)
 
 
-def rivals(r: xr.Dataset, kind: str, reading: Reading) -> xr.DataArray:
+def rivals(r: Arrays, kind: str, reading: Reading) -> np.ndarray:
     """The least error of those that a reading compares with."""
     factor = FACTORISED.get(reading["rivals"])
     models = [*ENTANGLED, *([factor] if factor else [])]
-    return summed(r[kind].sel(model=models), reading).min("model")
+    return over(summed(r(kind, model=models), reading), "min")
 
 
-def strongest(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def strongest(r: Arrays, reading: Reading) -> np.ndarray:
     """The VN's ID error is below all others'."""
     return below(own(r, "id", reading), rivals(r, "id", reading))
 
 
-def lowest(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def lowest(r: Arrays, reading: Reading) -> np.ndarray:
     """The VN's OOD error is below all others'."""
     kind = reading["places"]
     return below(own(r, kind, reading), rivals(r, kind, reading))
 
 
-def loses(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def loses(r: Arrays, reading: Reading) -> np.ndarray:
     """The CNN loses much out of distribution; NaN where it draws nothing in distribution."""
-    cnn, kind = r.sel(model="cnn"), reading["places"]
+    cnn, kind = partial(r, model="cnn"), reading["places"]
     bound = 0.5 if reading["loss"] == "zero" else 10.0
     other = {"id": "id", "train": "train", "zero": f"zero_{kind}"}[reading["loss"]]
-    able = summed(cnn["id"] / cnn["zero_id"], reading) <= 0.5
-    return above(summed(cnn[kind] / cnn[other], reading), bound).where(able)
+    able = summed(cnn("id") / cnn("zero_id"), reading) <= 0.5
+    return np.where(able, above(summed(cnn(kind) / cnn(other), reading), bound), np.nan)
 
 
-def keeps(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def keeps(r: Arrays, reading: Reading) -> np.ndarray:
     """The factorised decoder keeps its ratio of OOD to ID error."""
-    decoder = r.sel(model=FACTORISED[reading["factor"]])
-    return below(summed(decoder[reading["places"]] / decoder["id"], reading), 3.0)
+    decoder = partial(r, model=FACTORISED[reading["factor"]])
+    return below(summed(decoder(reading["places"]) / decoder("id"), reading), 3.0)
 
 
-def limited(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def limited(r: Arrays, reading: Reading) -> np.ndarray:
     """The factorised decoder's ID error is above three times the VN's."""
-    error = summed(r["id"].sel(model=FACTORISED[reading["factor"]]), reading)
+    error = summed(r("id", model=FACTORISED[reading["factor"]]), reading)
     return above(error, 3 * own(r, "id", reading))
 
 

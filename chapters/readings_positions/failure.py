@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below, closeness
 from chapters.readings_positions.common import BAND, MOST, RUNS, SEEDS, counted, summed
@@ -102,86 +107,82 @@ def gathered(results: xr.Dataset) -> xr.Dataset:
     return kept.reset_coords(drop=True)
 
 
-def _one(r: xr.Dataset, reading: Reading, *names: str) -> tuple[xr.Dataset, xr.DataArray]:
-    """Variables of the runs of a reading, and which runs learned. KeyError says which model
-    lacks.
-    """
-    if reading["network"] not in r["model"].values:
-        raise KeyError(f"the model {reading['network']}")
-    place = {"model": reading["network"], "hold_out": reading["hold_out"]}
-    runs = r[[*names, "failed"]].sel(place)
-    return runs, runs["failed"] == 0
+def _runs(r: Arrays, reading: Reading) -> Callable[..., np.ndarray]:
+    """The runs of a reading: their arrays by name."""
+    return partial(r, model=reading["network"], hold_out=reading["hold_out"])
 
 
-def _counts(r: xr.Dataset, reading: Reading) -> float:
+def _counts(r: Arrays, reading: Reading) -> float:
     """How near the network's parameters come to the number that FR App. D prints."""
-    place = {"model": reading["network"], "hold_out": reading["hold_out"]}
-    found = float(r["n_parameters"].sel(place).max("seed"))
+    found = float(over(_runs(r, reading)("n_parameters"), "max"))
     return closeness(found, PRINTED[reading["network"].split("_")[0]], FAR)
 
 
-def fails(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def _summed(
+    runs: Callable[..., np.ndarray], values: np.ndarray, reading: Reading, *, high: bool
+) -> np.ndarray:
+    """The runs that count as one number."""
+    return summed(counted(values, runs("failed") == 0, reading), reading, high=high)
+
+
+def fails(r: Arrays, reading: Reading) -> np.ndarray:
     """The network fails out of distribution."""
-    names = {"ssim": ("ssim", "zero_ssim")}.get(reading["error"], ("error", "zero_baseline", "hit"))
-    runs, learned = _one(r, reading, *names)
-    ood = runs.sel(where="ood")
+    runs = _runs(r, reading)
+    ood = partial(runs, where="ood")
     if reading["error"] == "ssim":
-        gain = (runs["ssim"] - runs["zero_ssim"]) / (1 - runs["zero_ssim"])
-        kept = gain.sel(where="ood") / gain.sel(where="id")
-        kept = counted(kept.clip(min=1e-3), learned, reading)
-        return below(summed(kept, reading, high=False), 0.5)
+        gain = (runs("ssim") - runs("zero_ssim")) / (1 - runs("zero_ssim"))
+        ood, inside = (gain[..., r.labels["where"][name], :] for name in ("ood", "id"))
+        return below(_summed(runs, (ood / inside).clip(1e-3), reading, high=False), 0.5)
     values, bound = {
-        "train": (ood["error"] / runs["error"].sel(where="train"), 5.0),
-        "zero": (ood["error"] / ood["zero_baseline"], 0.5),
-        "hit": (1 - ood["hit"], 0.5),
+        "train": (ood("error") / runs("error", where="train"), 5.0),
+        "zero": (ood("error") / ood("zero_baseline"), 0.5),
+        "hit": (1 - ood("hit"), 0.5),
     }[reading["error"]]
-    return above(summed(counted(values, learned, reading), reading, high=True), bound)
+    return above(_summed(runs, values, reading, high=True), bound)
 
 
-def several(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def several(r: Arrays, reading: Reading) -> np.ndarray:
     """It draws several bumps out of distribution."""
-    runs, learned = _one(r, reading, "several", "maxima", "share_cross", "chance_cross")
-    ood = runs.sel(where="ood")
+    runs = _runs(r, reading)
+    ood = partial(runs, where="ood")
     values, bound = {
-        "share": (ood["several"], 0.5),
-        "mean": (ood["maxima"], 1.5),
-        "cross": ((ood["share_cross"] - ood["chance_cross"]).clip(min=1e-3), 0.2),
+        "share": (ood("several"), 0.5),
+        "mean": (ood("maxima"), 1.5),
+        "cross": ((ood("share_cross") - ood("chance_cross")).clip(1e-3), 0.2),
     }[reading["several"]]
-    return above(summed(counted(values, learned, reading), reading, high=True), bound)
+    return above(_summed(runs, values, reading, high=True), bound)
 
 
-def sums(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def sums(r: Arrays, reading: Reading) -> np.ndarray:
     """What it draws is a sum of what it has seen."""
-    runs, learned = _one(
-        r, reading, "resembles", "resembles_shuffled", "closer", "adds", "bump_adds"
-    )
-    seen = runs.sel(test=reading["seen"])
+    runs = _runs(r, reading)
+    seen = partial(runs, test=reading["seen"])
     if reading["sum"] == "adds":
-        adds = [seen[name].clip(min=1e-3) for name in ("adds", "bump_adds")]
-        own, bump = (counted(one, learned, reading) for one in adds)
-        return above(summed(own, reading, high=True), summed(bump, reading, high=False))
+        own, bump = (seen(name).clip(1e-3) for name in ("adds", "bump_adds"))
+        bound = _summed(runs, bump, reading, high=False)
+        return above(_summed(runs, own, reading, high=True), bound)
     values, bound = {
-        "resembles": (seen["resembles"], 0.5),
-        "chance": (seen["resembles"] - seen["resembles_shuffled"], 0.2),
-        "closer": (seen["closer"], 0.75),
+        "resembles": (seen("resembles"), 0.5),
+        "chance": (seen("resembles") - seen("resembles_shuffled"), 0.2),
+        "closer": (seen("closer"), 0.75),
     }[reading["sum"]]
-    values = counted(values.clip(min=1e-3), learned, reading)
-    return above(summed(values, reading, high=True), bound)
+    return above(_summed(runs, values.clip(1e-3), reading, high=True), bound)
 
 
-def follows(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def follows(r: Arrays, reading: Reading) -> np.ndarray:
     """Similarities of its images follow a factorised kernel rather than the product; NaN where they
     do not vary.
     """
-    runs, learned = _one(r, reading, "kernel_r2")
-    fit = runs["kernel_r2"].sel(metric=reading["metric"])
-    own, product = fit.sel(kernel=reading["kernel"]), fit.sel(kernel="product")
+    runs = _runs(r, reading)
+    fit = partial(runs, "kernel_r2", metric=reading["metric"])
     if reading["width"] == "best":
-        lead = own.max("width") - product.max("width")
+        own, product = (over(fit(kernel=k), "max", -2) for k in (reading["kernel"], "product"))
     else:
-        lead = own.sel(width=int(reading["width"])) - product.sel(width=int(reading["width"]))
-    known = lead.notnull().mean("seed") >= MOST  # no kernel explains what does not vary
-    return summed(counted(lead, learned, reading), reading, high=True).where(known)
+        width = int(reading["width"])
+        own, product = (fit(kernel=k, width=width) for k in (reading["kernel"], "product"))
+    lead = own - product
+    known = (~np.isnan(lead)).mean(-1) >= MOST  # no kernel explains what does not vary
+    return np.where(known, _summed(runs, lead, reading, high=True), np.nan)
 
 
 SHARED = (NETWORK, HOLD_OUT, RUNS, SEEDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below
 from chapters.readings_positions.common import BAND, SEEDS, counted, summed
@@ -80,87 +81,80 @@ def gathered(results: xr.Dataset) -> xr.Dataset:
     return found.reset_coords(drop=True)
 
 
-def _errors(r: xr.Dataset, reading: Reading) -> tuple[xr.DataArray, xr.DataArray]:
-    """OOD errors over the zero baseline's at a point, over (model, hold_out, seed), and which of the runs
-    learned.
-    """
-    return r["ood"].sel(point=reading["point"]), r["learned"]
+def _errors(r: Arrays, reading: Reading, model: str) -> np.ndarray:
+    """OOD errors over the zero baseline's at a point, over (hold_out, seed), of the runs that count."""
+    errors = r("ood", model=model, point=reading["point"])
+    return counted(errors, r("learned", model=model), reading)
 
 
-def _worse(margin: xr.DataArray, reading: Reading) -> xr.DataArray:
-    """The margin in the hold-outs of a reading."""
+def _worse(r: Arrays, margin: np.ndarray, reading: Reading) -> np.ndarray:
+    """The margin in the hold-outs of a reading, of those in the last axis."""
     if reading["hold_out"] == "both":
-        return margin.min("hold_out", skipna=False)
-    return margin.sel(hold_out=reading["hold_out"])
+        return margin.min(-1)
+    return margin[..., r.labels["hold_out"][reading["hold_out"]]]
 
 
-def _hits(r: xr.Dataset, reading: Reading, *, high: bool) -> xr.DataArray:
+def _hits(r: Arrays, reading: Reading, model: str, *, high: bool) -> np.ndarray:
     """The share of peaks within 1 px."""
-    return summed(counted(r["hit"], r["learned"], reading), reading, high=high)
+    hits = counted(r("hit", model=model), r("learned", model=model), reading)
+    return summed(hits, reading, high=high)
 
 
-def composes(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def composes(r: Arrays, reading: Reading) -> np.ndarray:
     """With both penalties the network composes."""
-    runs = r.sel(model="both")
     if reading["measure"] == "hit":
-        margin = above(_hits(runs, reading, high=True), 0.9)
+        margin = above(_hits(r, reading, "both", high=True), 0.9)
     else:
-        errors = summed(counted(*_errors(runs, reading), reading), reading, high=False)
-        margin = below(errors, 0.1)
-    return _worse(margin, reading)
+        margin = below(summed(_errors(r, reading, "both"), reading, high=False), 0.1)
+    return _worse(r, margin, reading)
 
 
-def fails(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def fails(r: Arrays, reading: Reading) -> np.ndarray:
     """Without penalties it does not."""
-    runs = r.sel(model="none")
     if reading["measure"] == "hit":
-        margin = below(_hits(runs, reading, high=False).clip(min=1e-3), 0.5)
+        margin = below(_hits(r, reading, "none", high=False).clip(1e-3), 0.5)
     else:
-        errors = summed(counted(*_errors(runs, reading), reading), reading, high=True)
-        margin = above(errors, 0.5)
-    return _worse(margin, reading)
+        margin = above(summed(_errors(r, reading, "none"), reading, high=True), 0.5)
+    return _worse(r, margin, reading)
 
 
-def _ratio(r: xr.Dataset, reading: Reading, one: str, other: str, *, high: bool) -> xr.DataArray:
+def _ratio(r: Arrays, reading: Reading, one: str, other: str, *, high: bool) -> np.ndarray:
     """The error of one setting over another's, seeds as one number before or after."""
-    errors, learned = _errors(r, reading)
-    errors = counted(errors, learned, reading)
-    own, rest = errors.sel(model=one), errors.sel(model=other)
+    own, rest = (_errors(r, reading, model) for model in (one, other))
     if reading["compared"] == "paired":
         return summed(own / rest, reading, high=high)
     return summed(own, reading, high=high) / summed(rest, reading, high=not high)
 
 
-def variance_helps(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def variance_helps(r: Arrays, reading: Reading) -> np.ndarray:
     """The variance penalty alone takes two thirds of the error at least."""
     if reading["unit"] == "absolute":
-        errors = counted(*_errors(r, reading), reading)
-        none, variance = errors.sel(model="none"), errors.sel(model="variance")
+        none, variance = (_errors(r, reading, model) for model in ("none", "variance"))
         if reading["compared"] == "paired":
             gained = summed(none - variance, reading, high=True)
         else:
             gained = summed(none, reading, high=True) - summed(variance, reading, high=False)
-        return _worse(above(gained.clip(min=1e-3), 1 / 3), reading)
-    return _worse(below(_ratio(r, reading, "variance", "none", high=False), 1 / 3), reading)
+        return _worse(r, above(gained.clip(1e-3), 1 / 3), reading)
+    return _worse(r, below(_ratio(r, reading, "variance", "none", high=False), 1 / 3), reading)
 
 
-def entropy_helps(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def entropy_helps(r: Arrays, reading: Reading) -> np.ndarray:
     """The entropy penalty alone takes a part of the error, half of it at most."""
     some = below(_ratio(r, reading, "entropy", "none", high=False), 1.0)
     little = above(_ratio(r, reading, "entropy", "none", high=True), 0.5)
-    return _worse(np.minimum(some, little), reading)
+    return _worse(r, np.minimum(some, little), reading)
 
 
-def both_lowest(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def both_lowest(r: Arrays, reading: Reading) -> np.ndarray:
     """Both penalties have the lowest error of the four settings."""
     ratios = [_ratio(r, reading, "both", name, high=False) for name in FOUR[:3]]
-    return _worse(below(xr.concat(ratios, "other").max("other", skipna=False), 1.0), reading)
+    return _worse(r, below(np.max(ratios, 0), 1.0), reading)
 
 
-def none_highest(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def none_highest(r: Arrays, reading: Reading) -> np.ndarray:
     """No penalty has the highest error of the four settings."""
     ratios = [_ratio(r, reading, "none", name, high=True) for name in FOUR[1:]]
-    return _worse(above(xr.concat(ratios, "other").min("other", skipna=False), 1.0), reading)
+    return _worse(r, above(np.min(ratios, 0), 1.0), reading)
 
 
 SHARED = (HOLD_OUT, POINT, SEEDS)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import above, below, closeness
 from chapters.readings_positions.common import BAND, SEEDS, summed
@@ -122,98 +126,97 @@ def needed(results: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"need": need.reset_coords(drop=True), "side": side})
 
 
-def _one(r: xr.Dataset, reading: Reading, diet: str) -> xr.Dataset:
-    """The runs of a network on a diet. KeyError says what lacks."""
-    for dim, name in (("model", reading["network"]), ("diet", diet)):
-        if name not in r[dim].values:
-            raise KeyError(f"the {dim} {name}")
-    return r.sel(model=reading["network"], diet=diet)
+def _runs(r: Arrays, reading: Reading, diet: str) -> Callable[..., np.ndarray]:
+    """The runs of a network on a diet: their arrays by name."""
+    return partial(r, model=reading["network"], diet=diet)
 
 
-def hits(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def hits(r: Arrays, reading: Reading) -> np.ndarray:
     """With stripes alone it draws something at the right place."""
-    runs = _one(r, reading, "stripes+0")
-    names = {"marginal": ("hit_x_ood", "hit_y_ood")}.get(
-        reading["place"], (f"{reading['place']}_ood",)
-    )
-    shares = [summed(runs[name], reading, high=True) for name in names]
-    least = shares[0] if len(shares) == 1 else np.minimum(*shares)
-    return above(least.clip(min=1e-3), float(reading["bound"]))
+    runs, place = _runs(r, reading, "stripes+0"), reading["place"]
+    names = ("hit_x", "hit_y") if place == "marginal" else (place,)
+    shares = [summed(runs(f"{name}_ood"), reading, high=True) for name in names]
+    return above(np.min(shares, 0).clip(1e-3), float(reading["bound"]))
 
 
-def crosses(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def crosses(r: Arrays, reading: Reading) -> np.ndarray:
     """With stripes alone that is a cross."""
     name, bound = reading["cross"], 0.5 if reading["cross"] == "line" else 0.8
-    values = _one(r, reading, "stripes+0")[f"{name}_ood"]
-    return above(summed(values, reading, high=True).clip(min=1e-3), bound)
+    values = _runs(r, reading, "stripes+0")(f"{name}_ood")
+    return above(summed(values, reading, high=True).clip(1e-3), bound)
 
 
-def draws(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def draws(r: Arrays, reading: Reading) -> np.ndarray:
     """With stripes and a few bumps it draws bumps."""
-    runs = _one(r, reading, f"stripes+{reading['bumps']}")
+    runs = _runs(r, reading, f"stripes+{reading['bumps']}")
     if reading["drawn"] == "error":
-        over_zero = runs["mse_ood"] / runs["zero_baseline_ood"]
+        over_zero = runs("mse_ood") / runs("zero_baseline_ood")
         return below(summed(over_zero, reading, high=False), 0.5)
-    share = summed(runs[f"{reading['drawn']}_ood"], reading, high=True)
-    return above(share.clip(min=1e-3), 0.8)
+    share = summed(runs(f"{reading['drawn']}_ood"), reading, high=True)
+    return above(share.clip(1e-3), 0.8)
 
 
-def insufficient(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def insufficient(r: Arrays, reading: Reading) -> np.ndarray:
     """As many bumps alone do not suffice."""
-    runs = _one(r, reading, f"bumps+{reading['bumps']}")
+    runs = _runs(r, reading, f"bumps+{reading['bumps']}")
     if reading["failed"] == "error":
-        over_zero = runs["mse_ood"] / runs["zero_baseline_ood"]
+        over_zero = runs("mse_ood") / runs("zero_baseline_ood")
         return above(summed(over_zero, reading, high=True), 0.5)
-    share = summed(runs[f"{reading['failed']}_ood"], reading, high=False)
-    return below(share.clip(min=1e-3), 0.5)
+    share = summed(runs(f"{reading['failed']}_ood"), reading, high=False)
+    return below(share.clip(1e-3), 0.5)
 
 
-def exponent(r: xr.Dataset, reading: Reading, kind: str) -> xr.DataArray:
+def _need(r: Arrays, reading: Reading, kind: str) -> np.ndarray:
+    """The data needed, over (model, seed)."""
+    where = {name: reading[name] for name in ("region", "places", "measure")}
+    return r("need", **where, kind=kind, target=float(reading["target"]))
+
+
+def exponent(r: Arrays, reading: Reading, kind: str) -> np.ndarray:
     """The slope of the logarithm of the data needed in that of the side; NaN where sizes that count
     do not get there. KeyError where fewer than three sizes were run.
     """
-    if r.sizes["model"] < 3:
+    models = len(r.labels["model"])
+    if models < 3:
         raise KeyError("the models of three image sizes")
-    where = {name: reading[name] for name in ("region", "places", "measure")}
-    need = r["need"].sel(**where, kind=kind, target=float(reading["target"]))
+    need = _need(r, reading, kind)
     if reading["seeds"] == "median":
-        amount = np.log(need.quantile(0.5, "seed", method="lower"))
+        amount = np.log(np.quantile(need, 0.5, axis=-1, method="lower"))
     else:
-        how = {"least": "min", "mean": "mean"}[reading["seeds"]]
-        amount = getattr(np.log(need), how)("seed")
+        amount = over(np.log(need), {"least": "min", "mean": "mean"}[reading["seeds"]])
     reached = np.isfinite(amount)
-    x, y = np.log(r["side"]).where(reached), amount.where(reached)
-    x, y = x - x.mean("model"), y - y.mean("model")
-    slope = (x * y).sum("model") / (x**2).sum("model")
-    wanted = r.sizes["model"] if reading["sides"] == "all" else 3
-    return slope.where(reached.sum("model") >= wanted)
+    x, y = (np.where(reached, one, np.nan) for one in (np.log(r("side")), amount))
+    x, y = (one - over(one, "mean")[..., None] for one in (x, y))
+    with np.errstate(invalid="ignore"):  # no size gets there
+        slope = np.nansum(x * y, -1) / np.nansum(x**2, -1)
+    wanted = models if reading["sides"] == "all" else 3
+    return np.where(reached.sum(-1) >= wanted, slope, np.nan)
 
 
-def at_once(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def at_once(r: Arrays, reading: Reading) -> np.ndarray:
     """The share of runs that the stripes alone bring there: then the need is 2 N by
     construction.
     """
-    where = {name: reading[name] for name in ("region", "places", "measure")}
-    need = r["need"].sel(**where, kind="stripes", target=float(reading["target"]))
-    return (need <= 2 * r["side"]).mean(("model", "seed"))
+    return (_need(r, reading, "stripes") <= 2 * r("side")[:, None]).mean((-2, -1))
 
 
-def cubic(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def cubic(r: Arrays, reading: Reading) -> np.ndarray:
     """The exponent of bumps alone is 3, give or take a half."""
     return 0.5 - np.abs(exponent(r, reading, "bumps") - 3)
 
 
-def linear(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def linear(r: Arrays, reading: Reading) -> np.ndarray:
     """With stripes it is at most 1.5, and not by construction."""
-    return 1.5 - exponent(r, reading, "stripes").where(at_once(r, reading) <= 0.5)
+    known = at_once(r, reading) <= 0.5
+    return 1.5 - np.where(known, exponent(r, reading, "stripes"), np.nan)
 
 
-def _with_stripes(r: xr.Dataset, reading: Reading) -> float:
+def _with_stripes(r: Arrays, reading: Reading) -> float:
     """How near a reading comes to the exponent with stripes that FR say, 1."""
     return closeness(float(exponent(r, reading, "stripes")), 1.0)
 
 
-def _without(r: xr.Dataset, reading: Reading) -> float:
+def _without(r: Arrays, reading: Reading) -> float:
     """How near it comes to that without them, 3."""
     return closeness(float(exponent(r, reading, "bumps")), 3.0)
 

@@ -15,6 +15,7 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.functions.names import MASKED, MASKS, OTHERS, SETS, THUMB, UNLEARNED, VN
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Choice, Exclusion, Reading, Statement
 from benchmarks.readings.curve import below, closeness, curve
 
@@ -106,25 +107,25 @@ def _zero(hidden: xr.DataArray) -> xr.DataArray:
     return zero.reset_coords(drop=True)
 
 
-def best(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def best(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network errs less than each of its rivals, by the logarithm of their ratio."""
     return below(*_over_masks(network(r, reading), rivals(r, reading), reading["mask"]))
 
 
-def stable(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def stable(r: Arrays, reading: Reading) -> np.ndarray:
     """How far a network's error stays below half of that of the zero baseline."""
-    options = {"set": reading["set"], "average": reading["average"]}
-    bound = STABLE * r["zero"].sel(options)
-    return below(*_over_masks(network(r, reading), bound, reading["mask"]))
+    zero = r("zero", set=reading["set"], average=reading["average"], mask=[*MASKS])
+    return below(*_over_masks(network(r, reading), STABLE * zero[None], reading["mask"]))
 
 
-def network(r: xr.Dataset, reading: Reading) -> xr.DataArray:
-    """Errors of the Vector Network, over (mask) and resamples."""
+def network(r: Arrays, reading: Reading) -> np.ndarray:
+    """Errors of the Vector Network, over (mask)."""
     name = reading["network"]
-    return _errors(r, FIGURE.get(name, [name]), PROTOCOLS[reading["solver"]], reading).min("model")
+    errors = _errors(r, FIGURE.get(name, [name]), PROTOCOLS[reading["solver"]], reading)
+    return over(errors, "min", -2)
 
 
-def rivals(r: xr.Dataset, reading: Reading) -> xr.DataArray:
+def rivals(r: Arrays, reading: Reading) -> np.ndarray:
     """Errors of rivals, over (model, mask); those with other atoms infer as the network does."""
     solved = reading["solver"] == "limit"
     atoms = PROTOCOLS[reading["solver"]], [*UNLEARNED, *["exemplars"] * solved]
@@ -137,39 +138,35 @@ def rivals(r: xr.Dataset, reading: Reading) -> xr.DataArray:
     return _errors(r, models, protocol, reading)
 
 
-def _errors(r: xr.Dataset, models: Sequence[str], protocol: str, reading: Reading) -> xr.DataArray:
+def _errors(r: Arrays, models: Sequence[str], protocol: str, reading: Reading) -> np.ndarray:
     """Median errors over seeds; of models that a small profile leaves out, those that are there."""
-    there = [model for model in models if model in r["model"].values]
+    there = [model for model in models if model in r.labels["model"]]
     if not there:
         raise KeyError(f"the models {', '.join(models)}")
     how = {"protocol": protocol, "set": reading["set"], "average": reading["average"]}
     # Of single signals the first seed is stored: medians are its, and nothing is known of others.
-    return r["hidden"].sel(how).sel(model=there, mask=list(MASKS)).median("seed")
+    return over(r("hidden", **how, model=there, mask=[*MASKS]), "median")
 
 
 def _over_masks(
-    error: xr.DataArray, others: xr.DataArray, mask: str
-) -> tuple[xr.DataArray, xr.DataArray]:
-    """The error and the bound that it is held against."""
-
-    def least(values: xr.DataArray) -> xr.DataArray:
-        return values.min("model") if "model" in values.dims else values
-
+    error: np.ndarray, others: np.ndarray, mask: str
+) -> tuple[np.ndarray, np.ndarray | float]:
+    """The error and the bound that it is held against, from errors over (mask) and (model, mask)."""
     if mask == "mean":
-        return error.mean("mask", skipna=False), least(others.mean("mask", skipna=False))
+        return error.mean(-1), over(others.mean(-1), "min")
     if mask == "geometric":
-        return tuple(least(np.exp(np.log(e).mean("mask", skipna=False))) for e in (error, others))
+        return np.exp(np.log(error).mean(-1)), over(np.exp(np.log(others).mean(-1)), "min")
     if mask == "each":
-        return (error / least(others)).max("mask", skipna=False), xr.DataArray(1.0)
-    return error.sel(mask=mask), least(others.sel(mask=mask))
+        return (error / over(others, "min", -2)).max(-1), 1.0
+    place = [*MASKS].index(mask)
+    return error[..., place], over(others[..., place], "min")
 
 
-def weight(r: xr.Dataset, reading: Reading) -> float:
+def weight(r: Arrays, reading: Reading) -> float:
     """How well a reading gives the six numbers of Table 6, from 0 to 1: in the set of signals that
     fits best, since their column is lost.
     """
-    known = r["close"].sel(network=reading["network"], solver=reading["solver"])
-    return float(known.max("set"))
+    return float(over(r("close", network=reading["network"], solver=reading["solver"]), "max"))
 
 
 def _close(hidden: xr.Dataset) -> xr.DataArray:
@@ -178,13 +175,14 @@ def _close(hidden: xr.Dataset) -> xr.DataArray:
     """
     axes = {"network": [*NETWORK.options], "solver": [*SOLVER.options], "set": [*SETS]}
     found = xr.DataArray(np.full([len(one) for one in axes.values()], np.nan), axes, tuple(axes))
+    r = Arrays(hidden)
     for one, solver, name in product(*axes.values()):
         reading = {"network": one, "solver": solver, "set": name, "average": "mean"}
         try:
-            error = network(hidden, reading)
+            errors = dict(zip(MASKS, network(r, reading).tolist(), strict=True))
         except KeyError:  # a small profile leaves models out
             continue
-        near = [closeness(float(error.sel(mask=mask)), number) for mask, number in SURVIVORS]
+        near = [closeness(errors[mask], number) for mask, number in SURVIVORS]
         found.loc[{"network": one, "solver": solver, "set": name}] = np.prod(near) ** (
             1 / len(near)
         )

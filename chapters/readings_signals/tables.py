@@ -8,6 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.tables import options, quoted, statements
 from chapters.readings_signals.readings import NETWORK, SOLVER, SURVIVORS, network
 from vnlib.plots.statistics import short
@@ -46,6 +47,7 @@ def weights(read: xr.Dataset) -> Table:
     """The six numbers beside those of each network in the set of signals that fits best, and how
     close they are.
     """
+    r = Arrays(read)
     rows = {("Table 6", "", ""): {MASKS[mask]: number for mask, number in SURVIVORS}}
     for (one, words), (solver, how) in (
         (a, b) for a in NETWORK.options.items() for b in SOLVER.options.items()
@@ -54,9 +56,9 @@ def weights(read: xr.Dataset) -> Table:
         if known.notnull().any():
             fits = str(known.idxmax("set").item())
             reading = {"network": one, "solver": solver, "set": fits, "average": "mean"}
-            error = network(read, reading)
+            errors = network(r, reading).tolist()
             rows[words, how, SETS[fits]] = {
-                **{title: float(error.sel(mask=mask)) for mask, title in MASKS.items()},
+                **dict(zip(MASKS.values(), errors, strict=True)),
                 "weight": float(known.max()),
             }
     index = pd.MultiIndex.from_tuples(rows, names=["network", "masked problem", "signals"])

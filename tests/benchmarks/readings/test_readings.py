@@ -9,6 +9,7 @@ import xarray as xr
 from scipy import stats
 
 from benchmarks.readings import figures, tables
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import (
     Choice,
     Exclusion,
@@ -56,9 +57,8 @@ def effects(seeds: int = 6, noise: float = 0.1) -> xr.Dataset:
     return xr.Dataset({"x": (("size", "seed"), values)}, {"size": ["s", "l"], "seed": range(seeds)})
 
 
-def margin(results: xr.Dataset, reading: dict) -> xr.DataArray:
-    values = results["x"].sel(size=reading["size"])
-    return above(getattr(values, reading["middle"])("seed"), 1.0)
+def margin(results: Arrays, reading: dict) -> np.ndarray:
+    return above(over(results("x", size=reading["size"]), reading["middle"]), 1.0)
 
 
 def stated(**changes: object) -> Statement:
@@ -204,10 +204,10 @@ def test_an_option_that_is_excluded_everywhere_is_none():
 
 
 def test_what_fails_a_condition_or_lacks_runs_is_not_testable():
-    def lacking(results: xr.Dataset, reading: dict) -> xr.DataArray:
+    def lacking(results: Arrays, reading: dict) -> np.ndarray:
         if reading["middle"] == "max":
             raise KeyError("the model m")
-        return margin(results, reading).where(reading["middle"] != "mean")
+        return margin(results, reading) * (np.nan if reading["middle"] == "mean" else 1)
 
     found = curve(stated(margin=lacking), effects())
     assert (found["verdict"] == NOT_TESTABLE).sum() == 4
@@ -220,7 +220,7 @@ def test_what_fails_a_condition_or_lacks_runs_is_not_testable():
 
 
 def test_what_no_reading_can_test_has_no_share():
-    def lost(results: xr.Dataset, reading: dict) -> float:
+    def lost(results: Arrays, reading: dict) -> float:
         raise KeyError("all")
 
     found = curve(stated(margin=lost), effects())
@@ -235,7 +235,7 @@ def test_what_no_reading_can_test_has_no_share():
 
 def test_runs_of_readings_are_named_once_and_read_by_name():
     lots = Choice(name="lots", says="how many", options={"8": "8", "16": "16"}, trained=True)
-    one = stated(choices=(lots, MIDDLE), margin=lambda r, reading: above(r["x"].median("seed"), 1))
+    one = stated(choices=(lots, MIDDLE), margin=lambda r, reading: above(over(r("x"), "median"), 1))
     assert trained(one) == {"lots 8": {"lots": "8"}, "lots 16": {"lots": "16"}}
     runs = effects().rename(size="trained").assign_coords(trained=["lots 16", "lots 8"])
     found = curve(one, runs)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings as every
 from chapters.readings_bodies import readings
 from vnlib.book import paths, store
@@ -20,8 +21,11 @@ def asked() -> Mapping[str, pd.DataFrame]:
     read = readings.together(
         *(store.read(paths.result_file(paths.RESULTS, "paper", name)) for name in names)
     )
+    arrays = Arrays(read)
     rows = {
-        one.id: [{**reading, "margin": float(one.margin(read, reading))} for reading in every(one)]
+        one.id: [
+            {**reading, "margin": float(one.margin(arrays, reading))} for reading in every(one)
+        ]
         for one in readings.STATEMENTS
     }
     return {name: pd.DataFrame(found).dropna() for name, found in rows.items()}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from chapters.readings_bodies import readings
 
 SINGLE = ["gravity", "spring", "drag"]
@@ -84,7 +85,7 @@ def asked(statement: int, **options: str) -> dict[str, str]:
     ],
 )
 def test_the_margin_is_the_least_rivals_error_over_the_networks(read, cells, options, over):
-    found = float(readings.least_error(read, asked(0, cells=cells, **options)))
+    found = float(readings.least_error(Arrays(read), asked(0, cells=cells, **options)))
     assert found == pytest.approx(np.log(over), abs=1e-12)
 
 
@@ -92,35 +93,35 @@ def test_each_cell_must_be_less_and_no_mean_hides_one(read):
     worst = {"model": "vn_token_3", "forces": "gravity+spring+drag+lorentz", "bodies": 4}
     read["mse"].loc[worst] = 16.0
     found = {
-        c: float(readings.least_error(read, asked(0, cells=c, rivals="five")))
+        c: float(readings.least_error(Arrays(read), asked(0, cells=c, rivals="five")))
         for c in readings.CELLS.options
     }
     assert found["each"] == pytest.approx(np.log(4 / 16))
     assert found["mean"] == pytest.approx(np.log(4 * 9 / (8 + 16)))
     assert found["geometric"] == pytest.approx(np.log(4) - np.log(16) / 9)
-    least = readings.least_error(read, asked(0, rivals="five", bodies="least"))
+    least = readings.least_error(Arrays(read), asked(0, rivals="five", bodies="least"))
     assert float(least) == pytest.approx(np.log(4))
 
 
 @pytest.mark.parametrize("mean", readings.MEAN.options)
 def test_growth_is_the_error_on_mixtures_over_that_on_single_forces(read, mean):
-    found = float(readings.least_growth(read, asked(1, mean=mean, rivals="five")))
+    found = float(readings.least_growth(Arrays(read), asked(1, mean=mean, rivals="five")))
     assert found == pytest.approx(np.log((4 / 0.1) / (1 / 0.5)))
-    random = float(readings.least_growth(read, asked(1, mean=mean, rivals="dense")))
+    random = float(readings.least_growth(Arrays(read), asked(1, mean=mean, rivals="dense")))
     assert random == pytest.approx(np.log((12 / 10) / (1 / 0.5))), "Random grows least"
 
 
 def test_five_of_six_panels_pass_over_the_worst_one(read):
     read["drift"].loc[{"model": "vn_token_3", "panel": "spring+drag"}] = 64.0
     found = {
-        p: float(readings.least_drift(read, asked(2, panels=p, rivals="five")))
+        p: float(readings.least_drift(Arrays(read), asked(2, panels=p, rivals="five")))
         for p in readings.PANELS.options
     }
     assert found["five"] == pytest.approx(np.log(4))
     assert found["mixtures"] == pytest.approx(np.log(4 / 64))
     assert found["mean"] == pytest.approx(np.log(4) - np.log(64) / 6)
     read["drift"].loc[{"model": "vn_token_3", "panel": "gravity"}] = 32.0
-    assert float(readings.least_drift(read, asked(2, rivals="five"))) == pytest.approx(
+    assert float(readings.least_drift(Arrays(read), asked(2, rivals="five"))) == pytest.approx(
         np.log(4 / 32)
     )
 
@@ -129,7 +130,7 @@ def test_a_network_that_does_not_fit_single_forces_decides_nothing(read):
     for number, margin in enumerate(
         (readings.least_error, readings.least_growth, readings.least_drift)
     ):
-        assert np.isnan(margin(read, asked(number, network="gated_3")))
+        assert np.isnan(margin(Arrays(read), asked(number, network="gated_3")))
 
 
 def test_starts_and_time_are_summed_up_as_asked(own, shared):
@@ -145,4 +146,4 @@ def test_starts_and_time_are_summed_up_as_asked(own, shared):
 
 def test_what_a_small_profile_leaves_out_is_not_testable(read):
     with pytest.raises(KeyError, match="vn_token_1"):
-        readings.least_error(read, asked(0, network="token_1"))
+        readings.least_error(Arrays(read), asked(0, network="token_1"))

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings as every
 from chapters.readings_digits import readings
 from vnlib.book import paths, store
@@ -18,8 +19,11 @@ def asked() -> Mapping[str, pd.DataFrame]:
     """Every statement in all readings: their options, and the margin of those that can be tested."""
     shared = store.read(paths.result_file(paths.RESULTS, "paper", "fig5_mnist"))
     read = readings.together(shared)
+    arrays = Arrays(read)
     rows = {
-        one.id: [{**reading, "margin": float(one.margin(read, reading))} for reading in every(one)]
+        one.id: [
+            {**reading, "margin": float(one.margin(arrays, reading))} for reading in every(one)
+        ]
         for one in readings.STATEMENTS
     }
     return {name: pd.DataFrame(found).dropna() for name, found in rows.items()}

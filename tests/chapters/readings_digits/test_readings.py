@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings as every
 from chapters.readings_digits import readings
 
@@ -37,10 +38,10 @@ def asked(statement: int, **options: str) -> dict[str, str]:
 
 def test_an_autoencoder_is_taken_where_its_id_error_is_the_networks(shared):
     read = readings.together(shared)
-    error = readings.less_digits(read, asked(0, sets="all"))
+    error = readings.less_digits(Arrays(read), asked(0, sets="all"))
     assert float(error) == pytest.approx(np.log(2))
     shared["path_mse"].loc[{"set": "id", "stage": 1}] = 1.2
-    missed = readings.less_digits(readings.together(shared), asked(0, sets="all"))
+    missed = readings.less_digits(Arrays(readings.together(shared)), asked(0, sets="all"))
     assert np.isnan(missed), "none is within a tenth"
 
 
@@ -50,14 +51,14 @@ def test_the_margin_is_the_rivals_error_over_the_networks(shared, rival, over, s
     read = readings.together(shared)
     for measure in readings.MEASURE.options:
         reading = asked(0, rival=rival, sets=sets, measure=measure)
-        assert float(readings.less_digits(read, reading)) == pytest.approx(np.log(over))
+        assert float(readings.less_digits(Arrays(read), reading)) == pytest.approx(np.log(over))
 
 
 def test_each_set_must_be_less_and_no_mean_hides_one(shared):
     shared["mse"].loc[{"model": "vn_1", "set": "max3"}] = 16.0
     read = readings.together(shared)
     found = {
-        s: float(readings.less_digits(read, asked(0, rival="ksparse", sets=s)))
+        s: float(readings.less_digits(Arrays(read), asked(0, rival="ksparse", sets=s)))
         for s in readings.SETS.options
     }
     assert found["each"] == pytest.approx(np.log(4 / 16)) and found["add"] == pytest.approx(
@@ -74,7 +75,7 @@ def test_the_two_sets_in_which_the_autoencoder_errs_most_are_held_against_the_bo
     read = readings.together(shared)
 
     def margin(**options: str) -> float:
-        return float(readings.strongly(read, asked(1, rival="ksparse", **options)))
+        return float(readings.strongly(Arrays(read), asked(1, rival="ksparse", **options)))
 
     assert margin() == pytest.approx(np.log(30 / 5))
     assert margin(bound="10") == pytest.approx(np.log(30 / 10))
@@ -86,7 +87,7 @@ def test_the_two_sets_in_which_the_autoencoder_errs_most_are_held_against_the_bo
 def test_what_a_small_profile_leaves_out_is_not_testable(shared):
     read = readings.together(shared)
     with pytest.raises(KeyError, match="vn_3"):
-        readings.less_digits(read, asked(0, network="3"))
+        readings.less_digits(Arrays(read), asked(0, network="3"))
 
 
 def test_there_are_as_many_readings_as_options_allow():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Statement
 from benchmarks.readings.curve import curve
 from chapters.readings_digits import figures, readings, tables
@@ -19,8 +20,8 @@ def curves() -> dict[str, xr.Dataset]:
     def known(one: Statement) -> Statement:
         first = next(iter(next(c for c in one.choices if c.name == "rival").options))
 
-        def margin(results: xr.Dataset, reading: dict) -> xr.DataArray:
-            return np.log(results["x"].median("seed")) * (1 if reading["rival"] == first else -1)
+        def margin(results: Arrays, reading: dict) -> np.ndarray:
+            return np.log(over(results("x"), "median")) * (1 if reading["rival"] == first else -1)
 
         return Statement(id=one.id, says=one.says, choices=one.choices, margin=margin)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings, trained
 from benchmarks.readings.curve import curve, deciding, shares
 from chapters.readings_positions import composition
@@ -77,6 +78,6 @@ def test_the_best_network_is_the_one_with_the_least_id_error(which, error):
         return 1e-4 if name == "vn_plane" else errors(name, reading | {"readout": "fitted"})
 
     statement = STATEMENTS["VN-F2c strongest ID"]
-    results = composition.gathered(runs(one), statement.choices).isel(trained=0)
+    results = Arrays(composition.gathered(runs(one), statement.choices).isel(trained=0))
     reading = next(r for r in readings(statement) if r["which"] == which)
     assert float(composition.own(results, "id", reading)) == pytest.approx(error)

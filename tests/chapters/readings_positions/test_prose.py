@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings
 from benchmarks.readings.curve import curve, deciding, falls_apart, shares
 from chapters.readings_positions import composition, failure, low_rank, stripes
@@ -108,8 +109,9 @@ def test_the_third_power_is_in_no_reading_sure():
     cubic, linear = (curve(one, r) for one in stripes.LAWS)
     assert shares(cubic)["right"] < 0.1 and shares(cubic)["sure"] == 0
     assert shares(linear)["right"] > 0.9
-    exponents = [float(stripes.exponent(r, one, "bumps")) for one in readings(stripes.LAWS[0])]
+    arrays = Arrays(r)
+    exponents = [float(stripes.exponent(arrays, one, "bumps")) for one in readings(stripes.LAWS[0])]
     known = np.array(exponents)[np.isfinite(exponents)]
     assert np.median(known) < 3
-    most = [bool(stripes.at_once(r, one) > 0.5) for one in readings(stripes.LAWS[1])]
+    most = [bool(stripes.at_once(arrays, one) > 0.5) for one in readings(stripes.LAWS[1])]
     assert np.mean(most) > 0.5

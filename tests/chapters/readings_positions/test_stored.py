@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import Statement, left_out, readings
 from benchmarks.readings.curve import curve
 from chapters.readings_positions import common, failure, low_rank, stripes
@@ -36,14 +37,14 @@ def drawn(*, failed: int = 0, parameters: float = 307_457) -> xr.Dataset:
     ("error", "factor"), [("train", 2.0), ("zero", 1.0), ("ssim", 0.5 / 0.4), ("hit", 1.6)]
 )
 def test_what_it_is_to_fail(error, factor):
-    found = failure.fails(drawn(), read(FAILS, error=error))
+    found = failure.fails(Arrays(drawn()), read(FAILS, error=error))
     assert float(found) == pytest.approx(np.log(factor), abs=1e-9)
 
 
 def test_runs_that_draw_nothing_count_only_where_all_do():
     learned, every = (read(FAILS, runs=runs) for runs in ("learned", "all"))
-    assert np.isnan(failure.fails(drawn(failed=1), learned))
-    assert np.isfinite(failure.fails(drawn(failed=1), every))
+    assert np.isnan(failure.fails(Arrays(drawn(failed=1)), learned))
+    assert np.isfinite(failure.fails(Arrays(drawn(failed=1)), every))
 
 
 def test_a_network_that_nobody_ran_is_missing():
@@ -53,8 +54,8 @@ def test_a_network_that_nobody_ran_is_missing():
 
 
 def test_parameters_near_the_printed_count_weigh_more():
-    assert FAILS.weight(drawn(), FAILS.book) > 0.99
-    assert FAILS.weight(drawn(parameters=138_113), FAILS.book) < 0.01
+    assert FAILS.weight(Arrays(drawn()), FAILS.book) > 0.99
+    assert FAILS.weight(Arrays(drawn(parameters=138_113)), FAILS.book) < 0.01
 
 
 # --- FR-3 ---
@@ -89,7 +90,7 @@ def test_composing_depends_on_the_measure():
     r = low_rank.gathered(penalised(none=0.9, entropy=0.8, variance=0.1, both=0.06))
     expected = {"mse": 0.1 / 0.06, "hit": 0.95 / 0.9}
     for name, factor in expected.items():
-        found = low_rank.composes(r, read(LOW_RANK["FR-3 composes"], measure=name))
+        found = low_rank.composes(Arrays(r), read(LOW_RANK["FR-3 composes"], measure=name))
         assert float(found) == pytest.approx(np.log(factor))
 
 
@@ -104,12 +105,12 @@ def test_the_four_settings_are_ordered():
     expected = {"both lowest": 2, "none highest": 1.5, "variance": 3, "entropy": 4 / 3}
     for name, factor in (expected | {"fails": 1.8}).items():
         one = LOW_RANK[f"FR-3 {name}"]
-        assert float(one.margin(r, one.book)) == pytest.approx(np.log(factor)), name
+        assert float(one.margin(Arrays(r), one.book)) == pytest.approx(np.log(factor)), name
 
 
 def test_what_a_difference_gains_is_a_share_of_a_zero_image():
     r = low_rank.gathered(penalised(none=0.9, entropy=0.6, variance=0.2, both=0.05))
-    found = low_rank.variance_helps(r, read(LOW_RANK["FR-3 variance"], unit="absolute"))
+    found = low_rank.variance_helps(Arrays(r), read(LOW_RANK["FR-3 variance"], unit="absolute"))
     assert float(found) == pytest.approx(np.log(0.7 * 3))
 
 
@@ -129,7 +130,7 @@ def needed(bumps: float, lines: float, *, last: float = 1.0) -> xr.Dataset:
 
 
 def test_exponents_are_those_of_a_power_law():
-    r = needed(3.0, 1.0)
+    r = Arrays(needed(3.0, 1.0))
     for law, kind, power in ((CUBIC, "bumps", 3), (LINEAR, "stripes", 1)):
         for reading in readings(law)[::7]:
             assert float(stripes.exponent(r, reading, kind)) == pytest.approx(power)
@@ -138,7 +139,7 @@ def test_exponents_are_those_of_a_power_law():
 
 
 def test_a_side_that_never_gets_there_is_left_out_or_makes_a_reading_not_testable():
-    r = needed(3.0, 1.0, last=np.inf)
+    r = Arrays(needed(3.0, 1.0, last=np.inf))
     assert np.isnan(stripes.exponent(r, read(CUBIC, sides="all"), "bumps"))
     assert float(stripes.exponent(r, read(CUBIC, sides="reached"), "bumps")) == pytest.approx(3)
 
@@ -146,7 +147,7 @@ def test_a_side_that_never_gets_there_is_left_out_or_makes_a_reading_not_testabl
 def test_a_law_by_construction_is_not_testable():
     r = needed(3.0, 1.0)
     alone = r.assign(need=xr.where(r["need"]["kind"] == "stripes", 2 * r["side"], r["need"]))
-    assert np.isnan(LINEAR.margin(alone, LINEAR.book))
+    assert np.isnan(LINEAR.margin(Arrays(alone), LINEAR.book))
 
 
 @pytest.mark.parametrize("some", [{"need": ("model", [1.0, 2.0])}, {}])
@@ -175,15 +176,15 @@ def test_what_stripes_teach_is_asked_of_the_right_diet():
         (bumps, {"drawn": "error"}, 0.5 / 0.1),
         (alone, {"failed": "bump_hit"}, 0.5 / 0.2),
     ):
-        assert float(one.margin(r, read(one, **options))) == pytest.approx(np.log(factor))
+        assert float(one.margin(Arrays(r), read(one, **options))) == pytest.approx(np.log(factor))
     with pytest.raises(KeyError, match=r"the diet stripes\+50"):
-        bumps.margin(r, read(bumps, bumps="50"))
+        bumps.margin(Arrays(r), read(bumps, bumps="50"))
 
 
 # --- all ---
 
 
 def test_the_worst_seed_speaks_against_the_statement():
-    values = xr.DataArray([1.0, 2.0, 3.0], dims="seed")
+    values = np.array([1.0, 2.0, 3.0])
     assert float(common.summed(values, {"seeds": "worst"}, high=True)) == 1
     assert float(common.summed(values, {"seeds": "worst"}, high=False)) == 3

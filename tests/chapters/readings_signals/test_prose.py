@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings as every
 from chapters.readings_signals import readings, tables
 from vnlib.book import paths, store
@@ -25,8 +26,11 @@ def read() -> xr.Dataset:
 @pytest.fixture(scope="module")
 def asked(read) -> Mapping[str, pd.DataFrame]:
     """Every statement in all readings: their options, and the margin."""
+    arrays = Arrays(read)
     rows = {
-        one.id: [{**reading, "margin": float(one.margin(read, reading))} for reading in every(one)]
+        one.id: [
+            {**reading, "margin": float(one.margin(arrays, reading))} for reading in every(one)
+        ]
         for one in readings.STATEMENTS
     }
     return {name: pd.DataFrame(found).dropna() for name, found in rows.items()}

@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.functions.names import MASKS, SETS
+from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import readings as every
 from chapters.readings_signals import readings
 
@@ -74,14 +75,16 @@ def test_seeds_are_those_that_both_have(own, shared):
     ],
 )
 def test_the_margin_is_the_least_rivals_error_over_the_networks(read, mask, options, over):
-    assert float(readings.best(read, asked(mask=mask, **options))) == pytest.approx(np.log(over))
+    assert float(readings.best(Arrays(read), asked(mask=mask, **options))) == pytest.approx(
+        np.log(over)
+    )
 
 
 def test_each_mask_must_be_less_and_no_mean_hides_one(read):
     read["hidden"].loc[
         {"model": ["vn_1", "vn_3"], "mask": "random_30", "protocol": "mask_aware"}
     ] = 8.0
-    found = {m: float(readings.best(read, asked(mask=m))) for m in readings.MASK.options}
+    found = {m: float(readings.best(Arrays(read), asked(mask=m))) for m in readings.MASK.options}
     assert found["each"] == pytest.approx(np.log(4 / 8))
     assert found["forecast_25"] == pytest.approx(np.log(4 / 0.25))
     assert found["mean"] == pytest.approx(np.log(4 * 4 / (3 * 0.25 + 8)))
@@ -89,8 +92,10 @@ def test_each_mask_must_be_less_and_no_mean_hides_one(read):
 
 
 def test_stable_is_below_half_of_the_zero_signal(read):
-    assert float(readings.stable(read, asked(1))) == pytest.approx(np.log(0.5 / 0.25))
-    assert float(readings.stable(read, asked(1, solver="rounds"))) == pytest.approx(np.log(0.5 / 1))
+    assert float(readings.stable(Arrays(read), asked(1))) == pytest.approx(np.log(0.5 / 0.25))
+    assert float(readings.stable(Arrays(read), asked(1, solver="rounds"))) == pytest.approx(
+        np.log(0.5 / 1)
+    )
 
 
 def test_a_network_that_gives_the_six_numbers_has_all_the_weight(own, shared):
@@ -99,13 +104,13 @@ def test_a_network_that_gives_the_six_numbers_has_all_the_weight(own, shared):
     shared["hidden"].loc[where] = right * xr.ones_like(shared["hidden"].loc[where])
     read = readings.together(own.assign_coords(seed=[0, 1, 2]), shared)
     reading = asked(network="3", solver="rounds")
-    assert readings.weight(read, reading) == pytest.approx(1, abs=1e-4), (
+    assert readings.weight(Arrays(read), reading) == pytest.approx(1, abs=1e-4), (
         "0.392 is 0.391 but for rounding"
     )
     read = readings.together(
         own.assign_coords(seed=[0, 1, 2]), shared.assign(hidden=2 * shared["hidden"])
     )
-    assert readings.weight(read, reading) == pytest.approx(np.exp(-0.5), abs=0.01)
+    assert readings.weight(Arrays(read), reading) == pytest.approx(np.exp(-0.5), abs=0.01)
 
 
 def test_medians_of_single_signals_are_the_first_seeds(read):
@@ -118,4 +123,4 @@ def test_medians_of_single_signals_are_the_first_seeds(read):
 
 def test_what_a_small_profile_leaves_out_is_not_testable(read):
     with pytest.raises(KeyError, match="vn_5"):
-        readings.best(read, asked(network="5"))
+        readings.best(Arrays(read), asked(network="5"))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from benchmarks.readings.arrays import Arrays, over
 from benchmarks.readings.choices import Statement
 from benchmarks.readings.curve import curve
 from chapters.readings_signals import figures, readings, tables
@@ -17,8 +18,8 @@ def curves() -> dict[str, xr.Dataset]:
     """Statements that hold by the mean of the masks, and in no other reading."""
 
     def known(one: Statement) -> Statement:
-        def margin(results: xr.Dataset, reading: dict) -> xr.DataArray:
-            return np.log(results["x"].median("seed")) * (1 if reading["mask"] == "mean" else -1)
+        def margin(results: Arrays, reading: dict) -> np.ndarray:
+            return np.log(over(results("x"), "median")) * (1 if reading["mask"] == "mean" else -1)
 
         return Statement(id=one.id, says=one.says, choices=one.choices, margin=margin)
 
