@@ -40,9 +40,8 @@ from vnlib.settle.schedule import Run
 CPU, CUDA = torch.device("cpu"), torch.device("cuda")
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 CLOSE = {"meta": 1e-4, "cuda": 1e-2}  # what losses and energies may differ by, relatively
-LEARNS_CODES = {
-    "beyond_initialiser"
-}  # its targets are settled codes, which a gap leaves further apart
+# Its targets are settled codes, which a gap leaves further apart than energies: by .051 on a GPU.
+LEARNS_CODES = {"beyond_initialiser"}
 COUNTS = re.compile(r"(steps|updates|sweeps|consolidation)$")
 SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders are trained
 ALIKE = {"FR1_failure"}  # measures of every decoder what it draws, and nothing else
@@ -224,8 +223,8 @@ def test_the_device_changes_nothing(
         assert set(one) == set(two) and one.sizes == two.sizes
         if device == DEVICE:
             xr.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-6)
-    far = 10 if name in LEARNS_CODES and device == CUDA else 1  # .051 was the most seen on a GPU
-    told[0].same(told[1], far * CLOSE[device.type])
+    near = CLOSE[device.type]
+    told[0].same(told[1], near, losses=0.1 if name in LEARNS_CODES and device == CUDA else near)
 
 
 @dataclass
@@ -238,11 +237,12 @@ class Told:
     losses: list[list[float]] = field(default_factory=list)
     energies: list[float] = field(default_factory=list)
 
-    def same(self, other: Told, rtol: float) -> None:
+    def same(self, other: Told, rtol: float, *, losses: float | None = None) -> None:
+        """That the other's are alike to a relative tolerance; losses to their own if it is given."""
         assert list(map(len, other.losses)) == list(map(len, self.losses))
         assert len(other.energies) == len(self.energies)
         for one, two in zip(self.losses, other.losses, strict=True):
-            assert two == pytest.approx(one, rel=rtol, abs=1e-6)
+            assert two == pytest.approx(one, rel=losses or rtol, abs=1e-6)
         assert other.energies == pytest.approx(self.energies, rel=rtol, abs=1e-6)
 
     @contextmanager

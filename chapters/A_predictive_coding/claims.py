@@ -49,7 +49,7 @@ def below(says: str, values: xr.DataArray, others: Sequence[str], sign: int = 1)
 @claim(
     id="VN-A",
     source="VN App. A",
-    figure="appA-forgetting",
+    figure="appA-updates",
     statement="Predictive coding infers dense states under a map that is the same for all inputs; "
     "the VN infers, for each input, a sparse operator. One sample's update touches the atoms in "
     "use in the VN and is spread over the weights in predictive coding.",

@@ -57,14 +57,11 @@ VARIABLES = (
 
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """The runs over (model, seed); CNNs with ramps and MLPs trained longer have seeds of their own
-    number, NaN in others.
-    """
-    groups: dict[str, list[str]] = {"ramp_seeds": [], "long_seeds": [], "": []}
+    """The runs over (model, seed); CNNs with ramps have seeds of their own number, NaN in others."""
+    groups: dict[str, list[str]] = {"ramp_seeds": [], "": []}
     for name, model in chapter.models.items():
         kind = (model["family"], model["encoding"])
-        longer = model["group"] == "longer" and model["family"] == "mlp"
-        groups["ramp_seeds" if kind == RAMPS else "long_seeds" if longer else ""].append(name)
+        groups["ramp_seeds" if kind == RAMPS else ""].append(name)
     asked, seeds = chapter.parameters["seeds"] is not None, {}
     for number, models in groups.items():
         own = chapter.seeds

@@ -59,7 +59,7 @@ VARIABLES = curves.VARIABLES | {
 
 def results(chapter: Chapter) -> xr.Dataset:
     """The runs over (model, digit, seed): all of the paper's digit; of the `more_digits` fewer
-    models and seeds, NaN elsewhere.
+    models, NaN elsewhere.
     """
     every = chapter.settings
     axes = chapter.axes(digit=every["digits"])
@@ -67,9 +67,12 @@ def results(chapter: Chapter) -> xr.Dataset:
     wanted = [name for name in axes["model"] if name in every["more_models"]]
     if not (wanted and every["more_digits"]):
         return found
-    seeds = chapter.first_seeds(every["few"])
-    few = {"model": wanted, "digit": every["more_digits"], "seed": seeds}
-    others = chapter.grid(run, few, settings, variables=VARIABLES)
+    others = chapter.grid(
+        run,
+        {**axes, "model": wanted, "digit": every["more_digits"]},
+        settings,
+        variables=VARIABLES,
+    )
     more = others.drop_vars(["label", "group"])  # of all models in `found`
     return xr.merge([found, more], "no_conflicts", join="outer", combine_attrs="override")
 
