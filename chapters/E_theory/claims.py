@@ -173,7 +173,7 @@ def capacity(r: xr.Dataset) -> Decision:
 
 @claim(
     id="VN-E5",
-    source="VN App. E.4 (Rem. 6 and 7)",
+    source="VN App. E.4 (Rem. 6 and 7), E.3 (Thm. 3)",
     figure="appE-collapse",
     statement="A code of k atoms under-fits compositions of more than k components; near-duplicate "
     "atoms make inference choose wrong ones; decorrelation and accept/reject mitigate.",

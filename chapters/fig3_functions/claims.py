@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, THUMB, UNLEARNED, VN
 from vnlib.book.evidence import bounded, count, detail, part, select, tagged
@@ -42,6 +43,7 @@ def best(r: xr.Dataset, models: Models, protocol: str) -> xr.DataArray:
     terms="Errors are mean squares of whole signals, medians over seeds; relative: over that of "
     "the zero baseline.",
 )
+@lasting
 def decide_task(r: xr.Dataset) -> Decision:
     """Which kinds are where, and how much harder compositions are."""
     first = r.isel(model=0, seed=0)
@@ -91,6 +93,7 @@ def decide_task(r: xr.Dataset) -> Decision:
     "and 5L, autoencoders DeepAE3 and SparseAE3. With controls a VN-1L of a tenth of the sparsity is "
     "among the VNs, and the RNN among the autoencoders.",
 )
+@lasting
 def decide_reconstruction(r: xr.Dataset) -> Decision:
     """Errors of a model over the least of others."""
     error = select(r["mse"], model=[*ELEVEN, "vn_dense"]).median("seed")
@@ -134,6 +137,7 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
     "rounds of imputation do not here, though the paper says that they reach tolerance. "
     "With controls all are told the mask.",
 )
+@lasting
 def decide_masked(r: xr.Dataset) -> Decision:
     """Cells of masks and sets, as printed and with controls that are told the mask."""
     others, tail = best(r, OTHERS, "zero_filled"), {"mask": "forecast_25", "set": "hard"}

@@ -1,0 +1,61 @@
+"""Statements on trained networks, asked again of the same networks with more updates: a verdict that
+hangs on the length of training is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+import xarray as xr
+
+from vnlib.book.evidence import given, part
+from vnlib.book.ledger import Decision, Part
+
+TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
+SAME = "with twice the updates it comes to the same"
+
+Rule = Callable[[xr.Dataset], Decision]
+
+
+def twins(results: xr.Dataset | xr.DataArray) -> dict[str, str]:
+    """The models that have a twin of more updates -> that one."""
+    names = results["model"].values.tolist()
+    return {name: f"{name}{TWIN}" for name in names if f"{name}{TWIN}" in names}
+
+
+def change(values: xr.DataArray) -> xr.DataArray:
+    """The values of twins over those of their models, along these."""
+    found = twins(values)
+    more = values.sel(model=[*found.values()]).reset_coords(drop=True)
+    return more.assign_coords(model=[*found]) / values.sel(model=[*found])
+
+
+def longer(results: xr.Dataset) -> xr.Dataset:
+    """The results with each model's twin, where it has one, under the name of the model."""
+    found = twins(results)
+    names = [name for name in results["model"].values.tolist() if not name.endswith(TWIN)]
+    return results.sel(model=[found.get(name, name) for name in names]).assign_coords(model=names)
+
+
+def lasting(decide: Rule) -> Rule:
+    """A rule whose statements all need that twins bring them to the same side of their bounds. Of
+    results without twins it is the rule itself.
+    """
+
+    @wraps(decide)
+    def asked(results: xr.Dataset) -> Decision:
+        found = decide(results)
+        if not twins(results):
+            return found
+        again = decide(longer(results))
+        controls = None if found.controls is None else both(found.controls, again.controls or ())
+        return Decision(both(found.parts, again.parts), controls)
+
+    return asked
+
+
+def both(parts: Sequence[Part], again: Sequence[Part]) -> list[Part]:
+    """Parts that need that others, in the same order, come to the same."""
+    pairs = zip(parts, again, strict=True)
+    return [given(one, part(SAME, one.holds == other.holds)) for one, other in pairs]

@@ -1,0 +1,54 @@
+"""Statements that hang on the length of training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from benchmarks.baselines.longer import lasting, longer
+from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, UNDECIDED, statements
+from vnlib.book.evidence import bounded
+from vnlib.book.ledger import Claim, Decision
+
+
+@lasting
+def rule(r: xr.Dataset) -> Decision:
+    """That one model has less error than another, and what no training changes."""
+    error = r["error"].median("seed")
+    over = error.sel(model="own") / error.sel(model="rival")
+    return Decision([bounded("own over rival", "<", 1, over=over)], [bounded("one", "<", 2, one=1)])
+
+
+def results(rival: float | list[float], twin: float | list[float] | None) -> xr.Dataset:
+    """Errors of five seeds: 1 of the one model, those given of the other and of its twin."""
+    rows = {"own": 1.0, "rival": rival} | ({} if twin is None else {"rival_longer": twin})
+    values = [np.broadcast_to(row, 5).astype(float) for row in rows.values()]
+    return xr.Dataset({"error": (("model", "seed"), values)}, {"model": list(rows)})
+
+
+def verdicts(r: xr.Dataset) -> list[str]:
+    one = Claim("X-1", "", "C_inference", "", "", rule)
+    return [row["verdict"] for row in statements(one, r, rule(r))]
+
+
+@pytest.mark.parametrize(
+    ("rival", "twin", "verdict"),
+    [
+        (2.0, 3.0, HOLDS),
+        (0.5, 0.4, FAILS),
+        (2.0, 0.5, NOT_TESTABLE),
+        (0.5, 2.0, NOT_TESTABLE),
+        (2.0, [0.5, 0.5, 2, 2, 2], UNDECIDED),
+        (2.0, None, HOLDS),
+    ],
+)
+def test_a_statement_needs_the_same_side_with_more_updates(rival, twin, verdict):
+    found = verdicts(results(rival, twin))
+    assert found == [verdict, HOLDS]
+
+
+def test_twins_stand_under_the_names_of_their_models():
+    found = longer(results(2.0, 3.0))
+    assert found["model"].values.tolist() == ["own", "rival"]
+    assert found["error"].sel(model="rival").values.tolist() == [3.0] * 5
