@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from benchmarks.functions.cases import MEANS
 from benchmarks.functions.names import AUTOENCODERS, DYNAMICS, MAMBA, MASKS, SETS, THUMB, VN
 from benchmarks.functions.protocols import PRINTED, by_protocol
@@ -62,6 +63,7 @@ def signatures(r: xr.Dataset) -> xr.Dataset:
     "solves the masked problem, others read zeros. Medians over seeds; with controls beside VN-1L, "
     "3L and 5L (the VN).",
 )
+@lasting
 def decide_signatures(r: xr.Dataset) -> Decision:
     """How each baseline fails on Hard signals, by itself and beside the VN."""
     found = select(signatures(r), model=(*VN, *AUTOENCODERS, "rnn", *MAMBA, *DYNAMICS))
