@@ -13,6 +13,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FormatStrFormatter, LogLocator, MaxNLocator, NullFormatter
 
+from benchmarks.baselines.figures import between_groups, of_groups, seeds_and_medians
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.protocols import PROTOCOLS
 from benchmarks.functions.tables import GROUPS, RULES, UNIT, measured, present
@@ -48,23 +49,21 @@ def reconstruction(results: xr.Dataset) -> plt.Figure:
         1, 3, figsize=(10.5, 1.4 + 0.24 * len(models)), sharex=True, sharey=True
     )
     for ax, (name, title) in zip(axes, SETS.items(), strict=True):
-        frames.seeds_and_medians(
+        seeds_and_medians(
             ax,
             frame[frame["set"] == name],
             value="error",
             by="label",
-            hue="group",
-            groups=GROUPS,
             order=order,
         )
         ax.axvline(float(results["zero_baseline"].sel(set=name).max()), color="0.2", ls=":", lw=1.3)
-        frames.between_groups(ax, groups, margin=0.5)
+        between_groups(ax, groups, margin=0.5)
         ax.set(xscale="log", title=title, xlabel="")
         ax.tick_params(axis="y", labelsize=8)
     axes[1].set_xlabel(f"mean squared error of whole signals [{UNIT}]")
     zero = Line2D([], [], color="0.2", ls=":", label=RULES["zero_baseline"][0])
     fig.legend(
-        handles=[*frames.entries(GROUPS, groups), zero],
+        handles=[*of_groups(results, models, GROUPS), zero],
         loc="outside lower center",
         ncols=5,
         fontsize=8,
@@ -103,7 +102,7 @@ def _hidden(results: xr.Dataset, panels: Mapping[str, Mapping[str, str]], said: 
             at = float(median(values.sel(model=rule, protocol="mask_aware")))
             if at > 0:
                 ax.axvline(at, color="0.2", ls=RULES[rule][1], lw=1.1, zorder=1)
-        frames.between_groups(ax, groups, margin=0.5)
+        between_groups(ax, groups, margin=0.5)
         ax.set(xscale="log", title=title, xlabel="")
         ax.tick_params(axis="y", labelsize=8)
         log_axis(ax.xaxis)
@@ -116,7 +115,7 @@ def _hidden(results: xr.Dataset, panels: Mapping[str, Mapping[str, str]], said: 
         Line2D([], [], color="0.2", ls=RULES[r][1], label=RULES[r][0])
         for r in present(results, list(RULES))
     ]
-    handles = [*frames.entries(GROUPS, groups), *marks, *lines]
+    handles = [*of_groups(results, models, GROUPS), *marks, *lines]
     fig.legend(handles=handles, loc="outside upper center", ncols=5, fontsize=8)
     return fig
 
@@ -125,13 +124,11 @@ def _two_protocols(ax: plt.Axes, values: xr.DataArray, order: Sequence[str]) -> 
     frame: pd.DataFrame = frames.long_frame(values, "error")
     for protocol, hollow, shift in (("zero_filled", False, -0.17), ("mask_aware", True, 0.17)):
         one = frame[frame["protocol"] == protocol]
-        frames.seeds_and_medians(
+        seeds_and_medians(
             ax,
             one,
             value="error",
             by="label",
-            hue="group",
-            groups=GROUPS,
             order=order,
             hollow=hollow,
             shift=shift,

@@ -15,15 +15,13 @@ from benchmarks.functions.names import ELEVEN, MASKED, MASKS, OTHERS, SETS, THUM
 from benchmarks.functions.protocols import NAMES, PRINTED, by_protocol, five_rounds
 from vnlib.plots.frames import in_groups, label
 from vnlib.plots.statistics import ahead, median, sides, texts
-from vnlib.plots.style import PALETTE
 from vnlib.plots.tables import Table, spreads
 
-# Group -> its name in legends, colour and marker.
 GROUPS = {
-    "vn": ("Vector Network", PALETTE[0], "o"),
-    "printed": ("other models of the paper", PALETTE[3], "s"),
-    "masked": ("trained with masks", PALETTE[2], "D"),
-    "control": ("controls", PALETTE[7], "^"),
+    "vn": "Vector Network",
+    "printed": "other models of the paper",
+    "masked": "trained with masks",
+    "control": "controls",
 }
 # Rules of thumb, which figures draw as lines.
 RULES = {

@@ -1,4 +1,4 @@
-"""What pages on force composition share: the order and looks of models, the names of laws, and
+"""What pages on force composition share: the order of models, the names of laws, and
 errors by number of forces.
 
 Results are those of VN Fig. 4, over model, seed, inference (joint, passes), forces (15 sets) and
@@ -11,14 +11,9 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.plots.frames import Groups, in_groups
-from vnlib.plots.style import PALETTE
+from vnlib.plots.frames import in_groups
 
-GROUPS: Groups = {
-    "vn": ("Vector Network", PALETTE[0], "o"),
-    "printed": ("other models of the paper", PALETTE[3], "s"),
-    "control": ("controls", "#4d4d4d", "^"),
-}
+GROUPS = {"vn": "Vector Network", "printed": "other models of the paper", "control": "controls"}
 LAWS = {"gravity": "gravity", "spring": "spring", "drag": "drag", "lorentz": "Lorentz"}
 MEAN = "random"  # the model that predicts the mean: the paper's chance level
 MSE = "mean squared error [(box/s²)²]"

@@ -16,13 +16,9 @@ from matplotlib.image import AxesImage
 from matplotlib.typing import ColorType
 
 from vnlib.plots.statistics import over_seeds
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import image_axes, look
 
 FLOOR = 1e-17  # below this an error is rounding
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "d", "p", "h", "8", "H")
-COLORS = [PALETTE[i] for i in (0, 3, 2, 1, 4, 7, 5, 8, 9, 6)]
-# Colours and markers of things that belong to no group of models.
-LOOKS = list(zip(COLORS * 2, MARKERS, strict=False))
 ERROR = "mean squared error"
 ZERO = {"color": "0.3", "ls": ":", "lw": 1.2}
 EQUAL = {"color": "0.6", "lw": 1}
@@ -101,31 +97,16 @@ def error_axes(ax: plt.Axes, results: xr.Dataset, *, labels: bool = True) -> Non
     ax.set(xlabel=f"ID test error{said}", ylabel=f"OOD error{said}")
 
 
-def id_against_ood(
-    results: xr.Dataset,
-    looks: Mapping[str, tuple[str, str]] | None = None,
-    size: tuple[float, float] = (7.6, 4.2),
-) -> plt.Figure:
-    """ID against OOD error: every seed a small mark, medians as large ones.
-
-    Parameters
-    ----------
-    results
-        Over (model, seed).
-    looks
-        Model -> colour and marker; None for one of its own for each.
-    """
+def id_against_ood(results: xr.Dataset, size: tuple[float, float] = (7.6, 4.2)) -> plt.Figure:
+    """ID against OOD error over (model, seed): every seed a small mark, medians as large ones."""
     fig, ax = plt.subplots(figsize=size)
-    models = results["model"].values.tolist()
-    if looks is None:
-        looks = {m: LOOKS[i % len(LOOKS)] for i, m in enumerate(models)}
     frame = results[["mse_id", "mse_ood"]].clip(FLOOR).to_dataframe().reset_index()
     medians = frame.groupby("label", sort=False)[["mse_id", "mse_ood"]].median().reset_index()
-    names = [str(results["label"].sel(model=m).item()) for m in models]
+    names = [str(name) for name in results["label"].values]
     style = {"x": "mse_id", "y": "mse_ood", "hue": "label", "style": "label", "ax": ax}
     style |= {"hue_order": names, "style_order": names}
-    style["palette"] = {n: looks[m][0] for n, m in zip(names, models, strict=True)}
-    style["markers"] = {n: looks[m][1] for n, m in zip(names, models, strict=True)}
+    style["palette"] = {name: look(name)[0] for name in names}
+    style["markers"] = {name: look(name)[1] for name in names}
     sns.scatterplot(frame, s=18, alpha=0.6, linewidth=0.2, legend=False, **style)
     sns.scatterplot(medians, s=75, edgecolor="0.2", linewidth=0.6, **style)
     error_axes(ax, results)

@@ -22,7 +22,7 @@ import numpy as np
 
 from book.site.comparison import Compared, compared
 from vnlib.book import paths, store
-from vnlib.plots.statistics import short
+from vnlib.plots.statistics import raised, short
 
 FOLDER = paths.ROOT / ".cache" / "machines"
 NAME = "machines.json"
@@ -139,7 +139,11 @@ def same_verdicts(one: Mapping) -> int:
 def _summary(one: Mapping) -> Sequence[str]:
     (same, many), far = one["equal"], distances(one)
     verdicts = f"{same_verdicts(one)} of {len(one['statements'])}"
-    apart = [short(float(np.median(far))), short(float(far.max()))] if len(far) else ["", ""]
+    apart = (
+        [raised(short(float(np.median(far)))), raised(short(float(far.max())))]
+        if len(far)
+        else ["", ""]
+    )
     runs = f"[{one['chapter']}](chapters/{one['chapter']}.ipynb), `{one['profile']}`"
     return [runs, " and ".join(one["names"]), f"{same} of {many}", verdicts, *apart]
 
@@ -148,7 +152,7 @@ def _statements(one: Mapping) -> list[str]:
     lines = [_line("statement", *one["names"], "distance", "verdict"), "|---|---|---|---|---|"]
     for row in one["statements"]:
         values = ["" if value is None else digits(value) for value in row["values"]]
-        far = "" if row["distance"] is None else short(row["distance"])
+        far = "" if row["distance"] is None else raised(short(row["distance"]))
         verdict = " → ".join(dict.fromkeys(row["verdicts"]))
         lines.append(_line(f"{row['id']}: {row['says']}", *values, far, verdict))
     return lines
@@ -162,7 +166,7 @@ def _line(*cells: str) -> str:
 
 def digits(value: float) -> str:
     """A number to four digits: where two differ it is in the last ones."""
-    return f"{value:.4g}".replace("e-0", "e-")
+    return raised(f"{value:.4g}")
 
 
 if __name__ == "__main__":

@@ -10,24 +10,13 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.plots.frames import Groups, if_computed, label, long_frame, seeds_and_medians, some
+from benchmarks.baselines.figures import Groups, seeds_and_medians
+from vnlib.plots.frames import if_computed, label, long_frame, some
 from vnlib.plots.statistics import median
-from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, image_axes
+from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, image_axes, look
 
-# Model -> colour, marker.
-MODELS = {
-    "pc": (PALETTE[3], "s"),
-    "bpc": (PALETTE[1], "D"),
-    "vn": (PALETTE[0], "o"),
-    "pc_sparse": (PALETTE[6], "P"),
-    "vn_dense": (PALETTE[9], "v"),
-    "vn_revived": (PALETTE[2], "p"),
-    "autoencoder": (PALETTE[7], "^"),
-    "linear": (PALETTE[5], "X"),
-    "vn_untrained": ("0.25", "<"),
-    "vn_random": ("0.55", ">"),
-}
-LEARNED = tuple(name for name in MODELS if name not in ("vn_untrained", "vn_random"))
+LEARNED = ("pc", "bpc", "vn", "pc_sparse", "vn_dense", "vn_revived", "autoencoder", "linear")
+MODELS = (*LEARNED, "vn_untrained", "vn_random")
 # Until task 2 the VN whose atoms are revived hardly differs from the VN.
 FIRST_TASK = tuple(name for name in LEARNED if name != "vn_revived")
 # Pair of tasks -> label, colour, marker.
@@ -38,21 +27,21 @@ PAIRS = {
 }
 
 
-def present_models(results: xr.Dataset, wanted: Sequence[str] = tuple(MODELS)) -> Groups:
+def present_models(results: xr.Dataset, wanted: Sequence[str] = MODELS) -> Groups:
     """Model -> label, colour, marker, of the models wanted that the results hold."""
     there = results["model"].values
-    return some({m: (label(results, m), *MODELS[m]) for m in wanted if m in there})
+    return some({m: (label(results, m), *look(label(results, m))) for m in wanted if m in there})
 
 
 def present_pairs(results: xr.Dataset) -> Groups:
     """Pair of tasks -> label, colour, marker, of those that the results hold."""
-    return {pair: look for pair, look in PAIRS.items() if pair in results["pair"].values}
+    return {pair: one for pair, one in PAIRS.items() if pair in results["pair"].values}
 
 
 def model_rows(ax: plt.Axes, values: xr.DataArray, models: Groups, **axis: object) -> None:
     """Rows of models on one pair of tasks: every seed a point, the median a bar."""
     frame = long_frame(values.sel(model=list(models)))
-    order = [look[0] for look in models.values()]
+    order = [one[0] for one in models.values()]
     seeds_and_medians(ax, frame, value="value", by="label", hue="model", groups=models, order=order)
     ax.set(**{"xlabel": "", **axis})
 
@@ -60,14 +49,14 @@ def model_rows(ax: plt.Axes, values: xr.DataArray, models: Groups, **axis: objec
 def pair_rows(ax: plt.Axes, values: xr.DataArray, models: Groups, **axis: object) -> None:
     """Rows of models on all pairs of tasks, which lie one below another within a row."""
     frame, pairs = long_frame(values.sel(model=list(models))), present_pairs(values)
-    order = [look[0] for look in models.values()]
+    order = [one[0] for one in models.values()]
     common = {
         "x": "value",
         "y": "label",
         "order": order,
         "hue": "pair",
         "hue_order": list(pairs),
-        "palette": {pair: look[1] for pair, look in pairs.items()},
+        "palette": {pair: one[1] for pair, one in pairs.items()},
         "legend": False,
         "ax": ax,
     }
@@ -138,12 +127,12 @@ def inferred(results: xr.Dataset) -> plt.Figure:
     common = {
         "hue": "model",
         "hue_order": list(models),
-        "palette": {m: look[1] for m, look in models.items()},
+        "palette": {m: one[1] for m, one in models.items()},
     }
     sns.lineplot(ordered, x="share", y="value", ax=left, **common)
     left.set(xlabel="units, largest first (%)", ylabel="|state| / largest", ylim=(0, 1))
     handles = left.get_legend_handles_labels()[0]
-    left.legend(handles, [look[0] for look in models.values()], fontsize=8)
+    left.legend(handles, [one[0] for one in models.values()], fontsize=8)
     sns.lineplot(
         long_frame(digits["energy"]),
         x="step",
@@ -317,9 +306,9 @@ def overlap(results: xr.Dataset) -> plt.Figure:
         x="overlap",
         y="quotient",
         hue="model",
-        palette={model: look[1] for model, look in models.items()},
+        palette={model: one[1] for model, one in models.items()},
         style="pair",
-        markers={pair: look[2] for pair, look in pairs.items()},
+        markers={pair: one[2] for pair, one in pairs.items()},
         legend=False,
         s=30,
         alpha=0.8,

@@ -9,27 +9,20 @@ import numpy as np
 import seaborn as sns
 import xarray as xr
 
-from vnlib.plots.frames import Groups, label, long_frame, seeds_and_medians
+from benchmarks.baselines.figures import Groups, seeds_and_medians
+from vnlib.plots.frames import label, long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE, SEQUENTIAL, image_axes
+from vnlib.plots.style import PALETTE, SEQUENTIAL, image_axes, look
 
-# Model -> colour, marker. The widths of softmax attention are drawn by `ranks` alone.
-MODELS = {
-    "vn_image": (PALETTE[0], "o"),
-    "vn_patches": (PALETTE[9], "o"),
-    "feed_forward": (PALETTE[7], "^"),
-    "softmax": (PALETTE[3], "s"),
-    "topk": (PALETTE[1], "D"),
-    "sparsemax": (PALETTE[2], "v"),
-    "linear": (PALETTE[4], "P"),
-}
+# The widths of softmax attention are drawn by `ranks` alone.
+MODELS = ("vn_image", "vn_patches", "feed_forward", "softmax", "topk", "sparsemax", "linear")
 WIDTHS = ("softmax_2", "softmax_4", "softmax", "softmax_16")
 COMPETING = tuple(model for model in MODELS if model != "vn_patches")
 
 
-def looks(results: xr.Dataset, models: Sequence[str] = tuple(MODELS)) -> Groups:
+def looks(results: xr.Dataset, models: Sequence[str] = MODELS) -> Groups:
     """Model -> label, colour, marker."""
-    return {model: (label(results, model), *MODELS[model]) for model in models}
+    return {model: (label(results, model), *look(label(results, model))) for model in models}
 
 
 def styles(models: Groups) -> dict[str, object]:
@@ -37,9 +30,9 @@ def styles(models: Groups) -> dict[str, object]:
     return {
         "hue": "model",
         "hue_order": list(models),
-        "palette": {model: look[1] for model, look in models.items()},
+        "palette": {model: one[1] for model, one in models.items()},
         "style": "model",
-        "markers": {model: look[2] for model, look in models.items()},
+        "markers": {model: one[2] for model, one in models.items()},
         "dashes": False,
     }
 
@@ -97,7 +90,7 @@ def density(results: xr.Dataset) -> plt.Figure:
             by="label",
             hue="model",
             groups=models,
-            order=[look[0] for look in models.values()],
+            order=[one[0] for one in models.values()],
         )
         ax.set(xlabel=text, xlim=(-0.03, 1.03))
         ax.grid(axis="x", color="0.9")

@@ -9,14 +9,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 # Label, colour, marker.
 SOLVERS = {
-    "ista": ("ISTA", PALETTE[7], "s"),
-    "fista": ("FISTA", PALETTE[1], "D"),
-    "restart": ("FISTA, restarted", PALETTE[0], "o"),
-    "line_search": ("line search", PALETTE[2], "^"),
+    "ista": ("ISTA", *look("ISTA")),
+    "fista": ("FISTA", *look("FISTA")),
+    "restart": ("FISTA, restarted", *look("FISTA, restarted")),
+    "line_search": ("line search", *look("line search")),
 }
 LINES = {"sweep": "-", "staggered": "--", "recurrent": ":"}
 LAYER_COLORS = (PALETTE[4], PALETTE[5], PALETTE[9])
@@ -331,12 +331,10 @@ def limits(r: xr.Dataset) -> plt.Figure:
     )
     axes[0].set_title("hard cap", fontsize=10)
     path = r["cap_path"].median("seed").clip(min=1e-8)
-    for name, (label, color) in {
-        "plain": ("plain steps", PALETTE[7]),
-        "fista": ("momentum", PALETTE[1]),
-        "restart": ("momentum, restarted", PALETTE[0]),
-    }.items():
-        axes[1].plot(r["cap_sweep"], path.sel(momentum=name), color=color, lw=1.2, label=label)
+    named = {"plain": "plain steps", "fista": "momentum", "restart": "momentum, restarted"}
+    for name, label in named.items():
+        one = path.sel(momentum=name)
+        axes[1].plot(r["cap_sweep"], one, color=look(label)[0], lw=1.2, label=label)
     axes[1].set(
         xscale="log", yscale="log", xlabel="sweep", ylabel="F above the lowest of the three"
     )

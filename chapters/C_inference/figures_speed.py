@@ -8,14 +8,7 @@ import xarray as xr
 from chapters.C_inference.tables_speed import SOLVERS, micro
 from vnlib.plots.style import PALETTE
 
-COLORS = {
-    "vn": PALETTE[0],
-    "fista": PALETTE[1],
-    "sklearn": PALETTE[2],
-    "spams": PALETTE[3],
-    "celer": PALETTE[4],
-    "skglm": PALETTE[5],
-}
+LIBRARIES = ("vn", "fista", "sklearn", "spams", "celer", "skglm")
 
 
 def times(speed: xr.Dataset) -> plt.Figure:
@@ -29,7 +22,7 @@ def times(speed: xr.Dataset) -> plt.Figure:
     for ax, size in zip(axes.flat, sizes, strict=False):
         for gap, filled in zip(sorted(speed["gap"].values)[::-1], (True, False), strict=False):
             for row, solver in enumerate(solvers):
-                color = COLORS[solver.split("_")[0]]
+                color = PALETTE[LIBRARIES.index(solver.split("_")[0])]
                 value = float(found.sel(size=size, solver=solver, gap=gap))
                 ax.plot(value, row, "o", mec=color, mfc=color if filled else "none", ms=6)
         ax.set(xscale="log", ylim=(len(solvers) - 0.5, -0.5), xlabel="us per sample")

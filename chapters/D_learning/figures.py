@@ -11,17 +11,18 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
+from benchmarks.baselines.figures import Groups, entries, seeds_and_medians
 from chapters.D_learning.claims import main_network
-from vnlib.plots.frames import Groups, entries, label, long_frame, seeds_and_medians
+from vnlib.plots.frames import label, long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 OPTIMISERS = {
     "masked Adam": (PALETTE[0], "o", "-"),
     "SGD": (PALETTE[2], "D", "-."),
     "Adam": (PALETTE[3], "s", "--"),
 }
-DENSE = {"linear": (PALETTE[3], "s"), "whitened": (PALETTE[1], "D"), "ReLU": (PALETTE[4], "^")}
+DENSE = ("linear", "whitened", "ReLU")
 STARTS = {
     "samples": ("start: samples", PALETTE[0], "o"),
     "chance": ("start: chance", PALETTE[1], "D"),
@@ -36,8 +37,8 @@ FLOOR = 1e-6  # of a cosine, on logarithmic axes
 
 
 def looks(results: xr.Dataset, models: Sequence[str]) -> Groups:
-    """Model -> label, colour, marker: blue for the networks, others for the dense ones."""
-    return {m: (label(results, m), *DENSE.get(m, (PALETTE[0], "o"))) for m in models}
+    """Model -> label, colour, marker."""
+    return {m: (label(results, m), *look(label(results, m))) for m in models}
 
 
 def curves(
@@ -145,7 +146,7 @@ def factors(results: xr.Dataset) -> plt.Figure:
             )
     ax.set(xscale="log", xlabel="|cosine| of two codes (median over pairs)", ylim=(0, 0.056))
     ax.set_ylabel("|cosine| of two residuals")
-    handles = entries({"vn": ("VN-1L", PALETTE[0], "o")} | models, ["vn", *DENSE])
+    handles = entries({"vn": ("VN-1L", *look("VN-1L"))} | models, ["vn", *DENSE])
     ax.legend(handles=handles, fontsize=8.5, loc="lower right")
     return fig
 

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from chapters.E_theory.figures_recovery import band, note
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 DATA = {"planted": ("planted", PALETTE[0], "o"), "digits": ("digits", PALETTE[1], "s")}
 CASES = {
@@ -102,11 +102,13 @@ def rates(r: xr.Dataset) -> plt.Figure:
     fig, axes = plt.subplots(1, 3, figsize=(9.8, 3.3))
     n = r["step"].values
     for ax, data in zip(axes, ("planted", "digits"), strict=False):
-        for method, color in (("ista", PALETTE[0]), ("fista", PALETTE[1])):
-            height = r["height"].sel(data=data, algorithm=method).clip(min=1e-14)
-            band(ax, height, "step", color, method.upper(), "")
-        ax.plot(n, 1 / n, color=PALETTE[0], ls="--", lw=1, label=r"bound $1/n$")
-        ax.plot(n, 4 / (n + 1.0) ** 2, color=PALETTE[1], ls="--", lw=1, label=r"bound $4/(n+1)^2$")
+        for name, bound, text in (
+            ("ISTA", 1 / n, r"bound $1/n$"),
+            ("FISTA", 4 / (n + 1.0) ** 2, r"bound $4/(n+1)^2$"),
+        ):
+            height = r["height"].sel(data=data, algorithm=name.lower()).clip(min=1e-14)
+            band(ax, height, "step", look(name)[0], name, "")
+            ax.plot(n, bound, color=look(name)[0], ls="--", lw=1, label=text)
         ax.set(xscale="log", yscale="log", xlabel="step n", ylim=(1e-13, 5))
         ax.set_title(
             {"planted": "random dictionary", "digits": "learned on digits"}[data], fontsize=9
@@ -178,8 +180,8 @@ def reject(r: xr.Dataset) -> plt.Figure:
     """Where the energy ends by step size, and how often it rises, with and without reject."""
     fig, axes = plt.subplots(1, 2, figsize=(8.8, 3.3))
     for safeguard, label, color, ls in (
-        ("none", "ISTA", PALETTE[0], "-"),
-        ("reject", "with accept/reject", PALETTE[1], "--"),
+        ("none", "ISTA", look("ISTA")[0], "-"),
+        ("reject", "with accept/reject", PALETTE[2], "--"),
     ):
         for data, (name, _, marker) in DATA.items():
             height = r["end_gap"].sel(safeguard=safeguard, data=data).clip(min=1e-12, max=1e4)

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from vnlib.plots.statistics import over_seeds
-from vnlib.plots.style import PALETTE, SEQUENTIAL
+from vnlib.plots.style import PALETTE, SEQUENTIAL, look
 
 SOLVERS = {"ista": "ISTA", "restart": "FISTA, restarted"}
 
@@ -158,24 +158,18 @@ def early(r: xr.Dataset) -> plt.Figure:
     """Active atoms, and the error of the update, by sweep."""
     fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.2))
     for ax, data in zip(axes, ("planted", "digits"), strict=False):
-        for solver, color, marker in (("ista", PALETTE[0], "o"), ("restart", PALETTE[1], "s")):
-            band(
-                ax,
-                r["stopped_active"].sel(data=data, solver=solver),
-                "sweep",
-                color,
-                SOLVERS[solver],
-                marker,
-            )
+        for solver, name in SOLVERS.items():
+            active = r["stopped_active"].sel(data=data, solver=solver)
+            band(ax, active, "sweep", look(name)[0], name, look(name)[1])
         ax.axhline(
             float(r["settled_active"].sel(data=data).median("seed")), color="0.4", ls="--", lw=1
         )
         ax.set(xscale="log", xlabel="sweeps", ylabel="active atoms", ylim=(0, None))
         ax.set_title(f"{data}; dashed: settled", fontsize=9)
     for data, ls in (("planted", "-"), ("digits", "--")):
-        for solver, color, marker in (("ista", PALETTE[0], "o"), ("restart", PALETTE[1], "s")):
+        for solver, name in SOLVERS.items():
             error = r["stopped_update"].sel(data=data, solver=solver).clip(min=1e-9)
-            band(axes[2], error, "sweep", color, f"{SOLVERS[solver]}, {data}", marker, ls)
+            band(axes[2], error, "sweep", look(name)[0], f"{name}, {data}", look(name)[1], ls)
     axes[2].set(
         xscale="log", yscale="log", xlabel="sweeps", ylabel="relative error", ylim=(1e-6, 300)
     )

@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 from matplotlib.colors import LogNorm, PowerNorm
 
+from benchmarks.baselines.figures import looks
 from benchmarks.spatial import figures as spatial
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes
@@ -52,7 +53,7 @@ def with_images(results: xr.Dataset) -> xr.Dataset:
 
 
 def dots(
-    ax: plt.Axes, values: Mapping[str, xr.DataArray], looks: Mapping[str, tuple[str, str]]
+    ax: plt.Axes, values: Mapping[str, xr.DataArray], marks: Mapping[str, tuple[str, str]]
 ) -> None:
     """Seeds and medians of each model, side by side for each of the named values (model, seed)."""
     frames = []
@@ -60,7 +61,7 @@ def dots(
         frame = long_frame(one.reset_coords(drop=True).assign_coords(model=one["label"].values))
         frames.append(frame.assign(what=name))
     frame = pd.concat(frames)
-    spatial.seeds_and_medians(ax, frame, x="model", hue="what", looks=looks)
+    spatial.seeds_and_medians(ax, frame, x="model", hue="what", looks=marks)
     ax.set_xlabel("")
     ax.tick_params(axis="x", labelsize=9)
     plt.setp(ax.get_xticklabels(), rotation=60, ha="right", rotation_mode="anchor")
@@ -174,8 +175,7 @@ def edge(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     )
     middle = relative.median("seed")
     fig, ax = plt.subplots(figsize=(8.2, 3.9))
-    looks = zip(own["model"].values, spatial.LOOKS, strict=False)
-    for model, (color, marker) in looks:
+    for model, (color, marker) in looks(own, own["model"].values).items():
         one = middle.sel(model=model)
         ax.plot(
             one["distance"], one, color=color, marker=marker, ms=4, lw=1.1, label=label(own, model)
@@ -224,7 +224,7 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
     ood = within(results, hold_out).sel(where="ood")
     size = (0.8 + 0.42 * ood.sizes["model"], 7.2)
     fig, axes = plt.subplots(2, 1, figsize=size, sharex=True)
-    dots(axes[0], {"several": ood["several"]}, {"several": (PALETTE[3], "s")})
+    dots(axes[0], {"several": ood["several"]}, {"several": ("0.3", "o")})
     kinds = {
         "right row or column": (ood["share_cross"], PALETTE[0], "D"),
         "right row and column": (ood["share_place"], PALETTE[2], "o"),
@@ -238,8 +238,8 @@ def drawn(results: xr.Dataset, hold_out: str = "square") -> plt.Figure:
 
 
 def _side_by_side(ax: plt.Axes, kinds: Mapping[str, tuple[xr.DataArray, str, str]]) -> None:
-    looks = {name: (color, marker) for name, (_, color, marker) in kinds.items()}
-    dots(ax, {name: values for name, (values, *_) in kinds.items()}, looks)
+    marks = {name: (color, marker) for name, (_, color, marker) in kinds.items()}
+    dots(ax, {name: values for name, (values, *_) in kinds.items()}, marks)
 
 
 # --- superposition ---

@@ -8,8 +8,8 @@ import xarray as xr
 
 from benchmarks.spatial import figures as spatial
 from chapters.FR1_failure.figures import dots, few, panels, with_images, within
-from vnlib.plots.frames import group, label, long_frame
-from vnlib.plots.style import GROUPS, PALETTE, image_axes
+from vnlib.plots.frames import label, long_frame
+from vnlib.plots.style import image_axes, look
 
 # References: what the images of any decoder are compared with.
 SOURCES = {"bumps": "true bumps", "superposed bumps": "superposed bumps"}
@@ -70,8 +70,8 @@ def kernels(results: xr.Dataset) -> plt.Figure:
     models = r2["model"].values.tolist()
     names = [label(r2, m) for m in models]
     style = {"x": "product", "y": "sum", "hue": "label", "style": "label", "hue_order": names}
-    style |= {"palette": dict(zip(names, (GROUPS[group(r2, m)][1] for m in models), strict=True))}
-    style |= {"markers": dict(zip(names, spatial.MARKERS, strict=False)), "style_order": names}
+    style |= {"palette": {name: look(name)[0] for name in names}, "style_order": names}
+    style |= {"markers": {name: look(name)[1] for name in names}}
     for hold_out, ax in axes.items():
         own = r2.sel(hold_out=hold_out)
         ax.set_title(f"{hold_out} held out")
@@ -99,7 +99,7 @@ def binary(results: xr.Dataset) -> plt.Figure:
     for hold_out, ax in axes.items():
         own = within(results, hold_out)["kernel_r2"].isel(width=0)
         own = own.sel(metric="cosine", pairs="ood", kernel="binary")
-        dots(ax, {"model": own.sel(source="model")}, {"model": (PALETTE[3], "s")})
+        dots(ax, {"model": own.sel(source="model")}, {"model": ("0.3", "o")})
         for (name, said), line in zip(SOURCES.items(), (":", "--"), strict=True):
             value = float(own.sel(source=name).isel(model=0, seed=0))
             ax.axhline(value, color="0.3", ls=line, lw=1.2, label=said)

@@ -14,6 +14,7 @@ import xarray as xr
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from benchmarks.baselines.figures import looks, of_groups
 from benchmarks.spatial.figures import along_training
 from chapters.FR2_manifold.claims import (
     at,
@@ -24,20 +25,13 @@ from chapters.FR2_manifold.claims import (
     middle,
 )
 from vnlib.plots.frames import empty, in_groups, label, long_frame
-from vnlib.plots.style import GROUPS, PALETTE
+from vnlib.plots.style import PALETTE, look
 
 KINDS = {
     ("cnn", "bump"): "CNN, bump code",
     ("cnn", "ramp"): "CNN, ramp code",
     ("mlp", "bump"): "MLP, bump code",
     ("mlp", "ramp"): "MLP, ramp code",
-}
-LOOKS = {
-    "cnn": (PALETTE[3], "s"),
-    "mlp": (PALETTE[4], "D"),
-    "longer": (PALETTE[5], "v"),
-    "vn": (GROUPS["vn"][1], "o"),
-    "reference": ("0.2", "*"),
 }
 REFERENCES = {
     "perfect": ("perfect images", "-"),
@@ -47,7 +41,7 @@ REFERENCES = {
 RANDOM = {"color": "0.6", "lw": 1.2, "ls": (0, (1, 1))}
 SPREADS = {"spread_in": "hold-out", "spread_out": "around it"}
 SPLITS = {"train": "training", "id": "ID test", "ood": "OOD"}
-NAMES = {"cnn": "CNN", "mlp": "MLP", "longer": "trained longer", "vn": "Vector Network"}
+GROUPS = {"cnn": "CNN", "mlp": "MLP", "longer": "trained longer", "vn": "Vector Network"}
 NONE = "These results hold no CNN and no MLP."
 
 
@@ -232,11 +226,10 @@ def along(results: xr.Dataset) -> plt.Figure:
     for ax, (kind, models) in zip(axes.flat, found.items(), strict=False):
         colors = sns.color_palette("viridis", as_cmap=True)(np.linspace(0, 0.85, len(models)))
         for model, color in zip(models, colors, strict=True):
-            name = (
-                label(results, model)
-                if models is longer
-                else f"depth {int(results['depth'].sel(model=model))}"
-            )
+            name = f"depth {int(results['depth'].sel(model=model))}"
+            if models is longer:
+                name = label(results, model)
+                color, _ = look(name)
             runs = results[["curve_step", "curve_val", "curve_ood"]].sel(model=model)
             along_training(ax, runs.dropna("seed", how="all"), color=color, name=name)
         ax.axhline(float(results["zero_baseline_ood"].median()), color="0.3", ls=":", lw=1.2)
@@ -259,10 +252,8 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
     models = [m for m in in_groups(results) if m != "table"]  # which draws no bumps
     named = in_groups(results, "reference", "vn")
     drawn = [*have_learned(results, models), *in_groups(results, "reference")]
-    seen = set()
-    for model in models:
+    for model, (color, marker) in looks(results, models).items():
         group = str(results["group"].sel(model=model).item())
-        color, marker = LOOKS[group]
         one = results.sel(model=model, weights="trained")
         ood = one["mse_ood"].clip(1e-15)
         last = hidden(results, model)[-1] if hidden(results, model) else "output"
@@ -277,7 +268,6 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
                 edgecolor=color,
                 color=color if model in drawn else "none",
                 alpha=0.85,
-                label=None if group in seen | {"reference"} else NAMES[group],
             )
             if model in named:
                 side = -1 if ax is axes[0] else 1  # where there is room for a name
@@ -291,17 +281,17 @@ def against_failure(results: xr.Dataset) -> plt.Figure:
                     va="center",
                     ha="right" if side < 0 else "left",
                 )
-        seen.add(group)
     for ax in axes:
         zero = float(results["zero_baseline_ood"].median())
-        ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline")
+        line = ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline")
         ax.set_yscale("log")
     axes[0].set(xlabel="factorisation F of the last hidden layer")
     axes[0].set(ylabel="OOD error (mean squared error)")
     axes[1].set(xlabel="terms of the output's kernel", xscale="log")
     axes[1].set(xticks=[1, 2, 3, 5, 8], xticklabels="12358")
     axes[1].minorticks_off()
-    axes[0].legend(fontsize=8, loc="lower left")
+    handles = [*of_groups(results, models, GROUPS), line]
+    axes[0].legend(handles=handles, fontsize=8, loc="lower left")
     return fig
 
 
@@ -321,18 +311,17 @@ def vector_network(results: xr.Dataset) -> plt.Figure:
         return empty("These results hold no Vector Network.")
     fig, axes = plt.subplots(2, 3, figsize=(9.2, 5.8))
     stages = ["input", "layer1", "layer2", "layer3", "factors", "output"]
-    blues = iter(sns.color_palette("Blues_d", len(models)))
-    colors = {m: GROUPS["control"][1] if m == "vn_flat" else next(blues) for m in models}
-    looks = {"hue": "label", "style": "label", "markers": list("osD^v")[: len(models)]}
-    looks["palette"] = {label(results, m): color for m, color in colors.items()}
+    names = [label(results, m) for m in models]
+    given = {"hue": "label", "style": "label", "palette": {name: look(name)[0] for name in names}}
+    given["markers"] = {name: look(name)[1] for name in names}
     for ax, (name, text) in zip(axes.flat, measures.items(), strict=False):
         frame = by_layer(results, name, models)
         shift = frame["model"].map(models.index) - len(models) / 2
         frame["place"] = frame["layer"].map(stages.index) + 0.08 * shift
-        _seeds_and_medians(ax, frame, "place", **looks)
+        _seeds_and_medians(ax, frame, "place", **given)
         _references(results, ax, name)
-        names = ["input", "1", "2", "3", "factors", "image"]
-        ax.set_xticks(range(len(stages)), names, rotation=45)
+        ticks = ["input", "1", "2", "3", "factors", "image"]
+        ax.set_xticks(range(len(stages)), ticks, rotation=45)
         ax.set(xlabel="", ylabel="")
         ax.set_title(text, fontsize=9.5)
         handles, labels = ax.get_legend_handles_labels()

@@ -12,34 +12,25 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.colors import LogNorm
 
+from benchmarks.baselines.figures import looks
 from benchmarks.spatial.errors import learned
 from benchmarks.spatial.figures import along_training, plane, sets_along_training
 from chapters.FR3_low_rank.claims import FOUR, own_band
 from chapters.FR3_low_rank.tables import effective_rank, with_maps
 from vnlib.plots.frames import if_computed, label, long_frame, some
-from vnlib.plots.style import DIVERGING, GROUPS, PALETTE, image_axes
+from vnlib.plots.style import DIVERGING, PALETTE, image_axes, look
 
 HOLD_OUTS = {"square": "square held out", "large_corner": "corner held out"}
-# Colour and marker of each model; those of the four settings are their own.
-LOOKS = {
-    "none": (PALETTE[3], "s"),
-    "entropy": (PALETTE[1], "D"),
-    "variance": (PALETTE[0], "o"),
-    "both": (PALETTE[2], "*"),
-    "variance_low": (PALETTE[9], "v"),
-    "variance_high": (PALETTE[4], "^"),
-    "rank1": (PALETTE[5], "P"),
-    "decay": (PALETTE[8], "X"),
-    "free": (PALETTE[7], "h"),
-    "bands": ("black", "d"),
-    "factorised": (GROUPS["factorised"][1], "<"),
-}
+MODELS = (
+    *("none", "entropy", "variance", "both", "variance_low", "variance_high"),
+    *("rank1", "decay", "free", "bands", "factorised"),
+)
 SHOWN = ("none", "entropy", "variance", "both", "rank1", "free", "bands", "factorised")
 SWEEP = {"none": 0.0, "variance_low": 1e-3, "variance": 1e-2, "variance_high": 1e-1}
 FLOOR = 1e-7  # errors below are drawn here
 
 
-def those(results: xr.Dataset, wanted: Sequence[str] = tuple(LOOKS)) -> list[str]:
+def those(results: xr.Dataset, wanted: Sequence[str] = MODELS) -> list[str]:
     return some([m for m in wanted if m in results["model"].values])
 
 
@@ -74,8 +65,8 @@ def _points(
         y="y",
         hue="name",
         style="name",
-        palette={names[m]: LOOKS[m][0] for m in models},
-        markers={names[m]: LOOKS[m][1] for m in models},
+        palette={names[m]: color for m, (color, _) in looks(results, models).items()},
+        markers={names[m]: marker for m, (_, marker) in looks(results, models).items()},
         s=60,
         alpha=0.8,
         ax=ax,
@@ -115,7 +106,9 @@ def learning(results: xr.Dataset) -> plt.Figure:
         one = curves.sel(hold_out=hold_out)
         for model in those(results, FOUR):
             name = called(results, model)
-            along_training(ax, one.sel(model=model), color=LOOKS[model][0], name=name)
+            along_training(
+                ax, one.sel(model=model), color=look(label(results, model))[0], name=name
+            )
         zero = float(results["zero_baseline_ood"].sel(hold_out=hold_out).median())
         ax.axhline(zero, color="0.3", ls=":", lw=1.2, label="zero baseline, OOD")
         ax.set_title(title)
@@ -180,8 +173,8 @@ def spectra(results: xr.Dataset) -> plt.Figure:
         y="share",
         hue="name",
         style="name",
-        palette={names[m]: LOOKS[m][0] for m in models},
-        markers={names[m]: LOOKS[m][1] for m in models},
+        palette={names[m]: color for m, (color, _) in looks(results, models).items()},
+        markers={names[m]: marker for m, (_, marker) in looks(results, models).items()},
         dashes=False,
         estimator="median",
         errorbar=None,

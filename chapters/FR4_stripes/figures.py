@@ -16,7 +16,7 @@ from benchmarks.spatial.figures import along_training, sets_along_training
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES, TARGET, sizes, zero_baseline
 from chapters.FR4_stripes.tables import KINDS, MEASURES, PLACES, REGIONS, amounts, diets_of
 from vnlib.plots.frames import empty, if_computed, label, long_frame
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import PALETTE, image_axes, look
 
 LOOKS = {"stripes": (PALETTE[0], "o"), "bumps": (PALETTE[3], "s")}
 ZERO = {"color": "0.3", "ls": ":", "lw": 1.2}
@@ -137,9 +137,9 @@ def learning(results: xr.Dataset) -> plt.Figure:
     curves = results[["curve_step", "curve_val", "curve_ood"]].sel(model=models)
     for ax, diet in zip(axes, diets, strict=True):
         sets_along_training(ax)
-        for model, color in zip(models, PALETTE, strict=False):
-            one = curves.sel(model=model, diet=diet)
-            along_training(ax, one, color=color, name=label(results, model))
+        for model in models:
+            one, name = curves.sel(model=model, diet=diet), label(results, model)
+            along_training(ax, one, color=look(name)[0], name=name)
         ax.axhline(zero_baseline(results, models[0]), **ZERO, label="zero baseline")
         ax.set(title=diet.replace("+", " + "), ylabel="")
     axes[0].set_ylabel("mean squared error")

@@ -8,19 +8,15 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
+from benchmarks.baselines.figures import looks
 from benchmarks.spatial.figures import along_training, sets_along_training
 from chapters.FR5_rotation.claims import PAPER_DIGIT
 from chapters.FR5_rotation.tables import explained
 from vnlib.plots.frames import if_computed, label, long_frame, some
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import PALETTE, image_axes, look
 
-LOOKS = {
-    "cnn": (PALETTE[3], "s"),
-    "cnn_4": (PALETTE[0], "o"),
-    "cnn_8": (PALETTE[2], "^"),
-    "mlp": (PALETTE[1], "D"),
-}
+MODELS = ("cnn", "cnn_4", "cnn_8", "mlp")
 EXPLANATIONS = {
     "rest_blend": ("best blend of the edge images", PALETTE[3], ""),
     "rest_rotation": ("nearest rotation in the gap", PALETTE[0], ""),
@@ -38,11 +34,11 @@ LAYERS = {
 
 def _present(results: xr.Dataset, family: str = "") -> list[str]:
     """The models whose names begin so."""
-    return some([m for m in LOOKS if m in results["model"].values and m.startswith(family)])
+    return some([m for m in MODELS if m in results["model"].values and m.startswith(family)])
 
 
 def _palette(results: xr.Dataset, models: list[str]) -> dict[str, str]:
-    return {label(results, m): LOOKS[m][0] for m in models}
+    return {label(results, m): color for m, (color, _) in looks(results, models).items()}
 
 
 def _pictured(results: xr.Dataset) -> xr.Dataset:
@@ -113,8 +109,9 @@ def learning(results: xr.Dataset) -> plt.Figure:
     fig, ax = plt.subplots(figsize=(6.6, 3.8))
     sets_along_training(ax)
     for model in _present(results):
-        look = {"color": LOOKS[model][0], "name": label(results, model)}
-        along_training(ax, curves.sel(model=model), **look)
+        name = label(results, model)
+        given = {"color": look(name)[0], "name": name}
+        along_training(ax, curves.sel(model=model), **given)
     ax.set_xlabel("passes through the training angles")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return fig
@@ -219,7 +216,7 @@ def explanations(results: xr.Dataset) -> plt.Figure:
         hue="label",
         style="label",
         palette=_palette(results, models),
-        markers={label(results, m): LOOKS[m][1] for m in models},
+        markers={label(results, m): marker for m, (_, marker) in looks(results, models).items()},
         s=38,
         alpha=0.75,
         ax=ax,

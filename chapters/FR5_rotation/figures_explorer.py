@@ -7,7 +7,7 @@ from typing import Any
 import xarray as xr
 
 from chapters.FR5_rotation.claims import PAPER_DIGIT
-from chapters.FR5_rotation.figures import LOOKS, some
+from chapters.FR5_rotation.figures import MODELS, some
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import median, over_seeds
 
@@ -23,7 +23,7 @@ NOTE = (
 
 def explorer(results: xr.Dataset) -> dict[str, Any]:
     """The true image, those of two networks, and their errors against the angle."""
-    models = some([m for m in LOOKS if m in results["model"].values])
+    models = some([m for m in MODELS if m in results["model"].values])
     angles, digits = results["shown"].values, results["digit"].values.tolist()
     choices: list[dict[str, Any]] = [
         {

@@ -17,7 +17,7 @@ from matplotlib.colors import LogNorm
 from benchmarks.spatial import figures as spatial
 from chapters.F_spatial.tables import ENCODED, ENCODINGS, encoded, within
 from vnlib.plots.frames import if_computed, label, long_frame
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 RANKS = {
     "Factorised decoder, default rate": ("default_1", "default_2", "default_3"),
@@ -39,7 +39,9 @@ def encodings(results: xr.Dataset) -> plt.Figure:
     one, errors = within(results, "encodings"), encoded(results)
     errors[["mse_id", "mse_ood"]] = errors[["mse_id", "mse_ood"]].clip(spatial.FLOOR)
     present = [name for name in ENCODED if name in set(errors["family"])]
-    looks = dict(zip(ENCODINGS.values(), spatial.LOOKS, strict=False))
+    looks = {
+        one: (c, m) for one, c, m in zip(ENCODINGS.values(), PALETTE, "osD^vPX*", strict=False)
+    }
     style = {
         "x": "mse_id",
         "y": "mse_ood",
@@ -70,11 +72,11 @@ def depth(results: xr.Dataset) -> plt.Figure:
     caps = {f"vn_{n}_{k}": (k, f"{n} layer{'s' * (n > 1)}") for n in (1, 2, 3) for k in (4, 8, 16)}
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.5), sharey=True, width_ratios=[1.3, 1])
     capped = _named(one["mse_ood"], caps, ("cap", "depth"))
-    looks = dict(zip(dict.fromkeys(capped["depth"]), spatial.LOOKS, strict=False))
+    looks = {name: look(f"VN-{name[0]}L per axis") for name in dict.fromkeys(capped["depth"])}
     spatial.seeds_and_medians(axes[0], capped, x="cap", hue="depth", looks=looks, joined=True)
     axes[0].set(xlabel="atoms per top code at most, K", ylabel=f"OOD error ({spatial.ERROR})")
     deep = _named(one["mse_ood"], {m: (name, name) for m, name in DEEP.items()}, ("inference", "_"))
-    looks = dict(zip(DEEP.values(), spatial.LOOKS, strict=False))
+    looks = dict.fromkeys(DEEP.values(), look("VN-3L per axis"))
     spatial.seeds_and_medians(axes[1], deep, x="inference", hue="inference", looks=looks)
     axes[1].set_title("3 layers, K 8", fontsize=9)
     axes[1].set_xlabel("")
@@ -92,10 +94,7 @@ def rank(results: xr.Dataset) -> plt.Figure:
     """How alike the streams of rank-R readouts are (left), and the OOD error of every rank (right)."""
     one = within(results, "rank")
     ranks = {m: (r, name) for name, models in RANKS.items() for r, m in enumerate(models, 1)}
-    looks = {
-        name: (spatial.COLORS[color], marker)
-        for name, color, marker in zip(RANKS, (1, 3, 0), spatial.MARKERS, strict=False)
-    }
+    looks = {name: look(name) for name in RANKS}
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.5))
     for ax, name in zip(axes, ("stream_similarity", "mse_ood"), strict=True):
         values = one[name] if name in one else xr.full_like(one["mse_ood"], np.nan)
@@ -105,10 +104,11 @@ def rank(results: xr.Dataset) -> plt.Figure:
             legend.remove()
     if "full" in one["model"].values:
         full = one["mse_ood"].sel(model="full")
-        band = {"color": PALETTE[2], "alpha": 0.2, "lw": 0}
+        color, _ = look("Full 2D VN")
+        band = {"color": color, "alpha": 0.2, "lw": 0}
         axes[1].axhspan(float(full.min()), float(full.max()), **band)
         said = "Full 2D VN (band: all seeds)"
-        axes[1].axhline(float(full.median()), color=PALETTE[2], lw=1.5, label=said)
+        axes[1].axhline(float(full.median()), color=color, lw=1.5, label=said)
     _zero(axes[1], one)
     axes[0].set(xlabel="rank R", ylabel="|cosine| of two streams' images", ylim=(0, 1.03))
     axes[1].set(xlabel="rank R", ylabel=f"OOD error ({spatial.ERROR})", yscale="log")

@@ -18,10 +18,10 @@ import xarray as xr
 
 from benchmarks.functions.names import ELEVEN, VN
 from benchmarks.functions.protocols import PRINTED, by_protocol
-from benchmarks.functions.tables import GROUPS, present
-from vnlib.plots.frames import empty, group, label
+from benchmarks.functions.tables import present
+from vnlib.plots.frames import empty, label
 from vnlib.plots.statistics import raised, short
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import look
 
 BASELINES = ("mamba_bottleneck", "deep_ae", "rnn")
 KINDS = ("vn_3", "deep_ae", "rnn", "mamba", "neural_ode")  # a model of every kind
@@ -30,13 +30,6 @@ RULES = {"largest": "largest gap", "neutral": "median case"}
 HIDDEN = 0.75  # the last quarter of the second is hidden
 # a case with more than so many times the mean power of ID signals is left out of the masked gallery
 OUTLIER = 4.0
-LINES = {
-    "vn_3": PALETTE[0],
-    "vn_1": PALETTE[9],
-    "mamba_bottleneck": PALETTE[2],
-    "deep_ae": PALETTE[3],
-    "rnn": PALETTE[1],
-}
 
 
 def drawn_seed(r: xr.Dataset) -> xr.Dataset:
@@ -111,8 +104,9 @@ def one_case(r: xr.Dataset) -> plt.Figure:
         column[0].plot(one["time"], truth, color="0.6", lw=4, label="signal")
         for m in names:
             drawn = one["drawn"].sel(model=m, example=case)
-            column[0].plot(one["time"], drawn, color=LINES[m], lw=1.3, label=label(r, m))
-            column[1].plot(one["time"], drawn - truth, color=LINES[m], lw=1.2)
+            color, _ = look(label(r, m))
+            column[0].plot(one["time"], drawn, color=color, lw=1.3, label=label(r, m))
+            column[1].plot(one["time"], drawn - truth, color=color, lw=1.2)
         column[1].axhline(0, color="0.6", lw=0.8)
         column[0].set_title(f"{said}: {case.rsplit(' ', 1)[0]}", fontsize=10)
         column[1].set_xlabel("time [s]")
@@ -139,7 +133,7 @@ def example(r: xr.Dataset) -> plt.Figure:
     for row, (rule, said) in zip(axes, RULES.items(), strict=True):
         case = pick(gap, rule, 1)[0]
         for ax, m in zip(row, names, strict=True):
-            color = GROUPS[group(r, m)][1]
+            color, _ = look(label(r, m))
             ax.axvspan(HIDDEN, time[-1], color="0.92", lw=0)
             ax.plot(time, truth_of(one).sel(example=case), color="0.55", lw=3)
             drawn = by_protocol(one["filled"], PRINTED).sel(model=m, example=case)
@@ -193,7 +187,7 @@ def _grid(
     error: dict,
     hidden: float | None,
 ) -> plt.Figure:
-    """Models (rows) by cases (columns): the signal in grey, the drawing in the colour of its group,
+    """Models (rows) by cases (columns): the signal in grey, the drawing in the colour of its model,
     its error above.
 
     All in one axis, shifted: dozens of small axes take seconds to draw. A drawing that leaves its
@@ -207,7 +201,7 @@ def _grid(
         half = 0.42 / (1.25 * np.abs(truth).max())
         ax.text(0.5 + j * wide, 0.85, case.rsplit(" ", 1)[0], ha="center", va="bottom", fontsize=9)
         for i, (m, values) in enumerate(drawn.items()):
-            color = "0.15" if group(r, m) == "control" else GROUPS[group(r, m)][1]
+            color, _ = look(label(r, m))
             x, y = time + j * wide, -i * high
             if hidden is not None:
                 ax.fill_between([hidden + j * wide, x[-1]], y - 0.48, y + 0.48, color="0.92", lw=0)

@@ -13,19 +13,14 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 import xarray as xr
 
+from benchmarks.baselines.figures import between_groups, seeds_and_medians
 from benchmarks.functions.figures import log_axis
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import UNIT, present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import look
 
-GROUPS = {
-    "vn_untrained": ("atoms not learned", PALETTE[7], "o"),
-    "1": ("one layer", PALETTE[9], "o"),
-    "3": ("three layers", PALETTE[0], "o"),
-    "5": ("five layers", PALETTE[4], "o"),
-}
 FOLLOWED = ("vn_untrained", "vn_1", "vn_3", "vn_5")
 TOLERANCE = 1e-3  # what the rule of VN-G4 takes for a fit
 ROUNDS = (1, 2, 5, 10, 20, 40, 80)
@@ -49,14 +44,14 @@ class Panel(NamedTuple):
     lines: Mapping[str, float]
 
 
-def group(r: xr.Dataset, model: str) -> str:
-    """What colours a network: its depth, or that it never learned."""
-    return model if model in GROUPS else str(int(r["depth"].sel(model=model)))
+def base(r: xr.Dataset, model: str) -> str:
+    """What tells networks of one depth from others: VN-1L, VN-3L, VN-5L."""
+    return frames.label(r, model).split(",")[0]
 
 
 def color(r: xr.Dataset, model: str) -> str:
     """The colour of a network."""
-    return GROUPS[group(r, model)][1]
+    return look(frames.label(r, model))[0]
 
 
 def deep(r: xr.Dataset) -> list[str]:
@@ -129,27 +124,24 @@ def _rows(
     if not models:
         return frames.empty("None of these networks was asked for.")
     order = [frames.label(r, m) for m in models]
-    kinds = [group(r, m) for m in models]
+    kinds = [base(r, m) for m in models]
     size = (11, 1.5 + 0.3 * len(models))
     fig, axes = plt.subplots(1, len(panels), figsize=size, sharey=True)
     for ax, panel in zip(axes, panels, strict=True):
         for values, hollow, shift in ((panel.filled, False, -0.16), (panel.hollow, True, 0.16)):
             frame = frames.long_frame(values.sel(model=models), "error")
-            frame["kind"] = frame["model"].map(dict(zip(models, kinds, strict=True)))
-            frames.seeds_and_medians(
+            seeds_and_medians(
                 ax,
                 frame,
                 value="error",
                 by="label",
-                hue="kind",
-                groups=GROUPS,
                 order=order,
                 hollow=hollow,
                 shift=shift,
             )
         for rule, at in panel.lines.items():
             ax.axvline(at, color="k", ls=LINES[rule][1], lw=1.1, zorder=1)
-        frames.between_groups(ax, kinds, margin=0.5)
+        between_groups(ax, kinds, margin=0.5)
         ax.set(xscale="log", xlabel="")
         ax.set_title(panel.title, fontsize=9.5)
         ax.tick_params(axis="y", labelsize=8.5)
@@ -183,18 +175,18 @@ def layers(r: xr.Dataset, name: str = "id") -> plt.Figure:
     for ax, (variable, title) in zip(axes, titles.items(), strict=True):
         frame = frames.long_frame(r[variable].sel(model=models, set=name), "value")
         frame["rule"] = frame["label"].str.rpartition(", ")[2]
-        look = {"x": "layer", "y": "value", "hue": "label", "palette": palette, "ax": ax}
-        look |= {"legend": False}
+        given = {"x": "layer", "y": "value", "hue": "label", "palette": palette, "ax": ax}
+        given |= {"legend": False}
         median_only = {"estimator": "median", "errorbar": None}
-        sns.lineplot(frame, **look, style="rule", dashes=INTERFACES, **median_only)
-        sns.scatterplot(frame, **look, s=12, alpha=0.5)
+        sns.lineplot(frame, **given, style="rule", dashes=INTERFACES, **median_only)
+        sns.scatterplot(frame, **given, s=12, alpha=0.5)
         ax.set(title=title, xlabel="layer", ylabel="", xticks=r["layer"].values)
     axes[0].set(yscale="log")
     log_axis(axes[0].yaxis)
     axes[1].set_ylim(top=1.02)
     handles = [
-        plt.Line2D([], [], color=GROUPS[g][1], label=GROUPS[g][0])
-        for g in dict.fromkeys(group(r, m) for m in models)
+        plt.Line2D([], [], color=look(name)[0], label=name)
+        for name in dict.fromkeys(base(r, m) for m in models)
     ]
     for rule, dash in INTERFACES.items():
         style = (0, dash) if dash else "-"
@@ -224,13 +216,13 @@ def rounds(r: xr.Dataset) -> plt.Figure:
     for row, mask in zip(axes, masks, strict=True):
         for ax, (name, title) in zip(row, SETS.items(), strict=True):
             one = r.sel(model=models, mask=mask, set=name)
-            look = {"hue": "label", "palette": palette, "ax": ax, "legend": False}
+            given = {"hue": "label", "palette": palette, "ax": ax, "legend": False}
             curve = frames.long_frame(one["curve_hidden"], "error")
-            _seeds_and_median(curve, "round", "error", look)
+            _seeds_and_median(curve, "round", "error", given)
             limit = frames.long_frame(one["limit_hidden"], "error").assign(at=2.0 * last)
-            sns.scatterplot(limit, x="at", y="error", s=12, alpha=0.5, **look)
+            sns.scatterplot(limit, x="at", y="error", s=12, alpha=0.5, **given)
             middle = limit.groupby(["label", "at"], as_index=False)["error"].median()
-            sns.scatterplot(middle, x="at", y="error", s=45, marker="D", **look)
+            sns.scatterplot(middle, x="at", y="error", s=45, marker="D", **given)
             for rule, at in rules(r, mask, name).items():
                 ax.axhline(at, color="k", ls=LINES[rule][1], lw=1.1)
             ax.set(xscale="log", title=f"{title}, {MASKS[mask]}", xlabel="", ylabel="")

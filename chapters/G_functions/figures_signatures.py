@@ -15,11 +15,13 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
+from benchmarks.baselines.figures import between_groups, seeds_and_medians
 from benchmarks.functions.names import ELEVEN
 from benchmarks.functions.protocols import PROTOCOLS
-from benchmarks.functions.tables import GROUPS, present
+from benchmarks.functions.tables import present
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
+from vnlib.plots.style import look
 
 COLLAPSE = {
     "spread": "spread: power\naround its own mean",
@@ -51,7 +53,7 @@ def _small(
     for ax in axes.flat[len(models) :]:
         ax.set_axis_off()
     for ax, model in zip(axes.flat, models, strict=False):
-        color = GROUPS[frames.group(results, model)][1]
+        color, _ = look(frames.label(results, model))
         for condition, dash, face in looks:
             one = frame[(frame["model"] == model) & (frame[style] == condition)]
             if one.empty:
@@ -140,10 +142,8 @@ def collapse(results: xr.Dataset, name: str = "hard") -> plt.Figure:
     fig, axes = plt.subplots(1, len(COLLAPSE), figsize=size, sharey=True)
     for ax, (measure, title) in zip(axes, COLLAPSE.items(), strict=True):
         frame = frames.long_frame(results[measure].sel(model=models, set=name))
-        frames.seeds_and_medians(
-            ax, frame, value="value", by="label", hue="group", groups=GROUPS, order=order
-        )
-        frames.between_groups(ax, groups, margin=0.5)
+        seeds_and_medians(ax, frame, value="value", by="label", order=order)
+        between_groups(ax, groups, margin=0.5)
         for at, style in ((1, "-"), (0, ":")):
             ax.axvline(at, color="k", ls=style, lw=0.9, zorder=1)
         ax.set(xlabel="")

@@ -14,11 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from benchmarks.baselines.figures import of_models
 from benchmarks.nbody.figures import MEAN, in_order
 from chapters.H_nbody.claims import plane
-from chapters.H_nbody.figures_looks import LOOK, MARKERS
 from vnlib.plots.frames import label, long_frame
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 KINDS = {"absolute": "MSE [(box/s²)²]", "relative": "MSE over the mean square of accelerations"}
 MEASURES = {"id_error": "ID test", "ood_error": "OOD: mixtures"}
@@ -44,7 +44,7 @@ def body_dropout(shared: xr.Dataset) -> Figure:
         points = plane(shared, relative=kind == "relative")
         for ax, (title, models) in zip(row, columns.items(), strict=True):
             for model in models:
-                _path(ax, points.sel(model=model), model)
+                _path(ax, points.sel(model=model))
             ax.set(xscale="log", yscale="log", title=f"{title}, {kind} error")
             ax.grid(color="0.93", lw=0.6)
             ax.set_xlabel(f"ID: {KINDS[kind]}", fontsize=8)
@@ -63,17 +63,7 @@ def body_dropout(shared: xr.Dataset) -> Figure:
             )
             ax.set_ylim(low, high)
     for number, models in enumerate(columns.values()):
-        handles = [
-            Line2D(
-                [],
-                [],
-                color=LOOK.get(m, ("0.4",))[0],
-                marker=MARKERS.get(m, "o"),
-                lw=1,
-                label=label(shared, m),
-            )
-            for m in models
-        ]
+        handles = of_models(shared, models, ls="-", lw=1)
         fig.legend(
             handles=handles,
             fontsize=8.5,
@@ -83,13 +73,10 @@ def body_dropout(shared: xr.Dataset) -> Figure:
     return fig
 
 
-def _path(ax: Axes, points: xr.Dataset, model: str) -> None:
+def _path(ax: Axes, points: xr.Dataset) -> None:
     """One model: its seeds, and the medians joined from the most bodies to the fewest."""
-    color, marker, points = (
-        LOOK.get(model, ("0.4",))[0],
-        MARKERS.get(model, "o"),
-        points.sortby("bodies", ascending=False),
-    )
+    color, marker = look(str(points["label"].item()))
+    points = points.sortby("bodies", ascending=False)
     middle = points.median("seed")
     ax.plot(middle["id"], middle["ood"], color=color, lw=1.1, zorder=3)
     for index, size in zip(range(points.sizes["bodies"]), SIZES, strict=False):

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from benchmarks.nbody.figures import LAWS, MEAN
 from vnlib.plots.frames import label
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import look
 
 DT = 0.005  # s
 CAP = 100.0  # box^2, where what is lost is drawn; two opposite corners of the box are 50 apart
@@ -26,50 +26,7 @@ MAIN = (
     "mlp",
     MEAN,
 )
-# Models on these pages: one colour each, the Vector Networks one colour in three styles.
-LOOK = {
-    "vn_token_3": (PALETTE[0], "-"),
-    "vn_gated_3": (PALETTE[0], "--"),
-    "vn_literal_3": (PALETTE[0], ":"),
-    "factorized": (PALETTE[1], "-"),
-    "gnn": (PALETTE[2], "-"),
-    "mlp": (PALETTE[3], "-"),
-    "transformer": (PALETTE[4], "-"),
-    "mamba": (PALETTE[5], "-"),
-    "film": (PALETTE[6], "-"),
-    MEAN: ("0.55", "-"),
-    "vn_token_1": (PALETTE[9], "-"),
-    "vn_gated_1": (PALETTE[9], "--"),
-    "vn_literal_1": (PALETTE[9], ":"),
-    "factorized_dense": (PALETTE[1], "--"),
-    "token_mlp": (PALETTE[8], "-"),
-    "rbf_tokens": (PALETTE[8], "--"),
-    "linear_tokens": ("0.3", "-"),
-    "linear_gated": ("0.3", "--"),
-    "linear_literal": ("0.3", ":"),
-}
-# Readings of the Vector Network are told apart by their markers.
-MARKERS = {
-    "vn_literal_3": "P",
-    "vn_gated_3": "h",
-    "vn_token_3": "*",
-    "vn_literal_1": "P",
-    "vn_gated_1": "h",
-    "vn_token_1": "*",
-    "mlp": "s",
-    "gnn": "o",
-    "transformer": "D",
-    "mamba": "v",
-    "film": "^",
-    "factorized": "p",
-    "factorized_dense": "p",
-    "token_mlp": "s",
-    "linear_literal": "<",
-    "linear_gated": ">",
-    "linear_tokens": "D",
-    "rbf_tokens": "^",
-    "random": "X",
-}
+LINES = {"gated": "--", "literal": ":", "dense": "--"}  # of what a name ends with
 
 
 def drawn(ds: xr.Dataset, name: str, models: Sequence[str] | None) -> list[str]:
@@ -85,10 +42,10 @@ def drawn(ds: xr.Dataset, name: str, models: Sequence[str] | None) -> list[str]:
     return [m for m in wanted if m in there]
 
 
-def look(model: str, number: int = 0) -> dict:
-    """Colour and line of a model; number: of one that has none."""
-    color, style = LOOK.get(model, (PALETTE[number % len(PALETTE)], "-."))
-    return {"color": color, "ls": style, "lw": 2.0 if model.startswith("vn") else 1.4}
+def line(name: str) -> dict:
+    """Colour and line of a model of this name."""
+    style = LINES.get(name.split(", ")[-1], "-")
+    return {"color": look(name)[0], "ls": style, "lw": 2.0 if name.startswith("VN") else 1.4}
 
 
 def title(panel: str) -> str:
@@ -99,4 +56,4 @@ def title(panel: str) -> str:
 
 def lines(ds: xr.Dataset, models: Sequence[str]) -> list[Line2D]:
     """Legend entries of models."""
-    return [Line2D([], [], **look(m, i), label=label(ds, m)) for i, m in enumerate(models)]
+    return [Line2D([], [], **line(label(ds, m)), label=label(ds, m)) for m in models]

@@ -18,17 +18,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from benchmarks.baselines.figures import between_groups, of_groups, seeds_and_medians
 from benchmarks.nbody.figures import GROUPS, MEAN, in_order
-from chapters.H_nbody.figures_looks import CAP, DT, drawn, lines, look, title
-from vnlib.plots.frames import (
-    between_groups,
-    empty,
-    entries,
-    group,
-    label,
-    long_frame,
-    seeds_and_medians,
-)
+from chapters.H_nbody.figures_looks import CAP, DT, drawn, line, lines, title
+from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, over_seeds
 
 FLOOR = 1e-8  # box^2; smaller distances are drawn here
@@ -54,16 +47,16 @@ def drift(ds: xr.Dataset, models: Sequence[str] | None = None, *, dt: float = DT
         sharey=True,
         squeeze=False,
     )
-    for line, row in zip(axes, rows, strict=True):
-        for ax in line[len(row) :]:
+    for across, row in zip(axes, rows, strict=True):
+        for ax in across[len(row) :]:
             ax.set_axis_off()
-        for ax, panel in zip(line, row, strict=False):
-            for number, model in enumerate(shown):
+        for ax, panel in zip(across, row, strict=False):
+            for model in shown:
                 one = ds["drift"].sel(model=model, panel=panel)
-                _band(ax, one, model, number, dt)
+                _band(ax, one, label(ds, model), dt)
             ax.set_title(title(panel) + (" (ID)" if "+" not in panel else " (OOD)"), fontsize=10)
             ax.grid(axis="y", color="0.93", lw=0.6)
-        line[0].set_ylabel(DRIFT, fontsize=8.5)
+        across[0].set_ylabel(DRIFT, fontsize=8.5)
     _logarithmic(axes[0, 0])
     axes[-1, len(rows[-1]) // 2].set_xlabel("time [s]", fontsize=9)
     fig.legend(handles=lines(ds, shown), loc="outside lower center", ncols=5, fontsize=8)
@@ -95,8 +88,6 @@ def final(ds: xr.Dataset, models: Sequence[str] | None = None) -> Figure:
             long_frame(end.sel(model=shown, panel=panel)),
             value="value",
             by="label",
-            hue="group",
-            groups=GROUPS,
             order=[label(ds, m) for m in shown],
         )
         between_groups(ax, [group(ds, m) for m in shown])
@@ -109,7 +100,7 @@ def final(ds: xr.Dataset, models: Sequence[str] | None = None) -> Figure:
     axes[0, 0].xaxis.set_minor_formatter(NullFormatter())
     fig.supxlabel(f"{DRIFT} at the end", fontsize=9)
     mean = Line2D([], [], color="0.2", ls=":", label="mean prediction (Random)")
-    handles = [*entries(GROUPS, [group(ds, m) for m in shown]), mean]
+    handles = [*of_groups(ds, shown, GROUPS), mean]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8.5)
     return fig
 
@@ -134,8 +125,8 @@ def energy(ds: xr.Dataset, models: Sequence[str] | None = None, *, dt: float = D
     for ax, panel in zip(axes[0], panels, strict=True):
         one = ds.sel(panel=panel)
         off = np.abs(one["energy"] - one["energy_true"])
-        for number, model in enumerate(shown):
-            _band(ax, off.sel(model=model), model, number, dt)
+        for model in shown:
+            _band(ax, off.sel(model=model), label(ds, model), dt)
         lost = np.abs(one["energy_true"]).max(("model", "seed")).isel(step=slice(1, None))
         middle = median(lost.clip(FLOOR, CAP), "start").values
         ax.plot(
@@ -158,10 +149,10 @@ def energy(ds: xr.Dataset, models: Sequence[str] | None = None, *, dt: float = D
     return fig
 
 
-def _band(ax: Axes, values: xr.DataArray, model: str, number: int, dt: float) -> None:
+def _band(ax: Axes, values: xr.DataArray, name: str, dt: float) -> None:
     one = values.isel(step=slice(1, None)).dropna("seed", how="all").clip(FLOOR, CAP)
     seeds = median(one, "start").transpose("step", "seed")
-    found, time, style = over_seeds(seeds), one["step"] * dt, look(model, number)
+    found, time, style = over_seeds(seeds), one["step"] * dt, line(name)
     ax.fill_between(time, found["low"], found["high"], color=style["color"], alpha=0.1, lw=0)
     each = [np.column_stack([time, seed]) for seed in seeds.transpose("seed", "step").values]
     ax.add_collection(LineCollection(each, colors=style["color"], linewidths=0.3, alpha=0.5))

@@ -16,37 +16,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from benchmarks.baselines.figures import of_models
 from vnlib.plots.frames import label, long_frame
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import look
 
 DEFAULT, CAPPED = "vn_3", "vn_3_top24"
-COLORS = {
-    "vn_3": PALETTE[0],
-    "vn_3_half": PALETTE[2],
-    "vn_3_double": PALETTE[4],
-    "vn_3_top24": PALETTE[1],
-    "vn_3_equal": PALETTE[5],
-    "vn_1": PALETTE[7],
+NETWORKS = ("vn_3", "vn_3_half", "vn_3_double", "vn_3_top24", "vn_3_equal", "vn_1")
+NAMES = {
+    "ista": "plain steps",
+    "restart": "momentum, restarted",
+    "line_search": "momentum and line search",
 }
-MARKERS = {
-    "vn_3": "o",
-    "vn_3_half": "v",
-    "vn_3_double": "^",
-    "vn_3_top24": "s",
-    "vn_3_equal": "D",
-    "vn_1": "x",
-}
-SOLVERS = {
-    "ista": ("plain steps", PALETTE[3], ":", "v"),
-    "restart": ("momentum, restarted", PALETTE[0], "--", "s"),
-    "line_search": ("momentum and line search", PALETTE[2], "-", "o"),
+SOLVERS = {  # -> name, colour, line, marker
+    solver: (name, look(name)[0], line, look(name)[1])
+    for (solver, name), line in zip(NAMES.items(), (":", "--", "-"), strict=True)
 }
 SETS = {"id": ("single digits", "-", None), "add2": ("sums of two", "--", "w")}
 LAYERS = ("0.15", "0.5", "0.75")  # shades
 LOCKED, FAST = 0.9, 20
 
 
-def networks(results: xr.Dataset, wanted: Sequence[str] = tuple(COLORS)) -> list[str]:
+def networks(results: xr.Dataset, wanted: Sequence[str] = NETWORKS) -> list[str]:
     """The networks wanted that there are."""
     return [name for name in wanted if name in results["model"].values]
 
@@ -69,11 +59,7 @@ def layers_of(results: xr.Dataset, model: str) -> list[int]:
 
 def model_entries(results: xr.Dataset, models: Sequence[str], *more: Line2D) -> list[Line2D]:
     """Legend entries of networks and whatever else there is."""
-    named = [
-        Line2D([], [], color=COLORS[m], marker=MARKERS[m], ms=5, label=label(results, m))
-        for m in models
-    ]
-    return [*named, *more]
+    return [*of_models(results, models, ls="-"), *more]
 
 
 def seed_lines(ax: Axes, values: xr.DataArray, x: str, color: str, **style: object) -> None:
@@ -100,11 +86,13 @@ def usage(results: xr.Dataset) -> Figure:
     for ax, layer in zip(axes[0], results["layer"].values, strict=True):
         for model in models:
             values = results["usage"].sel(set="id", layer=layer, model=model)
-            seed_lines(ax, _by_share(values), "share", COLORS[model], lw=1, alpha=0.7)
+            seed_lines(
+                ax, _by_share(values), "share", look(label(results, model))[0], lw=1, alpha=0.7
+            )
         ax.set(title=f"layer {layer}", xlabel="atoms, by use [share of all]", xlim=(0, 1))
         ax.set_ylim(0, None)
     axes[0, 0].set_ylabel("share of digits that use it")
-    handles = [Line2D([], [], color=COLORS[m], label=label(results, m)) for m in models]
+    handles = of_models(results, models, ls="-", marker="")
     fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=9)
     return fig
 
@@ -157,7 +145,7 @@ def _layers(
     ax: Axes, values: xr.DataArray, model: str, shift: float, style: str, *, hollow: bool = False
 ) -> None:
     """A network's points, moved beside its layers, and a line through their medians."""
-    color, marker = COLORS[model], MARKERS[model]
+    color, marker = look(label(values, model))
     values = values.assign_coords(at=("layer", values["layer"].values + shift))
     median_line(ax, values, "at", color, ls=style, lw=1.3)
     frame = long_frame(values)
@@ -186,7 +174,9 @@ def selectivity(results: xr.Dataset) -> Figure:
             _layers(ax, one["told"], model, shift, "-")
             chance = one["told_shuffled_most"].max("seed")
             at = chance["layer"] + shift
-            ax.plot(at, chance, color=COLORS[model], marker="_", ls="", ms=8, mew=1.5)
+            ax.plot(
+                at, chance, color=look(label(results, model))[0], marker="_", ls="", ms=8, mew=1.5
+            )
         title = {"active": "active or not", "signed": "positive, negative or not"}[str(state)]
         ax.set(xlabel="layer", ylabel="share of activity that labels tell")
         ax.set_xticks(results["layer"].values)

@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from chapters.J_cost.figures import AXES, PAIRS, SINGLE, TASKS, along, ratio
-from vnlib.plots.statistics import median, texts
+from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, spreads
 
 # What the page says of a pair of tasks.
@@ -108,7 +108,7 @@ def models(found: xr.Dataset, measured: xr.Dataset) -> Table:
     rows["their size"] = 4 * rows["weights"]
     runs = {str(name): one.to_dataframe() for name, one in measured.groupby("chapter")}
     rows["largest process"] = [_peak(runs.get(name[0]), *name) for name in rows.index]
-    forms = ("{:.0f}", duration, "{:.2g} s", "{:.0%}", "{:.0f}", size, size)
+    forms = ("{:.0f}", duration, lambda one: f"{short(one)} s", "{:.0%}", "{:.0f}", size, size)
     formats = dict(zip(rows.columns, forms, strict=True))
     return Table(rows, formats, name="cost of all models of all chapters")
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from chapters.best_digits.predictions import error
 from vnlib.plots.frames import if_computed, label, some
 from vnlib.plots.statistics import over_seeds
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import PALETTE, image_axes, look
 
 MILLI = 1e3
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200)  # of errors
@@ -33,21 +33,20 @@ SETS = {
     "invert": "inverted block",
     "salt_pepper": "salt and pepper",
 }
-# (model, way) -> what readers call it, colour, marker, whether its own readout of the network
-LOOKS = {
-    ("vn_2048", "two_layer"): ("VN-2L, 2,048 atoms", PALETTE[0], "D"),
-    ("vn_2048", "swaps"): ("VN-1L, 2,048 atoms", PALETTE[0], "o"),
-    ("vn_2048", "complete"): ("VN-1L, 2,048 atoms, pixels, cosines", PALETTE[9], "P"),
-    ("vn_512", "swaps"): ("VN-1L, 512 atoms", PALETTE[2], "o"),
-    ("dictionary_learning_512", "omp"): ("Dictionary learning, 512 atoms", PALETTE[1], "s"),
-    ("ksparse_512", "own"): ("k-sparse AE", PALETTE[3], "v"),
-    ("ksparse_512", "searched"): ("k-sparse AE, searched", PALETTE[3], "^"),
-    ("ksparse_512_65", "own"): ("k-sparse AE", PALETTE[3], "v"),
-    ("ksparse_512_65", "searched"): ("k-sparse AE, searched", PALETTE[3], "^"),
-    ("pca_largest", "own"): ("PCA, largest", PALETTE[4], "X"),
-    ("dct", "own"): ("DCT, largest", PALETTE[7], "x"),
-    ("pca", "own"): ("PCA", PALETTE[5], "+"),
-    ("all_exemplars", "omp"): ("Exemplars, all 59,000", PALETTE[8], "*"),
+CALLED = {  # (model, way) -> what readers call it
+    ("vn_2048", "two_layer"): "VN-2L, 2,048 atoms",
+    ("vn_2048", "swaps"): "VN-1L, 2,048 atoms",
+    ("vn_2048", "complete"): "VN-1L, 2,048 atoms, pixels, cosines",
+    ("vn_512", "swaps"): "VN-1L, 512 atoms",
+    ("dictionary_learning_512", "omp"): "Dictionary learning, 512 atoms",
+    ("ksparse_512", "own"): "k-sparse AE",
+    ("ksparse_512", "searched"): "k-sparse AE, searched",
+    ("ksparse_512_65", "own"): "k-sparse AE",
+    ("ksparse_512_65", "searched"): "k-sparse AE, searched",
+    ("pca_largest", "own"): "PCA, largest",
+    ("dct", "own"): "DCT, largest",
+    ("pca", "own"): "PCA",
+    ("all_exemplars", "omp"): "Exemplars, all 59,000",
 }
 SHOWN = {
     ("dct", "own"): "DCT,\nlargest",
@@ -141,15 +140,16 @@ def by_set(results: xr.Dataset) -> Figure:
     fig, axes = plt.subplots(1, len(ks), figsize=size, sharey=True, squeeze=False)
     names, handles = list(SETS), {}
     for ax, k in zip(axes[0], ks, strict=True):
-        for (model, way), (text, color, marker) in LOOKS.items():
+        for (model, way), text in CALLED.items():
             if model == "all_exemplars" or not has(results, model, way, k):
                 continue
             told = over_seeds(MILLI * error(results, model, way, k).sel(set=names))
             vn = model.startswith("vn")
             rows = np.arange(len(names)) + (0.0 if vn else 0.22)
             ends = np.abs(np.stack([told["low"], told["high"]]) - told["median"].values)
-            look = {"color": color, "marker": marker, "ms": 6 if vn else 4.5, "ls": "none"}
-            bars = ax.errorbar(told["median"], rows, xerr=np.nan_to_num(ends), lw=0.8, **look)
+            color, marker = look(text)
+            mark = {"color": color, "marker": marker, "ms": 6 if vn else 4.5, "ls": "none"}
+            bars = ax.errorbar(told["median"], rows, xerr=np.nan_to_num(ends), lw=0.8, **mark)
             handles.setdefault(text, bars)
         ax.set(xscale="log", xlabel="error [10⁻³ ink²]", title=f"{k} coefficients")
         ax.set_xticks(TICKS, [f"{tick:g}" for tick in TICKS])
@@ -200,7 +200,8 @@ def _curves(ax: Axes, results: xr.Dataset, bits: bool = False) -> dict[str, obje
         ks = [int(k) for k in results["k"].values if has(results, model, way, int(k))]
         if not ks:
             continue
-        text, color, marker = LOOKS[model, way]
+        text = CALLED[model, way]
+        color, marker = look(text)
         one = results.sel(model=model, way=way, k=ks)
         told = over_seeds(MILLI * one["mse"].isel(set=0))
         x = np.array(ks) * (np.log2(one["atoms"].max("seed").values) if bits else 1.0)

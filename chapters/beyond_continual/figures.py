@@ -8,6 +8,8 @@ the model: label, group, and tasks, "digits" or "forces".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
@@ -19,29 +21,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 
+from benchmarks.baselines.figures import between_groups, seeds_and_medians
 from chapters.beyond_continual.claims import STREAMS, final, forgotten, relative
-from vnlib.plots.frames import (
-    between_groups,
-    empty,
-    group,
-    if_computed,
-    label,
-    long_frame,
-    seeds_and_medians,
-)
+from vnlib.plots.frames import empty, group, if_computed, label, long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import GROUPS, PALETTE, SEQUENTIAL
+from vnlib.plots.style import SEQUENTIAL, look
 
 KINDS = {"digits": "pairs of digits", "forces": "force laws"}
 POINTS = dict(zip(STREAMS, "osDv", strict=True))
-LOOKS = {
-    "vn": GROUPS["vn"],
-    "backprop": ("back-propagation", PALETTE[3], "s"),
-    "control": GROUPS["control"],
-}
 SETS = {"id": "single digits", "add2": "sums of two"}
 LINES = ("-", "--", ":", "-.")
-MARKERS = "osD^vP*Xh<>p"
 EXAMPLE = ("vn_1", "vn_1_rest", "ae", "ae_long", "b_vn_token", "b_mlp", "b_token_mlp")
 HOLLOW = ("replay", "joint")  # streams
 
@@ -55,6 +44,12 @@ def _readable(axis: Axis) -> None:
     axis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=6))
     axis.set_major_formatter(ScalarFormatter())
     axis.set_minor_formatter(NullFormatter())
+
+
+def lines_of(results: xr.Dataset, models: Sequence[str]) -> dict[str, str]:
+    """Model -> line: those of one colour have lines of their own."""
+    colors = [look(label(results, m))[0] for m in models]
+    return {m: LINES[colors[:i].count(colors[i]) % len(LINES)] for i, m in enumerate(models)}
 
 
 def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
@@ -113,15 +108,12 @@ def example(results: xr.Dataset) -> Figure:
         return empty("The models of this figure were not asked for.")
     fig, axes = plt.subplots(1, len(kinds), figsize=(5.2 * len(kinds), 3.1), squeeze=False)
     for ax, (kind, names) in zip(axes[0], kinds.items(), strict=True):
-        seen = dict.fromkeys(LOOKS, 0)
-        for name in names:
+        for name, line in lines_of(results, names).items():
             one = errors.sel(model=name, after=slice(1, None)).dropna("after", how="all")
-            _, color, marker = LOOKS[group(results, name)]
-            line = LINES[seen[group(results, name)] % len(LINES)]
-            seen[group(results, name)] += 1
+            color, marker = look(label(results, name))
             ax.plot(one["after"], one.transpose("after", "seed"), color=color, lw=0.5, alpha=0.4)
-            look = {"color": color, "ls": line, "marker": marker, "ms": 4.5}
-            ax.plot(one["after"], median(one), **look, label=label(results, name))
+            mark = {"color": color, "ls": line, "marker": marker, "ms": 4.5}
+            ax.plot(one["after"], median(one), **mark, label=label(results, name))
         turns = one["after"].values
         ax.set(yscale="log", xticks=turns, xlabel="tasks learned so far")
         ax.set_title(f"{KINDS[kind]}: error on the first", fontsize=10)
@@ -180,10 +172,8 @@ def _streams(ax: Axes, values: xr.DataArray) -> None:
                 frame,
                 value="value",
                 by="label",
-                hue="group",
-                groups={
-                    name: (said, color, POINTS[stream]) for name, (said, color, _) in LOOKS.items()
-                },
+                hue="label",
+                groups={name: (name, look(name)[0], POINTS[stream]) for name in order},
                 order=order,
                 hollow=stream in HOLLOW,
             )
@@ -209,8 +199,8 @@ def overlaps(results: xr.Dataset) -> Figure:
         names = models_of(results, kind)
         frame = means.sel(model=names).to_dataframe().reset_index()
         labels = [label(results, m) for m in names]
-        palette = {label(results, m): LOOKS[group(results, m)][1] for m in names}
-        markers = dict(zip(labels, MARKERS, strict=False))
+        palette = {name: look(name)[0] for name in labels}
+        markers = {name: look(name)[1] for name in labels}
         for ax, (name, title) in zip(row, shown.items(), strict=True):
             sns.scatterplot(
                 frame,
@@ -242,12 +232,8 @@ def data(results: xr.Dataset) -> Figure:
     """Error on single digits and on sums of two against the number of training images."""
     errors = results["data_error"].dropna("model", how="all")
     fig, axes = plt.subplots(1, len(SETS), figsize=(10.5, 3.6), squeeze=False)
-    seen = dict.fromkeys(LOOKS, 0)
-    for name in errors["model"].values.tolist():
-        kind = group(results, name)
-        _, color, marker = LOOKS[kind]
-        line = LINES[seen[kind] % len(LINES)]
-        seen[kind] += 1
+    for name, line in lines_of(results, errors["model"].values.tolist()).items():
+        color, marker = look(label(results, name))
         for ax, which in zip(axes[0], SETS, strict=True):
             frame = long_frame(errors.sel(model=name, set=which))
             sns.lineplot(

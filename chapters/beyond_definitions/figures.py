@@ -6,17 +6,10 @@ import matplotlib.pyplot as plt
 import xarray as xr
 from matplotlib.figure import Figure
 
-from vnlib.plots.frames import empty, group, in_groups, label
+from vnlib.plots.frames import empty, in_groups, label
 from vnlib.plots.statistics import extremes, median
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import look
 
-# group -> its name, its colour, its marker
-GROUPS = {
-    "code": ("codes by themselves", PALETTE[7], "^"),
-    "product": ("factorised decoder", PALETTE[1], "D"),
-    "coordinates": ("told the pixel's coordinates", PALETTE[2], "v"),
-    "entangled": ("CNN and MLP", PALETTE[3], "s"),
-}
 MEASURES = {
     "of_both": "share of variance that\ndepends on x and y together",
     "linear": r"$R^2$ of x and y, read linearly",
@@ -45,7 +38,7 @@ def example(results: xr.Dataset) -> Figure:
         for row, model in enumerate(models):
             values = (hidden[measure] if end else error).sel(model=model)
             values = extremes(values)[end] if end else values
-            _, color, marker = GROUPS[group(results, model)]
+            color, marker = look(label(results, model))
             middle = float(median(values))
             ax.barh(row, middle, color=color, height=0.6, alpha=0.75)
             ax.plot(values, [row] * values.size, marker, color="0.15", ms=4)
@@ -72,12 +65,12 @@ def layers(results: xr.Dataset) -> Figure:
         for model in models:
             one = results[measure].sel(model=model).dropna("layer", how="all")
             places = [results["layer"].values.tolist().index(name) for name in one["layer"].values]
-            _, color, marker = GROUPS[group(results, model)]
-            look = {"color": color, "marker": "P" if model == "mlp" else marker}
+            color, marker = look(label(results, model))
+            mark = {"color": color, "marker": marker}
             line = "--" if model == "mlp" else "-"
-            ax.plot(places, median(one), line, label=label(results, model), ms=6, **look)
+            ax.plot(places, median(one), line, label=label(results, model), ms=6, **mark)
             for seed in one["seed"]:
-                ax.plot(places, one.sel(seed=seed), ls="", ms=3, alpha=0.6, **look)
+                ax.plot(places, one.sel(seed=seed), ls="", ms=3, alpha=0.6, **mark)
         ax.set_title(title, fontsize=9)
         ax.set_ylim(-0.03 if measure != "apart" else 0, 1.03 if measure != "apart" else None)
     for ax in axes[1]:

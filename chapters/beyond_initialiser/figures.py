@@ -12,9 +12,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.lines import Line2D
 
+from benchmarks.baselines.figures import Groups, between_groups, entries, seeds_and_medians
 from vnlib.plots import frames
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 # name -> (what readers call it, colour, line, marker)
 STARTS = {
@@ -28,11 +29,11 @@ STARTS = {
     "mlp": ("perceptron", PALETTE[3], "-.", "X"),
 }
 SOLVERS = {
-    "ista": ("plain steps", PALETTE[3], "v"),
-    "restart": ("momentum, restarted", PALETTE[0], "s"),
-    "line_search": ("momentum and line search", PALETTE[2], "o"),
+    "ista": ("plain steps", *look("plain steps")),
+    "restart": ("momentum, restarted", *look("momentum, restarted")),
+    "line_search": ("momentum and line search", *look("momentum and line search")),
 }
-TIMED = {name: look[0] for name, look in SOLVERS.items()} | {"coordinates": "coordinate descent"}
+TIMED = {name: one[0] for name, one in SOLVERS.items()} | {"coordinates": "coordinate descent"}
 SETS = {
     "id": "in distribution",
     "sum": "sums of two",
@@ -103,7 +104,7 @@ def gain(sweeps: xr.Dataset, times: xr.Dataset) -> plt.Figure:
             face = {"mfc": "none"} if lower == panels[1][2] else {}
             ax.plot(found, rows, marker, color=color, ms=5, ls="", **face)
             ax.plot(median(found), rows, "|", color=color, ms=14, mew=2)
-        frames.between_groups(ax, names, margin=0.5)
+        between_groups(ax, names, margin=0.5)
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter("{x:g}")
     axes[0].set_yticks(range(len(names)), names)
@@ -113,7 +114,7 @@ def gain(sweeps: xr.Dataset, times: xr.Dataset) -> plt.Figure:
     for ax in axes:
         ax.xaxis.set_minor_formatter("")
     sums = Line2D([], [], color="0.35", marker="o", mfc="none", ls="", label="sums of two")
-    handles = [*frames.entries(GAINS, list(GAINS)), sums]
+    handles = [*entries(GAINS, list(GAINS)), sums]
     fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=10)
     return fig
 
@@ -151,7 +152,7 @@ def descent(results: xr.Dataset) -> plt.Figure:
 def _rows(
     ax: plt.Axes,
     values: xr.DataArray,
-    groups: frames.Groups,
+    groups: Groups,
     hue: str,
     order: Sequence[str],
     *,
@@ -159,12 +160,12 @@ def _rows(
 ) -> None:
     """Starts as rows, with the groups of `hue` one below the other in each."""
     frame = frames.long_frame(values, "value")
-    frame["row"] = frame["start"].map({name: look[0] for name, look in STARTS.items()})
+    frame["row"] = frame["start"].map({name: one[0] for name, one in STARTS.items()})
     for number, group in enumerate(groups):
         one = frame[frame[hue] == group]
         if len(one):
             shift = 0.58 * (number / (len(groups) - 1) - 0.5) if len(groups) > 1 else 0.0
-            frames.seeds_and_medians(
+            seeds_and_medians(
                 ax,
                 one,
                 value="value",
@@ -175,7 +176,7 @@ def _rows(
                 hollow=hollow,
                 shift=shift,
             )
-    frames.between_groups(ax, order, margin=0.5)
+    between_groups(ax, order, margin=0.5)
     ax.set(xlabel="")
     ax.tick_params(axis="y", labelsize=8)
 
@@ -205,7 +206,7 @@ def saved(results: xr.Dataset) -> plt.Figure:
     for ax in axes[-1]:
         ax.set_xlabel("sweeps saved [%]")
     paid = Line2D([], [], color="0.3", marker="o", mfc="none", ls="", label="with the start's cost")
-    handles = [*frames.entries(groups, list(groups)), paid]
+    handles = [*entries(groups, list(groups)), paid]
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
     return fig
 
@@ -237,13 +238,13 @@ def ends(results: xr.Dataset) -> plt.Figure:
     seed a point.
     """
     order = [name for name in starts(results) if name != "cold"]
-    looks = zip(results["model"].values.tolist(), PALETTE, "osDv", strict=False)
-    groups = {m: (frames.label(results, m), color, marker) for m, color, marker in looks}
+    names = {m: frames.label(results, m) for m in results["model"].values.tolist()}
+    groups = {m: (name, *look(name)) for m, name in names.items()}
     worst = results["end_distance"].sel(start=order).max("set", skipna=True).clip(1.5e-10)
     fig, ax = plt.subplots(figsize=(8.5, 0.8 + 0.55 * len(order)))
     _rows(ax, worst, groups, "model", order)
     ax.set(xscale="log", xlim=(1e-10, 3), xlabel="largest distance of codes at rest, relative")
-    handles = frames.entries(groups, list(groups))
+    handles = entries(groups, list(groups))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8)
     return fig
 

@@ -8,25 +8,17 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from benchmarks.baselines.figures import between_groups, of_groups, seeds_and_medians
 from benchmarks.spatial.figures import ZERO, wrapped
-from vnlib.plots.frames import (
-    between_groups,
-    empty,
-    entries,
-    group,
-    label,
-    long_frame,
-    seeds_and_medians,
-)
+from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, over_seeds
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import image_axes, look
 
 CODES = {"bump": "bump code", "ramp": "ramp code"}
-# group -> its name, its colour, its marker
 GROUPS = {
-    "entangled": ("CNN and MLP", PALETTE[3], "s"),
-    "coordinates": ("told the pixel's coordinates", PALETTE[2], "v"),
-    "product": ("factorised decoder", PALETTE[1], "D"),
+    "entangled": "CNN and MLP",
+    "coordinates": "told the pixel's coordinates",
+    "product": "factorised decoder",
 }
 PARTS = {"id": "in distribution", "ood": "out of distribution"}
 DRAWN = {  # what stands before a row, its name -> what decoders draw, their error, its name
@@ -65,8 +57,6 @@ def errors(results: xr.Dataset) -> Figure:
                     frame,
                     value="value",
                     by="label",
-                    hue="group",
-                    groups=GROUPS,
                     order=order,
                     hollow=hollow,
                     shift=shift,
@@ -79,7 +69,7 @@ def errors(results: xr.Dataset) -> Figure:
             ax.tick_params(labelleft=part == "id")
     for ax in axes[-1]:
         ax.set_xlabel("error, 1: zero baseline")
-    handles = entries(GROUPS, [group(results, model) for model in models])
+    handles = of_groups(results, models, GROUPS)
     handles += [
         Line2D([], [], ls="", marker="o", mfc="none", mec="0.3", label="hollow: linearised"),
         Line2D([], [], color="0.5", ls="--", lw=1, label="two-factor kernel"),
@@ -100,16 +90,15 @@ def path(results: xr.Dataset) -> Figure:
             own = one.sel(model=model)
             curve = over_zero(own, "path", part).transpose("iteration", "seed")
             found = over_seeds(curve)
-            _, color, marker = GROUPS[group(results, model)]
-            marker = "P" if model == "mlp" else marker
-            look = {"color": color, "marker": marker, "ms": 4}
-            ax.plot(curve["iteration"], found["median"], label=label(results, model), **look)
+            color, marker = look(label(results, model))
+            mark = {"color": color, "marker": marker, "ms": 4}
+            ax.plot(curve["iteration"], found["median"], label=label(results, model), **mark)
             ax.plot(curve["iteration"], curve, color=color, lw=0.4, alpha=0.5)
             ends = found["low"], found["high"]
             ax.fill_between(curve["iteration"], *ends, color=color, alpha=0.15, lw=0)
             trained = float(median(over_zero(own, "mse", part)))
             ax.axhline(trained, ls=":", lw=1.2, color=color)
-            ax.plot(curve["iteration"][-1], trained, clip_on=False, **look)
+            ax.plot(curve["iteration"][-1], trained, clip_on=False, **mark)
         ax.axhline(1, **ZERO)
         ax.set(xscale="log", yscale="log", xlabel="steps of conjugate gradients", title=PARTS[part])
     axes[0].set_ylabel("error, 1: zero baseline")

@@ -18,21 +18,21 @@ from benchmarks.spatial.figures import wrapped
 from chapters.beyond_law.points import ERRORS, MEASURES
 from chapters.beyond_law.tables import SETS
 from vnlib.plots.frames import empty
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import PALETTE, image_axes, look
 
-# family -> its name, its colour, its marker
+# family -> its name and one of its models, whose look it has
 FAMILIES = {
-    "vn": ("Vector Networks, product readout", PALETTE[0], "o"),
-    "product": ("factorised decoders", PALETTE[1], "D"),
-    "closed": ("closed forms", PALETTE[7], "^"),
-    "coordinates": ("told the pixel's coordinates", PALETTE[2], "v"),
-    "entangled": ("CNNs and MLP", PALETTE[3], "s"),
-    "vn_flat": ("Flat VN", PALETTE[9], "P"),
-    "sum": ("a sum over the axes", PALETTE[4], "X"),
-    "cnn_bump": ("CNNs, bump code", PALETTE[3], "s"),
-    "cnn_ramp": ("CNNs, ramp code", PALETTE[6], "s"),
-    "mlp_bump": ("MLPs, bump code", PALETTE[5], "X"),
-    "mlp_ramp": ("MLPs, ramp code", PALETTE[8], "X"),
+    "vn": ("Vector Networks, product readout", "Full 2D VN"),
+    "product": ("factorised decoders", "Factorised decoder"),
+    "closed": ("closed forms", "Outer product of the code"),
+    "coordinates": ("told the pixel's coordinates", "Coordinate MLP"),
+    "entangled": ("CNNs and MLP", "CNN"),
+    "vn_flat": ("Flat VN", "Flat VN"),
+    "sum": ("a sum over the axes", "Additive decoder"),
+    "cnn_bump": ("CNNs, bump code", "CNN, bump code"),
+    "cnn_ramp": ("CNNs, ramp code", "CNN, ramp code"),
+    "mlp_bump": ("MLPs, bump code", "MLP, bump code"),
+    "mlp_ramp": ("MLPs, ramp code", "MLP, ramp code"),
 }
 EXAMPLE = ("cnn", "broadcast", "factorised", "vn_axes", "vn_axes_8")
 EXAMPLE_TASKS = ("base", "shape_ring")
@@ -123,8 +123,8 @@ def forest(found: pd.DataFrame) -> Figure:
             own = found[(found["set"] == kind) & (found["error"] == error)]
             y = [there.index(name) + 0.22 * (number - 1) for name in own["measure"]]
             ax.hlines(y, own["low"], own["high"], color=PALETTE[number], lw=2)
-            look = {"color": PALETTE[number], "marker": "osD"[number], "s": 26, "zorder": 3}
-            ax.scatter(own["rank"], y, label=SETS[kind], **look)
+            mark = {"color": PALETTE[number], "marker": "osD"[number], "s": 26, "zorder": 3}
+            ax.scatter(own["rank"], y, label=SETS[kind], **mark)
         ax.set_yticks(range(len(there)), [MEASURES[name] for name in there], fontsize=8.5)
         ax.axvline(0, color="0.6", lw=0.8)
         ax.set(xlim=(-1.05, 1.05), ylim=(len(there) - 0.5, -0.5))
@@ -137,10 +137,11 @@ def forest(found: pd.DataFrame) -> Figure:
 
 
 def _scatter(ax: Axes, points: pd.DataFrame, measure: str) -> None:
-    """A mark for each point, by family; families without a look of their own are grey."""
+    """A mark for each point, by family."""
     for family in dict.fromkeys(points["family"]):
         own = points[points["family"] == family]
-        text, color, marker = FAMILIES.get(family, ("Embedding networks", "0.35", "h"))
+        text, name = FAMILIES.get(family, 2 * ("Embedding networks",))
+        color, marker = look(name)
         style = {"color": color, "marker": marker, "s": 26, "alpha": 0.75, "lw": 0.3, "ec": "white"}
         named = text in ax.get_legend_handles_labels()[1]
         error = (10 ** own["ood"]).clip(upper=MOST)

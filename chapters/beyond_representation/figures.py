@@ -14,16 +14,9 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from vnlib.plots.frames import (
-    between_groups,
-    empty,
-    entries,
-    group,
-    in_groups,
-    label,
-    seeds_and_medians,
-)
-from vnlib.plots.style import DIVERGING, PALETTE, image_axes
+from benchmarks.baselines.figures import between_groups, looks, of_groups, seeds_and_medians
+from vnlib.plots.frames import empty, group, in_groups, label
+from vnlib.plots.style import DIVERGING, image_axes, look
 
 BENCHMARKS = {
     "spatial": "positions",
@@ -31,12 +24,11 @@ BENCHMARKS = {
     "forces": "forces",
     "digits": "digits",
 }
-# group -> (what readers call it, colour, marker)
 GROUPS = {
-    "vn": ("Vector Networks", PALETTE[0], "o"),
-    "backprop": ("back-propagation", PALETTE[3], "s"),
-    "untrained": ("untrained networks", PALETTE[2], "v"),
-    "control": ("nothing learned, or linear", PALETTE[7], "^"),
+    "vn": "Vector Networks",
+    "backprop": "back-propagation",
+    "untrained": "untrained networks",
+    "control": "nothing learned, or linear",
 }
 SECOND = 100  # number of the second factor's first value among the effects
 EXAMPLE = ("s_vn_1", "s_cnn", "d_vn_1", "d_ae")
@@ -98,11 +90,11 @@ def codes(results: xr.Dataset) -> Figure:
         models = of_benchmark(results, name)
         frame = shown.sel(model=models).to_dataframe().reset_index()
         order = [label(results, m) for m in models]
-        look = {"by": "label", "hue": "group", "groups": GROUPS, "order": order}
+        rows = {"by": "label", "order": order}
         for ax, measure in zip(row, COLUMNS, strict=True):
             if measure == "error_unseen":
-                seeds_and_medians(ax, frame, value="error_seen", hollow=True, **look)
-            seeds_and_medians(ax, frame, value=measure, **look)
+                seeds_and_medians(ax, frame, value="error_seen", hollow=True, **rows)
+            seeds_and_medians(ax, frame, value=measure, **rows)
             between_groups(ax, [group(results, m) for m in models])
             ax.tick_params(axis="y", labelsize=8.5)
             ax.set_xlabel("")
@@ -115,7 +107,7 @@ def codes(results: xr.Dataset) -> Figure:
     for ax in axes[-1, :3]:
         ax.set_xlim(-0.03, 1.03)
     axes[-1, 3].set(xscale="log", xlim=(LOWEST / 2, None))
-    _legend(fig)
+    _legend(fig, results)
     return fig
 
 
@@ -128,7 +120,8 @@ def paths(results: xr.Dataset) -> Figure:
         1, len(names), figsize=(2.9 * len(names) + 0.6, 3.6), sharey=True, squeeze=False
     )
     for ax, name in zip(axes[0], names, strict=True):
-        for number, model in enumerate(of_benchmark(results, name, ("vn", "backprop"))):
+        shown = of_benchmark(results, name, ("vn", "backprop"))
+        for model, (color, marker) in looks(results, shown).items():
             medians = results[["linearity", "overlap"]].sel(model=model).median("seed")
             steps = [
                 layer
@@ -136,11 +129,9 @@ def paths(results: xr.Dataset) -> Figure:
                 if not layer.startswith(("support", "input"))
             ]
             x, y = (medians[key].sel(layer=steps).values for key in ("overlap", "linearity"))
-            style = dict(
-                color=PALETTE[number % 10], marker=GROUPS[group(results, model)][2], ms=4, lw=1.2
-            )
+            style = {"color": color, "marker": marker, "ms": 4, "lw": 1.2}
             ax.plot(x, y, "-", label=label(results, model), **style)
-            ax.plot(x[0], y[0], "o", ms=9, mfc="none", color=PALETTE[number % 10])
+            ax.plot(x[0], y[0], "o", ms=9, mfc="none", color=color)
         ax.set(title=BENCHMARKS[name], xlabel="overlap", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         ax.legend(fontsize=6.5, loc="lower right")
     axes[0, 0].set_ylabel("linearity")
@@ -165,7 +156,7 @@ def relation(results: xr.Dataset) -> Figure:
             for x, y in [middle.sel(model=model).to_array().values.tolist()]
         )
         for y, x, model in found:
-            _, color, marker = GROUPS[group(results, model)]
+            color, marker = look(label(results, model))
             ax.scatter(x, y, color=color, marker=marker, s=30, zorder=3)
         ax.axhline(1, color="0.6", lw=0.8, zorder=0)
         errors = [y for y, _, _ in found] + [1.0]
@@ -176,7 +167,7 @@ def relation(results: xr.Dataset) -> Figure:
             ylabel="error at new combinations",
         )
         _names(ax, [(x, y, label(results, model)) for y, x, model in found])
-    _legend(fig)
+    _legend(fig, results)
     return fig
 
 
@@ -271,7 +262,6 @@ def example(results: xr.Dataset) -> Figure:
     return fig
 
 
-def _legend(fig: Figure) -> None:
-    fig.legend(
-        handles=entries(GROUPS, list(GROUPS)), loc="outside upper center", ncols=4, fontsize=8.5
-    )
+def _legend(fig: Figure, results: xr.Dataset) -> None:
+    handles = of_groups(results, results["model"].values.tolist(), GROUPS)
+    fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=8.5)

@@ -12,19 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
+from benchmarks.baselines.figures import between_groups, looks, of_groups, seeds_and_medians
 from benchmarks.spatial.errors import DRAWS
 from benchmarks.spatial.figures import ZERO, wrapped
-from vnlib.plots.frames import (
-    between_groups,
-    empty,
-    entries,
-    group,
-    label,
-    long_frame,
-    seeds_and_medians,
-)
+from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, short
-from vnlib.plots.style import PALETTE, image_axes
+from vnlib.plots.style import image_axes
 
 # task -> what readers call it
 TASKS = {
@@ -46,15 +39,14 @@ TASKS = {
 }
 # task that trains four times as long -> the task that it is otherwise
 LONGER = {f"{task}_longer": task for task in ("base", "code_rotated", "shape_ring")}
-# group -> its name, its colour, its marker
 GROUPS = {
-    "vn": ("Vector Networks, product readout", PALETTE[0], "o"),
-    "product": ("factorised decoders", PALETTE[1], "D"),
-    "closed": ("closed forms", PALETTE[7], "^"),
-    "coordinates": ("told the pixel's coordinates", PALETTE[2], "v"),
-    "entangled": ("CNNs and MLP", PALETTE[3], "s"),
-    "vn_flat": ("Flat VN", PALETTE[9], "P"),
-    "sum": ("a sum over the axes", PALETTE[4], "X"),
+    "vn": "Vector Networks, product readout",
+    "product": "factorised decoders",
+    "closed": "closed forms",
+    "coordinates": "told the pixel's coordinates",
+    "entangled": "CNNs and MLP",
+    "vn_flat": "Flat VN",
+    "sum": "a sum over the axes",
 }
 LEAST, MOST = 1e-6, 1.0  # of errors over the zero baseline's, in colours and on axes
 SEEN = 0.001  # errors below it are written as that
@@ -173,13 +165,13 @@ def longer(results: xr.Dataset) -> Figure:
         both = error.sel(task=task).where(error.sel(task=long).notnull()), error.sel(task=long)
         for one, hollow, shift in zip(both, (False, True), (-0.17, 0.2), strict=True):
             frame = long_frame(one)
-            rows = {"value": "value", "by": "label", "hue": "group", "order": order}
-            seeds_and_medians(ax, frame, groups=GROUPS, hollow=hollow, shift=shift, **rows)
+            rows = {"value": "value", "by": "label", "order": order}
+            seeds_and_medians(ax, frame, hollow=hollow, shift=shift, **rows)
         between_groups(ax, [group(results, model) for model in models])
         ax.axvline(1, **ZERO)
         ax.set(xscale="log", xlabel="OOD error, 1: zero baseline")
         ax.set_title(TASKS[task], fontsize=9)
-    handles = entries(GROUPS, [group(results, model) for model in models])
+    handles = of_groups(results, models, GROUPS)
     said = "hollow: four times the updates"
     handles.append(Line2D([], [], ls="", marker="o", mfc="none", mec="0.3", label=said))
     fig.legend(handles=handles, loc="outside lower center", ncols=4, fontsize=8)
@@ -225,12 +217,10 @@ def along(results: xr.Dataset, *, models: Sequence[str] = COMPARED) -> Figure:
     panels = (("condition", WIDTHS), ("held_out", SHARES))
     for ax, (quantity, which) in zip(axes, panels, strict=True):
         rows = [task for task in which if task in tasks(results)]
-        for number, model in enumerate(names):
+        for model, (color, marker) in looks(results, names).items():
             one = results.sel(task=rows, model=model)
             x = one[quantity].median("seed")
             error = over_zero(one, "ood").clip(min=1e-13)
-            color = PALETTE[number]
-            marker = GROUPS[group(results, model)][2]
             line = {"color": color, "marker": marker, "ms": 6}
             ax.plot(x, median(error), label=label(results, model), **line)
             for seed in error["seed"]:

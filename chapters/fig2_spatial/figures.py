@@ -12,13 +12,13 @@ from matplotlib.patches import Patch
 from benchmarks.spatial import figures as spatial
 from benchmarks.spatial.errors import ratio
 from vnlib.plots.frames import empty, in_groups, label, long_frame
-from vnlib.plots.style import GROUPS, PALETTE, image_axes
+from vnlib.plots.style import PALETTE, image_axes, look
 
 SPLITS = {
     "train": ("training", PALETTE[0]),
     "val": ("ID validation", PALETTE[2]),
     "id_test": ("ID test", PALETTE[1]),
-    "ood": ("held out (OOD)", "#d9d9d9"),
+    "ood": ("held out (OOD)", "0.85"),
 }
 
 
@@ -58,29 +58,26 @@ def error_maps(results: xr.Dataset) -> plt.Figure:
 
 
 def id_against_ood(results: xr.Dataset) -> plt.Figure:
-    """Every seed of every model: ID against OOD error, coloured by group, medians larger."""
-    looks = {}
-    for name, (_, color, _) in GROUPS.items():
-        models = in_groups(results, name)
-        looks |= {m: (color, mark) for m, mark in zip(models, spatial.MARKERS, strict=False)}
-    ordered = results.sel(model=list(looks))
-    return spatial.id_against_ood(ordered, looks, (8.6, 6.2))
+    """Every seed of every model: ID against OOD error, medians larger."""
+    groups = ("entangled", "factorised", "vn", "control")
+    ordered = [m for name in groups for m in in_groups(results, name)]
+    return spatial.id_against_ood(results.sel(model=ordered), (8.6, 6.2))
 
 
 def against_depth(results: xr.Dataset) -> plt.Figure:
     """OOD/ID ratio (left) and OOD error (right) against depth: seeds as points, medians joined."""
-    names = {"entangled": "CNN (blocks)", "vn": "VN per axis (layers)"}
+    names = {"entangled": ("CNN (blocks)", "CNN"), "vn": ("VN per axis (layers)", "VN per axis")}
     deep = results.isel(model=np.flatnonzero(results["depth"] > 0))
     if not deep.sizes["model"]:
         return empty("No model of several depths was computed.")
-    look = {names[g]: GROUPS[g][1:] for g in names if g in deep["group"].values}
+    looks = {text: look(one) for g, (text, one) in names.items() if g in deep["group"].values}
     style = {
         "x": "depth",
         "y": "value",
         "hue": "family",
         "style": "family",
-        "palette": {name: color for name, (color, _) in look.items()},
-        "markers": {name: marker for name, (_, marker) in look.items()},
+        "palette": {name: color for name, (color, _) in looks.items()},
+        "markers": {name: marker for name, (_, marker) in looks.items()},
     }
     fig, axes = plt.subplots(1, 2, figsize=(9, 3.6))
     quantities = {
@@ -89,7 +86,7 @@ def against_depth(results: xr.Dataset) -> plt.Figure:
     }
     for ax, (name, values) in zip(axes, quantities.items(), strict=True):
         frame = long_frame(values)
-        frame["family"] = frame["group"].map(names)
+        frame["family"] = frame["group"].map({g: text for g, (text, _) in names.items()})
         sns.lineplot(frame, estimator="median", errorbar=None, dashes=False, ax=ax, **style)
         spread = frame.assign(depth=frame["depth"] + 0.03 * (frame["seed"] - frame["seed"].mean()))
         sns.scatterplot(spread, s=22, alpha=0.6, legend=False, ax=ax, **style)

@@ -15,6 +15,14 @@ from matplotlib.colors import LogNorm, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from benchmarks.baselines.figures import (
+    Groups,
+    between_groups,
+    looks,
+    of_groups,
+    of_models,
+    seeds_and_medians,
+)
 from benchmarks.nbody.figures import (
     GROUPS,
     LAWS,
@@ -26,18 +34,9 @@ from benchmarks.nbody.figures import (
     in_order,
     inside_and_out,
 )
-from vnlib.plots.frames import (
-    Groups,
-    between_groups,
-    empty,
-    entries,
-    group,
-    label,
-    long_frame,
-    seeds_and_medians,
-)
+from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE, SEQUENTIAL
+from vnlib.plots.style import PALETTE, SEQUENTIAL, look
 
 NUMBERS = {1: "one force (ID)", 2: "two forces", 3: "three forces", 4: "four forces"}
 FLOOR = 1e-6  # smaller errors are drawn here
@@ -53,9 +52,9 @@ def shades(values: Sequence[int]) -> dict[int, float]:
     return dict(zip(values, (1.0, 0.62, 0.36, 0.25), strict=False))
 
 
-def paler(share: float) -> Groups:
-    """The groups in pale colours."""
-    return {name: (text, pale(color, share), m) for name, (text, color, m) in GROUPS.items()}
+def paler(names: Sequence[str], share: float) -> Groups:
+    """The looks of models in pale colours."""
+    return {name: (name, pale(look(name)[0], share), look(name)[1]) for name in names}
 
 
 # --- 4a: the task ---------------------------------------------------------------------------------
@@ -120,15 +119,15 @@ def errors(results: xr.Dataset, *, relative: bool = False) -> Figure:
                 results,
                 frame[(frame["number"] == number) & (frame["bodies"] == n)],
                 models,
-                groups=paler(share),
+                share=share,
                 shift=shifts[n],
             )
             if MEAN in results["model"].values:
                 at = float(median(cells.sel(model=MEAN, number=number, bodies=n)))
-                ax.axvline(at, color=pale("#000000", share), ls=":", lw=1.2, zorder=1)
+                ax.axvline(at, color=pale("black", share), ls=":", lw=1.2, zorder=1)
         ax.set(xscale="log", title=title)
     fig.supxlabel(RELATIVE if relative else MSE, fontsize=10)
-    named = {f"{n} bodies": {"color": pale("#000000", share)} for n, share in bodies.items()}
+    named = {f"{n} bodies": {"color": pale("black", share)} for n, share in bodies.items()}
     legend(fig, results, models, named)
     return fig
 
@@ -139,19 +138,20 @@ def rows(
     frame: pd.DataFrame,
     models: Sequence[str],
     *,
-    groups: Groups = GROUPS,
+    share: float = 1.0,
     shift: float = 0.0,
     hollow: bool = False,
 ) -> None:
     """Rows of seeds and medians, a row per model, with lines between groups of models."""
+    order = [label(results, m) for m in models]
     seeds_and_medians(
         ax,
         frame,
         value="value",
         by="label",
-        hue="group",
-        groups=groups,
-        order=[label(results, m) for m in models],
+        hue="label",
+        groups=paler(order, share),
+        order=order,
         shift=shift,
         hollow=hollow,
     )
@@ -167,8 +167,8 @@ def legend(
     marks = {"ls": "", "marker": "o", "ms": 5}
     fig.legend(
         handles=[
-            *entries(GROUPS, [group(results, m) for m in models]),
-            *(Line2D([], [], **(marks | look), label=name) for name, look in named.items()),
+            *of_groups(results, models, GROUPS),
+            *(Line2D([], [], **(marks | one), label=name) for name, one in named.items()),
             Line2D([], [], color="k", ls=":", label="mean prediction (Random)"),
         ],
         loc="outside upper center",
@@ -222,54 +222,18 @@ def diagonal(results: xr.Dataset) -> Figure:
     """
     models = in_order(results, mean=True)
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 5.4))
-    looks = _looks(results, models)
     for ax, relative, unit in zip(axes, (False, True), (MSE, RELATIVE), strict=True):
         inside, outside = (v.clip(FLOOR) for v in inside_and_out(error(results, relative=relative)))
-        for model in models:
-            ax.scatter(inside.sel(model=model), outside.sel(model=model), **looks[model], s=40)
+        for model, (color, marker) in looks(results, models).items():
+            points = inside.sel(model=model), outside.sel(model=model)
+            ax.scatter(*points, color=color, marker=marker, s=40, zorder=3)
         both = xr.concat([inside, outside], "axis")
         limits = (float(both.min()) / 1.6, float(both.max()) * 1.6)
         ax.plot(limits, limits, color="0.4", lw=1, zorder=1)
         ax.set(xscale="log", yscale="log", xlim=limits, ylim=limits, aspect="equal")
         ax.set_xlabel(f"one force, five bodies: {unit}", fontsize=8.5)
         ax.set_ylabel(f"mixtures: {unit}", fontsize=8.5)
-    handles = [
-        Line2D(
-            [],
-            [],
-            ls="",
-            marker=look["marker"],
-            mfc=look["facecolors"],
-            mec=look["edgecolors"],
-            ms=7,
-            label=label(results, model),
-        )
-        for model, look in looks.items()
-    ]
+    handles = of_models(results, models, ms=7)
     handles.append(Line2D([], [], color="0.4", lw=1, label="diagonal"))
     fig.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=9)
     return fig
-
-
-def _looks(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
-    """Markers: Vector Networks blue, those of one layer hollow; other models of the paper coloured
-    squares; controls grey and hollow.
-    """
-    found, count = {}, dict.fromkeys(GROUPS, 0)
-    for model in models:
-        kind = group(results, model)
-        number = count[kind]
-        count[kind] += 1
-        _, color, marker = GROUPS[kind]
-        if kind == "vn":
-            marker = "oD*"[number // 2 % 3]
-        elif kind == "control":
-            marker = "^v<>ph"[number % 6]
-        elif model == MEAN:
-            color, marker = "#000000", "X"
-        else:
-            color = PALETTE[1 + number % (len(PALETTE) - 1)]
-        hollow = kind == "control" or (kind == "vn" and number % 2 == 0)
-        face = "none" if hollow else color
-        found[model] = {"marker": marker, "facecolors": face, "edgecolors": color, "zorder": 3}
-    return found

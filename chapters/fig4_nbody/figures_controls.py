@@ -21,9 +21,10 @@ from benchmarks.nbody.figures import (
     in_order,
     mixed,
 )
-from chapters.fig4_nbody.figures import FLOOR, NUMBERS, legend, pale, paler, rows, shades
-from vnlib.plots.frames import empty, group, label, long_frame
+from chapters.fig4_nbody.figures import FLOOR, NUMBERS, legend, pale, rows, shades
+from vnlib.plots.frames import empty, label, long_frame
 from vnlib.plots.statistics import median
+from vnlib.plots.style import look
 
 
 def passes(results: xr.Dataset) -> Figure:
@@ -42,14 +43,14 @@ def passes(results: xr.Dataset) -> Figure:
         rows(axes[0], results, frame, models, hollow=inference == "passes")
     for y, model in enumerate(models):
         ends = [float(median(one.sel(model=model))) for one in both.values()]
-        axes[0].plot(ends, [y, y], color=GROUPS[group(results, model)][1], lw=1, zorder=1)
+        axes[0].plot(ends, [y, y], color=look(label(results, model))[0], lw=1, zorder=1)
     if MEAN in results["model"].values:
         axes[0].axvline(float(median(both["joint"].sel(model=MEAN))), color="k", ls=":", lw=1.2)
     gap = by_number(results["gap"]).clip(FLOOR)
     numbers = shades([2, 3, 4])
     for (number, share), shift in zip(numbers.items(), (-0.25, 0, 0.25), strict=True):
         frame = long_frame(gap.sel(model=models, number=number))
-        rows(axes[1], results, frame, models, groups=paler(share), shift=shift)
+        rows(axes[1], results, frame, models, share=share, shift=shift)
     for ax, text in zip(
         axes,
         (f"mixtures, five bodies: {MSE}", "joint minus passes, mean square over power"),
@@ -60,7 +61,7 @@ def passes(results: xr.Dataset) -> Figure:
     named = {
         "all forces at once": {"color": "0.3"},
         "one pass per force": {"color": "0.3", "mfc": "w"},
-        **{NUMBERS[n]: {"color": pale("#000000", share)} for n, share in numbers.items()},
+        **{NUMBERS[n]: {"color": pale("black", share)} for n, share in numbers.items()},
     }
     legend(fig, results, models, named)
     return fig
@@ -105,11 +106,12 @@ def curves(results: xr.Dataset) -> Figure:
             style="label",
             hue_order=order,
             style_order=order,
+            palette={name: look(name)[0] for name in order},
             estimator=np.median,
             errorbar=None,
             ax=ax,
         )
         ax.set(yscale="log", xlabel="share of the steps", ylabel=f"{RELATIVE}, validation")
-        ax.set_title(GROUPS[kind][0], fontsize=10)
+        ax.set_title(GROUPS[kind], fontsize=10)
         ax.legend(title="", fontsize=8.5, loc="upper center", bbox_to_anchor=(0.5, -0.16))
     return fig

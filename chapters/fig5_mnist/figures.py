@@ -19,24 +19,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, LogLocator, NullFormatter
 
+from benchmarks.baselines.figures import between_groups, looks, of_groups, seeds_and_medians
 from chapters.fig5_mnist.sets import FAMILIES, SETS
-from vnlib.plots.frames import (
-    between_groups,
-    empty,
-    entries,
-    group,
-    label,
-    long_frame,
-    seeds_and_medians,
-)
+from vnlib.plots.frames import empty, group, label, long_frame
 from vnlib.plots.statistics import median, over_seeds
-from vnlib.plots.style import PALETTE, SEQUENTIAL
+from vnlib.plots.style import SEQUENTIAL
 
-GROUPS = {
-    "vn": ("Vector Network", PALETTE[0], "o"),
-    "printed": ("autoencoders as printed", PALETTE[3], "s"),
-    "control": ("controls", "#4d4d4d", "^"),
-}
+GROUPS = {"vn": "Vector Network", "printed": "autoencoders as printed", "control": "controls"}
+LINES = {"vn": "-", "printed": "--", "control": ":"}
 # What the line figures compare, where it is there: more would hide each other.
 MAIN = {
     "digits": ("vn_1", "vn_3", "ae", "ksparse", "ae_signed", "pca_matched", "dct"),
@@ -101,25 +91,11 @@ def power(results: xr.Dataset, benchmark: str, *, relative: bool = False) -> xr.
 
 
 def line_styles(results: xr.Dataset, models: Sequence[str]) -> dict[str, dict]:
-    """Vector Networks solid, autoencoders as printed dashed, controls dotted; no two look the
-    same.
-    """
-    looks = {
-        "vn": ("-", (PALETTE[0], PALETTE[2], PALETTE[9], "#003f5c"), "oD*"),
-        "printed": ("--", (PALETTE[3], PALETTE[1], PALETTE[4], PALETTE[5]), "sPX"),
-        "control": (":", ("#000000", "#6b6b6b", "#a0a0a0", PALETTE[6], PALETTE[7]), "^v<>"),
+    """Vector Networks solid, autoencoders as printed dashed, controls dotted."""
+    return {
+        model: {"color": color, "marker": marker, "ls": LINES[group(results, model)]}
+        for model, (color, marker) in looks(results, models).items()
     }
-    styles, count = {}, dict.fromkeys(GROUPS, 0)
-    for model in models:
-        line, palette, markers = looks[group(results, model)]
-        number = count[group(results, model)]
-        count[group(results, model)] += 1
-        styles[model] = {
-            "color": palette[number % len(palette)],
-            "marker": markers[number % len(markers)],
-            "ls": line,
-        }
-    return styles
 
 
 def logarithmic(ax: Axes, axis: str, multiples: Sequence[float] = (1, 2, 5)) -> None:
@@ -150,9 +126,7 @@ def rows_by_set(ax: Axes, values: xr.DataArray, models: Sequence[str], **options
     """Models as rows of points, on a logarithmic axis of errors; values: (model, seed)."""
     order = [label(values, m) for m in models]
     frame = long_frame(values.sel(model=list(models)))
-    seeds_and_medians(
-        ax, frame, value="value", by="label", hue="group", groups=GROUPS, order=order, **options
-    )
+    seeds_and_medians(ax, frame, value="value", by="label", order=order, **options)
     between_groups(ax, [group(values, m) for m in models])
     logarithmic(ax, "x", (1,))
     ax.xaxis.set_major_formatter(LogFormatterMathtext())  # plain decades would touch each other
@@ -179,7 +153,7 @@ def errors(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     for ax in axes.flat[len(sets) :]:
         ax.set_axis_off()
     fig.supxlabel(MSE, fontsize=10)
-    handles = entries(GROUPS, [group(results, m) for m in models])
+    handles = of_groups(results, models, GROUPS)
     handles.append(Line2D([], [], color="k", ls=":", label="zero baseline"))
     fig.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=9)
     return fig

@@ -15,6 +15,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from benchmarks.baselines.figures import looks, of_models
 from chapters.fig5_mnist.figures import (
     FAMILIES,
     MSE,
@@ -33,7 +34,7 @@ from chapters.fig5_mnist.figures import (
 )
 from vnlib.plots.frames import empty, if_computed, label, long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import DIVERGING, PALETTE, image_axes
+from vnlib.plots.style import DIVERGING, image_axes
 
 SOME = {
     "digits": ("id", "add2", "sub2", "max5", "stripes1"),
@@ -92,6 +93,7 @@ def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     trained = trained.assign_coords(start=trained.sel(set=start, drop=True))
     middle = float(median(own.sel(model=vn, set=start)))
     rows = -(-len(sets) // 3)
+    styles = looks(results, [ae, vn])
     fig, axes = plt.subplots(
         rows, -(-len(sets) // rows), figsize=(9, 0.7 + 2.3 * rows), sharex=True, squeeze=False
     )
@@ -104,14 +106,14 @@ def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
             units="seed",
             estimator=None,
             sort=False,
-            color=PALETTE[3],
+            color=styles[ae][0],
             lw=1,
             marker=".",
             markersize=4,
             markeredgewidth=0,
             ax=ax,
         )
-        for model, color, marker in ((ae, PALETTE[3], "s"), (vn, PALETTE[0], "o")):
+        for model, (color, marker) in styles.items():
             at = own.sel(model=model)
             ax.scatter(
                 at.sel(set=start), at.sel(set=name), color=color, marker=marker, s=26, zorder=4
@@ -123,9 +125,8 @@ def training_path(results: xr.Dataset, benchmark: str = "digits") -> Figure:
     fig.supxlabel(f"ID ({start}): {MSE}", fontsize=10)
     fig.supylabel(MSE, fontsize=10)
     handles = [
-        Line2D([], [], color=PALETTE[3], marker=".", label=f"{label(results, ae)}, in training"),
-        Line2D([], [], color=PALETTE[3], marker="s", ls="", label="the stage that is kept"),
-        Line2D([], [], color=PALETTE[0], marker="o", ls="", label=label(results, vn)),
+        Line2D([], [], color=styles[ae][0], marker=".", label=f"{label(results, ae)}, in training"),
+        *of_models(results, [ae, vn]),
         plt.Rectangle((0, 0), 1, 1, color="0.85", label="ID error within 5 % of its median"),
     ]
     fig.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9)

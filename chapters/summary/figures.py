@@ -13,35 +13,38 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
+from benchmarks.baselines.figures import Members, members, seeds_and_medians
 from chapters.summary import effects
-from vnlib.plots.frames import empty, entries, long_frame, seeds_and_medians
+from vnlib.plots.frames import empty, long_frame
 from vnlib.plots.statistics import over_seeds
-from vnlib.plots.style import PALETTE
+from vnlib.plots.style import PALETTE, look
 
 KINDS = {
-    "vn": ("Vector Network", PALETTE[0], "o"),
-    "printed": ("other models of the papers", PALETTE[3], "s"),
-    "control": ("our controls", "0.35", "^"),
+    "vn": "Vector Network",
+    "printed": "other models of the papers",
+    "control": "our controls",
 }
 HEIGHT = 0.2  # of a row in inches
 MOST = 4.0  # one seed that went astray must not press all others together
 LEAST = 1e-12
 NOTHING = "No picture: no models of this benchmark are stored here."
 
-# How rows of digits look against the length of their codes: colour, marker, whether filled.
-CODES = {
-    "vn_1": (PALETTE[0], "o", True),
-    "vn_untrained": (PALETTE[0], "o", False),
-    "dictionary_learning": (PALETTE[0], "D", False),
-    "dct": (PALETTE[1], "^", True),
-    "dct_count": (PALETTE[1], "^", False),
-    "pca_matched": (PALETTE[2], "s", True),
-    "pca": (PALETTE[2], "s", False),
-    "pca_adaptive": (PALETTE[2], "v", False),
-    "ksparse_linear": (PALETTE[4], "P", True),
-    "ae": (PALETTE[3], "X", True),
-    "ksparse": (PALETTE[3], "X", False),
-}
+# Rows of digits that are drawn against the length of their codes.
+CODES = (
+    *("vn_1", "vn_untrained", "dictionary_learning", "dct", "dct_count", "pca_matched", "pca"),
+    *("pca_adaptive", "ksparse_linear", "ae", "ksparse"),
+)
+
+
+def kinds(*tables: xr.DataArray) -> list[Members]:
+    """Legend entries of the kinds of models in these tables."""
+    rows = {
+        (kind, name)
+        for table in tables
+        for kind, name in zip(table["kind"].values, table["name"].values, strict=True)
+    }
+    every = [(title, sorted(n for k, n in rows if k == kind)) for kind, title in KINDS.items()]
+    return [entry for title, names in every for entry in members(title, names)]
 
 
 def by_condition(table: xr.DataArray | None, where: str = "", *, columns: int = 4) -> plt.Figure:
@@ -79,16 +82,18 @@ def by_condition(table: xr.DataArray | None, where: str = "", *, columns: int = 
         for face, text in looks
     ]
     zero = Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="zero baseline")
-    handles = [*entries(KINDS, table["kind"].values.tolist()), *marks, zero]
+    handles = [*kinds(table), *marks, zero]
     fig.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=8)
     return fig
 
 
 def _panel(ax: Axes, table: xr.DataArray, order: Sequence[str]) -> None:
     """One condition; seeds beyond the axis are counted at its end."""
-    for side, look in enumerate(table["look"].values):
-        frame = long_frame(table.sel(look=look).clip(LEAST).drop_vars("name"), "error")
-        how = {"value": "error", "by": "key", "hue": "kind", "groups": KINDS, "order": order}
+    names = zip(table["key"].values.tolist(), table["name"].values.tolist(), strict=True)
+    groups = {key: (name, *look(name)) for key, name in names}
+    for side, which in enumerate(table["look"].values):
+        frame = long_frame(table.sel(look=which).clip(LEAST).drop_vars("name"), "error")
+        how = {"value": "error", "by": "key", "hue": "key", "groups": groups, "order": order}
         if len(frame):
             seeds_and_medians(ax, frame, hollow=side == 0, **how)
     most = min(2 * float(table.max()), MOST)
@@ -119,12 +124,12 @@ def against_length(table: xr.DataArray | None) -> plt.Figure:
     fig, axes = plt.subplots(4, 4, **shape)
     for ax, condition in zip(axes.ravel(), conditions, strict=False):
         one = values.sel(condition=condition)
-        for key, (color, marker, filled) in CODES.items():
+        for key in CODES:
             for row in np.flatnonzero(one["key"].values == key):
+                color, marker = look(str(one["name"].values[row]))
                 x, at = float(one["active"][row]), one.isel(row=row)
                 ax.plot([x, x], [float(at["low"]), float(at["high"])], color=color, lw=1)
-                face = color if filled else "w"
-                ax.plot(x, float(at["median"]), marker, color=color, mfc=face, ms=5.5)
+                ax.plot(x, float(at["median"]), marker, color=color, ms=5.5)
         ax.set(xscale="log", yscale="log", xlim=(45, 950))
         ax.set_xticks((50, 100, 200, 400, 800), (50, 100, 200, 400, 800))
         ax.minorticks_off()
@@ -132,10 +137,10 @@ def against_length(table: xr.DataArray | None) -> plt.Figure:
         ax.grid(color="0.93", lw=0.6)
         ax.tick_params(labelsize=8)
     called = dict(zip(table["key"].values.tolist(), table["name"].values.tolist(), strict=True))
+    names = [called[key] for key in CODES if key in called]
     handles = [
-        Line2D([], [], color=c, marker=m, mfc=c if filled else "w", ls="", label=called[key])
-        for key, (c, m, filled) in CODES.items()
-        if key in called
+        Line2D([], [], color=look(name)[0], marker=look(name)[1], ls="", label=name)
+        for name in names
     ]
     for ax in axes.ravel()[len(conditions) :]:
         ax.set_axis_off()

@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from chapters.summary.figures import KINDS, MOST, NOTHING
-from vnlib.plots.frames import empty, entries
+from chapters.summary.figures import MOST, NOTHING, kinds
+from vnlib.plots.frames import empty
 from vnlib.plots.statistics import median, short
+from vnlib.plots.style import look
 
 # Benchmark -> title, condition, and rows: a model and which of the two looks at it. First a model of
 # the papers that is no Vector Network, then a Vector Network, then what differs from that in one part.
@@ -59,7 +60,7 @@ def swaps(shown: Mapping[str, xr.DataArray | None]) -> plt.Figure:
         _panel(ax, table, *SWAPS[key])
     axes[-1, 0].set_xlabel("squared error over that of the zero baseline", fontsize=10)
     zero = Line2D([], [], color="k", ls=(0, (1, 3)), lw=1.2, label="zero baseline")
-    handles = [*entries(KINDS, list(KINDS)), zero]
+    handles = [*kinds(*there.values()), zero]
     fig.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=9.5)
     return fig
 
@@ -71,7 +72,7 @@ def _panel(ax: Axes, table: xr.DataArray, title: str, condition: str, rows: dict
     for place, key in enumerate(known):
         row = keys.index(key)
         one = table.isel(row=row, look=rows[key]).sel(condition=condition)
-        color, marker = KINDS[str(table["kind"].values[row])][1:]
+        color, marker = look(names[row])
         values = one.values[np.isfinite(one.values)].clip(LEAST)
         ax.plot(values, np.full(values.shape, place), marker, color=color, ms=4.5, alpha=0.55)
         middle = float(median(one))

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.figures import seeds_and_medians
 from vnlib.plots import frames
 
 GROUPS = {"vn": ("Vector Network", "C0", "o"), "control": ("Controls", "C1", "^")}
@@ -36,7 +37,7 @@ def test_models_of_groups_in_the_order_of_the_results():
 def drawn() -> plt.Axes:
     _, ax = plt.subplots()
     frame = frames.long_frame(results()["error"])
-    frames.seeds_and_medians(
+    seeds_and_medians(
         ax, frame, value="value", by="label", hue="group", groups=GROUPS, order=["A", "B", "C"]
     )
     return ax
@@ -65,7 +66,7 @@ def test_points_lie_at_the_same_places_each_time_and_the_callers_generator_is_le
 def test_a_second_condition_can_stand_below_its_row():
     ax, frame = drawn(), frames.long_frame(results()["error"])
     first, line = [*ax.collections], ax.lines[0].get_ydata()
-    frames.seeds_and_medians(
+    seeds_and_medians(
         ax,
         frame,
         value="value",

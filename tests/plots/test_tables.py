@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -35,14 +37,28 @@ def test_four_columns_are_shown_as_one():
     assert shown.loc["B", "ood"] == "6.0 [5.0, 7.0], n = 2", "fewer seeds than the others"
 
 
+def cells(frame: pd.DataFrame, **formats: str) -> list[str]:
+    html = Table(frame, formats)._repr_mimebundle_()["text/html"]
+    return [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", html)]
+
+
 def test_a_cell_breaks_before_its_interval_and_its_seeds_and_nowhere_else():
-    html = Table(spreads({"": errors()}, "model"))._repr_mimebundle_()["text/html"]
-    assert "<span>2.0</span> <span>[1.0, 3.0]</span></td>" in html
-    assert "<span>6.0</span> <span>[5.0, 7.0],</span> <span>n = 2</span></td>" in html
-    frame = pd.DataFrame({"share": ["80 % [70 %, 90 %]"], "rule": ["a < 1, n = b"]}, ["x"])
-    html = Table(frame)._repr_mimebundle_()["text/html"]
-    assert "<span>80 %</span> <span>[70 %, 90 %]</span></td>" in html
-    assert ">a &lt; 1, n = b</td>" in html, "words break as they do"
+    assert "2.0 [1.0,\xa03.0]" in cells(spreads({"": errors()}, "model"))
+    assert "6.0 [5.0,\xa07.0], n\xa0=\xa02" in cells(spreads({"": errors()}, "model"))
+    frame = pd.DataFrame({"share": ["80 % [70 %, 90 %]"], "rule": ["a < 1, b = c"]}, ["x"])
+    assert cells(frame) == ["80\xa0% [70\xa0%,\xa090\xa0%]", "a < 1, b = c"], (
+        "words break as they do"
+    )
+
+
+def test_powers_of_ten_are_written_out_and_their_interval_may_break():
+    small = spreads({"": errors() * 1e-5}, "model")
+    assert Table(small).shown().loc["B", "id"] == "4.0 × 10⁻⁵"
+    first = "2.0\xa0×\xa010⁻⁵ [1.0\xa0×\xa010⁻⁵, 3.0\xa0×\xa010⁻⁵]"
+    assert cells(small)[0] == first
+    frame = pd.DataFrame({"a": [1.5e7], "b": [1e-9], "said": ["5.4e-3"]}, ["x"])
+    assert cells(frame, b="{:.0e}") == ["1.5\xa0×\xa010⁷", "1\xa0×\xa010⁻⁹", "5.4\xa0×\xa010⁻³"]
+    assert "1e-09" in Table(frame).csv(), "numbers stay numbers there"
 
 
 def test_a_quantity_over_seeds_is_said_in_its_own_form():

@@ -83,6 +83,8 @@ def claim(name: str) -> str:
 
 def _marked(parts: Sequence[claims.Part] | None) -> str:
     """Every part of a rule, with a mark of whether it holds."""
+    from vnlib.plots.statistics import raised
+
     mark = {p.says: "–" if p.missing else "✓" if p.holds else "✗" for p in parts or ()}
-    lines = (f"<li>{sign} {escape(says)}</li>" for says, sign in mark.items())
+    lines = (f"<li>{sign} {raised(escape(says))}</li>" for says, sign in mark.items())
     return f"<ul>{''.join(lines)}</ul>"

@@ -1,6 +1,12 @@
-"""One look for all figures: seaborn's style, colour-blind-safe colours, one per group of models."""
+"""One look for all figures: seaborn's style, colours that the colour-blind tell apart, and those of
+models from `book/models.toml`.
+"""
 
 from __future__ import annotations
+
+import tomllib
+from fnmatch import fnmatchcase
+from functools import cache
 
 import matplotlib.pyplot as plt
 import seaborn as sns
@@ -8,14 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from vnlib.book import paths
+
 PALETTE = sns.color_palette("colorblind").as_hex()
-# The same group has the same colour and marker on every page; markers repeat what colours say.
-GROUPS = {
-    "entangled": ("Entangled decoders", PALETTE[3], "s"),
-    "factorised": ("Hand-factorised", PALETTE[1], "D"),
-    "vn": ("Vector Network", PALETTE[0], "o"),
-    "control": ("Controls", PALETTE[7], "^"),
-}
 SEQUENTIAL = "cividis"  # ordered and readable with any colour vision
 DIVERGING = "PuOr_r"  # zero is white
 COLUMN = 773  # px of a page's column of text at 1440 px, to which wider figures are shrunk
@@ -44,6 +45,15 @@ def readable(fig: Figure) -> Figure:
     for text in fig.findobj(Text):
         text.set_fontsize(max(text.get_fontsize(), least))
     return fig
+
+
+@cache
+def look(name: str) -> tuple[str, str]:
+    """Colour and marker of a model that readers know by this name: the same on every page."""
+    known = tomllib.loads((paths.SOURCE / "book" / "models.toml").read_text("utf-8"))
+    found = (one for shape, one in known["looks"].items() if fnmatchcase(name, shape))
+    hue, marker = next(found, ("dark", "."))
+    return known["hues"][hue], marker
 
 
 def image_axes(ax: Axes, title: str = "", size: float = 8.5) -> Axes:

@@ -15,10 +15,10 @@ import xarray as xr
 from IPython.display import HTML
 
 from vnlib.plots.frames import otherwise
-from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, said, short
+from vnlib.plots.statistics import STATISTICS, confidence, over_seeds, raised, said, short
 
-# What is not broken in a cell: a number, its interval, how many seeds it is of.
-_WHOLE = re.compile(r"^\S*\d\S*(?: %)?(?= \[| n =|$)|\[[^]]*\],?|n = \d+$")
+# Spaces at which no cell breaks: in a number, in an interval without powers of ten, in "n = 5".
+_WHOLE = re.compile(r"(?<=\d) (?=[×%])|(?<=×) |(?<=,) (?=[^][×]*\])|(?<=\bn) (?==)|(?<=n =) (?=\d)")
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,11 @@ class Table:
             form = form if callable(form) else form.format
             if tuple(map(_last, one.columns))[:3] == STATISTICS[:3]:
                 one = one.mask(one.columns.map(_last).isin(["n"]) & (one >= most))
-                columns[quantity] = [said(*row, form=form) for row in one.to_numpy(float)]
+                columns[quantity] = [raised(said(*row, form=form)) for row in one.to_numpy(float)]
             else:
                 plain = one.iloc[:, 0]
-                columns[quantity] = [v if isinstance(v, str) else said(v, form=form) for v in plain]
+                texts = (v if isinstance(v, str) else said(v, form=form) for v in plain)
+                columns[quantity] = [raised(text) for text in texts]
         return pd.DataFrame(columns, self.frame.index).set_axis(_header(columns), axis=1)
 
     def note(self) -> str:
@@ -75,7 +76,7 @@ class Table:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         shown = self.shown()
         style = shown.style
-        style.format(lambda text: _WHOLE.sub(r"<span>\g<0></span>", escape(text)))
+        style.format(lambda text: _WHOLE.sub("&nbsp;", escape(text)))
         style.format_index(escape="html").format_index(escape="html", axis=1)
         for quantity in self.best:
             numbers = self._of(quantity).iloc[:, 0]

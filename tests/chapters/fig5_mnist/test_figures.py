@@ -5,12 +5,13 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-import xarray as xr
 
 from chapters.fig5_mnist import figures, figures_example
 from chapters.fig5_mnist import figures_motions as moves
 from chapters.fig5_mnist import figures_parts as parts
 from data_gen import digits, motions
+from vnlib.book import chapter
+from vnlib.plots.style import look
 
 # Enough for every panel to be drawn, and for tests to be quick.
 FEW = ["id", "sub2", "max5", "single", "RTS", "RTS_x3", "RTS_x2_3d"]
@@ -104,21 +105,11 @@ def test_growth_is_relative_to_own_id_error(fig5_results):
     assert figures.power(fig5_results, "digits").sel(set="max5") == pytest.approx(0.1)
 
 
-def test_no_two_models_look_the_same(fig5_results):
-    many = xr.concat(
-        [
-            fig5_results[["label", "group"]].assign_coords(
-                model=[f"{m}{n}" for m in fig5_results["model"].values]
-            )
-            for n in "abc"
-        ],
-        "model",
-    )
-    styles = [
-        tuple(style.items())
-        for style in figures.line_styles(many, list(many["model"].values)).values()
-    ]
-    assert len(set(styles)) == len(styles) == 27
+@pytest.mark.parametrize("benchmark", figures.MAIN)
+def test_no_two_models_of_a_figure_look_the_same(benchmark):
+    models = chapter.spec("fig5_mnist").sidecar["models"]
+    looks = [look(models[name]["label"]) for name in figures.MAIN[benchmark]]
+    assert len(set(looks)) == len(looks)
 
 
 @pytest.mark.parametrize(
