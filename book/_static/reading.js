@@ -1,12 +1,15 @@
-// Tables that are sorted by a click on a column, and folded parts that open for links, searches and printing.
+// Tables that are sorted by a click on a column, and stacked where they are wider than theirs; folded parts
+// that open for links, searches and printing.
 document.addEventListener("DOMContentLoaded", () => {
   "use strict";
 
-  // The number a cell begins with, such as 5.1e-7 in "5.1e-7 [4.3e-7, 5.2e-7]"; else its text.
+  // The number a cell begins with, such as 5.1 × 10⁻⁷ in "5.1 × 10⁻⁷ [4.3 × 10⁻⁷, 5.2 × 10⁻⁷]"; else its text.
   const value = (cell) => {
     const text = (cell?.textContent ?? "").trim();
-    const number = /^[-−+]?[\d,]*\.?\d+(e[-−+]?\d+)?/i.exec(text);
-    return number ? Number(number[0].replaceAll(",", "").replaceAll("−", "-")) : text;
+    const number = /^([-−+]?[\d,]*\.?\d+)(?:\s×\s10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+))?/.exec(text);
+    if (!number) return text;
+    const power = [...(number[2] ?? "⁰")].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹".indexOf(sign)).map((n) => (n ? n - 1 : "-"));
+    return Number(`${number[1].replaceAll(",", "").replaceAll("−", "-")}e${power.join("")}`);
   };
   const order = (a, b) => {
     if (typeof a === typeof b) return typeof a === "number" ? a - b : a.localeCompare(b);
@@ -35,6 +38,40 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
   document.querySelectorAll("table.dataframe").forEach(sortable);
+
+  // A table that is wider than its column is stacked: a block for each row, in which cells name their columns.
+  const tables = [...document.querySelectorAll(".bd-content table:not(.vn-footer)")].filter(
+    (one) => one.tHead && one.tBodies.length && !one.closest(".vn-explorer, .highlighttable"));
+  for (const table of tables) {
+    const names = [];
+    for (const row of table.tHead.rows) {
+      let column = 0;
+      for (const head of row.cells) {
+        for (const end = column + head.colSpan; column < end; column += 1) {
+          const text = head.matches(".index_name, .blank") ? "" : head.textContent.trim();
+          names[column] = [names[column], text].filter(Boolean).join(", ");
+        }
+      }
+    }
+    for (const row of table.tBodies[0].rows) {
+      let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
+      for (const cell of row.cells) {
+        if (cell.tagName === "TD" && names[column]) cell.dataset.head = names[column];
+        column += cell.colSpan;
+      }
+    }
+  }
+  function stack() {
+    for (const table of tables) {
+      if (!table.parentElement.clientWidth) continue; // folded
+      table.classList.remove("vn-stacked");
+      const wide = table.getBoundingClientRect().width > table.parentElement.clientWidth + 1;
+      table.classList.toggle("vn-stacked", wide);
+    }
+  }
+  window.addEventListener("load", stack);
+  window.addEventListener("resize", stack);
+  document.addEventListener("toggle", stack, true);
 
   const folds = [...document.querySelectorAll("details.vn-fold")];
   function reveal() {

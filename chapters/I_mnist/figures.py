@@ -132,7 +132,7 @@ def depth(results: xr.Dataset) -> Figure:
                 one = values.sel(model=model)
                 one = one.sel(set=kind) if "set" in one.dims else one
                 shift = 0.05 * (number - (len(models) - 1) / 2)
-                _layers(ax, one, model, shift, SETS[kind][1], hollow=SETS[kind][2] is not None)
+                _layers(ax, one, shift, SETS[kind][1], hollow=SETS[kind][2] is not None)
         ax.set(xlabel="layer", ylabel=title, xticks=results["layer"].values)
         ax.set_ylim(min(0, ax.get_ylim()[0]), None)
     sets = [Line2D([], [], color="0.3", ls=style, label=title) for title, style, _ in SETS.values()]
@@ -142,10 +142,10 @@ def depth(results: xr.Dataset) -> Figure:
 
 
 def _layers(
-    ax: Axes, values: xr.DataArray, model: str, shift: float, style: str, *, hollow: bool = False
+    ax: Axes, values: xr.DataArray, shift: float, style: str, *, hollow: bool = False
 ) -> None:
     """A network's points, moved beside its layers, and a line through their medians."""
-    color, marker = look(label(values, model))
+    color, marker = look(str(values["label"].item()))
     values = values.assign_coords(at=("layer", values["layer"].values + shift))
     median_line(ax, values, "at", color, ls=style, lw=1.3)
     frame = long_frame(values)
@@ -171,7 +171,7 @@ def selectivity(results: xr.Dataset) -> Figure:
         for number, model in enumerate(models):
             shift = 0.07 * (number - (len(models) - 1) / 2)
             one = results.sel(state=state, model=model)
-            _layers(ax, one["told"], model, shift, "-")
+            _layers(ax, one["told"], shift, "-")
             chance = one["told_shuffled_most"].max("seed")
             at = chance["layer"] + shift
             ax.plot(

@@ -23,6 +23,7 @@ FORMULA = (
     r"\|a_0 + h\|_1 \ge \|a_0\|_1 - \|h_S\|_1 + \|h_{S^c}\|_1 > \|a_0\|_1 + \max_k |v_k^\top x|"
 )
 CELLS = "".join(f"<td>{number}.{number} [0.0, 9.9]</td>" for number in range(9))
+HEADS = "".join(f"<th>error {number}</th>" for number in range(9))
 PARTS = {
     "formula": f"Hence ${FORMULA}$.",
     "display": f"$$ {FORMULA} $$",
@@ -36,6 +37,9 @@ PARTS = {
     "dropdown": ":::{dropdown} More\n<table><tr>" + CELLS + "</tr></table>\n:::",
     "output": '<div class="cell"><div class="cell_output"><div class="output text_html">'
     f'<div class="vn-table" tabindex="0" role="region" aria-label="T"><table class="dataframe"><tr>{CELLS}</tr></table></div></div></div></div>',
+    "stacked": '<div class="vn-table"><table class="dataframe" id="wide"><thead><tr><th class="blank"></th><th class="blank">'
+    '</th><th colspan="9">signals</th></tr><tr><th class="index_name">model</th><th class="index_name">set</th>'
+    f'{HEADS}</tr></thead><tbody><tr><th rowspan="2">a</th><th>id</th>{CELLS}</tr><tr><th>ood</th>{CELLS}</tr></tbody></table></div>',
 }
 
 
@@ -54,7 +58,7 @@ def built(tmp_path_factory) -> Path:
         "myst_enable_extensions": ["dollarmath", "colon_fence", "fieldlist"],
         "html_static_path": [str(static)],
         "html_css_files": ["custom.css"],
-        "html_js_files": ["accessible.js"],
+        "html_js_files": ["reading.js", "accessible.js"],
         "mathjax_path": "mathjax/tex-svg-full.js",
         "toc_object_entries": False,
     }
@@ -85,6 +89,25 @@ def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
     assert page.evaluate(scrolled) == []
     there = page.evaluate("document.querySelector('span.math').scrollWidth")
     assert there > 390, "the formula is whole, if one scrolls"
+
+
+WIDER = """() => [...document.querySelectorAll(".vn-table > table[id]")].filter((one) =>
+  one.getBoundingClientRect().width > one.parentElement.clientWidth + 1).map((one) => one.id)"""
+
+
+def test_no_table_is_wider_than_its_column(built, page):
+    page.goto((built / "index.html").as_uri())
+    assert page.evaluate(WIDER) == []
+    heads = "[...document.querySelectorAll('#wide td')].map((one) => one.dataset.head)"
+    assert page.evaluate(heads) == 2 * [f"signals, error {number}" for number in range(9)]
+    shown = "getComputedStyle(document.querySelector('#wide td'), '::before').content"
+    assert page.evaluate(shown) == '"signals, error 0"'
+    page.set_viewport_size({"width": 2200, "height": 900})
+    assert page.locator("#wide.vn-stacked").count() == 0, "where there is room it is a table"
+    page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
+    page.set_viewport_size({"width": 391, "height": 844})
+    page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
+    assert page.evaluate(WIDER) == ["wide"], "or this shows nothing"
 
 
 def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(built, page):

@@ -131,7 +131,7 @@ def test_verdicts_are_those_of_the_ledger(tmp_path, monkeypatch):
 
 TABLE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title>
 <table class="dataframe"><thead><tr><th class="blank"></th><th class="col_heading">error</th><th class="col_heading">who</th></tr>
-</thead><tbody><tr><th>a</th><td>1,200 [1,100, 1,300]</td><td>y</td></tr><tr><th>b</th><td>5.1e-7 [4e-7, 6e-7]</td><td>x</td></tr>
+</thead><tbody><tr><th>a</th><td>1,200 [1,100, 1,300]</td><td>y</td></tr><tr><th>b</th><td>5.1&nbsp;×&nbsp;10⁻⁷ [4&nbsp;×&nbsp;10⁻⁷, 6&nbsp;×&nbsp;10⁻⁷]</td><td>x</td></tr>
 <tr><th>c</th><td></td><td>z</td></tr><tr><th>d</th><td>92%</td><td>w</td></tr></tbody></table>
 <table class="dataframe" id="joined"><thead><tr><th class="col_heading">a</th></tr></thead><tbody>
 <tr><th rowspan="2">x</th><td>1</td></tr><tr><td>2</td></tr><tr><th>y</th><td>0</td></tr></tbody></table>
