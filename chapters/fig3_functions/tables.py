@@ -9,7 +9,7 @@ import xarray as xr
 from benchmarks.baselines.longer import change
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
-from vnlib.plots.frames import group, in_groups, label, some
+from vnlib.plots.frames import group, label, some
 from vnlib.plots.statistics import extremes, median, short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
@@ -41,10 +41,11 @@ def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
     """What twice the updates leave of errors, by name (model, seed): whole signals in distribution,
     and hidden samples of Hard ones, median over masks, which networks trained with masks are told.
     """
-    hidden = results["hidden"].sel(set="hard")
-    told = hidden.sel(protocol="mask_aware")
-    rival = told["model"].isin(in_groups(results, "masked"))
-    shown = told.where(rival, hidden.sel(protocol="zero_filled")).median("mask")
+    zeros, told = (
+        results["hidden"].sel(set="hard", protocol=protocol, drop=True)
+        for protocol in ("zero_filled", "mask_aware")
+    )
+    shown = zeros.fillna(told).median("mask")
     return {"id": change(results["mse"].sel(set="id", drop=True)), "hard": change(shown)}
 
 

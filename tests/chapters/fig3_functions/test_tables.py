@@ -38,3 +38,18 @@ def test_what_still_improved_is_told_of_what_trains(results):
     assert gain["model"].values.tolist() == ["vn_1", "rnn"] and tables.networks(results) == ["rnn"]
     assert gain.sel(model="rnn").values == pytest.approx(0.75)
     assert gain.sel(model="vn_1").values == pytest.approx(0.25)
+
+
+def test_twice_the_updates_are_compared_with_once():
+    """Networks trained with masks have no errors where zeros are shown."""
+    models = ["rnn", "rnn_masked", "rnn_longer", "rnn_masked_longer"]
+    zeros, told = [0.9, np.nan, 1.8, np.nan], [np.nan, 0.4, np.nan, 0.8]
+    hidden = xr.DataArray(
+        np.array([zeros, told]).T, {"model": models, "protocol": ["zero_filled", "mask_aware"]}
+    ).expand_dims(seed=[0, 1], mask=list(MASKS), set=["hard"])
+    mse = xr.DataArray([4.0, 4, 1, 1], {"model": models}).expand_dims(seed=[0, 1], set=["id"])
+    found = xr.Dataset({"hidden": hidden, "mse": mse}).assign_coords(label=("model", models))
+    ratios = tables.lengthened(found)
+    assert (ratios["hard"] == 2).all() and (ratios["id"] == 0.25).all()
+    frame = tables.longer_table(found).frame
+    assert frame.index.tolist() == models[:2] and not frame.isna().any(axis=None)
