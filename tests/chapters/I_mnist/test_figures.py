@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from chapters.I_mnist import figures, figures_atlas, figures_settle
+from vnlib.plots.style import look
 
 DRAWN = [
     *(figures.usage, figures.depth, figures.selectivity),
@@ -26,7 +27,8 @@ def test_every_figure_is_drawn_whatever_was_asked_for(appI_results, draw, models
 
 def test_lines_go_through_medians(appI_results):
     figure = figures.depth(appI_results)
-    (points,) = [line for line in figure.axes[0].lines if line.get_color() == "#0173b2"][:1]
+    color, _ = look(str(appI_results["label"].sel(model="vn_3").item()))
+    (points,) = [line for line in figure.axes[0].lines if line.get_color() == color][:1]
     np.testing.assert_allclose(points.get_ydata(), [0.5, 0.25, 0.125])
     plt.close(figure)
 
