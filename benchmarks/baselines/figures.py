@@ -59,6 +59,11 @@ def looks(results: xr.Dataset | xr.DataArray, models: Sequence[str]) -> dict[str
     return {model: look(label(results, model)) for model in models}
 
 
+def each(results: xr.Dataset | xr.DataArray, models: Sequence[str]) -> Groups:
+    """Models as groups of their own."""
+    return {model: (label(results, model), *one) for model, one in looks(results, models).items()}
+
+
 def of_models(
     results: xr.Dataset | xr.DataArray, models: Sequence[str], **style: object
 ) -> list[Line2D]:

@@ -10,10 +10,10 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from benchmarks.baselines.figures import Groups, seeds_and_medians
+from benchmarks.baselines.figures import Groups, each, seeds_and_medians
 from vnlib.plots.frames import if_computed, label, long_frame, some
 from vnlib.plots.statistics import median
-from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, image_axes, look
+from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, image_axes
 
 LEARNED = ("pc", "bpc", "vn", "pc_sparse", "vn_dense", "vn_revived", "autoencoder", "linear")
 MODELS = (*LEARNED, "vn_untrained", "vn_random")
@@ -30,7 +30,7 @@ PAIRS = {
 def present_models(results: xr.Dataset, wanted: Sequence[str] = MODELS) -> Groups:
     """Model -> label, colour, marker, of the models wanted that the results hold."""
     there = results["model"].values
-    return some({m: (label(results, m), *look(label(results, m))) for m in wanted if m in there})
+    return each(results, some([m for m in wanted if m in there]))
 
 
 def present_pairs(results: xr.Dataset) -> Groups:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
 import xarray as xr
 
-from benchmarks.baselines.figures import Groups, seeds_and_medians
-from vnlib.plots.frames import label, long_frame
+from benchmarks.baselines.figures import Groups, each, seeds_and_medians
+from vnlib.plots.frames import long_frame
 from vnlib.plots.statistics import median
-from vnlib.plots.style import PALETTE, SEQUENTIAL, image_axes, look
+from vnlib.plots.style import PALETTE, SEQUENTIAL, image_axes
 
 # The widths of softmax attention are drawn by `ranks` alone.
 MODELS = ("vn_image", "vn_patches", "feed_forward", "softmax", "topk", "sparsemax", "linear")
 WIDTHS = ("softmax_2", "softmax_4", "softmax", "softmax_16")
 COMPETING = tuple(model for model in MODELS if model != "vn_patches")
-
-
-def looks(results: xr.Dataset, models: Sequence[str] = MODELS) -> Groups:
-    """Model -> label, colour, marker."""
-    return {model: (label(results, model), *look(label(results, model))) for model in models}
 
 
 def styles(models: Groups) -> dict[str, object]:
@@ -62,7 +55,7 @@ def adaptive(results: xr.Dataset) -> plt.Figure:
     stems.vlines(np.flatnonzero(code), 0, code[code != 0], color=PALETTE[0], lw=1)
     stems.axhline(0, color="0.6", lw=0.6)
     stems.set(xlabel="atom", ylabel="coefficient", title="the code of the same digit")
-    for model, (text, color, marker) in looks(results).items():
+    for model, (text, color, marker) in each(results, MODELS).items():
         profile = one["profile"].sel(model=model).values
         profile = profile[profile > 0]
         place = np.arange(1, len(profile) + 1)
@@ -80,7 +73,7 @@ def density(results: xr.Dataset) -> plt.Figure:
         "effective_share": "effective number / entries",
         "fixed_share": "power of the mean over inputs",
     }
-    models = looks(results)
+    models = each(results, MODELS)
     fig, axes = plt.subplots(1, 3, figsize=(9.8, 2.9), sharey=True)
     for ax, (name, text) in zip(axes, panels.items(), strict=True):
         seeds_and_medians(
@@ -174,7 +167,7 @@ def gates(results: xr.Dataset) -> plt.Figure:
     tokens.set_xlabel("weight that token $j$ gets")
     tokens.set_ylabel("length of $j$'s part in $\\nabla W_V$")
     tokens.set_title("softmax, the same digit")
-    models = looks(results, ("vn_image", "vn_patches", "feed_forward", "softmax"))
+    models = each(results, ("vn_image", "vn_patches", "feed_forward", "softmax"))
     frame = long_frame(results["untouched"].sel(model=list(models)))
     common = {"x": "batch", "y": "value", "units": "seed", "estimator": None}
     sns.lineplot(
@@ -191,7 +184,7 @@ def gates(results: xr.Dataset) -> plt.Figure:
 
 def competition(results: xr.Dataset) -> plt.Figure:
     """A similar item is added: what the pair weighs; a random half's sum is added: who pays."""
-    models = looks(results, COMPETING)
+    models = each(results, COMPETING)
     fig, (share, total, kept) = plt.subplots(1, 3, figsize=(9.8, 3.6))
     panels = {
         "added_share": (share, "share of the added item in the pair"),

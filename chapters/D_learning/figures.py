@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -11,7 +10,7 @@ import pandas as pd
 import seaborn as sns
 import xarray as xr
 
-from benchmarks.baselines.figures import Groups, entries, seeds_and_medians
+from benchmarks.baselines.figures import each, entries, seeds_and_medians
 from chapters.D_learning.claims import main_network
 from vnlib.plots.frames import label, long_frame
 from vnlib.plots.statistics import median
@@ -34,11 +33,6 @@ UPKEEP = {
     "coherence": ("coherence", 1.0),
 }
 FLOOR = 1e-6  # of a cosine, on logarithmic axes
-
-
-def looks(results: xr.Dataset, models: Sequence[str]) -> Groups:
-    """Model -> label, colour, marker."""
-    return {m: (label(results, m), *look(label(results, m))) for m in models}
 
 
 def curves(
@@ -109,7 +103,7 @@ def overlap(results: xr.Dataset) -> plt.Figure:
     left.set(yscale="log", xlabel="overlap of supports (Jaccard)", title=label(results, vn))
     left.set_ylabel("|cosine| of two updates")
     left.legend(fontsize=8.5, loc="lower right")
-    models = looks(results, results["model"].values.tolist())
+    models = each(results, results["model"].values.tolist())
     active = 100 * median(results["meet_active_share"])
     rows = {m: f"{look[0]} ({float(active.sel(model=m)):.0f} %)" for m, look in models.items()}
     frame = long_frame(abs(results["meet_pair_cosine"]).median("pair"))
@@ -129,7 +123,7 @@ def overlap(results: xr.Dataset) -> plt.Figure:
 def factors(results: xr.Dataset) -> plt.Figure:
     """The two factors of the cosine of two updates: residuals and codes."""
     fig, ax = plt.subplots(figsize=(5.6, 3.8))
-    models = looks(results, results["model"].values.tolist())
+    models = each(results, results["model"].values.tolist())
     for number, (model, (text, color, marker)) in enumerate(models.items()):
         one = results.sel(model=model)
         code, residual = one["meet_code_cosine"], one["meet_residual_cosine"]
@@ -161,7 +155,7 @@ def passed(results: xr.Dataset) -> plt.Figure:
     left.set_yscale("symlog", linthresh=0.1)
     left.set(xlabel="overlap of supports (Jaccard)", title=label(results, vn))
     left.set_ylabel("change of the other's loss\n(% of the own; above 0: helps)")
-    models = looks(results, results["stepped"].values.tolist())
+    models = each(results, results["stepped"].values.tolist())
     frame = long_frame(100 * results["passed_on"])
     common = {"x": "value", "y": "row", "order": [look[0] for look in models.values()], "ax": right}
     frame["row"] = frame["stepped"].map({m: look[0] for m, look in models.items()})

@@ -6,7 +6,7 @@ from functools import partial
 
 import xarray as xr
 
-from benchmarks.baselines.longer import change
+from benchmarks.baselines.longer import change, twins
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
 from vnlib.plots.frames import group, label, some
@@ -53,6 +53,7 @@ def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
 def longer_table(results: xr.Dataset) -> Table:
     """What twice the updates leave of the errors of networks that had not settled."""
     names = {"id": "ID, whole", "hard": "Hard, hidden"}
+    some(twins(results))
     found = {names[name]: ratio for name, ratio in lengthened(results).items()}
     return Table(spreads(found, "model"), name="errors with twice the updates over those without")
 

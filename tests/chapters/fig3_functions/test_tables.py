@@ -53,3 +53,5 @@ def test_twice_the_updates_are_compared_with_once():
     assert (ratios["hard"] == 2).all() and (ratios["id"] == 0.25).all()
     frame = tables.longer_table(found).frame
     assert frame.index.tolist() == models[:2] and not frame.isna().any(axis=None)
+    without = tables.longer_table(found.sel(model=models[:2]))
+    assert "Not computed" in without.data
