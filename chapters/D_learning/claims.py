@@ -79,11 +79,11 @@ def interference(r: xr.Dataset) -> Decision:
     )
     white = overlap.pop("overlap_vs_whitened")
     hurt = (r["passed_on"] < 0).mean(["arrow", "seed"])
-    own_hurt, others = hurt.sel(stepped=vn), hurt.sel(stepped=list(DENSE)).min()
+    own_hurt, others = hurt.sel(stepped=vn), hurt.sel(stepped=list(DENSE))
     rises = "rank correlation of the overlap of updates with that of supports"
     quarters = "overlap in the quarter of pairs whose supports overlap least over that of the most"
     seldom = "share of pairs that a step hurts, mean over seeds, at most that of any dense model"
-    told = {"hurt_share": own_hurt, "hurt_share_dense": others}
+    told = {"hurt_share": own_hurt, "hurt_share_dense": others.min()}
     printed = [
         bounded(rises, ">=", 0.3, spearman=rises_by),
         bounded(quarters, "<=", 0.5, low_to_high_quarter=quarter),

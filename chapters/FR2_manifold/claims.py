@@ -215,7 +215,7 @@ def warping(r: xr.Dataset) -> Decision:
     )
     sharpest, *others = drops.values()
     more = [sharpest - other for other in others]
-    parts = []
+    parts, probes = [], []
     for says, tag, values, bound, of in (
         ("fall of F", "F_fall", fall["F"], VISIBLE, kinds),
         ("fall of the probes' R²", "probe_fall", fall["probe"], VISIBLE, kinds),
@@ -224,13 +224,13 @@ def warping(r: xr.Dataset) -> Decision:
         for kind, models in of.items():
             number = _by(values, {kind: models}, tag)
             one = given(bounded(f"{KINDS[kind]}: {says}", ">=", bound, **number), draws(r, models))
-            # The text tells of MLPs that they lose more factorisation, nothing of their probes.
-            parts.append(detail(one) if tag == "probe_fall" and models[0] in types["mlp"] else one)
+            # The paper's probes are classifiers, and of CNNs.
+            (probes if tag == "probe_fall" else parts).append(one)
     sharper = part(f"{sharp} > 0", Contrast(np.array(more), ">"), **drops)
     parts.append(given(sharper, *(draws(r, m) for m in cnns.values())))
     parts += [given(one, draws(r, types["mlp"])) for one in _opposite(drawn, types)]
     parts += [detail(one) for one in _opposite(r, types, ", whether they draw or not")]
-    return Decision(parts, _warping_with_controls(r))
+    return Decision(parts, [*_warping_with_controls(r), *probes])
 
 
 def _opposite(r: xr.Dataset, types: Mapping[str, Sequence[str]], which: str = "") -> list[Part]:

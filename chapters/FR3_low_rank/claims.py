@@ -57,7 +57,7 @@ def _ablation(m: xr.Dataset, split: str, said: str) -> list[Part]:
             "no penalty: the highest OOD error",
             error["none"],
             ">",
-            ood_others.max("model", skipna=False),
+            ood_others,
             ood=ood,
         ),
         detail(
@@ -65,16 +65,14 @@ def _ablation(m: xr.Dataset, split: str, said: str) -> list[Part]:
                 f"no penalty: the lowest {said}",
                 own["none"],
                 "<",
-                own_others.min("model", skipna=False),
+                own_others,
                 **{split: seen},
             )
         ),
         within(says.format("entropy"), 0.5, 1, entropy_alone=entropy),
         bounded(says.format("variance"), "<=", 1 / 3, variance_alone=variance),
         detail(compared(f"variance alone: a higher {said}", own["variance"], ">", own["none"])),
-        compared(
-            "both: the lowest OOD error", error["both"], "<", but_both.min("model", skipna=False)
-        ),
+        compared("both: the lowest OOD error", error["both"], "<", but_both),
     ]
 
 

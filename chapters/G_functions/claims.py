@@ -101,10 +101,9 @@ def decide_signatures(r: xr.Dataset) -> Decision:
         said(f"VN-3L's and VN-5L's error {quarter}", "deep", "<=", 0.1, "tail_vs_power"),
     ]
     hidden = r["hidden"].sel(mask="forecast_25", set="hard").median("seed")
-    own = select(hidden.sel(protocol="mask_aware"), model=VN).max(skipna=False)
-    plain = select(hidden.sel(protocol="mask_aware"), model=("zero_baseline", *THUMB)).min(
-        skipna=False
-    )
+    told = hidden.sel(protocol="mask_aware")
+    own, plain = select(told, model=VN), select(told, model=("zero_baseline", *THUMB))
+    ends = {"vn.hidden_worst": own.max(skipna=False), "plain.hidden_best": plain.min(skipna=False)}
     forecast = "every VN's error on the quarter < that of zero, last value held and interpolation"
     controls = [
         said("every VN's power around its own best line", "vn", ">=", 0.75, "bend"),
@@ -118,7 +117,7 @@ def decide_signatures(r: xr.Dataset) -> Decision:
         beside("growth of the latent dynamics' error", "dynamics", ">", "growth"),
         beside("both Mambas' error where seen", "mamba", "<", "seen"),
         beside(f"both Mambas' error {quarter},", "mamba", ">", "tail"),
-        compared(forecast, own, "<", plain, **{"vn.hidden_worst": own, "plain.hidden_best": plain}),
+        compared(forecast, own, "<", plain.rename(model="other"), **ends),
     ]
     return Decision(parts, controls)
 

@@ -131,5 +131,5 @@ def _lowest(says: str, tag: str, values: xr.DataArray, first: str, *others: str)
     """That the first of the models has the lowest median over seeds."""
     middle = select(values, model=[first, *others]).median("seed")
     found = {model: float(middle.sel(model=model)) for model in (first, *others)}
-    least = min(found[model] for model in others)
-    return compared(says, found[first], "<", least, **tagged(found, tag))
+    others = middle.sel(model=list(others))
+    return compared(says, found[first], "<", others, **tagged(found, tag))

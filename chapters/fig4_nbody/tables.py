@@ -9,10 +9,12 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
+from benchmarks.baselines.longer import change, twins
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
+from vnlib.plots.frames import some
 from vnlib.plots.statistics import ahead, extremes, median, short, sides, texts
-from vnlib.plots.tables import Table, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but for rounding
 MEASURES = {"MSE": False, "relative MSE": True}
@@ -96,6 +98,22 @@ def unconverged(results: xr.Dataset, most: float = SETTLED) -> Table:
     return Table(rows, {"fell by": in_percent}, name="models that had not settled")
 
 
+def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
+    """What twice the updates leave of errors on single forces and on mixtures, by name (model, seed)."""
+    return {
+        k: change(one) for k, one in zip(("id", "ood"), inside_and_out(error(results)), strict=True)
+    }
+
+
+@if_computed
+def longer_table(results: xr.Dataset) -> Table:
+    """What twice the updates leave of the errors of models that had not settled."""
+    names = {"id": "single forces", "ood": "mixtures"}
+    some(twins(results))
+    found = {names[name]: ratio for name, ratio in lengthened(results).items()}
+    return Table(spreads(found, "model"), name="errors with twice the updates over those without")
+
+
 def in_percent(share: float) -> str:
     """A share with two digits: "3.4 %"."""
     return f"{short(100 * share)} %" if np.isfinite(share) else ""
@@ -166,9 +184,11 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "passes": extremes(kept_in_passes(results)),
         "gap": extremes(gap.isel(model=np.flatnonzero(~exact))),
     }
+    more = {name: extremes(ratio) for name, ratio in lengthened(results).items() if ratio.size}
     gains = {"late": late, "late-rivals": extremes(late.sel(model=rivals))}
     return (
         texts("fig4", counts, "{:.0f}".format)
         | texts("fig4", sizes)
+        | texts("fig4-longer", more)
         | texts("fig4", gains, in_percent)
     )

@@ -170,3 +170,15 @@ def test_weaker_forces_are_told_from_better_predictions():
 def test_one_reading_is_enough_for_the_paper():
     decision = judged("VN-H3", ablation().sel(model=["literal"]))
     assert all(part.holds for part in decision.parts) and decision.controls is None
+
+
+def test_what_twice_the_updates_turn_is_not_testable():
+    r = shared()
+    twin = r.sel(model=["gnn"]).assign_coords(model=["gnn_longer"])
+    same = xr.concat([r, twin], "model")
+    for claim in ("VN-H2", "VN-H4"):
+        assert unmet(claim, same) == ([], [])
+    still = changed(same, "mse", {"model": "gnn_longer", "bodies": [4, 3]}, 0.01)
+    assert 5 in unmet("VN-H2", still)[0], "it no longer moves"
+    near = changed(same, "drift", {"model": "gnn_longer"}, 1e-3)
+    assert 0 in unmet("VN-H4", near)[0]

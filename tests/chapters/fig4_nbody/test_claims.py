@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 import xarray as xr
-from judging import changed, failing, filled, rules, times
+from judging import changed, failing, filled, rules, times, unmet
 
 from chapters.fig4_nbody.claims import BASELINES, EVERYONE, GATED, LINEAR, LITERAL, TOKENS
 from data_gen.nbody import FORCE_SETS, LAWS
@@ -104,3 +105,16 @@ def test_growing_power_is_no_growing_relative_error():
     r = changed(made(), "power", {"bodies": 3}, times(5))
     r = changed(r, "power", {"forces": ALL}, times(5))
     assert failing("VN-F4b", r) == ([], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("claim", "where", "turned"), [("VN-F4b", JOINT, [3, 4]), ("VN-F4c", JOINT, [2])]
+)
+def test_what_twice_the_updates_turn_is_not_testable(claim, where, turned):
+    r = made()
+    twin = r.sel(model=["mamba"]).assign_coords(model=["mamba_longer"])
+    same = xr.concat([r, twin], "model")
+    assert unmet(claim, same) == ([], [])
+    better = changed(same, "mse", {"model": "mamba_longer", "forces": MIXED} | where, times(0.02))
+    found, _ = unmet(claim, better)
+    assert {*turned} <= {*found} and failing(claim, better)[0] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 from chapters.fig4_nbody import tables
 
@@ -51,3 +52,13 @@ def test_the_simulator_has_a_row_for_each_measure(results):
         made[f"sim_{name}"] = made["sim_exact"].isel(law=0) + 4.0
     measured = tables.simulator_table(made).frame["measured"]
     assert measured.tolist() == [0, 2, 3, 3, 4, 4, 4, 4]
+
+
+def test_twice_the_updates_are_compared_with_once(results):
+    assert "Not computed" in tables.longer_table(results).data
+    twin = results.sel(model=["mlp"]).assign_coords(model=["mlp_longer"])
+    mixed = twin["forces"].str.contains(r"\+")
+    twin["mse"] = twin["mse"] * xr.where(mixed, 2.0, 0.5)
+    frame = tables.longer_table(xr.concat([results, twin], "model")).frame
+    assert frame.index.tolist() == ["MLP"]
+    assert np.allclose(frame.xs("median", axis=1, level=-1), [[0.5, 2]])
