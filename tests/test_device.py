@@ -47,8 +47,11 @@ SMALL = {"beyond_tasks"}  # its images are the smallest on which all decoders ar
 ALIKE = {"FR1_failure"}  # measures of every decoder what it draws, and nothing else
 EVERY = {"fig4_nbody": "vn"}  # the group of a chapter of which all models run
 FEW = 6  # sweeps of a settle, after the sweep from which it is capped
-# Of chapters without models, fewer numbers that go the same way through the code.
+# Fewer numbers that go the same way through the code.
 FEWER: dict[str, dict[str, Any]] = {
+    # Starts are learned and compared on the CPU, whatever the device is.
+    "beyond_initialiser": {"study": {"starts": ["cold", "linear"]}, "sizes": {"end": 10}},
+    "B_attention": {"n_test": 8, "measures": {"n_ranks": 2}},  # one backward pass for each image
     "D_learning": {
         "sparsities": [0.2],
         "upkeep_sparsities": [0.2],
@@ -119,9 +122,9 @@ def _form(options: Any) -> Any:
 
 
 def _brief(settings: Any, name: str = "") -> Any:
-    """Settings with two updates and two sweeps."""
+    """Settings with two updates and two sweeps, also of every solver."""
     if isinstance(settings, Mapping):
-        return {key: _brief(value, key) for key, value in settings.items()}
+        return {k: _brief(v, name if COUNTS.search(name) else k) for k, v in settings.items()}
     return min(settings, 2) if isinstance(settings, int) and COUNTS.search(name) else settings
 
 
