@@ -43,6 +43,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from book.site.read_once import read_once
 from vnlib.book import paths, store
 from vnlib.plots.statistics import STATISTICS, raised, short
 from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL
@@ -71,7 +72,8 @@ class Explorer(SphinxDirective):
         self.env.note_dependency(str(file))
         if paths.module(chapter, "figures_explorer") is None:
             raise self.error(f"{chapter} has no figures_explorer.py")
-        told = offered(chapter, store.read(file)) if file.exists() else None
+        with read_once(file.parent):
+            told = offered(chapter, store.read(file)) if file.exists() else None
         if told is None:
             return []
         up = "../" * self.env.docname.count("/")

@@ -26,8 +26,8 @@ def over_seeds(values: xr.DataArray, dim: str = "seed") -> xr.Dataset:
     95 %; of two to five values it is their range (`confidence`), of one NaN.
     """
     values = values.astype(float)
-    core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2, "output_dtypes": [float] * 2}
-    low, high = xr.apply_ufunc(_interval, values, vectorize=True, **core)
+    core = {"input_core_dims": [[dim]], "output_core_dims": [[]] * 2}
+    low, high = xr.apply_ufunc(_interval, values, **core)
     middle = values.median(dim)
     return xr.Dataset({"median": middle, "low": low, "high": high, "n": values.count(dim)})
 
@@ -55,14 +55,16 @@ def ahead(sides: xr.DataArray) -> str:
     return f"{int((sides < 0).sum())} of {sides.size}" + f", tied in {tied}" * (tied > 0)
 
 
-def _interval(values: np.ndarray) -> tuple[float, float]:
-    values = np.sort(values[~np.isnan(values)])
-    rank = _rank(len(values))
-    return (values[rank - 1], values[-rank]) if len(values) > 1 else (np.nan, np.nan)
+def _interval(values: np.ndarray) -> tuple[np.ndarray, ...]:
+    values = np.sort(np.insert(values, 0, np.nan, axis=-1))  # which puts NaN last
+    n = (~np.isnan(values)).sum(-1, keepdims=True)
+    rank = _rank(n)
+    ends = np.take_along_axis(values, np.concatenate([rank - 1, n - rank], -1), -1)
+    return tuple(np.moveaxis(np.where(n > 1, ends, np.nan), -1, 0))
 
 
-def _rank(n: int) -> int:
-    return max(int(binom.ppf(0.025, n, 0.5)), 1)
+def _rank(n: Any) -> np.ndarray:
+    return np.maximum(binom.ppf(0.025, n, 0.5), 1).astype(int)
 
 
 def confidence(n: int) -> float:
