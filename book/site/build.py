@@ -205,7 +205,8 @@ def build(
         # Where all has results the ledger need not wait, as nearly always nothing is computed.
         whole = all((folder / f"{name}.nc").exists() for name in stored)
         after[LEDGER] = [] if whole else stored
-        begun = {name: calls[name] for name in (*todo[:1], LEDGER, *todo[1:])}
+        first = [name for name in todo if not after[name]][:1]  # before all results are read
+        begun = {name: calls[name] for name in (*first, LEDGER, *todo)}
         processes.each(begun, jobs, after=after, meanwhile=partial(_read_shared, folder))
         if _results(folder) != there:  # then the ledger, and pages that were kept, may be old
             old = [name for name in order if _after(name) and (whole or name not in todo)]

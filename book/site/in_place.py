@@ -7,8 +7,8 @@ them (see `book.site.processes`) needs none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
-from io import TextIOBase
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from io import StringIO, TextIOBase
 from typing import Any, TextIO
 
 from IPython.core.displayhook import DisplayHook
@@ -91,6 +91,30 @@ class _Shell(InteractiveShell):
         self.shown.append(new_output("error", **failed))
 
 
+class _TooHeavy(Exception):
+    """A drawing is, and need not be drawn to its end."""
+
+
+class _Light(StringIO):
+    """Takes no heavy drawing."""
+
+    def write(self, text: str) -> int:
+        """Add to the drawing."""
+        if self.tell() + len(text) > HEAVIEST:
+            raise _TooHeavy
+        return super().write(text)
+
+
+def _drawing(figure: Figure, shown: Any) -> str:
+    """What a figure shows there, as SVG; _TooHeavy where that is."""
+    undated: Any = {"Date": None}  # the same bytes each time
+    look: Any = {"facecolor": figure.get_facecolor(), "edgecolor": figure.get_edgecolor()}
+    look |= {"dpi": figure.dpi, "bbox_inches": shown, "metadata": undated}
+    with _Light() as svg:
+        figure.canvas.print_figure(svg, format="svg", **look)
+        return svg.getvalue()
+
+
 def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
     """A figure as PNG, as a kernel shows it; or, if `sharp`, as a drawing where that is light. The
     other one is None.
@@ -105,11 +129,9 @@ def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
         with rc_context(STYLE):
             figure.set_layout_engine(None)
             shown: Any = figure.get_tightbbox().padded(rcParams["savefig.pad_inches"])
-            if sharp:
-                undated: Any = {"Date": None}  # the same bytes each time
-                svg = print_figure(figure, "svg", bbox_inches=shown, metadata=undated)
-                if svg and len(svg) <= HEAVIEST:
-                    return None, svg
+            if sharp and (figure.axes or figure.lines):
+                with suppress(_TooHeavy):
+                    return None, _drawing(figure, shown)
             return print_figure(figure, base64=True, bbox_inches=shown), None
     finally:
         figure.set_layout_engine(engine)

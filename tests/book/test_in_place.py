@@ -122,6 +122,8 @@ def test_a_light_figure_is_a_drawing_without_fonts_and_a_heavy_one_a_picture(mon
     assert png is None and svg.startswith("<?xml") and line.times == 1
     assert "<!-- words -->" in svg and "<text" not in svg and "date" not in svg
     assert in_place._picture(fig, sharp=True) == (None, svg), "the same each time"
+    monkeypatch.setattr(in_place, "HEAVIEST", len(svg))
+    assert in_place._picture(fig, sharp=True) == (None, svg)
     monkeypatch.setattr(in_place, "HEAVIEST", len(svg) - 1)
     assert in_place._picture(fig, sharp=True) == in_place._picture(fig)
     assert in_place._picture(fig)[1] is None
