@@ -5,23 +5,18 @@ share of readings in which it holds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import stats
 
 from benchmarks.readings.arrays import Arrays
 from benchmarks.readings.choices import Reading, Statement, key, readings
+from vnlib.book import resampling
 from vnlib.book.ledger import NOT_TESTABLE, UNDECIDED
 
 HOLDS, FAILS, TIE = "holds", "fails", "tie"
 VERDICTS = (HOLDS, TIE, UNDECIDED, FAILS, NOT_TESTABLE)
-LEVEL = 0.95
-DRAWN = 200  # resamples of the seeds
-FEW = 5  # seeds: resamples of fewer never reach as far as the median may lie
-RARE = 0.02  # share of resamples that may lack what a reading needs
 CHOICE = "choice_"  # what the coordinates of choices begin with
 
 
@@ -56,14 +51,14 @@ def closeness(found: float, printed: float, factor: float = 2.0) -> float:
 def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
     """Every reading of a statement, the least margin first.
 
-    Intervals are of the bootstrap over seeds, all readings on the same resamples, with tails that make
-    that of a mean as wide as Student's t does (Hesterberg 2015; Student's t below `FEW` seeds).
+    Intervals are those of the ledger (see `vnlib.book.resampling`), all readings on the same resamples
+    of seeds.
 
     Parameters
     ----------
     results
-        Over "seed", without variables that no margin reads, as they are held once for every
-        resample; over "trained", too, where there are runs for readings (see `choices.trained`).
+        Over "seed", without variables that no margin reads, as they are held for every resample;
+        over "trained", too, where there are runs for readings (see `choices.trained`).
 
     Returns
     -------
@@ -72,31 +67,29 @@ def curve(statement: Statement, results: xr.Dataset) -> xr.Dataset:
         `weight`, `own` (whether it is the book's), `missing` (why it is not testable), `choice_NAME` (the option's words,
         for each choice); over "resample", too: `drawn`, the margins of resampled seeds.
     """
-    rows = _rows(results.sizes.get("seed", 0))
-    asked, found = readings(statement), []
-    parts = {} if "trained" in results.dims else {"": _arrays(results, rows)}
+    seeds, asked, found = results.sizes.get("seed", 0), readings(statement), []
+    parts = {} if "trained" in results.dims else {"": _arrays(results)}
     for reading in asked:
         name, missing = "", ""
         try:
             if "trained" in results.dims and (name := key(statement.choices, reading)) not in parts:
-                parts = {name: _arrays(_part(results, name), rows)}  # only the last is kept
-            whole, redrawn = parts[name]
+                parts = {name: _arrays(_part(results, name))}  # only the last is kept
+            (whole, _), *some = parts[name]
             with np.errstate(all="ignore"):
-                margin = statement.margin(redrawn, reading)
+                margin = float(statement.margin(whole, reading))
+                each = [np.broadcast_to(statement.margin(r, reading), n) for r, n in some]
                 weight = statement.weight(whole, reading) if statement.weight else 1.0
-            margins = np.broadcast_to(margin, len(rows)).astype(float)
+            drawn = np.concatenate(each).astype(float)
         except KeyError as error:
-            margins, weight = np.full(len(rows), np.nan), np.nan
+            margin, drawn, weight = np.nan, np.full(_resamples(seeds), np.nan), np.nan
             missing = f"the results lack {error.args[0]}"
-        margin, drawn = margins[0], margins[1:]
         if np.isnan(margin) and not missing:
             missing = "a condition of the statement fails"
         extreme = any(reading[one.name] in one.extremes for one in statement.choices)
-        seeds = results.sizes.get("seed", 0)
         low, high = (np.nan, np.nan) if extreme else interval(drawn, margin, seeds)
         found.append((margin, low, high, weight, missing, drawn))
     order = np.argsort([one[0] for one in found], kind="stable")
-    return _dataset(statement, [asked[n] for n in order], [found[n] for n in order])
+    return _dataset(statement, [asked[n] for n in order], [found[n] for n in order], seeds)
 
 
 def _part(results: xr.Dataset, name: str) -> xr.Dataset:
@@ -106,20 +99,27 @@ def _part(results: xr.Dataset, name: str) -> xr.Dataset:
     return results.sel(trained=name, drop=True)
 
 
-def _rows(seeds: int) -> np.ndarray:
-    """Seeds of every resample, shape (1 + resamples, seeds); the first is the sample itself."""
-    drawn = np.random.default_rng(0).integers(max(seeds, 1), size=(DRAWN, seeds))
-    return np.vstack([np.arange(seeds), drawn])
+def _resamples(seeds: int) -> int:
+    return len(resampling.subsets(seeds)) if seeds else 1
 
 
-def _arrays(results: xr.Dataset, rows: np.ndarray) -> tuple[Arrays, Arrays]:
-    """Results as they are, and with all resamples."""
-    drawn = xr.DataArray(rows, dims=("resample", "seed"))
-    redrawn = results.drop_vars("seed", errors="ignore").isel(seed=drawn) if rows.size else results
-    return Arrays(results), Arrays(redrawn)
+def _arrays(results: xr.Dataset) -> list[tuple[Arrays, int]]:
+    """Results as they are, and with all resamples of as many seeds; how many resamples each has."""
+    plain = results.drop_vars("seed", errors="ignore")
+    found = [(Arrays(results), 1)]
+    if not (seeds := results.sizes.get("seed", 0)):
+        return 2 * found
+    chosen = resampling.subsets(seeds)
+    for size in np.unique(chosen.sum(1)):
+        rows = [np.flatnonzero(one) for one in chosen if one.sum() == size]
+        drawn = xr.DataArray(np.stack(rows), dims=("resample", "seed"))
+        found.append((Arrays(plain.isel(seed=drawn)), len(rows)))
+    return found
 
 
-def _dataset(statement: Statement, asked: Sequence[Reading], found: Sequence) -> xr.Dataset:
+def _dataset(
+    statement: Statement, asked: Sequence[Reading], found: Sequence, seeds: int
+) -> xr.Dataset:
     margin, low, high, weight, missing, drawn = zip(*found, strict=True)
     verdicts = [verdict(*one, band=statement.band) for one in zip(margin, low, high, strict=True)]
     columns = {"margin": margin, "low": low, "high": high, "verdict": verdicts, "weight": weight}
@@ -145,36 +145,21 @@ def _dataset(statement: Statement, asked: Sequence[Reading], found: Sequence) ->
             "kind": statement.kind,
             "choices": {one.name: one.says for one in statement.choices},
             "options": options,
+            "seeds": seeds,
         },
     )
 
 
 def interval(drawn: np.ndarray, estimate: float, seeds: int) -> tuple[float, float]:
     """The central interval of resampled margins; NaN where there is none: of one seed, of few that
-    all say the same (five that do are one, a point), and of what resamples lack.
+    all say the same (five that do are one, a point), and of what too many resamples lack.
     """
     if np.isnan(estimate) or seeds == 0:
         return estimate, estimate
-    known = drawn[~np.isnan(drawn)]
-    alike = seeds < FEW and np.ptp(known) == 0 if len(known) else True
-    if seeds == 1 or alike or len(known) < (1 - RARE) * len(drawn):
-        return np.nan, np.nan
-    reach, share = _student(seeds)
-    low, high = np.quantile(known, [share, 1 - share], method="inverted_cdf")
-    if seeds < FEW:
-        with np.errstate(invalid="ignore"):
-            wide = reach * (known.std() * np.sqrt(seeds / (seeds - 1)))
-        low, high = np.fmin(low, estimate - wide), np.fmax(high, estimate + wide)
-    return float(low), float(high)
-
-
-@cache
-def _student(seeds: int) -> tuple[float, float]:
-    """How many errors the interval of a mean reaches by Student's t, and the tail of resamples that
-    does.
-    """
-    reach = float(stats.t.isf((1 - LEVEL) / 2, seeds - 1))
-    return reach, float(stats.norm.sf(np.sqrt(seeds / (seeds - 1)) * reach))
+    alike = seeds < resampling.FEW and len(np.unique(drawn[~np.isnan(drawn)])) < 2
+    low, high = resampling.interval(drawn[:, None], np.array([estimate]), seeds)
+    unknown = seeds == 1 or alike or (np.isinf(low) and np.isinf(high))
+    return (np.nan, np.nan) if unknown else (float(low.item()), float(high.item()))
 
 
 def verdict(margin: float, low: float, high: float, *, band: float = 0.0) -> str:
@@ -209,7 +194,7 @@ def shares(found: xr.Dataset, *, weighted: bool = False) -> dict[str, float]:
     if not whole:
         return counts | dict.fromkeys(("right", "low", "high", "sure"), np.nan) | {"effective": 0}
     effective = whole**2 / float((weight**2).sum())
-    right = _right(*_sides(tested), weight)
+    right = _right(*_sides(tested), weight, found.attrs["seeds"])
     return counts | right | {"sure": weight @ sure / whole, "effective": effective}
 
 
@@ -221,15 +206,17 @@ def _sides(tested: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
     return margin, drawn
 
 
-def _right(sides: np.ndarray, drawn: np.ndarray, weight: np.ndarray) -> dict[str, float]:
+def _right(
+    sides: np.ndarray, drawn: np.ndarray, weight: np.ndarray, seeds: int
+) -> dict[str, float]:
     """The share of readings on the right side, by weight, with its interval over seeds."""
     whole = float(weight.sum())
     if not whole:
         return dict.fromkeys(("right", "low", "high"), np.nan)
-    right = float(weight @ sides / whole)
-    tail = (1 - LEVEL) / 2
-    low, high = (float(end) for end in np.quantile(weight @ drawn / whole, [tail, 1 - tail]))
-    return {"right": right, "low": min(low, right), "high": max(high, right)}
+    right = np.array([weight @ sides / whole])
+    low, high = resampling.interval((weight @ drawn / whole)[:, None], right, seeds)
+    ends = {"low": low.clip(0, right), "high": high.clip(right, 1)}
+    return {"right": float(right[0])} | {name: float(end[0]) for name, end in ends.items()}
 
 
 def _tested(found: xr.Dataset) -> xr.Dataset:
@@ -250,14 +237,15 @@ def by_option(found: xr.Dataset) -> pd.DataFrame:
     tested = _tested(found)
     bounded, margin, weight = _bounded(tested), tested["margin"].values, tested["weight"].values
     sure, sides, rows = (tested["verdict"] == HOLDS).values, _sides(tested), {}
+    seeds = found.attrs["seeds"]
     for name, options in found.attrs["options"].items():
         taken = tested[f"{CHOICE}{name}"].values
         for option in options:
             takes = taken == option
             rows[name, option] = {
                 "readings": int(takes.sum()),
-                **_right(*sides, takes.astype(float)),
-                "weighted": _right(*sides, np.where(takes, weight, 0))["right"],
+                **_right(*sides, takes.astype(float), seeds),
+                "weighted": _right(*sides, np.where(takes, weight, 0), seeds)["right"],
                 "sure": sure[takes].mean() if takes.any() else np.nan,
                 "alone": int((takes & ~bounded).sum()),
                 "margin": np.median(margin[takes]) if takes.any() else np.nan,

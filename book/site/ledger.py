@@ -14,10 +14,10 @@ from pathlib import Path
 
 import xarray as xr
 
-from book.site import resampling, statements
+from book.site import retesting, statements
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, PROTOCOLS, UNDECIDED, rounded
 from vnlib.book import ledger as claims
-from vnlib.book import paths, store
+from vnlib.book import paths, resampling, store
 from vnlib.book.ledger import CORE, Claim, Decision
 from vnlib.book.store import source_hash
 from vnlib.book.store.netcdf import REMEDY
@@ -105,7 +105,12 @@ def fingerprint(one: Claim, results: xr.Dataset | None) -> str:
     found = hashlib.sha256(f"{one.id} {one.cases} {one.means}".encode())
     start = {source_hash.Reference("", one.decide.__module__)}
     rule = source_hash.closure(start, paths.SOURCE, presenting=True)
-    for file in (*(rule[name] for name in sorted(rule)), resampling.__file__, statements.__file__):
+    for file in (
+        *(rule[name] for name in sorted(rule)),
+        resampling.__file__,
+        retesting.__file__,
+        statements.__file__,
+    ):
         found.update(Path(file).read_bytes())
     for name, values in sorted(results.variables.items() if results else ()):
         if name == "run_source_hash":  # no rule reads which code it was

@@ -8,9 +8,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 
-from book.site import evidence_table, resampling, statements
+from book.site import evidence_table, statements
 from book.site.page_size import PLACE
-from vnlib.book import chapter, paths, store
+from vnlib.book import chapter, paths, resampling, store
 from vnlib.book import ledger as claims
 from vnlib.book.store import provenance
 from vnlib.book.store.netcdf import REMEDY

@@ -20,9 +20,9 @@ import numpy as np
 import xarray as xr
 from scipy import stats
 
-from book.site import resampling
+from book.site import retesting
 from vnlib.book import ledger as claims
-from vnlib.book import paths
+from vnlib.book import paths, resampling
 from vnlib.book.ledger import Claim, Contrast, Decision, Part
 from vnlib.book.store import source_hash
 
@@ -192,7 +192,7 @@ def statements(one: Claim, results: xr.Dataset, decision: Decision) -> list[dict
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # means of nothing, where a resample lacks what it needs
         drawn = [_parts(one, some) for some in resampling.resamples(results)]
-        again = resampling.retested(results, one.cases, one.means)
+        again = retesting.retested(results, one.cases, one.means)
         tested = [_parts(one, some) for some in again]
         by_seed = [_parts(one, results.isel(seed=[n])) for n in range(_seeds(results))]
     drawn = _but_rare(drawn)

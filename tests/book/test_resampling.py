@@ -9,7 +9,8 @@ import pytest
 import xarray as xr
 from scipy import stats
 
-from book.site import resampling
+from book.site import retesting
+from vnlib.book import resampling
 
 TRIALS = 2000
 CHANCE = 2 * np.sqrt(0.05 * 0.95 / TRIALS)
@@ -140,7 +141,7 @@ MEANS = {
 
 def test_cases_are_drawn_once_for_all_models_and_seeds():
     results, counts = kept(), []
-    for one in resampling.retested(results, ["case"], MEANS):
+    for one in retesting.retested(results, ["case"], MEANS):
         rows = np.array(
             [results["every"][0, 0].values.tolist().index(x) for x in one["every"][0, 0]]
         )
@@ -148,14 +149,14 @@ def test_cases_are_drawn_once_for_all_models_and_seeds():
         assert one["case"].equals(results["case"]) and one["steps"].equals(results["steps"])
         counts.append(len(np.unique(rows)))
     # of n drawn with replacement 1 - (1 - 1/n)^n are different
-    assert len(counts) == resampling.DRAWN
+    assert len(counts) == retesting.DRAWN
     assert np.mean(counts) / 20 == pytest.approx(1 - 0.95**20, abs=0.01)
-    assert not list(resampling.retested(results, [], {}))
+    assert not list(retesting.retested(results, [], {}))
 
 
 def test_averages_follow_the_cases_of_the_seeds_that_keep_them():
     results = kept()
-    for one in resampling.retested(results, ["case"], MEANS):
+    for one in retesting.retested(results, ["case"], MEANS):
         mean = one["every"].mean("case")
         assert np.allclose(one["mse"][:, 0, 0], mean[:, 0]), "exactly for such a seed"
         factor = mean[:, :1].values / results["every"].mean("case")[:, :1].values
@@ -179,7 +180,7 @@ def test_intervals_of_seeds_and_cases_hold_the_truth_as_often_as_they_say(spread
         return one["x"].mean("case").mean("seed").values
 
     drawn = np.stack([middle(one) for one in resampling.resamples(results)])
-    tested = np.stack([middle(one) for one in resampling.retested(results, ["case"], {})])
+    tested = np.stack([middle(one) for one in retesting.retested(results, ["case"], {})])
     point = middle(results)
     low, high = resampling.joined(
         point,

@@ -1,8 +1,6 @@
-"""How sure a statement is: its rule is asked again of results of some of the seeds, and of results in
-which the test cases are drawn anew. All that belongs to a seed stays together, so models are
-compared in pairs: its initialisation and, where chapters say so, its data and split. All seeds share
-the test cases, so these are another source of chance. Where results keep none of them, an interval
-is of training alone.
+"""How sure a statement is: it is asked again of results of some of the seeds. All that belongs to a
+seed stays together, so models are compared in pairs: its initialisation and, where chapters say so,
+its data and split.
 
 Of few seeds all subsets are gone through, of more as many, a bootstrap with weights 0 and 1 (Praestgaard and Wellner
 1993), and nothing is drawn at random. What an estimator makes of them are typical values (Hartigan
@@ -12,7 +10,7 @@ mean of what is symmetric. SciPy's bootstrap takes a statistic of arrays; a rule
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -23,7 +21,6 @@ LEVEL = 0.95
 FEW = 5  # seeds: the range of fewer holds the median with a probability of less than 90 %
 REACH = 0.79  # of a typical value that a tail must hold: that of five seeds holds 0.8
 BITS = 6  # all subsets of so many seeds are gone through; of more, as many: a rule takes a second
-DRAWN = 200  # resamples of test cases
 RARE = 0.02  # share of resamples without a value up to which they are left out
 
 
@@ -46,51 +43,6 @@ def resamples(results: xr.Dataset, *, unit: str = "seed") -> Iterator[xr.Dataset
         return
     for chosen in subsets(results.sizes[unit]):
         yield results.isel({unit: np.flatnonzero(chosen)})
-
-
-def retested(
-    results: xr.Dataset, cases: Sequence[str], means: Mapping[str, tuple[str, Mapping[str, str]]]
-) -> Iterator[xr.Dataset]:
-    """Results of resampled test cases, the same for all models and seeds.
-
-    Parameters
-    ----------
-    cases
-        Their dimensions; of none there is no resample.
-    means
-        Averages over cases, by name: of which errors, and at which coordinates, where the errors
-        have that dimension of these, else of the average. Errors may be kept of some seeds only;
-        then all averages change by the factor by which those of these seeds do.
-    """
-    if not cases:
-        return
-    rng = np.random.default_rng(1)
-    for _ in range(DRAWN):
-        found = results
-        for case in cases:
-            size = results.sizes[case]
-            found = _drawn(found, case, rng.integers(size, size=size).tolist())
-        yield found.assign(
-            {mean: _changed(results, found, mean, *errors) for mean, errors in means.items()}
-        )
-
-
-def _changed(
-    results: xr.Dataset, found: xr.Dataset, mean: str, errors: str, where: Mapping[str, str]
-) -> xr.DataArray:
-    """An average over cases by those that were drawn, and as it was where none are kept."""
-    of = {dim: value for dim, value in where.items() if dim in results[errors].dims}
-    case = [dim for dim in results[errors].dims if dim not in results[mean].dims and dim not in of]
-    before, after = (one[errors].sel(of).mean(case) for one in (results, found))
-    factor = (after / before).mean("seed").fillna(1)
-    for dim in where.keys() - of.keys():
-        factor = factor.where(results[dim] == where[dim], 1)
-    return (results[mean] * factor).transpose(*results[mean].dims)
-
-
-def _drawn(results: xr.Dataset, unit: str, rows: Sequence[int]) -> xr.Dataset:
-    """The rows under the names of those that were there, so that names stay unique."""
-    return results.isel({unit: rows}).assign_coords({unit: results[unit]})
 
 
 def interval(

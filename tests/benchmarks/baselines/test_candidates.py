@@ -5,7 +5,7 @@ import json
 import pytest
 import xarray as xr
 
-from vnlib.plots.candidates import NOTHING, candidates
+from benchmarks.baselines.candidates import NOTHING, candidates
 
 
 def selection() -> xr.Dataset:
