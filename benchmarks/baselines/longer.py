@@ -24,6 +24,12 @@ def twins(results: xr.Dataset | xr.DataArray) -> dict[str, str]:
     return {name: f"{name}{TWIN}" for name in names if f"{name}{TWIN}" in names}
 
 
+def once(results: xr.Dataset) -> xr.Dataset:
+    """The results without twins."""
+    names = results["model"].values.tolist()
+    return results.sel(model=[name for name in names if not name.endswith(TWIN)])
+
+
 def change(values: xr.DataArray) -> xr.DataArray:
     """The values of twins over those of their models, along these."""
     found = twins(values)
@@ -34,7 +40,7 @@ def change(values: xr.DataArray) -> xr.DataArray:
 def longer(results: xr.Dataset) -> xr.Dataset:
     """The results with each model's twin, where it has one, under the name of the model."""
     found = twins(results)
-    names = [name for name in results["model"].values.tolist() if not name.endswith(TWIN)]
+    names = once(results)["model"].values.tolist()
     return results.sel(model=[found.get(name, name) for name in names]).assign_coords(model=names)
 
 

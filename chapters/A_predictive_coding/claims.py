@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, compared, part, scaled, select
+from vnlib.book.evidence import bounded, compared, detail, part, scaled, select
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 PC = ("pc", "bpc")
@@ -80,16 +80,16 @@ def states_or_operators(r: xr.Dataset) -> Decision:
     stays = "error on task 1 after task 2, {} that after task 1 again, is lower".format
     both = "mean error on both tasks after both is lower"
     printed = [
-        scaled(each("nonzero states in PC and bPC, share", ">=", 0.95, share, *PC), limit=1)
-        & each("power of their map that varies with the input, share", "<", 1e-6, varies, *PC),
+        scaled(each("nonzero states in PC and bPC, share", ">=", 0.95, share, *PC), limit=1),
+        detail(each("power of their map that varies, share", "<", 1e-6, varies, *PC)),
         each("active atoms in the VN, share", "<=", 0.25, share, "vn")
         & each("power of its operator that varies, share", ">", 0.5, varies, "vn"),
-        bounded("idle atoms that any sample moves in any seed", "<=", 0, **idle),
+        detail(bounded("idle atoms that any sample moves in any seed", "<=", 0, **idle)),
         *(fewer(name, moved, model) for name, model in (("PC", "pc"), ("bPC", "bpc"))),
     ]
     controls = [
         below(alike, r["overlap"], PC),
-        below(growth, r["forgetting"], PC),
+        detail(below(growth, r["forgetting"], PC)),
         below(weighted, r["gated_variability"], PC, sign=-1),
         below(power, r["power_share"], PC),
         below(stays("over"), r["interference"], LEARNED),

@@ -91,11 +91,11 @@ def gradient(r: xr.Dataset) -> Decision:
     printed = [
         bounded("error, one layer", "<", 1e-3, one_layer=worst["one layer"]),
         bounded("error, three layers and F", "<", 1e-3, three_layers=worst["three layers"]),
-        bounded("error, layer energies of VN Eq. 3 added", "<", 0.01, summed=worst["summed"]),
         detail(bounded(falls, "<", 0.01, late_to_early=late)),
     ]
     controls = [
         bounded("error, hard top-k", "<", 0.01, top_k=worst["top-k"]),
+        bounded("error, layer energies of VN Eq. 3 added", "<", 0.01, summed=worst["summed"]),
         bounded("error, ReLU messages", "<", 0.01, relu=worst["ReLU"]),
     ]
     return Decision(printed, printed + controls)
@@ -162,10 +162,10 @@ def capacity(r: xr.Dataset) -> Decision:
             bounded("rank of W(x) less active atoms", "<=", 0, rank_minus_active=excess)
             & bounded("less k in the capped layer", "<=", 0, rank_minus_cap=over_cap)
         ),
-        bounded("k(d + m) / d m in that layer", "<", 1, budget_share=budget),
+        detail(bounded("k(d + m) / d m in that layer", "<", 1, budget_share=budget)),
+        bounded("parameters in use / d m in the layer without a cap", "<", 1, in_use_share=in_use),
     ]
     controls = [
-        bounded("parameters in use / d m in the layer without a cap", "<", 1, in_use_share=in_use),
         bounded("parameters of the whole library / d m", "<=", 1, library_share=library),
     ]
     return Decision(printed, printed + controls)

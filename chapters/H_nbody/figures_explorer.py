@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import once
 from chapters.H_nbody.figures_looks import CAP, DT, EDGE, drawn, title
 from chapters.H_nbody.figures_paths import choose, seen_seed
 from vnlib.plots.frames import label, some
@@ -23,7 +24,7 @@ def explorer(results: xr.Dataset, truth: xr.Dataset) -> dict[str, Any]:
     """Paths of one seed from every first state, how far they are from the truth, and over all seeds
     and first states how far they end.
     """
-    every = [str(m) for m in results["model"].values]
+    every = [str(m) for m in once(results)["model"].values]
     models = some(drawn(results, "path", every))
     seed, scenes = seen_seed(results), [str(s) for s in results["scene"].values]
     steps, starts = results["step"].values, list(range(results.sizes["start"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import bounded, paper, part, tagged
+from vnlib.book.evidence import bounded, paper, part, scaled, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 MEMORY, CARD = 16, 11  # GB: the paper's memory, the smaller of its GPUs
@@ -41,7 +41,10 @@ def _parts(r: xr.Dataset, tag: str, hours: str, at_a_time: int, *kept: str) -> l
     process = f"GB held by {at_a_time} run(s) at a time of {tag} < {MEMORY}"
     return [
         paper(part(process, Contrast(np.ravel(held["peak_GB"]), "<", MEMORY), **told), "16 GB"),
-        paper(below(f"GB of data alone ({seen}), {tag}", "<", CARD, "own_GB"), "cards of 11 GB"),
+        paper(
+            scaled(below(f"GB of data alone ({seen}), {tag}", "<", CARD, "own_GB"), band=0),
+            "cards of 11 GB",
+        ),
         paper(
             below(f"MB of results and checkpoints of {tag} on disk", "<=", DISK, "disk_MB"),
             "roughly 1 GB",

@@ -184,7 +184,11 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         "passes": extremes(kept_in_passes(results)),
         "gap": extremes(gap.isel(model=np.flatnonzero(~exact))),
     }
-    more = {name: extremes(ratio) for name, ratio in lengthened(results).items() if ratio.size}
+    more = {
+        name: extremes(ratio.sel(model=[m for m in ratio["model"].values if m in rivals]))
+        for name, ratio in lengthened(results).items()
+        if ratio.size
+    }
     gains = {"late": late, "late-rivals": extremes(late.sel(model=rivals))}
     return (
         texts("fig4", counts, "{:.0f}".format)

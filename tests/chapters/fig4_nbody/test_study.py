@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from benchmarks.baselines.longer import TWIN
 from chapters.fig4_nbody import study
 from vnlib.book import chapter, paths, store
 from vnlib.book.store.variables import described
@@ -35,7 +36,7 @@ def test_settings_are_those_of_the_shipped_runs(part, axis):
     for model in stored["model"].values.tolist():
         for value in stored[axis].values.tolist():
             axes = {"model": model, axis: value}
-            candidate = value if axis == "candidate" else int(best.get(model, 0))
+            candidate = value if axis == "candidate" else int(best.get(model.removesuffix(TWIN), 0))
             found = study.settings(paper, axes, candidate, axis == "candidate")
             assert found == json.loads(str(stored["run_settings"].sel(axes).item())), axes
 
