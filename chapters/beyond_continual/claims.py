@@ -77,7 +77,7 @@ def transfer(results: xr.Dataset) -> xr.DataArray:
     "initialisers should shorten it; continual learning and data efficiency should profit from "
     "weight atoms.",
     terms="Medians over seeds. Pairs of digits and force laws are learned in turn; forgotten is "
-    "the error at the end over that right after the task. Operations and sweeps, to within a "
+    "the error at the end over that right after the task, geometric mean over tasks. Operations and sweeps, to within a "
     "thousandth of the lowest energy, are those of VN-1L after joint training. The "
     "autoencoder has as many updates as VN-1L, the long ones, one k-sparse and linear, five times.",
 )
