@@ -77,8 +77,8 @@ def transfer(results: xr.Dataset) -> xr.DataArray:
     "initialisers should shorten it; continual learning and data efficiency should profit from "
     "weight atoms.",
     terms="Medians over seeds. Pairs of digits and force laws are learned in turn; forgotten is "
-    "the error at the end over that right after the task, geometric mean over tasks. Operations and sweeps, to within a "
-    "thousandth of the lowest energy, are those of VN-1L after joint training. The "
+    "the error at the end over that right after the task, geometric mean over tasks. Operations "
+    "and sweeps, to within a thousandth of the lowest energy, are those of VN-1L after joint training. The "
     "autoencoder has as many updates as VN-1L, the long ones, one k-sparse and linear, five times.",
 )
 def decide_discussion(r: xr.Dataset) -> Decision:
@@ -154,5 +154,4 @@ def _lowest(says: str, tag: str, values: xr.DataArray, first: str, *others: str)
     """That the first of the models has the lowest median over seeds."""
     middle = select(values, model=[first, *others]).median("seed")
     found = {model: float(middle.sel(model=model)) for model in (first, *others)}
-    others = middle.sel(model=list(others))
-    return compared(says, found[first], "<", others, **tagged(found, tag))
+    return compared(says, found[first], "<", middle.sel(model=list(others)), **tagged(found, tag))

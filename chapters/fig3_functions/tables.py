@@ -6,7 +6,8 @@ from functools import partial
 
 import xarray as xr
 
-from benchmarks.baselines.longer import change, twins
+from benchmarks.baselines import tables
+from benchmarks.baselines.longer import change
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
 from vnlib.plots.frames import group, label, some
@@ -49,13 +50,10 @@ def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
     return {"id": change(results["mse"].sel(set="id", drop=True)), "hard": change(shown)}
 
 
-@if_computed
 def longer_table(results: xr.Dataset) -> Table:
     """What twice the updates leave of the errors of networks that had not settled."""
     names = {"id": "ID, whole", "hard": "Hard, hidden"}
-    some(twins(results))
-    found = {names[name]: ratio for name, ratio in lengthened(results).items()}
-    return Table(spreads(found, "model"), name="errors with twice the updates over those without")
+    return tables.longer({names[key]: one for key, one in lengthened(results).items()})
 
 
 def networks(results: xr.Dataset) -> list[str]:

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
-from benchmarks.baselines.longer import change, twins
+from benchmarks.baselines.longer import change
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
-from vnlib.plots.frames import some
 from vnlib.plots.statistics import ahead, extremes, median, short, sides, texts
-from vnlib.plots.tables import Table, if_computed, spreads
+from vnlib.plots.tables import Table, spreads
 
 EXACT = 1e-6  # gap between joint and passes of a model that adds up forces, but for rounding
 MEASURES = {"MSE": False, "relative MSE": True}
@@ -105,13 +105,10 @@ def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
     }
 
 
-@if_computed
 def longer_table(results: xr.Dataset) -> Table:
     """What twice the updates leave of the errors of models that had not settled."""
     names = {"id": "single forces", "ood": "mixtures"}
-    some(twins(results))
-    found = {names[name]: ratio for name, ratio in lengthened(results).items()}
-    return Table(spreads(found, "model"), name="errors with twice the updates over those without")
+    return tables.longer({names[key]: one for key, one in lengthened(results).items()})
 
 
 def in_percent(share: float) -> str:

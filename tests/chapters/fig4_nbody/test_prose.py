@@ -115,3 +115,16 @@ def test_labels_named_in_the_prose(results):
         "RBF ridge, tokens",
         "Ridge, gated",
     ]
+
+
+def test_twice_the_updates_help_on_single_forces_and_hardly_on_mixtures(results):
+    ratio = tables.lengthened(results)
+    rivals = [m for m in ratio["id"]["model"].values if not m.startswith("vn")]
+    single, mixed = (over_seeds(ratio[name]).sel(model=rivals) for name in ("id", "ood"))
+    assert single["median"].min() > 0.36 and single["median"].max() < 0.67
+    assert mixed["median"].idxmin() == "token_mlp" and mixed["median"].min() < 0.5
+    assert mixed["median"].idxmax() == "film" and mixed["low"].sel(model="film") > 1
+    others = mixed.drop_sel(model=["token_mlp", "film"])
+    straddles = (others["low"] < 1) & (others["high"] > 1)
+    assert (straddles | (abs(others["median"] - 1) < 0.2)).all()
+    assert others["median"].min() > 0.95, "as much or more, as the caption says"
