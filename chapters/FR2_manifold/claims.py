@@ -209,6 +209,7 @@ def warping(r: xr.Dataset) -> Decision:
     cnns = {kind: kinds[kind] for kind in ("cnn_bump", "cnn_ramp")}
     first, last = (middle(drawn, place) for place in ("first", "last"))
     fall, growth = middle(drawn, "input") - last, last["spread_in"] / first["spread_in"]
+    above = growth * first["spread_out"] / last["spread_out"]
     shallow, *_, deep = have_learned(r, cnns["cnn_ramp"]) or cnns["cnn_ramp"]
     bump = shallow.replace("ramp", "bump")
     names = {"ramp_shallow": shallow, "ramp_deep": deep, "bump_as_shallow": bump}
@@ -223,12 +224,15 @@ def warping(r: xr.Dataset) -> Decision:
     for says, tag, values, bound, of in (
         ("fall of F", "F_fall", fall["F"], 0.0, kinds),
         ("fall of the probes' R²", "probe_fall", fall["probe"], VISIBLE, kinds),
-        ("growth of spread in the hold-out by layer", "spread_growth", growth, 1.5, cnns),
+        ("growth of spread in the hold-out by layer", "spread_growth", growth, 1.0, cnns),
     ):
         for kind, models in of.items():
             number = _by(values, {kind: models}, tag)
-            sign = ">=" if bound else ">"
-            one = given(bounded(f"{KINDS[kind]}: {says}", sign, bound, **number), draws(r, models))
+            sign = ">=" if tag == "probe_fall" else ">"
+            one = bounded(f"{KINDS[kind]}: {says}", sign, bound, **number)
+            if tag == "spread_growth":
+                one &= bounded("over that around it", ">", 1, **_by(above, {kind: models}, "above"))
+            one = given(one, draws(r, models))
             (probes if tag == "probe_fall" else parts).append(one)
     sharper = part(f"{sharp} > 0", Contrast(np.array(more), ">"), **drops)
     parts.append(given(sharper, *(draws(r, m) for m in cnns.values())))

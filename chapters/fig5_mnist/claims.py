@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
 from vnlib.book.evidence import bounded, detail, one, paper, select, tagged, untested, within
 from vnlib.book.ledger import Decision, Part, claim
@@ -99,11 +100,13 @@ class _Benchmark:
             return untested(f"{says} ≥ 5", "it takes runs with as many atoms")
         return self.fivefold("the AE", "ae_worst_larger", "ae", vn=vn, of=LARGER)
 
-    def above(self, says: str, key: str, model: str) -> Part:
-        """That a model has more error than VN-1L everywhere."""
-        over = self.over(model)
-        found = {f"id.{key}": over[0], f"least_ood.{key}": over[1:]}
-        return bounded(f"error of {says} over VN-1L's, in every set", ">", 1, **found)
+    def above(self, says: str, key: str, model: str) -> list[Part]:
+        """That a model has more error than VN-1L: in distribution, and in every set outside."""
+        over, says = self.over(model), f"error of {says} over VN-1L's"
+        return [
+            bounded(f"{says}, on ID", ">", 1, **{f"id.{key}": over[0]}),
+            bounded(f"{says}, in every set outside", ">", 1, **{f"least_ood.{key}": over[1:]}),
+        ]
 
     def below(self, controls: tuple[str, ...]) -> list[Part]:
         """That VN-1L has less mean error than each of these."""
@@ -116,11 +119,16 @@ class _Benchmark:
         # At the same error cosines take more coefficients: codes of two lengths are compared.
         return [detail(one) if name == "dct" else one for name, one in found.items()]
 
-    def below_24(self, says: str, key: str, model: str, reading: str = "own") -> Part:
-        """That a model has less error than the k-sparse AE of 24 units."""
+    def below_24(self, says: str, key: str, model: str, reading: str = "own") -> list[Part]:
+        """That a model has less error than the k-sparse AE of 24 units: in distribution, and in the
+        mean over the sets outside.
+        """
         over = self.over(model, "ksparse_24", reading)
-        says = f"error of {says} over a k-sparse AE's of 24 units, on ID and in the mean"
-        return bounded(says, "<", 1, **{f"id.{key}": over[0], f"ood.{key}": _mean(over)})
+        says = f"error of {says} over a k-sparse AE's of 24 units"
+        return [
+            bounded(f"{says}, on ID", "<", 1, **{f"id.{key}": over[0]}),
+            bounded(f"{says}, in the mean", "<", 1, **{f"ood.{key}": _mean(over)}),
+        ]
 
 
 def _mean(errors: xr.DataArray) -> xr.DataArray:
@@ -146,6 +154,7 @@ def _rises(errors: xr.DataArray) -> np.ndarray:
     "worse on both.",
     terms=TERMS.format(13),
 )
+@lasting
 def decide_digits(r: xr.Dataset) -> Decision:
     """VN-F5a."""
     b = _Benchmark(r, "digits")
@@ -162,16 +171,16 @@ def decide_digits(r: xr.Dataset) -> Decision:
         bounded("growth of the AE, mean over the sets of each family", ">=", 2, **families),
         b.below_aes("growth", "growth_vs_ae", relative=True),
         paper(b.fivefold("the AE", "ae_worst", "ae"), "roughly an order of magnitude"),
-        b.above("the k-sparse AE", "ksparse_vs_vn", "ksparse"),
+        *b.above("the k-sparse AE", "ksparse_vs_vn", "ksparse"),
     ]
     controls = [
         *b.matched(),
         b.fivefold("an AE trained on x and -x", "signed_worst", "ae_signed"),
         b.fivefold("the AE with each image's code optimised", "searched_worst", "ae", "searched"),
         *b.below(("pca_matched", "pca_adaptive", "dct", "dictionary_learning", "vn_untrained")),
-        b.below_24("VN-1L of 24 units", "top24", "vn_1_top24"),
-        b.below_24("VN-3L, read from 24 units at the top,", "strict24", "vn_3_top24", "top"),
-        b.above("a k-sparse AE without hidden layers", "linear_vs_vn", "ksparse_linear"),
+        *b.below_24("VN-1L of 24 units", "top24", "vn_1_top24"),
+        *b.below_24("VN-3L, read from 24 units at the top,", "strict24", "vn_3_top24", "top"),
+        *b.above("a k-sparse AE without hidden layers", "linear_vs_vn", "ksparse_linear"),
         *b.below(("dct_count",)),
         b.larger("vn_1_1024"),
     ]
@@ -191,6 +200,7 @@ def decide_digits(r: xr.Dataset) -> Decision:
     + " A rung is a step more, of 1, 1.5, 2 and 3 (one move; all three), or a "
     "digit more, of up to 3 (one move; all three; all of step 2).",
 )
+@lasting
 def decide_motions(r: xr.Dataset) -> Decision:
     """VN-F5b."""
     b = _Benchmark(r, "motions", "m_")
