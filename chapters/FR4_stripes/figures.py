@@ -224,8 +224,9 @@ def _exponent(one: xr.Dataset) -> str:
     value = float(one["exponent"])
     if math.isnan(value):
         return f"no exponent: {100 * float(one['reached']):.0f} % of the runs reach it"
-    interval = f"[{float(one['low']):.2f}, {float(one['high']):.2f}]"
-    return f"exponent {value:.2f} {interval}, {int(one['sides'])} sides"
+    low, high = float(one["low"]), float(one["high"])
+    interval = "" if math.isnan(low + high) else f" [{low:.2f}, {high:.2f}]"
+    return f"exponent {value:.2f}{interval}, {int(one['sides'])} sides"
 
 
 def scaling(results: xr.Dataset, laws: xr.Dataset, measure: str = "joint") -> plt.Figure:

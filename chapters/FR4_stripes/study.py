@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import xarray as xr
@@ -15,7 +15,7 @@ from benchmarks.spatial.decoders import as_pair, mean_squared_error, train_decod
 from chapters.FR4_stripes import growth
 from chapters.FR4_stripes.diets import diet, training_set, with_constant
 from chapters.FR4_stripes.measure import drawing_report, pictures
-from chapters.FR4_stripes.scaling import laws, needs
+from chapters.FR4_stripes.scaling import needs
 from chapters.FR4_stripes.tuning import layer_report
 from data_gen import bumps
 from vnlib.book.chapter import Axes, Chapter, Settings
@@ -65,23 +65,14 @@ VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
 }
 
 
-class Results(NamedTuple):
-    """The reported runs over (model, seed), how their need of data grows with the image (nothing
-    without models of other sizes), and the runs behind the selection (None where there are none).
-    """
-
-    runs: xr.Dataset
-    laws: xr.Dataset
-    selection: xr.Dataset | None
-
-
-def results(chapter: Chapter) -> Results:
-    """All runs of the chapter. Models choose by their error on ID validation bumps, on one diet; of
-    those of other image sides there are `few` seeds.
+def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
+    """The reported runs over (model, seed), and those behind the selection (None where there are none).
+    Models choose by their error on ID validation bumps, on one diet; of those of other image sides
+    there are `few` seeds.
     """
     sides = {name: m["grid"] for name, m in chapter.models.items() if "side" in m}
     others = [name for name in chapter.models if name not in sides]
-    parts, found, selection = [], xr.Dataset(), None
+    parts, selection = [], None
     if others:
         runs, selection = compared(
             replace(chapter, parameters={**chapter.parameters, "models": others}),
@@ -94,9 +85,8 @@ def results(chapter: Chapter) -> Results:
     if sides:
         axes = {"model": list(sides), "seed": chapter.first_seeds(chapter.settings["few"])}
         parts.append(chapter.grid(run, axes, growth_settings, variables=VARIABLES))
-        found = laws(parts[-1], models=list(sides), sides=list(sides.values()))
     whole = xr.merge(parts, "no_conflicts", join="outer", combine_attrs="override")
-    return Results(whole, found, selection)
+    return whole, selection
 
 
 def growth_settings(chapter: Chapter, axes: Axes) -> Settings:

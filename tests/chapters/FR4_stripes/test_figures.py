@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from chapters.FR4_stripes import figures, figures_maps, scaling, tables
+from chapters.FR4_stripes import figures, figures_maps, tables
 from chapters.FR4_stripes.claims import ALONE, FEW, MOST, STRIPES
+from chapters.FR4_stripes.laws import laws as laws_of
 from vnlib.plots.frames import NOT_COMPUTED
 
 DIETS = {STRIPES: 0, FEW: 100, ALONE: 100, MOST: 472}
@@ -61,7 +62,7 @@ def results() -> xr.Dataset:
 
 @pytest.fixture(scope="module")
 def laws(results) -> xr.Dataset:
-    return scaling.laws(results, models=MODELS[2:], sides=[12, 16, 20])
+    return laws_of(results)
 
 
 def test_diets_are_ordered_by_their_bumps(results):
