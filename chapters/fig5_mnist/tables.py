@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.baselines import tables
+from benchmarks.baselines.longer import change, once
 from chapters.fig5_mnist.figures import errors_of, inside, power, present_models
 from chapters.fig5_mnist.figures_parts import MATCHED
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
@@ -171,11 +173,28 @@ def readings_table(results: xr.Dataset, benchmark: str, reading: str) -> Table:
 
 def convergence_table(results: xr.Dataset) -> Table:
     """How much of its validation error each model still lost in the last fifth of its updates."""
-    gain = late_gain(results)
+    gain = late_gain(once(results))
     columns = {"images": gain["benchmark"], "lost in the last fifth": gain}
     return Table(
         spreads(columns, "model"), {"lost in the last fifth": in_percent}, name="convergence"
     )
+
+
+def lengthened(results: xr.Dataset, benchmark: str) -> dict[str, xr.DataArray]:
+    """What twice the updates leave of the error in distribution and on the median set outside, by
+    name (model, seed); nothing where no model of the benchmark has them.
+    """
+    own = results["mse"].sel(reading="own", drop=True)
+    own = change(own.sel(model=own["benchmark"] == benchmark))
+    if not own.size:
+        return {}
+    inner, outer = own.sel(set=inside(benchmark), drop=True), own.sel(set=SETS[benchmark][1:])
+    return {"ID": inner, "OOD, median of sets": outer.median("set")}
+
+
+def longer_table(results: xr.Dataset, benchmark: str = "digits") -> Table:
+    """What twice the updates leave of the errors of models that had not settled."""
+    return tables.longer(lengthened(results, benchmark))
 
 
 def in_percent(share: float) -> str:
@@ -215,7 +234,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         for reading in ("top", "searched"):
             values[reading] = other_reading(results, benchmark, reading)[["id", "ood"]]
         found |= texts(f"fig5-{benchmark}", values)
-    gain = late_gain(results)
+    gain = late_gain(once(results))
     still = gain.isel(model=np.flatnonzero(median(gain) > SETTLED))
     own, grown_digits = (errors_of(results, "digits", relative=yes) for yes in (False, True))
     grown = errors_of(results, "motions", relative=True).sel(set=list(EXTREMES))

@@ -14,6 +14,7 @@ from data_gen import digits, motions
 MODELS = {
     "vn_1": ("vn", 5.0, 1.5),
     "vn_3": ("vn", 6.0, 1.5),
+    "vn_1_longer": ("longer", 4.5, 1.2),
     "ae": ("printed", 5.1, 3.0),
     "ae_signed": ("control", 8.0, 2.0),
     "dct": ("control", 5.0, 1.2),

@@ -17,6 +17,8 @@ MADE = {
     "readings": lambda r: tables.readings_table(r, "digits", "top"),
     "searched": lambda r: tables.readings_table(r, "motions", "searched"),
     "convergence": tables.convergence_table,
+    "longer": tables.longer_table,
+    "longer, motions": lambda r: tables.longer_table(r, "motions"),
 }
 CHOICES = {"all": slice(None), "one": ["ae"], "motions": ["m_vn_1", "m_ae"], "none": ["dct"]}
 
@@ -40,6 +42,14 @@ def test_what_is_matched_is_in_the_table(fig5_results):
     assert frame.loc["VN_1", ("units, most of any set", "median")] == 90
     motions = tables.matching_table(fig5_results, "motions").frame
     assert motions.loc["M_AE", ("over VN-1L, validation", "high")] == pytest.approx(1.1)
+
+
+def test_twice_the_updates_stand_in_a_table_of_their_own(fig5_results):
+    frame = tables.longer_table(fig5_results).frame
+    assert frame.index.tolist() == ["VN_1"]
+    assert frame.loc["VN_1", ("ID", "median")] == pytest.approx(0.9)
+    assert frame.loc["VN_1", ("OOD, median of sets", "median")] == pytest.approx(0.9 * 1.2 / 1.5)
+    assert "VN_1_LONGER" not in tables.convergence_table(fig5_results).frame.index
 
 
 def test_growth_is_averaged_by_family(fig5_results):
