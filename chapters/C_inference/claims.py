@@ -17,9 +17,9 @@ NEAR, LOW = 1e-3, 1e-6  # distance of the codes, and height of F above its minim
     statement="Sweeps, staggered and fully recurrent schedules, plain and accelerated proximal "
     "steps, and cold, warm, resumed and random starts settle to the same fixed point; steps of "
     "1/L descend, and a sweep that raises the energy can be taken back.",
-    terms="Codes and F are compared, relatively, with a settle to a duality gap of 1e-13: worst of "
+    terms="Codes and F are compared, relatively, with a settle to a duality gap of 10⁻¹³: worst of "
     "seeds, digits, 1 to 3 layers, beta 0.1 and 1, ISTA, FISTA, restarts and line search, with l1 "
-    "penalties and identity messages if not said otherwise. Sweeps, to within 1e-3 of F, are "
+    "penalties and identity messages if not said otherwise. Sweeps, to within a thousandth of F, are "
     "medians over digits and seeds.",
 )
 def same_point(r: xr.Dataset) -> Decision:
