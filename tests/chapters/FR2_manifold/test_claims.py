@@ -94,7 +94,7 @@ CASES = [
     case("FR-2", "volume_in", MLP, LAST, 0.5, [7, 9], []),
     case("FR-2", "F", MLP, LAST, 0.9, [8, 10], [3]),
     case("FR-2", "F", NETWORKS, LAST, 0.96, [8, 10], [0, 3, 6]),
-    case("FR-2", "spread_out", NETWORKS, LAST, 0.5, [], [1]),
+    case("FR-2", "spread_out", NETWORKS, LAST, 0.5, [4, 5], [1]),
     case("FR-2", "F", NETWORKS, "output", 0.97, [], [2]),
     case("FR-2", "F", NETWORKS, BOTH, 0.6, [6, 8, 10], [3, 6]),
     case("FR-2", "F", "vn_full", "layer1", 0.3, [], [4]),
