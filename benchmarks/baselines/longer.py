@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 
+import numpy as np
 import xarray as xr
 
 from vnlib.book.evidence import given, part
 from vnlib.book.ledger import Decision, Part
 
 TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
+BAND = 1.05  # factors up to this count as equal, as in the ledger
 SAME = "with twice the updates it comes to the same"
 
 Rule = Callable[[xr.Dataset], Decision]
@@ -62,6 +64,26 @@ def lasting(decide: Rule) -> Rule:
 
 
 def both(parts: Sequence[Part], again: Sequence[Part]) -> list[Part]:
-    """Parts that need that others, in the same order, come to the same."""
-    pairs = zip(parts, again, strict=True)
-    return [given(one, part(SAME, one.holds == other.holds)) for one, other in pairs]
+    """Parts that need that others, in the same order, come to the same: to the same side of their
+    bounds, or to what counts as equal to them.
+    """
+
+    def same(one: Part, other: Part) -> bool:
+        return one.holds == other.holds or (level(one) and level(other))
+
+    return [
+        given(one, part(SAME, same(one, other))) for one, other in zip(parts, again, strict=True)
+    ]
+
+
+def level(one: Part) -> bool:
+    """Whether all values that a part compares by their ratio to a bound keep it or are within 5 % of
+    it, so that only such as count as equal to their bounds can fail it.
+    """
+    found = []
+    for contrast in one.contrasts:
+        if contrast.band is not None or contrast.bound <= 0 or np.isfinite(contrast.limit):
+            return False
+        over = np.asarray(contrast.values, float) / contrast.bound
+        found.append(over <= BAND if contrast.sign[0] == "<" else over >= 1 / BAND)
+    return bool(found) and all(each.all() for each in found)

@@ -195,7 +195,7 @@ def ledger(profile: str, results_dir: Path) -> None:
     found = claims.ledger(folder)
     for row in found["claims"]:
         controls = f"; with controls: {row['verdict_controls']}" if row["verdict_controls"] else ""
-        word = row["verdict"] or "definition, not counted"
+        word = row["verdict"] or "definition or theorem, not counted"
         said = f"{row['id']:8} {word}{controls}  ({row['chapter']}) {row['missing']}"
         click.echo(said.rstrip())
         for one in found["statements"]:

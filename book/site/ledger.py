@@ -62,9 +62,8 @@ def judge(
         for name in PROTOCOLS
     )
     row["numbers"] = numbers(decision)
-    if one.definition:  # of a task of our own: its statements are checks, and nothing is claimed
-        return row, found
-    row["verdict"] = summary(plain)
+    if not one.definition:  # its statements are checks, and nothing is claimed
+        row["verdict"] = summary(plain)
     if decision.controls is not None:
         row["verdict_controls"] = summary(controls)
     return row, found

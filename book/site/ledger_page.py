@@ -81,7 +81,7 @@ def ledger(found: Mapping, profile: str) -> str:
         "",
         "A claim is *reproduced* if all its core statements hold, *not reproduced* if some fail "
         "and none holds, *partly* if some hold and some fail, and otherwise *undecided*. Details "
-        "and definitions of tasks do not count. Of an experiment the paper *gives* data, sizes, "
+        "and definitions of tasks do not count, nor do theorems, which hold whatever is measured. Of an experiment the paper *gives* data, sizes, "
         "budget and inference, or they were *inferred* from what it says, or *chosen*. VN: Vector "
         "Network; ID and OOD: in and out of the distribution of the training data.",
         ":::",
@@ -98,7 +98,7 @@ def ledger(found: Mapping, profile: str) -> str:
 
 def in_words(found: Mapping) -> str:
     """How many claims as printed, and how many core statements, got each verdict: the paragraph that
-    the README, the landing page and the ledger have in common. Definitions are no claims; with
+    the README, the landing page and the ledger have in common. Definitions and theorems are no claims; with
     controls nearly every claim holds in part, which tells nothing.
     """
     asked = [row["verdict"] for row in found["claims"] if not row["definition"]]
@@ -113,8 +113,9 @@ def in_words(found: Mapping) -> str:
 
 
 def core(found: Mapping, protocol: str) -> list[Mapping]:
-    """The core statements of a protocol, without those of definitions."""
-    defined = {row["id"] for row in found["claims"] if row["definition"]}
+    """The core statements of a protocol, as printed without those of definitions and theorems."""
+    plain = protocol == statements.PROTOCOLS[0]
+    defined = {row["id"] for row in found["claims"] if row["definition"] and plain}
     return [
         one
         for one in found["statements"]

@@ -120,8 +120,9 @@ def weighed(
     tested: Sequence[np.ndarray] = (),
     many: int = 1,
 ) -> dict:
-    """A contrast with its interval and the verdict: of several values, the least of their lower and
-    of their upper ends, since all must keep the bound.
+    """A contrast with its interval and the verdict: of several values those of the one that decides
+    for all, since all must keep the bound. That is the worst one, and of equally bad ones the one with
+    the least lower end, or upper one where they fail.
 
     Parameters
     ----------
@@ -145,12 +146,19 @@ def weighed(
     if one.of:
         least, most = exact(one, many)
         lows, highs = np.minimum(lows, least), np.maximum(highs, most)
-    low, high, closed = float(lows.min()), float(highs.min()), one.sign.endswith("=")
+    closed, width = one.sign.endswith("="), band(one)
     if kind(one) == "yes or no" and 0 < seeds < resampling.FEW:
-        low, high = -1.0, 1.0  # few seeds cannot show how far from the other answer this one is
-    if np.isnan(point).any():
-        low = high = np.nan
-    ends = (float(point.min()), low, high)
+        # few seeds cannot show how far from the other answer this one is
+        lows, highs = np.full_like(lows, -1.0), np.full_like(highs, 1.0)
+    lows, highs = (np.where(np.isnan(point), np.nan, each) for each in (lows, highs))
+    words = [verdict(*ends, width, closed=closed) for ends in zip(lows, highs, strict=True)]
+
+    def gravity(n: int) -> tuple:
+        return GRAVITY.index(words[n]), (highs if words[n] == FAILS else lows)[n], point[n]
+
+    at = min(range(len(words)), key=gravity) if words else None
+    word = NOT_TESTABLE if at is None else words[at]
+    ends = (np.nan,) * 3 if at is None else tuple(float(v[at]) for v in (point, lows, highs))
     vary = any(not np.array_equal(each, point, equal_nan=True) for each in cases)
     right = table.min(axis=1) >= 0 if closed else table.min(axis=1) > 0
     return {
@@ -158,11 +166,11 @@ def weighed(
         "sign": one.sign,
         "bound": one.bound,
         "margin": [rounded(end) for end in ends],
-        "band": rounded(band(one)),
+        "band": rounded(width),
         "value": [rounded(value(one, end)) for end in ends],
         "share": rounded(float(right.mean())),
         "cases": vary,
-        "verdict": verdict(low, high, band(one), closed=closed),
+        "verdict": word,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, compared, one, scaled, select
+from vnlib.book.evidence import bounded, compared, detail, one, scaled, select
 from vnlib.book.ledger import Decision, Part, claim
 
 WIDTHS = ("softmax", "softmax_2", "softmax_4", "softmax_16")
@@ -55,9 +55,11 @@ def states_or_operators(r: xr.Dataset) -> Decision:
         & asks("of softmax weights", "<=", 0, "softmax.zero_share"),
         asks("duality gap of the code, for 95 % of digits", "<=", 1e-3, "vn.gap")
         & asks("of one pass with as many active atoms", ">", 0.1, "feed_forward.gap"),
-        bounded("largest rank of operators above active atoms", "<=", 0, **ranks)
-        & bounded("of scores above d_head", "<=", 0, **scores)
-        & bounded("mean rank of weights above d_head", ">", 0, **weights),
+        detail(  # algebra
+            bounded("largest rank of operators above active atoms", "<=", 0, **ranks)
+            & bounded("of scores above d_head", "<=", 0, **scores)
+        ),
+        bounded("mean rank of weights above d_head", ">", 0, **weights),
         asks("share of atoms that one digit leaves untouched", ">=", 0.5, "vn.untouched")
         & scaled(asks(moved, ">=", 0.999, "vn.gate_correlation"), limit=1)
         & asks("inactive atoms moved", "<=", 0, "vn.idle_moved")

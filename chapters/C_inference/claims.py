@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, part
+from vnlib.book.evidence import bounded, detail, part
 from vnlib.book.ledger import Decision, claim
 
 NEAR, LOW = 1e-3, 1e-6  # distance of the codes, and height of F above its minimum; both relative
@@ -35,7 +35,7 @@ def same_point(r: xr.Dataset) -> Decision:
         bounded("distance, all starts", "<=", NEAR, start_distance=r["start_distance"])
         & bounded("height of F", "<=", LOW, start_height=r["start_end"])
         & part("30 + 30 sweeps give the bits of 60", resumed, resumed=resumed),
-        bounded("share of plain steps of 1/L that raise F", "<=", 0, rises=r["rises"]),
+        detail(bounded("share of plain steps of 1/L that raise F", "<=", 0, rises=r["rises"])),
         bounded(
             "share of plain steps that raise F, with accept/reject",
             "<=",

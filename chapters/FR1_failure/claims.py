@@ -12,7 +12,7 @@ from vnlib.book.evidence import bounded, detail, every, given, part, select
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 RAMPS = ("cnn_ramp", "mlp_ramp", "mlp_ramp_longer")
-POPULATION = ("cnn_bump_longer", "cnn_one_hot", "cnn_fourier", "cnn_bright")
+POPULATION = ("cnn_bump", "cnn_one_hot", "cnn_fourier", "cnn_bright")
 MLPS = ("mlp_bump_longer", "mlp_ramp_longer", "mlp_one_hot", "mlp_fourier")
 SEEING = ("coordconv", "broadcast", "coordinate_mlp")  # their layers know where a pixel is
 COMPOSING = ("outer", "factorised", "vn_full")

@@ -28,8 +28,8 @@ ALL, OTHERS = "all", "other chapters"
 
 
 def read(folder: Path) -> list[dict]:
-    """The claims of the ledger in a folder of results, each with its statements, without
-    definitions of tasks; none where there is no ledger yet.
+    """The claims of the ledger in a folder of results, each with its statements; none where there is
+    no ledger yet.
     """
     path = folder / "ledger.json"
     if not path.exists():
@@ -41,7 +41,7 @@ def read(folder: Path) -> list[dict]:
     return [
         row | {"statements": statements.get(row["id"], [])}
         for row in told["claims"]
-        if not row["definition"]
+        if row["verdict"] or row["verdict_controls"]
     ]
 
 

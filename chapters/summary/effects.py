@@ -75,6 +75,7 @@ _passes = partial(_way, "fig4_nbody", inference=("joint", "passes"))
 _pass = _passes("one force per pass", "input", "readout")
 _search = _way("fig5_mnist", "code searched", "inference", reading=("own", "searched"))
 _sizes = ("number of atoms", "sparsity")
+_ways = (("five rounds", ROUNDS, ()), ("solved", SOLVED, ("sparsity",)))
 
 CHANGES: Mapping[str, Sequence[Change]] = {
     "positions": [
@@ -95,17 +96,17 @@ CHANGES: Mapping[str, Sequence[Change]] = {
     ],
     "signals": [
         *(
-            _model("fig3_functions", f"training signals as atoms, {said}", "learning")(
+            _model("fig3_functions", f"training signals as atoms, {said}", "learning", *more)(
                 "vn_1", "vn_untrained", look=look
             )
-            for said, look in (("five rounds", ROUNDS), ("solved", SOLVED))
+            for said, look, more in _ways
         ),
         *(_solved(model) for model in ("vn_1", "vn_3", "vn_5")),
         *(
-            _model("fig3_functions", f"fixed atoms, {said}", "dictionary", "number of atoms")(
-                "vn_1", "fourier", look=look
-            )
-            for said, look in (("five rounds", ROUNDS), ("solved", SOLVED))
+            _model(
+                "fig3_functions", f"fixed atoms, {said}", "dictionary", "number of atoms", *more
+            )("vn_1", "fourier", look=look)
+            for said, look, more in _ways
         ),
     ],
     "forces": [
@@ -120,12 +121,12 @@ CHANGES: Mapping[str, Sequence[Change]] = {
         ),
         *(_pass(model) for model in ("vn_literal_1", "vn_literal_3", "mlp", "gnn", "film")),
         *(
-            _model("fig4_nbody", f"{said}, VN-3L", "input", *_sizes, "learning")(
+            _model("fig4_nbody", f"{said}, VN-3L", "input", *_sizes, "learning", *more)(
                 "vn_literal_3", after, inference="joint"
             )
-            for said, after in (
-                ("gated features", "vn_gated_3"),
-                ("tokens of pairs", "vn_token_3"),
+            for said, after, more in (
+                ("gated features", "vn_gated_3", ()),
+                ("tokens of pairs", "vn_token_3", ("readout",)),  # a sum over the tokens' codes
             )
         ),
     ],
@@ -156,7 +157,7 @@ CHANGES: Mapping[str, Sequence[Change]] = {
 READS = {
     "positions": errors.drawn,
     "signals": errors.hidden,
-    "forces": errors.accelerations,
+    "forces": errors.mixtures,
     "digits": errors.images,
 }
 UNSEEN = {
@@ -238,13 +239,17 @@ def _cells(values: xr.DataArray, **factors: tuple[str, Mapping[object, str]]) ->
     return values
 
 
+# Factors of which a level changes several parts: autoencoders of another code have another encoder, as
+# many units as atoms, and another end of training.
+SOLVING, CODING = "inference + sparsity", "code + encoder + training"
 _ATOMS = ("model", {"vn_1": "learned", "vn_untrained": "training signals"})
 
 
 def _signals(found: Found) -> xr.DataArray:
     ways = {ROUNDS: "five rounds", SOLVED: "solved"}
     values = errors.hidden(found["fig3_functions"])
-    return _cells(values, learning=_ATOMS, inference=("look", ways))
+    # Where the masked problem is solved, sparsity is chosen for each mask.
+    return _cells(values, learning=_ATOMS, **{SOLVING: ("look", ways)})
 
 
 def _sparsity(found: Found) -> xr.DataArray:
@@ -270,21 +275,21 @@ def _searched(found: Found) -> xr.DataArray:
     ways = {"own": "encoder", "searched": "searched"}
     codes = {"ae": "dense", "ksparse": "65 largest"}
     values = errors.images(found["fig5_mnist"])
-    return _cells(values, inference=("reading", ways), code=("model", codes))
+    return _cells(values, inference=("reading", ways), **{CODING: ("model", codes)})
 
 
 FACTORIALS: Mapping[str, tuple[str, tuple[str, ...], Callable[[Found], xr.DataArray]]] = {
-    "signals: atoms, inference": ("signals", ("learning", "inference"), _signals),
+    "signals: atoms, inference": ("signals", ("learning", SOLVING), _signals),
     "signals, recipe of App. G: atoms, inference, sparsity": (
         "signals",
         ("learning", "inference", "sparsity"),
         _sparsity,
     ),
     "positions: layers, coefficients": ("positions", ("depth", "k"), _depth),
-    "digits, autoencoders: inference, code": ("digits", ("inference", "code"), _searched),
+    "digits, autoencoders: inference, code": ("digits", ("inference", CODING), _searched),
 }
-"""Name -> its benchmark, its factors, and what gives the errors of all cells, which were run
-alike but for the factors.
+"""Name -> its benchmark, its factors, which name all parts that they change, and what gives the errors
+of all cells.
 """
 
 

@@ -52,8 +52,8 @@ ERROR = ("error", "error")
 ORDERS: Mapping[str, Order] = {
     "product": Order(
         "hold-outs",
-        "Vector Networks and the decoder built by hand, all with the product readout, below CNN "
-        "and MLP",
+        "Vector Networks and the decoder built by hand, all with the product readout, below the CNN "
+        "(a square, a ring, sharp bumps) and the MLP (a square, scattered)",
         ("full", "vn_1", "factorised"),
         ("cnn", "mlp"),
     ),
@@ -92,31 +92,31 @@ ORDERS: Mapping[str, Order] = {
         f"{EASY}: {STRETCH}",
     ),
     "passes": Order(
-        "forces",
+        "mixtures",
         "One pass per force: MLP, GNN and FiLM below both Vector Networks",
         PASSES,
         ("vn_1_passes", "vn_3_passes"),
     ),
     "gated": Order(
-        "forces",
+        "mixtures",
         "VN-3L with gated features below networks that take all forces at once",
         ("gated",),
         ONCE,
     ),
     "ridge": Order(
-        "forces",
+        "mixtures",
         "Ridge regression on gated features below VN-3L on them",
         ("gated_ridge",),
         ("gated",),
     ),
     "tokens": Order(
-        "forces",
+        "mixtures",
         "Vector Networks on tokens below those on other inputs",
         ("tokens_1", "tokens"),
         ("vn_1", "vn_3", "vn_1_passes", "vn_3_passes", "gated"),
     ),
     "learners": Order(
-        "forces",
+        "mixtures",
         "RBF ridge and a small network on tokens below Vector Networks on them",
         ("tokens_rbf", "tokens_network"),
         ("tokens_1", "tokens"),
@@ -176,14 +176,17 @@ def factors(order: Order, table: xr.DataArray) -> xr.DataArray:
 
 def standing(order: Order, table: xr.DataArray) -> xr.DataArray:
     """Whether each of `low` has surely less error than each of `high` (-1), one of them surely more
-    than one of those (1), or neither (0), paired by seed (condition).
+    than one of those (1), or neither (0), paired by seed (condition). What is surely within the band of
+    equals is neither.
     """
     low, high = (one.reset_coords(drop=True) for one in _rows(order, table))
     if order.best:
         low = low.isel(row=median(low).argmin("row")).expand_dims("row")
     ratio = low.rename(row="own") / high
     known = ratio.notnull().any("seed")  # some models are not asked in all conditions
-    found = sides(ratio).where(known, -1).max(["own", "row"])
+    band = np.exp(BAND)
+    equal = (sides(ratio / band) < 0) & (sides(ratio * band) > 0)
+    found = sides(ratio).where(~equal, 0).where(known, -1).max(["own", "row"])
     return _asked(order, found.sel(condition=known.any(["own", "row"])))
 
 

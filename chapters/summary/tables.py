@@ -65,7 +65,7 @@ def counts_table(counts: Counts) -> Table | HTML:
 
 def errors_table(table: xr.DataArray | None) -> Table:
     """The errors of all rows in % of the zero baseline's, condition by condition; where results in
-    distribution are among them, how many seeds learned nothing.
+    distribution are among them, how many seeds learned nothing, or go astray out of it.
     """
     if table is None:
         return Table(pd.DataFrame())
@@ -73,10 +73,10 @@ def errors_table(table: xr.DataArray | None) -> Table:
     named = named.assign_coords(label=("model", table["name"].values))
     columns = {look: named.sel(look=look) for look in named["look"].values.tolist()}
     if errors.ID in columns:
-        failed = errors.failures(table).rename(row="model").reset_coords(drop=True)
-        columns["failed"] = failed.expand_dims(condition=table["condition"]).assign_coords(
-            label=named["label"]
-        )
+        failed = errors.failures(table).expand_dims(condition=table["condition"])
+        for name, one in (("failed", failed), ("astray", errors.astray(table))):
+            one = one.rename(row="model").reset_coords(drop=True)
+            columns[name] = one.assign_coords(label=named["label"])
     found = spreads(columns, "condition", "model")
     return Table(found, name="errors in % of those of the zero baseline")
 

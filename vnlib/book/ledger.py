@@ -81,7 +81,7 @@ class Decision:
 class Claim:
     """One claim: `statement` in our words, `terms` what its rule's words mean, `decide` the rule on
     the results of `reads` and its `parts`; `cases` are dimensions of test cases in them, `means` the
-    averages over cases: of which errors, where. A `definition` of our own task counts for no claim.
+    averages over cases: of which errors, where. A `definition` of our own task, or a theorem, is no claim.
     """
 
     id: str

@@ -10,7 +10,7 @@ from judging import changed, failing, filled, judged, rules, told
 from chapters.FR1_failure.claims import COMPOSING, MLPS, POPULATION, SEEING, drawing
 
 COORDS = {
-    "model": ["cnn_bump", "cnn_ramp", *POPULATION, *MLPS, *SEEING, *COMPOSING],
+    "model": ["cnn_ramp", *POPULATION, *MLPS, *SEEING, *COMPOSING],
     "hold_out": ["square", "corner"],
     "where": ["train", "id", "ood"],
     "test": ["averaged", "memorised"],
@@ -55,27 +55,27 @@ def r2(model: str, kernel: str, value: float, parts: list, controls: list, **whe
     return "FR-1", "kernel_r2", where, value, parts, controls
 
 
-CNN, RAMP, LONG = ({"model": f"cnn_{name}"} for name in ("bump", "ramp", "bump_longer"))
+CNN, RAMP, HOT = ({"model": f"cnn_{name}"} for name in ("bump", "ramp", "one_hot"))
 MLP, VN = {"model": "mlp_one_hot"}, {"model": "vn_full"}
 OOD, AVERAGED = {"where": "ood"}, {"test": "averaged"}
 # With controls: CNNs with population codes (0-6) and with ramps (7-13), MLPs (14), decoders that are
 # told where a pixel is (15) and that multiply (16-18).
 CASES = [
-    ("FR-1", "error", CNN | OOD, 0.1, [0], []),
-    ("FR-1", "error", LONG | OOD, 0.1, [], [0]),
+    ("FR-1", "error", CNN | OOD, 0.1, [0], [0]),
+    ("FR-1", "error", HOT | OOD, 0.1, [], [0]),
     ("FR-1", "error", RAMP | OOD, 0.1, [3], [7]),
     ("FR-1", "error", {"model": "mlp_ramp_longer"} | OOD, 0.1, [], [14]),
     ("FR-1", "error", {"model": "broadcast"} | OOD, 0.1, [], [15]),
     ("FR-1", "error", VN | OOD, 1, [], [16]),
-    ("FR-1", "several", CNN | OOD, 0.1, [1], []),
+    ("FR-1", "several", CNN | OOD, 0.1, [1], [1]),
     ("FR-1", "several", RAMP | {"hold_out": "corner"}, 0.1, [4], [8]),
-    ("FR-1", "several", LONG | OOD, 0.1, [], [1]),
-    ("FR-1", "share_cross", LONG | OOD, 0.35, [], [2]),
+    ("FR-1", "several", HOT | OOD, 0.1, [], [1]),
+    ("FR-1", "share_cross", HOT | OOD, 0.35, [], [2]),
     ("FR-1", "share_cross", RAMP | OOD, 0.35, [], [9]),
-    ("FR-1", "resembles", CNN | AVERAGED, 0.1, [2], []),
+    ("FR-1", "resembles", CNN | AVERAGED, 0.1, [2], [3]),
     ("FR-1", "resembles", RAMP | {"test": "memorised"}, 0.1, [5], [10]),
     ("FR-1", "resembles", RAMP | AVERAGED, 0.1, [], []),  # ramps are not averaged
-    ("FR-1", "resembles_shuffled", LONG, 0.75, [], [3]),
+    ("FR-1", "resembles_shuffled", HOT, 0.75, [], [3]),
     ("FR-1", "closer", {"model": "cnn_bright"}, 0.5, [], [4]),
     ("FR-1", "closer", RAMP, 0.5, [], [11]),
     ("FR-1", "closer", VN, 0.5, [], [17]),
@@ -84,7 +84,7 @@ CASES = [
     r2("cnn_ramp", "product", 0.9, [], [12, 13]),
     r2("cnn_fourier", "product", 0.9, [], [5, 6]),
     r2("cnn_fourier", "product", 0.9, [], [6], width=2),
-    r2("cnn_bump_longer", "product", 0.9, [], [], pairs="id"),
+    r2("cnn_one_hot", "product", 0.9, [], [], pairs="id"),
     r2("vn_full", "sum", 1, [], [18]),
 ]
 LACKING = [("FR-1", {"model": name}, name) for name in COORDS["model"]]

@@ -59,6 +59,7 @@ CASES = [
     ("VN-F2b", "mse_ood", model("factorised_default"), 1.3e-3, [1], []),
     ("VN-F2b", "mse_id", model("factorised_default"), 7e-7, [1, 2], []),
     ("VN-F2b", "mse_ood", model("factorised"), 7e-4, [], [1]),
+    ("VN-F2b", "mse_ood", model("random_full"), 3e-2, [], [5]),
     ("VN-F2b", "mse_id", model("factorised"), 2.3e-6, [], [1, 2]),
     ("VN-F2b", "mse_ood", model("factorised"), 1e-4, [], [4]),
     ("VN-F2b", "mse_ood", model("random_full"), 1e-4, [], [4]),

@@ -41,7 +41,7 @@ def test_a_factorial_of_signals_has_no_interaction_where_factors_multiply(nothin
     assert {key[0] for key in found} == {name}, "the others lack results"
     told = {effect: np.exp(one).values.ravel() for (_, effect), one in found.items()}
     assert told["learning: training signals"] == pytest.approx([2] * 8)
-    assert told["inference: solved"] == pytest.approx([0.25] * 8)
+    assert told["inference + sparsity: solved"] == pytest.approx([0.25] * 8)
     assert told["training signals × solved"] == pytest.approx([1] * 8)
 
 

@@ -136,10 +136,17 @@ def test_inference_and_learning_of_signals_help_in_some_conditions(changed, cros
     easy, scattered = (one["condition"].str.contains(part) for part in ("Easy", "random"))
     assert float(one.where(easy | scattered).max()) < 1
     assert float(one.where(~(easy | scattered)).min()) > 0.99
-    for effect in ("learning: training signals", "inference: solved", "training signals × solved"):
+    for effect in (
+        "learning: training signals",
+        "inference + sparsity: solved",
+        "training signals × solved",
+    ):
         factors = crossed["signals: atoms, inference", effect]
         assert float(factors.min()) < 0.95 and float(factors.max()) > 1.05, "not of one sign"
-    sparse = crossed["signals, recipe of App. G: atoms, inference, sparsity", "sparsity: 0.1 λ"]
+    recipe = "signals, recipe of App. G: atoms, inference, sparsity"
+    sparse, solved = (crossed[recipe, name] for name in ("sparsity: 0.1 λ", "inference: solved"))
+    scattered = sparse["condition"].str.contains("random")
+    assert float((sparse / solved).where(scattered).max()) < 0.5, "sparsity more than the solving"
     assert {*sparse.sortby(sparse)[:2]["condition"].values} == {
         "Easy: random 30 %",
         "Hard: random 30 %",
