@@ -22,7 +22,8 @@ def told(contrast: Mapping) -> str:
         share = contrast["share"]
         word = "yes" if contrast["margin"][0] > 0 else "no"
         return word if share in (0, 1) else f"{word}; yes in {100 * share:.0f} % of resamples"
-    middle, *ends = ("∞" if end is None else number(end) for end in contrast["value"])
+    form = whole if contrast["kind"] == "count" else number
+    middle, *ends = ("∞" if end is None else form(end) for end in contrast["value"])
     return f"{middle} [{', '.join(ends if contrast['sign'][0] == '>' else ends[::-1])}]"
 
 
@@ -35,7 +36,12 @@ def wanted(contrast: Mapping) -> str:
 
 def number(value: float) -> str:
     """A number to two digits, its power of ten written out."""
-    return raised(short(value + 0.0))
+    return raised(short(float(f"{value:.2g}") + 0.0))
+
+
+def whole(count: float) -> str:
+    """A count, whose digits all count."""
+    return raised(short(count + 0.0))
 
 
 def margins(contrast: Mapping) -> tuple[float, float, float]:

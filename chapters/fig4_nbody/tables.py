@@ -176,6 +176,7 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
     counts |= {key: one.sum() for key, one in counts.items() if getattr(one, "ndim", 0)}
     sizes = {
         "worst-fit": extremes(single)["most"],
+        "gated-fit": single.sel(model="vn_gated_3") if "vn_gated_3" in single["model"] else "",
         "power-three": power.sel(bodies=3) / power.sel(bodies=5),
         "power-ratio": outside / inside,
         "passes": extremes(kept_in_passes(results)),

@@ -236,6 +236,9 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         found |= texts(f"fig5-{benchmark}", values)
     gain = late_gain(once(results))
     still = gain.isel(model=np.flatnonzero(median(gain) > SETTLED))
+    longer = {b: lengthened(results, b) for b in MATCHED}
+    more = {"shorter-units": _less(results, "vn_1", "ksparse")}
+    more["longer-units"] = _less(results, "vn_1_longer", "ksparse_longer")
     own, grown_digits = (errors_of(results, "digits", relative=yes) for yes in (False, True))
     grown = errors_of(results, "motions", relative=True).sel(set=list(EXTREMES))
     return found | {
@@ -243,10 +246,18 @@ def numbers(results: xr.Dataset) -> dict[str, str]:
         **texts("fig5-half-black", MILLI * own.sel(set="occlude0")),
         **texts("fig5-difference", grown_digits.sel(set="sub2")),
         **texts("fig5-late", gain, in_percent),
+        **texts("fig5-longer", longer),
+        **texts("fig5", more),
         "fig5-seeds": str(results.sizes["seed"]),
         "fig5-watched": str(gain.sizes["model"]),
         "fig5-unsettled": str(still.sizes["model"]),
     }
+
+
+def _less(results: xr.Dataset, model: str, other: str) -> str:
+    """On how many sets of digits outside a model surely has less error than another."""
+    own = results["mse"].sel(reading="own", set=SETS["digits"][1:])
+    return _ahead_of(own, model, other)
 
 
 def _ahead_of(ratios: xr.DataArray, model: str, other: str) -> str:

@@ -105,7 +105,7 @@ def test_ledger_prints_and_writes_every_claim(vnbook, results):
     assert str(path) in said.out
     for row in rows:
         line = next(line for line in said.out.splitlines() if line.startswith(row["id"] + " "))
-        assert (row["verdict"] or "definition, not counted") in line
+        assert (row["verdict"] or "definition or theorem, not counted") in line
         assert (row["verdict"] is None) == row["definition"]
         assert row["chapter"] in line
 

@@ -48,7 +48,7 @@ def test_claims_are_grouped_and_counted_by_paper_and_definitions_are_none():
     text = page(rows, *asked)
     ours, theirs = text.index("\n## Vector Networks"), text.index("\n## Forced Rendering")
     assert ours < text.index('id="claim-vn-x2"') < theirs < text.index('id="claim-fr-9"')
-    assert text.count("\ndefinition, not counted") == 1
+    assert text.count("\ndefinition or theorem, not counted") == 1
     for counted in (text, ledger_page.headlines(ledger_of(rows, *asked), "paper")):
         assert "| core statements | holds | fails | tie |" in counted, "only verdicts that occur"
         assert "| Vector Networks: as printed | 1 | 1 | 0 |" in counted

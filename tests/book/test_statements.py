@@ -140,6 +140,17 @@ def test_each_of_many_cells_at_its_bound_seldom_fails_or_holds(cells, seeds):
 
 
 @pytest.mark.parametrize("seeds", [5, 8])
+def test_an_end_of_one_value_is_not_put_beside_that_of_another(seeds):
+    """A value without any spread within the band, on the wrong side, and one that may be on either:
+    neither fails.
+    """
+    values = drawn(seeds, 2)
+    values[:, 0] = 1.0003
+    found = rates(values, least)
+    assert found[FAILS] <= 0.0375 + CHANCE and found[UNDECIDED] > 0.85
+
+
+@pytest.mark.parametrize("seeds", [5, 8])
 def test_a_condition_at_its_bound_seldom_makes_a_statement_not_testable(seeds):
     def rule(x: np.ndarray) -> Part:
         return numbers.given(numbers.bounded("y", "<", 100, y=np.median(x)), least(x))

@@ -141,12 +141,11 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 
 UNMET = [
     ("id_error", {"variant": DEFAULT, "model": "literal"}, 0.11, [0, 1, 2, 3], []),
-    ("id_error", {"variant": DEFAULT, "model": "token"}, 0.4, [], []),
-    ("id_error", {"variant": DEFAULT, "model": "gated"}, 0.6, [], [0, 1, 2, 3, 4]),
+    ("id_error", {"variant": DEFAULT, "model": "token"}, 0.11, [], [0, 1, 2, 3, 4]),
+    ("id_error", {"variant": DEFAULT, "model": "gated"}, 0.6, [], []),
     ("id_error", {"variant": DEFAULT, "model": "token", "seed": 0}, 0.6, [], []),
-    ("id_error", {"variant": DEFAULT, "model": "token"}, 0.6, [], [0, 1, 2, 3, 4]),
     ("fact_active_top", {"variant": "inverted", "model": "literal"}, 0, [3], []),
-    ("fact_active_top", {"variant": "inverted", "model": "gated"}, 0, [], [3]),
+    ("fact_active_top", {"variant": "inverted", "model": "token"}, 0, [], [3]),
     ("fact_active_top", {"variant": DEFAULT}, 0, [], []),
 ]
 

@@ -11,6 +11,7 @@ import xarray as xr
 from glued import ends, number
 
 from benchmarks.images.autoencoders import autoencoder, evaluated_steps
+from benchmarks.baselines.longer import longer, once
 from benchmarks.images.vector_networks import train_network
 from chapters.fig5_mnist import figures_example, measure, tables
 from chapters.fig5_mnist.figures import errors_of, inside
@@ -82,13 +83,29 @@ def test_dictionary_learning_is_level(shipped):
 
 
 def test_what_had_not_settled_and_who_had_more_left_to_gain(shipped, found):
-    gain = median(tables.late_gain(shipped))
+    gain = median(tables.late_gain(once(shipped)))
     settled = {*gain["model"].values[(gain <= tables.SETTLED).values].tolist()}
     assert settled == {"ksparse_24", "ksparse_linear"}
     assert int(found["fig5-watched"]) - int(found["fig5-unsettled"]) == len(settled)
     networks = ["vn_1", "vn_2", "vn_3"]
     assert gain.sel(model=networks).min() > 2 * gain.sel(model=["ae", "ksparse", "ae_signed"]).max()
     assert {group(shipped, m) for m in ("vn_1", "vn_3")} == {"vn"}
+
+
+def test_what_twice_the_updates_change(shipped, found):
+    left = {name: median(one) for name, one in tables.lengthened(shipped, "digits").items()}
+    assert float(left["ID"].sel(model="vn_1")) == pytest.approx(0.98, abs=0.005), "a fiftieth"
+    assert float(left["ID"].sel(model="ksparse")) == pytest.approx(0.8, abs=0.02), "a fifth"
+    outside = left["OOD, median of sets"]
+    assert float(outside.sel(model="ksparse")) == pytest.approx(0.9, abs=0.02), "a tenth"
+    for one in left.values():
+        assert float(one.sel(model=["vn_1", "vn_3"]).min()) > 0.975
+    moved = median(tables.lengthened(shipped, "motions")["ID"])
+    assert float(moved.sel(model="m_vn_1")) == pytest.approx(0.94, abs=0.01), "a twentieth"
+    again = tables.over_vn(longer(shipped), "digits")
+    assert (median(again).sel(model="ae") > 1).all(), "on every set"
+    units = median(again).sel(model="ksparse")
+    assert set(units["set"].values[(units < 0.95).values].tolist()) == {"occlude0"}
 
 
 def test_a_gain_is_that_of_the_last_fifth_of_the_updates(shipped):

@@ -26,7 +26,7 @@ def test_rows_have_a_key_and_the_name_of_the_model(table):
 
 def test_without_models_a_benchmark_has_no_table(nothing, drawn):
     assert set(errors.tables(nothing).values()) == {None}
-    assert {*errors.tables(nothing)} == {*errors.READ, "hold-outs"}
+    assert {*errors.tables(nothing)} == {*errors.READ, "hold-outs", "mixtures"}
     assert errors.positions(nothing | {"fig2_spatial": drawn({"other": 0.9})}) is None
 
 

@@ -53,7 +53,9 @@ def test_claims_of_any_prefix_and_chapter_are_counted():
 
 
 def test_the_ledger_is_read_without_definitions_and_where_there_is_none_the_page_says_so(tmp_path):
-    told = {"claims": [{"id": "VN-X1", "definition": False}, {"id": "VN-X2", "definition": True}]}
+    asked = {"VN-X1": "partly", "VN-X2": None}
+    rows = [{"id": name, "verdict": word, "verdict_controls": None} for name, word in asked.items()]
+    told = {"claims": rows}
     told["statements"] = [{"claim": "VN-X1", "id": "VN-X1.1"}, {"claim": "VN-X2", "id": "VN-X2.1"}]
     assert counts.read(tmp_path) == []
     for said in (counts.by_verdict([]), tables.counts_table(counts.by_benchmark([], ["digits"]))):
@@ -73,7 +75,7 @@ def test_chapters_say_which_benchmark_they_belong_to():
 def test_effects_stand_condition_by_condition(nothing, masked):
     found = effects.changes(nothing | {"fig3_functions": masked})
     frame = tables.effects_table(found, "benchmark", "part", "change").frame
-    key = ("signals", "learning", "training signals as atoms, solved", "Hard: a block")
+    key = ("signals", "learning + sparsity", "training signals as atoms, solved", "Hard: a block")
     assert frame.loc[key, ("factor", "median")] == pytest.approx(2) and len(frame) == 8 * 3
 
 
