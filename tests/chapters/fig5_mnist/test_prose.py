@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 from glued import ends, number
 
-from benchmarks.images.autoencoders import autoencoder, evaluated_steps
 from benchmarks.baselines.longer import longer, once
+from benchmarks.images.autoencoders import autoencoder, evaluated_steps
 from benchmarks.images.vector_networks import train_network
 from chapters.fig5_mnist import figures_example, measure, tables
 from chapters.fig5_mnist.figures import errors_of, inside
@@ -102,7 +102,8 @@ def test_what_twice_the_updates_change(shipped, found):
         assert float(one.sel(model=["vn_1", "vn_3"]).min()) > 0.975
     moved = median(tables.lengthened(shipped, "motions")["ID"])
     assert float(moved.sel(model="m_vn_1")) == pytest.approx(0.94, abs=0.01), "a twentieth"
-    again = tables.over_vn(longer(shipped), "digits")
+    groups = ("model", once(shipped)["group"].values)
+    again = tables.over_vn(longer(shipped).assign_coords(group=groups), "digits")
     assert (median(again).sel(model="ae") > 1).all(), "on every set"
     units = median(again).sel(model="ksparse")
     assert set(units["set"].values[(units < 0.95).values].tolist()) == {"occlude0"}
