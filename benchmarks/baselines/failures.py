@@ -1,4 +1,4 @@
-"""Runs that learned nothing, or go astray, counted, with an exact interval of their share."""
+"""Runs that learned nothing, counted, with an exact interval of their share."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import numpy as np
 import xarray as xr
 from scipy.stats import binomtest
 
-from vnlib.book.evidence import bounded, detail, scaled, select
-from vnlib.book.ledger import Part
 from vnlib.plots.statistics import percent
 
 
@@ -22,17 +20,6 @@ def failures(failed: xr.DataArray) -> xr.DataArray:
     """
     said = {"input_core_dims": [["seed"]], "vectorize": True, "output_dtypes": [object]}
     return xr.apply_ufunc(_counted, failed.astype(float), **said)
-
-
-def astray(results: xr.Dataset, *models: str) -> Part:
-    """How often runs of these models leave more than a blank image does outside: their medians do not
-    tell.
-    """
-    r = select(results, model=models)
-    over = r["mse_ood"] / r["zero_baseline_ood"]
-    share = (over > 1).where(over.notnull()).mean()
-    says = "share of these runs whose OOD error is above the zero baseline's"
-    return detail(scaled(bounded(says, "<=", 0.05, astray=share), of=int(over.notnull().sum())))
 
 
 def _counted(failed: np.ndarray) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Thread, current_thread, main_thread
+from types import FrameType
 
 import click
 import yaml
@@ -270,12 +272,18 @@ def export(name: str, form: str, output_dir: Path) -> None:
     click.echo(f"written: {output_dir / name}.{'py' if form == 'script' else form}")
 
 
+def _ended(number: int, frame: FrameType | None) -> None:
+    """As an interrupt; what ends meanwhile, such as a kernel, has nothing to tell."""
+    logging.disable()
+    signal.default_int_handler(number, frame)
+
+
 def main() -> None:
     """Run `vnbook`. Errors that a user can mend are one paragraph, not a traceback; to be asked to
     end (SIGTERM) is to be interrupted.
     """
     if current_thread() is main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        signal.signal(signal.SIGTERM, _ended)
     try:
         vnbook(standalone_mode=False)
     except click.ClickException as error:

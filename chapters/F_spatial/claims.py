@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.failures import astray
+from benchmarks.spatial.astray import astray
 from benchmarks.spatial.errors import (
     COMPOSES,
     MEDIANS,

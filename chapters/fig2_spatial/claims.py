@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.failures import astray
+from benchmarks.spatial.astray import astray
 from benchmarks.spatial.errors import (
     COMPOSES,
     MEDIANS,
