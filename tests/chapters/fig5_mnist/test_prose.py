@@ -99,9 +99,9 @@ def test_what_twice_the_updates_change(shipped, found):
     outside = left["OOD, median of sets"]
     assert float(outside.sel(model="ksparse")) == pytest.approx(0.9, abs=0.02), "a tenth"
     for one in left.values():
-        assert float(one.sel(model=["vn_1", "vn_3"]).min()) > 0.975
+        assert float(one.sel(model=["vn_1", "vn_3", "vn_1_top24"]).min()) > 1 - 1 / 30
     moved = median(tables.lengthened(shipped, "motions")["ID"])
-    assert float(moved.sel(model="m_vn_1")) == pytest.approx(0.94, abs=0.01), "a twentieth"
+    assert ((moved.sel(model=["m_vn_1", "m_vn_3"]) - 0.935).abs() < 0.015).all(), "5 to 8 %"
     groups = ("model", once(shipped)["group"].values)
     again = tables.over_vn(longer(shipped).assign_coords(group=groups), "digits")
     assert (median(again).sel(model="ae") > 1).all(), "on every set"
