@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from vnlib import checks
 from vnlib.book.store.variables import Variables
-from vnlib.fit import GradientLearner
+from vnlib.fit import GradientLearner, Learner
 
 VARIABLES: Variables = {
     "curve_step": ("updates made", "1"),
@@ -34,6 +34,8 @@ class Watch:
     steps, evaluations
         How long the training is, and at most how often errors are noted, in equal distances and at
         its end.
+    consolidation
+        Further updates of a second phase, which has its own end.
 
     Raises
     ------
@@ -43,34 +45,46 @@ class Watch:
 
     def __init__(
         self,
-        error: Callable[[nn.Module, Any], float],
+        error: Callable[[Any, Any], float],
         sets: Mapping[str, Any],
         *,
         steps: int,
         evaluations: int,
+        consolidation: int = 0,
     ) -> None:
-        for name, number in (("steps", steps), ("evaluations", evaluations)):
-            checks.number(name, number, low=1, integer=True)
-        self.error, self.sets, self.steps = error, sets, steps
-        self.every = math.ceil(steps / evaluations)
+        checks.number("steps", steps, low=1, integer=True)
+        checks.number("consolidation", consolidation, low=0, integer=True)
+        self.phases = (steps, consolidation) if consolidation else (steps,)
+        checks.number("evaluations", evaluations, low=len(self.phases), integer=True)
+        self.error, self.sets = error, sets
+        self.every = math.ceil(sum(self.phases) / (evaluations - len(self.phases) + 1))
         self.errors = torch.full((evaluations, 1 + len(sets)), torch.nan, dtype=torch.float64)
         self.noted = torch.zeros((), dtype=torch.int64)
 
-    def note(self, model: nn.Module, val: float) -> None:
-        """Add the errors of a model as it is now."""
-        row = [val, *(self.error(model, one) for one in self.sets.values())]
+    def note(self, model: Any, val: float, sets: Mapping[str, Any] | None = None) -> None:
+        """Add the errors of a model as it is now; sets: its own in another form, such as settled."""
+        row = [val, *(self.error(model, one) for one in (sets or self.sets).values())]
         self.errors[self.noted] = torch.tensor(row, dtype=torch.float64)
         self.noted += 1
 
     def curves(self) -> xr.Dataset:
         """`curve_step` and `curve_NAME` (checkpoint); NaN where there was no evaluation."""
-        number = torch.arange(len(self.errors))
-        step = (self.every * (number + 1.0)).clamp(max=self.steps)
-        step = step.where(number < self.noted, torch.nan)
+        made, before = [], 0
+        for length in self.phases:
+            made += [before + s for s in (*range(self.every, length, self.every), length)]
+            before += length
+        step = torch.full((len(self.errors),), torch.nan, dtype=torch.float64)
+        step[: len(made)] = torch.tensor(made, dtype=torch.float64)
+        step[int(self.noted) :] = torch.nan
         columns = dict(zip(["step", "val", *self.sets], [step, *self.errors.T], strict=True))
         return xr.Dataset(
             {f"curve_{name}": ("checkpoint", v.numpy()) for name, v in columns.items()}
         )
+
+
+    def state(self) -> dict[str, Tensor]:
+        """What a checkpoint keeps of it."""
+        return {"watch.errors": self.errors, "watch.noted": self.noted}
 
 
 class WatchedLearner(GradientLearner):
@@ -81,5 +95,19 @@ class WatchedLearner(GradientLearner):
         self.watch = watch
 
     def state(self) -> dict[str, Tensor]:
-        noted = {"watch.errors": self.watch.errors, "watch.noted": self.watch.noted}
-        return super().state() | noted
+        return super().state() | self.watch.state()
+
+
+class Watched:
+    """Any other learner whose checkpoints hold what is noted of it."""
+
+    def __init__(self, learner: Learner, watch: Watch) -> None:
+        self.learner, self.watch = learner, watch
+
+    def step(
+        self, batch: tuple[Tensor, ...], *, scale: float, generator: torch.Generator
+    ) -> float | Tensor:
+        return self.learner.step(batch, scale=scale, generator=generator)
+
+    def state(self) -> dict[str, Tensor]:
+        return self.learner.state() | self.watch.state()

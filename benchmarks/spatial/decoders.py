@@ -5,7 +5,7 @@ its registry.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ from torch import Tensor, nn
 
 from benchmarks.spatial import registry
 from benchmarks.spatial.baseline import Baseline
-from benchmarks.spatial.curves import Watch, WatchedLearner
+from benchmarks.spatial.curves import Watch, Watched, WatchedLearner
 from benchmarks.spatial.vector_networks import ReadoutLearner, SpatialLearner, SpatialVN
 from vnlib import checks
-from vnlib.fit import FitConfig, GradientLearner, fit
+from vnlib.fit import FitConfig, GradientLearner, Learner, fit
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
 
@@ -68,13 +68,12 @@ def train_decoder(
     lr_floor
         Where the cosine schedule ends, as a share of `lr`; 1 for a constant rate.
     watch
-        Notes errors along the training of a baseline, and says when they are evaluated.
+        Notes errors along the training, of both phases, and says when they are evaluated.
 
     Raises
     ------
     ValueError
-        For an unknown family or option, for a consolidation of a decoder without readouts, and for
-        a VN that is to be watched.
+        For an unknown family or option, and for a consolidation of a decoder without readouts.
     """
     if isinstance(family, str):
         checks.choice("family", family, FAMILIES)
@@ -84,8 +83,13 @@ def train_decoder(
     )
     every = watch.every if watch else max(1, min(50, steps // 4))
     config = FitConfig(steps=steps, batch_size=batch_size, eval_every=every, lr_floor=lr_floor)
-    if family == "vn" and watch:
-        raise ValueError("watch must be None for family 'vn', whose readouts are trained by turns")
+
+    def validate() -> float:
+        error = mean_squared_error(model, validation)
+        if watch:
+            watch.note(model, error)
+        return error
+
     if family != "vn":
         built = registry.build(
             family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options
@@ -98,13 +102,6 @@ def train_decoder(
         learner = GradientLearner(model, lr=lr, weight_decay=weight_decay)
         if watch:
             learner = WatchedLearner(model, lr=lr, weight_decay=weight_decay, watch=watch)
-
-        def validate() -> float:
-            error = mean_squared_error(model, validation)
-            if watch:
-                watch.note(model, error)
-            return error
-
         fit(
             learner,
             train,
@@ -114,9 +111,21 @@ def train_decoder(
             checkpoint=workdir / "fit.safetensors",
         )
         if consolidation:
-            _consolidate(
-                model, train, validation, lr, weight_decay, consolidation, batch_size, seed, workdir
+            model.requires_grad_(False)
+            for layer in model.readouts:  # AdamW leaves out what has no gradient
+                layer.requires_grad_(True)
+            learner = GradientLearner(model, lr=lr, weight_decay=weight_decay)
+            if watch:
+                learner = WatchedLearner(model, lr=lr, weight_decay=weight_decay, watch=watch)
+            fit(
+                learner,
+                train,
+                _consolidation(consolidation, batch_size, watch),
+                seed=seed + 1,
+                validate=validate,
+                checkpoint=workdir / "readout.safetensors",
             )
+            model.requires_grad_(True)
         return model
     options = dict(options)
     allowed = [*list(inspect.signature(build_vn).parameters)[3:], *LEARNING]
@@ -124,13 +133,12 @@ def train_decoder(
         checks.choice("each option of family 'vn'", name, allowed)
     learning = {name: options.pop(name) for name in LEARNING if name in options}
     model = build_vn(n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options).to(device)
-    learner = SpatialLearner(model, lr=lr, **learning)
     fit(
-        learner,
+        _watched(SpatialLearner(model, lr=lr, **learning), watch),
         train,
         config,
         seed=seed,
-        validate=lambda: mean_squared_error(model, validation),
+        validate=validate,
         checkpoint=workdir / "fit.safetensors",
     )
     if consolidation and not model.readouts:
@@ -139,43 +147,34 @@ def train_decoder(
         )
     if consolidation:
         codes, held = model.codes(train[0]), model.codes(validation[0])
-        config = FitConfig(steps=consolidation, batch_size=batch_size, lr_floor=1e-3)
-        axis_loss = learning.get("axis_loss", False)
+        sets = {n: (model.codes(x), y) for n, (x, y) in watch.sets.items()} if watch else {}
+
+        def validate_readouts() -> float:
+            error = mean_squared_error(model.render, (held, validation[1]))
+            if watch:
+                watch.note(model.render, error, sets)
+            return error
+
+        readouts = ReadoutLearner(model, lr=lr, axis_loss=learning.get("axis_loss", False))
         fit(
-            ReadoutLearner(model, lr=lr, axis_loss=axis_loss),
+            _watched(readouts, watch),
             (*codes, train[1]),
-            config,
+            _consolidation(consolidation, batch_size, watch),
             seed=seed + 1,
-            validate=lambda: float((model.render(held) - validation[1]).square().mean()),
+            validate=validate_readouts,
             checkpoint=workdir / "readout.safetensors",
         )
     return model
 
 
-def _consolidate(
-    model: nn.Module,
-    train: Pair,
-    validation: Pair,
-    lr: float,
-    weight_decay: float,
-    steps: int,
-    batch_size: int,
-    seed: int,
-    workdir: Path,
-) -> None:
-    """Go on with the readouts of a baseline alone; AdamW leaves out what has no gradient."""
-    model.requires_grad_(False)
-    for layer in model.readouts:
-        layer.requires_grad_(True)
-    fit(
-        GradientLearner(model, lr=lr, weight_decay=weight_decay),
-        train,
-        FitConfig(steps=steps, batch_size=batch_size, lr_floor=1e-3),
-        seed=seed + 1,
-        validate=lambda: mean_squared_error(model, validation),
-        checkpoint=workdir / "readout.safetensors",
-    )
-    model.requires_grad_(True)
+def _watched(learner: Learner, watch: Watch | None) -> Learner:
+    return Watched(learner, watch) if watch else learner
+
+
+def _consolidation(steps: int, batch_size: int, watch: Watch | None) -> FitConfig:
+    """How readouts go on alone."""
+    own = {"eval_every": watch.every} if watch else {}
+    return FitConfig(steps=steps, batch_size=batch_size, lr_floor=1e-3, **own)
 
 
 def build_vn(
@@ -235,6 +234,6 @@ def build_vn(
 
 
 @torch.no_grad()
-def mean_squared_error(model: nn.Module, pair: Pair) -> float:
+def mean_squared_error(model: Callable[[Any], Tensor], pair: tuple[Any, Tensor]) -> float:
     """Mean squared error of a model over all pixels and samples of a pair (codes, images)."""
     return float((model(pair[0]) - pair[1]).square().mean())

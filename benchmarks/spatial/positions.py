@@ -76,15 +76,19 @@ def watched(
     *,
     steps: int,
     seed: int,
+    consolidation: int = 0,
     draws: int | None = None,
+    lr_floor: float = 1.0,
     **settings: Any,
 ) -> tuple[nn.Module, xr.Dataset]:
-    """The same at a constant learning rate, as FR's public code has it, and its errors at ID
-    validation and at held-out positions along training (see `curves.Watch.curves`). Vector Networks
-    train as ever; the errors of theirs are NaN.
+    """The same, and its errors at ID validation and at held-out positions along training (see
+    `curves.Watch.curves`).
 
     Parameters
     ----------
+    lr_floor
+        As of `train_decoder`, by itself that of FR's public code: a constant rate. Vector Networks
+        have a schedule of their own.
     draws
         As many training samples are drawn with replacement, once, and an epoch runs over them; None
         for each sample once.
@@ -98,9 +102,10 @@ def watched(
         mean_squared_error,
         {"ood": pair(data, "ood", device)},
         steps=steps,
+        consolidation=consolidation,
         evaluations=CHECKPOINTS,
     )
-    settings |= {"steps": steps, "seed": seed}
+    settings |= {"steps": steps, "consolidation": consolidation, "seed": seed, "watch": watch}
     if settings["family"] == "vn":
         return trained(data, device, **settings), watch.curves()
     train, validation = (pair(data, split, device) for split in ("train", "val"))
@@ -108,7 +113,7 @@ def watched(
         checks.number("draws", draws, low=1, integer=True)
         rows = torch.randint(len(train[0]), (draws,), generator=seeding.generator(seed, "draws"))
         train = train[0][rows.to(device)], train[1][rows.to(device)]
-    model = train_decoder(train, validation, lr_floor=1.0, watch=watch, **settings)
+    model = train_decoder(train, validation, lr_floor=lr_floor, **settings)
     return model, watch.curves()
 
 
@@ -168,6 +173,6 @@ def settings_watched(model: Mapping[str, Any], scale: Mapping[str, float]) -> di
     names = ["family", "options", "lr", "batch_size"]
     length = lengths(model, scale)
     if model["family"] != "vn":
-        names += ["draws"]
+        names += ["draws", *(["lr_floor"] if "lr_floor" in model else [])]
         del length["consolidation"]
     return {name: model[name] for name in names} | length

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 
-from benchmarks.spatial import positions
+from benchmarks.spatial import curves, positions
 from benchmarks.spatial.report import decoder_report
 from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.book.comparison import compared, with_candidate
 
-VARIABLES = positions.VARIABLES | {
+SPLITS = ("train", "val", "id_test", "ood")
+VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
+    "set": ("set of a position: 0 training, 1 ID validation, 2 ID test, 3 held out", "1"),
     "depth": ("depth: blocks of a CNN, layers of a VN per axis; 0 for others", "1"),
     "sample": ("position whose image is kept, counted row by row", "1"),
     "sample_image": ("image that the model draws, brightness", "1"),
@@ -33,7 +36,8 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
         # Other codes have negative entries, which non-negative atoms cannot reconstruct.
         signed = given["encoding"] not in ("bump", "one_hot")
         options["nonnegative"] = options.get("nonnegative", False) and not signed
-    task = {k: s[k] for k in ("grid", "split_seed")}
+    split = s["split_seed"] if selecting else axes["seed"]
+    task = {"grid": s["grid"], "split_seed": split}
     return {
         "task": task | {k: given[k] for k in ("sigma", "hold_out", "encoding")},
         "training": positions.training(model, lr, options, s["scale"]),
@@ -42,10 +46,16 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One trained decoder: its error at every position, and its images at the `samples`."""
+    """One decoder, trained with a start and a split of its own: its errors, along training, too, at
+    every position, and its images at the `samples`.
+    """
     data, samples = positions.plane(**settings["task"]), settings["samples"]
     training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
-    model = positions.trained(data, chapter.device, **training)
+    model, along = positions.watched(data, chapter.device, lr_floor=0.01, **training)
     report = decoder_report(model, data, samples=samples).assign(positions.zero_baseline(data))
-    target = {"target_image": (("sample", "y", "x"), data["image"].values[samples])}
-    return report.assign_coords(positions.coordinates(data) | target)
+    numbers = [SPLITS.index(name) for name in data["split"].values.astype(str)]
+    places = positions.coordinates(data)
+    places["split"] = ("position", np.where(data["split"] == "ood", "ood", "id"))
+    places["target_image"] = (("sample", "y", "x"), data["image"].values[samples])
+    report = report.assign(set=("position", np.int8(numbers))).merge(along)
+    return report.assign_coords(places)
