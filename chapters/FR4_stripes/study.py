@@ -110,8 +110,10 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     if model["family"] == "cnn":
         options = {"width": every["width"]} | options
     diets = [every["selection_diet"]] if selecting else every["diets"][model["diets"]]
+    if not selecting and axes["seed"] not in chapter.first_seeds(every["few"]):
+        diets = [name for name in diets if name in every["often"]]
     pictured = not selecting and axes["seed"] == chapter.seeds[0]
-    looked_into = not selecting and axes["model"] in every["looked_into"]
+    looked_into = not selecting and axes["model"] == "cnn"
     return {
         "data": {name: model[name] for name in DATA} | {"sigma": chapter.parameters["sigma"]},
         "constant": model["constant"],
@@ -150,15 +152,14 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
         images = training_set(data, lines, eaten, seed=seed)
         train = tuple(torch.from_numpy(values).to(device) for values in images)
         training = s["training"] | {"seed": seed, "workdir": workdir / name}
-        length = {name: training[name] for name in ("steps", "consolidation")}
-        watch = curves.Watch(
-            mean_squared_error, {"ood": ood}, **length, evaluations=s["evaluations"]
-        )
-        training["watch"] = watch
+        if training["family"] != "vn":
+            length = {"steps": training["steps"], "evaluations": s["evaluations"]}
+            training["watch"] = curves.Watch(mean_squared_error, {"ood": ood}, **length)
         model = train_decoder(train, held if eaten.bumps else train, **training)
         found = drawing_report(model, data, lines)
         found = found.assign(bumps=eaten.bumps, items=len(train[0]), stripes=int(eaten.stripes))
-        found = found.merge(watch.curves())
+        if "watch" in training:
+            found = found.merge(training["watch"].curves())
         if s["samples"]:
             found = found.merge(pictures(model, data, samples=s["samples"]))
         if name in s["layers_of"]:

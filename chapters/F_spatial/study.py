@@ -10,13 +10,13 @@ from typing import Any
 
 import xarray as xr
 
-from benchmarks.spatial import curves, positions
+from benchmarks.spatial import positions
 from chapters.F_spatial import measure
 from data_gen import bumps
 from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.book.comparison import compared, with_candidate
 
-VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
+VARIABLES = positions.VARIABLES | {
     "parts": ("tables that a model is in", ""),
     "encoding": ("code of a position", ""),
     "held_out": ("whether a position was held out", "1"),
@@ -53,8 +53,7 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
     if model["family"] == "vn" and given["sparsity"] is not None:
         options["sparsity"] = given["sparsity"]
     training = positions.training(model, own.get("lr", lr), options, s["scale"])
-    split = s["data_seed"] if selecting else axes["seed"]
-    task = {"split_seed": split, "sigma": given["sigma"], "hold_out": given["hold_out"]}
+    task = {"split_seed": s["data_seed"], "sigma": given["sigma"], "hold_out": given["hold_out"]}
     code = model.get("encoding", s["task"]["encoding"])
     return {
         "training": training | {"weight_decay": own.get("weight_decay", 0.01)},
@@ -66,14 +65,12 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One decoder, trained with a start and a split of its own: its errors, along training, too,
-    and what else its tables ask for.
-    """
+    """One trained decoder: its errors, and what else its tables ask for."""
     shown, data_seed = settings["shown"], settings["task"]["split_seed"]
     data = task(**settings["task"], seed=data_seed)
     training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
-    model, along = positions.watched(data, chapter.device, lr_floor=0.01, **training)
-    report = measure.report(model, data, maps=settings["maps"], shown=shown).merge(along)
+    model = positions.trained(data, chapter.device, **training)
+    report = measure.report(model, data, maps=settings["maps"], shown=shown)
     if settings["pairs"]:
         pairs = measure.distant_pairs(data, **settings["pairs"], seed=data_seed)
         two = measure.two_bumps(model, data, pairs)
