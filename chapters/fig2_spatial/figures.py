@@ -14,6 +14,7 @@ from benchmarks.spatial.errors import ratio
 from vnlib.plots.frames import empty, in_groups, label, long_frame
 from vnlib.plots.style import PALETTE, image_axes, look
 
+WATCHED = ("cnn4", "mlp", "factorised", "bilinear_linear", "vn_full")
 SPLITS = {
     "train": ("training", PALETTE[0]),
     "val": ("ID validation", PALETTE[2]),
@@ -28,7 +29,8 @@ def task(results: xr.Dataset) -> plt.Figure:
     fig, axes = plt.subplots(
         1, 1 + images.sizes["sample"], figsize=(10.5, 2.9), width_ratios=[1.5] + [1] * 4
     )
-    colors = [to_rgb(SPLITS[split][1]) for split in results["split"].values]
+    first = results["set"].isel(model=0, seed=0).values
+    colors = [to_rgb([*SPLITS.values()][int(number)][1]) for number in first]
     picture = np.array(colors).reshape(*spatial.plane(results["position_x"]).shape, 3)
     axes[0].imshow(picture, origin="lower")
     axes[0].set(xlabel="bump x [px]", ylabel="bump y [px]", title="Positions")
@@ -96,6 +98,28 @@ def against_depth(results: xr.Dataset) -> plt.Figure:
     axes[1].axhline(zero, label="zero baseline", **spatial.ZERO)
     for ax in axes:
         ax.legend(fontsize=8)
+    return fig
+
+
+def learning(results: xr.Dataset) -> plt.Figure:
+    """Errors of some decoders along training, a panel each."""
+    shown = [name for name in WATCHED if name in results["model"].values]
+    if not shown:
+        return empty("None of the models of this figure was asked for.")
+    fig, axes = plt.subplots(
+        1, len(shown), figsize=(0.6 + 2.5 * len(shown), 2.9), sharey=True, squeeze=False
+    )
+    for ax, model in zip(axes.flat, shown, strict=True):
+        runs = results.sel(model=model)
+        color = look(label(results, model))[0]
+        spatial.along_training(ax, runs, color=color, name=label(results, model))
+        ax.axhline(float(results["zero_baseline_ood"].median()), **spatial.ZERO)
+        ax.set(title=spatial.wrapped(label(results, model), 18), ylabel="")
+    spatial.sets_along_training(axes.flat[0])
+    axes.flat[0].plot([], [], label="zero baseline", **spatial.ZERO)
+    handles, texts = axes.flat[0].get_legend_handles_labels()
+    axes.flat[0].legend(handles[1:], texts[1:], fontsize=8)
+    axes.flat[0].set_ylabel(spatial.ERROR)
     return fig
 
 

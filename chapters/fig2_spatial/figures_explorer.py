@@ -6,6 +6,7 @@ from typing import Any
 
 import xarray as xr
 
+from benchmarks.baselines.longer import once
 from benchmarks.spatial.figures_explorer import of_two_models, positions
 from chapters.fig2_spatial.figures_hold_out import middle_seed
 
@@ -16,6 +17,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
     """Errors at every position, over seeds; drawings where they are stored, of each model by the
     seed of the median error inside the hold-out.
     """
+    results = once(results)
     models = results["model"].values.tolist()
     drawn = xr.concat(
         [

@@ -7,11 +7,13 @@ import json
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import ratio
+from benchmarks.baselines import tables
+from benchmarks.baselines.longer import change, once
+from benchmarks.spatial.errors import SETTLED, late_gain, ratio
 from benchmarks.spatial.tables import errors, extent, gains
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import short, texts
-from vnlib.plots.tables import Table
+from vnlib.plots.tables import Table, if_computed, spreads
 
 # From the full 2D VN to what is left of it when a part is taken away.
 CONTROLS = ["vn_full", "vn_flat", "random_full", "bilinear_linear", "bilinear_relu", "factorised"]
@@ -67,6 +69,26 @@ def widths(of_f: xr.Dataset) -> dict[str, str]:
     return texts("fig2-width", found | {"condition": {"wide": condition(2), "sharp": condition(1)}})
 
 
+def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
+    """What twice the updates leave of errors (model, seed)."""
+    return {"id": change(results["mse_id"]), "ood": change(results["mse_ood"])}
+
+
+@if_computed
+def settled(results: xr.Dataset) -> Table:
+    """The share of the ID validation error that went in the last fifth of the updates."""
+    return Table(
+        spreads({"late gain": 100 * late_gain(once(results))}, "model"),
+        name="late gains of all models",
+    )
+
+
+def longer_table(results: xr.Dataset) -> Table:
+    """What twice the updates leave of the errors of trained models."""
+    names = {"id": "ID error", "ood": "OOD error"}
+    return tables.longer({names[key]: one for key, one in lengthened(results).items()})
+
+
 def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, str]:
     """The numbers of the prose: medians over seeds, of groups of models from the least to the largest.
 
@@ -75,6 +97,8 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
     of_f
         The results of App. F, where there are any.
     """
+    more, results = lengthened(results), once(results)
+    unsettled = late_gain(results).median("seed").dropna("model") >= SETTLED
     groups = {
         "entangled": in_groups(results, "entangled"),
         "vn": in_groups(results, "vn"),
@@ -95,6 +119,8 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
     shown = {m: samples(results, m) for m in ("cnn4", "mlp", "vn_full") if m in results["model"]}
     return (
         texts("fig2", found)
+        | texts("fig2-longer", {key: one for key, one in more.items() if one.size})
+        | texts("fig2-unsettled", {"all": unsettled.size, "of": unsettled.sum()}, "{:.0f}".format)
         | texts("fig2-left", left(results), lambda one: f"{short(one)} %")
         | texts("fig2-samples", shown, lambda one: f"{float(f'{one:.2g}'):,.0f}")
         | ({} if of_f is None else widths(of_f))

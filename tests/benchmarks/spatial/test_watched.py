@@ -34,6 +34,16 @@ def test_the_learning_rate_is_constant(tmp_path):
     assert at_20[0] == at_20[1]
 
 
+def test_the_learning_rate_falls_where_it_is_asked_to(tmp_path, monkeypatch):
+    ends = []
+    monkeypatch.setattr(
+        decoders, "fit", lambda learner, data, config, **_: ends.append(config.scale(59))
+    )
+    for more in ({}, {"lr_floor": 0.01}):
+        positions.watched(DATA, "cpu", **MLP, **more, seed=0, workdir=tmp_path)
+    assert ends[0] == 1 and 0.01 <= ends[1] < 0.02
+
+
 def test_draws_are_with_replacement_and_each_seed_s_own(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
@@ -61,15 +71,8 @@ def test_side_by_side_they_become_what_they_become_alone(tmp_path):
     assert not np.allclose(together[0]["curve_val"][:20], together[1]["curve_val"][:20], rtol=1e-2)
 
 
-@pytest.mark.parametrize("family", ["vn", None])
-def test_errors_of_what_is_not_watched_are_nan_at_as_many_places(family, tmp_path):
-    options = {"streams": "axes", "n_atoms": 4}
-    given = {"options": options, "lr": 1e-2, "steps": 2, "batch_size": 8, "consolidation": 0}
-    if family:
-        given |= {"family": family, "seed": 0, "workdir": tmp_path}
-        found = positions.watched(DATA, "cpu", **given)[1]
-    else:
-        found = positions.unwatched()
+def test_errors_of_what_nobody_trains_are_nan_at_as_many_places(tmp_path):
+    found = positions.unwatched()
     assert set(found) == {"curve_step", "curve_val", "curve_ood"}
     assert found.sizes == {"checkpoint": positions.CHECKPOINTS}
     assert all(values.isnull().all() for values in found.values())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
-from judging import failing, rules, times, told
+from judging import failing, rules, times, told, unmet
 
 from benchmarks.spatial import positions
+from chapters.fig2_spatial.claims import SPLITS
 
 ZERO = 0.02  # error of the zero baseline: composing means an OOD error of at most 2e-4
 # Model -> (ID error, OOD error), so that every part of every claim holds.
@@ -35,21 +36,28 @@ def made() -> xr.Dataset:
     errors = {"mse_id": mse_id, "mse_ood": mse_ood, "zero_baseline_ood": 0 * mse_id + ZERO}
     errors["zero_baseline_id"] = errors["zero_baseline_ood"]
     r = xr.Dataset({name: (("model", "seed"), values) for name, values in errors.items()})
-    places = positions.coordinates(positions.plane())
-    return r.assign_coords(places | {"model": list(HOLDS), "seed": range(4)})
+    r = r.assign_coords(model=list(HOLDS), seed=range(4))
+    split = positions.plane()["split"].values.astype(str)
+    numbers = np.array([SPLITS.index(name) for name in split], float)
+    r["set"] = (("model", "seed", "position"), np.tile(numbers, (len(HOLDS), 4, 1)))
+    return r.assign_coords(positions.coordinates(positions.plane()))
 
 
 def model(*names: str) -> dict:
     return {"model": list(names)}
 
 
+TRAIN, VAL, OOD = (SPLITS.index(name) for name in ("train", "val", "ood"))
 COLUMN = {"position": [14 + 28 * y for y in range(28) if not 6 <= y <= 22]}  # of the square
 CASES = [
-    ("VN-F2a", "split", {"position": 14 + 28 * 14}, "train", [1], []),
-    ("VN-F2a", "split", {"position": 0}, "ood", [1], []),
-    ("VN-F2a", "split", {"position": 0}, "spare", [0], []),
-    ("VN-F2a", "split", COLUMN, "val", [2], []),
-    ("VN-F2a", "split", COLUMN, "ood", [1, 2], []),
+    ("VN-F2a", "set", {"position": 14 + 28 * 14}, TRAIN, [1], []),
+    ("VN-F2a", "set", {"position": 0}, OOD, [1], []),
+    ("VN-F2a", "set", {"position": 0}, 7, [0], []),
+    ("VN-F2a", "set", COLUMN, VAL, [2], []),
+    ("VN-F2a", "set", COLUMN, OOD, [1, 2], []),
+    # In one seed alone.
+    ("VN-F2a", "set", {"position": 0, "seed": 2}, OOD, [1], []),
+    ("VN-F2a", "set", COLUMN | {"seed": 3}, VAL, [2], []),
     ("VN-F2b", "mse_ood", model("cnn4"), times(0.249), [0], [0]),
     ("VN-F2b", "mse_ood", model("cnn4"), times(0.25), [], []),
     ("VN-F2b", "mse_ood", model("vae_high"), 4e-3, [0], [0]),
@@ -100,6 +108,16 @@ def test_numbers_are_the_medians_the_rule_compares():
     assert numbers["cnn4.ratio"] == pytest.approx(20)
     assert numbers["factorised.id"] == pytest.approx(2e-4 * 1.015)  # the median of four seeds
     assert numbers["vn_best.id"] == pytest.approx(8e-7 * 1.015, rel=1e-3)
+
+
+def test_what_more_updates_turn_is_not_judged():
+    """All statements on a CNN that composes once it has twice the updates."""
+    r = made()
+    twin = r.sel(model=["cnn4"]).assign_coords(model=["cnn4_longer"])
+    for share, missing in ((1.0, []), (0.1, [0])):
+        more = twin.assign(mse_ood=share * twin["mse_ood"])
+        both = xr.concat([r, more], "model", data_vars="minimal")
+        assert unmet("VN-F2b", both) == (missing, missing)
 
 
 def test_order_of_models_and_seeds_does_not_matter():

@@ -19,6 +19,7 @@ DRAW = (
     figures.id_against_ood,
     figures.against_depth,
     figures.samples,
+    figures.learning,
     figures_hold_out.hold_out,
 )
 
@@ -59,6 +60,8 @@ def test_the_task_shows_where_each_split_is():
     picture = figures.task(RESULTS).axes[0].images[0].get_array()
     held = np.all(picture == picture[14, 14], axis=-1)
     assert np.array_equal(held.ravel(), RESULTS["split"].values == "ood")
+    colors = {tuple(row) for row in picture.reshape(-1, 3)}
+    assert len(colors) == len(figures.SPLITS)
 
 
 def test_depth_joins_medians_of_every_depth():
