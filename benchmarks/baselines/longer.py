@@ -69,21 +69,24 @@ def both(parts: Sequence[Part], again: Sequence[Part]) -> list[Part]:
     """
 
     def same(one: Part, other: Part) -> bool:
-        return one.holds == other.holds or (level(one) and level(other))
+        return one.holds == other.holds or level(one, other)
 
     return [
         given(one, part(SAME, same(one, other))) for one, other in zip(parts, again, strict=True)
     ]
 
 
-def level(one: Part) -> bool:
-    """Whether all values that a part compares by their ratio to a bound keep it or are within 5 % of
-    it, so that only such as count as equal to their bounds can fail it.
+def level(one: Part, other: Part) -> bool:
+    """Whether all values that two parts compare by their ratio to a bound are on the same side of
+    it, or both within 5 % of it.
     """
     found = []
-    for contrast in one.contrasts:
-        if contrast.band is not None or contrast.bound <= 0 or np.isfinite(contrast.limit):
+    for ours, theirs in zip(one.contrasts, other.contrasts, strict=True):
+        if ours.band is not None or ours.bound <= 0 or np.isfinite(ours.limit):
             return False
-        over = np.asarray(contrast.values, float) / contrast.bound
-        found.append(over <= BAND if contrast.sign[0] == "<" else over >= 1 / BAND)
+        over, more = (np.asarray(each.values, float) / ours.bound for each in (ours, theirs))
+        if over.shape != more.shape:
+            return False
+        ties = [(values <= BAND) & (values >= 1 / BAND) for values in (over, more)]
+        found.append(((over < 1) == (more < 1)) | (ties[0] & ties[1]))
     return bool(found) and all(each.all() for each in found)

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.baselines.longer import lasting, longer
-from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, UNDECIDED, statements
+from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book.evidence import bounded
 from vnlib.book.ledger import Claim, Decision
 
@@ -41,6 +41,12 @@ def verdicts(r: xr.Dataset) -> list[str]:
         (0.5, 2.0, NOT_TESTABLE),
         (2.0, [0.5, 0.5, 2, 2, 2], UNDECIDED),
         (2.0, None, HOLDS),
+        # Both within 5 % of the bound: equal to it, before and after.
+        (1.02, 0.98, TIE),
+        (0.98, 1.02, TIE),
+        # Within 5 % of it on one side only.
+        (2.0, 0.98, NOT_TESTABLE),
+        (0.98, 2.0, NOT_TESTABLE),
     ],
 )
 def test_a_statement_needs_the_same_side_with_more_updates(rival, twin, verdict):
