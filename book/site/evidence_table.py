@@ -101,8 +101,16 @@ def _part(name: str, **values: object) -> str:
 
 
 def matrix(papers: Mapping[str, Sequence[Mapping]], found: Mapping) -> str:
-    """All statements at a glance: a cell per claim, a dot per statement."""
-    return _part("matrix", papers=papers, statements=_by_claim(found))
+    """All statements at a glance: a cell per claim, a dot per statement, pale where it counts
+    nowhere: of a definition or theorem, as printed.
+    """
+    defined = {row["id"] for row in found["claims"] if row["definition"]}
+    pale = [
+        one["id"]
+        for one in found["statements"]
+        if one["claim"] in defined and statements.PROTOCOLS[1] not in one["protocols"]
+    ]
+    return _part("matrix", papers=papers, statements=_by_claim(found), pale=pale)
 
 
 def filters(papers: Mapping[str, Sequence[Mapping]], found: Mapping) -> str:

@@ -25,7 +25,7 @@ from vnlib.book import paths
 SHIPPED = paths.RESULTS / "paper" / "ledger.json"
 ROW = re.compile(r'<tr id="([^"]+)" data-verdict="([^"]+)".*?</tr>', re.DOTALL)
 DOT = re.compile(
-    r'class="vn-dot" [^>]*href="#([^"]+)" title="([^"]+)"><svg class="vn-mark ([^"]+)"'
+    r'class="vn-dot[^"]*" [^>]*href="#([^"]+)" title="([^"]+)"><svg class="vn-mark ([^"]+)"'
 )
 PROTOCOLS = list(statements.PROTOCOLS)
 COLUMN = 1100  # px of a page's text beside its sidebar, on a screen 1440 px wide
@@ -77,15 +77,16 @@ def test_dots_differ_in_shape_by_verdict_and_in_size_by_weight():
 
 
 def test_what_defines_a_task_is_pale_and_counts_for_nothing():
-    text = page(
-        [row(definition=True), row(id="VN-X2")], told(), told("VN-X2"), told("VN-X2", place=2)
-    )
-    assert re.findall(r"</svg> holds \((\d+)\)", text) == ["2"]
-    assert re.findall(
-        r'<li( class="vn-definition")?><a class="vn-claim" href="#([^"]+)"', text
-    ) == [
-        (' class="vn-definition"', "claim-vn-x1"),
-        ("", "claim-vn-x2"),
+    """But for what is asked of it with controls, which counts."""
+    rows = [row(definition=True), row(id="VN-X2")]
+    of_task = told(), told(place=2, protocols=["controls"])
+    text = page(rows, *of_task, told("VN-X2"), told("VN-X2", place=2))
+    assert re.findall(r"</svg> holds \((\d+)\)", text) == ["3"]
+    assert re.findall(r'<a class="vn-dot( vn-definition)?"[^>]* href="#([^"]+)"', text) == [
+        (" vn-definition", "vn-x1-1"),
+        ("", "vn-x1-2"),
+        ("", "vn-x2-1"),
+        ("", "vn-x2-2"),
     ]
     assert "not counted" not in page([row()], told()), "where there is none"
 
@@ -415,5 +416,5 @@ def test_the_shipped_ledger_opens_on_few_screens_with_all_dots_on_the_first(brow
             ".vn-dot", "dots => dots.map(one => one.getBoundingClientRect().bottom)"
         )
         screens = view.evaluate("document.documentElement.scrollHeight") / 900
-    assert len(dots) == text.count('class="vn-dot"') and max(dots) < 900
+    assert len(dots) == text.count('class="vn-dot') and max(dots) < 900
     assert 1 < screens < 8
