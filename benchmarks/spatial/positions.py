@@ -70,28 +70,43 @@ def trained(data: xr.Dataset, device: torch.device | str, **settings: Any) -> nn
     return train_decoder(train, validation, **settings)
 
 
+def followed(
+    data: xr.Dataset,
+    device: torch.device | str,
+    *,
+    steps: int,
+    consolidation: int = 0,
+    **settings: Any,
+) -> tuple[nn.Module, xr.Dataset]:
+    """The same, and its errors at ID validation and at held-out positions along both phases of
+    training (see `curves.Watch.curves`).
+    """
+    length = {"steps": steps, "consolidation": consolidation}
+    held_out = {"ood": pair(data, "ood", device)}
+    watch = Watch(mean_squared_error, held_out, **length, evaluations=CHECKPOINTS)
+    return trained(data, device, **length, watch=watch, **settings), watch.curves()
+
+
 def watched(
     data: xr.Dataset,
     device: torch.device | str,
     *,
     steps: int,
     seed: int,
-    consolidation: int = 0,
     draws: int | None = None,
     lr_floor: float = 1.0,
     **settings: Any,
 ) -> tuple[nn.Module, xr.Dataset]:
-    """The same, and its errors at ID validation and at held-out positions along training (see
-    `curves.Watch.curves`).
+    """The same at a constant learning rate, as FR's public code has it, and its errors along
+    training. Vector Networks train as ever; the errors of theirs are NaN.
 
     Parameters
     ----------
-    lr_floor
-        As of `train_decoder`, by itself that of FR's public code: a constant rate. Vector Networks
-        have a schedule of their own.
     draws
         As many training samples are drawn with replacement, once, and an epoch runs over them; None
         for each sample once.
+    lr_floor
+        As of `train_decoder`, where the rate is not to stay constant.
 
     Raises
     ------
@@ -102,10 +117,9 @@ def watched(
         mean_squared_error,
         {"ood": pair(data, "ood", device)},
         steps=steps,
-        consolidation=consolidation,
         evaluations=CHECKPOINTS,
     )
-    settings |= {"steps": steps, "consolidation": consolidation, "seed": seed, "watch": watch}
+    settings |= {"steps": steps, "seed": seed}
     if settings["family"] == "vn":
         return trained(data, device, **settings), watch.curves()
     train, validation = (pair(data, split, device) for split in ("train", "val"))
@@ -113,7 +127,7 @@ def watched(
         checks.number("draws", draws, low=1, integer=True)
         rows = torch.randint(len(train[0]), (draws,), generator=seeding.generator(seed, "draws"))
         train = train[0][rows.to(device)], train[1][rows.to(device)]
-    model = train_decoder(train, validation, lr_floor=lr_floor, **settings)
+    model = train_decoder(train, validation, lr_floor=lr_floor, watch=watch, **settings)
     return model, watch.curves()
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import TWIN
 from benchmarks.spatial import curves, positions
 from benchmarks.spatial.report import decoder_report
 from vnlib.book.chapter import Axes, Chapter, Settings
@@ -23,8 +25,21 @@ VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
 
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """The reported runs over (model, seed), and the selection behind them."""
-    return compared(chapter, run, settings, VARIABLES, criterion="mse_val")
+    """The reported runs over (model, seed), and the selection behind them; twins with more updates
+    have the first `twin_seeds` alone.
+    """
+    given, seeds = chapter.parameters, chapter.first_seeds(chapter.settings["twin_seeds"])
+    twins = [name for name in chapter.models if name.endswith(TWIN)]
+    own = [name for name in chapter.models if name not in twins]
+    parts, selection = [], None
+    for models, more in ((own, {}), (twins, {"seeds": seeds})):
+        if models:
+            part = replace(chapter, parameters={**given, "models": models, **more})
+            runs, chosen = compared(part, run, settings, VARIABLES, criterion="mse_val")
+            parts.append(runs)
+            selection = chosen if selection is None else selection
+    whole = xr.merge(parts, "no_conflicts", join="outer", combine_attrs="override")
+    return whole, selection
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = False) -> Settings:
@@ -51,7 +66,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     """
     data, samples = positions.plane(**settings["task"]), settings["samples"]
     training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
-    model, along = positions.watched(data, chapter.device, lr_floor=0.01, **training)
+    model, along = positions.followed(data, chapter.device, **training)
     report = decoder_report(model, data, samples=samples).assign(positions.zero_baseline(data))
     numbers = [SPLITS.index(name) for name in data["split"].values.astype(str)]
     places = positions.coordinates(data)

@@ -71,8 +71,15 @@ def test_side_by_side_they_become_what_they_become_alone(tmp_path):
     assert not np.allclose(together[0]["curve_val"][:20], together[1]["curve_val"][:20], rtol=1e-2)
 
 
-def test_errors_of_what_nobody_trains_are_nan_at_as_many_places(tmp_path):
-    found = positions.unwatched()
+@pytest.mark.parametrize("family", ["vn", None])
+def test_errors_of_what_is_not_watched_are_nan_at_as_many_places(family, tmp_path):
+    options = {"streams": "axes", "n_atoms": 4}
+    given = {"options": options, "lr": 1e-2, "steps": 2, "batch_size": 8, "consolidation": 0}
+    if family:
+        given |= {"family": family, "seed": 0, "workdir": tmp_path}
+        found = positions.watched(DATA, "cpu", **given)[1]
+    else:
+        found = positions.unwatched()
     assert set(found) == {"curve_step", "curve_val", "curve_ood"}
     assert found.sizes == {"checkpoint": positions.CHECKPOINTS}
     assert all(values.isnull().all() for values in found.values())
