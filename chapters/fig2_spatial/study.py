@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import TWIN
 from benchmarks.spatial import curves, positions
 from benchmarks.spatial.report import decoder_report
 from vnlib.book.chapter import Axes, Chapter, Settings
@@ -29,7 +28,7 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     have the first `twin_seeds` alone.
     """
     given, seeds = chapter.parameters, chapter.first_seeds(chapter.settings["twin_seeds"])
-    twins = [name for name in chapter.models if name.endswith(TWIN)]
+    twins = [name for name, model in chapter.models.items() if model["group"] == "longer"]
     own = [name for name in chapter.models if name not in twins]
     parts, selection = [], None
     for models, more in ((own, {}), (twins, {"seeds": seeds})):

@@ -34,16 +34,6 @@ def test_the_learning_rate_is_constant(tmp_path):
     assert at_20[0] == at_20[1]
 
 
-def test_the_learning_rate_falls_where_it_is_asked_to(tmp_path, monkeypatch):
-    ends = []
-    monkeypatch.setattr(
-        decoders, "fit", lambda learner, data, config, **_: ends.append(config.scale(59))
-    )
-    for more in ({}, {"lr_floor": 0.01}):
-        positions.watched(DATA, "cpu", **MLP, **more, seed=0, workdir=tmp_path)
-    assert ends[0] == 1 and 0.01 <= ends[1] < 0.02
-
-
 def test_draws_are_with_replacement_and_each_seed_s_own(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(
