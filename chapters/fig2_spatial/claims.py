@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import lasting
+from benchmarks.baselines.longer import lasting, twins
 from benchmarks.spatial.astray import astray
 from benchmarks.spatial.errors import (
     COMPOSES,
@@ -14,6 +14,7 @@ from benchmarks.spatial.errors import (
     have_learned,
     middles,
     ratio,
+    settled,
 )
 from vnlib.book.evidence import compared, detail, every, given, part, refuted, select, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
@@ -139,7 +140,8 @@ def id_against_ood(r: xr.Dataset) -> Decision:
     source="VN Fig. 2d",
     figure="fig2-depth",
     statement="With depth the CNN's OOD/ID ratio gets worse, the VN's slightly better.",
-    terms=f"{MEDIANS} Factors are medians over seeds that both models have.",
+    terms=f"{MEDIANS} Factors are medians over seeds that both models have. What was not trained with "
+    "twice the updates must have settled.",
 )
 @lasting
 def depth(r: xr.Dataset) -> Decision:
@@ -147,9 +149,10 @@ def depth(r: xr.Dataset) -> Decision:
         def factor(says: str, sign: str, deep: str, shallow: str) -> Part:
             over = values.sel(model=deep) / values.sel(model=shallow)
             middle = over.median("seed")
-            return compared(
-                f"{said} of {says} {sign} 1", middle, sign, 1.0, **{f"{deep}.{tag}": middle}
-            )
+            numbers = {f"{deep}.{tag}": middle}
+            one = compared(f"{said} of {says} {sign} 1", middle, sign, 1.0, **numbers)
+            alone = [model for model in (deep, shallow) if model not in longer]
+            return given(one, *(settled(select(curves, model=[m]), m) for m in alone))
 
         cnn = [
             factor("the CNN of 6 blocks over that of 2", ">", "cnn6", "cnn2"),
@@ -160,6 +163,7 @@ def depth(r: xr.Dataset) -> Decision:
         vn = factor("VN-3L per axis over VN-1L's", "<", "vn_axes_3", "vn_axes_1")
         return [*(given(one, need) for one in cnn), vn]
 
+    longer, curves = twins(r), r[["curve_step", "curve_val"]]
     r = select(r, model=[*CNN, *VN_AXES])
     printed = parts("OOD/ID ratio", "ratio_factor", ratio(r))
     # A ratio also falls when the ID error rises.

@@ -37,6 +37,8 @@ def made() -> xr.Dataset:
     errors["zero_baseline_id"] = errors["zero_baseline_ood"]
     r = xr.Dataset({name: (("model", "seed"), values) for name, values in errors.items()})
     r = r.assign_coords(model=list(HOLDS), seed=range(4))
+    r["curve_step"] = (("model", "seed", "checkpoint"), np.tile([80.0, 100.0], (len(HOLDS), 4, 1)))
+    r["curve_val"] = xr.ones_like(r["curve_step"])
     split = positions.plane()["split"].values.astype(str)
     numbers = np.array([SPLITS.index(name) for name in split], float)
     r["set"] = (("model", "seed", "position"), np.tile(numbers, (len(HOLDS), 4, 1)))
@@ -118,6 +120,17 @@ def test_what_more_updates_turn_is_not_judged():
         more = twin.assign(mse_ood=share * twin["mse_ood"])
         both = xr.concat([r, more], "model", data_vars="minimal")
         assert unmet("VN-F2b", both) == (missing, missing)
+
+
+def test_what_has_no_twin_must_have_settled_where_depths_are_compared():
+    """The CNN of four blocks still learns: what is said of it and another one is not judged."""
+    r = made()
+    falls = xr.where((r["model"] == "cnn4") & (r["checkpoint"] == 1), 0.5, 1.0)
+    r = r.assign(curve_val=r["curve_val"] * falls)
+    assert unmet("VN-F2d", r) == ([1, 2], [1, 2])
+    twin = r.sel(model=["cnn4"]).assign_coords(model=["cnn4_longer"])
+    both = xr.concat([r, twin], "model", data_vars="minimal")
+    assert unmet("VN-F2d", both) == ([], []), "its twin says the same"
 
 
 def test_order_of_models_and_seeds_does_not_matter():
