@@ -40,10 +40,28 @@ def change(values: xr.DataArray) -> xr.DataArray:
 
 
 def longer(results: xr.Dataset) -> xr.Dataset:
-    """The results with each model's twin, where it has one, under the name of the model."""
+    """The results with each model's twin, where it has one, under the name of the model, at the seeds
+    that all twins have; as they are where there is no such seed.
+    """
     found = twins(results)
     names = once(results)["model"].values.tolist()
+    there = ran(results, list(found.values()))
+    if not there.any():
+        return once(results)
+    results = results if there.all() else results.isel(seed=there)
     return results.sel(model=[found.get(name, name) for name in names]).assign_coords(model=names)
+
+
+def ran(results: xr.Dataset, models: Sequence[str]) -> np.ndarray:
+    """At which seeds all of these models have a number of any kind."""
+    numbers = [v for v in results.values() if {"model", "seed"} <= {*v.dims} and v.dtype.kind == "f"]
+    there = np.zeros((len(models), results.sizes["seed"]), bool)
+    for values in sorted(numbers, key=lambda one: one.size):
+        kept = values.sel(model=list(models)).transpose("model", "seed", ...).values
+        there |= ~np.isnan(kept).reshape(*there.shape, -1).all(-1)
+        if there.all():  # mostly after the first
+            break
+    return there.all(0)
 
 
 def lasting(decide: Rule) -> Rule:

@@ -20,6 +20,8 @@ from vnlib.book.evidence import compared, detail, every, given, part, refuted, s
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
 CNN = ("cnn2", "cnn4", "cnn6")
+CALLED = {f"cnn{n}": f"CNN of {n} blocks" for n in (2, 4, 6)}
+CALLED |= {f"vn_axes_{n}": f"VN-{n}L per axis" for n in (1, 2, 3)}
 VAE = ("vae_low", "vae_high")
 VN_AXES = ("vn_axes_1", "vn_axes_2", "vn_axes_3")
 VN = (*VN_AXES, "vn_full")
@@ -152,7 +154,7 @@ def depth(r: xr.Dataset) -> Decision:
             numbers = {f"{deep}.{tag}": middle}
             one = compared(f"{said} of {says} {sign} 1", middle, sign, 1.0, **numbers)
             alone = [model for model in (deep, shallow) if model not in longer]
-            return given(one, *(settled(select(curves, model=[m]), m) for m in alone))
+            return given(one, *(settled(select(curves, model=[m]), CALLED[m]) for m in alone))
 
         cnn = [
             factor("the CNN of 6 blocks over that of 2", ">", "cnn6", "cnn2"),

@@ -58,3 +58,12 @@ def test_twins_stand_under_the_names_of_their_models():
     found = longer(results(2.0, 3.0))
     assert found["model"].values.tolist() == ["own", "rival"]
     assert found["error"].sel(model="rival").values.tolist() == [3.0] * 5
+
+
+def test_twins_of_some_seeds_are_compared_at_these():
+    """The others are as if they were not there; without any, nothing is asked of more updates."""
+    some = results([2.0] * 5, [0.5, np.nan, 0.5, np.nan, np.nan])
+    assert longer(some)["error"].sel(model="rival").values.tolist() == [0.5, 0.5]
+    assert verdicts(some)[0] in (NOT_TESTABLE, UNDECIDED)
+    none = results([2.0] * 5, [np.nan] * 5)
+    assert longer(none)["error"].sel(model="rival").values.tolist() == [2.0] * 5
