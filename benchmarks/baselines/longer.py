@@ -54,7 +54,9 @@ def longer(results: xr.Dataset) -> xr.Dataset:
 
 def ran(results: xr.Dataset, models: Sequence[str]) -> np.ndarray:
     """At which seeds all of these models have a number of any kind."""
-    numbers = [v for v in results.values() if {"model", "seed"} <= {*v.dims} and v.dtype.kind == "f"]
+    numbers = [
+        v for v in results.values() if {"model", "seed"} <= {*v.dims} and v.dtype.kind == "f"
+    ]
     there = np.zeros((len(models), results.sizes["seed"]), bool)
     for values in sorted(numbers, key=lambda one: one.size):
         kept = values.sel(model=list(models)).transpose("model", "seed", ...).values

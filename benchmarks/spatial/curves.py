@@ -81,7 +81,6 @@ class Watch:
             {f"curve_{name}": ("checkpoint", v.numpy()) for name, v in columns.items()}
         )
 
-
     def state(self) -> dict[str, Tensor]:
         """What a checkpoint keeps of it."""
         return {"watch.errors": self.errors, "watch.noted": self.noted}

@@ -76,7 +76,7 @@ def test_a_vector_network_is_watched_in_both_phases(tmp_path):
 def test_a_vector_network_becomes_what_it_becomes_unwatched_at_the_same_evaluations(
     tmp_path, monkeypatch
 ):
-    watched_one, watch = phases(tmp_path / "watched")
+    watched_one, _ = phases(tmp_path / "watched")
     monkeypatch.setattr(Watch, "note", lambda *_: None)
     other, _ = phases(tmp_path / "other")
     for one, two in zip(watched_one.parameters(), other.parameters(), strict=True):

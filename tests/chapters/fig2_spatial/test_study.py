@@ -120,7 +120,10 @@ def test_a_twin_is_its_model_with_twice_the_updates():
     assert len(twins) >= 10
     for name in twins:
         own, twin = training(name.removesuffix("_longer")), training(name)
-        assert (twin["steps"], twin["consolidation"]) == (2 * own["steps"], 2 * own["consolidation"])
+        assert (twin["steps"], twin["consolidation"]) == (
+            2 * own["steps"],
+            2 * own["consolidation"],
+        )
         assert all(twin[key] == own[key] for key in ("family", "options", "lr", "batch_size"))
 
 
