@@ -40,15 +40,9 @@ def change(values: xr.DataArray) -> xr.DataArray:
 
 
 def longer(results: xr.Dataset) -> xr.Dataset:
-    """The results with each model's twin, where it has one, under the name of the model, at the seeds
-    that all twins have; as they are where there is no such seed.
-    """
+    """The results with each model's twin, where it has one, under the name of the model."""
     found = twins(results)
     names = once(results)["model"].values.tolist()
-    there = ran(results, list(found.values()))
-    if not there.any():
-        return once(results)
-    results = results if there.all() else results.isel(seed=there)
     return results.sel(model=[found.get(name, name) for name in names]).assign_coords(model=names)
 
 
@@ -67,33 +61,40 @@ def ran(results: xr.Dataset, models: Sequence[str]) -> np.ndarray:
 
 
 def lasting(decide: Rule) -> Rule:
-    """A rule whose statements all need that twins bring them to the same side of their bounds. Of
-    results without twins it is the rule itself.
+    """A rule whose statements all need that twins bring them to the same side of their bounds, at the
+    seeds that all twins have. Of results without twins it is the rule itself.
     """
 
     @wraps(decide)
     def asked(results: xr.Dataset) -> Decision:
-        found = decide(results)
-        if not twins(results):
+        found, names = decide(results), [*twins(results).values()]
+        if not names:
             return found
-        again = decide(longer(results))
-        controls = None if found.controls is None else both(found.controls, again.controls or ())
-        return Decision(both(found.parts, again.parts), controls)
+        there = ran(results, names)
+        some = results if there.all() else results.isel(seed=there)
+        before = found if there.all() or not there.any() else decide(some)
+        after = decide(longer(some)) if there.any() else Decision(())
+        parts = both(found.parts, before.parts, after.parts)
+        if found.controls is None:
+            return Decision(parts)
+        return Decision(parts, both(found.controls, before.controls or (), after.controls or ()))
 
     return asked
 
 
-def both(parts: Sequence[Part], again: Sequence[Part]) -> list[Part]:
-    """Parts that need that others, in the same order, come to the same: to the same side of their
-    bounds, or to what counts as equal to them.
+def both(parts: Sequence[Part], before: Sequence[Part], after: Sequence[Part]) -> list[Part]:
+    """Parts that need that others, in the same order, come to the same before more updates and after
+    them: to the same side of their bounds, or to what counts as equal to them. Without any after
+    them they do not.
     """
 
     def same(one: Part, other: Part) -> bool:
         return one.holds == other.holds or level(one, other)
 
-    return [
-        given(one, part(SAME, same(one, other))) for one, other in zip(parts, again, strict=True)
-    ]
+    if not after:
+        return [given(one, part(SAME, False)) for one in parts]
+    pairs = zip(parts, before, after, strict=True)
+    return [given(one, part(SAME, same(then, now))) for one, then, now in pairs]
 
 
 def level(one: Part, other: Part) -> bool:

@@ -151,7 +151,7 @@ def depth(r: xr.Dataset) -> Decision:
         def factor(says: str, sign: str, deep: str, shallow: str) -> Part:
             over = values.sel(model=deep) / values.sel(model=shallow)
             middle = over.median("seed")
-            numbers = {f"{deep}.{tag}": middle}
+            numbers = {f"{deep}_over_{shallow}.{tag}": middle}
             one = compared(f"{said} of {says} {sign} 1", middle, sign, 1.0, **numbers)
             alone = [model for model in (deep, shallow) if model not in longer]
             return given(one, *(settled(select(curves, model=[m]), CALLED[m]) for m in alone))

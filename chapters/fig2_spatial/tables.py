@@ -74,6 +74,22 @@ def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
     return {"id": change(results["mse_id"]), "ood": change(results["mse_ood"])}
 
 
+def leads(results: xr.Dataset) -> dict[str, xr.DataArray]:
+    """The OOD error of VN-3L per axis over that of the factorised decoder, both trained `once`, and both
+    with `twice` the updates.
+    """
+    names = {
+        "once": ("vn_axes_3", "factorised"),
+        "twice": ("vn_axes_3_longer", "factorised_longer"),
+    }
+    there, ood = set(results["model"].values.tolist()), results["mse_ood"]
+    return {
+        key: ood.sel(model=deep, drop=True) / ood.sel(model=other, drop=True)
+        for key, (deep, other) in names.items()
+        if {deep, other} <= there
+    }
+
+
 @if_computed
 def settled(results: xr.Dataset) -> Table:
     """The share of the ID validation error that went in the last fifth of the updates."""
@@ -97,7 +113,7 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
     of_f
         The results of App. F, where there are any.
     """
-    more, results = lengthened(results), once(results)
+    every, more, results = results, lengthened(results), once(results)
     unsettled = late_gain(results).median("seed").dropna("model") >= SETTLED
     groups = {
         "entangled": in_groups(results, "entangled"),
@@ -118,6 +134,7 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
     return (
         texts("fig2", found)
         | texts("fig2-longer", {key: one for key, one in more.items() if one.size})
+        | texts("fig2-lead", leads(every))
         | texts("fig2-unsettled", {"all": unsettled.size, "of": unsettled.sum()}, "{:.0f}".format)
         | texts("fig2-left", left(results), lambda one: f"{short(one)} %")
         | texts("fig2-samples", shown, lambda one: f"{float(f'{one:.2g}'):,.0f}")
