@@ -12,7 +12,7 @@ from benchmarks.baselines.longer import change, once
 from benchmarks.spatial.errors import SETTLED, late_gain, ratio
 from benchmarks.spatial.tables import errors, extent, gains
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import short, texts
+from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 # From the full 2D VN to what is left of it when a part is taken away.
@@ -114,7 +114,7 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
         The results of App. F, where there are any.
     """
     every, more, results = results, lengthened(results), once(results)
-    unsettled = late_gain(results).median("seed").dropna("model") >= SETTLED
+    unsettled = median(late_gain(results)).dropna("model") >= SETTLED
     groups = {
         "entangled": in_groups(results, "entangled"),
         "vn": in_groups(results, "vn"),

@@ -30,7 +30,7 @@ UNCLEAN = {
     "F_spatial": 160,
     "F_spatial.selection": 145,
     "G_functions": 35,
-    "J_cost": 7,
+    "J_cost": 6,
     "J_cost.runs": 5,
     "J_cost.scaling": 20,
     "best_digits": 1,

@@ -76,6 +76,7 @@ TABLES = {
     ("chapters/beyond_tasks/tables.py", "numbers"): CONSTANT,
     ("chapters/beyond_tasks/tables.py", "of_tasks"): CONSTANT,
     ("chapters/beyond_tasks/tables.py", "training"): SHARE,
+    ("chapters/fig2_spatial/tables.py", "numbers"): COUNTED,
     ("chapters/fig3_functions/tables.py", "numbers"): SORTED,
     ("chapters/fig4_nbody/tables.py", "cells"): COUNTED,
     ("chapters/fig4_nbody/tables.py", "numbers"): COUNTED,
