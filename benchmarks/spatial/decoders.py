@@ -77,12 +77,7 @@ def train_decoder(
     """
     if isinstance(family, str):
         checks.choice("family", family, FAMILIES)
-    device, (n_inputs, image_shape) = (
-        train[0].device,
-        (train[0].shape[1], tuple(train[1].shape[1:])),
-    )
-    every = watch.every if watch else max(1, min(50, steps // 4))
-    config = FitConfig(steps=steps, batch_size=batch_size, eval_every=every, lr_floor=lr_floor)
+    device, n_inputs, image_shape = train[0].device, train[0].shape[1], tuple(train[1].shape[1:])
 
     def validate() -> float:
         error = mean_squared_error(model, validation)
@@ -90,41 +85,37 @@ def train_decoder(
             watch.note(model, error)
         return error
 
-    if family != "vn":
-        built = registry.build(
-            family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options
+    def phase(
+        learner: Learner,
+        name: str = "fit",
+        data: tuple[Tensor, ...] = train,
+        validate: Callable[[], float] = validate,
+    ) -> None:
+        readout = name == "readout"
+        every = 50 if readout else max(1, min(50, steps // 4))
+        config = FitConfig(
+            steps=consolidation if readout else steps,
+            batch_size=batch_size,
+            eval_every=watch.every if watch else every,
+            lr_floor=1e-3 if readout else lr_floor,
         )
-        model = built.to(device)
+        checkpoint = workdir / f"{name}.safetensors"
+        fit(learner, data, config, seed=seed + readout, validate=validate, checkpoint=checkpoint)
+
+    if family != "vn":
+        model = registry.build(
+            family, n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options
+        ).to(device)
         if consolidation and not hasattr(model, "readouts"):
             raise ValueError(
                 f"consolidation must be 0 for {family}, whose last layer is not a readout"
             )
-        learner = GradientLearner(model, lr=lr, weight_decay=weight_decay)
-        if watch:
-            learner = WatchedLearner(model, lr=lr, weight_decay=weight_decay, watch=watch)
-        fit(
-            learner,
-            train,
-            config,
-            seed=seed,
-            validate=validate,
-            checkpoint=workdir / "fit.safetensors",
-        )
+        phase(_back_propagation(model, lr, weight_decay, watch))
         if consolidation:
             model.requires_grad_(False)
             for layer in model.readouts:  # AdamW leaves out what has no gradient
                 layer.requires_grad_(True)
-            learner = GradientLearner(model, lr=lr, weight_decay=weight_decay)
-            if watch:
-                learner = WatchedLearner(model, lr=lr, weight_decay=weight_decay, watch=watch)
-            fit(
-                learner,
-                train,
-                _consolidation(consolidation, batch_size, watch),
-                seed=seed + 1,
-                validate=validate,
-                checkpoint=workdir / "readout.safetensors",
-            )
+            phase(_back_propagation(model, lr, weight_decay, watch), "readout")
             model.requires_grad_(True)
         return model
     options = dict(options)
@@ -133,18 +124,11 @@ def train_decoder(
         checks.choice("each option of family 'vn'", name, allowed)
     learning = {name: options.pop(name) for name in LEARNING if name in options}
     model = build_vn(n_inputs=n_inputs, image_shape=image_shape, seed=seed, **options).to(device)
-    fit(
-        _watched(SpatialLearner(model, lr=lr, **learning), watch),
-        train,
-        config,
-        seed=seed,
-        validate=validate,
-        checkpoint=workdir / "fit.safetensors",
-    )
     if consolidation and not model.readouts:
         raise ValueError(
             f"consolidation must be 0 with readout 'dictionary', which is V, got {consolidation}"
         )
+    phase(_watched(SpatialLearner(model, lr=lr, **learning), watch))
     if consolidation:
         codes, held = model.codes(train[0]), model.codes(validation[0])
         sets = {n: (model.codes(x), y) for n, (x, y) in watch.sets.items()} if watch else {}
@@ -156,25 +140,20 @@ def train_decoder(
             return error
 
         readouts = ReadoutLearner(model, lr=lr, axis_loss=learning.get("axis_loss", False))
-        fit(
-            _watched(readouts, watch),
-            (*codes, train[1]),
-            _consolidation(consolidation, batch_size, watch),
-            seed=seed + 1,
-            validate=validate_readouts,
-            checkpoint=workdir / "readout.safetensors",
-        )
+        data = (*codes, train[1])
+        phase(_watched(readouts, watch), "readout", data, validate_readouts)
     return model
+
+
+def _back_propagation(
+    model: nn.Module, lr: float, weight_decay: float, watch: Watch | None
+) -> Learner:
+    rates = {"lr": lr, "weight_decay": weight_decay}
+    return WatchedLearner(model, watch=watch, **rates) if watch else GradientLearner(model, **rates)
 
 
 def _watched(learner: Learner, watch: Watch | None) -> Learner:
     return Watched(learner, watch) if watch else learner
-
-
-def _consolidation(steps: int, batch_size: int, watch: Watch | None) -> FitConfig:
-    """How readouts go on alone."""
-    own = {"eval_every": watch.every} if watch else {}
-    return FitConfig(steps=steps, batch_size=batch_size, lr_floor=1e-3, **own)
 
 
 def build_vn(

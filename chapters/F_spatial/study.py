@@ -10,13 +10,14 @@ from typing import Any
 
 import xarray as xr
 
-from benchmarks.spatial import positions
+from benchmarks.baselines.twin_runs import with_twins
+from benchmarks.spatial import curves, positions
 from chapters.F_spatial import measure
 from data_gen import bumps
 from vnlib.book.chapter import Axes, Chapter, Settings
-from vnlib.book.comparison import compared, with_candidate
+from vnlib.book.comparison import with_candidate
 
-VARIABLES = positions.VARIABLES | {
+VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
     "parts": ("tables that a model is in", ""),
     "encoding": ("code of a position", ""),
     "held_out": ("whether a position was held out", "1"),
@@ -40,7 +41,7 @@ FOURIER = {f"fourier{n}": {"encoding": "fourier", "n_frequencies": n} for n in (
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """The reported runs over (model, seed), and the selection behind them."""
-    return compared(chapter, run, settings, VARIABLES, criterion="mse_val")
+    return with_twins(chapter, run, settings, VARIABLES, criterion="mse_val")
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = False) -> Settings:
@@ -53,7 +54,11 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
     if model["family"] == "vn" and given["sparsity"] is not None:
         options["sparsity"] = given["sparsity"]
     training = positions.training(model, own.get("lr", lr), options, s["scale"])
-    task = {"split_seed": s["data_seed"], "sigma": given["sigma"], "hold_out": given["hold_out"]}
+    task = {
+        "split_seed": s["split_seed"] if selecting else axes["seed"],
+        "sigma": given["sigma"],
+        "hold_out": given["hold_out"],
+    }
     code = model.get("encoding", s["task"]["encoding"])
     return {
         "training": training | {"weight_decay": own.get("weight_decay", 0.01)},
@@ -65,17 +70,19 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = Fal
 
 
 def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-    """One trained decoder: its errors, and what else its tables ask for."""
+    """One decoder, trained with a start and a task of its own: its errors, along training, too, and
+    what else its tables ask for.
+    """
     shown, data_seed = settings["shown"], settings["task"]["split_seed"]
     data = task(**settings["task"], seed=data_seed)
     training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
-    model = positions.trained(data, chapter.device, **training)
+    model, along = positions.followed(data, chapter.device, **training)
     report = measure.report(model, data, maps=settings["maps"], shown=shown)
     if settings["pairs"]:
         pairs = measure.distant_pairs(data, **settings["pairs"], seed=data_seed)
         two = measure.two_bumps(model, data, pairs)
         report = report.merge(two.drop_vars(["two_image", "two_target"] if shown is None else []))
-    return report.assign(positions.zero_baseline(data))
+    return report.assign(positions.zero_baseline(data)).merge(along)
 
 
 def task(*, scattered: int, input: str, seed: int, **config: Any) -> xr.Dataset:

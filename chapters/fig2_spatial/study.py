@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.twin_runs import with_twins
 from benchmarks.spatial import curves, positions
 from benchmarks.spatial.report import decoder_report
+from data_gen import bumps
 from vnlib.book.chapter import Axes, Chapter, Settings
-from vnlib.book.comparison import compared, with_candidate
+from vnlib.book.comparison import with_candidate
 
-SPLITS = ("train", "val", "id_test", "ood")
 VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
     "set": ("set of a position: 0 training, 1 ID validation, 2 ID test, 3 held out", "1"),
     "depth": ("depth: blocks of a CNN, layers of a VN per axis; 0 for others", "1"),
@@ -24,21 +24,8 @@ VARIABLES = (positions.VARIABLES | curves.VARIABLES) | {
 
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """The reported runs over (model, seed), and the selection behind them; twins with more updates
-    have the first `twin_seeds` alone.
-    """
-    given, seeds = chapter.parameters, chapter.first_seeds(chapter.settings["twin_seeds"])
-    twins = [name for name, model in chapter.models.items() if model["group"] == "longer"]
-    own = [name for name in chapter.models if name not in twins]
-    parts, selection = [], None
-    for models, more in ((own, {}), (twins, {"seeds": seeds})):
-        if models:
-            part = replace(chapter, parameters={**given, "models": models, **more})
-            runs, chosen = compared(part, run, settings, VARIABLES, criterion="mse_val")
-            parts.append(runs)
-            selection = chosen if selection is None else selection
-    whole = xr.merge(parts, "no_conflicts", join="outer", combine_attrs="override")
-    return whole, selection
+    """The reported runs over (model, seed), and the selection behind them."""
+    return with_twins(chapter, run, settings, VARIABLES, criterion="mse_val")
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool = False) -> Settings:
@@ -67,7 +54,7 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
     training = settings["training"] | {"seed": axes["seed"], "workdir": workdir}
     model, along = positions.followed(data, chapter.device, **training)
     report = decoder_report(model, data, samples=samples).assign(positions.zero_baseline(data))
-    numbers = [SPLITS.index(name) for name in data["split"].values.astype(str)]
+    numbers = [bumps.SPLITS.index(name) for name in data["split"].values.astype(str)]
     places = positions.coordinates(data)
     places["split"] = ("position", np.where(data["split"] == "ood", "ood", "id"))
     places["target_image"] = (("sample", "y", "x"), data["image"].values[samples])

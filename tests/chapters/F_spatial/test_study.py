@@ -13,7 +13,7 @@ from vnlib.book.chapter import Chapter, spec
 from vnlib.book.store.variables import described
 
 PARTS = {"rank", "depth", "encodings", "sharp", "ring", "ladder", "entangled", "continuous"}
-PARTS |= {"two", "care"}
+PARTS |= {"two", "care", "longer"}
 INPUTS = {"bump": 56, "one_hot": 56, "fourier14": 56, "fourier7": 28, "scalar": 2}
 SMALL = {
     "grid": 16,
@@ -48,6 +48,9 @@ def run(workdir, model: str, **changes: object) -> xr.Dataset:
 def test_a_run_measures_what_its_tables_ask_for(tmp_path):
     plain = run(tmp_path, "vn_rank_2", shown=None)
     assert not {"mse", "two_mse", "sample_image"} & set(plain)
+    assert plain["curve_step"].dropna("checkpoint").values.tolist() == [1, 2, 3]
+    kept = plain["curve_ood"].isel(checkpoint=plain["curve_val"].argmin("checkpoint"))
+    assert float(kept) == pytest.approx(float(plain["mse_ood"]), rel=1e-5)
     assert plain["mse_ood"].attrs["units"] == "1" and plain["zero_baseline_ood"] > 0
     assert 0 <= float(plain["stream_similarity"]) <= 1.0001
     full = run(tmp_path / "b", "full", maps=True)
@@ -109,7 +112,7 @@ def test_every_model_can_be_built_with_every_candidate(name):
     model = chapter().model(name)
     assert (
         model["label"]
-        and model["group"] in ("entangled", "factorised", "vn", "control")
+        and model["group"] in ("entangled", "factorised", "vn", "control", "longer")
         and model["parts"]
     )
     assert len(model["candidates"]) == 4, "all models choose, or take the choice of another"
@@ -129,8 +132,31 @@ def test_every_model_can_be_built_with_every_candidate(name):
 def test_models_are_like_one_that_chooses_for_itself():
     models = chapter().spec.sidecar["models"]
     for name, model in models.items():
-        like = model.get("like")
-        assert like is None or "like" not in models[like], name
+        like = models.get(model.get("like"), {})
+        assert "like" not in like or like.get("chooses"), name
+
+
+def test_a_twin_is_its_model_with_twice_the_updates():
+    one = chapter()
+    twins = [name for name, model in one.models.items() if model["group"] == "longer"]
+    assert len(twins) >= 30 and all(name.endswith("_longer") for name in twins)
+    for name in twins:
+        for candidate in range(4):
+            own, twin = (settings(n, candidate) for n in (name.removesuffix("_longer"), name))
+            for length in ("steps", "consolidation"):
+                assert twin["training"].pop(length) == 2 * own["training"].pop(length), name
+            assert (twin["training"], twin["task"]) == (own["training"], own["task"]), name
+        own, twin = (one.model(n) for n in (name.removesuffix("_longer"), name))
+        assert not twin.get("chooses") and own["label"] in twin["label"]
+        chooser = name.removesuffix("_longer") if own.get("chooses") else own.get("like")
+        assert twin["like"] == (chooser or name.removesuffix("_longer")), "one choice for both"
+
+
+def test_each_reported_seed_has_a_split_of_its_own_and_selecting_runs_one_that_is_given():
+    one = chapter()
+    assert [settings("full", seed=seed)["task"]["split_seed"] for seed in (0, 3)] == [0, 3]
+    selecting = study.settings(one, {"model": "full"}, 1, selecting=True)
+    assert selecting["task"]["split_seed"] == one.settings["split_seed"]
 
 
 def test_every_model_of_table_3_chooses_for_itself_with_every_code():
