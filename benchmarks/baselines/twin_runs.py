@@ -19,7 +19,7 @@ def with_twins(
     run: Run,
     settings: Callable[[Chapter, Axes, int, bool], Settings],
     variables: Variables,
-    criterion: str,
+    criterion: str | Callable[[xr.Dataset], xr.DataArray],
 ) -> tuple[xr.Dataset, xr.Dataset | None]:
     """As `compared`; twins, the models of group "longer", have the first `twin_seeds` alone."""
     given, seeds = chapter.parameters, chapter.first_seeds(chapter.settings["twin_seeds"])

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 import xarray as xr
 
+from benchmarks.baselines.longer import TWIN
+from benchmarks.baselines.twin_runs import with_twins
 from benchmarks.spatial import curves, positions
 from benchmarks.spatial.decoders import as_pair, mean_squared_error, train_decoder
 from chapters.FR4_stripes import growth
@@ -19,7 +21,7 @@ from chapters.FR4_stripes.scaling import needs
 from chapters.FR4_stripes.tuning import layer_report
 from data_gen import bumps
 from vnlib.book.chapter import Axes, Chapter, Settings
-from vnlib.book.comparison import compared, with_candidate
+from vnlib.book.comparison import with_candidate
 
 DATA = ("grid", "hold_out", "encoding", "polarity")
 
@@ -74,7 +76,7 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     others = [name for name in chapter.models if name not in sides]
     parts, selection = [], None
     if others:
-        runs, selection = compared(
+        runs, selection = with_twins(
             replace(chapter, parameters={**chapter.parameters, "models": others}),
             run,
             settings,
@@ -113,7 +115,7 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     if not selecting and axes["seed"] not in chapter.first_seeds(every["few"]):
         diets = [name for name in diets if name in every["often"]]
     pictured = not selecting and axes["seed"] == chapter.seeds[0]
-    looked_into = not selecting and axes["model"] == "cnn"
+    looked_into = not selecting and axes["model"].removesuffix(TWIN) == "cnn"
     return {
         "data": {name: model[name] for name in DATA} | {"sigma": chapter.parameters["sigma"]},
         "constant": model["constant"],
