@@ -10,7 +10,7 @@ from functools import wraps
 import numpy as np
 import xarray as xr
 
-from vnlib.book.evidence import given, part
+from vnlib.book.evidence import detail, given, part
 from vnlib.book.ledger import Decision, Part
 
 TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
@@ -61,7 +61,7 @@ def ran(results: xr.Dataset, models: Sequence[str]) -> np.ndarray:
 
 
 def lasting(decide: Rule) -> Rule:
-    """A rule whose statements all need that twins bring them to the same side of their bounds, at the
+    """A rule whose statements need that twins bring them to the same side of their bounds, at the
     seeds that all twins have. Of results without twins it is the rule itself.
     """
 
@@ -71,30 +71,53 @@ def lasting(decide: Rule) -> Rule:
         if not names:
             return found
         there = ran(results, names)
+        says = SAME if there.all() else f"{SAME} ({there.sum()} seeds)"
         some = results if there.all() else results.isel(seed=there)
         before = found if there.all() or not there.any() else decide(some)
         after = decide(longer(some)) if there.any() else Decision(())
-        parts = both(found.parts, before.parts, after.parts)
+        parts = both(found.parts, before.parts, after.parts, says)
         if found.controls is None:
             return Decision(parts)
-        return Decision(parts, both(found.controls, before.controls or (), after.controls or ()))
+        controls = before.controls or (), after.controls or ()
+        return Decision(parts, both(found.controls, *controls, says))
 
     return asked
 
 
-def both(parts: Sequence[Part], before: Sequence[Part], after: Sequence[Part]) -> list[Part]:
+def both(
+    parts: Sequence[Part], before: Sequence[Part], after: Sequence[Part], says: str = SAME
+) -> list[Part]:
     """Parts that need that others, in the same order, come to the same before more updates and after
-    them: to the same side of their bounds, or to what counts as equal to them. Without any after
-    them they do not.
+    them: to the same side of their bounds, or to what counts as equal to them, and so what they
+    need. Without any after them they do not. Where nothing changes, as where no twin is read, the need
+    is a detail.
     """
 
-    def same(one: Part, other: Part) -> bool:
-        return one.holds == other.holds or level(one, other)
+    def need(then: Part, now: Part) -> Part:
+        theirs = {one.says: one.holds for one in now.needs}
+        kept = all(theirs.get(one.says, one.holds) == one.holds for one in then.needs)
+        one = part(says, kept and (then.holds == now.holds or level(then, now)))
+        return detail(one) if unchanged(then, now) else one
 
     if not after:
-        return [given(one, part(SAME, False)) for one in parts]
+        return [given(one, part(says, False)) for one in parts]
     pairs = zip(parts, before, after, strict=True)
-    return [given(one, part(SAME, same(then, now))) for one, then, now in pairs]
+    return [given(one, need(then, now)) for one, then, now in pairs]
+
+
+def unchanged(one: Part, other: Part) -> bool:
+    """Whether two parts have the same values and the same needs to the last bit."""
+
+    def values(part: Part) -> list[np.ndarray]:
+        return [np.asarray(each.values, float) for each in part.contrasts]
+
+    def alike(one: Part, other: Part) -> bool:
+        pairs = zip(values(one), values(other), strict=True)
+        return one.holds == other.holds and all(np.array_equal(*p, equal_nan=True) for p in pairs)
+
+    needs = {need.says: need for need in other.needs}
+    same = all(alike(need, needs.get(need.says, need)) for need in one.needs)
+    return same and alike(one, other)
 
 
 def level(one: Part, other: Part) -> bool:

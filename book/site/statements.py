@@ -301,7 +301,8 @@ def judged(
         How many values decide, if not those of this statement alone.
     """
     found, seeds, many = [], told_by(part, alone), many or _values(part)
-    needed = sum(map(_values, part.needs))
+    asked = [(n, need) for n, need in enumerate(part.needs) if _asked(n, [part, *drawn])]
+    needed = sum(_values(need) for _, need in asked)
     for place, one in enumerate(contrasts(part)):
         lost = np.full(one.values.shape, np.nan)
         values, cases = (
@@ -319,7 +320,7 @@ def judged(
             _each([p and p.needs for p in tested], place),
             needed,
         )
-        for place, need in enumerate(part.needs)
+        for place, need in asked
     ]
     unmet = [need for need in needs if need["verdict"] in (FAILS, NOT_TESTABLE)]
     word = found[0]["verdict"] if found else NOT_TESTABLE
@@ -342,6 +343,11 @@ def judged(
         "seeds": seeds,
         "coverage": coverage(seeds) if found else None,
     }
+
+
+def _asked(place: int, parts: Sequence[Part | None]) -> bool:
+    """Whether what a statement needs is more than a detail in any resample."""
+    return any(part.needs[place].weight == claims.CORE for part in parts if part)
 
 
 def _values(part: Part) -> int:

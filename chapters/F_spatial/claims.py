@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from benchmarks.spatial.astray import astray
 from benchmarks.spatial.errors import (
     COMPOSES,
@@ -71,6 +72,7 @@ def below(r: xr.Dataset, says: str, models: Sequence[str], others: Sequence[str]
     "further streams become copies. Rank does not help, and the full 2D VN beats them all.",
     terms=MEDIANS,
 )
+@lasting
 def ranks(r: xr.Dataset) -> Decision:
     def copies(family: str, *models: str) -> list[Part]:
         alike = select(r["stream_similarity"], model=models[1:]).median("seed")
@@ -109,6 +111,7 @@ def ranks(r: xr.Dataset) -> Decision:
     terms=f"{MEDIANS} A gain is the logarithm of the factor by which a deeper network's OOD error is "
     "below that of 1 layer, the largest that of the better of 2 and 3 layers.",
 )
+@lasting
 def depths(r: xr.Dataset) -> Decision:
     def gain(says: str, *models: str) -> Part:
         ood = middles(r, *models)["ood"]
@@ -149,6 +152,7 @@ def depths(r: xr.Dataset) -> Decision:
     terms=f"{COMPOSES} The five codes are bump, one-hot, Fourier-14, Fourier-7 and scalar; every model "
     "chooses its learning rate with each of them.",
 )
+@lasting
 def encodings(r: xr.Dataset) -> Decision:
     bumps = {m: m for m in LABELS} | {"vn_1": "vn_1_8", "vn_3": "vn_3_8"}
     names = {m: (bump, *(f"{m}_{code}" for code in CODES)) for m, bump in bumps.items()}
@@ -195,6 +199,7 @@ def encodings(r: xr.Dataset) -> Decision:
     "multi-layer VN per axis.",
     terms=f"{COMPOSES} Bumps are 1 px wide.",
 )
+@lasting
 def sharp(r: xr.Dataset) -> Decision:
     def exact(says: str, *others: str) -> Part:
         return below(r, f"the full 2D VN < {says}", ["full_sharp"], others)
@@ -215,6 +220,7 @@ def sharp(r: xr.Dataset) -> Decision:
     statement="With a ring held out the full 2D VN's error stays low, and the CNN's is high.",
     terms=f"{COMPOSES} Radii of 3 to 12 px are held out.",
 )
+@lasting
 def ring(r: xr.Dataset) -> Decision:
     cnn, full = middles(r, "cnn_ring"), middles(r, "full_ring")
     if not (each := ratio(r).sel(model="cnn_ring").dropna("seed")).size:
@@ -250,6 +256,7 @@ def ring(r: xr.Dataset) -> Decision:
     "dictionary for both axes) and the network still composes.",
     terms=COMPOSES,
 )
+@lasting
 def ladder(r: xr.Dataset) -> Decision:
     stages = {
         "axis_loss": "a loss per axis",
@@ -268,6 +275,7 @@ def ladder(r: xr.Dataset) -> Decision:
     statement="Image in, image out: every model solves the task, since composing becomes copying.",
     terms=f"{COMPOSES} Input and target are an image of 784 pixels.",
 )
+@lasting
 def copied(r: xr.Dataset) -> Decision:
     needs = {model: have_learned(r, says, model) for model, says in (IMAGE | OWN).items()}
     ratios = [

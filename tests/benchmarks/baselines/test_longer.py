@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import lasting, longer
+from benchmarks.baselines.longer import SAME, Rule, lasting, level, longer
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
-from vnlib.book.evidence import bounded
+from vnlib.book.evidence import bounded, given
 from vnlib.book.ledger import Claim, Decision
 
 
@@ -27,9 +27,12 @@ def results(rival: float | list[float], twin: float | list[float] | None) -> xr.
     return xr.Dataset({"error": (("model", "seed"), values)}, {"model": list(rows)})
 
 
+def rows(r: xr.Dataset, rule: Rule = rule) -> list[dict]:
+    return statements(Claim("X-1", "", "C_inference", "", "", rule), r, rule(r))
+
+
 def verdicts(r: xr.Dataset) -> list[str]:
-    one = Claim("X-1", "", "C_inference", "", "", rule)
-    return [row["verdict"] for row in statements(one, r, rule(r))]
+    return [row["verdict"] for row in rows(r)]
 
 
 @pytest.mark.parametrize(
@@ -69,3 +72,35 @@ def test_twins_of_some_seeds_are_compared_at_these():
     assert not any(one.holds for one in found), "the median over all seeds"
     assert [one.needs[0].holds for one in found] == [True, False]
     assert verdicts(results([2.0] * 5, [np.nan] * 5)) == [NOT_TESTABLE, NOT_TESTABLE]
+
+
+def test_only_what_reads_a_twin_is_asked_again():
+    needs = [row["needs"] for row in rows(results(2.0, 3.0))]
+    assert needs == [[{"says": SAME, "verdict": HOLDS}], []]
+    # Equal medians by chance: not so in every resample.
+    chance = rows(results(2.0, [0.5, 0.5, 2.0, 2.0, 2.0]))
+    assert [row["needs"][0]["verdict"] for row in chance[:1]] == [UNDECIDED]
+
+
+def test_seeds_without_twins_are_told():
+    some = rows(results([2.0] * 5, [3.0, 3.0, 3.0, np.nan, np.nan]))
+    assert some[0]["needs"][0]["says"] == f"{SAME} (3 seeds)"
+
+
+def test_what_a_statement_needs_must_come_to_the_same_as_well():
+    """A rival that draws nothing any more after twice the updates decides nothing."""
+
+    @lasting
+    def needing(r: xr.Dataset) -> Decision:
+        learned = bounded(
+            "the rival has learned", "<", 5, at=r["error"].sel(model="rival").median()
+        )
+        return Decision([given(rule.__wrapped__(r).parts[0], learned)])
+
+    assert rows(results(2.0, 3.0), needing)[0]["verdict"] == HOLDS
+    assert rows(results(2.0, 9.0), needing)[0]["verdict"] == NOT_TESTABLE
+
+
+def test_what_has_no_number_is_on_no_side_of_a_bound():
+    over, missing = (bounded("x", "<", 1, over=value) for value in (2.0, np.nan))
+    assert level(over, over) and not level(over, missing) and not level(missing, missing)
