@@ -15,6 +15,7 @@ from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
 from matplotlib.typing import ColorType
 
+from vnlib.plots.frames import empty, label
 from vnlib.plots.statistics import over_seeds
 from vnlib.plots.style import image_axes, look
 
@@ -189,3 +190,24 @@ def sets_along_training(ax: plt.Axes) -> None:
     """What the lines of `along_training` are, as the first entries of a legend."""
     for text, style in (("OOD", "-"), ("ID validation", "--")):
         ax.plot([], [], color="0.3", lw=1.5, ls=style, label=text)
+
+
+def learning(results: xr.Dataset, models: Sequence[str]) -> plt.Figure:
+    """Errors of some decoders along training, a panel each."""
+    shown = [name for name in models if name in results["model"].values]
+    if not shown:
+        return empty("None of the models of this figure was asked for.")
+    size = (0.6 + 2.5 * len(shown), 2.9)
+    fig, axes = plt.subplots(1, len(shown), figsize=size, sharey=True, squeeze=False)
+    for ax, model in zip(axes.flat, shown, strict=True):
+        name = label(results, model)
+        along_training(ax, results.sel(model=model), color=look(name)[0], name=name)
+        ax.axhline(float(results["zero_baseline_ood"].sel(model=model).median()), **ZERO)
+        ax.set(title=wrapped(name, 18), ylabel="")
+    first = axes.flat[0]
+    sets_along_training(first)
+    first.plot([], [], label="zero baseline", **ZERO)
+    handles, texts = first.get_legend_handles_labels()
+    first.legend(handles[1:], texts[1:], fontsize=8)
+    first.set_ylabel(ERROR)
+    return fig

@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
-from benchmarks.spatial.errors import learned, ratio
+from benchmarks.baselines.longer import change, once
+from benchmarks.spatial.errors import late_gain, learned, ratio
 from vnlib.plots.statistics import extremes, texts
-from vnlib.plots.tables import Table, spreads
+from vnlib.plots.tables import Table, if_computed, spreads
 
 PEAKS = {"ID peaks within 1 px [%]": "hit_id", "OOD peaks within 1 px [%]": "hit_ood"}
 
@@ -61,3 +63,21 @@ def extent(values: xr.DataArray) -> str:
     seeds = "seed" in values.dims
     ends = extremes(values) if seeds else {"least": values.min(), "most": values.max()}
     return " to ".join(dict.fromkeys(texts("", ends).values()))
+
+
+@if_computed
+def late_gains(results: xr.Dataset) -> Table:
+    """The share of the ID validation error that went in the last fifth of the updates, in percent."""
+    gains = {"late gain": 100 * late_gain(once(results))}
+    return Table(spreads(gains, "model"), name="late gains of all models")
+
+
+def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
+    """What twice the updates leave of errors, as a factor (model, seed)."""
+    return {"id": change(results["mse_id"]), "ood": change(results["mse_ood"])}
+
+
+def longer(results: xr.Dataset) -> Table:
+    """What twice the updates leave of the errors of trained models."""
+    names = {"id": "ID error", "ood": "OOD error"}
+    return tables.longer({names[key]: one for key, one in lengthened(results).items()})

@@ -24,6 +24,7 @@ RANKS = {
     "Factorised decoder": ("factorised", "factorised_2", "factorised_3"),
     "VN-1L per axis": ("vn_1_8", "vn_rank_2", "vn_rank_3"),
 }
+WATCHED = ("cnn_ring", "default_1", "factorised_care", "vn_1_8", "full")
 DEEP = {"vn_3_8": "bottom-up", "vn_3_down": "top-down", "vn_3_mix": "top-down,\nmix 0.5"}
 
 
@@ -87,6 +88,11 @@ def depth(results: xr.Dataset) -> plt.Figure:
         # Below the line of the zero baseline.
         axes[0].legend(fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.92))
     return fig
+
+
+def learning(results: xr.Dataset) -> plt.Figure:
+    """Errors of some decoders along training, a panel each."""
+    return spatial.learning(results, WATCHED)
 
 
 @if_computed

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from benchmarks.baselines.longer import once
 from benchmarks.spatial import tables as spatial
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import short, texts
@@ -128,9 +129,10 @@ def at_edges(selection: xr.Dataset) -> list[str]:
 
 
 def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
-    """Medians over seeds of models that prose names, what they come to, and whose choice lies at an
-    edge.
+    """Medians over seeds of models that prose names, what they come to, what twice the updates leave
+    of their errors, and whose choice lies at an edge.
     """
+    longer, results = spatial.lengthened(results), once(results)
     factors = spread_of_seeds(results)
     remains = 100 * results["mse_ood"] / results["zero_baseline_ood"]
     found = texts("appF-remains", remains, lambda value: f"{short(value)} %")
@@ -142,4 +144,5 @@ def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
         "widest": label(results, factors.idxmax("model").item()),
         "edges": edges,
     }
+    found |= texts("appF-longer", {key: one for key, one in longer.items() if one.size})
     return found | texts("appF", spatial.gains(results["mse_ood"], GAINS) | more)

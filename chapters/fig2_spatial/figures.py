@@ -103,24 +103,7 @@ def against_depth(results: xr.Dataset) -> plt.Figure:
 
 def learning(results: xr.Dataset) -> plt.Figure:
     """Errors of some decoders along training, a panel each."""
-    shown = [name for name in WATCHED if name in results["model"].values]
-    if not shown:
-        return empty("None of the models of this figure was asked for.")
-    fig, axes = plt.subplots(
-        1, len(shown), figsize=(0.6 + 2.5 * len(shown), 2.9), sharey=True, squeeze=False
-    )
-    for ax, model in zip(axes.flat, shown, strict=True):
-        runs = results.sel(model=model)
-        color = look(label(results, model))[0]
-        spatial.along_training(ax, runs, color=color, name=label(results, model))
-        ax.axhline(float(results["zero_baseline_ood"].median()), **spatial.ZERO)
-        ax.set(title=spatial.wrapped(label(results, model), 18), ylabel="")
-    spatial.sets_along_training(axes.flat[0])
-    axes.flat[0].plot([], [], label="zero baseline", **spatial.ZERO)
-    handles, texts = axes.flat[0].get_legend_handles_labels()
-    axes.flat[0].legend(handles[1:], texts[1:], fontsize=8)
-    axes.flat[0].set_ylabel(spatial.ERROR)
-    return fig
+    return spatial.learning(results, WATCHED)
 
 
 def samples(results: xr.Dataset) -> plt.Figure:

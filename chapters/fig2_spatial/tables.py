@@ -7,13 +7,12 @@ import json
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines import tables
-from benchmarks.baselines.longer import change, once
+from benchmarks.baselines.longer import once
 from benchmarks.spatial.errors import SETTLED, late_gain, ratio
-from benchmarks.spatial.tables import errors, extent, gains
+from benchmarks.spatial.tables import errors, extent, gains, lengthened
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import median, short, texts
-from vnlib.plots.tables import Table, if_computed, spreads
+from vnlib.plots.tables import Table
 
 # From the full 2D VN to what is left of it when a part is taken away.
 CONTROLS = ["vn_full", "vn_flat", "random_full", "bilinear_linear", "bilinear_relu", "factorised"]
@@ -69,11 +68,6 @@ def widths(of_f: xr.Dataset) -> dict[str, str]:
     return texts("fig2-width", found | {"condition": {"wide": condition(2), "sharp": condition(1)}})
 
 
-def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:
-    """What twice the updates leave of errors (model, seed)."""
-    return {"id": change(results["mse_id"]), "ood": change(results["mse_ood"])}
-
-
 def leads(results: xr.Dataset) -> dict[str, xr.DataArray]:
     """The OOD error of VN-3L per axis over that of the factorised decoder, both trained `once`, and both
     with `twice` the updates.
@@ -88,21 +82,6 @@ def leads(results: xr.Dataset) -> dict[str, xr.DataArray]:
         for key, (deep, other) in names.items()
         if {deep, other} <= there
     }
-
-
-@if_computed
-def settled(results: xr.Dataset) -> Table:
-    """The share of the ID validation error that went in the last fifth of the updates."""
-    return Table(
-        spreads({"late gain": 100 * late_gain(once(results))}, "model"),
-        name="late gains of all models",
-    )
-
-
-def longer_table(results: xr.Dataset) -> Table:
-    """What twice the updates leave of the errors of trained models."""
-    names = {"id": "ID error", "ood": "OOD error"}
-    return tables.longer({names[key]: one for key, one in lengthened(results).items()})
 
 
 def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, str]:
