@@ -8,11 +8,15 @@
   const unfold = document.getElementById("vn-unfold");
   const groups = [...document.querySelectorAll(".vn-group")];
   const dots = new Map([...document.querySelectorAll(".vn-dot")].map((dot) => [dot.getAttribute("href").slice(1), dot]));
+  // What a search reads: not the words that stand in every row.
+  const read = (parts) => parts.map((part) => part.textContent).join(" ").toLowerCase()
+    .replace(/\b(as )?printed:|with controls:/g, "");
   // The rows of every claim; a claim that has none stands for itself.
   const entries = groups.map((group) => {
-    const rows = [...group.querySelectorAll("tr[id]")], claim = group.querySelector("summary").textContent;
+    const rows = [...group.querySelectorAll("tr[id]")], claim = group.querySelector("summary");
     const items = rows.length ? rows : [group];
-    return { group, items: items.map((item) => ({ item, text: `${claim} ${item.textContent}`.toLowerCase() })) };
+    const parts = (item) => item === group ? [group] : [claim, ...item.querySelectorAll("th, .vn-says, .vn-verdict")];
+    return { group, items: items.map((item) => ({ item, text: read(parts(item)) })) };
   });
   const total = entries.reduce((sum, { group, items }) => sum + items.filter(({ item }) => item !== group).length, 0);
 

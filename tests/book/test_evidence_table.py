@@ -28,6 +28,7 @@ DOT = re.compile(
     r'class="vn-dot[^"]*" [^>]*href="#([^"]+)" title="([^"]+)"><svg class="vn-mark ([^"]+)"'
 )
 PROTOCOLS = list(statements.PROTOCOLS)
+PHONE = 358  # px of the same on a phone 390 px wide
 COLUMN = 1100  # px of a page's text beside its sidebar, on a screen 1440 px wide
 
 
@@ -352,6 +353,13 @@ def test_search_and_core_go_with_the_filters(opened):
     assert seen(view) == []
 
 
+@pytest.mark.parametrize("word", ["printed", "wanted", "experiment", "figure"])
+def test_a_search_does_not_read_what_stands_in_every_row(opened, word):
+    view = opened()
+    view.fill("input[name=text]", word)
+    assert seen(view) == [] and view.inner_text("#vn-shown") == "0 of 4 statements"
+
+
 def test_all_claims_open_and_close(opened):
     view = opened()
     view.click("#vn-unfold")
@@ -404,11 +412,17 @@ def test_no_width_scrolls_sideways(opened, width):
 
 
 def test_the_shipped_ledger_opens_on_few_screens_with_all_dots_on_the_first(browser, tmp_path):
-    """In the type of the theme, and in its column on a screen of 1440 x 900 px."""
+    """In the type of the theme, and in its column on a screen of 1440 x 900 px; on a phone of 390 x
+    844 px, without that dots are all on the first.
+    """
     text = ledger_page.ledger(json.loads(SHIPPED.read_text(encoding="utf-8")), "paper")
     theme = files("pydata_sphinx_theme") / "theme/pydata_sphinx_theme/static/styles"
     style = (theme / "pydata-sphinx-theme.css").read_text(encoding="utf-8")
     address = written(tmp_path, text, f"<style>{style}</style>")
+    with browser.new_context(viewport={"width": PHONE, "height": 844}) as context:
+        view = context.new_page()
+        view.goto(address)
+        assert 1 < view.evaluate("document.documentElement.scrollHeight") / 844 < 8
     with browser.new_context(viewport={"width": COLUMN, "height": 900}) as context:
         view = context.new_page()
         view.goto(address)
