@@ -134,9 +134,7 @@ def layers(stacks: xr.Dataset) -> Table:
         "times faster than line search": faster,
     }
     shown = spreads(columns, "gap", "stack", "feedback", solver=METHODS)
-    forms = {name: "{:.1f}" if "faster" in str(name) else "{:.0f}" for name in shown}
-    shown = shown.rename_axis(["gap", "stack", "feedback"])
-    return Table(shown, forms, name="stacks of layers")
+    return Table(shown.rename_axis(["gap", "stack", "feedback"]), name="stacks of layers")
 
 
 def picks(pursuit: xr.Dataset) -> Table:

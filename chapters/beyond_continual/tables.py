@@ -94,7 +94,7 @@ def inference_table(results: xr.Dataset) -> Table:
     names = {"start": STARTS, "set": SETS, "solver": SOLVERS}
     rows = spreads(columns, "model", "start", **names).rename_axis([None, None])
     forms = {SOLVERS[solver]: form for solver, form in reached(results).items()}
-    formats = {column[:2]: forms.get(column[1], "{:.1f}") for column in rows} | {"cost": "{:.1f}"}
+    formats = {column[:2]: forms[column[1]] for column in rows if column[1] in forms}
     return Table(rows, formats, name="sweeps of a settle by start and solver")
 
 

@@ -88,7 +88,7 @@ def sweeps_table(results: xr.Dataset) -> Table:
     needed = sweeps(results).transpose(..., "set", "solver")
     rows = _by_start({("cost", ""): results["cost"], "": needed})
     forms = {SOLVERS[solver][0]: form for solver, form in reached(results).items()}
-    formats = {column[:2]: forms.get(column[1], "{:.1f}") for column in rows} | {"cost": "{:.1f}"}
+    formats = {column[:2]: forms[column[1]] for column in rows if column[1] in forms}
     return Table(rows, formats, name="sweeps after every start")
 
 
@@ -152,7 +152,7 @@ def tail_table(results: xr.Dataset) -> Table:
         worths = xr.concat(gains, "model").assign_coords(best["model"].coords)
         columns[said, "sweeps it is worth"] = worths
         columns[said, "of"] = cold.sel(solver=solver)
-        formats |= {(said, "sweeps it is worth"): "{:.1f}", (said, "of"): forms[solver]}
+        formats[said, "of"] = forms[solver]
     rows = spreads(columns, "model").rename_axis("network")
     return Table(rows, formats, name="what the lowest guess is worth")
 
@@ -165,7 +165,6 @@ def against_table(results: xr.Dataset) -> Table:
         columns[said, "sweeps"] = fewest
         columns[said, "start"] = _title(STARTS, fewest["start"])
         columns[said, "solver"] = _title(SOLVERS, fewest["solver"])
-        formats[said, "sweeps"] = "{:.1f}"
     columns["change [%]", ""] = 100 * (learned / untrained - 1)
     rows = spreads(columns, "model", "set", set=SETS).rename_axis(["network", "inputs"])
     return Table(rows, formats, name="against momentum")
