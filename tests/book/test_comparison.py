@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import xarray as xr
 
+from benchmarks.baselines.twin_runs import with_twins
 from vnlib.book import chapter, comparison
 from vnlib.book.comparison import with_candidate
 
@@ -39,6 +41,15 @@ smoke = { seeds = 1, candidates = 1, selection_seed = 1000 }
 fast = { seeds = 2, candidates = 3, selection_seed = 1000 }
 paper = { seeds = 3, candidates = 3, selection_seed = 1000 }
 """
+TWINS = """
+[models.four_longer]
+like = "four"
+label = "Four, twice the updates"
+group = "longer"
+chooses = false
+[settings]
+twin_seeds = 1
+"""
 VARIABLES = {"error": ("error on test data", "1"), "error_val": ("error on validation data", "1")}
 BEST = {"one": 0.2, "two": 0.1, "four": 0.3, "three": 0.5}
 
@@ -56,12 +67,12 @@ def compared(project: Path):
     (folder / "tiny.toml").write_text(SIDECAR, encoding="utf-8")
     ran = []
 
-    def make(profile: str, **given: object) -> tuple[xr.Dataset, xr.Dataset | None]:
+    def make(profile: str, how: Callable = comparison.compared) -> tuple:
         make.chapter = one = opened(project, profile)
 
         def run(chapter, axes, settings, workdir):
             ran.append((axes["model"], axes["seed"], settings["lr"]))
-            val = abs(settings["lr"] - BEST[axes["model"]])
+            val = abs(settings["lr"] - BEST.get(axes["model"], 0.0))
             # Out of distribution another candidate would win: it must not be looked at.
             return xr.Dataset({"error": -settings["lr"], "error_val": val})
 
@@ -69,7 +80,7 @@ def compared(project: Path):
             lr, options = with_candidate(chapter.model(axes["model"]), candidate)
             return {"lr": lr, "options": options, "tests": not selecting}
 
-        return comparison.compared(one, run, settings, VARIABLES, criterion="error_val")
+        return how(one, run, settings, VARIABLES, criterion="error_val")
 
     make.ran = ran
     return make
@@ -100,6 +111,17 @@ def test_without_candidates_the_first_is_taken(compared):
     results, selection = compared("smoke")
     assert selection is None and {rate for _, _, rate in compared.ran} == {0.1, 0.5}
     assert results.sizes == {"model": 4, "seed": 1}
+
+
+def test_twins_take_the_choice_of_their_models_at_the_first_seeds(compared, project):
+    sidecar = project / "chapters" / "tiny" / "tiny.toml"
+    sidecar.write_text(SIDECAR + TWINS, encoding="utf-8")
+    results, selection = compared("paper", with_twins)
+    assert selection["model"].values.tolist() == ["one", "four"]
+    there = results["error"].notnull().transpose("model", "seed").to_series().unstack("seed")
+    assert there.sum(axis=1).to_dict() == dict.fromkeys(BEST, 3) | {"four_longer": 1}
+    assert there.loc["four_longer", 0] and results["error"].sel(model="four_longer", seed=0) == -0.3
+    assert compared.ran.count(("four", 1000, 0.3)) == 1, "chosen once for both"
 
 
 def test_labels_and_units_are_in_the_file(compared):
