@@ -301,7 +301,7 @@ def judged(
         How many values decide, if not those of this statement alone.
     """
     found, seeds, many = [], told_by(part, alone), many or _values(part)
-    asked = [(n, need) for n, need in enumerate(part.needs) if _asked(n, [part, *drawn])]
+    asked = [(n, need) for n, need in enumerate(part.needs) if _asked(n, part, drawn)]
     needed = sum(_values(need) for _, need in asked)
     for place, one in enumerate(contrasts(part)):
         lost = np.full(one.values.shape, np.nan)
@@ -345,9 +345,10 @@ def judged(
     }
 
 
-def _asked(place: int, parts: Sequence[Part | None]) -> bool:
-    """Whether what a statement needs is more than a detail in any resample."""
-    return any(part.needs[place].weight == claims.CORE for part in parts if part)
+def _asked(place: int, part: Part, drawn: Sequence[Part | None]) -> bool:
+    """Whether what a statement needs is more than a detail, here or in more than rare resamples."""
+    core = [other.needs[place].weight == claims.CORE for other in drawn if other]
+    return part.needs[place].weight == claims.CORE or sum(core) > resampling.RARE * len(core)
 
 
 def _values(part: Part) -> int:
