@@ -108,6 +108,7 @@ def numbers(results: xr.Dataset, laws: xr.Dataset) -> dict[str, str]:
         **texts("fr4", r[[*shares]].rename(shares), percent),
         **texts("fr4-crossing", (crosses > 0.5).where(crosses.notnull()).mean("seed"), percent),
         **texts("fr4-gain-cnn", late_gain(r).sel(model="cnn"), percent),
+        **texts("fr4-fit", r["mse_id"] / r["zero_baseline_id"]),
         **texts("fr4-error", r["mse_ood"] / r["zero_baseline_ood"]),
         **texts("fr4-law-open", fit[["exponent", "low", "high"]]),
         **texts("fr4-law-doses", dict(zip(("second", "largest"), largest, strict=True)), percent),

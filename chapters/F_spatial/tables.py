@@ -10,8 +10,9 @@ import xarray as xr
 
 from benchmarks.baselines.longer import once
 from benchmarks.spatial import tables as spatial
+from benchmarks.spatial.errors import SETTLED, late_gain
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import short, texts
+from vnlib.plots.statistics import median, short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 ENCODINGS = {
@@ -37,6 +38,7 @@ GAINS = {
     "care-vn": ("factorised_care", "vn_1_8"),
     "care-full": ("factorised_care", "full"),
     "plain": ("vn_1_8", "vn_1_plain"),
+    "deeper": ("vn_2_16", "vn_1_16"),
 }
 
 
@@ -144,5 +146,8 @@ def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
         "widest": label(results, factors.idxmax("model").item()),
         "edges": edges,
     }
+    unsettled = median(late_gain(results)).dropna("model") >= SETTLED
+    counts = {"all": unsettled.size, "of": unsettled.sum()}
+    found |= texts("appF-unsettled", counts, "{:.0f}".format)
     found |= texts("appF-longer", {key: one for key, one in longer.items() if one.size})
     return found | texts("appF", spatial.gains(results["mse_ood"], GAINS) | more)

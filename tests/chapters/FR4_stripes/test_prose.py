@@ -12,6 +12,7 @@ from chapters.FR4_stripes.claims import (
     MOST,
     OPEN,
     STRIPES,
+    hidden,
     middle,
     zero_baseline,
 )
@@ -43,14 +44,36 @@ def test_other_networks_draw_crosses_in_some_seeds_and_bumps_in_others(results):
         assert one_of(results, "bump_hit_ood", model, STRIPES).max() > 0.8
 
 
-def test_what_has_settled_and_what_has_not(results):
+def test_no_training_with_stripes_has_settled_and_twice_the_updates_change_neither(results):
     gain = late_gain(results.sel(model="cnn")).median("seed")
     assert gain.sel(diet=ALONE) < SETTLED < gain.sel(diet=[STRIPES, FEW, MOST]).min()
+    for model in ("cnn_longer", "cnn_square_longer"):
+        alone = results.sel(model=model, diet=STRIPES).dropna("seed", subset=["hit_ood"])
+        assert alone.sizes["seed"] == 5
+        assert (alone["hit_ood"] > 0.95).all() and (alone["cross_share_ood"] > 0.95).all()
+        assert (one_of(results, "bump_hit_ood", model, FEW) > 0.95).all()
+
+
+def test_what_layers_do_is_undecided(results):
+    rest = {m: _rest_gained(results, m) for m in ("cnn", "cnn_longer")}
+    assert [(int((one > 0).sum()), one.size) for one in rest.values()] == [(5, 5), (4, 5)]
+    for model in rest:
+        rough = results["volume_rough"].sel(model=model, diet=[FEW, MOST])
+        rough = rough.sel(layer=hidden(rough)).mean("layer").dropna("seed")
+        assert int((rough.sel(diet=FEW) < rough.sel(diet=MOST)).sum()) == 3
+        assert rough.sizes["seed"] == 5
+
+
+def _rest_gained(results, model: str):
+    rest = results["tuning_quantile"].sel(model=model, diet=FEW, quantile=0.5)
+    first, *_, last = hidden(rest)
+    return (rest.sel(layer=last) - rest.sel(layer=first)).dropna("seed")
 
 
 def test_100_bumps_alone_teach_less_than_half_of_the_bump_in_distribution(results):
-    alone = results.sel(model="cnn", diet=ALONE)
-    assert float((alone["mse_id"] / alone["zero_baseline_id"]).median()) > DRAWS
+    """After twice the updates hardly more than half."""
+    fit = (results["mse_id"] / results["zero_baseline_id"]).sel(diet=ALONE).median("seed")
+    assert fit.sel(model="cnn") > DRAWS and 0.4 < fit.sel(model="cnn_longer") < DRAWS
 
 
 def test_bumps_alone_do_not_make_the_cnn_compose(results):

@@ -105,7 +105,7 @@ def test_numbers_are_those_of_the_results():
     one = RESULTS.sel(model="full_ring")
     left = 100 * float((one["mse_ood"] / one["zero_baseline_ood"]).median())
     assert number(found["appF-remains-full-ring"]) == number(f"{short(left)} %")
-    assert found["appF-widest"].startswith("VN-3L")
+    assert found["appF-widest"].startswith("VN-2L")
     assert "VN-1L per axis, Fourier-7" in found["appF-edges"].split("; ")
 
 
