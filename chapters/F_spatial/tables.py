@@ -148,6 +148,6 @@ def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
     }
     unsettled = median(late_gain(results)).dropna("model") >= SETTLED
     counts = {"all": unsettled.size, "of": unsettled.sum()}
-    found |= texts("appF-unsettled", counts, "{:.0f}".format)
-    found |= texts("appF-longer", {key: one for key, one in longer.items() if one.size})
+    found |= texts("appF-late", counts, "{:.0f}".format)
+    found |= texts("appF-twice", {key: one for key, one in longer.items() if one.size})
     return found | texts("appF", spatial.gains(results["mse_ood"], GAINS) | more)

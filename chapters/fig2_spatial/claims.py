@@ -16,7 +16,6 @@ from benchmarks.spatial.errors import (
     ratio,
     settled,
 )
-from data_gen.bumps import SPLITS
 from vnlib.book.evidence import compared, detail, every, given, part, refuted, select, tagged
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
@@ -27,6 +26,7 @@ VAE = ("vae_low", "vae_high")
 VN_AXES = ("vn_axes_1", "vn_axes_2", "vn_axes_3")
 VN = (*VN_AXES, "vn_full")
 CONTROLS = ("bilinear_linear", "random_axes_1", "random_full")
+SPLITS = ("train", "val", "id_test", "ood")  # as the numbers of `set` count them
 FACTORISED = {
     "factorised_default": "hand-factorised decoder, default learning rate",
     "factorised": "hand-factorised decoder, tuned",

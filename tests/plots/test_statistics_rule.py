@@ -53,6 +53,7 @@ TABLES = {
     ("chapters/FR4_stripes/tables.py", "by_diet"): CONSTANT,
     ("chapters/FR4_stripes/tables.py", "numbers"): SHARE,
     ("chapters/FR5_rotation/tables.py", "models"): CONSTANT,
+    ("chapters/F_spatial/tables.py", "numbers"): COUNTED,
     ("chapters/F_spatial/tables.py", "spread_of_seeds"): "the spread itself, named so",
     ("chapters/H_nbody/tables.py", "_of_ablation"): WORST,
     ("chapters/H_nbody/tables.py", "directions"): "a word for the direction of medians",
