@@ -174,3 +174,5 @@ def test_the_smoke_profile_has_a_model_of_every_part():
     assert set.union(*parts) == PARTS
     smoke = [set(model["parts"].split()) for model in chapter(profile="smoke").models.values()]
     assert set.union(*smoke) == PARTS, "smoke draws every figure"
+    own = [name for name, model in chapter().models.items() if model["group"] != "longer"]
+    assert [*chapter(profile="fast").models] == own
