@@ -88,21 +88,28 @@ def both(
     parts: Sequence[Part], before: Sequence[Part], after: Sequence[Part], says: str = SAME
 ) -> list[Part]:
     """Parts that need that others, in the same order, come to the same before more updates and after
-    them: to the same side of their bounds, or to what counts as equal to them, and so what they
-    need. Without any after them they do not. Where nothing changes, as where no twin is read, the need
-    is a detail.
+    them, and to what they say themselves: to the same side of their bounds, or to what counts as
+    equal to them, and so what they need. Without any after them, or without numbers, they do not.
+    Where nothing changes, as where no twin is read, the need is a detail.
     """
 
-    def need(then: Part, now: Part) -> Part:
+    def need(found: Part, then: Part, now: Part) -> Part:
         theirs = {one.says: one.holds for one in now.needs}
         kept = all(theirs.get(one.says, one.holds) == one.holds for one in then.needs)
-        one = part(says, kept and (then.holds == now.holds or level(then, now)))
+        one = part(says, kept and same(then, now) and same(found, now))
         return detail(one) if unchanged(then, now) else one
 
     if not after:
         return [given(one, part(says, False)) for one in parts]
-    pairs = zip(parts, before, after, strict=True)
-    return [given(one, need(then, now)) for one, then, now in pairs]
+    triples = zip(parts, before, after, strict=True)
+    return [given(one, need(one, then, now)) for one, then, now in triples]
+
+
+def same(one: Part, other: Part) -> bool:
+    """Whether two parts come to the same: both with numbers and to one answer, or level with a bound."""
+    values = [each.values for both in (one, other) for each in both.contrasts]
+    known = not any(np.isnan(np.asarray(each, float)).any() for each in values)
+    return known and (one.holds == other.holds or level(one, other))
 
 
 def unchanged(one: Part, other: Part) -> bool:

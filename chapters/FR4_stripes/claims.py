@@ -104,7 +104,7 @@ def _by_layer(r: xr.Dataset, name: str, diet: str) -> xr.DataArray:
     "sum of stripes gives, median over units; roughness is that of log10 volume in the hold-out, "
     "mean over ReLU layers; the cross's ink is told by the weight of its two stripes in the "
     "image. Product readouts are those of VN-1L per axis, the full 2D VN and the "
-    "factorised decoder. CNNs that were not trained with twice the updates must have settled.",
+    "factorised decoder. Of the CNN in both hold-outs, what was not trained with twice the updates must have settled.",
 )
 @lasting
 def stripes_compose(r: xr.Dataset) -> Decision:

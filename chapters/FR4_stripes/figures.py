@@ -20,7 +20,6 @@ from vnlib.plots.style import PALETTE, image_axes, look
 
 LOOKS = {"stripes": (PALETTE[0], "o"), "bumps": (PALETTE[3], "s")}
 ZERO = {"color": "0.3", "ls": ":", "lw": 1.2}
-LENGTHS = ("cnn", "cnn_longer", "cnn_square", "cnn_square_longer")
 VARIANTS = ("cnn", "cnn_square", "cnn_ramp", "cnn_bright")
 DECODERS = (
     *("vn_axes", "vn_axes_const", "vn_joint", "vn_joint_const"),

@@ -12,6 +12,7 @@ from chapters.FR4_stripes.claims import ALONE, FEW, MOST, OPEN, STRIPES, TARGET
 from vnlib.plots.statistics import STATISTICS, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
+LENGTHS = ("cnn", "cnn_longer", "cnn_square", "cnn_square_longer")
 KINDS = {"stripes": "stripes and bumps", "bumps": "bumps only"}
 TAGS = {STRIPES: "stripes", FEW: "few", ALONE: "alone", MOST: "all"}
 MEASURES = {"joint": "x and y", "marginal": "x or y", "drawn": "x, y and a bump"}
@@ -74,6 +75,12 @@ def side_by_side(results: xr.Dataset, models: Sequence[str]) -> Table:
     }
     found = spreads(columns, "model", "diet", diet=_spaced)
     return Table(found, name="accuracies and errors by model and diet")
+
+
+def lengths(results: xr.Dataset) -> Table:
+    """The same of the CNNs that were trained once, and with twice the updates."""
+    diets = [diet for diet in TAGS if diet in results["diet"].values]
+    return side_by_side(results.sel(diet=diets), LENGTHS)
 
 
 @if_computed

@@ -32,6 +32,8 @@ ENCODED = (
     "CNN",
     "Full 2D VN",
 )
+# Tables whose models have the names of others.
+OWN = {"sharp": "sharp bumps", "ring": "ring", "entangled": "image", "continuous": "between pixels"}
 # How many times the OOD error of the second model is that of the first.
 GAINS = {
     "care": ("factorised_care", "factorised"),
@@ -56,10 +58,19 @@ def errors(results: xr.Dataset, part: str) -> Table:
     return spatial.errors(within(results, part))
 
 
+def apart(results: xr.Dataset) -> xr.Dataset:
+    """The results with labels that tell the models of different tables apart."""
+    pairs = zip(results["label"].values, results["parts"].values, strict=True)
+    found = [
+        f"{name} ({OWN[part]})" if (part := str(parts)) in OWN else name for name, parts in pairs
+    ]
+    return results.assign_coords(label=("model", found))
+
+
 @if_computed
 def sizes(results: xr.Dataset) -> Table:
     """Training errors, atoms in use and parameters of all models."""
-    return spatial.sizes(results)
+    return spatial.sizes(apart(results))
 
 
 def encoded(results: xr.Dataset) -> pd.DataFrame:

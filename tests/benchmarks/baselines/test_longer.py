@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import SAME, Rule, lasting, level, longer
+from benchmarks.baselines.longer import SAME, Rule, lasting, level, longer, same
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book.evidence import bounded, given
 from vnlib.book.ledger import Claim, Decision
@@ -63,14 +63,16 @@ def test_twins_stand_under_the_names_of_their_models():
     assert found["error"].sel(model="rival").values.tolist() == [3.0] * 5
 
 
-def test_twins_of_some_seeds_are_compared_at_these():
-    """With their models at the same seeds; without any of a twin, nothing is known of more updates."""
-    # Ahead of the rival in the first two seeds only, where its twin says the same.
-    alike = results([2.0, 2.0, 0.5, 0.5, 0.5], [3.0, 3.0, np.nan, np.nan, np.nan])
-    other = results([2.0, 2.0, 0.5, 0.5, 0.5], [0.4, 0.4, np.nan, np.nan, np.nan])
-    found = [rule(one).parts[0] for one in (alike, other)]
-    assert not any(one.holds for one in found), "the median over all seeds"
-    assert [one.needs[0].holds for one in found] == [True, False]
+def test_twins_of_some_seeds_are_compared_at_these_and_with_what_all_seeds_say():
+    """Without any of a twin, nothing is known of more updates."""
+    some = [3.0, 3.0, np.nan, np.nan, np.nan]
+    alike = results([2.0, 2.0, 2.0, 0.5, 0.5], some)
+    # Behind the rival by the median of all seeds; ahead at the first two, before and after.
+    other = results([2.0, 2.0, 0.5, 0.5, 0.5], some)
+    turned = results([2.0, 2.0, 2.0, 0.5, 0.5], [0.4, 0.4, np.nan, np.nan, np.nan])
+    found = [rule(one).parts[0] for one in (alike, other, turned)]
+    assert [one.holds for one in found] == [True, False, True]
+    assert [one.needs[0].holds for one in found] == [True, False, False]
     assert verdicts(results([2.0] * 5, [np.nan] * 5)) == [NOT_TESTABLE, NOT_TESTABLE]
 
 
@@ -102,5 +104,8 @@ def test_what_a_statement_needs_must_come_to_the_same_as_well():
 
 
 def test_what_has_no_number_is_on_no_side_of_a_bound():
+    """Nor does a twin without any bear out that a model fails."""
+    fails = [bounded("x", "<", 1, over=value) for value in (2.0, np.nan)]
+    assert same(fails[0], fails[0]) and not same(*fails) and not same(*fails[::-1])
     over, missing = (bounded("x", "<", 1, over=value) for value in (2.0, np.nan))
     assert level(over, over) and not level(over, missing) and not level(missing, missing)
