@@ -117,7 +117,7 @@ PARAMETERS = {
         for name in SHADOWED
     },
     "unknown profile": (spec(profile="quick"), "profile", "'quick'", "'smoke', 'fast', 'paper'"),
-    "unknown model": (spec(models=["cnn2", "cnn3"]), "models", "'cnn3'", "'cnn4'", "'vn_full'"),
+    "unknown model": (spec(models=["cnn2", "cnn3"]), "models", "'cnn3'", "'cnn4'", "vnbook list"),
     "models empty": (spec(models=""), "models", "''", "'cnn4'"),
     "models no list": (spec(models=3), "models", "3", "cnn4"),
     "models twice": (spec(models="mlp,mlp"), "models", "twice", "'mlp'"),

@@ -64,10 +64,13 @@ def checked(name: str, value: Any, rule: Mapping[str, Any], default: Any) -> Any
     if kind == "names":
         value = _parts(value) if isinstance(value, str) else value
         if not isinstance(value, (list, tuple)) or not value:
-            allowed = ", ".join(rule["choices"])
+            allowed = ", ".join(rule["choices"][:20])
             raise ValueError(f"{name} must be a list of names, got {value!r}; allowed: {allowed}")
+        many = len(rule["choices"]) > 20  # more than a message should list
         for one in value:
-            checks.choice(f"each of {name}", one, rule["choices"])
+            near = get_close_matches(str(one), rule["choices"], 20, 0.3) or rule["choices"][:20]
+            says = f"each of {name}{' (vnbook list has all)' * many}"
+            checks.choice(says, one, near if many else rule["choices"])
         if len(set(value)) != len(value):
             raise ValueError(f"{name} must not name anything twice, got {value!r}")
         if missing := [one for one in rule.get("all_of", ()) if one not in value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import once
+from benchmarks.baselines.longer import longer, once
 from benchmarks.spatial.errors import DRAWS, middles
 from benchmarks.spatial.tables import lengthened
 from chapters.F_spatial import tables
@@ -16,6 +16,13 @@ from vnlib.plots.statistics import over_seeds
 @pytest.fixture(scope="module")
 def results() -> xr.Dataset:
     return once(store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial")))
+
+
+@pytest.fixture(scope="module")
+def twice() -> xr.Dataset:
+    """Trained with twice the updates, where a model was."""
+    every = store.read(paths.result_file(paths.RESULTS, "paper", "F_spatial"))
+    return longer(every.isel(seed=slice(0, 5)))
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +160,32 @@ def test_twice_the_updates_help_outside_only_where_the_readout_multiplies():
         assert left["id"].sel(model=model) < 0.8 and left["ood"].sel(model=model) > 0.9
     for model in ("factorised", "full", "vn_1_8"):
         assert left["ood"].sel(model=model) < 0.7
+
+
+def test_twice_the_updates_turn_orders_round(results, twice):
+    def of(one: xr.Dataset, model: str, other: str):
+        return over_seeds(one["mse_ood"].sel(model=model) / one["mse_ood"].sel(model=other))
+
+    caps = [middles(one, "vn_2_8", "vn_2_16")["ood"].values for one in (results, twice)]
+    assert caps[0][0] > 1000 * caps[0][1] and caps[1][0] < caps[1][1]
+    assert not of(twice, "vn_1_16", "vn_2_16")["low"] > 1
+    names = ("vn_3_8", "vn_3_fourier14", "vn_3_fourier7")
+    (bump, *fourier), (late_bump, *late) = (
+        middles(one, *names)["ratio"].values for one in (results, twice)
+    )
+    assert max(fourier) < bump and min(late) > late_bump
+    alike = [one["stream_similarity"].median("seed") for one in (results, twice)]
+    for model in ("default_3", "vn_rank_2", "vn_rank_3"):
+        once_, after = (float(one.sel(model=model)) for one in alike)
+        assert (after > once_) == model.startswith("default"), model
+    assert alike[0].sel(model="vn_rank_2") > alike[0].sel(model="factorised_2")
+
+
+def test_single_runs_go_astray(results):
+    left = results["mse_ood"] / results["zero_baseline_ood"]
+    assert (left.sel(model=["full_sharp", "factorised_sharp"]) > 1).sum("seed").values.tolist() == [
+        1,
+        1,
+    ]
+    ring = left.sel(model="full_ring")
+    assert int((ring > 0.25).sum()) == 1 and int((ring < 1e-3).sum()) == 7

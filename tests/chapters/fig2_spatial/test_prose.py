@@ -57,6 +57,11 @@ def test_the_order_of_small_errors_flips_with_the_width_of_the_bump(results, of_
         for own, other in (("vn_3_8", "factorised"), ("vn_3_sharp", "factorised_sharp"))
     )
     assert sharp["high"] < 1 and wide["low"] < 1 < wide["high"]
+    for end in ("8", "sharp"):
+        own, other = f"vn_1_{end}_longer", "factorised_sharp_longer"
+        other = other if end == "sharp" else "factorised_longer"
+        late = over_seeds((error.sel(model=own) / error.sel(model=other)).dropna("seed"))
+        assert late["low"] < 1 < late["high"]
     blown = error > of_f["zero_baseline_ood"]
     assert blown.sel(model=["factorised_sharp", "vn_1_sharp", "vn_1_8"]).sum(
         "seed"
