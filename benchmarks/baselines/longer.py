@@ -61,8 +61,8 @@ def ran(results: xr.Dataset, models: Sequence[str]) -> np.ndarray:
 
 
 def lasting(decide: Rule) -> Rule:
-    """A rule whose statements need that twins bring them to the same side of their bounds, at the
-    seeds that all twins have. Of results without twins it is the rule itself.
+    """A rule whose statements need that twins, at the seeds that all of these have, bring them to the
+    same side of their bounds (see `both`). Of results without twins it is the rule itself.
     """
 
     @wraps(decide)
@@ -107,7 +107,7 @@ def both(
 
 def same(one: Part, other: Part) -> bool:
     """Whether two parts come to the same: both with numbers and to one answer, or level with a bound."""
-    values = [each.values for both in (one, other) for each in both.contrasts]
+    values = [each.values for each in (*one.contrasts, *other.contrasts)]
     known = not any(np.isnan(np.asarray(each, float)).any() for each in values)
     return known and (one.holds == other.holds or level(one, other))
 
@@ -123,8 +123,7 @@ def unchanged(one: Part, other: Part) -> bool:
         return one.holds == other.holds and all(np.array_equal(*p, equal_nan=True) for p in pairs)
 
     needs = {need.says: need for need in other.needs}
-    same = all(alike(need, needs.get(need.says, need)) for need in one.needs)
-    return same and alike(one, other)
+    return alike(one, other) and all(alike(need, needs.get(need.says, need)) for need in one.needs)
 
 
 def level(one: Part, other: Part) -> bool:
