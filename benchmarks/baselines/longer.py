@@ -128,7 +128,7 @@ def unchanged(one: Part, other: Part) -> bool:
 
 def level(one: Part, other: Part) -> bool:
     """Whether all values that two parts compare by their ratio to a bound are on the same side of
-    it, or both within 5 % of it. What has no number is on no side.
+    it, or both within 5 % of it.
     """
     found = []
     for ours, theirs in zip(one.contrasts, other.contrasts, strict=True):
@@ -137,7 +137,6 @@ def level(one: Part, other: Part) -> bool:
         over, more = (np.asarray(each.values, float) / ours.bound for each in (ours, theirs))
         if over.shape != more.shape:
             return False
-        known = ~np.isnan(over) & ~np.isnan(more)
         ties = [(values <= BAND) & (values >= 1 / BAND) for values in (over, more)]
-        found.append(known & ((over < 1) == (more < 1)) | (ties[0] & ties[1]))
+        found.append(((over < 1) == (more < 1)) | (ties[0] & ties[1]))
     return bool(found) and all(each.all() for each in found)

@@ -11,8 +11,8 @@ import xarray as xr
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
 from benchmarks.baselines.longer import change, once
-from benchmarks.spatial.errors import late_gain, learned, ratio
-from vnlib.plots.statistics import extremes, texts
+from benchmarks.spatial.errors import SETTLED, late_gain, learned, ratio
+from vnlib.plots.statistics import extremes, median, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 PEAKS = {"ID peaks within 1 px [%]": "hit_id", "OOD peaks within 1 px [%]": "hit_ood"}
@@ -70,6 +70,12 @@ def late_gains(results: xr.Dataset) -> Table:
     """The share of the ID validation error that went in the last fifth of the updates, in percent."""
     gains = {"late gain": 100 * late_gain(once(results))}
     return Table(spreads(gains, "model"), name="late gains of all models")
+
+
+def unsettled(results: xr.Dataset) -> dict[str, int]:
+    """Of how many models the medians had not settled, and of how many this is known."""
+    gains = median(late_gain(once(results))).dropna("model")
+    return {"of": int((gains >= SETTLED).sum()), "all": gains.size}
 
 
 def lengthened(results: xr.Dataset) -> dict[str, xr.DataArray]:

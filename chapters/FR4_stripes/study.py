@@ -10,7 +10,6 @@ from typing import Any
 import torch
 import xarray as xr
 
-from benchmarks.baselines.longer import TWIN
 from benchmarks.baselines.twin_runs import with_twins
 from benchmarks.spatial import curves, positions
 from benchmarks.spatial.decoders import as_pair, mean_squared_error, train_decoder
@@ -115,7 +114,7 @@ def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> S
     if not selecting and axes["seed"] not in chapter.first_seeds(every["few"]):
         diets = [name for name in diets if name in every["often"]]
     pictured = not selecting and axes["seed"] == chapter.seeds[0]
-    looked_into = not selecting and axes["model"].removesuffix(TWIN) == "cnn"
+    looked_into = not selecting and axes["model"] in every["looked_into"]
     return {
         "data": {name: model[name] for name in DATA} | {"sigma": chapter.parameters["sigma"]},
         "constant": model["constant"],

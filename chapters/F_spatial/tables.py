@@ -10,9 +10,8 @@ import xarray as xr
 
 from benchmarks.baselines.longer import once
 from benchmarks.spatial import tables as spatial
-from benchmarks.spatial.errors import SETTLED, late_gain
 from vnlib.plots.frames import label
-from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.statistics import short, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 
 ENCODINGS = {
@@ -145,7 +144,8 @@ def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
     """Medians over seeds of models that prose names, what they come to, what twice the updates leave
     of their errors, and whose choice lies at an edge.
     """
-    longer, results = spatial.lengthened(results), once(results)
+    longer, counts = spatial.lengthened(results), spatial.unsettled(results)
+    results = once(results)
     factors = spread_of_seeds(results)
     remains = 100 * results["mse_ood"] / results["zero_baseline_ood"]
     found = texts("appF-remains", remains, lambda value: f"{short(value)} %")
@@ -157,8 +157,6 @@ def numbers(results: xr.Dataset, selection: xr.Dataset) -> dict[str, str]:
         "widest": label(results, factors.idxmax("model").item()),
         "edges": edges,
     }
-    unsettled = median(late_gain(results)).dropna("model") >= SETTLED
-    counts = {"all": unsettled.size, "of": unsettled.sum()}
     found |= texts("appF-late", counts, "{:.0f}".format)
     found |= texts("appF-twice", {key: one for key, one in longer.items() if one.size})
     return found | texts("appF", spatial.gains(results["mse_ood"], GAINS) | more)

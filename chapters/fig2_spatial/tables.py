@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.longer import once
-from benchmarks.spatial.errors import SETTLED, late_gain, ratio
-from benchmarks.spatial.tables import errors, extent, gains, lengthened
+from benchmarks.spatial.errors import ratio
+from benchmarks.spatial.tables import errors, extent, gains, lengthened, unsettled
 from vnlib.plots.frames import in_groups
-from vnlib.plots.statistics import median, short, texts
+from vnlib.plots.statistics import short, texts
 from vnlib.plots.tables import Table
 
 # From the full 2D VN to what is left of it when a part is taken away.
@@ -93,7 +93,6 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
         The results of App. F, where there are any.
     """
     every, more, results = results, lengthened(results), once(results)
-    unsettled = median(late_gain(results)).dropna("model") >= SETTLED
     groups = {
         "entangled": in_groups(results, "entangled"),
         "vn": in_groups(results, "vn"),
@@ -114,7 +113,7 @@ def numbers(results: xr.Dataset, of_f: xr.Dataset | None = None) -> dict[str, st
         texts("fig2", found)
         | texts("fig2-longer", {key: one for key, one in more.items() if one.size})
         | texts("fig2-lead", leads(every))
-        | texts("fig2-unsettled", {"all": unsettled.size, "of": unsettled.sum()}, "{:.0f}".format)
+        | texts("fig2-unsettled", unsettled(every), "{:.0f}".format)
         | texts("fig2-left", left(results), lambda one: f"{short(one)} %")
         | texts("fig2-samples", shown, lambda one: f"{float(f'{one:.2g}'):,.0f}")
         | ({} if of_f is None else widths(of_f))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import SAME, Rule, lasting, level, longer, same
+from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book.evidence import bounded, given
 from vnlib.book.ledger import Claim, Decision
@@ -107,5 +107,3 @@ def test_what_has_no_number_is_on_no_side_of_a_bound():
     """Nor does a twin without any bear out that a model fails."""
     fails = [bounded("x", "<", 1, over=value) for value in (2.0, np.nan)]
     assert same(fails[0], fails[0]) and not same(*fails) and not same(*fails[::-1])
-    over, missing = (bounded("x", "<", 1, over=value) for value in (2.0, np.nan))
-    assert level(over, over) and not level(over, missing) and not level(missing, missing)

@@ -92,6 +92,7 @@ def test_stripes_alone_select_on_themselves(tmp_path, monkeypatch):
         ("cnn", 0, {"samples": [[5, 4], [20, 18], [16, 21]], "constant": 0.0}),
         ("cnn", 1, {"samples": []}),
         ("cnn_square", 0, {"layers_of": []}),
+        ("cnn_longer", 1, {"layers_of": ["stripes+0", "stripes+100", "bumps+100", "bumps+all"]}),
         ("vn_axes_const", 0, {"constant": 1.0}),
         ("cnn", 5, {"diets": ["stripes+0"], "samples": []}),
     ],

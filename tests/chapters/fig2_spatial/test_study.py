@@ -9,6 +9,7 @@ import xarray as xr
 from benchmarks.spatial import registry
 from benchmarks.spatial.decoders import LEARNING, build_vn
 from chapters.fig2_spatial import study
+from chapters.fig2_spatial.claims import SPLITS
 from data_gen import bumps
 from vnlib.book.chapter import Chapter, spec
 from vnlib.book.store.variables import described
@@ -42,7 +43,7 @@ def test_a_run_says_how_well_each_position_is_drawn(tmp_path):
     assert float(found["mse_ood"]) == pytest.approx(found["mse"].values[ood].mean())
     assert float(found["zero_baseline_ood"]) == bumps.zero_mse(DATA, "ood")
     assert np.array_equal(found["target_image"], DATA["image"].values[[3, 70]])
-    assert np.array_equal(np.array(bumps.SPLITS)[found["set"]], DATA["split"])
+    assert np.array_equal(np.array(SPLITS)[found["set"]], DATA["split"]), "as the rule counts them"
     assert np.array_equal(found["split"] == "ood", ood) and found["sample"].values[1] == 70
     assert found["curve_step"].dropna("checkpoint").values.tolist() == [1, 2, 3, 4, 5]
     end = {name: float(found[name].isel(checkpoint=4)) for name in ("curve_val", "curve_ood")}
