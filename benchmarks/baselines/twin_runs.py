@@ -33,4 +33,4 @@ def with_twins(
             parts.append(runs)
             selection = chosen if selection is None else selection
     whole = xr.merge(parts, "no_conflicts", join="outer", combine_attrs="override")
-    return whole, selection
+    return whole.sel(model=list(chapter.models)), selection  # a merge sorts them

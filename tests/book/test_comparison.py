@@ -118,6 +118,7 @@ def test_twins_take_the_choice_of_their_models_at_the_first_seeds(compared, proj
     sidecar.write_text(SIDECAR + TWINS, encoding="utf-8")
     results, selection = compared("paper", with_twins)
     assert selection["model"].values.tolist() == ["one", "four"]
+    assert results["model"].values.tolist() == [*BEST, "four_longer"], "in their order"
     there = results["error"].notnull().transpose("model", "seed").to_series().unstack("seed")
     assert there.sum(axis=1).to_dict() == dict.fromkeys(BEST, 3) | {"four_longer": 1}
     assert there.loc["four_longer", 0] and results["error"].sel(model="four_longer", seed=0) == -0.3
