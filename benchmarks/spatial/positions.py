@@ -94,6 +94,7 @@ def watched(
     steps: int,
     seed: int,
     draws: int | None = None,
+    lr_floor: float = 1.0,
     **settings: Any,
 ) -> tuple[nn.Module, xr.Dataset]:
     """The same at a constant learning rate, as FR's public code has it, and its errors along
@@ -104,6 +105,8 @@ def watched(
     draws
         As many training samples are drawn with replacement, once, and an epoch runs over them; None
         for each sample once.
+    lr_floor
+        As of `train_decoder`, for networks that have to settle.
 
     Raises
     ------
@@ -124,7 +127,7 @@ def watched(
         checks.number("draws", draws, low=1, integer=True)
         rows = torch.randint(len(train[0]), (draws,), generator=seeding.generator(seed, "draws"))
         train = train[0][rows.to(device)], train[1][rows.to(device)]
-    model = train_decoder(train, validation, lr_floor=1.0, watch=watch, **settings)
+    model = train_decoder(train, validation, lr_floor=lr_floor, watch=watch, **settings)
     return model, watch.curves()
 
 
@@ -184,6 +187,6 @@ def settings_watched(model: Mapping[str, Any], scale: Mapping[str, float]) -> di
     names = ["family", "options", "lr", "batch_size"]
     length = lengths(model, scale)
     if model["family"] != "vn":
-        names += ["draws"]
+        names += ["draws", *({"lr_floor"} & set(model))]
         del length["consolidation"]
     return {name: model[name] for name in names} | length
