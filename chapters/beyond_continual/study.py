@@ -17,6 +17,7 @@ from benchmarks.nbody.measure import samples
 from chapters.beyond_continual import bodies, images, inference
 from chapters.beyond_continual.measure import Data, learned, measure, order, stream
 from data_gen import mnist, nbody
+from vnlib import seeding
 from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.book.comparison import compared, with_candidate
 
@@ -166,8 +167,12 @@ def made(settings: dict[str, Any], seed: int, first: Data, **changes: object) ->
 def few_images(
     settings: dict[str, Any], seed: int, x: Tensor, tests: dict[str, Tensor]
 ) -> xr.Dataset:
-    """Errors on single digits and on sums of two after training on so many images of all digits."""
+    """Errors on single digits and on sums of two after training on so many images of all digits,
+    of which each seed draws its own, fewer among more.
+    """
     asked, atoms, errors = settings["amounts"], settings["options"].get("atoms"), []
+    drawn = torch.randperm(len(x), generator=seeding.generator(seed, "few images"))
+    x = x[drawn[: max(asked["n"])].to(x.device)]
     sets = {name: (test,) for name, test in tests.items()}
     for n in asked["n"]:
         fewer = {"atoms": [min(*atoms, n)]} if atoms else {}
