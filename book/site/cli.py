@@ -187,6 +187,7 @@ def status(results_dir: Path) -> None:
 @RESULTS_DIR
 def ledger(profile: str, results_dir: Path) -> None:
     """Decide every claim from the results and write ledger.json beside them."""
+    from book.site import identifiers
     from book.site import ledger as claims
 
     folder = results_dir / profile
@@ -203,6 +204,8 @@ def ledger(profile: str, results_dir: Path) -> None:
         for one in found["statements"]:
             if one["claim"] == row["id"]:
                 click.echo(f"         {one['id']} {one['verdict']}: {one['says']}")
+    if folder.resolve() == (paths.RESULTS / "paper").resolve():
+        identifiers.keep(found)
     claims.write(found, folder / "ledger.json")
     click.echo(f"written: {paths.shown(folder / 'ledger.json')}")
 

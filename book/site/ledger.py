@@ -14,7 +14,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from book.site import retesting, statements
+from book.site import identifiers, retesting, statements
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, PROTOCOLS, UNDECIDED, rounded
 from vnlib.book import ledger as claims
 from vnlib.book import paths, resampling, store
@@ -56,7 +56,8 @@ def judge(
     if results is None or isinstance(decision, str):
         return row | {"missing": decision}, []
     found = statements.statements(one, results, decision) if found is None else found
-    found = [row | {"printed": printed(row)} for row in found]
+    ids = identifiers.identified(one.id, [row["says"] for row in found], identifiers.given())
+    found = [row | {"id": ids[row["says"]], "printed": printed(row)} for row in found]
     plain, controls = (
         [one["verdict"] for one in found if name in one["protocols"] and one["weight"] == CORE]
         for name in PROTOCOLS

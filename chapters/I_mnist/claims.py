@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import xarray as xr
 
-from vnlib.book.evidence import bounded, compared, detail, one, select
+from vnlib.book.evidence import bounded, compared, detail, one, scaled, select
 from vnlib.book.ledger import Decision, Part, claim
 
 PRINTED = "vn_3_top24"  # with the hard step of Eq. 6 in the top layer
@@ -16,6 +16,7 @@ FREE = ("vn_3_half", "vn_3", "vn_3_double")
 LEVELS = (*FREE, PRINTED)
 EQUAL = "vn_3_equal"
 LOCKED = 0.9  # overlap
+NEAR = 0.01  # difference of two shares that counts as none
 USE = ("used", "effective", "atoms")
 
 
@@ -67,10 +68,15 @@ def decide_selection(r: xr.Dataset) -> Decision:
             )
         ),
         bounded(in_time("the mean overlap has, at every level,"), "<=", 20, **mean),
-        bounded(f"{sparser}, without a cap", ">", 0, **_each(fall, FREE, tag)),
-        bounded(f"{sparser}, all of one size", ">", 0, **_each(fall, [EQUAL], tag)),
-        bounded(chance, ">", 0, **_each(margin, LEVELS, "told_margin_least")),
-        bounded(growth, ">", 0, **_each(told.diff("layer"), LEVELS, "told_growth_least")),
+        *(
+            scaled(bounded(says, ">", 0, **values), band=NEAR)
+            for says, values in (
+                (f"{sparser}, without a cap", _each(fall, FREE, tag)),
+                (f"{sparser}, all of one size", _each(fall, [EQUAL], tag)),
+                (chance, _each(margin, LEVELS, "told_margin_least")),
+                (growth, _each(told.diff("layer"), LEVELS, "told_growth_least")),
+            )
+        ),
     ]
     return Decision(parts, controls)
 

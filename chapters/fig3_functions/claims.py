@@ -140,8 +140,8 @@ def decide_reconstruction(r: xr.Dataset) -> Decision:
     figure="fig3-grid",
     cases=["case"],
     means=MEANS,
-    statement="With a part hidden the baselines degrade strongly, while the VN stays stable and is "
-    "the best of eleven models in all cells, four masks by three sets, by a clear margin.",
+    statement="With a part hidden the baselines degrade strongly, while the VN stays stable and has "
+    "the lowest error of eleven models on Hard signals under each of four masks.",
     terms="Mean squared errors on hidden samples, medians over seeds. The eight others read zeros "
     "where hidden. The VN is the best of VN-1L, 3L and 5L; it solves the masked problem, which five "
     "rounds of imputation do not here, though the paper says that they reach tolerance. "
@@ -170,10 +170,15 @@ def decide_masked(r: xr.Dataset) -> Decision:
     printed += map(
         detail, cells(f"{eighth}, in five rounds,", "rounds_vs_others", imputed / others)
     )
-    controls = [  # of the margin and of both errors the paper prints no size
-        bounded(f"{eighth}, {end}", "<=", 0.8, margin=margin.sel(mask=tail["mask"])),
+    # The paper prints no size: what leaves half of the zero baseline's error is not stable.
+    stable = [
         bounded(f"each of the eight over the zero baseline, {end}", ">=", 0.5, **eight),
         bounded(f"VN over the zero baseline, {end}", "<=", 0.5, vs_zero=solved.sel(tail) / zero),
+    ]
+    printed += stable
+    controls = [
+        bounded(f"{eighth}, {end}", "<=", 0.8, margin=margin.sel(mask=tail["mask"])),
+        *stable,
     ]
     for number, (says, models) in enumerate(TOLD.items()):
         told = solved / middles(r, models, "mask_aware")

@@ -7,10 +7,10 @@ import pytest
 import xarray as xr
 from judging import changed, failing, filled, judged, rules, told
 
-from chapters.FR1_failure.claims import COMPOSING, MLPS, POPULATION, SEEING, drawing
+from chapters.FR1_failure.claims import ALIKE, COMPOSING, MLPS, POPULATION, drawing
 
 COORDS = {
-    "model": ["cnn_ramp", *POPULATION, *MLPS, *SEEING, *COMPOSING],
+    "model": ["cnn_ramp", *POPULATION, *MLPS, "coordconv", *ALIKE, *COMPOSING],
     "hold_out": ["square", "corner"],
     "where": ["train", "id", "ood"],
     "test": ["averaged", "memorised"],
@@ -41,7 +41,7 @@ def made() -> xr.Dataset:
     errors = np.full((r.sizes["model"], 2, 3, 10), 1e-4)
     r = r.assign(curve_step=("checkpoint", np.arange(1.0, 11.0)), curve_val=(curve, errors))
     for name, value in {"error": 2e-3, "several": 0, "resembles": 0.2, "closer": 0}.items():
-        r[name].loc[{"model": [*COMPOSING]}] = value
+        r[name].loc[{"model": [*ALIKE, *COMPOSING]}] = value
     r["kernel_r2"].loc[{"model": [*COMPOSING]}] = [0.1, 0.4, 1]
     r["kernel_r2"].loc[{"model": "cnn_ramp", "source": "model", "kernel": "binary"}] = 0.2
     r["kernel_r2"].loc[{"source": "bumps"}] = 0.1
@@ -58,14 +58,15 @@ def r2(model: str, kernel: str, value: float, parts: list, controls: list, **whe
 CNN, RAMP, HOT = ({"model": f"cnn_{name}"} for name in ("bump", "ramp", "one_hot"))
 MLP, VN = {"model": "mlp_one_hot"}, {"model": "vn_full"}
 OOD, AVERAGED = {"where": "ood"}, {"test": "averaged"}
-# With controls: CNNs with population codes (0-6) and with ramps (7-13), MLPs (14), decoders that are
-# told where a pixel is (15) and that multiply (16-18).
+# With controls: CNNs with population codes (0-6) and with ramps (7-13), MLPs (14), CoordConv (15),
+# decoders that multiply (16-18), and that are alike at every pixel (19).
 CASES = [
     ("FR-1", "error", CNN | OOD, 0.1, [0], [0]),
     ("FR-1", "error", HOT | OOD, 0.1, [], [0]),
     ("FR-1", "error", RAMP | OOD, 0.1, [3], [7]),
     ("FR-1", "error", {"model": "mlp_ramp_longer"} | OOD, 0.1, [], [14]),
-    ("FR-1", "error", {"model": "broadcast"} | OOD, 0.1, [], [15]),
+    ("FR-1", "error", {"model": "coordconv"} | OOD, 0.1, [], [15]),
+    ("FR-1", "error", {"model": "broadcast"} | OOD, 0.9, [], [19]),
     ("FR-1", "error", VN | OOD, 1, [], [16]),
     ("FR-1", "several", CNN | OOD, 0.1, [1], [1]),
     ("FR-1", "several", RAMP | {"hold_out": "corner"}, 0.1, [4], [8]),
@@ -120,7 +121,13 @@ def test_a_network_that_learned_nothing_decides_nothing():
 
 @pytest.mark.parametrize(
     ("model", "parts"),
-    [("mlp_fourier", [14]), ("coordconv", [15]), ("factorised", [16, 17, 18]), ("cnn_bump", [])],
+    [
+        ("mlp_fourier", [14]),
+        ("coordconv", [15]),
+        ("factorised", [16, 17, 18]),
+        ("cnn_bump", []),
+        ("broadcast", [19]),
+    ],
 )
 def test_what_has_not_settled_is_no_control_unless_its_length_is_published(model, parts):
     r = made()

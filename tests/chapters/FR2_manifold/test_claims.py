@@ -133,7 +133,7 @@ def test_runs_that_learned_nothing_are_left_out_and_networks_of_such_runs_decide
     one = {"model": CNN_BUMP, "seed": 2}
     r = changed(made(), "F", one | {"layer": LAST} | TRAINED, 0.1)
     some = told("FR-2", changed(r, "failed", one, 1))
-    assert some["F_fall.cnn_bump"] == told("FR-2", made())["F_fall.cnn_bump"]
+    assert some["F_kept.cnn_bump"] == told("FR-2", made())["F_kept.cnn_bump"]
     parts = judged("FR-2", changed(made(), "failed", {"model": MLP}, 1)).parts
     unmet = [i for i, part in enumerate(parts) if not all(need.holds for need in part.needs)]
     assert unmet == [2, 3, 7, 8]

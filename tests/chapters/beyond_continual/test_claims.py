@@ -41,7 +41,7 @@ def made() -> xr.Dataset:
     r["error"] = error.where(there & (digits | (r["after"] <= FORCES))).transpose(*r["error"].dims)
     r["power"] = r["power"].where(there)
     r["data_error"].loc[{"model": VN}] = 0.5
-    r["data_error"].loc[{"model": VN, "images": 64, "set": "id"}] = 0.4
+    r["data_error"].loc[{"model": VN, "images": 64}] = 0.4
     r["inference_sweeps"].loc[{"start": list(LEARNED)}] = 60.0
     return r
 
@@ -57,19 +57,20 @@ CASES = [
     ("inference_ratio", {}, 0.9, [0], [0]),
     ("inference_ratio", {}, 2.0, [], [0]),
     ("inference_ratio", {"seed": 0}, 0.9, [], []),
-    ("inference_saved", {}, 0.2, [], [1]),
-    ("inference_saved", {}, -0.1, [1], [1]),
+    ("inference_saved", {}, 0.2, [2], [1]),
+    ("inference_saved", {}, -0.1, [1, 2], [1]),
     ("inference_sweeps", START | {"set": "add2"}, 100.0, [], [3]),  # sums gain nothing
     ("inference_sweeps", {}, np.inf, [], [3]),
     ("inference_cost", START, 90.0, [], [3]),
-    ("error", early(VN, "sequence"), 99.0, [2], [4]),
+    ("error", early(VN, "sequence"), 99.0, [3], [4]),
     ("error", {"model": list(LONG), "stream": "sequence"}, 1.0, [], [4]),
     ("error", early(VN, "replay"), 9.0, [], [5]),
-    ("error", early(TOKENS, "sequence"), 99.0, [3], [6]),
+    ("error", early(TOKENS, "sequence"), 99.0, [4], [6]),
     ("error", early(TOKENS, "replay"), 9.0, [], [7]),
-    ("data_error", FEW, 2.0, [4], [2, 8]),
-    ("data_error", {"model": VN, "images": 64, "set": "id"}, 0.6, [4], []),
-    ("data_error", FEW | {"set": "add2"}, 2.0, [], [8]),
+    ("data_error", FEW, 2.0, [5], [2, 8]),
+    ("data_error", FEW | {"set": "id"}, 2.0, [], [2, 8]),
+    ("data_error", {"model": VN, "images": 64, "set": "add2"}, 0.6, [5], []),
+    ("data_error", FEW | {"set": "add2"}, 2.0, [5], [8]),
     ("data_error", {"model": PCA}, 0.1, [], [8]),
 ]
 LACKING = [({"model": model}, model) for model in (VN, LONG[0], TOKEN_NET)]
@@ -95,4 +96,4 @@ def test_an_autoencoder_that_still_learns_cannot_be_said_to_forget():
     r = made()
     assert judging.unmet("VN-disc", r) == ([], [])
     own = {"model": AE, "stream": "sequence", "task": 0, "after": 1}
-    assert judging.unmet("VN-disc", judging.changed(r, "error", own, 3.0)) == ([2], [])
+    assert judging.unmet("VN-disc", judging.changed(r, "error", own, 3.0)) == ([3], [])

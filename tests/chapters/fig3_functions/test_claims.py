@@ -56,9 +56,9 @@ CASES = [
     ("VN-F3b", "mse", {"model": "mamba", "set": "easy"}, 0.003, [4], [4]),
     # One bad seed of three is none.
     ("VN-F3b", "mse", {"model": "mamba", "set": "hard", "seed": 1}, 0.06, [], []),
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": list(OTHERS)}, 0.35, [], [0, 1]),
-    ("VN-F3c", "zero_baseline_hidden", {}, 0.5, [], [2]),
-    ("VN-F3c", "zero_baseline_hidden", {}, 2, [], [1]),
+    ("VN-F3c", "hidden", AS_PRINTED | {"model": list(OTHERS)}, 0.35, [4], [0, 1]),
+    ("VN-F3c", "zero_baseline_hidden", {}, 0.5, [5], [2]),
+    ("VN-F3c", "zero_baseline_hidden", {}, 2, [4], [1]),
     ("VN-F3c", "hidden", AS_PRINTED | {"model": list(VN)}, 2.0, [2, 3], []),
     ("VN-F3c", "hidden", TOLD_MASK | {"model": list(VN[1:])}, 2.0, [], []),
     ("VN-F3c", "hidden", TOLD_MASK | {"model": MASKED[1], "mask": HIDE[3]}, 0.2, [], [3, 4]),
@@ -67,7 +67,14 @@ CASES = [
     ("VN-F3c", "hidden", TOLD_MASK | {"model": "exemplars", "set": "easy"}, 0.2, [], [8]),
     ("VN-F3c", "hidden", TOLD_MASK | {"model": UNLEARNED[0]}, 0.32, [], [9]),
     ("VN-F3c", "hidden", TOLD_MASK | {"model": UNLEARNED[1]}, 0.32, [], [9]),
-    ("VN-F3c", "hidden", AS_PRINTED | {"model": "rnn", "mask": HIDE[0]}, 0.2, [0, 1, 2, 3], [0, 1]),
+    (
+        "VN-F3c",
+        "hidden",
+        AS_PRINTED | {"model": "rnn", "mask": HIDE[0]},
+        0.2,
+        [0, 1, 2, 3, 4],
+        [0, 1],
+    ),
 ]
 CASES += [
     ("VN-F3c", "hidden", AS_PRINTED | {"model": "rnn", "mask": mask, "set": s}, 0.2, parts, [])
