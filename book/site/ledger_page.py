@@ -29,6 +29,9 @@ REMARKS = {
     "`make book` builds them from the shipped results.",
 }
 
+# Claims on trainings of a chosen length, of which nothing says whether they had settled.
+NOT_ASKED = ("VN-F1", "VN-A", "VN-Da", "VN-Db", "VN-Dc", "VN-Dd", "VN-H3", "VN-disc")
+
 
 def ledger(found: Mapping, profile: str) -> str:
     """The ledger as a page: all statements at a glance, how many claims held, filters, then a row
@@ -60,11 +63,15 @@ def ledger(found: Mapping, profile: str) -> str:
         f"Beside each value stands its {level:.0f} % interval, from the rule asked again of subsets "
         "of the seeds (all of up to six, of more as many), and of test cases drawn anew where results keep their errors (bootstrap). All seeds share "
         "one test set, so both are added as independent errors; a row without *test cases* has the "
-        "interval of training alone. A statement *holds* where "
+        "interval of training alone. Tables and figures have the interval of a median by order "
+        "statistics of its seeds, which of few is their whole range. A statement *holds* where "
         "all of the interval is on the right side of the bound, *fails* where all of it is on the "
         f"wrong side, is a *tie* where all of it is within {band:.0f} % of the bound, *undecided* "
         "where it is on both sides. It is *not testable* where a condition fails that it needs, "
         "such as that a model has learned its task, or where results lack what would decide it. "
+        "A training of a length that we chose must have settled (its last fifth takes less than 2 % "
+        "of the validation error), or networks with twice the updates must bring a statement to the "
+        f"same; of {' '.join(NOT_ASKED)} neither is asked, since neither was noted. "
         f"The range of n seeds holds the median with a probability of 1 - 2^(1 - n): "
         f"{100 * (1 - 2.0 ** (1 - few)):.0f} % for {few} seeds, {100 * (1 - 2.0**-2):.0f} % for 3. "
         f"So intervals of fewer than {few} seeds are as wide as those of Student's t, and what is "

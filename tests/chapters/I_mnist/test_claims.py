@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import xarray as xr
-from judging import changed, failing, filled, rules
+from judging import changed, failing, filled, rules, unmet
 
 from chapters.I_mnist.claims import EQUAL, LEVELS, PRINTED
 
@@ -34,7 +34,9 @@ def made() -> xr.Dataset:
         nonzero=(100, "set layer sweep solver"),
         flips=((9, 5, 0.5), "set layer sweep solver"),
     )
-    for name in r:
+    curve = np.broadcast_to([9.0, 7.0, 6.0, 5.1, 5.05], (*r["used"].shape[:1], r.sizes["seed"], 5))
+    r = r.assign(curve=(("model", "seed", "evaluation"), curve.copy()))
+    for name in r.drop_vars("curve"):
         r[name].loc[{"model": "vn_1", "layer": [2, 3]}] = np.nan
     return r
 
@@ -84,3 +86,10 @@ def test_a_solver_must_lock_all_layers():
 
 def test_the_reference_is_not_judged():
     assert failing("VN-I", made().drop_sel(model="vn_1")) == ([], [])
+
+
+def test_what_has_not_settled_tells_nothing():
+    assert unmet("VN-I", made()) == ([], [])
+    level, own = ({"model": name, "evaluation": 4} for name in ("vn_3_half", PRINTED))
+    assert unmet("VN-I", changed(made(), "curve", level, 4.9)) == ([], [1, 2, 3, 4, 5])
+    assert unmet("VN-I", changed(made(), "curve", own, 4.9)) == ([1, 4], [1, 2, 3, 4, 5])
