@@ -15,13 +15,13 @@ what there is to choose and to see, as below; here it becomes HTML and a block o
     `diverging` where 0 is white in the middle.
   - "map": `values` (..., axis of the choice that it `picks`), on a logarithmic scale if `log`; `outline`
     is 1 inside a line and 0 elsewhere, and `marks` are values of that choice with a dot.
-  - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name` and a `hue`
-    if it is not grey; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x, and `marks`, the
+  - "curve": `series`, each of `values` (..., x) or of their statistics over seeds, a `name` and, if it is
+    not grey, as `hue` the choice of a model whose colour it has; labels `x` and `y`, `low` and `high`, `log` or `log_x`, `shade` from x to x, and `marks`, the
     choice whose value is marked; or `fit`, how many times the largest of the first series the axis goes
     from minus to plus.
   - "paths": `values` (..., step, body, axis) within plus or minus `high`, with eight bits, drawn `until` a
     choice of the step; a dashed `box` from minus to plus.
-  - "table": `columns` and `rows`, each with a `name`; `values` are statistics, one for each column.
+  - "table": `columns` and `rows`, each with a `name` and a `hue`; `values` are statistics, one for each column.
 
 Texts in braces, such as {left}, are names of what is chosen.
 """
@@ -31,7 +31,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -46,11 +46,12 @@ from sphinx.util.docutils import SphinxDirective
 from book.site.read_once import read_once
 from vnlib.book import paths, store
 from vnlib.plots.statistics import STATISTICS, raised, short
-from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL
+from vnlib.plots.style import DIVERGING, PALETTE, SEQUENTIAL, look
 
 DATA = Path("book/extra/data")  # of the profile that the pages show
 CONTENT = {"image": 2, "map": 1, "curve": 1, "paths": 3, "table": 0}  # trailing dimensions
 MISSING = "Not stored here."
+MARKS = dict(zip("osD^v<>PX*pdhH8", "●■◆▲▼◀▶✚✖★⬟♦⬢⬣⯃", strict=True))  # in words
 LEVELS = 254  # of eight bits, whose 0 is kept for what is missing
 COLOURS = {
     name: (mpl.colormaps[name](np.arange(256))[:, :3] * 255).round().astype(np.uint8)
@@ -144,7 +145,10 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
     views = [_view(one, choices, data) for one in told["views"]]
     kept = ("key", "names", "as", "first", "parts", "play")
     block = {
-        "choices": [{k: one[k] for k in kept if k in one} for one in choices.values()],
+        "choices": [
+            {k: one[k] for k in kept if k in one} | _looks(one, told["views"])
+            for one in choices.values()
+        ],
         "views": views,
         "colours": [base64.b64encode(one.tobytes()).decode() for one in COLOURS.values()],
         "hues": PALETTE,
@@ -165,6 +169,15 @@ def page(chapter: str, told: Mapping[str, Any], up: str) -> str:
         f"{escape(told['title'])}. The figures of this page show them without.</p></noscript>"
         f'<script src="{static}.js" defer></script>'
     )
+
+
+def _looks(choice: Mapping[str, Any], views: Sequence[Mapping[str, Any]]) -> dict[str, list]:
+    """The colours and marks of what is chosen, where a line or a row has those of its model."""
+    parts = [one for view in views for one in (*view.get("series", ()), *view.get("rows", ()))]
+    if choice["key"] not in {one.get("hue") for one in parts}:
+        return {}
+    looks = map(look, choice["names"])
+    return {"looks": [[hue, MARKS.get(marker, "●")] for hue, marker in looks]}
 
 
 def _json(block: object) -> str:

@@ -11,7 +11,7 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   // Entries of a bibliography are items of its list; their own role is no longer one that a list may hold.
   for (const entry of document.querySelectorAll(".citation-list > .citation")) entry.setAttribute("role", "listitem");
-  const wide = ".cell_output .text_html, .pst-scrollable-table-container, .bd-content pre, mjx-container[display], span.math, .sd-card-body";
+  const wide = ".cell_output .text_html, .pst-scrollable-table-container, .bd-content pre, mjx-container[display], span.math, .sd-card-body, .vn-pan";
   const reach = () => {
     for (const box of document.querySelectorAll(wide)) {
       if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;

@@ -41,6 +41,7 @@
   function explorer(root, { choices, views, colours, hues }, data) {
     const [sequential, diverging] = colours.map(bytes), state = {}, named = Object.fromEntries(choices.map((one) => [one.key, one]));
     for (const { key, first } of choices) state[key] = first;
+    const look = (key) => named[key].looks[state[key]]; // colour and mark
     const fill = (text = "") => text.replace(/\{(\w+)\}/g, (_, key) => named[key].names[state[key]]);
 
     /* The numbers of an array that are chosen; none where they are not stored. */
@@ -118,13 +119,14 @@
       },
 
       curve(view, svg) {
-        const [left, right, top, bottom] = [100, 535, 10, 190], { at, log } = view, found = chosen(view.series[0]);
+        const width = Math.min(560, Math.max(280, svg.clientWidth || 560)); // so letters keep their size
+        const [left, right, top, bottom] = [width < 420 ? 84 : 100, width - 25, 10, 190], { at, log } = view, found = chosen(view.series[0]);
         const most = view.fit && found ? view.fit * found.reduce((all, one) => Math.max(all, Math.abs(one) || 0), 0) : 0;
         const { low, high } = most ? { low: -most, high: most } : view;
         const across = { low: at[0], high: at.at(-1), log: view.log_x };
         const x = (one) => left + (at.length > 1 ? share(across, one) : 0) * (right - left);
         const y = (one) => bottom - share({ low, high, log }, one) * (bottom - top);
-        svg.setAttribute("viewBox", "0 0 560 232");
+        svg.setAttribute("viewBox", `0 0 ${width} 232`);
         const parts = [make("rect", { x: left, y: top, width: right - left, height: bottom - top, class: "frame" })];
         if (view.shade) {
           const [from, to] = view.shade.map(x);
@@ -147,13 +149,13 @@
           const read = (i, which) => values[wide * i + which];
           const line = (which, order) => order.filter((i) => !Number.isNaN(read(i, which)))
             .map((i, n) => `${n || which === 2 ? "L" : "M"}${x(at[i]).toFixed(1)} ${y(read(i, which)).toFixed(1)}`).join("");
-          const order = [...at.keys()], look = one.hue === undefined ? "currentColor" : hues[one.hue];
+          const order = [...at.keys()], colour = one.hue === undefined ? "currentColor" : look(one.hue)[0];
           if (wide === 4) {
             const band = line(1, order) + line(2, order.reverse());
-            if (band) parts.push(make("path", { d: `${band}Z`, fill: look, opacity: 0.18 }));
+            if (band) parts.push(make("path", { d: `${band}Z`, fill: colour, opacity: 0.18 }));
           }
           const dashes = one.dash ? { "stroke-dasharray": one.dash } : {};
-          parts.push(make("path", { d: line(0, [...at.keys()]), class: "line", stroke: look, "data-name": fill(one.name), ...dashes }));
+          parts.push(make("path", { d: line(0, [...at.keys()]), class: "line", stroke: colour, "data-name": fill(one.name), ...dashes }));
         }
         if (view.marks) {
           const here = x(view.marks.at[state[view.marks.key]]);
@@ -188,7 +190,11 @@
     function table(view, box) {
       const rows = view.rows.map(({ name, hue, values }) => {
         const row = make("tr"), head = make("th", { scope: "row" }, fill(name));
-        if (hue !== undefined && hue !== null) head.style.borderLeftColor = hues[hue];
+        if (hue) {
+          const [colour, mark] = look(hue);
+          head.style.borderLeftColor = colour;
+          head.prepend(make("span", { "aria-hidden": "true", class: "vn-mark", style: `color: ${colour}` }, mark), " ");
+        }
         row.append(head, ...values.map((one) => make("td", {}, said(chosen(one) ?? []) || "–")));
         return row;
       });
@@ -317,6 +323,7 @@
 
     root.hidden = false;
     show();
+    window.addEventListener("resize", show);
     return { state, show, chosen, views };
   }
 

@@ -109,6 +109,6 @@ document.addEventListener("DOMContentLoaded", () => {
     button.addEventListener("click", show);
     picture.addEventListener("click", () => { button.focus(); show(); });
     picture.classList.add("vn-zooms");
-    picture.after(button);
+    (picture.closest("picture, .vn-pan") ?? picture).after(button);
   }
 });

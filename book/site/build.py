@@ -420,10 +420,14 @@ def _on_pages() -> set[str]:
 
 def _save_pictures(cell: nbformat.NotebookNode, label: str | None, shown: Collection[str]) -> None:
     """Write the picture of a named figure to a file where a page shows it; those for print leave the
-    notebook, but for a drawing in the place of a picture.
+    notebook, but for a drawing in the place of a picture, and so do those for phones.
     """
     for output in cell.outputs:
         data = output.get("data", {})
+        for told in output.get("metadata", {}).values():
+            if label and (drawn := told.pop(in_place.PHONE, None)):
+                (EXTRA / "figures").mkdir(parents=True, exist_ok=True)
+                (EXTRA / "figures" / f"{label}.phone.svg").write_text(drawn, encoding="utf-8")
         if PRINT["svg"] in data and "image/png" not in data:
             if label in shown:
                 GENERATED.mkdir(parents=True, exist_ok=True)

@@ -21,10 +21,14 @@ from matplotlib.figure import Figure
 from nbformat.v4 import new_output
 from papermill.engines import Engine, NotebookExecutionManager, papermill_engines
 
+from book.site import phones
+
 NAME = "in_place"
 """What papermill calls this engine."""
 HEAVIEST = 300_000
 """Characters of a drawing; a figure of more, mostly of images or of very many points, is PNG."""
+PHONE = "phone"
+"""Under this name the metadata of a figure hold its drawing for phones."""
 STYLE: Any = {
     "figure.constrained_layout.use": False,
     "figure.autolayout": False,
@@ -137,16 +141,29 @@ def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
         figure.set_layout_engine(engine)
 
 
+def _for_phones(figure: Figure) -> dict[str, str]:
+    """The same figure as a drawing for phones, where it can be laid out for one; it is so afterwards."""
+    if not phones.rearrange(figure):
+        return {}
+    drawn = _picture(figure, sharp=True)[1]
+    return {PHONE: drawn} if drawn else {}
+
+
 def _show(shell: InteractiveShell, sharp: bool) -> None:
-    """Have figures shown by `_picture`, each drawn when its SVG is asked for, the first of the two."""
+    """Have figures shown by `_picture`, each drawn when its SVG is asked for, the first of the two. A
+    drawing for phones comes with either.
+    """
     drawn: dict[int, Any] = {}
 
     def svg(figure: Figure) -> Any:
         drawn[id(figure)], found = _picture(figure, sharp)
-        return found
+        return found and (found, _for_phones(figure))
 
     def png(figure: Figure) -> Any:
-        return drawn.pop(id(figure)) if sharp else _picture(figure)[0]
+        if not sharp:
+            return _picture(figure)[0]
+        found = drawn.pop(id(figure))
+        return found and (found, _for_phones(figure))
 
     of: Any = shell.display_formatter
     of.formatters["image/png"].for_type(Figure, png)

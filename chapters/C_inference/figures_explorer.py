@@ -30,10 +30,10 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         {"name": SOLVERS[s][0], "values": curves["median"].sel(solver=s, drop=True), "dash": "1 3"}
         for s in solvers
     ]
-    looks = ({"hue": 0}, {"hue": 1, "dash": "6 3"})
+    dashes = ({}, {"dash": "6 3"})
     sides = [
-        {"name": f"{{{key}}}", "values": curves, "by": {"solver": key}} | look
-        for key, look in zip(SIDES, looks, strict=True)
+        {"name": f"{{{key}}}", "hue": key, "values": curves, "by": {"solver": key}} | dash
+        for key, dash in zip(SIDES, dashes, strict=True)
     ]
 
     def choice(key: str, said: str, values: list, names: list[str], first: int) -> dict[str, Any]:
@@ -66,8 +66,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
             {
                 "show": "table", "title": "After {sweep} sweeps",
                 "columns": ["F above its minimum, relative", "active atoms of layer 1"],
-                "rows": [{"name": f"{{{key}}}", "hue": look["hue"], "by": {"solver": key}}
-                         for key, look in zip(SIDES, looks, strict=True)],
+                "rows": [{"name": f"{{{key}}}", "hue": key, "by": {"solver": key}} for key in SIDES],
                 "values": [found.transpose(*along), active.transpose("depth", "beta", "solver", "sweep")],
             },
         ],

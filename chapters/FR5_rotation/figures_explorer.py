@@ -52,10 +52,8 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         results[["error_mean", "error_zero_baseline"]].isel(model=0, drop=True).to_array()
     )
     lines = [
-        {"name": f"{{{key}}}", "hue": hue, "values": errors, "by": {"model": key}} | dash
-        for (key, hue), dash in zip(
-            {"left": 0, "right": 1}.items(), ({}, {"dash": "6 3"}), strict=True
-        )
+        {"name": f"{{{key}}}", "hue": key, "values": errors, "by": {"model": key}} | dash
+        for key, dash in zip(SIDES, ({}, {"dash": "6 3"}), strict=True)
     ]
     guesses = [
         {"name": name, "values": first.sel(variable=one, drop=True), "dash": dash}
@@ -71,10 +69,7 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
         "shade": [float(gap[0]), float(gap[-1])], "marks": "shown",
     }  # fmt: skip
     at = over_seeds(results["error_model"].sel(angle=angles).rename(angle="shown"))
-    rows = [
-        {"name": f"{{{key}}}", "hue": hue, "by": {"model": key}}
-        for key, hue in {"left": 0, "right": 1}.items()
-    ]
+    rows = [{"name": f"{{{key}}}", "hue": key, "by": {"model": key}} for key in SIDES]
     drawn = [
         {"title": f"drawn by {{{key}}}", "values": kept["drawn_image"], "by": {"model": key}}
         for key in SIDES

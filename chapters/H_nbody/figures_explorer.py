@@ -70,14 +70,14 @@ def explorer(results: xr.Dataset, truth: xr.Dataset) -> dict[str, Any]:
                 "x": "time [s]", "y": "squared distance [box²]", "log": True, "low": LEAST,
                 "high": CAP, "marks": "step",
                 "series": [
-                    {"name": f"{{{key}}}", "values": drift, "by": {"model": key}} | look
-                    for key, look in zip(SIDES, ({"hue": 0}, {"hue": 1, "dash": "6 3"}), strict=True)
+                    {"name": f"{{{key}}}", "hue": key, "values": drift, "by": {"model": key}} | look
+                    for key, look in zip(SIDES, ({}, {"dash": "6 3"}), strict=True)
                 ],
             },
             {
                 "show": "table", "title": "{scene}, after " + times[-1],
                 "columns": ["squared distance from the truth [box²]"], "values": [ends],
-                "rows": [{"name": f"{{{key}}}", "hue": hue, "by": {"model": key}} for hue, key in enumerate(SIDES)],
+                "rows": [{"name": f"{{{key}}}", "hue": key, "by": {"model": key}} for key in SIDES],
             },
         ],
     }  # fmt: skip

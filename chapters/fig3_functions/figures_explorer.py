@@ -52,14 +52,14 @@ def explorer(results: xr.Dataset) -> dict[str, Any]:
                 "shade": [HIDDEN, float(results["time"][-1])],
                 "series": [
                     {"name": "signal", "values": signal, "dash": "1 3"},
-                    *({"name": f"{{{key}}}", "values": drawings(one), "by": {"model": key}} | look
-                      for key, look in zip(SIDES, ({"hue": 0}, {"hue": 1, "dash": "6 3"}), strict=True)),
+                    *({"name": f"{{{key}}}", "hue": key, "values": drawings(one), "by": {"model": key}} | look
+                      for key, look in zip(SIDES, ({}, {"dash": "6 3"}), strict=True)),
                 ],
             },
             {
                 "show": "table", "title": "{example}, given {given}",
                 "columns": ["error on this signal", "error on all Hard signals"], "values": errors,
-                "rows": [{"name": f"{{{key}}}", "hue": hue, "by": {"model": key}} for hue, key in enumerate(SIDES)],
+                "rows": [{"name": f"{{{key}}}", "hue": key, "by": {"model": key}} for key in SIDES],
             },
         ],
     }  # fmt: skip

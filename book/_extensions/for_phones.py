@@ -1,0 +1,50 @@
+"""Figures on phones: those that have a drawing for it are shown by that, all others can be moved
+sideways.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+DRAWN = Path("book/extra/figures")  # copied into the root of the site
+SCREEN = "(max-width: 36rem)"
+
+
+class ForPhones(SphinxTransform):
+    """Wrap the image of each figure."""
+
+    default_priority = 890
+
+    def apply(self, **_: object) -> None:
+        up = "../" * self.env.docname.count("/")
+        for figure in self.document.findall(nodes.figure):
+            for image in list(figure.findall(nodes.image)):
+                names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem]
+                before, after = self.around(names, up)
+                place = image.parent.index(image)
+                image.parent[place : place + 1] = [
+                    nodes.raw("", before, format="html"),
+                    image,
+                    nodes.raw("", after, format="html"),
+                ]
+
+    def around(self, names: list[str], up: str) -> tuple[str, str]:
+        """What stands before and after the image of a figure with these names."""
+        for name in names:
+            file = Path(self.env.srcdir) / DRAWN / f"{name}.phone.svg"
+            if file.exists():
+                self.env.note_dependency(str(file))
+                source = f"{up}figures/{escape(name, quote=True)}.phone.svg"
+                return f'<picture><source media="{SCREEN}" srcset="{source}">', "</picture>"
+        return '<div class="vn-pan">', "</div>"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Teach Sphinx to look for drawings for phones."""
+    app.add_transform(ForPhones)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

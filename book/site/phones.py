@@ -1,0 +1,378 @@
+"""The same figure for a phone: panels below each other instead of side by side, labels as large as
+they are on a wide screen, legends below.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
+from math import ceil
+from typing import Any
+
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+from matplotlib.offsetbox import VPacker
+from matplotlib.text import Text
+from matplotlib.ticker import ScalarFormatter
+from matplotlib.transforms import Bbox
+
+COLUMN = 342
+"""CSS pixels of the text on a phone of 390."""
+LEAST = 9
+"""CSS pixels of the smallest label."""
+WIDTH = 4.4
+"""Inches of a figure; at this width labels of 9 pt have `LEAST` pixels."""
+TALLEST = 34.0
+"""Inches; a taller figure would be scrolled for too long."""
+NARROWEST = 1.2
+"""Inches of a panel."""
+PICTURE = 2.2
+"""Inches of the height of an image at most."""
+MOST = 30
+"""Panels; a figure of more is a table of pictures."""
+SIDE = "outside lower center"
+
+
+def rearrange(figure: Figure) -> bool:
+    """Lay a figure out for a phone, in place; whether it can be read then. If not, it is in no order.
+
+    Panels are arranged anew in as many columns as fit: the first columns with all their rows, below
+    them the next ones. A panel that comes to the left side gets the labels of the one that was there.
+    """
+    before = _clashes(figure)
+    if figure.subfigs or not 0 < len(figure.axes) <= MOST or not _in_rows(figure):
+        return False
+    least = LEAST * 72 * (WIDTH + 0.2) / COLUMN
+    for text in figure.findobj(Text):
+        text.set_fontsize(max(text.get_fontsize(), least))
+    for axes in figure.axes:
+        _legend_below(axes)
+    _lay_out(figure)
+    for legend in figure.legends:
+        _narrow(legend)
+    if figure.legends:  # panels keep their height
+        more = sum(one.get_window_extent().height for one in figure.legends) / figure.dpi
+        figure.set_figheight(figure.get_figheight() + more)
+    for _ in range(2):  # what is wrapped or turned takes room from the rest
+        if not _wrap(figure) | _turn(figure):
+            break
+        _lay_out(figure)
+    return _readable(figure, before)
+
+
+def _lay_out(figure: Figure) -> None:
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+
+
+# --- Panels ---------------------------------------------------------------------------------------
+
+
+def _in_rows(figure: Figure) -> bool:
+    """Arrange the panels in fewer columns; False where they are in no simple grid."""
+    panels = [one for one in figure.axes if one.get_subplotspec() is not None]
+    grids = {one.get_subplotspec().get_gridspec() for one in panels}  # pyright: ignore
+    if len(grids) != 1:
+        return False
+    grid: Any = grids.pop()
+    at: dict[tuple[int, int], Axes] = {}
+    for one in panels:
+        spec: Any = one.get_subplotspec()
+        if spec.num1 != spec.num2 or (spec.rowspan.start, spec.colspan.start) in at:
+            return False
+        at[spec.rowspan.start, spec.colspan.start] = one
+    rows, columns = grid.nrows, grid.ncols
+    wide, high = figure.get_figwidth() / columns, figure.get_figheight() / rows
+    fit = _columns(panels, columns, wide)
+    chunks = ceil(columns / fit)
+    heights, places = [], {}
+    shares = grid.get_height_ratios() or [1] * rows
+    share = [rows * one / sum(shares) for one in shares]
+    for chunk in range(chunks):
+        for row in range(rows):
+            inside = [(row, c) for c in range(chunk * fit, min(columns, chunk * fit + fit))]
+            there = [one for one in inside if one in at and at[one].axison | bool(at[one].texts)]
+            if not there:
+                continue
+            for place in there:
+                places[place] = (len(heights), place[1] - chunk * fit)
+            shapes = [_shape(at[one]) for one in there]
+            more = max(max(shapes) * (WIDTH / fit - wide), 0.3 - high * share[row])
+            new = high * share[row] + (more if any(shapes) else 0.0)
+            bare = all(map(_bare, (at[one] for one in there)))
+            heights.append(min(new, max(PICTURE, high * share[row])) if bare else new)
+    for place, one in list(at.items()):
+        if place not in places:
+            one.remove()
+            del at[place]
+    if sum(heights) > TALLEST:
+        return False
+    ratios = _ratios(grid.get_width_ratios(), fit)
+    for (row, column), one in at.items():
+        if places[row, column][1] == 0 and column:
+            _labelled(one, [at[row, c] for c in range(column) if (row, c) in at])
+    _titled(figure, at)
+    new = GridSpec(len(heights), fit, figure=figure, height_ratios=heights, width_ratios=ratios)
+    figure.set_size_inches(WIDTH, sum(heights))
+    for place, one in at.items():
+        one.set_subplotspec(new[places[place]])
+    if all(_shape(one) for one in at.values() if one.axison):
+        figure.set_layout_engine("compressed")
+    return True
+
+
+def _shape(axes: Axes) -> float:
+    """Height over width of a panel whose shape is fixed, else 0."""
+    if axes.get_box_aspect():
+        return float(axes.get_box_aspect() or 0)
+    if axes.get_aspect() == "auto":
+        return 0.0
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    return float(abs(high - low) / abs(right - left) * float(axes.get_aspect()))
+
+
+def _bare(axes: Axes) -> bool:
+    """Whether a panel is an image, without numbers beside it."""
+    return bool(_shape(axes)) and not len(axes.get_yticks())
+
+
+def _ratios(widths: Sequence[float] | None, fit: int) -> list[float]:
+    """Widths of the columns, of which there are as many as before, or all are alike."""
+    return list(widths) if widths and len(widths) == fit else [1] * fit
+
+
+def _columns(panels: Sequence[Axes], columns: int, wide: float) -> int:
+    """How many columns fit: images may be small, axes with numbers need room."""
+    shown = [one for one in panels if one.axison]
+    small = wide < 1.8 or all(map(_shape, shown))
+    most = int(WIDTH / (NARROWEST if all(map(_bare, shown)) else 2.1 if small else WIDTH))
+    even = ceil(columns / ceil(columns / max(1, most)))  # no column stands alone below the others
+    return min(columns, max(1, even))
+
+
+def _labelled(axes: Axes, lefts: Sequence[Axes]) -> None:
+    """Give a panel that is now at the left the labels of the one that was there, if they share them."""
+    for left in lefts:
+        shared = axes.get_shared_y_axes().joined(axes, left)
+        if not shared and (axes.get_ylim() != left.get_ylim() or len(axes.get_yticks())):
+            continue
+        told: Any = left.yaxis.get_tick_params(which="major")
+        if shared and told.get("labelleft", True):
+            axes.tick_params(axis="y", labelleft=True)
+        if left.get_ylabel() and not axes.get_ylabel():
+            axes.set_ylabel(left.get_ylabel(), size=left.yaxis.label.get_fontsize())
+        return
+
+
+def _titled(figure: Figure, at: dict[tuple[int, int], Axes]) -> None:
+    """The lowest panel of each column says what x is, if those of other columns, or the figure, do."""
+    lowest = {column: at[row, column] for row, column in sorted(at)}
+    told = {one.get_xlabel(): one for one in lowest.values() if one.get_xlabel()}
+    whole: Any = getattr(figure, "_supxlabel", None)
+    for one in lowest.values():
+        if not one.axison or one.get_xlabel():
+            continue
+        if whole is not None:
+            one.set_xlabel(whole.get_text(), size=whole.get_fontsize())
+        elif len(told) == 1:
+            (text,) = told
+            if told[text].get_xlim() == one.get_xlim():
+                one.set_xlabel(text, size=told[text].xaxis.label.get_fontsize())
+    if whole is not None:
+        whole.set_text("")
+
+
+# --- Legends and long words -----------------------------------------------------------------------
+
+
+def _legend_below(axes: Axes) -> None:
+    """A legend beside its panel goes below the figure."""
+    legend: Any = axes.get_legend()
+    if legend is None or not isinstance(axes.figure, Figure):
+        return
+    beside = legend.get_bbox_to_anchor().width == 0 and legend._bbox_to_anchor is not None
+    if not beside:
+        return
+    handles = list(legend.legend_handles)
+    names = [text.get_text() for text in legend.get_texts()]
+    axes.figure.draw_without_rendering()
+    size = legend.get_texts()[0].get_fontsize() if names else None
+    title = legend.get_title().get_text() or None
+    legend.remove()
+    made = axes.figure.legend(
+        handles, names, loc=SIDE, ncols=2, fontsize=size, title=title, frameon=False
+    )
+    if size:
+        made.get_title().set_fontsize(size)
+
+
+def _narrow(legend: Any) -> None:
+    """Set the entries of a figure's legend in as many columns as fit, below the figure."""
+    figure = legend.figure
+    box, size = legend._legend_handle_box, legend._fontsize
+    items = [one for column in box.get_children() for one in column.get_children()]
+    for columns in range(min(len(items), 4), 0, -1):
+        per = ceil(len(items) / columns)
+        packed = []
+        for start in range(0, len(items), per):
+            one = VPacker(
+                pad=0,
+                sep=legend.labelspacing * size,
+                align="baseline",
+                children=items[start : start + per],
+            )
+            one.set_figure(figure)
+            packed.append(one)
+        box._children = packed
+        if legend.get_window_extent().width <= 1.02 * WIDTH * figure.dpi:
+            break
+    legend.set_loc("lower center")
+    legend._outside_loc = "lower"
+
+
+def _wrap(figure: Figure) -> bool:
+    """Break titles and labels of axes that are longer than their room; whether there were any."""
+    room, found = figure.bbox.width, False
+    for axes in figure.axes:
+        inside = axes.get_window_extent()
+        for text in (axes.title, axes._left_title, axes._right_title, axes.xaxis.label):  # type: ignore[attr-defined]
+            at = text.get_window_extent()
+            free = min(
+                2 * min(inside.x0 + inside.width / 2, room - inside.x0 - inside.width / 2), room
+            )
+            several = (
+                sum(
+                    1
+                    for one in figure.axes
+                    if abs(one.get_position().y0 - axes.get_position().y0) < 1e-3
+                )
+                > 1
+            )
+            found |= _break(text, at.width, inside.width * 1.05 if several else free)
+        label = axes.yaxis.label
+        found |= _break(label, label.get_window_extent().height, max(inside.height, 1.0))
+        for text in axes.get_yticklabels():
+            if text.get_window_extent().width > 0.42 * room and _breakable(text):
+                found |= _names(axes)
+                break
+    for name in ("_suptitle", "_supxlabel"):
+        text = getattr(figure, name, None)
+        if text is not None:
+            found |= _break(text, text.get_window_extent().width, room)
+    return found
+
+
+def _names(axes: Axes) -> bool:
+    """Break the long names of an axis of names; whether there were any."""
+    if not hasattr(axes.yaxis.get_major_formatter(), "seq"):
+        return False
+    texts = [text.get_text() for text in axes.get_yticklabels()]
+    broken = ["\n".join(textwrap.wrap(one, 24)) for one in texts]
+    size = axes.get_yticklabels()[0].get_fontsize()
+    axes.set_yticks(axes.get_yticks(), broken, size=size)
+    return broken != texts
+
+
+def _breakable(text: Text) -> bool:
+    return "$" not in text.get_text() and " " in text.get_text()
+
+
+def _break(text: Text, length: float, room: float) -> bool:
+    """Break a text of some length in pixels that has no room; whether it was broken."""
+    if length <= room or room <= 0 or not _breakable(text):
+        return False
+    before = text.get_text()
+    lines = before.splitlines()
+    most = max(8, int(max(map(len, lines)) * room / length))
+    text.set_text("\n".join(part for one in lines for part in textwrap.wrap(one, most) or [""]))
+    return text.get_text() != before
+
+
+def _turn(figure: Figure) -> bool:
+    """Turn the names below a panel where they run into each other; whether some did."""
+    found = False
+    for axes in figure.axes:
+        texts = _ticks(axes.xaxis) if axes.axison else []
+        boxes = [text.get_window_extent() for text in texts if text.get_text()]
+        if not any(_over(a, b) for a, b in pairwise(boxes)):
+            continue
+        formatter = axes.xaxis.get_major_formatter()
+        if any(re.match("[^\\W\\d_]{2}", text.get_text()) for text in texts):
+            axes.tick_params(axis="x", rotation=90)
+            plt.setp(axes.get_xticklabels(), ha="center", va="top", rotation_mode="default")
+        elif isinstance(formatter, ScalarFormatter) and axes.get_xscale() == "linear":
+            axes.locator_params(axis="x", nbins=4)
+        else:
+            continue
+        found = True
+    return found
+
+
+# --- Whether it can be read -----------------------------------------------------------------------
+
+
+def _over(one: Bbox, other: Bbox) -> bool:
+    """Whether two labels cover each other by more than their margins."""
+    shared = Bbox.intersection(one, other)
+    return (
+        shared is not None
+        and shared.width > 2
+        and shared.height > 0.25 * min(one.height, other.height)
+    )
+
+
+def _shown(figure: Figure) -> list[Bbox]:
+    """Where the texts of axes, titles and legends are."""
+    texts: list[Text] = []
+    for axes in figure.axes:
+        if not axes.get_visible():
+            continue
+        ticks = _ticks(axes.xaxis) + _ticks(axes.yaxis) if axes.axison else []
+        labels = [axes.xaxis.label, axes.yaxis.label] if axes.axison else []
+        texts += [*ticks, *labels, axes.title, *axes.texts]
+        texts += legend.get_texts() if (legend := axes.get_legend()) else []
+    for legend in figure.legends:
+        texts += legend.get_texts()
+    seen = [text for text in texts if text.get_visible() and text.get_text().strip()]
+    boxes = [text.get_window_extent() for text in seen]
+    return [one for one in boxes if one.width and one.height]
+
+
+def _ticks(axis: Any) -> list[Text]:
+    """The names of the ticks that an axis shows."""
+    low, high = sorted(axis.get_view_interval())
+    slack = 1e-6 * (high - low)
+    major = axis.get_major_ticks()
+    return [t.label1 for t in major if low - slack <= t.get_loc() <= high + slack]
+
+
+def _clashes(figure: Figure) -> int:
+    """How many pairs of labels cover each other."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    boxes = _shown(figure)
+    for number, one in enumerate(boxes):
+        for band in range(int(one.y0 // 50), int(one.y1 // 50) + 1):
+            rows[band].append(number)
+    pairs = {pair for band in rows.values() for pair in combinations(band, 2)}
+    return sum(_over(boxes[a], boxes[b]) for a, b in pairs)
+
+
+def _readable(figure: Figure, before: int) -> bool:
+    """Whether no more labels cover each other than `before`, nothing is cut off and panels have room."""
+    whole = figure.get_tightbbox()
+    narrow = min(_widths(figure.axes), default=0)
+    return _clashes(figure) <= before and whole.width <= WIDTH + 0.25 and narrow >= 0.8
+
+
+def _widths(axes: Iterable[Axes]) -> list[float]:
+    """Inches of the panels."""
+    return [
+        one.get_window_extent().width / one.figure.dpi
+        for one in axes
+        if one.get_subplotspec() is not None and one.axison
+    ]
