@@ -62,6 +62,9 @@ def rearrange(figure: Figure) -> bool:
         if not _wrap(figure) | _turn(figure):
             break
         _lay_out(figure)
+    if (more := figure.get_tightbbox().width - WIDTH) > 0.1:  # what stands beside panels
+        figure.set_figwidth(WIDTH - more)
+        _lay_out(figure)
     return _readable(figure, before)
 
 
@@ -238,28 +241,20 @@ def _narrow(legend: Any) -> None:
 def _wrap(figure: Figure) -> bool:
     """Break titles and labels of axes that are longer than their room; whether there were any."""
     room, found = figure.bbox.width, False
-    for axes in figure.axes:
-        inside = axes.get_window_extent()
-        for text in (axes.title, axes._left_title, axes._right_title, axes.xaxis.label):  # type: ignore[attr-defined]
-            at = text.get_window_extent()
-            free = min(
-                2 * min(inside.x0 + inside.width / 2, room - inside.x0 - inside.width / 2), room
-            )
-            several = (
-                sum(
-                    1
-                    for one in figure.axes
-                    if abs(one.get_position().y0 - axes.get_position().y0) < 1e-3
-                )
-                > 1
-            )
-            found |= _break(text, at.width, inside.width * 1.05 if several else free)
+    rows = [round(one.get_position().y0, 3) for one in figure.axes]
+    for axes, row in zip(figure.axes, rows, strict=True):
+        inside, parts = axes.get_window_extent(), vars(axes)
+        middle = inside.x0 + inside.width / 2
+        free = 1.05 * inside.width if rows.count(row) > 1 else 2 * min(middle, room - middle)
+        for text in (axes.title, axes.xaxis.label):
+            found |= _break(text, text.get_window_extent().width, free)
+        text = parts["_left_title"]
+        found |= _break(text, text.get_window_extent().width, max(free, room - inside.x0))
         label = axes.yaxis.label
-        found |= _break(label, label.get_window_extent().height, max(inside.height, 1.0))
-        for text in axes.get_yticklabels():
-            if text.get_window_extent().width > 0.42 * room and _breakable(text):
-                found |= _names(axes)
-                break
+        found |= _break(label, label.get_window_extent().height, inside.height)
+        names = axes.get_yticklabels()
+        if any(one.get_window_extent().width > 0.42 * room and _breakable(one) for one in names):
+            found |= _names(axes)
     for name in ("_suptitle", "_supxlabel"):
         text = getattr(figure, name, None)
         if text is not None:
