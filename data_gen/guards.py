@@ -6,11 +6,16 @@ A function here returns nothing and changes nothing: so no call of one dates res
 
 from __future__ import annotations
 
+import gzip
+import io
 from collections.abc import Sequence
 from numbers import Integral
+from pathlib import Path
 
 SIDES = 64
 """The most dimensions that an array of NumPy has."""
+LARGEST = 2**26
+"""Bytes that a data file may have, or unpack to: the largest of MNIST has 47,040,016."""
 
 
 def seeds(**named: object) -> None:
@@ -34,3 +39,25 @@ def array_shape(shape: Sequence[int], origin: str, error: type[Exception]) -> No
         size *= max(side, 1)
     if size >= 2**63:
         raise error(f"{origin} claims the shape {tuple(shape)}, which is too large for an array")
+
+
+def file_size(path: Path) -> None:
+    """Raise OSError for a file of more than `LARGEST` bytes, before it is read."""
+    if (size := path.stat().st_size) > LARGEST:
+        raise OSError(f"it has {size} bytes, and no file of this kind has more than {LARGEST}")
+
+
+def unpacked_size(data: bytes) -> None:
+    """Raise OSError if these bytes are a gzip file that unpacks to more than `LARGEST` bytes: one
+    byte of it may stand for a thousand, and its own word on its size need not be true.
+
+    EOFError, zlib.error or another OSError for a damaged one, as from gzip itself.
+    """
+    if data[:2] != b"\x1f\x8b":
+        return
+    size = 0
+    with gzip.open(io.BytesIO(data)) as file:
+        while part := file.read(2**20):
+            size += len(part)
+            if size > LARGEST:
+                raise OSError(f"it unpacks to more than {LARGEST} bytes")

@@ -268,6 +268,7 @@ def _answers(url: str) -> bool:
 
 def _unpack(data: bytes) -> bytes:
     """Gunzip, unless it has been done already, whatever the file's name says."""
+    guards.unpacked_size(data)
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
@@ -275,6 +276,7 @@ def _read(path: Path) -> np.ndarray:
     """Read one file of MNIST, raw or gzipped, and check it."""
     name, advice = path.name.removesuffix(".gz"), "replace it by the original"
     try:
+        guards.file_size(path)
         data = _unpack(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
         raise MnistError(f"{path} cannot be read ({error}); {advice}") from error

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import os
 import threading
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -224,6 +225,44 @@ def test_damaged_files_are_named_and_never_replaced_silently(folder, tiny, spoil
     assert not isinstance(caught.value, MnistUnavailable)
 
 
+BOMB = gzip.compress(bytes(2**20)) * 100
+"""100 MiB in 100 KiB; each of its members is small, and so is the size that its end tells."""
+
+
+def peak(call):
+    """The most bytes that `call` asked for at once, as far as Python knows."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_in_little_memory(folder):
+    path = folder / "t10k-images-idx3-ubyte.gz"
+    path.write_bytes(BOMB)
+
+    def refused():
+        with pytest.raises(MnistError, match="cannot be read .it unpacks to more than") as caught:
+            load("test", allow_fallback=True)
+        assert str(path) in str(caught.value)
+
+    assert peak(refused) < 2**24
+
+
+def test_a_huge_file_is_refused_before_it_is_read(folder):
+    path = folder / "t10k-images-idx3-ubyte"  # is looked for first
+    with path.open("wb") as file:
+        file.truncate(2**26 + 1)
+
+    def refused():
+        with pytest.raises(MnistError, match="cannot be read .it has 67108865 bytes"):
+            load("test", allow_fallback=True)
+
+    assert peak(refused) < 2**20
+
+
 # Cache and mirrors
 
 
@@ -279,6 +318,13 @@ def test_second_mirror_serves_what_the_first_one_spoils(mirror, tiny):
     answers |= {f"/b/{name}.gz": gzip.compress(tiny[name]) for name in (images, labels)}
     assert load("test", progress=False).sizes["sample"] == 10
     assert len(asked) == 4
+
+
+def test_a_mirror_that_sends_a_bomb_counts_as_absent(mirror):
+    _, answers = mirror
+    answers[f"/a/{mnist.PARTS['test'][0]}.gz"] = BOMB
+    with pytest.raises(MnistUnavailable, match="it unpacks to more than 67108864 bytes"):
+        load("test", progress=False)
 
 
 def test_damaged_cache_is_filled_anew(mirror, tiny, tmp_path):
