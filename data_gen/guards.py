@@ -1,14 +1,18 @@
-"""Bad input refused where the library below would do so without naming it.
+"""Bad input refused where the library below would do so without naming it, and files removed that
+it would leave behind.
 
-A function here returns nothing and changes nothing: so no call of one dates results (see
+A function here returns nothing and changes no number: so no call of one dates results (see
 `vnlib.book.store.source_hash`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
+from importlib.util import cache_from_source
 from numbers import Integral
 from pathlib import Path
 
@@ -61,3 +65,16 @@ def unpacked_size(data: bytes) -> None:
             size += len(part)
             if size > LARGEST:
                 raise OSError(f"it unpacks to more than {LARGEST} bytes")
+
+
+def no_file_left(generated: Callable) -> None:
+    """Remove the file of a function that a library wrote among the temporary files and loaded, with
+    its bytecode; the function stays. A file that lies elsewhere is nobody's litter.
+    """
+    file = Path(generated.__code__.co_filename)
+    if file.parent == Path(tempfile.gettempdir()):
+        bytecode = Path(cache_from_source(str(file)))
+        for one in (file, bytecode):
+            one.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # not empty, or never made
+            bytecode.parent.rmdir()

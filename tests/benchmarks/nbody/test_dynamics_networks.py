@@ -4,16 +4,19 @@ learns.
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from functools import partial
 
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.nn.conv import MessagePassing
 
 from benchmarks.baselines.parts import built
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import LAWS, Bodies, Samples, Scales, literal
-from benchmarks.nbody.graph import GraphNetwork, edges
+from benchmarks.nbody.graph import GraphNetwork, Round, edges
 from benchmarks.nbody.networks import BodyMLP, Factorized, FiLM
 from benchmarks.nbody.sequence import BodyMamba, BodyTransformer, both_ways, placed
 from vnlib.fit import FitConfig, GradientLearner, fit
@@ -291,6 +294,18 @@ def test_messages_are_what_the_definition_says_pair_by_pair(bodies):
             total += silu(one.deepen(silu(one.receive(h[i]) + one.send(h[j]) + one.along(e))))
         out = model.readout(h[i] + one.update_node(torch.cat([h[i], total])))
         torch.testing.assert_close(model(bodies)[b, i], SCALES.acceleration * out)
+
+
+def test_code_that_is_generated_leaves_no_file(bodies, tmp_path, monkeypatch):
+    known = small("gnn_2")(bodies)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.delitem(sys.modules, Round.propagate.__module__)  # as in a new process
+    monkeypatch.setattr(Round, "propagate", MessagePassing.propagate)
+    again = small("gnn_2")
+    assert str(tmp_path) in Round.propagate.__code__.co_filename
+    assert torch.equal(again(bodies), known)
+    assert list(tmp_path.rglob("*")) == []
 
 
 def test_both_ways_end_with_absent_bodies():
