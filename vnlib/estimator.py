@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 from torch import Tensor
 
-from vnlib import checks, seeding
+from vnlib import checks, guards, seeding
 from vnlib.evaluate import reconstruction_error, settled_energy
 from vnlib.learning.learner import LocalLearner, learn
 from vnlib.learning.online import OnlineDictionaryLearner
@@ -168,6 +168,8 @@ class VectorNetworkCoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _begin(self, samples: NDArray) -> Tensor:
         """A new network for these samples, which are returned centred."""
+        guards.flags(nonnegative=self.nonnegative, sparse_output=self.sparse_output)
+        guards.kind("center", self.center, bool, np.bool_, type(None))
         if self.nonnegative:
             if self.center:
                 raise ValueError("center must be False or None where nonnegative is True, got True")

@@ -22,12 +22,8 @@ from vnlib.settle.coordinate import gram_matrix
 def orthogonal_matching_pursuit(
     V: Float[Tensor, "d atoms"], x: Float[Tensor, "batch d"], *, k: int
 ) -> Float[Tensor, "batch atoms"]:
-    """k atoms at most, with the least-squares coefficients on them, computed in float64.
-
-    Raises
-    ------
-    ValueError
-        For a wrong shape, NaN, columns of V that are not of unit norm, or k < 1.
+    """k atoms at most, with the least-squares coefficients on them, computed in float64. ValueError
+    for a wrong shape, NaN, columns of V that are not of unit norm, or k < 1.
     """
     _check_shapes(V, x)
     low, high = V.norm(dim=0).aminmax()
@@ -99,11 +95,7 @@ def polish(
 
     It takes back the shrinkage of lambda, and of lambda and top-k together, and leaves the choice
     of atoms as it is. Where atoms of a support are dependent, the nearest solution to `code`.
-
-    Raises
-    ------
-    ValueError
-        For a wrong shape or NaN.
+    ValueError for a wrong shape or NaN.
     """
     _check_shapes(V, x)
     checks.matrix("code", code, V.shape[1], "one coefficient per atom")

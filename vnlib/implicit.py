@@ -19,6 +19,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn.functional import pad
 
+from vnlib import guards
 from vnlib.layer import message
 from vnlib.prox import L1, ElasticNet
 from vnlib.settle import Settler
@@ -42,6 +43,7 @@ def settled_code(
     ValueError
         For other penalties than l1 and elastic net, and where the settle has no energy.
     """
+    guards.kind("x", x, Tensor)
     if not settler.has_energy:
         raise ValueError("gradients need identity messages and tied dictionaries, or feedback=0")
     weights, ridges, layers = [], [], settler.layers

@@ -46,7 +46,8 @@ def impute(
     warm: bool = False,
     config: SettleConfig | None = None,
 ) -> Imputed:
-    """`steps` rounds of z = m x + (1 - m) V a, a = settle(z), from a = 0 (VN Alg. 1).
+    """`steps` rounds of z = m x + (1 - m) V a, a = settle(z), from a = 0 (VN Alg. 1). ValueError for
+    a mask of another shape or with other values, steps < 1, and what the settle refuses.
 
     Parameters
     ----------
@@ -56,11 +57,6 @@ def impute(
         Each round goes on from the codes of the last instead of zero.
     config
         How to settle, None for the network's own.
-
-    Raises
-    ------
-    ValueError
-        For a mask of another shape or with other values, steps < 1, and what the settle refuses.
     """
     checks.number("steps", steps, low=1, integer=True)
     z, seen = observed(x, mask)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from vnlib import checks
+from vnlib import checks, guards
 from vnlib.implicit import settled_code
 from vnlib.layer import ACTIVATIONS, Layer, message, operator, reconstruct
 from vnlib.learning.rules import INTERFACE_RULES, tight_frame, unit_columns
@@ -66,6 +66,9 @@ class VNConfig:
     settle: SettleConfig = field(default_factory=SettleConfig)
 
     def __post_init__(self) -> None:
+        guards.flags(nonnegative=self.nonnegative, untied=self.untied)
+        guards.flags(relative_sparsity=self.relative_sparsity)
+        guards.kind("settle", self.settle, SettleConfig)
         checks.number("n_inputs", self.n_inputs, low=1, integer=True)
         for name in ("atoms", "interface", "sparsity"):
             checks.layers(name, getattr(self, name))
@@ -171,6 +174,7 @@ class VectorNetwork(nn.Module):
         """
         checks.layers("atoms", atoms)
         checks.finite("x", x)
+        guards.several("sparsity", sparsity)
         depth = len(atoms)
         settings = {
             "interface": tuple(max(1, K // 2) for K in atoms[:-1]),
@@ -205,6 +209,7 @@ class VectorNetwork(nn.Module):
 
     def settler(self, config: SettleConfig | None = None) -> Settler:
         """The settle of the network as it is now, ready for many batches."""
+        guards.kind("config", config, SettleConfig, type(None))
         c = self.config
         return Settler(
             self.layers, feedback=c.feedback, activation=c.activation, config=config or c.settle
@@ -232,6 +237,7 @@ class VectorNetwork(nn.Module):
 
     def reconstruct(self, settled: Settled) -> Float[Tensor, "batch d"]:
         """x_hat = V_1 a_1: what the first layer's code says of the input."""
+        guards.kind("settled", settled, Settled)
         return reconstruct(self.layers[0], settled.codes[0])
 
     def decode(
@@ -243,6 +249,7 @@ class VectorNetwork(nn.Module):
         the sparse code of h under U_l: argmin 1/2 `|h - U_l a|^2` + sparsity `|a|_1`, with a >= 0
         in a nonnegative network. sparsity is relative to the scale of h where the network's own is.
         """
+        guards.code("code", code, self.config.atoms[-1])
         layers, scales = self.layers, self.scales
         config = SettleConfig.momentum(max_sweeps=max_sweeps, tol=1e-6)
         for below, above, scale in zip(layers[-2::-1], layers[:0:-1], scales[:0:-1], strict=True):
@@ -253,6 +260,7 @@ class VectorNetwork(nn.Module):
 
     def operator(self, settled: Settled, layer: int = 0) -> Float[Tensor, "batch m d"]:
         """W(x) of one layer (VN Eq. 2); ValueError where it has no interface U."""
+        guards.kind("settled", settled, Settled)
         if not 0 <= layer < len(self.U):
             raise ValueError(
                 f"layer must be one that has an interface U, 0..{len(self.U) - 1}, got {layer}"

@@ -297,16 +297,12 @@ def make_penalty(
     **options: float,
 ) -> Penalty:
     """One of `PENALTIES`, with a hard cap where `top_k` is given; only "l1" may be nonnegative.
+    ValueError for an unknown kind, for missing or unknown options and for values out of range.
 
     Parameters
     ----------
     **options
         "elastic_net" takes `ridge`, "mcp" takes `gamma`.
-
-    Raises
-    ------
-    ValueError
-        For an unknown kind, for missing or unknown options and for values out of range.
     """
     checks.choice("kind", kind, PENALTIES)
     if nonnegative and kind != "l1":

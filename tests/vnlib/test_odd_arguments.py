@@ -90,3 +90,65 @@ def test_sizes_are_given_per_layer(atoms):
 
 def test_library_and_estimator_name_sizes_alike():
     assert {"atoms", "steps"} <= VectorNetworkCoder().get_params().keys()
+
+
+KINDS = {
+    "config": lambda x: network().settle(X, config=x),
+    "settle": lambda x: VNConfig(n_inputs=6, atoms=(8,), settle=x),
+    "start": lambda x: network().settle(X, start=x),
+    "settled": lambda x: network().reconstruct(x),
+    "code": lambda x: network().decode(x),
+    "x": lambda x: network()(x),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_of_another_kind_is_refused_by_name(name):
+    for given in ("cd", 1, [0.5], {}, X.numpy()):
+        with pytest.raises(ValueError, match=rf"^{name} must be .*, got"):
+            KINDS[name](given)
+
+
+def test_codes_of_another_width_are_refused_by_name():
+    with pytest.raises(ValueError, match=r"^code must have one column per atom \(8\), got .*30, 6"):
+        network().decode(X)
+    with pytest.raises(ValueError, match=r"^settled must be of type Settled, got 'top'"):
+        VectorNetwork.for_data(X, atoms=[8, 4], seed=0).operator("top")
+
+
+FLAGS = {
+    "nonnegative": (VNConfig, VectorNetworkCoder),
+    "untied": (VNConfig,),
+    "relative_sparsity": (VNConfig,),
+    "sparse_output": (VectorNetworkCoder,),
+    "center": (VectorNetworkCoder,),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [(n, kind) for n, many in FLAGS.items() for kind in many]
+)
+def test_a_flag_is_true_or_false(name, kind):
+    """Texts and lists counted as true."""
+
+    def made(value):
+        if kind is VNConfig:
+            return VNConfig(n_inputs=6, atoms=(8,), **{name: value})
+        return VectorNetworkCoder(4, steps=1, **{name: value}).fit(X.numpy())
+
+    for value in ("no", 1.5, [0]):
+        with pytest.raises(ValueError, match=rf"^{name} must be .*, got"):
+            made(value)
+    made(np.bool_(True))
+
+
+@pytest.mark.parametrize("given", [None, 1j, object()])
+def test_sparsity_is_a_number_or_several(given):
+    for call in (
+        lambda: VectorNetwork.for_data(X, atoms=[8], seed=0, sparsity=given),
+        lambda: VectorNetworkCoder(4, sparsity=given).fit(X.numpy()),
+    ):
+        with pytest.raises(
+            ValueError, match=r"^sparsity must be a number or a list of numbers, got"
+        ):
+            call()

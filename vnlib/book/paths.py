@@ -58,12 +58,8 @@ def in_order(names: Iterable[str]) -> list[str]:
 def result_file(results_dir: str | Path, profile: str, chapter: str, variant: str = "") -> Path:
     """Absolute path of a chapter's results: <results_dir>/<profile>/<chapter>[--variant].nc.
 
-    A relative `results_dir` is taken from the current working directory.
-
-    Raises
-    ------
-    ValueError
-        For a name that is empty or would leave the folder.
+    A relative `results_dir` is taken from the current working directory. ValueError for a name that
+    is empty or would leave the folder.
     """
     for name, value in {"profile": profile, "chapter": chapter, "variant": variant or "-"}.items():
         if not value or value.startswith(".") or set(value) & set("/\\"):

@@ -81,6 +81,8 @@ def learn(
 ) -> list[float]:
     """Local learning on samples, in place, to the state in which a held-out tenth has least error.
 
+    Returns that error after each tenth of the steps. ValueError for fewer than 2 samples.
+
     Parameters
     ----------
     learner
@@ -89,16 +91,6 @@ def learn(
         Of the network on samples: their mean squared error, or `vnlib.evaluate.settled_energy`.
     **options
         Of the learner.
-
-    Returns
-    -------
-    list[float]
-        The held-out error after each tenth of the steps.
-
-    Raises
-    ------
-    ValueError
-        For fewer than 2 samples.
     """
     checks.seed(seed)
     checks.matrix("x", x, network.config.n_inputs, "one row per sample")

@@ -21,13 +21,7 @@ from vnlib.settle.config import SettleConfig
 def resolved(
     config: SettleConfig, layers: Sequence[Layer], *, feedback: float, activation: str
 ) -> SettleConfig:
-    """The configuration without "auto" (see `SettleConfig`).
-
-    Raises
-    ------
-    ValueError
-        Where method "cd" is asked for and does not fit.
-    """
+    """The configuration without "auto" (see `SettleConfig`); ValueError where "cd" does not fit."""
     method, criterion = config.method, config.criterion
     why = no_lasso(layers, feedback=feedback, activation=activation)
     if method == "cd" and why:

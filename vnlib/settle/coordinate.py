@@ -63,7 +63,8 @@ def coordinate_descent(
     """Codes that minimise 1/2 `|x - V a|^2` + sparsity `|a|_1` to a relative duality gap.
 
     Returns the codes, the gap of each in units of the energy (float64), and the passes made. With a
-    gamma, instead of the gap, by what the last round lowered the energy.
+    gamma, instead of the gap, by what the last round lowered the energy. ValueError for arguments
+    of the wrong shape, type or device.
 
     Parameters
     ----------
@@ -85,11 +86,6 @@ def coordinate_descent(
         working sets are formed. So it is for more than `MANY` atoms, unless `gram` is given.
     gamma
         That of an `MCP` (None: l1); what starts from a = 0 starts from the l1 codes then.
-
-    Raises
-    ------
-    ValueError
-        For arguments of the wrong shape, type or device.
     """
     V, x = V.detach(), x.detach()
     known = V.dtype in (torch.float32, torch.float64) and V.device.type == "cpu"

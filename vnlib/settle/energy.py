@@ -91,10 +91,7 @@ def duality_gap(
 
         sum_l feedback^(l-1) [ (1-s)^2/2 |r_l|^2 + g_l(a_l) + g_l*(s c_l) - s a_l.c_l ].
 
-    Raises
-    ------
-    ValueError
-        Where a penalty is not convex or a layer reads its target by a dictionary of its own.
+    ValueError where a penalty is not convex or a layer reads its target by a dictionary of its own.
     """
     penalties: list[Conjugate] = []
     for number, layer in enumerate(layers, 1):

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib import checks
+from vnlib import checks, guards
 from vnlib.layer import ACTIVATIONS, Layer, message
 from vnlib.settle import choice, stopping
 from vnlib.settle.config import SettleConfig, Settled, Trace
@@ -147,6 +147,7 @@ class Settler:
         wanted = [(*x.shape[:-1], layer.V.shape[-1]) for layer in self.layers]
         if codes is None:
             codes = [x.new_zeros(shape) for shape in wanted]
+        guards.codes("start", codes)
         sizes = [tuple(code.shape) for code in codes]
         if sizes != wanted:
             raise ValueError(f"start must hold codes of the shapes {wanted}, got {sizes}")

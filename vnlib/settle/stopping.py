@@ -136,12 +136,8 @@ CRITERIA: dict[str, type[EnergyStall] | type[DualityGap]] = {
 
 
 def rule(criterion: str, tol: float, cap_from: int = 0) -> StoppingRule:
-    """The rule by the name of its criterion; a tolerance of 0 asks for all sweeps.
-
-    Raises
-    ------
-    ValueError
-        For an unknown name, and a tolerance that is negative or no number.
+    """The rule by the name of its criterion; a tolerance of 0 asks for all sweeps. ValueError for
+    an unknown name, and a tolerance that is negative or no number.
     """
     checks.choice("criterion", criterion, CRITERIA)
     made = EnergyStall(tol, cap_from) if criterion == "energy" else CRITERIA[criterion](tol)

@@ -338,10 +338,7 @@ def _newton(
     atom that left the support are used again. Atoms that depend on earlier ones are left out:
     coordinate descent moves those, or, if `flat`, the first of them slides instead of the step.
 
-    Returns
-    -------
-    tuple
-        The rows of L that are in use, and whether a coefficient became zero.
+    Returns the rows of L that are in use, and whether a coefficient became zero.
     """
     w, g, y, z, along = vectors[0], vectors[1], vectors[3], vectors[4], vectors[5]
     if factored > LARGE:

@@ -35,13 +35,9 @@ class StoreError(RuntimeError):
 def write(ds: xr.Dataset, path: Path) -> None:
     """Write a dataset in one step: a reader sees the old file or the new one, never a part.
 
-    Attributes that NetCDF does not know (bool, None, list, dict) become JSON.
-
-    Raises
-    ------
-    StoreError
-        Leaving the old file as it was, when the dataset holds what NetCDF cannot keep or the folder
-        cannot be written.
+    Attributes that NetCDF does not know (bool, None, list, dict) become JSON. StoreError, leaving
+    the old file as it was, when the dataset holds what NetCDF cannot keep or the folder cannot be
+    written.
     """
     try:
         ds = tidy(ds.drop_encoding())

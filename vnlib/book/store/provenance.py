@@ -18,12 +18,9 @@ from vnlib.book.store.source_hash import PACKAGES, source_hash
 def git_state(root: Path = paths.SOURCE) -> dict[str, str | int]:
     """Revision of the checkout and whether its source has uncommitted changes.
 
-    Returns
-    -------
-    dict[str, str | int]
-        {"revision": 40 hex or "unknown", "dirty": 1, 0, or -1 for unknown}. Only the packages and
-        `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked
-        inside another repository is "unknown".
+    "revision" is 40 hex or "unknown", "dirty" 1, 0, or -1 for unknown. Only the packages and
+    `chapters` count, so fresh results do not make a checkout dirty. A copy that lies untracked
+    inside another repository is "unknown".
     """
     # a git hook sets these for its own repository
     ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")

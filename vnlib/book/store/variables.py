@@ -40,12 +40,8 @@ def described(ds: xr.Dataset, variables: Variables, labels: Labels | None = None
     along its axes.
 
     Values of an axis that `labels` does not know keep what is written beside them already.
-
-    Raises
-    ------
-    ValueError
-        For variables that `variables` does not name, and for units that differ from those that are
-        there.
+    ValueError for variables that `variables` does not name, and for units that differ from those
+    that are there.
     """
     for axis, texts in (labels or {}).items():
         if axis in ds.dims:
