@@ -92,7 +92,7 @@ lint: $(STAMP) ## check style, docstrings, types, spelling and that notebooks ho
 accessible: $(STAMP) ## check the built book with axe-core (needs Chromium; run after book or reproduce)
 	$(BIN)/python tests/tools/accessibility.py
 
-robust: $(STAMP) ## kill runs, garble parameters and files, fill disks, cut the network, take numbers away: nothing may break (40 minutes)
+robust: $(STAMP) ## kill runs, garble parameters and files, fill disks, cut the network, take numbers away: nothing may break (an hour and a half)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python tests/tools/robustness.py
 	$(BIN)/python tests/tools/missing_numbers.py
 

@@ -40,6 +40,9 @@ from vnlib.book import paths, store
 SMALL = "FR5_rotation"
 """A chapter whose smoke run takes about ten seconds of one core."""
 
+HELPED = "I_mnist"
+"""A chapter of one result file whose `fast` runs take two processes less than a minute."""
+
 OFFLINE = (SMALL, "A_predictive_coding", "fig5_mnist")
 """A chapter without images, one with and one that falls back on other digits where there is no
 MNIST.
@@ -368,6 +371,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Case]]] = {
     "runs": lambda o: runs(o.runs, o.seed),
     "full": lambda o: full(o.chapter),
     "kill": lambda o: kill(o.chapter, o.kills, o.seed, o.profile, o.jobs),
+    "helpers": lambda o: kill(HELPED, o.kills, o.seed, "fast", jobs=2),
 }
 
 
@@ -380,7 +384,7 @@ def options(words: Sequence[str] | None) -> argparse.Namespace:
         "--chapter", default=SMALL, help="the chapter that is killed and run twice (%(default)s)"
     )
     parser.add_argument(
-        "--kills", type=int, default=50, help="moments at which it is killed (%(default)s)"
+        "--kills", type=int, default=50, help="moments of each part that kills (%(default)s)"
     )
     parser.add_argument("--profile", default="smoke", help="of these runs (%(default)s)")
     parser.add_argument("--jobs", type=int, default=1, help="of these runs (%(default)s)")
