@@ -244,7 +244,7 @@ def test_a_small_file_that_unpacks_to_a_huge_one_is_refused_in_little_memory(fol
     path.write_bytes(BOMB)
 
     def refused():
-        with pytest.raises(MnistError, match="cannot be read .it unpacks to more than") as caught:
+        with pytest.raises(MnistError, match=r"cannot be read .it unpacks to more than") as caught:
             load("test", allow_fallback=True)
         assert str(path) in str(caught.value)
 
@@ -257,7 +257,7 @@ def test_a_huge_file_is_refused_before_it_is_read(folder):
         file.truncate(2**26 + 1)
 
     def refused():
-        with pytest.raises(MnistError, match="cannot be read .it has 67108865 bytes"):
+        with pytest.raises(MnistError, match=r"cannot be read .it has 67108865 bytes"):
             load("test", allow_fallback=True)
 
     assert peak(refused) < 2**20
