@@ -24,7 +24,7 @@ class ForPhones(SphinxTransform):
         up = "../" * self.env.docname.count("/")
         for figure in self.document.findall(nodes.figure):
             for image in list(figure.findall(nodes.image)):
-                names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem]
+                names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 before, after = self.around(names, up)
                 place = image.parent.index(image)
                 image.parent[place : place + 1] = [

@@ -427,7 +427,8 @@ def _save_pictures(cell: nbformat.NotebookNode, label: str | None, shown: Collec
         for told in output.get("metadata", {}).values():
             if label and (drawn := told.pop(in_place.PHONE, None)):
                 (EXTRA / "figures").mkdir(parents=True, exist_ok=True)
-                (EXTRA / "figures" / f"{label}.phone.svg").write_text(drawn, encoding="utf-8")
+                file = EXTRA / "figures" / f"{label.lower()}.phone.svg"  # as pages name the figure
+                file.write_text(drawn, encoding="utf-8")
         if PRINT["svg"] in data and "image/png" not in data:
             if label in shown:
                 GENERATED.mkdir(parents=True, exist_ok=True)

@@ -19,8 +19,8 @@ from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.protocols import PRINTED, by_protocol, five_rounds
 from benchmarks.functions.tables import GROUPS, RULES, UNIT, measured, present
 from vnlib.plots import frames
-from vnlib.plots.statistics import median, short
-from vnlib.plots.style import DIVERGING, PALETTE
+from vnlib.plots.statistics import median, raised, short
+from vnlib.plots.style import DIVERGING, PALETTE, look
 
 TITLES = {"id": "in distribution", "easy": "Easy:\nsums", "hard": "Hard:\ncompositions"}
 
@@ -70,7 +70,7 @@ def grid(results: xr.Dataset, protocol: str, groups: Sequence[str] = tuple(GROUP
     fig, ax = plt.subplots(figsize=(10.5, 1.7 + 0.26 * len(table)))
     sns.heatmap(
         relative.clip(lower=1e-4),
-        annot=table.map(short),
+        annot=table.map(lambda one: raised(short(one)).replace(" ", "")),
         fmt="",
         annot_kws={"fontsize": 7, "in_layout": False},
         norm=LogNorm(0.05, 20),
@@ -127,8 +127,9 @@ def curves(results: xr.Dataset) -> plt.Figure:
     for ax, (title, side) in zip(axes, sides.items(), strict=True):
         ax.set(yscale="log", title=title)
         if len(side):
+            colors = {name: look(name)[0] for name in side["label"].unique()}
             sns.lineplot(side, x="evaluation", y="error", hue="label", style="label", ax=ax, lw=1.5,
-                         palette="colorblind")  # fmt: skip
+                         palette=colors)  # fmt: skip
             ax.legend(fontsize=7.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.16))
         ax.set(xlabel="share of the updates", ylabel="")
     axes[0].set_ylabel(f"ID validation error [{UNIT}]")
