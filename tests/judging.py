@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 
 import numpy as np
 import pytest
@@ -36,7 +37,11 @@ def absent(name: str, results: xr.Dataset) -> str:
 
 def failing(name: str, results: xr.Dataset) -> tuple[list[int], list[int]]:
     """Which parts of the rule fail, by their place: as printed, and with controls."""
-    decision = judged(name, results)
+    return failed(judged(name, results))
+
+
+def failed(decision: claims.Decision) -> tuple[list[int], list[int]]:
+    """Which of its parts fail, in the same way."""
     plain, controls = (
         [i for i, part in enumerate(parts) if not part.holds and asked(part)]
         for parts in (decision.parts, decision.controls or ())
@@ -103,23 +108,31 @@ def rules(
         (claim, names to drop by dimension, what then must be said).
     """
 
+    @cache
+    def whole(make: Callable[[], xr.Dataset]) -> xr.Dataset:
+        """Made once for all claims and cases, which change copies; nobody may write into it."""
+        results = make()
+        for variable in results.variables.values():
+            variable.values.flags.writeable = False
+        return results
+
     @pytest.mark.parametrize("claim", made)
     def as_printed(claim: str) -> None:
-        decision = judged(claim, made[claim]())
-        assert failing(claim, made[claim]()) == ([], [])
+        decision = judged(claim, whole(made[claim]))
+        assert failed(decision) == ([], [])
         for place, parts in enumerate((decision.parts, decision.controls or ())):
-            failed = {part for case in cases if case[0] == claim for part in case[4 + place]}
-            assert failed == {i for i, part in enumerate(parts) if asked(part)}, (
+            tried = {part for case in cases if case[0] == claim for part in case[4 + place]}
+            assert tried == {i for i, part in enumerate(parts) if asked(part)}, (
                 "parts that no case lets fail"
             )
 
     @pytest.mark.parametrize(("claim", "name", "where", "value", "parts", "controls"), cases)
     def can_fail(claim, name, where, value, parts, controls) -> None:
-        found = failing(claim, changed(made[claim](), name, where, value))
+        found = failing(claim, changed(whole(made[claim]), name, where, value))
         assert found == (list(parts), list(controls))
 
     @pytest.mark.parametrize(("claim", "drop", "says"), lacking)
     def lacks(claim: str, drop: Mapping, says: str) -> None:
-        assert says in absent(claim, made[claim]().drop_sel(drop))
+        assert says in absent(claim, whole(made[claim]).drop_sel(drop))
 
     return as_printed, can_fail, lacks
