@@ -167,14 +167,13 @@ def chosen(
     penalties: Sequence[float] = PENALTIES,
 ) -> Linear:
     """The features and the penalty with the least error on validation states."""
-    best, least = None, np.inf
+    found = []
     for features in choices:
         x, held = features(train.tokens), features(validation.tokens)
         for penalty, weights in zip(penalties, solutions(x, train.y, penalties), strict=True):
             error = float(np.square(held @ weights - validation.y).mean())
-            if best is None or error < least:
-                best, least = Linear(features, weights, penalty), error
-    return best
+            found.append((error, Linear(features, weights, penalty)))
+    return min(found, key=lambda one: one[0])[1]
 
 
 def summed(values: Matrix, owner: Array, rows: int) -> Matrix:
@@ -234,9 +233,13 @@ def rbf_ridge(
         states, held = (states_of(one, scales, law) for one in (train, validation))
         drawn = _drawn(states.tokens, centres, seed, name)
         found.append(chosen([Kernels(drawn, width) for width in bandwidths], states, held))
-    numbers = sum(one.weights.size + sum(c.size for c in one.features.centres.values()) for one in found)
-    facts = {f"bandwidth_{name}": one.features.bandwidth for name, one in zip(LAWS, found, strict=True)}
-    return ByLaw(found, scales), {"numbers": numbers, "atoms": centres * len(LAWS), **facts}
+    facts: dict[str, float] = {"numbers": 0.0}
+    for name, one in zip(LAWS, found, strict=True):
+        sizes = [c.size for c in one.features.centres.values()]
+        facts["numbers"] += one.weights.size + sum(sizes)
+        facts |= {f"width_{name}": one.features.bandwidth, f"penalty_{name}": one.penalty}
+        facts[f"atoms_{name}"] = sum(len(c) for c in one.features.centres.values())
+    return ByLaw(found, scales), facts
 
 
 def _drawn(tokens: LawTokens, centres: int, seed: int, name: str) -> dict[str, Array]:

@@ -86,7 +86,7 @@ class Library:
             rows = np.repeat(owner, columns[0].size if len(columns) else 0)
             place = (rows, columns.ravel())
             parts.append(csr_array((values.ravel(), place), (tokens.rows, size)))
-        return hstack(parts, format="csr")
+        return csr_array(hstack(parts, format="csr"))
 
     def with_pairs(self, x: Array) -> Library:
         """The library with pair tokens (atoms, 3), brought to unit norm, as further atoms."""
@@ -175,21 +175,19 @@ def recruited(
         else:
             score = gap if by == "coverage" else rng.random(len(gap)) * (gap > 0)
         count = min(left, int(np.ceil(GROWTH * library.atoms)))
-        rows = best(score, codes["pair"].facet if by != "random" else None, count)
+        rows = best(score, codes["pair"].facet if by != "random" else np.arange(len(gap)), count)
         if not len(rows):
             break
         library, left = library.with_pairs(pair.x[rows]), left - len(rows)
     return library
 
 
-def best(score: Array, facet: Array | None, count: int) -> Array:
-    """The rows of the `count` highest scores above 0; with facets, no two of the same."""
+def best(score: Array, facet: Array, count: int) -> Array:
+    """The rows of the `count` highest scores above 0, no two of the same facet."""
     order = np.argsort(-score, kind="stable")
     order = order[score[order] > 0]
-    if facet is not None:
-        _, first = np.unique(facet[order], return_index=True)
-        order = order[np.sort(first)]
-    return order[:count]
+    _, first = np.unique(facet[order], return_index=True)
+    return order[np.sort(first)][:count]
 
 
 def operator_network(
@@ -249,8 +247,9 @@ def operator_network(
             found.append(chosen([library], states, held, penalties))
     libraries = [one.features for one in found]
     numbers = sum(one.weights.size + sum(V.size for V in one.features.V.values()) for one in found)
-    facts = {"numbers": numbers, "atoms": sum(one.atoms for one in libraries)}
+    facts: dict[str, float] = {"numbers": numbers}
     facts |= {f"atoms_{n}": one.atoms for n, one in zip(LAWS, libraries, strict=True)}
+    facts |= {f"penalty_{n}": one.penalty for n, one in zip(LAWS, found, strict=True)}
     return ByLaw(found, scales), facts
 
 
@@ -261,7 +260,7 @@ def delta_rule(
 
     The rate falls to 0 over the second half of the passes.
     """
-    weights = np.zeros((x.shape[1], y.shape[1]))
+    weights = np.zeros_like(x.T @ y)
     for done in range(passes):
         step = rate * min(1.0, 2 * (1 - done / passes))
         _pass(x.indptr, x.indices, x.data, y, rng.permutation(len(y)), step, weights)
