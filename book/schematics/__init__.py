@@ -35,6 +35,7 @@ HEADS = {
     "I_mnist": "layer",
     "J_cost": "settle",
     "best_digits": "layer",
+    "best_bodies": "inputs",
     "beyond_initialiser": "start",
     "beyond_continual": "layer",
     "beyond_tasks": "readout",

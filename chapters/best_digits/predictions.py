@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from vnlib.plots.statistics import ahead, over_seeds, said, short, sides
-
-HOLDS, FAILS, UNDECIDED, MISSING = "holds", "fails", "undecided", "not run"
+from benchmarks.confirm import predictions
 
 
 def error(results: xr.Dataset, model: str, way: str, k: int, *, few: bool = False) -> xr.DataArray:
@@ -46,44 +43,18 @@ def ratio(results: xr.Dataset, one: Mapping[str, Any], rivals: Mapping[str, Any]
     return (own / least(results, over, one["k"], **few)).dropna("seed", how="all")
 
 
-def verdict(ratio: xr.DataArray, one: Mapping[str, Any]) -> tuple[str, str]:
-    """What came of a prediction, and the number that says so: of a set the median ratio with its
-    interval, of all sets in how many it is surely below the bound.
-    """
-    if one["sets"] == "each":
-        over = ratio / one["below"]
-        if not ratio.sizes["seed"]:
-            return MISSING, ""
-        surely, lost = ((sides(over) * sign > 0).sum() for sign in (-1, 1))
-        holds = int(surely) >= one["count"]
-        fails = ratio.sizes["set"] - int(lost) < one["count"]
-        return HOLDS if holds else FAILS if fails else UNDECIDED, ahead(sides(over))
-    told = over_seeds(ratio.sel(set=one["sets"]))
-    middle, low, high, n = (float(told[name]) for name in ("median", "low", "high", "n"))
-    if not n:
-        return MISSING, ""
-    above = one.get("above", -np.inf)
-    text = said(middle, low, high, form=short)
-    if high < one["below"] and low > above:
-        return HOLDS, text
-    return FAILS if low > one["below"] or high < above else UNDECIDED, text
+def compared(
+    results: xr.Dataset, one: Mapping[str, Any], rivals: Mapping[str, Any]
+) -> xr.DataArray:
+    """The same over seeds, of the set that is asked for, or with all sets where they are counted."""
+    found = ratio(results, one, rivals)
+    return found if one["sets"] == "each" else found.sel(set=one["sets"])
 
 
 def decided(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Every prediction by its id: what it says, what was found, over how many seeds, the verdict."""
-    found = {}
-    for one in sidecar["predictions"]:
-        try:
-            values = ratio(results, one, sidecar["rivals"])
-        except KeyError:
-            values = xr.DataArray(np.zeros((0, 0)), dims=("seed", "set"))
-            came, text = MISSING, ""
-        else:
-            came, text = verdict(values, one)
-        found[one["id"]] = {
-            "prediction": one["says"],
-            "found": text,
-            "seeds": float(values.sizes["seed"]),
-            "verdict": came,
-        }
-    return found
+
+    def asked(one: Mapping[str, Any]) -> xr.DataArray:
+        return compared(results, one, sidecar["rivals"])
+
+    return predictions.decided(sidecar["predictions"], asked)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +14,7 @@ import numpy as np
 import torch
 import xarray as xr
 
+from benchmarks.confirm.frozen import frozen
 from benchmarks.images.autoencoders import draw_of, search_rate, searched
 from benchmarks.images.controls import cosines, principal_axes
 from benchmarks.images.networks import ImageAutoencoder, largest
@@ -57,23 +56,6 @@ def results(chapter: Chapter) -> xr.Dataset:
             chapter.grid(run, axes, settings, variables=VARIABLES)
     found = chapter.held()
     return found.sel(set=list(digits.SETS), way=[way for way in WAYS if way in found["way"].values])
-
-
-def frozen(sidecar: Mapping[str, Any]) -> str:
-    """A hash of the settings of `paper`, its models and what was predicted of them: all that was
-    fixed before a test image was drawn. Names for readers and the number of seeds do not count.
-    """
-    parts = ("settings", "defaults", "rivals", "predictions", "models")
-    kept = {part: sidecar[part] for part in parts} | {"paper": sidecar["profiles"]["paper"]}
-    text = json.dumps(_without(kept, ("label", "group", "seeds")), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _without(tree: Any, names: Sequence[str]) -> Any:
-    """A tree of tables without the entries of these names."""
-    if not isinstance(tree, Mapping):
-        return tree
-    return {key: _without(value, names) for key, value in tree.items() if key not in names}
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from benchmarks.confirm.predictions import HOLDS
 from chapters.best_digits.figures import (
     MILLI,
     SETS,
@@ -18,7 +19,7 @@ from chapters.best_digits.figures import (
     name_of,
     pairs,
 )
-from chapters.best_digits.predictions import HOLDS, decided, error, least
+from chapters.best_digits.predictions import decided, error, least
 from vnlib.plots.frames import some
 from vnlib.plots.statistics import ahead, sides, texts
 from vnlib.plots.tables import Table, frame, if_computed, spreads

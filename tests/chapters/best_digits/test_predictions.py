@@ -8,8 +8,9 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks.confirm.frozen import frozen
+from benchmarks.confirm.predictions import FAILS, HOLDS, MISSING, UNDECIDED, verdict
 from chapters.best_digits import predictions, study
-from chapters.best_digits.predictions import FAILS, HOLDS, MISSING, UNDECIDED
 from vnlib.book import chapter, paths, store
 
 SIDECAR = chapter.spec("best_digits").sidecar
@@ -23,7 +24,8 @@ def one(**changes: object) -> dict:
 
 def came(results, **changes: object) -> tuple[str, str]:
     asked = one(**changes)
-    return predictions.verdict(predictions.ratio(results, asked, RIVALS), asked)
+    bounds = {key: asked[key] for key in ("below", "above", "count") if key in asked}
+    return verdict(predictions.compared(results, asked, RIVALS), **bounds)
 
 
 def test_a_prediction_holds_fails_or_is_undecided_by_its_whole_interval(results):
@@ -72,7 +74,7 @@ def test_what_was_not_run_is_said(results):
 
 
 def test_the_hash_is_of_all_that_was_fixed_and_of_no_names():
-    before = study.frozen(SIDECAR)
+    before = frozen(SIDECAR)
     for path, value in (
         (("settings", "test_seed"), 1),
         (("models", "vn_512", "atoms"), 5),
@@ -85,17 +87,17 @@ def test_the_hash_is_of_all_that_was_fixed_and_of_no_names():
         for key in path[:-1]:
             part = part[key]
         part[path[-1]] = value
-        assert study.frozen(changed) != before, path
+        assert frozen(changed) != before, path
     named = copy.deepcopy(SIDECAR)
     named["models"]["vn_512"]["label"] = named["title"] = "other"
     named["profiles"]["fast"]["n_test"] = named["profiles"]["paper"]["seeds"] = 1
-    assert study.frozen(named) == before
+    assert frozen(named) == before
 
 
 def test_shipped_results_carry_the_hash_of_the_committed_settings():
     stored = store.read(paths.result_file(paths.RESULTS, "paper", "best_digits"))
     texts = {text for text in stored["run_settings"].values.ravel().tolist() if text}
-    assert {json.loads(text)["frozen"] for text in texts} == {study.frozen(SIDECAR)}
+    assert {json.loads(text)["frozen"] for text in texts} == {frozen(SIDECAR)}
     seeds = {json.loads(text)["data"]["test_seed"] for text in texts}
     assert seeds == {SIDECAR["settings"]["test_seed"]} and not seeds & {5}
 
