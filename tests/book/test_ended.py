@@ -62,7 +62,7 @@ def test_a_run_ends_with_all_that_it_started_and_goes_on(project, vnbook, kind):
     )
     family = [psutil.Process(process.pid)]
     try:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 600  # only so that a fault ends the test
         while not all((folder / f"began{seed}").exists() for seed in (0, 1)):  # one in each process
             assert process.poll() is None and time.monotonic() < deadline
             time.sleep(0.05)
@@ -80,7 +80,8 @@ def test_a_run_ends_with_all_that_it_started_and_goes_on(project, vnbook, kind):
     assert "Traceback" not in said
     assert kind == signal.SIGKILL or said.strip().startswith("vnbook: interrupted; finished runs")
     (folder / "hold").unlink()
-    done = vnbook(*options)
+    # The next run removes what is left, which after a kill is most, alone or with a helper.
+    done = vnbook(*options[:2], "--quiet", "--jobs", 2 if kind == signal.SIGKILL else 1)
     assert done.code == 0, done.err
     left = [
         one.relative_to(project / "results").as_posix() for one in project.rglob("results/**/*")
