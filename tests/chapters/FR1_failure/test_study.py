@@ -97,8 +97,12 @@ def test_models_run_in_their_own_hold_outs(tmp_path):
     assert (ramp > 0.8).all(), "no ramp is an affine function of a profile"
 
 
-@pytest.mark.parametrize("name", ["coordconv", "broadcast", "coordinate_mlp", "factorised"])
-def test_controls_that_are_trained_train_as_the_networks_do(name):
+@pytest.mark.parametrize(
+    ("name", "times"), [("coordconv", 2), ("broadcast", 1), ("coordinate_mlp", 1), ("factorised", 1)]
+)
+def test_controls_that_are_trained_train_as_the_networks_do(name, times):
+    """CoordConv twice as long, at a rate that falls: it is to settle."""
     own, network = settings(name)["training"], settings("cnn_bump")["training"]
-    same = ("steps", "batch_size", "draws")
+    same = ("batch_size", "draws")
     assert [own[key] for key in same] == [network[key] for key in same]
+    assert own["steps"] == times * network["steps"] and ("lr_floor" in own) == (times > 1)
