@@ -98,7 +98,8 @@ def test_models_run_in_their_own_hold_outs(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "times"), [("coordconv", 2), ("broadcast", 1), ("coordinate_mlp", 1), ("factorised", 1)]
+    ("name", "times"),
+    [("coordconv", 2), ("broadcast", 1), ("coordinate_mlp", 1), ("factorised", 1)],
 )
 def test_controls_that_are_trained_train_as_the_networks_do(name, times):
     """CoordConv twice as long, at a rate that falls: it is to settle."""
