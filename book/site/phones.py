@@ -63,6 +63,8 @@ def rearrange(figure: Figure) -> bool:
             break
         _lay_out(figure)
     if (more := figure.get_tightbbox().width - WIDTH) > 0.1:  # what stands beside panels
+        if WIDTH - more < NARROWEST:
+            return False
         figure.set_figwidth(WIDTH - more)
         _lay_out(figure)
     return _readable(figure, before)
