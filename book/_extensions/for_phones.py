@@ -26,10 +26,12 @@ class ForPhones(SphinxTransform):
             for image in list(figure.findall(nodes.image)):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 before, after = self.around(names, up)
-                place = image.parent.index(image)
-                image.parent[place : place + 1] = [
+                # A link holds an image and nothing else.
+                shown = image.parent if isinstance(image.parent, nodes.reference) else image
+                place = shown.parent.index(shown)
+                shown.parent[place : place + 1] = [
                     nodes.raw("", before, format="html"),
-                    image,
+                    shown,
                     nodes.raw("", after, format="html"),
                 ]
 
