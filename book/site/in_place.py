@@ -143,9 +143,10 @@ def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
 
 def _for_phones(figure: Figure) -> dict[str, str]:
     """The same figure as a drawing for phones, where it can be laid out for one; it is so afterwards."""
-    if not phones.rearrange(figure):
+    try:
+        drawn = phones.rearrange(figure) and _picture(figure, sharp=True)[1]
+    except (IndexError, ValueError):  # panels or labels for which matplotlib finds no place
         return {}
-    drawn = _picture(figure, sharp=True)[1]
     return {PHONE: drawn} if drawn else {}
 
 
