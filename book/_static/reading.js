@@ -20,7 +20,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const body = table.tBodies[0], heads = [...(table.tHead?.rows ?? [])];
     // Rows that share a cell belong together.
     if (!body || body.rows.length < 3 || body.querySelector("[rowspan]:not([rowspan='1'])")) return;
-    const leaves = heads.filter((row) => row.querySelector(".col_heading")).at(-1);
+    const leaves = heads.filter((row) => row.querySelector(".col_heading")).at(-1), given = [...body.rows];
+    const select = Object.assign(document.createElement("select"), { className: "form-select" });
+    select.add(new Option("as given", ""));
+    function sort(column, up) {
+      for (const head of leaves.cells) head.removeAttribute("aria-sort");
+      leaves.cells[column].setAttribute("aria-sort", up ? "ascending" : "descending");
+      const rows = [...body.rows].map((row) => [value(row.cells[column]), row]);
+      rows.sort(([a], [b]) => (up ? order(a, b) : typeof a === typeof b ? order(b, a) : order(a, b)));
+      body.append(...rows.map(([, row]) => row));
+      select.value = `${column} ${up ? "up" : "down"}`;
+    }
     [...(leaves?.cells ?? [])].forEach((head, column) => {
       if (!head.matches(".col_heading") || head.colSpan > 1) return;
       const button = Object.assign(document.createElement("button"), { type: "button", className: "vn-sort" });
@@ -28,17 +38,26 @@ document.addEventListener("DOMContentLoaded", () => {
       button.title = "Sort by this column";
       head.append(button);
       button.addEventListener("click", () => {
-        const up = head.getAttribute("aria-sort") !== "ascending";
-        for (const other of leaves.cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        const rows = [...body.rows].map((row) => [value(row.cells[column]), row]);
-        rows.sort(([a], [b]) => (up ? order(a, b) : typeof a === typeof b ? order(b, a) : order(a, b)));
-        body.append(...rows.map(([, row]) => row));
+        sort(column, head.getAttribute("aria-sort") !== "ascending");
       });
+      const name = body.rows[0].cells[column].dataset.head ?? button.textContent.trim();
+      select.add(new Option(`${name}, least first`, `${column} up`));
+      select.add(new Option(`${name}, largest first`, `${column} down`));
     });
+    // Where the table is stacked its heads, and so their buttons, are not shown.
+    select.addEventListener("change", () => {
+      const [column, way] = select.value.split(" ");
+      if (way) sort(Number(column), way === "up");
+      else {
+        for (const head of leaves.cells) head.removeAttribute("aria-sort");
+        body.append(...given);
+      }
+    });
+    if (select.options.length < 2) return;
+    const label = Object.assign(document.createElement("label"), { className: "vn-order", textContent: "Order " });
+    label.append(select);
+    table.before(label);
   }
-  document.querySelectorAll("table.dataframe").forEach(sortable);
-
   // A table that is wider than its column is stacked: a block for each row, in which cells name their columns.
   const tables = [...document.querySelectorAll(".bd-content table:not(.vn-footer)")].filter(
     (one) => one.tHead && one.tBodies.length && !one.closest(".vn-explorer, .highlighttable"));
@@ -61,6 +80,7 @@ document.addEventListener("DOMContentLoaded", () => {
       }
     }
   }
+  document.querySelectorAll("table.dataframe").forEach(sortable);
   function stack() {
     for (const table of tables) {
       if (!table.parentElement.clientWidth) continue; // folded

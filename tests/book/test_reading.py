@@ -170,6 +170,28 @@ def test_a_click_sorts_by_the_numbers_of_a_column(page):
     assert one.locator("#joined button").count() == 0, "rows that share a cell stay together"
 
 
+def test_a_stacked_table_is_ordered_by_a_list(page):
+    """Its heads, which are sorted by, are not shown."""
+    one, url = page
+    one.goto(url)
+    choice = one.get_by_label("Order")
+    assert choice.locator("option").all_text_contents() == [
+        "as given",
+        *(f"{name}, {way} first" for name in ("error", "who") for way in ("least", "largest")),
+    ]
+
+    def first() -> list[str]:
+        return one.locator("table").first.locator("tbody th").all_text_contents()
+
+    choice.select_option("error, largest first")
+    assert first() == ["a", "d", "b", "c"]
+    assert one.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
+    one.get_by_role("button", name="who").click()
+    assert choice.input_value() == "2 up"
+    choice.select_option("as given")
+    assert first() == ["a", "b", "c", "d"] and one.locator("th[aria-sort]").count() == 0
+
+
 def test_a_link_opens_what_is_folded(page):
     one, url = page
     one.goto(url)
