@@ -1,0 +1,154 @@
+"""Figures for phones: what is drawn for them, and what their pages show."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace
+
+from book.site import in_place, phones
+from vnlib.book import paths
+from vnlib.plots.style import readable, use_style
+
+NAMES = ["Vector Network", "CNN, ramp code", "MLP"]
+
+
+@pytest.fixture(autouse=True)
+def _style():
+    with plt.rc_context():
+        use_style()
+        yield
+        plt.close("all")
+
+
+def panels(rows: int = 1, columns: int = 3, **more) -> plt.Figure:
+    """A figure of rows of names, which all panels of a row share."""
+    fig, axes = plt.subplots(rows, columns, figsize=(10.5, 3.0 * rows), sharey=True, squeeze=False)
+    for number, ax in enumerate(axes.ravel()):
+        ax.plot([1, 2, 3 + number], NAMES, "o")
+        ax.set_title(f"panel {number}")
+    axes[0, 0].set_ylabel("model")
+    fig.supxlabel("error")
+    handles = [Line2D([], [], label=f"a long entry, number {n}") for n in range(4)]
+    fig.legend(handles=handles, loc="outside upper center", ncols=4)
+    return readable(fig)
+
+
+def shown_px(fig: plt.Figure) -> list[float]:
+    """Heights of letters on a phone, in CSS pixels."""
+    whole = fig.get_tightbbox().width + 0.2
+    texts = (one for one in fig.findobj(Text) if one.get_text().strip() and one.get_visible())
+    return [one.get_fontsize() / 72 * phones.COLUMN / whole for one in texts]
+
+
+def test_panels_stand_below_each_other_and_keep_their_names():
+    fig = panels()
+    assert phones.rearrange(fig)
+    left = [ax.get_position().x0 for ax in fig.axes]
+    top = [ax.get_position().y1 for ax in fig.axes]
+    assert np.ptp(left) < 1e-3 and top == sorted(top, reverse=True)
+    for ax in fig.axes:
+        seen = [one.get_text() for one in ax.get_yticklabels() if one.get_visible()]
+        assert seen == NAMES and ax.get_ylabel() == "model" and ax.get_xlabel() == "error"
+    assert fig.get_tightbbox().width <= phones.WIDTH + 0.2
+
+
+def test_labels_are_as_large_as_on_a_wide_screen():
+    fig = panels()
+    assert min(shown_px(fig)) < 0.6 * phones.LEAST, "or there is nothing to do"
+    assert phones.rearrange(fig)
+    assert min(shown_px(fig)) >= phones.LEAST - 0.5
+
+
+def test_the_first_columns_keep_their_rows():
+    """Two columns with their rows above the two that follow."""
+    fig, axes = plt.subplots(2, 6, figsize=(10, 3.4))
+    for number, ax in enumerate(axes.ravel()):
+        ax.imshow(np.eye(4))
+        ax.set(xticks=[], yticks=[])
+        ax.set_title(str(number), fontsize=8)
+    assert phones.rearrange(fig)
+    order = sorted(fig.axes, key=lambda ax: (-round(ax.get_position().y0, 2), ax.get_position().x0))
+    assert [ax.get_title() for ax in order] == [*"012", *"678", *"345", "9", "10", "11"]
+
+
+def test_a_legend_beside_a_panel_goes_below():
+    fig, ax = plt.subplots(figsize=(9, 4))
+    ax.plot([1, 2], label="one")
+    ax.plot([2, 1], label="two")
+    ax.legend(bbox_to_anchor=(1.02, 1), loc="upper left")
+    assert phones.rearrange(fig)
+    (legend,) = fig.legends
+    assert [one.get_text() for one in legend.get_texts()] == ["one", "two"]
+    assert legend.get_window_extent().y1 <= ax.get_window_extent().y0
+
+
+def test_long_titles_are_broken_and_long_names_turned():
+    fig, ax = plt.subplots(figsize=(10, 4))
+    ax.bar([f"name of the set {n}" for n in range(9)], range(9))
+    ax.set_title("a title that is far too long for the screen of a phone, held upright")
+    assert phones.rearrange(fig)
+    assert "\n" in ax.get_title()
+    assert {one.get_rotation() for one in ax.get_xticklabels()} == {90}
+
+
+def test_what_cannot_be_read_so_is_not_drawn_so():
+    fig, ax = plt.subplots(figsize=(12, 6))
+    for x in range(40):
+        ax.text(x, 0.5, "0.12345")
+    ax.set_xlim(0, 240)
+    ax.set_xlim(0, 60)
+    assert not phones.rearrange(fig), "numbers would stand upon each other"
+    fig = plt.figure(figsize=(9, 4))
+    for part in fig.subfigures(1, 2):
+        part.subplots()
+    assert not phones.rearrange(fig)
+    fig, _ = plt.subplots(6, 6)
+    assert len(fig.axes) > phones.MOST and not phones.rearrange(fig)
+
+
+def test_a_drawing_for_phones_comes_with_a_figure():
+    svg = in_place._for_phones(panels())[in_place.PHONE]
+    assert svg.startswith("<?xml") and "<!-- panel 2 -->" in svg
+    assert in_place._for_phones(plt.subplots(6, 6)[0]) == {}
+
+
+# --- Pages ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch) -> str:
+    """The HTML of a page with two figures, the first with a drawing for phones."""
+    monkeypatch.syspath_prepend(paths.SOURCE / "book" / "_extensions")
+    source = tmp_path / "source"
+    drawn = source / "book" / "extra" / "figures"
+    drawn.mkdir(parents=True)
+    (drawn / "fr9-one.phone.svg").write_text("<svg/>")
+    for name in ("FR9-one", "two"):
+        plt.imsave(source / f"{name}.png", np.zeros((4, 4)))
+    (source / "book" / "page.rst").write_text(
+        "Page\n====\n\n.. figure:: ../FR9-one.png\n\n   One.\n\n.. figure:: ../two.png\n\n   Two.\n"
+    )
+    (source / "index.rst").write_text("All\n===\n\n.. toctree::\n\n   book/page\n")
+    told = {"html_theme": "basic", "extensions": ["for_phones"]}
+    with docutils_namespace(), open(os.devnull, "w", encoding="utf-8") as nowhere:
+        Sphinx(
+            srcdir=source, confdir=None, outdir=tmp_path / "out", doctreedir=tmp_path / "trees",
+            buildername="html", confoverrides=told, status=nowhere, warning=nowhere,
+            warningiserror=True,
+        ).build()  # fmt: skip
+    return (Path(tmp_path) / "out" / "book" / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_page_shows_it_on_a_narrow_screen_and_lets_others_be_moved(page):
+    one, two = page.split("One.")
+    assert 'srcset="../figures/fr9-one.phone.svg"' in one and one.count("<picture>") == 1
+    assert "<source media=" in one and one.index("<source") < one.index("<img")
+    assert '<div class="vn-pan"><img' in two.replace("\n", "") and "<picture>" not in two
