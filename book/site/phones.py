@@ -52,6 +52,8 @@ def rearrange(figure: Figure) -> bool:
         text.set_fontsize(max(text.get_fontsize(), least))
     for axes in figure.axes:
         _legend_below(axes)
+    if not _one_legend(figure):
+        return False
     _lay_out(figure)
     for legend in figure.legends:
         _narrow(legend)
@@ -214,6 +216,20 @@ def _legend_below(axes: Axes) -> None:
     )
     if size:
         made.get_title().set_fontsize(size)
+
+
+def _one_legend(figure: Figure) -> bool:
+    """Join the legends of a figure, which would lie upon each other; False where one has a title."""
+    legends: list[Any] = list(figure.legends)
+    if len(legends) > 1:
+        if any(one.get_title().get_text() for one in legends):
+            return False
+        first, *others = legends
+        for one in others:
+            first._legend_handle_box._children += one._legend_handle_box.get_children()
+            first.texts += one.get_texts()
+            one.remove()
+    return True
 
 
 def _narrow(legend: Any) -> None:

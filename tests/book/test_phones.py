@@ -90,6 +90,18 @@ def test_a_legend_beside_a_panel_goes_below():
     assert legend.get_window_extent().y1 <= ax.get_window_extent().y0
 
 
+def test_legends_of_two_panels_become_one():
+    fig, axes = plt.subplots(1, 2, figsize=(10, 4))
+    for ax, name in zip(axes, ("one", "two"), strict=True):
+        ax.plot([1, 2], label=name)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2))
+    assert phones.rearrange(fig)
+    (legend,) = fig.legends
+    assert [one.get_text() for one in legend.get_texts()] == ["one", "two"]
+    one, two = (text.get_window_extent() for text in legend.get_texts())
+    assert not phones._over(one, two)
+
+
 def test_long_titles_are_broken_and_long_names_turned():
     fig, ax = plt.subplots(figsize=(10, 4))
     ax.bar([f"name of the set {n}" for n in range(9)], range(9))
