@@ -154,7 +154,7 @@ def _statements(one: Mapping) -> list[str]:
         values = ["" if value is None else digits(value) for value in row["values"]]
         far = "" if row["distance"] is None else raised(short(row["distance"]))
         verdict = " → ".join(dict.fromkeys(row["verdicts"]))
-        lines.append(_line(f"{row['id']}: {row['says']}", *values, far, verdict))
+        lines.append(_line(f"{row['id']}: {raised(row['says'])}", *values, far, verdict))
     return lines
 
 

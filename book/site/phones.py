@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import combinations, pairwise
@@ -64,9 +65,8 @@ def rearrange(figure: Figure) -> bool:
         if not _wrap(figure) | _turn(figure):
             break
         _lay_out(figure)
-    if (more := figure.get_tightbbox().width - WIDTH) > 0.1:  # what stands beside panels
-        if WIDTH - more < NARROWEST:
-            return False
+    more = figure.get_tightbbox().width - WIDTH  # what stands beside panels
+    if 0.1 < more < WIDTH / 3:
         figure.set_figwidth(WIDTH - more)
         _lay_out(figure)
     return _readable(figure, before)
@@ -74,7 +74,9 @@ def rearrange(figure: Figure) -> bool:
 
 def _lay_out(figure: Figure) -> None:
     if engine := figure.get_layout_engine():
-        engine.execute(figure)
+        with warnings.catch_warnings():  # where there is no room it is said by `_readable`
+            warnings.simplefilter("ignore", UserWarning)
+            engine.execute(figure)
 
 
 # --- Panels ---------------------------------------------------------------------------------------

@@ -118,6 +118,9 @@ def test_what_cannot_be_read_so_is_not_drawn_so():
     ax.set_xlim(0, 240)
     ax.set_xlim(0, 60)
     assert not phones.rearrange(fig), "numbers would stand upon each other"
+    fig, ax = plt.subplots(figsize=(9, 4))
+    ax.annotate("far away", (3, 0.5), xycoords="axes fraction", annotation_clip=False)
+    assert not phones.rearrange(fig), "it would be wider than the screen"
     fig = plt.figure(figsize=(9, 4))
     for part in fig.subfigures(1, 2):
         part.subplots()
