@@ -1,4 +1,4 @@
-"""What the pages on positions draw alike: maps over the plane, tiles, ID against OOD error."""
+"""What the pages on positions draw alike: maps over the plane, tiles, ID and OOD errors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import seaborn as sns
 import xarray as xr
 from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
 from matplotlib.typing import ColorType
 
 from vnlib.plots.frames import empty, label
-from vnlib.plots.statistics import over_seeds
+from vnlib.plots.statistics import median, over_seeds, raised, short
 from vnlib.plots.style import image_axes, look
 
 FLOOR = 1e-17  # below this an error is rounding
@@ -98,20 +99,38 @@ def error_axes(ax: plt.Axes, results: xr.Dataset, *, labels: bool = True) -> Non
     ax.set(xlabel=f"ID test error{said}", ylabel=f"OOD error{said}")
 
 
-def id_against_ood(results: xr.Dataset, size: tuple[float, float] = (7.6, 4.2)) -> plt.Figure:
-    """ID against OOD error over (model, seed): every seed a small mark, medians as large ones."""
-    fig, ax = plt.subplots(figsize=size)
-    frame = results[["mse_id", "mse_ood"]].clip(FLOOR).to_dataframe().reset_index()
-    medians = frame.groupby("label", sort=False)[["mse_id", "mse_ood"]].median().reset_index()
-    names = [str(name) for name in results["label"].values]
-    style = {"x": "mse_id", "y": "mse_ood", "hue": "label", "style": "label", "ax": ax}
-    style |= {"hue_order": names, "style_order": names}
-    style["palette"] = {name: look(name)[0] for name in names}
-    style["markers"] = {name: look(name)[1] for name in names}
-    sns.scatterplot(frame, s=18, alpha=0.6, linewidth=0.2, legend=False, **style)
-    sns.scatterplot(medians, s=75, edgecolor="0.2", linewidth=0.6, **style)
-    error_axes(ax, results)
-    ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+def id_against_ood(results: xr.Dataset, width: float = 8.0) -> plt.Figure:
+    """ID and OOD error over (model, seed), a row for each model: every seed a small mark, medians
+    larger and joined, hollow in distribution, and at the right the median of OOD over ID error.
+    """
+    errors = results[["mse_id", "mse_ood"]].transpose("model", "seed").clip(FLOOR)
+    ratios = median(errors["mse_ood"] / errors["mse_id"])
+    fig, ax = plt.subplots(figsize=(width, 0.9 + 0.34 * results.sizes["model"]))
+    for row, name in enumerate(map(str, results["label"].values)):
+        color, marker = look(name)
+        one = errors.isel(model=row)
+        middle = [float(median(one[key])) for key in errors]
+        ax.plot(middle, [row, row], color=color, lw=1.2, alpha=0.6, zorder=1)
+        for key, at, fill in zip(errors, middle, ("white", color), strict=True):
+            small = {"color": color, "mfc": fill, "mew": 0.7, "ms": 3.5, "alpha": 0.6, "zorder": 2}
+            ax.plot(one[key], one[key] * 0 + row, marker, **small)
+            ax.plot(at, row, marker, mfc=fill, mec=color, mew=1.4, ms=8, zorder=3)
+        told = raised(short(float(ratios[row])))
+        given = {"xycoords": ("axes fraction", "data"), "va": "center", "fontsize": 9}
+        ax.annotate(f"× {told}" if told else "", (1.02, row), annotation_clip=False, **given)
+    ax.axvline(float(results["zero_baseline_ood"].median()), zorder=0, **ZERO)
+    ax.set_yticks(range(results.sizes["model"]), results["label"].values.tolist(), fontsize=9)
+    ax.set(xscale="log", xlabel=ERROR, ylim=(results.sizes["model"] - 0.5, -0.5))
+    ax.set_title("OOD / ID", loc="right", fontsize=9)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="0.93", lw=0.6)
+    line = {"color": "0.3", "marker": "o", "ls": "", "ms": 7}
+    handles = [
+        Line2D([], [], mfc="white", label="in distribution (ID test)", **line),
+        Line2D([], [], label="held out (OOD)", **line),
+        Line2D([], [], label="zero baseline, OOD", **ZERO),
+    ]
+    fig.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=9)
     return fig
 
 

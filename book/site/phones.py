@@ -119,6 +119,9 @@ def _in_rows(figure: Figure) -> bool:
         if place not in places:
             one.remove()
             del at[place]
+    for one in figure.axes:
+        if bar := vars(one).get("_colorbar_info"):  # its panels may have gone
+            bar["parents"] = [panel for panel in bar["parents"] if panel in figure.axes]
     if sum(heights) > TALLEST:
         return False
     ratios = _ratios(grid.get_width_ratios(), fit)

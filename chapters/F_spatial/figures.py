@@ -30,7 +30,7 @@ DEEP = {"vn_3_8": "bottom-up", "vn_3_down": "top-down", "vn_3_mix": "top-down,\n
 
 @if_computed
 def scatter(results: xr.Dataset, part: str) -> plt.Figure:
-    """ID test error against OOD error of one table: every seed a point, medians larger."""
+    """ID test and OOD error of one table: every seed a point, medians larger."""
     return spatial.id_against_ood(within(results, part))
 
 

@@ -19,6 +19,7 @@ from sphinx.util.docutils import docutils_namespace
 
 from vnlib.book import paths, store
 from vnlib.plots import statistics
+from vnlib.plots.style import look
 
 explorer = extension()
 MOST = 1.5e6  # bytes of an explorer
@@ -259,6 +260,36 @@ def test_what_is_picked_is_drawn_and_said(open_page):
     said = page.text_content("[role=status]")
     assert said == "At place 4 & more. b: error 2.0 × 10⁻¹⁰ [1.0 × 10⁻¹⁰, 3.0 × 10⁻¹⁰], n = 3"
     assert page.inner_text("[data-view='2'] .vn-title") == "At place 4 & more"
+
+
+LOOKS = """async (id) => {
+  const one = await vnExplorers.all[id], lines = [...document.querySelectorAll(".vn-curve .line")];
+  return {
+    lines: lines.filter((line) => line.getAttribute("stroke") !== "currentColor")
+      .map((line) => [line.dataset.name, line.getAttribute("stroke")]),
+    rows: [...document.querySelectorAll(".vn-table .vn-mark")]
+      .map((mark) => [mark.parentElement.textContent.trim(), mark.style.color]),
+    letters: [...document.querySelectorAll(".vn-curve text")].map((text) => {
+      const at = text.getScreenCTM();
+      return parseFloat(getComputedStyle(text).fontSize) * Math.sqrt(Math.abs(at.a * at.d - at.b * at.c));
+    }),
+  };
+}"""
+
+
+@pytest.mark.parametrize("name", ["fig3_functions", "H_nbody", "FR5_rotation", "C_inference"])
+def test_models_have_the_looks_of_the_registry_and_letters_their_size(name, open_page):
+    page = open_page(name, told(name), viewport={"width": 360, "height": 800})
+    seen = page.evaluate(LOOKS, f"explorer-{name}")
+    assert len(seen["lines"]) == 2 and len(seen["rows"]) >= 2
+    for model, colour in seen["lines"]:
+        assert colour == look(model)[0], model
+    for row, colour in seen["rows"]:
+        mark, model = row.split(" ", 1)
+        hue, marker = look(model)
+        red, green, blue = (int(hue[i : i + 2], 16) for i in (1, 3, 5))
+        assert (mark, colour) == (explorer.MARKS[marker], f"rgb({red}, {green}, {blue})")
+    assert min(seen["letters"]) >= 9, "on a phone, too"
 
 
 def test_keys_pick_by_sliders_and_on_the_map(open_page):

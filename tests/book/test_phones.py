@@ -79,6 +79,17 @@ def test_the_first_columns_keep_their_rows():
     assert [ax.get_title() for ax in order] == [*"012", *"678", *"345", "9", "10", "11"]
 
 
+def test_a_bar_of_colours_stays_with_the_panels_that_are_left():
+    fig, axes = plt.subplots(2, 3, figsize=(9, 6))
+    for ax in axes.flat[:5]:
+        image = ax.imshow(np.eye(3))
+        ax.set(xticks=[], yticks=[])
+    axes[1, 2].set_axis_off()
+    fig.colorbar(image, ax=axes, label="share")
+    assert phones.rearrange(fig)
+    assert len(fig.axes) == 6, "five panels and the bar"
+
+
 def test_a_legend_beside_a_panel_goes_below():
     fig, ax = plt.subplots(figsize=(9, 4))
     ax.plot([1, 2], label="one")

@@ -118,15 +118,20 @@ def test_a_map_shows_rows_upward_and_outlines_what_was_held_out():
     plt.close(fig)
 
 
-def test_every_seed_and_every_median_is_in_the_scatter():
+def test_every_seed_and_every_median_is_in_the_row_of_its_model():
     fig = figures.id_against_ood(results().isel(model=[0, 1]))
-    small, large = fig.axes[0].collections[:2]
-    assert len(small.get_offsets()) == 6 and len(large.get_offsets()) == 2
-    assert large.get_offsets()[0].tolist() == [0.002, 0.02]
-    low, high = fig.axes[0].get_ylim()
-    assert low < 1e-7 and high > 0.2, "all errors are inside, and the zero baseline"
-    names = [text.get_text() for text in fig.axes[0].get_legend().get_texts()]
-    assert names[:2] == ["A", "B"] and "zero baseline, OOD" in names
+    (ax,) = fig.axes
+    marks = [line for line in ax.lines if line.get_marker() not in ("None", None, "")]
+    rows = {row: [one for one in marks if set(one.get_ydata()) == {row}] for row in (0, 1)}
+    for own in rows.values():
+        assert [len(one.get_xdata()) for one in own] == [3, 1, 3, 1], "seeds, median, of ID and OOD"
+        assert own[1].get_markerfacecolor() == "white" != own[3].get_markerfacecolor()
+    assert [one.get_xdata()[0] for one in rows[0][1::2]] == [0.002, 0.02]
+    assert [one.get_text() for one in ax.get_yticklabels()] == ["A", "B"]
+    assert ax.texts[0].get_text() == "× 10"
+    low, high = ax.get_xlim()
+    seen = np.concatenate([one.get_xdata() for one in marks])
+    assert low < seen.min() and high > max(seen.max(), 0.2), "and the zero baseline"
     plt.close(fig)
 
 
