@@ -14,6 +14,7 @@ from math import ceil
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
@@ -55,12 +56,16 @@ def rearrange(figure: Figure) -> bool:
         _legend_below(axes)
     if not _one_legend(figure):
         return False
+    for axes in figure.axes:  # titles at the left would take the room of their panels
+        title = vars(axes)["_left_title"]
+        _break(title, title.get_window_extent().width, figure.bbox.width / 2)
     _lay_out(figure)
     for legend in figure.legends:
         _narrow(legend)
     if figure.legends:  # panels keep their height
         more = sum(one.get_window_extent().height for one in figure.legends) / figure.dpi
         figure.set_figheight(figure.get_figheight() + more)
+        _lay_out(figure)
     for _ in range(2):  # what is wrapped or turned takes room from the rest
         if not _wrap(figure) | _turn(figure):
             break
@@ -148,6 +153,11 @@ def _shape(axes: Axes) -> float:
     return float(abs(high - low) / abs(right - left) * float(axes.get_aspect()))
 
 
+def _named(axes: Axes) -> bool:
+    """Whether the rows of a panel have names, not numbers."""
+    return any(re.match("[^\\W\\d_]{2}", one.get_text()) for one in axes.get_yticklabels())
+
+
 def _bare(axes: Axes) -> bool:
     """Whether a panel is an image, without numbers beside it."""
     return bool(_shape(axes)) and not len(axes.get_yticks())
@@ -161,7 +171,7 @@ def _ratios(widths: Sequence[float] | None, fit: int) -> list[float]:
 def _columns(panels: Sequence[Axes], columns: int, wide: float) -> int:
     """How many columns fit: images may be small, axes with numbers need room."""
     shown = [one for one in panels if one.axison]
-    small = wide < 1.8 or all(map(_shape, shown))
+    small = all(map(_shape, shown)) or (wide < 2.3 and not any(map(_named, shown))) or wide < 1.8
     most = int(WIDTH / (NARROWEST if all(map(_bare, shown)) else 2.1 if small else WIDTH))
     even = ceil(columns / ceil(columns / max(1, most)))  # no column stands alone below the others
     return min(columns, max(1, even))
@@ -257,6 +267,7 @@ def _narrow(legend: Any) -> None:
         box._children = packed
         if legend.get_window_extent().width <= 1.02 * WIDTH * figure.dpi:
             break
+    legend.set_bbox_to_anchor(None)
     legend.set_loc("lower center")
     legend._outside_loc = "lower"
 
@@ -286,14 +297,25 @@ def _wrap(figure: Figure) -> bool:
 
 
 def _names(axes: Axes) -> bool:
-    """Break the long names of an axis of names; whether there were any."""
-    if not hasattr(axes.yaxis.get_major_formatter(), "seq"):
+    """Break the long names of the rows of a panel; whether there were any."""
+    if not _named(axes):
         return False
-    texts = [text.get_text() for text in axes.get_yticklabels()]
+    before = axes.get_yticklabels()
+    looks: list[Any] = [(t.get_fontsize(), t.get_fontweight(), t.get_color()) for t in before]
+    texts = [one.get_text() for one in before]
     broken = ["\n".join(textwrap.wrap(one, 24)) for one in texts]
-    size = axes.get_yticklabels()[0].get_fontsize()
-    axes.set_yticks(axes.get_yticks(), broken, size=size)
-    return broken != texts
+    axes.set_yticks(axes.get_yticks(), broken)
+    for one, (size, weight, color) in zip(axes.get_yticklabels(), looks, strict=True):
+        one.set(fontsize=size, fontweight=weight, color=color)
+    if broken == texts:
+        return False
+    counts = [one.count("\n") + 1 for one in broken]
+    most = max((a + b) / 2 for a, b in pairwise([*counts, 1]))
+    lines = 1.2 * most * looks[0][0] / 72  # inches that names need from one to the next
+    room = axes.get_window_extent().height / axes.figure.dpi / abs(np.diff(axes.get_ylim())[0])
+    if isinstance(axes.figure, Figure) and lines > room > 0:
+        axes.figure.set_figheight(axes.figure.get_figheight() * lines / room)
+    return True
 
 
 def _breakable(text: Text) -> bool:
@@ -384,7 +406,8 @@ def _readable(figure: Figure, before: int) -> bool:
     """Whether no more labels cover each other than `before`, nothing is cut off and panels have room."""
     whole = figure.get_tightbbox()
     narrow = min(_widths(figure.axes), default=0)
-    return _clashes(figure) <= before and whole.width <= WIDTH + 0.25 and narrow >= 0.8
+    small = whole.width <= WIDTH + 0.25 and figure.get_figheight() <= 1.2 * TALLEST
+    return small and narrow >= 0.8 and _clashes(figure) <= before + 1
 
 
 def _widths(axes: Iterable[Axes]) -> list[float]:
