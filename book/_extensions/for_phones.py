@@ -10,13 +10,18 @@ from pathlib import Path
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
+from sphinx.writers.html5 import HTML5Translator
 
 DRAWN = Path("book/extra/figures")  # copied into the root of the site
 SCREEN = "(max-width: 36rem)"
 
 
+class framed(nodes.image):
+    """An image with what stands `before` and `after` it, which a link may hold as any image."""
+
+
 class ForPhones(SphinxTransform):
-    """Wrap the image of each figure."""
+    """Frame the image of each figure."""
 
     default_priority = 890
 
@@ -26,14 +31,7 @@ class ForPhones(SphinxTransform):
             for image in list(figure.findall(nodes.image)):
                 names = [*figure["ids"], *figure["names"], Path(image["uri"]).stem.lower()]
                 before, after = self.around(names, up)
-                # A link holds an image and nothing else.
-                shown = image.parent if isinstance(image.parent, nodes.reference) else image
-                place = shown.parent.index(shown)
-                shown.parent[place : place + 1] = [
-                    nodes.raw("", before, format="html"),
-                    shown,
-                    nodes.raw("", after, format="html"),
-                ]
+                image.replace_self(framed("", **image.attributes, before=before, after=after))
 
     def around(self, names: list[str], up: str) -> tuple[str, str]:
         """What stands before and after the image of a figure with these names."""
@@ -46,7 +44,18 @@ class ForPhones(SphinxTransform):
         return '<div class="vn-pan">', "</div>"
 
 
+def _open(translator: HTML5Translator, node: framed) -> None:
+    translator.body.append(node["before"])
+    translator.visit_image(node)
+
+
+def _close(translator: HTML5Translator, node: framed) -> None:
+    translator.depart_image(node)
+    translator.body.append(node["after"])
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Teach Sphinx to look for drawings for phones."""
+    app.add_node(framed, html=(_open, _close))
     app.add_transform(ForPhones)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -222,7 +222,6 @@ def _legend_below(axes: Axes) -> None:
         return
     handles = list(legend.legend_handles)
     names = [text.get_text() for text in legend.get_texts()]
-    axes.figure.draw_without_rendering()
     size = legend.get_texts()[0].get_fontsize() if names else None
     title = legend.get_title().get_text() or None
     legend.remove()
