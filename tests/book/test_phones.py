@@ -109,6 +109,7 @@ def test_legends_of_two_panels_become_one():
     assert phones.rearrange(fig)
     (legend,) = fig.legends
     assert [one.get_text() for one in legend.get_texts()] == ["one", "two"]
+    fig.draw_without_rendering()
     one, two = (text.get_window_extent() for text in legend.get_texts())
     assert not phones._over(one, two)
 
@@ -138,6 +139,14 @@ def test_what_cannot_be_read_so_is_not_drawn_so():
     assert not phones.rearrange(fig)
     fig, _ = plt.subplots(6, 6)
     assert len(fig.axes) > phones.MOST and not phones.rearrange(fig)
+
+
+def test_it_is_the_same_after_the_figure_was_drawn():
+    one, other = panels(), panels()
+    in_place._picture(other, sharp=True)
+    assert phones.rearrange(one) and phones.rearrange(other)
+    places = [[ax.get_position().bounds for ax in fig.axes] for fig in (one, other)]
+    assert np.allclose(*places)
 
 
 def test_a_drawing_for_phones_comes_with_a_figure():
