@@ -46,7 +46,9 @@ def rearrange(figure: Figure) -> bool:
     Panels are arranged anew in as many columns as fit: the first columns with all their rows, below
     them the next ones. A panel that comes to the left side gets the labels of the one that was there.
     """
-    figure.draw_without_rendering()  # texts know their size in pixels, not in points of a drawing
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        figure.draw_without_rendering()  # texts know their size in pixels, not in points of a drawing
     before = _clashes(figure)
     if figure.subfigs or not 0 < len(figure.axes) <= MOST or not _in_rows(figure):
         return False

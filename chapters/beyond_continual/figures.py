@@ -24,7 +24,7 @@ from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
 from benchmarks.baselines.figures import between_groups, seeds_and_medians
 from chapters.beyond_continual.claims import STREAMS, final, forgotten, relative
 from vnlib.plots.frames import empty, group, if_computed, label, long_frame
-from vnlib.plots.statistics import median
+from vnlib.plots.statistics import median, raised
 from vnlib.plots.style import SEQUENTIAL, look
 
 KINDS = {"digits": "pairs of digits", "forces": "force laws"}
@@ -74,8 +74,8 @@ def matrices(results: xr.Dataset, kind: str = "digits") -> Figure:
         image = errors.sel(model=name).transpose("after", "task")
         sns.heatmap(
             np.maximum(image.values, low),
-            annot=image.values,
-            fmt=".2g",
+            annot=np.vectorize(lambda one: raised(f"{one:.2g}").replace(" ", ""))(image.values),
+            fmt="",
             annot_kws={"fontsize": 7.5, "in_layout": False},
             norm=norm,
             cmap=SEQUENTIAL,
