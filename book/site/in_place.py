@@ -143,10 +143,7 @@ def _picture(figure: Figure, sharp: bool = False) -> tuple[Any, Any]:
 
 def _for_phones(figure: Figure) -> dict[str, str]:
     """The same figure as a drawing for phones, where it can be laid out for one; it is so afterwards."""
-    try:
-        drawn = phones.rearrange(figure) and _picture(figure, sharp=True)[1]
-    except (IndexError, ValueError):  # panels or labels for which matplotlib finds no place
-        return {}
+    drawn = phones.rearrange(figure) and _picture(figure, sharp=True)[1]
     return {PHONE: drawn} if drawn else {}
 
 
