@@ -137,11 +137,6 @@ class ByLaw:
         return torch.where(bodies.present[..., None], found, 0.0)
 
 
-def squared_error(tell: Readable, states: LawStates) -> float:
-    """Mean squared error over the mean square of what is to be told."""
-    return float(np.square(tell(states.tokens) - states.y).mean() / np.square(states.y).mean())
-
-
 def solutions(x: Matrix, y: Array, penalties: Sequence[float]) -> list[Array]:
     """Ridge weights (features, 2) for every penalty, from one decomposition of the normal
     equations.

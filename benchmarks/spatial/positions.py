@@ -97,8 +97,8 @@ def watched(
     lr_floor: float = 1.0,
     **settings: Any,
 ) -> tuple[nn.Module, xr.Dataset]:
-    """The same at a constant learning rate, as FR's public code has it, and its errors along
-    training. Vector Networks train as ever; the errors of theirs are NaN.
+    """The same at a constant learning rate, as FR's public code has it, or at one that falls, and its
+    errors along training. Vector Networks train as ever; the errors of theirs are NaN.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def watched(
         As many training samples are drawn with replacement, once, and an epoch runs over them; None
         for each sample once.
     lr_floor
-        As of `train_decoder`, for networks that have to settle.
+        As of `train_decoder`: below 1 for networks that have to settle.
 
     Raises
     ------

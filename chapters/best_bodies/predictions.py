@@ -27,8 +27,7 @@ def power(results: xr.Dataset, model: str) -> xr.DataArray:
 
 
 def _cells(values: xr.DataArray) -> xr.DataArray:
-    values = values.drop_vars([name for name in values.coords if name not in values.dims])
-    return values.stack(cell=("forces", "bodies"), create_index=False)
+    return values.reset_coords(drop=True).stack(cell=("forces", "bodies"), create_index=False)
 
 
 def least(results: xr.Dataset, rivals: Iterable[str]) -> xr.DataArray:

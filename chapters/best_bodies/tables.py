@@ -19,6 +19,8 @@ from vnlib.plots.tables import Table, frame, if_computed, spreads
 OWN = ("vn_256", "vn_512", "vn_512_vector")
 RIVALS = (
     "token_mlp",
+    "token_mlp_longer",
+    "token_mlp_four",
     "factorized",
     "rbf_tokens",
     "rbf_256",
@@ -61,6 +63,11 @@ def by_number(results: xr.Dataset, model: str, bodies: int) -> xr.DataArray:
     return xr.concat(means, xr.IndexVariable("number", list(parts)))
 
 
+def _of(results: xr.Dataset, name: str, model: str) -> xr.DataArray:
+    """A variable of one model, without what else is known of it."""
+    return results[name].sel(model=model).reset_coords(drop=True)
+
+
 def _named(results: xr.Dataset, values: list[xr.DataArray], models: list[str]) -> xr.DataArray:
     found = xr.concat(values, "row", join="outer")
     return found.assign_coords(row=[label(results, model) for model in models])
@@ -97,7 +104,7 @@ def costs(results: xr.Dataset) -> Table:
     names = {"fact_parameters": "numbers", "learning_time": "learning [s]"}
     names |= {"telling_time": "test states [s]"}
     columns = {
-        text: _named(results, [_plain(results[name].sel(model=m)) for m in models], models)
+        text: _named(results, [_of(results, name, m) for m in models], models)
         for name, text in names.items()
     }
     columns["error"] = _named(results, [curved(results, m) for m in models], models)
@@ -111,14 +118,10 @@ def laws(results: xr.Dataset) -> Table:
     models = some([m for m in run(results, results["model"].values.tolist()) if there.sel(model=m)])
     columns = {}
     for name, text in (("law_atoms", "atoms"), ("law_width", "width")):
-        found = _named(results, [_plain(results[name].sel(model=m)) for m in models], models)
+        found = _named(results, [_of(results, name, m) for m in models], models)
         if found.notnull().any():
             columns[text] = found.assign_coords(law=[LAWS[law] for law in found["law"].values])
     return Table(spreads(columns, "row"), name="laws")
-
-
-def _plain(values: xr.DataArray) -> xr.DataArray:
-    return values.drop_vars([name for name in values.coords if name not in values.dims])
 
 
 def numbers(results: xr.Dataset, sidecar: Mapping[str, Any]) -> dict[str, str]:

@@ -15,7 +15,7 @@ def error(results: xr.Dataset, model: str, way: str, k: int, *, few: bool = Fals
     not run. KeyError where there is no such model, way or k.
     """
     found = results["mse_few" if few else "mse"].sel(model=model, way=way, k=k, drop=True)
-    return found.drop_vars([name for name in found.coords if name not in found.dims])
+    return found.reset_coords(drop=True)
 
 
 def least(

@@ -60,7 +60,9 @@ def costs(results: xr.Dataset) -> Table:
     columns, names = {}, [name_of(results, *pair) for pair in rows]
 
     def column(values: list[xr.DataArray]) -> xr.DataArray:
-        return xr.concat([plain(one) for one in values], "row").assign_coords(row=names)
+        return xr.concat([one.reset_coords(drop=True) for one in values], "row").assign_coords(
+            row=names
+        )
 
     columns["learning [s]"] = column([results["learning_time"].sel(model=m) for m, _ in rows])
     for k in [k for k in (24, 65) if k in results["k"].values]:
@@ -78,16 +80,11 @@ def thresholds(results: xr.Dataset) -> Table:
     theta = results["theta"].sel(way=some(ways))
     rows = [(m, w) for m, w in product(theta["model"].values.tolist(), ways)]
     rows = some([(m, w) for m, w in rows if theta.sel(model=m, way=w).notnull().any()])
-    values = xr.concat([plain(theta.sel(model=m, way=w)) for m, w in rows], "row")
+    values = xr.concat([theta.sel(model=m, way=w).reset_coords(drop=True) for m, w in rows], "row")
     values = values.assign_coords(row=[name_of(results, m, w) for m, w in rows])
     values = values.sel(k=values.notnull().any(["row", "seed"]))
     frame = spreads({"threshold": values}, "row", k=lambda k: f"k = {k}")
     return Table(frame, name="thresholds")
-
-
-def plain(values: xr.DataArray) -> xr.DataArray:
-    """Values without the coordinates that are no dimensions, such as names of models."""
-    return values.drop_vars([name for name in values.coords if name not in values.dims])
 
 
 def against_rivals(

@@ -432,3 +432,11 @@ def test_the_shipped_ledger_opens_on_few_screens_with_all_dots_on_the_first(brow
         screens = view.evaluate("document.documentElement.scrollHeight") / 900
     assert len(dots) == text.count('class="vn-dot') and max(dots) < 900
     assert 1 < screens < 8
+
+
+def test_of_claims_that_the_page_says_were_not_asked_to_settle_none_is():
+    found = json.loads(SHIPPED.read_text(encoding="utf-8"))
+    assert {*ledger_page.NOT_ASKED} <= {one["id"] for one in found["claims"]}
+    of_these = [one for one in found["statements"] if one["claim"] in ledger_page.NOT_ASKED]
+    needs = {need["says"] for one in of_these for need in one["needs"]}
+    assert not any(re.search("twice the updates|last fifth", says) for says in needs)

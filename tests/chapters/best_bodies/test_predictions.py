@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 
 import numpy as np
@@ -61,27 +60,6 @@ def test_verdicts(results):
     assert verdicts["B16"] == FAILS and verdicts["B12"] == verdicts["B20"] == MISSING
     results["mse"].loc[{"model": "vn_256", "seed": 0}] *= 100
     assert predictions.decided(results, SIDECAR)["B5"]["verdict"] == UNDECIDED
-
-
-def test_the_hash_is_of_all_that_was_fixed_and_of_no_names():
-    before = frozen(SIDECAR)
-    for path, value in (
-        (("settings", "test_seed"), 1),
-        (("models", "vn_256", "options", "recruits"), 5),
-        (("predictions", 0, "count"), 2),
-        (("profiles", "paper", "n_test"), 2),
-        (("rivals", "literal"), []),
-    ):
-        changed = copy.deepcopy(SIDECAR)
-        part = changed
-        for key in path[:-1]:
-            part = part[key]
-        part[path[-1]] = value
-        assert frozen(changed) != before, path
-    named = copy.deepcopy(SIDECAR)
-    named["models"]["vn_256"]["label"] = named["title"] = "other"
-    named["profiles"]["fast"]["n_test"] = named["profiles"]["paper"]["seeds"] = 1
-    assert frozen(named) == before
 
 
 def shipped():
