@@ -6,14 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
+from vnlib.book.chapter import Axes, Chapter, Run, Settings
 from vnlib.book.evidence import detail, given, part
 from vnlib.book.ledger import Decision, Part
+from vnlib.book.store.variables import Variables
 
 TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
+PREFIX = (
+    "longer_"  # begins the name of what trainings of twice the updates give, where all have some
+)
+PART = "longer"  # where results of these are kept
 BAND = 1.05  # factors up to this count as equal, as in the ledger
 SAME = "with twice the updates it comes to the same"
 
@@ -39,8 +46,51 @@ def change(values: xr.DataArray) -> xr.DataArray:
     return more.assign_coords(model=[*found]) / values.sel(model=[*found])
 
 
+def with_longer(
+    chapter: Chapter,
+    results: xr.Dataset,
+    run: Run,
+    names: Sequence[str],
+    settings: Settings | Callable[[Chapter, Axes], Settings],
+    *,
+    variables: Variables,
+    **axes: Sequence,
+) -> xr.Dataset:
+    """The results with those variables, under the names of `PREFIX`, of trainings of twice the updates,
+    which `settings` say: of the first `twin_seeds` seeds, in a file of their own (see `Chapter.grid`).
+    """
+    if not (seeds := chapter.first_seeds(chapter.settings["twin_seeds"])):
+        return results
+    long = {name: f"{PREFIX}{name}" for name in names}
+    told = {
+        long[name]: (f"{text}, twice the updates", unit)
+        for name, (text, unit) in variables.items()
+        if name in long
+    }
+
+    def kept(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
+        found = run(chapter, axes, settings, workdir)
+        there = [name for name in long if name in found]
+        return found[there].rename({name: long[name] for name in there})
+
+    more = chapter.grid(
+        kept, {**axes, "seed": seeds}, settings, variables={**variables, **told}, part=PART
+    )
+    return results.assign({name: more[name] for name in told if name in more})
+
+
+def prefixed(results: xr.Dataset) -> dict[str, str]:
+    """The variables of which there is what twice the updates give -> that one."""
+    names = [str(name) for name in results if str(name).startswith(PREFIX)]
+    return {name.removeprefix(PREFIX): name for name in names}
+
+
 def longer(results: xr.Dataset) -> xr.Dataset:
-    """The results with each model's twin, where it has one, under the name of the model."""
+    """The results with what twice the updates give in the place of variables, or of models, of which
+    there is that.
+    """
+    if variables := prefixed(results):
+        return results.assign({name: results[more] for name, more in variables.items()})
     found = twins(results)
     names = once(results)["model"].values.tolist()
     return results.sel(model=[found.get(name, name) for name in names]).assign_coords(model=names)
@@ -60,17 +110,25 @@ def ran(results: xr.Dataset, models: Sequence[str]) -> np.ndarray:
     return there.all(0)
 
 
+def seeds_of(results: xr.Dataset) -> np.ndarray | None:
+    """At which seeds trainings made twice the updates; None where none did."""
+    if variables := prefixed(results):
+        known = [results[more].notnull() for more in variables.values()]
+        return np.all([one.any([d for d in one.dims if d != "seed"]) for one in known], axis=0)
+    names = [*twins(results).values()] if "model" in results.dims else []
+    return ran(results, names) if names else None
+
+
 def lasting(decide: Rule) -> Rule:
-    """A rule whose statements need that twins, at the seeds that all of these have, bring them to the
-    same side of their bounds (see `both`). Of results without twins it is the rule itself.
+    """A rule whose statements need that twice the updates, at the seeds that made them, bring them to
+    the same side of their bounds (see `both`). Of results without these it is the rule itself.
     """
 
     @wraps(decide)
     def asked(results: xr.Dataset) -> Decision:
-        found, names = decide(results), [*twins(results).values()]
-        if not names:
+        found, there = decide(results), seeds_of(results)
+        if there is None:
             return found
-        there = ran(results, names)
         says = SAME if there.all() else f"{SAME} ({there.sum()} seeds)"
         some = results if there.all() else results.isel(seed=there)
         before = found if there.all() or not there.any() else decide(some)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from vnlib.book.evidence import bounded, compared, detail, part, scaled, select
 from vnlib.book.ledger import Contrast, Decision, Part, claim
 
@@ -63,12 +64,14 @@ def fewer(name: str, moved: xr.DataArray, other: str) -> Part:
     id="VN-A",
     source="VN App. A",
     figure="appA-updates",
+    parts=["longer"],
     statement="Predictive coding infers dense states under a map that is the same for all inputs; "
     "the VN infers, for each input, a sparse operator. One sample's update touches the atoms in "
     "use in the VN and is spread over the weights in predictive coding.",
     terms="Medians over seeds, for each pair of tasks: digits 0-4, then 5-9; images, then images "
     "with permuted pixels; left halves, then right halves. States are those of the first level.",
 )
+@lasting
 def states_or_operators(r: xr.Dataset) -> Decision:
     share, varies, moved = r["active_share"], r["map_variability"], r["moved"]
     idle = {"vn.idle_moved": r["idle_moved"].sel(model="vn")}

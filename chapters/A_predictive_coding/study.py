@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.A_predictive_coding import measure
 from chapters.A_predictive_coding.models import Model, Sizes, build
@@ -63,7 +64,11 @@ VARIABLES = {
     "interference": ("task 1's error after task 2, above that after task 1 again, relative", "1"),
     "rise": ("task 1's error after task 2, minus that after task 1 again", "1"),
 }
-NOT_SHARED = {"seeds", "pairs", "sparsity", "upper_sparsity", "infer_steps", "settle"}
+DECIDING = (
+    *("active_share", "map_variability", "gated_variability", "power_share", "overlap", "moved"),
+    *("idle_moved", "mse", "final_error", "forgetting", "interference", "rise"),
+)
+NOT_SHARED = {"seeds", "twin_seeds", "pairs", "sparsity", "upper_sparsity", "infer_steps", "settle"}
 SIZES = ("units", "interface", "prior", "feedback", "discriminative", "revive_after")
 
 
@@ -212,6 +217,15 @@ def settings(chapter: Chapter, axes: Axes) -> Settings:
 
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """All models, pairs of tasks and seeds of the chapter; computed where they are not stored."""
+    """All models, pairs of tasks and seeds of the chapter, and what decides of those with twice the
+    updates; computed where they are not stored.
+    """
     axes = chapter.axes(pair=chapter.settings["pairs"])
-    return chapter.grid(run, axes, settings, variables=VARIABLES)
+    found = chapter.grid(run, axes, settings, variables=VARIABLES)
+    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
+
+
+def twice(chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of a run with twice the updates."""
+    found = settings(chapter, axes)
+    return found | {"steps": 2 * found["steps"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from vnlib.book.evidence import bounded, compared, detail, part, spearman
 from vnlib.book.ledger import Decision, claim
 
@@ -30,10 +31,12 @@ def ranks(x: xr.DataArray, y: xr.DataArray, dim: str) -> xr.DataArray:
     id="VN-Da",
     source="VN App. D, Eqs. 26-30",
     figure="appD-local",
+    parts=["longer"],
     statement="The update of an atom is the residual times its own coefficient: exactly zero for "
     "atoms that the batch does not use.",
     terms="Idle atoms are those that no sample of the batch uses, over all sizes of batches.",
 )
+@lasting
 def locality(r: xr.Dataset) -> Decision:
     told, moved = r["local_idle_direction"].max(), r["local_idle_moved"]
     kept = moved.sel(optimiser=["masked Adam", "SGD"]).max()
@@ -60,12 +63,14 @@ def locality(r: xr.Dataset) -> Decision:
     id="VN-Db",
     source="VN App. D; Sec. 3.4",
     figure="appD-overlap",
+    parts=["longer"],
     statement="Updates of different samples interfere only through atoms that both use, so sparse "
     "codes limit interference, unlike dense layers.",
     terms="Updates of two test samples overlap by the size of their cosine; a step on one passes "
     "on the change of the other's loss relative to its own. Medians over pairs, then over seeds. The "
     "linear autoencoder with a whitened code computes the same function as the trained one.",
 )
+@lasting
 def interference(r: xr.Dataset) -> Decision:
     vn, size, passed = main_network(r), abs(r["meet_pair_cosine"]), abs(r["passed_on"])
     own, support = size.sel(model=vn), r["meet_pair_overlap"].sel(model=vn)
@@ -101,10 +106,12 @@ def interference(r: xr.Dataset) -> Decision:
     id="VN-Dc",
     source="VN App. D; Sec. 3.4",
     figure="appD-upkeep",
+    parts=["longer"],
     statement="Renormalisation, DC removal, a decorrelation step and the re-drawing of dead atoms "
     "keep the dictionary in shape.",
     terms="Means over seeds of the upkeep table; growth is relative, in the worst cell.",
 )
+@lasting
 def upkeep(r: xr.Dataset) -> Decision:
     dead = r["upkeep_dead"].mean("seed").sel(start="chance").isel(upkeep_sparsity=-1)
     dead, redrawn = dead.sel(variant="as it is"), dead.sel(variant="dead atoms re-drawn")
@@ -132,10 +139,12 @@ def upkeep(r: xr.Dataset) -> Decision:
     id="VN-Dd",
     source="VN Eq. 9; App. D, Eq. 27",
     figure="appD-interface",
+    parts=["longer"],
     statement="The same residual x coefficient rule learns the interface dictionary U.",
     terms="Two layers, after training, medians over seeds. The strict error is that of the reading from "
     "the top code down. U learns by the literal rule, or by the subspace rule, our addition.",
 )
+@lasting
 def interface(r: xr.Dataset) -> Decision:
     last = r[[f"interface_{name}" for name in ("energy", "mse", "mse_from_top")]].isel(stage=-1)
     energy, strict = last["interface_energy"], last["interface_mse_from_top"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 import xarray as xr
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.D_learning import interface, measure
 from chapters.D_learning.interference import interference
@@ -15,6 +16,11 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.network import VNConfig
 from vnlib.settle import SettleConfig
 
+DECIDING = (
+    *("local_idle", "local_idle_direction", "local_idle_moved", "meet_pair_overlap"),
+    *("meet_pair_cosine", "passed_on", "upkeep_mse", "upkeep_dead", "upkeep_coherence"),
+    *("upkeep_active", "interface_energy", "interface_mse", "interface_mse_from_top"),
+)
 QUANTILES = torch.tensor([0.05, 0.5, 0.95]).double()
 VARIABLES = {
     "data_source": ("where the images come from", ""),
@@ -124,25 +130,50 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
             seed=seed,
         ),
         interface.interfaces(two, train, test[:200], stages=s["stages"], **layers),
-        interface.two_objectives(two, train, **s["objectives"], **layers),
-        interface.units_of_sparsity(
-            *(three, train, test[:200]),
-            sparsity={kind: s[kind] for kind in ("absolute", "relative")},
-            contrasts=s["contrasts"],
-            steps=s["units_steps"],
-            **layers,
-        ),
     ]
+    if "objectives" in s:
+        parts += [
+            interface.two_objectives(two, train, **s["objectives"], **layers),
+            interface.units_of_sparsity(
+                *(three, train, test[:200]),
+                sparsity={kind: s[kind] for kind in ("absolute", "relative")},
+                contrasts=s["contrasts"],
+                steps=s["units_steps"],
+                **layers,
+            ),
+        ]
     found = xr.merge(parts, join="exact", combine_attrs="drop")
     return found.assign(data_source=source, shared_residual=("quantile", shared.numpy()))
 
 
+def run_longer(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
+    """The same with twice the updates; its stages have the names of those half as long."""
+    found = run(chapter, axes, settings, workdir)
+    return found.assign_coords(stage=found["stage"] // 2)
+
+
 def settings(chapter: Chapter) -> Settings:
     """The settings of every run; a message is at most half as wide as its code."""
-    s = {key: value for key, value in chapter.settings.items() if key != "seeds"}
+    s = {k: v for k, v in chapter.settings.items() if k not in ("seeds", "twin_seeds")}
     return s | {"interface": min(s["interface"], s["n_atoms"] // 2)}
 
 
+def twice(settings: Settings) -> Settings:
+    """The settings of a run with twice the updates, without what no claim speaks of."""
+    s, meeting, upkeep = dict(settings), settings["meeting"], settings["upkeep"]
+    del s["objectives"], s["units_steps"]
+    return s | {
+        "steps": 2 * s["steps"],
+        "stages": [2 * stage for stage in s["stages"]],
+        "meeting": meeting | {"dense_steps": 2 * meeting["dense_steps"]},
+        "upkeep": upkeep | {"steps": 2 * upkeep["steps"]},
+    }
+
+
 def results(chapter: Chapter) -> xr.Dataset:
-    """All seeds of the chapter; computed where they are not stored."""
-    return chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
+    """All seeds of the chapter, and what decides of those with twice the updates; computed where they
+    are not stored.
+    """
+    own = settings(chapter)
+    found = chapter.grid(run, settings=own, variables=VARIABLES)
+    return with_longer(chapter, found, run_longer, DECIDING, twice(own), variables=VARIABLES)

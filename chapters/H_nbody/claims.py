@@ -185,6 +185,7 @@ def change(r: xr.Dataset, old: str, new: str, name: str = "ood_error") -> xr.Dat
     id="VN-H3",
     source="VN App. H.3",
     figure="appH-feedback",
+    parts=["longer"],
     statement="A small global feedback weight lowers the OOD error a little, at a modest cost in "
     "distribution; the benefit does not add to that of drawing dead atoms anew; a readout per "
     "force makes it worse, and inverting the coupling worsens every measure.",
@@ -193,6 +194,7 @@ def change(r: xr.Dataset, old: str, new: str, name: str = "ood_error") -> xr.Dat
     "mixtures and 5, 4 and 3; medians over seeds, as printed of VN-3L, literal, with controls on "
     "tokens: the gated reading does not fit single forces. A layer in use has atoms that are active.",
 )
+@lasting
 def feedback(r: xr.Dataset) -> Decision:
     there = "token" in r["model"].values
     controls = feedback_parts(r.sel(model=["token"]), "tokens") if there else None

@@ -16,6 +16,7 @@ from typing import Any
 
 import xarray as xr
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.nbody import measure
 from benchmarks.nbody.dynamics import train_dynamics
 from benchmarks.nbody.forces import Device, Trained
@@ -36,13 +37,39 @@ VARIABLES = {
     "mse_number": ("mean squared error by number of forces", measure.SQUARE),
 }
 
+DECIDED = ("literal", "token")  # the models that claims speak of
+COMPARED = (
+    "beta 0",
+    "beta 0.02",
+    "beta 0.1",
+    "beta 0, revived",
+    "beta 0.02, revived",
+    "split",
+    "inverted",
+)
+DECIDING = ("id_error", "ood_error", "ood_mse", "criterion", "fact_revived", "fact_active_top")
+
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """The ablation over readings (model), variants and seeds, with the coordinates of `variants`."""
+    """The ablation over readings (model), variants and seeds, with the coordinates of `variants`, and
+    what decides of networks with twice the updates.
+    """
     own = variants(chapter)
     found = chapter.grid(run, chapter.axes(variant=list(own)), settings, variables=VARIABLES)
+    models = [name for name in chapter.models if name in DECIDED]
+    if models and chapter.settings["twin_seeds"]:
+        axes = {"model": models, "variant": [name for name in own if name in COMPARED]}
+        found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
     told = {key: [one[key] for one in own.values()] for key in ("beta", "revive", "kind")}
     return found.assign_coords({key: ("variant", values) for key, values in told.items()})
+
+
+def twice(chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of a run with twice the updates of the dictionary and of the readout."""
+    found = settings(chapter, axes)
+    training, options = found["training"], found["training"]["options"]
+    options = options | {"passes": 2 * options["passes"]}
+    return found | {"training": training | {"steps": 2 * training["steps"], "options": options}}
 
 
 def shared(chapter: Chapter) -> xr.Dataset:

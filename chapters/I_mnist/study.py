@@ -7,6 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.images.samples import training_digits
 from benchmarks.images.vector_networks import train_network
 from chapters.I_mnist.measure import measure
@@ -15,8 +16,13 @@ from vnlib.book.chapter import Axes, Chapter, Settings
 from vnlib.fit import Training
 
 HELD = 1000  # of the training part, the last, which are never trained on
+SINGLE = "vn_1"  # of which no claim speaks
 ATLAS = "vn_3"  # the network whose atoms are drawn, of the first seed
 INK2 = "ink^2"
+DECIDING = (
+    *("used", "effective", "atoms", "active_share", "flips", "nonzero", "locked", "locked_mean"),
+    *("told", "told_shuffled", "told_shuffled_most"),
+)
 VARIABLES = {
     "set": ("set of test images", ""),
     "reading": ("way to draw an image", ""),
@@ -83,8 +89,19 @@ VARIABLES = {
 
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """All networks over seeds."""
-    return chapter.grid(run, settings=settings, variables=VARIABLES)
+    """All networks over seeds, and what decides of those with twice the updates."""
+    found = chapter.grid(run, settings=settings, variables=VARIABLES)
+    axes = {"model": [name for name in chapter.models if name != SINGLE]}
+    if not axes["model"]:
+        return found
+    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
+
+
+def twice(chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of a network with twice the updates, without an atlas."""
+    found = settings(chapter, axes)
+    training = found["training"] | {"steps": 2 * found["training"]["steps"]}
+    return found | {"training": training, "study": found["study"] | {"atoms": 0}}
 
 
 def settings(chapter: Chapter, axes: Axes) -> Settings:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from vnlib.book.evidence import bounded, compared, detail, given, one, select, tagged
 from vnlib.book.ledger import Decision, Part, claim
 
@@ -73,6 +74,7 @@ def transfer(results: xr.Dataset) -> xr.DataArray:
     id="VN-disc",
     source="VN Sec. 5",
     figure="beyond-cont-end",
+    parts=["longer"],
     statement="Inference in a Vector Network is much slower than a feed-forward pass; learned "
     "initialisers should shorten it; continual learning and data efficiency should profit from "
     "weight atoms.",
@@ -81,6 +83,7 @@ def transfer(results: xr.Dataset) -> xr.DataArray:
     "and sweeps, to within a thousandth of the lowest energy, are those of VN-1L after joint training. The "
     "autoencoder has as many updates as VN-1L, the long ones, one k-sparse and linear, five times.",
 )
+@lasting
 def decide_discussion(r: xr.Dataset) -> Decision:
     """VN-disc."""
     vn, few = one(r, model=VN), r["data_error"].median("seed")

@@ -10,6 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.images.networks import built
 from benchmarks.images.samples import composed_digits
 from benchmarks.nbody.bodies import Samples, Scales, scales_of
@@ -24,6 +25,13 @@ from vnlib.book.comparison import compared, with_candidate
 FAMILIES = images.FAMILIES | bodies.FAMILIES
 PAIRS, LAWS = 5, 4
 COMPOSED = ("id", "add2")
+DECIDED = (  # the models that the claim speaks of
+    *("vn_1", "ae", "ae_long", "ksparse_linear_long", "pca", "b_vn_token", "b_mlp", "b_token_mlp"),
+)
+DECIDING = (
+    *("error", "power", "data_error", "inference_ratio", "inference_saved", "inference_sweeps"),
+    "inference_cost",
+)
 VARIABLES = {
     "stream": ("order of the data", ""),
     "after": ("turns so far", "1"),
@@ -65,14 +73,38 @@ VARIABLES = {
 
 
 def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
-    """All models over seeds and streams, and the learning rates tried on the first task."""
-    return compared(
-        chapter,
-        run,
-        settings,
-        VARIABLES,
-        criterion=lambda selection: selection["error"].sel(set="val"),
-    )
+    """All models over seeds and streams, what decides of those with twice the updates, and the
+    learning rates tried on the first task.
+    """
+    found, selection = compared(chapter, run, settings, VARIABLES, tried)
+    axes = {"model": [name for name in chapter.models if name in DECIDED]}
+    if axes["model"] and chapter.settings["twin_seeds"]:
+        long = partial(twice, selection)
+        found = with_longer(chapter, found, run, DECIDING, long, variables=VARIABLES, **axes)
+    return found, selection
+
+
+def tried(selection: xr.Dataset) -> xr.DataArray:
+    """What a candidate is chosen by."""
+    return selection["error"].sel(set="val")
+
+
+def twice(selection: xr.Dataset | None, chapter: Chapter, axes: Axes) -> Settings:
+    """The settings of a run with twice the updates, at the learning rate that was chosen."""
+    name, best = axes["model"], 0
+    if selection is not None and name in selection["model"]:
+        best = int(tried(selection).sel(model=name).idxmin("candidate"))
+    found = dict(settings(chapter, axes, best, False))
+    found["options"] = found["options"] | {"steps": 2 * found["options"]["steps"]}
+    if "dictionary_steps" in found["options"]:
+        found["options"]["dictionary_steps"] *= 2
+    if "amounts" in found:
+        found["amounts"] = found["amounts"] | {"steps": 2 * found["amounts"]["steps"]}
+    if "inference" in found:
+        training = found["inference"]["training"]
+        training = training | {"steps": 2 * training["steps"]}
+        found["inference"] = found["inference"] | {"training": training}
+    return found
 
 
 def settings(chapter: Chapter, axes: Axes, candidate: int, selecting: bool) -> Settings:

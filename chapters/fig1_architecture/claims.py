@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from vnlib.book.evidence import bounded, compared, part, scaled
 from vnlib.book.ledger import Decision, claim
 
@@ -12,12 +13,14 @@ from vnlib.book.ledger import Decision, claim
     id="VN-F1",
     source="VN Fig. 1A-C",
     figure="fig1-operator",
+    parts=["longer"],
     cases=["digit", "pair"],
     statement="A layer is a library of rank-1 atoms; for each input, sparse inference picks a "
     "few of them, and they compose an operator of low rank for that input alone.",
     terms="On test digits: medians over digits or pairs of them, then over seeds; untrained atoms "
     "are normalised training digits.",
 )
+@lasting
 def architecture(r: xr.Dataset) -> Decision:
     active, rank = (r[name].median("digit").median("seed") for name in ("active_share", "rank"))
     overlap = r["pair_overlap"].median("pair").median("seed")

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.fig1_architecture import measure
 from vnlib import evaluate
@@ -59,9 +60,18 @@ VARIABLES = {
 }
 
 
+DECIDING = (
+    *("active_share", "active", "rank", "pair_overlap", "mse", "explained"),
+    *("untrained_active", "untrained_mse", "pca_mse"),
+)
+
+
 def results(chapter: Chapter) -> xr.Dataset:
-    """All runs over seeds."""
-    return chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
+    """All runs over seeds, and what decides of those with twice the updates."""
+    own = settings(chapter)
+    found = chapter.grid(run, settings=own, variables=VARIABLES)
+    twice = own | {"steps": 2 * own["steps"]}
+    return with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES)
 
 
 def settings(chapter: Chapter) -> Settings:
@@ -77,7 +87,11 @@ def settings(chapter: Chapter) -> Settings:
         "feedback": given.get("feedback", s["feedback_weight"]),
         "top_k": min(s["top_k"], atoms[1]),
     }
-    kept = {k: v for k, v in s.items() if k not in ("seeds", "atoms", "interface", "top_k")}
+    kept = {
+        k: v
+        for k, v in s.items()
+        if k not in ("seeds", "twin_seeds", "atoms", "interface", "top_k")
+    }
     return kept | {"network": network}
 
 
