@@ -21,6 +21,7 @@ PREFIX = (
     "longer_"  # begins the name of what trainings of twice the updates give, where all have some
 )
 PART = "longer"  # where results of these are kept
+SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 BAND = 1.05  # factors up to this count as equal, as in the ledger
 SAME = "with twice the updates it comes to the same"
 

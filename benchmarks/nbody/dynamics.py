@@ -13,6 +13,7 @@ import xarray as xr
 from benchmarks.baselines.parts import built, n_parameters
 from benchmarks.nbody.baseline import Dynamics
 from benchmarks.nbody.bodies import Accelerations, Bodies, Samples, scales_of
+from benchmarks.nbody.clamped import clamped_network
 from benchmarks.nbody.forces import Device, Predict, Trained, relative_errors
 from benchmarks.nbody.graph import GraphNetwork
 from benchmarks.nbody.measure import samples, split
@@ -61,8 +62,8 @@ def train_dynamics(
     workdir
         Checkpoints.
     options
-        What the family takes: its constructor for networks, else the functions below and
-        `vector_network`.
+        What the family takes: its constructor for networks, else the functions below,
+        `vector_network` and `clamped_network`.
 
     Raises
     ------
@@ -128,6 +129,7 @@ def predictor(model: Callable[[Bodies], Accelerations]) -> Predict:
 
 FAMILIES: dict[str, Callable[..., Trained]] = {
     "vn": vector_network,
+    "vn_clamped": clamped_network,
     "ridge": regression,
     "mean": mean,
     **{name: partial(network, name) for name in NETWORKS},

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from benchmarks.baselines.longer import SETTLED
 from vnlib.book.evidence import bounded, compared, every, select, tagged
 from vnlib.book.ledger import Part
 
 MEDIANS = "All are medians over seeds; the ratio is of OOD to ID error."
-SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 DRAWS = 0.5  # ID error over the zero baseline's up to which a run has learned to draw
 COMPOSES = (
     f"{MEDIANS} A model composes with a ratio ≤ 3 and an OOD error ≤ 1 % of the zero baseline's."

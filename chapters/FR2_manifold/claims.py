@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.spatial.errors import SETTLED, late_gain, settled
+from benchmarks.baselines.longer import SETTLED
+from benchmarks.spatial.errors import late_gain, settled
 from vnlib.book.evidence import (
     bounded,
     compared,

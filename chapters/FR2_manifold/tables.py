@@ -6,7 +6,8 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
-from benchmarks.spatial.errors import SETTLED, late_gain
+from benchmarks.baselines.longer import SETTLED
+from benchmarks.spatial.errors import late_gain
 from chapters.FR2_manifold.claims import (
     at,
     before_training,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import xarray as xr
 
-from benchmarks.spatial.errors import SETTLED, late_gain
+from benchmarks.baselines.longer import SETTLED
+from benchmarks.spatial.errors import late_gain
 from chapters.FR5_rotation.claims import PAPER_DIGIT, middle_of_gap
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads

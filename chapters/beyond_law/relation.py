@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.isotonic import IsotonicRegression
 
+from vnlib.book import resampling
+
 DRAWS = 500
 FEW = 200  # draws of what takes a fit for each family
 FEWEST = 4  # points below which nothing is said
@@ -73,19 +75,22 @@ def explained_intervals(
             for one in _drawn(known, draws, seed)
         ]
     )
-    return [_middle(values) for values in (*shares.T, shares[:, 0] - shares[:, 1])]
+    whole = [explained(known, name, error) for name in measures]
+    found = [*zip(shares.T, whole, strict=True), (shares[:, 0] - shares[:, 1], whole[0] - whole[1])]
+    return [_middle(*one) for one in found]
 
 
 def interval(
     points: pd.DataFrame, measure: str, error: str, *, draws: int = DRAWS, seed: int = 0
 ) -> tuple[float, float]:
     """95 % interval of `rank` by bootstrap: decoders and conditions are drawn with replacement, each
-    by themselves, since points that share one of them are not independent. NaN where most draws
-    give no number.
+    by themselves, since points that share one of them are not independent. NaN where more than a
+    few draws give no number.
     """
     known = points.dropna(subset=[measure, error])
     times = _drawn(known, draws, seed)
-    return _middle(_spearman(*known[[measure, error]].to_numpy().T, times))
+    drawn = _spearman(*known[[measure, error]].to_numpy().T, times)
+    return _middle(drawn, rank(known, measure, error))
 
 
 def _drawn(points: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
@@ -101,13 +106,11 @@ def _drawn(points: pd.DataFrame, draws: int, seed: int) -> np.ndarray:
     return times
 
 
-def _middle(values: np.ndarray) -> tuple[float, float]:
-    """The range that holds 95 % of the draws; NaN where most give no number."""
-    found = values[np.isfinite(values)]
-    if len(found) < len(values) / 2:
-        return float("nan"), float("nan")
-    low, high = np.quantile(found, [0.025, 0.975])
-    return float(low), float(high)
+def _middle(values: np.ndarray, estimate: float) -> tuple[float, float]:
+    """The interval of what draws make of an estimate, as the ledger's; NaN where draws say none."""
+    ends = resampling.interval(values[:, None], np.array([estimate]), 0)
+    low, high = (float(one.item()) for one in ends)
+    return (low, high) if np.isfinite([low, high]).all() else (np.nan, np.nan)
 
 
 def _spearman(x: np.ndarray, y: np.ndarray, times: np.ndarray) -> np.ndarray:

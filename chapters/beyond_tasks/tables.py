@@ -7,7 +7,8 @@ from typing import Any
 import xarray as xr
 from IPython.display import HTML
 
-from benchmarks.spatial.errors import SETTLED, seeds_below
+from benchmarks.baselines.longer import SETTLED
+from benchmarks.spatial.errors import seeds_below
 from chapters.beyond_tasks.figures import (
     LONGER,
     TASKS,

@@ -7,7 +7,7 @@ from functools import partial
 import xarray as xr
 
 from benchmarks.baselines import tables
-from benchmarks.baselines.longer import change
+from benchmarks.baselines.longer import SETTLED, change
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
 from vnlib.plots.frames import group, label, some
@@ -16,7 +16,6 @@ from vnlib.plots.tables import Table, if_computed, spreads
 
 DICTIONARIES = ("vn_1", "vn_untrained", "fourier")
 INFERENCES = {"mask_aware": "solved", "zero_filled": "five rounds"}
-SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 
 
 @if_computed

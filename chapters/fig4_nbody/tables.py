@@ -10,7 +10,7 @@ import xarray as xr
 
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
-from benchmarks.baselines.longer import change
+from benchmarks.baselines.longer import SETTLED, change
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
 from vnlib.plots.statistics import ahead, extremes, median, short, sides, texts
@@ -31,7 +31,6 @@ SIMULATED = {
 }
 
 FAILS = 0.5  # relative error on single forces above which a run has learned nothing
-SETTLED = 0.02  # gain of the last fifth of the steps below which training has settled
 
 
 def cells(results: xr.Dataset, *, relative: bool = False) -> xr.DataArray:

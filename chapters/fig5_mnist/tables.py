@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.baselines import tables
-from benchmarks.baselines.longer import change, once
+from benchmarks.baselines.longer import SETTLED, change, once
 from chapters.fig5_mnist.figures import errors_of, inside, power, present_models
 from chapters.fig5_mnist.figures_parts import MATCHED
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
@@ -28,7 +28,6 @@ CHECKS = {
     "vn": 5,
 }  # of the validation error in a training, unless a model says it
 KEPT = 10  # of these
-SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 
 
 def geometric_mean(values: xr.DataArray) -> xr.DataArray:

@@ -35,6 +35,10 @@ NETWORK = Choice(
         "token_1_atoms": "1 layer, tokens, 2048 atoms",
         "token_3_none": "3 layers, tokens, no feedback",
         "token_3_strong": "3 layers, tokens, feedback of 0.1",
+        "token_3_half": "3 layers, tokens, λ / 2",
+        "token_3_double": "3 layers, tokens, λ × 2",
+        "gated_clamped": "1 layer, gated, accelerations inferred",
+        "literal_clamped": "1 layer, 22 numbers, accelerations inferred",
     },
 )
 FOLLOWED = Choice(name="network", says="network and input", options=STORED)

@@ -6,9 +6,10 @@ import judging
 import pytest
 import xarray as xr
 
+from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.closed_form import READOUTS
 from benchmarks.spatial.cnn import CNN
-from benchmarks.spatial.errors import SETTLED, late_gain
+from benchmarks.spatial.errors import late_gain
 from benchmarks.spatial.mlp import MLP
 from chapters.FR1_failure import tables
 from chapters.FR1_failure.claims import ALIKE, COMPOSING, MLPS, POPULATION

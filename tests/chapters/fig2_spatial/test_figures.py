@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from glued import number
 
-from benchmarks.baselines.longer import once
-from benchmarks.spatial.errors import SETTLED, late_gain
+from benchmarks.baselines.longer import SETTLED, once
+from benchmarks.spatial.errors import late_gain
 from chapters.fig2_spatial import figures, figures_hold_out, tables
 from vnlib.book import paths, store
 from vnlib.plots.statistics import short
