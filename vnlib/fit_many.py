@@ -1,8 +1,7 @@
 """Calls side by side, which train models of one architecture together: one pass for all each step.
 
-Where single trainings leave a GPU idle between small operations, stacked ones fill it, and their
-number costs little time. Each has its own start, order of samples, learning rate and best state; to
-rounding it becomes what it becomes alone, and its checkpoints are the same files.
+Each has its own start, order of samples, learning rate and best state; to rounding it becomes what
+it becomes alone, and its checkpoints are the same files.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ V, U and B have unit norm. Layers of replicas have one more axis, the first, in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from vnlib import checks
+from vnlib import checks, prox
 from vnlib.prox import Penalty
 
 ACTIVATIONS = {"identity": lambda h: h, "relu": torch.relu}
@@ -36,6 +37,13 @@ class Layer:
     def reader(self) -> Float[Tensor, "... m atoms"] | None:
         """The dictionary that is compared with the target: B, or U where they are tied."""
         return self.U if self.B is None else self.B
+
+
+def scaled(layers: Sequence[Layer], scale: Tensor | None) -> Sequence[Layer]:
+    """The layers with `scale` times their sparsity, a factor per sample (None: as they are)."""
+    if scale is None:
+        return layers
+    return [replace(layer, penalty=prox.scaled(layer.penalty, scale)) for layer in layers]
 
 
 def reconstruct(layer: Layer, code: Float[Tensor, "... atoms"]) -> Float[Tensor, "... d"]:

@@ -223,9 +223,10 @@ class VectorNetwork(nn.Module):
         start: Sequence[Tensor] | Settled | None = None,
         trace: bool = False,
         mask: Float[Tensor, "... batch d"] | None = None,
+        scale: Float[Tensor, "... batch"] | None = None,
     ) -> Settled:
         """Infer the codes of a batch (VN Sec. 3.3); arguments and errors as for `Settler`."""
-        return self.settler(config)(x, start, trace=trace, mask=mask)
+        return self.settler(config)(x, start, trace=trace, mask=mask, scale=scale)
 
     def forward(self, x: Float[Tensor, "batch d"]) -> Float[Tensor, "batch atoms"]:
         """The settled code of the top layer, for use in other modules.

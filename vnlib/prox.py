@@ -17,8 +17,8 @@ for itself, and one with `|v_k . x|` = sqrt(2 lambda) just does.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import ClassVar, Protocol, runtime_checkable
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -84,12 +84,12 @@ class _Elementwise(Penalty):
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.sparsity, Tensor):  # (replica, 1, 1) is made of checked numbers
+        if not isinstance(self.sparsity, Tensor):  # (replica, 1, 1) or per sample, (..., batch, 1)
             checks.number("sparsity", self.sparsity, low=0)
 
     @property
     def each(self) -> float | Tensor:
-        """`sparsity` as it multiplies numbers (replica, batch) of samples."""
+        """`sparsity` as it multiplies numbers (..., batch) of samples."""
         return self.sparsity[..., 0] if isinstance(self.sparsity, Tensor) else self.sparsity
 
     @property
@@ -283,6 +283,16 @@ class TopK:
 
     def prox(self, z: Code, step: Step) -> Code:
         return keep_top_k(self.penalty.prox(z, step), self.k)
+
+
+def scaled(penalty: Penalty, scale: Values) -> Penalty:
+    """The penalty with `scale` times its sparsity, which gives every sample its own lambda."""
+    own: Any = penalty
+    if isinstance(own, TopK):
+        return replace(own, penalty=scaled(own.penalty, scale))
+    if isinstance(own, CEL0):
+        own, scale = own.firm(1.0), scale.sqrt()
+    return replace(own, sparsity=own.sparsity * scale[..., None])
 
 
 PENALTIES = {"l1": L1, "elastic_net": ElasticNet, "l0": L0, "mcp": MCP, "cel0": CEL0}

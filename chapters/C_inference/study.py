@@ -145,6 +145,7 @@ COSTS = {
 APART = (
     "seeds",
     "speed",
+    "wide",
     "layers",
     "pursuit",
     "memory",
@@ -162,6 +163,7 @@ class Results(NamedTuple):
     pursuit: xr.Dataset
     memory: xr.Dataset | None
     cuda: xr.Dataset | None
+    wide: xr.Dataset | None
 
 
 def learned(x: Tensor, s: Mapping[str, Any], seed: int) -> tuple[VectorNetwork, VectorNetwork]:
@@ -231,6 +233,7 @@ def results(chapter: Chapter) -> Results:
     """All parts of the chapter, computed where they are not stored."""
     real, s = chapter.profile == "paper", chapter.settings
     timing, stacked, greedy, batches = s["speed"], s["layers"], s["pursuit"], s["cuda"]
+    wide = s["wide"]
     images, once = {"images": timing["images"]}, ("repeats", "patience")
     main = chapter.grid(run, settings=settings(chapter), variables=VARIABLES)
 
@@ -243,6 +246,12 @@ def results(chapter: Chapter) -> Results:
     def one_size(where: object, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
         problem, options = workloads().problem(axes["size"]), {name: own[name] for name in once}
         return one_layer(problem, gap=axes["gap"], device=where, **options)
+
+    def one_wide(_: Chapter, axes: Axes, own: Settings, workdir: Path) -> xr.Dataset:
+        rows = partial(mnist_rows, seed=s["data_seed"], real=real)
+        train, test = (rows(p, n)[0] for p, n in zip(("train", "test"), own["images"], strict=True))
+        options = {name: own[name] for name in (*once, "solvers")}
+        return one_layer(Workloads(train, test).problem(axes["size"]), gap=axes["gap"], **options)
 
     def on_cpu(chapter: Chapter, *run: Any) -> xr.Dataset:
         return one_size("cpu", *run)
@@ -284,4 +293,5 @@ def results(chapter: Chapter) -> Results:
         costs(one_pursuit, {"k": greedy["k"]}, greedy | images, part="pursuit"),
         costs(one_memory, held, images, part="memory") if s["memory"] else None,
         costs(on_cuda, grid(batches), batches, part="cuda") if cuda else None,
+        costs(one_wide, grid(wide), wide, part="wide") if wide else None,
     )

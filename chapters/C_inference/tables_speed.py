@@ -113,6 +113,15 @@ def table(speed: xr.Dataset) -> Table:
     return Table(found, dict.fromkeys(found, "{:.0f}"), name="time per sample")
 
 
+def wide(found: xr.Dataset | None) -> Table | str:
+    """The same where the default settle forms no Gram matrix, and how many atoms are active."""
+    if found is None:
+        return "More atoms than 8,000 are measured in the profile `paper`."
+    columns = {"us per sample": micro(found), "active atoms": found["active"]}
+    shown = spreads(columns, "size", "solver", solver=SOLVERS)
+    return Table(shown, dict.fromkeys(columns, "{:.0f}"), name="time per sample, many atoms")
+
+
 def calls(speed: xr.Dataset) -> Table:
     """What a call costs by itself, of the solvers that take one sample at a time."""
     overhead = (1e6 * speed["overhead"]).dropna("solver", how="all")

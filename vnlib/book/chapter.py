@@ -152,10 +152,9 @@ def _assigned(history: Sequence[str]) -> Iterator[str]:
 
 
 def fill(name: str, given: Mapping[str, Any]) -> None:
-    """Compute the runs of a chapter that are not stored yet and draw nothing: what a slice on a
-    cluster does. ValueError for bad parameters, and whatever a run raises.
+    """Compute the runs of a chapter that are not stored yet, in this process, and draw nothing.
 
-    The chapter's `study.results` is called in this process, without a kernel.
+    ValueError for bad parameters, and whatever a run raises.
     """
     one = spec(name)
     parameters = one.check(given)
@@ -172,9 +171,7 @@ def prepare() -> None:
 
 
 def one_thread() -> None:
-    """Limit torch, NumPy and SciPy to one thread: the same bits whatever the cores and the load,
-    and two processes fill a grid faster than two threads.
-    """
+    """Limit torch, NumPy and SciPy to one thread: the same bits whatever the cores and the load."""
     torch.set_num_threads(1)
     threadpool_limits(1)
 

@@ -12,12 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+# Folder of the packages that are running, and that of the project.
 SOURCE = Path(__file__).resolve().parents[2]
-"""Folder of the packages `vnlib` and `data_gen` that are running."""
-
 ROOT = Path(os.environ.get("VNBOOK_ROOT") or SOURCE).expanduser().resolve()
-"""Folder of the project; the environment variable VNBOOK_ROOT overrides it."""
-
 CHAPTERS = ROOT / "chapters"
 BOOK = ROOT / "book"
 RESULTS = ROOT / "results"

@@ -97,8 +97,7 @@ def _merged(many: Sequence[Any], like: Tensor) -> Any:
     """Penalties that differ in lambda as one, whose `sparsity` is (replica, 1, 1)."""
     if isinstance(many[0], TopK):
         return replace(many[0], penalty=_merged([penalty.penalty for penalty in many], like))
-    if isinstance(many[0], CEL0):
-        many = [penalty.firm(1.0) for penalty in many]
+    many = [penalty.firm(1.0) if isinstance(penalty, CEL0) else penalty for penalty in many]
     lambdas = [penalty.sparsity for penalty in many]
     same = len(set(lambdas)) == 1
     return many[0] if same else replace(many[0], sparsity=_each(lambdas, like))

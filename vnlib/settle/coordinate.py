@@ -4,17 +4,15 @@ a target; `vnlib.settle.lasso` makes one such problem of a stack).
 Every sample is a lasso, min_a P(a) = 1/2 `|x - V a|^2` + sparsity `|a|_1`, which is solved by
 itself:
 
-1. The correlations q = V'(x - V a) are formed from V'x and the Gram matrix V'V, and with them the
-   duality gap P(a) - D(s r) of the residual r = x - V a, where D(theta) = theta.x - 1/2 `|theta|^2`
-   and s <= sparsity / max|q| is the best scale that makes s r feasible, `|V'theta|` <= sparsity
-   (Fercoq, Gramfort and Salmon 2015). For a >= 0 only V'theta <= sparsity is asked for. The gap
-   bounds P(a) - min P, up to the rounding of q.
+1. The correlations q = V'(x - V a) follow from V'x and the Gram matrix, and with them the duality
+   gap P(a) - D(s r) of the residual r, with D(theta) = theta.x - 1/2 `|theta|^2` and the best scale
+   s for which `|V's r|` <= sparsity (Fercoq, Gramfort and Salmon 2015), or V's r <= sparsity for
+   a >= 0. The gap bounds P(a) - min P, up to the rounding of q.
 2. If it is too large, the atoms that break `|q|` <= sparsity most join the working set, a few at a
    time (Johnson and Guestrin 2015; Massias, Gramfort and Salmon 2018).
-3. On the working set, whose block of the Gram matrix is copied together, passes of coordinate
-   descent alternate with Newton steps on the support. A Newton step goes to the minimum for the
-   present signs, or as far as the first coefficient that becomes zero, so it descends as the passes
-   do; it ends the slow tail that coherent atoms cause.
+3. On the working set passes of coordinate descent alternate with Newton steps on the support, each
+   to the minimum for the present signs, or as far as the first coefficient that becomes zero; that
+   ends the slow tail which coherent atoms cause.
 
 The penalties that are not convex, all cases of an MCP, have no gap. Passes of its proximal step stop
 at a minimum in every coefficient alone, in the working set and outside. The Newton steps come first
@@ -139,15 +137,14 @@ def coordinate_descent(
     rows = (x if len(atoms) else shown, shown, diagonal, drive, energy, codes, gap, passes)
     by_row = [t.numpy() for t in (*rows, weights.expand(batch).contiguous())]
     whole, sign = (G.numpy(), atoms.numpy()), G.numpy().dtype.type(0 if nonnegative else 1)
-    # Slides save most passes where supports are dense. Without them one layer keeps the bits of
-    # results that were computed before there were any.
+    # Slides save most passes where supports are dense; one layer without them keeps its older bits.
     flat = bool(len(atoms)) or own < K
     bend = None if gamma is None else G.numpy().dtype.type(gamma)
     norm = max(1.0, float(diagonal.max()) ** 0.5) if batch else 1.0
 
     def solve(rows: slice) -> None:
-        part = [a[rows] for a in by_row]
-        working_set.solve(*whole, *part, sign, float(tol), int(max_passes), norm, flat, bend)
+        part = tuple(a[rows] for a in by_row)
+        working_set.solve(*whole, part, sign, float(tol), int(max_passes), norm, flat, bend)
 
     threads = min(torch.get_num_threads(), batch)
     with event.install_listener("numba:compile", Announce()):

@@ -21,8 +21,8 @@ from torch import Tensor
 
 from vnlib import checks
 from vnlib.checks import given
-from vnlib.layer import Layer, message
-from vnlib.prox import L1, MCP, ElasticNet, Firm, NonNegativeL1, WeightedL1
+from vnlib.layer import Layer, message, scaled
+from vnlib.prox import CEL0, L0, L1, MCP, ElasticNet, Firm, NonNegativeL1, WeightedL1
 from vnlib.settle.config import SettleConfig, Settled, Trace
 from vnlib.settle.energy import joint_energy
 from vnlib.settle.steps import State
@@ -110,17 +110,22 @@ class JointLasso:
         *,
         trace: bool,
         mask: Tensor | None,
+        scale: Tensor | None = None,
     ) -> Settled:
         """The codes of the minimum, from these; a trace has one row, the end."""
         # here, since numba takes a second to load
         from vnlib.settle.coordinate import MANY, coordinate_descent
 
         whole = mask is None and sum(self.sizes) <= MANY
+        layers, lambdas = scaled(self.layers, scale), self.sparsity
+        if scale is not None:  # l0 and CEL0 have that of an energy
+            squared = isinstance(self.layers[0].penalty, L0 | CEL0)
+            lambdas = lambdas * (scale.sqrt() if squared else scale).cpu()
         start = [(code / unit).cpu() for code, unit in zip(codes, self.sized, strict=True)]
         found, gap, passes = coordinate_descent(
             self.V,
             x.cpu(),
-            sparsity=self.sparsity,
+            sparsity=lambdas,
             tol=config.tol,
             max_passes=config.max_sweeps,
             nonnegative=self.nonnegative,
@@ -132,7 +137,7 @@ class JointLasso:
         )
         parts = zip(found.to(x.device).split(self.sizes, 1), self.sized, strict=True)
         ended = tuple(unit * part for part, unit in parts)
-        energy = joint_energy(self.layers, ended, x, self.feedback, mask=mask)
+        energy = joint_energy(layers, ended, x, self.feedback, mask=mask)
         gap, passes = gap.to(x.device), passes.to(x.device)
         closed = DualityGap(config.tol).closed(gap, energy)
         rounded = ~closed & (passes < config.max_sweeps)

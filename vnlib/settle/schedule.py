@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vnlib.checks import given
-from vnlib.layer import Layer
+from vnlib.layer import Layer, scaled
 from vnlib.settle.config import SettleConfig
 from vnlib.settle.energy import duality_gap, joint_energy
 from vnlib.settle.quadratic import Coupling, Quadratic
@@ -18,7 +18,7 @@ from vnlib.settle.steps import FIXED, Problem, Rule, State
 
 @dataclass(eq=False)
 class Run:
-    """Samples on their way: their inputs, and a state per layer.
+    """Samples on their way through some layers: their inputs, and a state per layer.
 
     `warm` says that the codes are not at their start.
     """
@@ -32,10 +32,12 @@ class Run:
     config: SettleConfig
     x: Tensor
     states: list[State]
-    mask: Tensor | None
     warm: bool
+    mask: Tensor | None
+    scale: Tensor | None
 
     def __post_init__(self) -> None:
+        self.plain, self.layers = self.layers, scaled(self.layers, self.scale)
         self.top = len(self.layers) - 1
         self.drive = (self.x if self.mask is None else self.mask * self.x) @ self.layers[0].V
         self.bottom: list[Tensor | None] = [self.drive] + [None] * self.top
@@ -72,6 +74,8 @@ class Run:
         """Go on with some of the samples."""
         self.x, self.drive = self.x[rows], self.drive[rows]
         self.mask = None if self.mask is None else self.mask[rows]
+        self.scale = None if self.scale is None else self.scale[rows]
+        self.layers = scaled(self.plain, self.scale)
         self.states = [state.rows(rows) for state in self.states]
         self.bottom[0] = self.drive
 

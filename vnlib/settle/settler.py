@@ -89,6 +89,7 @@ class Settler:
         *,
         trace: bool = False,
         mask: Float[Tensor, "... batch d"] | None = None,
+        scale: Float[Tensor, "... batch"] | None = None,
     ) -> Settled:
         """Settle a batch from a = 0, from codes (which are not changed), or on from a settle.
 
@@ -96,6 +97,8 @@ class Settler:
         ----------
         mask
             1 where the input is observed; hidden entries have no part in the energy (VN Eq. 39).
+        scale
+            Multiplies the sparsity of all layers (> 0), so that every sample has its own lambda.
 
         Raises
         ------
@@ -103,10 +106,10 @@ class Settler:
             For inputs of the wrong shape or with NaN.
         """
         self._check_input(x, mask)
+        scale = None if scale is None else _checked(scale, x)
         if x.ndim > 2 and (trace or self.config.monotone or self.config.method in ALONE):
             raise ValueError("replicas are settled without trace, without monotone and not by admm")
         begun = self._begun(x, start)
-        warm = start is not None
         size = 1 if self.alone else len(self.layers)
         parts, inputs = [], x
         for index in range(0, len(self.layers), size):
@@ -114,9 +117,13 @@ class Settler:
             if self.lassos:
                 codes = [state.code for state in begun[part]]
                 lasso = self.lassos[index]
-                parts.append(lasso.settle(inputs, codes, self.config, trace=trace, mask=mask))
+                options = {"trace": trace, "mask": mask, "scale": scale}
+                parts.append(lasso.settle(inputs, codes, self.config, **options))
             else:
-                parts.append(self._settle(part, inputs, begun[part], warm, trace, mask))
+                these = self.layers[part], self.quadratics[part], self.rules[part], self.couplings
+                about = self.feedback, self.activation, self.config
+                run = Run(*these, *about, inputs, begun[part], start is not None, mask, scale)
+                parts.append(self._settle(run, trace))
             mask = None
             if index + size < len(self.layers):
                 inputs = message(self.layers[index], parts[-1].codes[0], self.activation)
@@ -164,31 +171,10 @@ class Settler:
             return [state.clone() for state in states]
         return fresh
 
-    def _settle(
-        self,
-        part: slice,
-        x: Tensor,
-        states: list[State],
-        warm: bool,
-        trace: bool,
-        mask: Tensor | None,
-    ) -> Settled:
+    def _settle(self, run: Run, trace: bool) -> Settled:
         """The common loop: sweeps over some of the layers, and looks at who has arrived."""
         config, rule = self.config, self.config.rule
-        run = Run(
-            self.layers[part],
-            self.quadratics[part],
-            self.rules[part],
-            [] if self.alone else self.couplings,
-            self.feedback,
-            self.activation,
-            config,
-            x,
-            states,
-            mask,
-            warm,
-        )
-        record = (Record if x.ndim == 2 else ReplicaRecord)(run, trace=trace)
+        record = (Record if run.x.ndim == 2 else ReplicaRecord)(run, trace=trace)
         monotone = config.monotone and self.has_energy
         watched = trace or monotone or not isinstance(rule, Sweeps)
         for sweep in range(1, config.max_sweeps + 1):
@@ -204,6 +190,14 @@ class Settler:
             if record.arrive(rule.settled(record.look(sweep, now)) & accepted):
                 break
         return record.close()
+
+
+def _checked(scale: Tensor, x: Tensor) -> Tensor:
+    checks.finite("scale", scale)
+    if scale.shape != x.shape[:-1] or not bool((scale > 0).all()):
+        wanted = f"{tuple(x.shape[:-1])}, a number > 0 per sample"
+        raise ValueError(f"scale must be {wanted}, got {tuple(scale.shape)}: {scale.tolist()}")
+    return scale.to(x)
 
 
 def _one_after_the_other(parts: Sequence[Settled]) -> Settled:

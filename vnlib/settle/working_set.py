@@ -32,15 +32,7 @@ BLOCK = 32
 def solve(
     G: Array,
     A: Array,
-    x: Array,
-    mask: Array,
-    diagonal: Array,
-    drive: Array,
-    energy: Array,
-    codes: Array,
-    gaps: Array,
-    passes: Array,
-    weights: Array,
+    rows: tuple[Array, ...],
     sign: float,
     tol: float,
     max_passes: int,
@@ -48,11 +40,11 @@ def solve(
     flat: bool,
     gamma: float | None,
 ) -> None:
-    """Solve every row. `codes` holds the start and becomes the result.
+    """Solve every row. `codes` holds the start and becomes the result, as gaps and passes do.
 
-    `diagonal` is that of the Gram matrix, per sample; x and mask have no columns where A has no
-    rows. `flat`: see `_newton`.
+    x and mask have no columns where A has no rows; `weights` are lambdas. `flat`: see `_newton`.
     """
+    x, mask, diagonal, drive, energy, codes, gaps, passes, weights = rows
     K, columns = codes.shape[1], len(A) > 0
     B = np.zeros((0, A.shape[1]), A.dtype)
     size = min(-(-K // BLOCK), 3) * BLOCK

@@ -24,7 +24,7 @@ from chapters.C_inference.speed.problems import Problem, relative_gap
 from vnlib.layer import Layer
 from vnlib.prox import L1, soft_threshold
 from vnlib.settle import SettleConfig, Settler
-from vnlib.settle.coordinate import coordinate_descent, gram_matrix
+from vnlib.settle.coordinate import MANY, coordinate_descent, gram_matrix
 
 SEARCH = 64  # samples on which settings are looked for; a quarter for numbers of iterations
 MOST = 20_000  # sweeps or passes at most
@@ -94,7 +94,8 @@ class CoordinateDescent(Solver):
     """Ours: working sets, coordinate descent and Newton steps (`vnlib.settle.coordinate`)."""
 
     def prepare(self, problem: Problem, setting: float) -> Tensor | None:
-        return gram_matrix(problem.V) if problem.mask is None else None
+        formed = problem.mask is None and problem.V.shape[1] <= MANY
+        return gram_matrix(problem.V) if formed else None
 
     def solve(self, prepared: Tensor | None, problem: Problem, setting: float) -> Solved:
         codes, _, passes = coordinate_descent(
@@ -127,7 +128,7 @@ class Settle(Solver):
         )
         settler = Settler([Layer(problem.V, None, L1(sparsity=problem.sparsity))], config=config)
         if settler.lassos:
-            if problem.mask is None:
+            if problem.mask is None and problem.V.shape[1] <= MANY:
                 _ = settler.lassos[0].gram
             return settler
         quadratic = settler.quadratics[0]

@@ -11,12 +11,15 @@ from typing import TypeVar
 import numpy as np
 import torch
 import xarray as xr
+from jaxtyping import Float
+from torch import Tensor
 
 from chapters.C_inference.speed.clock import Cost, gemm_rate, one_thread, timed, typical
 from chapters.C_inference.speed.peers import SOLVERS
 from chapters.C_inference.speed.problems import Problem, precision, relative_gap
 from chapters.C_inference.speed.solvers import Found, Solved, Solver
 from vnlib import checks
+from vnlib.settle.coordinate import MANY
 
 T = TypeVar("T")
 
@@ -179,18 +182,30 @@ def one_layer(
         for row, entry in entries.items():
             for name, value in entry.numbers(gap, rate).items():
                 table[name][row] = value
-    gram = (problem.V.T @ problem.V).double()
+    single = {"gemm_rate": rate, "sparsity": problem.sparsity, "n_samples": len(problem.x)}
+    variables = {name: ("solver", values) for name, values in table.items()}
+    variables["note"] = ("solver", np.array(notes, dtype=object))
+    return xr.Dataset(variables, {"solver": list(solvers)}).assign(single | overlaps(problem.V))
+
+
+def overlaps(V: Float[Tensor, "d atoms"]) -> dict[str, float]:
+    """The largest eigenvalue of V'V, and the largest product of two atoms; by strips where V'V
+    would not fit.
+    """
+    if V.shape[1] > MANY:
+        wide = (V @ V.T).double()
+        largest = 0.0
+        for first in range(0, V.shape[1], 512):
+            strip = (V[:, first : first + 512].T @ V).abs()
+            strip.diagonal(first).zero_()
+            largest = max(largest, float(strip.max()))
+        return {"lipschitz": float(torch.linalg.eigvalsh(wide)[-1]), "coherence": largest}
+    gram = (V.T @ V).double()
     apart = gram - torch.diag(gram.diagonal())
-    single = {
-        "gemm_rate": rate,
-        "sparsity": problem.sparsity,
-        "n_samples": len(problem.x),
+    return {
         "lipschitz": float(torch.linalg.eigvalsh(gram)[-1]),
         "coherence": float(apart.abs().max()),
     }
-    variables = {name: ("solver", values) for name, values in table.items()}
-    variables["note"] = ("solver", np.array(notes, dtype=object))
-    return xr.Dataset(variables, {"solver": list(solvers)}).assign(single)
 
 
 def _unfit(solver: Solver, problem: Problem) -> str:

@@ -27,7 +27,7 @@ from chapters.C_inference.speed.problems import (
 )
 from vnlib.layer import Layer
 from vnlib.prox import L1
-from vnlib.settle import duality_gap, joint_energy
+from vnlib.settle import coordinate, duality_gap, joint_energy
 
 SPARSITY = 0.3
 
@@ -471,3 +471,22 @@ def test_a_solver_that_ends_the_process_is_told_and_left_out(monkeypatch):
     found = speed.one_layer(problem(), gap=1e-3, solvers=["vn_cd", "vn_auto"], repeats=1)
     assert found.note.sel(solver="vn_cd") == "ends the program by a fault of its own"
     assert np.isnan(found.cpu.sel(solver="vn_cd")) and found.cpu.sel(solver="vn_auto") > 0
+
+
+def test_many_atoms_take_no_gram_matrix(monkeypatch):
+    formed, given, task = (
+        [],
+        {"gap": 1e-3, "solvers": ["vn_auto", "vn_cd"], "repeats": 1},
+        problem(),
+    )
+    plain = speed.one_layer(task, **given)
+    for module in (solvers, speed, coordinate):
+        monkeypatch.setattr(module, "MANY", 16)
+    monkeypatch.setattr(coordinate, "gram_matrix", formed.append)
+    found = speed.one_layer(task, **given)
+    assert not formed and found["reached"].all()
+    for name in ("lipschitz", "coherence"):
+        assert float(found[name]) == pytest.approx(float(plain[name]), rel=1e-5)
+    shown = tables_speed.wide(found.expand_dims(size=["12x20x30"]))
+    assert next(iter(shown.frame.index.get_level_values("solver"))).startswith("ours")
+    assert "profile" in tables_speed.wide(None)

@@ -64,9 +64,7 @@ class RunFiles:
             lock.release()
 
     def prepare(self) -> set[tuple[str, Made]]:
-        """Make the folders and return what all run files say: a damaged one should be named now,
-        not after hours.
-        """
+        """Make the folders; what all run files say, since a damaged one should be named at once."""
         folder, advice = self.path.parent, "choose another results folder or make this one writable"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
