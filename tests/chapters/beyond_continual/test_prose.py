@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import xarray as xr
 from glued import ends as ends_of
 from glued import number
 
+from benchmarks.baselines.longer import longer
+from book.site import ledger
 from chapters.beyond_continual import tables
 from chapters.beyond_continual.claims import final, forgotten, transfer
 from chapters.beyond_continual.figures import models_of
 from vnlib.book import paths
+from vnlib.book.ledger import all_claims
 from vnlib.plots.statistics import median, over_seeds
 
 
@@ -113,3 +118,19 @@ def test_the_answer_is_what_intervals_say(shipped):
 def test_updates_of_two_laws_share_nothing(shipped):
     shared = shipped["shared_units"].sel(stream="sequence", model=["b_vn_token", "b_vn_literal"])
     assert float(shared.max()) < 0.01
+
+
+def test_after_twice_the_updates_replay_puts_the_network_ahead_no_more():
+    def lead(r: xr.Dataset) -> xr.DataArray:
+        left = median(final(r)).sel(stream="replay")
+        return left.sel(model="vn_1") / left.sel(model=["ae_long", "ksparse_linear_long"])
+
+    found = ledger.results_of(all_claims()["VN-disc"], paths.RESULTS / "paper")
+    assert (lead(found) < 0.95).all() and (lead(longer(found)) > 1).any()
+    twice = [
+        need["verdict"]
+        for one in json.loads((paths.RESULTS / "paper" / "ledger.json").read_text())["statements"]
+        for need in one["needs"]
+        if one["claim"] == "VN-disc" and "twice" in need["says"]
+    ]
+    assert twice.count("fails") == 1
