@@ -60,7 +60,8 @@ def with_longer(
     """The results with those variables, under the names of `PREFIX`, of trainings of twice the updates,
     which `settings` say: of the first `twin_seeds` seeds, in a file of their own (see `Chapter.grid`).
     """
-    if not (seeds := chapter.first_seeds(chapter.settings["twin_seeds"])):
+    count = chapter.settings["twin_seeds"]
+    if not (seeds := chapter.first_seeds(count) if count else []):
         return results
     long = {name: f"{PREFIX}{name}" for name in names}
     told = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
+from benchmarks.baselines.longer import lasting
 from vnlib.book.evidence import bounded, compared, detail, one, scaled, select
 from vnlib.book.ledger import Decision, Part, claim
 
@@ -16,6 +17,7 @@ CONTROLS = ("topk", "sparsemax", "feed_forward")
     id="VN-B",
     source="VN App. B",
     figure="appB-adaptive",
+    parts=["longer"],
     statement="Attention mixes states by weights that one feed-forward pass generates, under "
     "projections that no input selects; a Vector Network infers sparse, competing coefficients of "
     "reusable rank-1 operators, and the same coefficients gate what learns. Low rank plays "
@@ -25,6 +27,7 @@ CONTROLS = ("topk", "sparsemax", "feed_forward")
     "added as one more item, selectivity is the share of weight that the other half keeps, less "
     "that of the explained half.",
 )
+@lasting
 def states_or_operators(r: xr.Dataset) -> Decision:
     by_1, by_64 = (one(r["untouched"], batch=n) for n in (1, 64))
     apart = r["kept_rest"] - r["kept_explained"]

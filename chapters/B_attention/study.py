@@ -10,6 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from benchmarks.baselines.longer import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.B_attention.baselines import PatchPredictor
 from chapters.B_attention.measure import checkerboard, compare, to_patches
@@ -20,6 +21,11 @@ from vnlib.learning.learner import LocalLearner
 from vnlib.network import VectorNetwork, VNConfig
 from vnlib.settle import SettleConfig
 
+DECIDING = (
+    *("zero_share", "gap", "effective_share", "rank", "rank_limit", "rank_excess", "bound"),
+    *("gate_correlation", "idle_moved", "untouched", "kept_explained", "kept_rest"),
+)
+NOT_SHARED = ("seeds", "models", "twin_seeds")
 # "Weights": the entries of an adaptive variable, coefficients of a code or rows of attention.
 VARIABLES = {
     "batch": ("digits in a batch", "1"),
@@ -147,5 +153,17 @@ def run(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.D
 
 
 def results(chapter: Chapter) -> xr.Dataset:
-    """All seeds of the chapter; computed where they are not stored."""
-    return chapter.grid(run, variables=VARIABLES)
+    """All seeds of the chapter, and what decides of those with twice the updates; computed where they
+    are not stored.
+    """
+    own = {key: value for key, value in chapter.settings.items() if key not in NOT_SHARED}
+    found = chapter.grid(run, settings=own, variables=VARIABLES)
+    return with_longer(chapter, found, run, DECIDING, twice(own), variables=VARIABLES)
+
+
+def twice(settings: Settings) -> Settings:
+    """The settings of a run whose models make twice the updates."""
+    longer = {name: settings[name] for name in ("network", "patches", "attention")}
+    return dict(settings) | {
+        name: own | {"steps": 2 * own["steps"]} for name, own in longer.items()
+    }

@@ -57,7 +57,7 @@ def results(chapter: Chapter) -> xr.Dataset:
     own = variants(chapter)
     found = chapter.grid(run, chapter.axes(variant=list(own)), settings, variables=VARIABLES)
     models = [name for name in chapter.models if name in DECIDED]
-    if models and chapter.settings["twin_seeds"]:
+    if models:
         axes = {"model": models, "variant": [name for name in own if name in COMPARED]}
         found = with_longer(chapter, found, run, DECIDING, twice, variables=VARIABLES, **axes)
     told = {key: [one[key] for one in own.values()] for key in ("beta", "revive", "kind")}

@@ -78,7 +78,7 @@ def results(chapter: Chapter) -> tuple[xr.Dataset, xr.Dataset | None]:
     """
     found, selection = compared(chapter, run, settings, VARIABLES, tried)
     axes = {"model": [name for name in chapter.models if name in DECIDED]}
-    if axes["model"] and chapter.settings["twin_seeds"]:
+    if axes["model"]:
         long = partial(twice, selection)
         found = with_longer(chapter, found, run, DECIDING, long, variables=VARIABLES, **axes)
     return found, selection

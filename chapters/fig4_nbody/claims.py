@@ -30,7 +30,9 @@ RIVALS = {
 }
 MORE = "it takes runs with more atoms than were tried"
 THESE = "it takes runs of these three on that input"
-CLAMPED = "it takes runs of networks that reconstruct state and acceleration together"
+CLAMPED = (
+    "networks that reconstruct state and acceleration together do not fit single forces (readings)"
+)
 EVERYONE = [*READINGS.values(), *LINEAR.values(), *dict.fromkeys(sum(RIVALS.values(), ()))]
 FITS = 0.1  # of the mean square of accelerations: as the paper's networks fit single forces
 TERMS = (

@@ -1,5 +1,5 @@
-"""Networks of bodies with more atoms or other feedback than those of Fig. 4, and how they err where
-forces act together.
+"""Networks of bodies with other atoms, lambdas or feedback than those of Fig. 4, or that infer
+accelerations with the state, and how they err where forces act together.
 
 The results of chapter fig4_nbody hold the networks that they are compared with.
 """

@@ -98,22 +98,55 @@ def test_tags_that_run_something_are_seen():
     assert runs("<p>&lt;script&gt;</p>") == []
 
 
-def test_pages_load_nothing_from_elsewhere(monkeypatch):
+THEME = "let toggleHintShow = 'Click to show';"
+MATHS = 'window.MathJax = {"options": {}}'
+
+
+@pytest.fixture
+def closed(monkeypatch, tmp_path):
+    """A site of two pages, whose policy was put in their heads when it was complete."""
     monkeypatch.syspath_prepend(paths.SOURCE / "book" / "_extensions")
-    told: dict = {}
-    app = SimpleNamespace(connect=lambda event, tell: told.update({event: tell}))
-    import_module("policy").setup(app)
+    policy, told = import_module("policy"), {}
     context = {"metatags": "<meta name='x'>"}
+    config = SimpleNamespace(mathjax3_config={"options": {}})
+    app = SimpleNamespace(
+        connect=lambda event, tell: told.update({event: tell}),
+        outdir=tmp_path,
+        builder=SimpleNamespace(format="html"),
+        config=config,
+    )
+    policy.setup(app)
     told["html-page-context"](app, "book/a", "page.html", context, None)
-    (policy,) = re.findall(r'Content-Security-Policy" content="(.*?)">\n<', context["metatags"])
-    directives = dict(part.split(maxsplit=1) for part in policy.split("; "))
+    own = "DOCUMENTATION_OPTIONS.pagename = 'book/a';"
+    scripts = (THEME, MATHS, own, "fetch('https://elsewhere')")
+    within = "".join(f"<script>{one}</script>" for one in scripts)
+    data = '<script type="application/json">{"a": 1}</script><script src="a.js"></script>'
+    (tmp_path / "search.html").write_text(f"{context['metatags']}<script>{THEME}</script>")
+    (tmp_path / "book").mkdir()
+    page = tmp_path / "book" / "a.html"
+    page.write_text(f"{context['metatags']}{within}{data}")
+    told["build-finished"](app, None)
+    (found,) = re.findall(r'Content-Security-Policy" content="(.*?)">\n<', page.read_text())
+    return policy, dict(part.split(maxsplit=1) for part in found.split("; ")), (*scripts, own)
+
+
+def test_pages_load_nothing_from_elsewhere(closed):
+    _, directives, _ = closed
     assert directives.keys() >= {"default-src", "object-src", "base-uri", "form-action"}
-    assert set(" ".join(directives.values()).split()) <= {
-        "'self'",
-        "data:",
-        "'none'",
-        "'unsafe-inline'",
-    }
+    words = {word for word in " ".join(directives.values()).split() if "sha256-" not in word}
+    assert words <= {"'self'", "data:", "'none'", "'unsafe-hashes'", "'unsafe-inline'"}
+    assert "'unsafe-inline'" not in directives["default-src"] + directives["script-src"]
+
+
+def test_pages_run_no_script_but_those_of_the_book(closed, caplog):
+    policy, directives, (theme, maths, own, strange, _) = closed
+    allowed = directives["script-src"].split()
+    for script in (theme, maths, own, *policy.HANDLERS):
+        assert f"'sha256-{policy._digest(script)}'" in allowed
+    assert f"'sha256-{policy._digest(strange)}'" not in allowed
+    assert len(allowed) == 2 + 3 + len(policy.HANDLERS)
+    (said,) = (one.getMessage() for one in caplog.get_records("setup"))
+    assert "a.html: a script that is not the book's: fetch(" in said
 
 
 @pytest.mark.parametrize("attrs", [{"chapter": "other"}, {"profile": "paper"}], ids=str)

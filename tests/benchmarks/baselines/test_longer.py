@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same
+from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same, with_longer
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
+from vnlib.book import chapter, store
 from vnlib.book.evidence import bounded, given
 from vnlib.book.ledger import Claim, Decision
 
@@ -107,3 +110,44 @@ def test_what_has_no_number_is_on_no_side_of_a_bound():
     """Nor does a twin without any bear out that a model fails."""
     fails = [bounded("x", "<", 1, over=value) for value in (2.0, np.nan)]
     assert same(fails[0], fails[0]) and not same(*fails) and not same(*fails[::-1])
+
+
+def again(error: float | list[float]) -> xr.Dataset:
+    """Own errors of 1, a rival's of 2, and those that it has after twice the updates."""
+    r = results(2.0, None)
+    twice = r["error"].copy()
+    twice.loc[{"model": "rival"}] = error
+    return r.assign(longer_error=twice)
+
+
+def test_all_models_may_have_made_twice_the_updates():
+    """Then there is a variable of these."""
+    assert longer(again(3.0))["error"].sel(model="rival").values.tolist() == [3.0] * 5
+    assert [verdicts(again(error)) for error in (3.0, 0.5, np.nan)] == [
+        [HOLDS, HOLDS],
+        [NOT_TESTABLE, HOLDS],
+        [NOT_TESTABLE, HOLDS],
+    ]
+    some = rule(again([3.0, 3.0, 3.0, np.nan, np.nan]))
+    assert some.parts[0].needs[0].says == SAME  # of the rival alone numbers lack
+
+
+def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path):
+    """Those of them that decide; the rest of the results is as it was."""
+    one = chapter.spec("fig1_architecture")
+    given = {"profile": "smoke", "results_dir": str(tmp_path), "device": "cpu", "seeds": 2}
+    opened = chapter.Chapter(one, one.check(given))
+    told = {name: (name, "1") for name in ("error", "shown")}
+
+    def run(_: chapter.Chapter, axes: dict, settings: dict, workdir: Path) -> xr.Dataset:
+        return xr.Dataset({"error": settings["steps"] + axes["seed"], "shown": 0})
+
+    plain = opened.grid(run, settings={"steps": 10}, variables=told)
+    found = with_longer(opened, plain, run, ["error", "lacking"], {"steps": 20}, variables=told)
+    assert found.drop_vars("longer_error").identical(plain)
+    assert found["longer_error"].values.tolist() == [20, 21]
+    assert found["longer_error"].attrs["long_name"] == "error, twice the updates"
+    kept = store.read(opened.file("longer"))
+    assert "longer_shown" not in kept and "longer_lacking" not in kept
+    none = chapter.Chapter(one, one.check(given | {"profile": "fast"}))
+    assert with_longer(none, plain, run, ["error"], {"steps": 20}, variables=told) is plain

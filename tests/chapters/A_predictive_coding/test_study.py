@@ -129,3 +129,8 @@ def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
     changed = opened("paper", sparsity=0.5, discriminative=0.25)
     sizes = study.settings(changed, {"model": "bpc"})["sizes"]
     assert sizes["sparsity"] == [0.5, 0.05] and sizes["discriminative"] == 0.25
+
+
+def test_twice_the_updates_is_all_that_is_other():
+    own, longer = (of(opened("paper"), {"model": "pc"}) for of in (study.settings, study.twice))
+    assert longer == own | {"steps": 2 * own["steps"]}

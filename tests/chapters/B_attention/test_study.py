@@ -108,3 +108,12 @@ def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
     assert set(shipped["run_settings"].values.flat) == {store.netcdf.to_json(here)}
     changed = opened("paper", n_atoms=32, sparsity=0.5).settings
     assert (changed["n_atoms"], changed["sparsity"]) == (32, 0.5)
+
+
+def test_twice_the_updates_is_all_that_is_other():
+    longer = study.twice(SETTINGS)
+    for name in ("network", "patches", "attention"):
+        assert longer[name] == SETTINGS[name] | {"steps": 2 * SETTINGS[name]["steps"]}
+    assert (
+        longer | {name: SETTINGS[name] for name in ("network", "patches", "attention")} == SETTINGS
+    )

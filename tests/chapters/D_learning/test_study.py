@@ -76,3 +76,19 @@ def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
 def test_parameters_overrule_settings_and_messages_stay_narrow():
     changed = settings(n_atoms=64, feedback=0.5)
     assert (changed["n_atoms"], changed["feedback"], changed["interface"]) == (64, 0.5, 32)
+
+
+def test_twice_the_updates_keep_the_names_of_stages(tmp_path):
+    found = study.run_longer(opened(), {"seed": 0}, study.twice(SETTINGS), tmp_path)
+    assert found["stage"].values.tolist() == [0, 1] and "objective_change" not in found
+    assert {*study.DECIDING} <= {*found}
+
+
+def test_twice_the_updates_is_all_that_is_other():
+    own = study.settings(opened("paper"))
+    longer = study.twice(own)
+    assert longer["steps"] == 2 * own["steps"] and longer["stages"][-1] == 2 * own["stages"][-1]
+    assert longer["meeting"]["dense_steps"] == 2 * own["meeting"]["dense_steps"]
+    assert longer["upkeep"] == own["upkeep"] | {"steps": 2 * own["upkeep"]["steps"]}
+    rest = {*own} - {"steps", "stages", "meeting", "upkeep", "objectives", "units_steps"}
+    assert all(longer[name] == own[name] for name in rest)

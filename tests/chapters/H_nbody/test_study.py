@@ -143,3 +143,15 @@ def test_a_run_is_trained_and_measured(tmp_path):
     assert settings["training"]["options"]["atoms"] == [16, 8, 8], "the profile's size"
     found = study.run(opened(), axes, settings, tmp_path)
     assert np.isfinite(found["ood_error"]) and found["fact_parameters"] > 0
+
+
+def test_twice_the_updates_is_all_that_is_other():
+    one = chapter.spec("H_nbody")
+    paper = chapter.Chapter(one, one.check({"profile": "paper"}))
+    axes = {"model": "token", "variant": "beta 0.02", "seed": 0}
+    own, longer = study.settings(paper, axes), study.twice(paper, axes)
+    assert longer["data"] == own["data"]
+    was, now = own["training"], longer["training"]
+    assert now["steps"] == 2 * was["steps"]
+    assert now["options"] == was["options"] | {"passes": 2 * was["options"]["passes"]}
+    assert {*study.COMPARED} <= {*study.variants(paper)}

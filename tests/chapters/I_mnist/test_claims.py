@@ -88,8 +88,10 @@ def test_the_reference_is_not_judged():
     assert failing("VN-I", made().drop_sel(model="vn_1")) == ([], [])
 
 
-def test_what_has_not_settled_tells_nothing():
-    assert unmet("VN-I", made()) == ([], [])
-    level, own = ({"model": name, "evaluation": 4} for name in ("vn_3_half", PRINTED))
-    assert unmet("VN-I", changed(made(), "curve", level, 4.9)) == ([], [1, 2, 3, 4, 5])
-    assert unmet("VN-I", changed(made(), "curve", own, 4.9)) == ([1, 4], [1, 2, 3, 4, 5])
+def test_what_twice_the_updates_change_tells_nothing():
+    names = ("active_share", "locked_mean", "told", "told_shuffled", "told_shuffled_most")
+    longer = {f"longer_{name}": made()[name] for name in names}
+    assert unmet("VN-I", made().assign(longer)) == ([], [])
+    late = changed(made(), "locked_mean", {"model": "vn_3", "layer": 3}, 21)
+    longer["longer_locked_mean"] = late["locked_mean"]
+    assert unmet("VN-I", made().assign(longer)) == ([], [1])

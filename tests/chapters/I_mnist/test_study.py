@@ -56,3 +56,11 @@ def test_labels_are_those_of_the_images():
     data = study.labelled_sets(50, 0, real=False)
     assert data["image"].sizes["sample"] == 50 == data["label"].size
     assert set(data["label"].values.tolist()) <= set(range(10))
+
+
+def test_twice_the_updates_is_all_that_is_other_but_the_atlas():
+    one, axes = opened("paper"), {"model": "vn_3", "seed": 0}
+    own, longer = study.settings(one, axes), study.twice(one, axes)
+    assert longer["training"] == own["training"] | {"steps": 2 * own["training"]["steps"]}
+    assert longer["study"] == own["study"] | {"atoms": 0}
+    assert all(longer[name] == own[name] for name in {*own} - {"training", "study"})

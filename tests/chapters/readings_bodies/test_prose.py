@@ -55,3 +55,10 @@ def test_more_atoms_help(asked):
 def test_beside_random_no_error_grows_less(asked):
     growth = shares(asked["VN-F4c"], "rivals")
     assert growth["printed"] == growth["dense"] == 0 and growth["five"] > 0.5
+
+
+def test_accelerations_that_are_inferred_are_learned_of_two_forces_only():
+    results = store.read(paths.result_file(paths.RESULTS, "paper", "readings_bodies"))
+    error = results["val_error"].sel(model=["gated_clamped", "literal_clamped"])
+    assert error.sel(law=["gravity", "spring"]).min() > readings.FITS
+    assert error.sel(law=["drag", "lorentz"]).max() < readings.FITS
