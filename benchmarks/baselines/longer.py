@@ -6,22 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
-from vnlib.book.chapter import Axes, Chapter, Run, Settings
 from vnlib.book.evidence import detail, given, part
 from vnlib.book.ledger import Decision, Part
-from vnlib.book.store.variables import Variables
 
 TWIN = "_longer"  # ends the name of a model's twin that makes twice the updates
 PREFIX = (
     "longer_"  # begins the name of what trainings of twice the updates give, where all have some
 )
-PART = "longer"  # where results of these are kept
-SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 BAND = 1.05  # factors up to this count as equal, as in the ledger
 SAME = "with twice the updates it comes to the same"
 
@@ -45,40 +40,6 @@ def change(values: xr.DataArray) -> xr.DataArray:
     found = twins(values)
     more = values.sel(model=[*found.values()]).reset_coords(drop=True)
     return more.assign_coords(model=[*found]) / values.sel(model=[*found])
-
-
-def with_longer(
-    chapter: Chapter,
-    results: xr.Dataset,
-    run: Run,
-    names: Sequence[str],
-    settings: Settings | Callable[[Chapter, Axes], Settings],
-    *,
-    variables: Variables,
-    **axes: Sequence,
-) -> xr.Dataset:
-    """The results with those variables, under the names of `PREFIX`, of trainings of twice the updates,
-    which `settings` say: of the first `twin_seeds` seeds, in a file of their own (see `Chapter.grid`).
-    """
-    count = chapter.settings["twin_seeds"]
-    if not (seeds := chapter.first_seeds(count) if count else []):
-        return results
-    long = {name: f"{PREFIX}{name}" for name in names}
-    told = {
-        long[name]: (f"{text}, twice the updates", unit)
-        for name, (text, unit) in variables.items()
-        if name in long
-    }
-
-    def kept(chapter: Chapter, axes: Axes, settings: Settings, workdir: Path) -> xr.Dataset:
-        found = run(chapter, axes, settings, workdir)
-        there = [name for name in long if name in found]
-        return found[there].rename({name: long[name] for name in there})
-
-    more = chapter.grid(
-        kept, {**axes, "seed": seeds}, settings, variables={**variables, **told}, part=PART
-    )
-    return results.assign({name: more[name] for name in told if name in more})
 
 
 def prefixed(results: xr.Dataset) -> dict[str, str]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import SETTLED
-from vnlib.book.evidence import bounded, compared, every, select, tagged
+from vnlib.book.evidence import SETTLED, bounded, compared, every, select, tagged
 from vnlib.book.ledger import Part
 
 MEDIANS = "All are medians over seeds; the ratio is of OOD to ID error."

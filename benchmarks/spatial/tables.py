@@ -10,8 +10,9 @@ import xarray as xr
 
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
-from benchmarks.baselines.longer import SETTLED, change, once
+from benchmarks.baselines.longer import change, once
 from benchmarks.spatial.errors import late_gain, learned, ratio
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import extremes, median, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 

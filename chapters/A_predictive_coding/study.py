@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import avg_pool2d
 
-from benchmarks.baselines.longer import with_longer
+from benchmarks.baselines.lengthened import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.A_predictive_coding import measure
 from chapters.A_predictive_coding.models import Model, Sizes, build

@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from benchmarks.baselines.longer import with_longer
+from benchmarks.baselines.lengthened import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.B_attention.baselines import PatchPredictor
 from chapters.B_attention.measure import checkerboard, compare, to_patches

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 import xarray as xr
 
-from benchmarks.baselines.longer import with_longer
+from benchmarks.baselines.lengthened import with_longer
 from benchmarks.images.samples import mnist_rows
 from chapters.D_learning import interface, measure
 from chapters.D_learning.interference import interference

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.errors import late_gain, settled
 from vnlib.book.evidence import (
+    SETTLED,
     bounded,
     compared,
     detail,

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from benchmarks.baselines.failures import failures
-from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.errors import late_gain
 from chapters.FR2_manifold.claims import (
     at,
@@ -17,6 +16,7 @@ from chapters.FR2_manifold.claims import (
     have_learned,
     middle,
 )
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.frames import in_groups
 from vnlib.plots.statistics import short, texts
 from vnlib.plots.tables import Table, spreads

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import xarray as xr
 
-from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.errors import late_gain
 from chapters.FR5_rotation.claims import PAPER_DIGIT, middle_of_gap
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import median, percent, texts
 from vnlib.plots.tables import Table, if_computed, spreads
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import xarray as xr
 
-from benchmarks.baselines.longer import with_longer
+from benchmarks.baselines.lengthened import with_longer
 from benchmarks.nbody import measure
 from benchmarks.nbody.dynamics import train_dynamics
 from benchmarks.nbody.forces import Device, Trained

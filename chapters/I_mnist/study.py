@@ -7,7 +7,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from benchmarks.baselines.longer import with_longer
+from benchmarks.baselines.lengthened import with_longer
 from benchmarks.images.samples import training_digits
 from benchmarks.images.vector_networks import train_network
 from chapters.I_mnist.measure import measure

@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 from torch import Tensor
 
-from benchmarks.baselines.longer import with_longer
+from benchmarks.baselines.lengthened import with_longer
 from benchmarks.images.networks import built
 from benchmarks.images.samples import composed_digits
 from benchmarks.nbody.bodies import Samples, Scales, scales_of

@@ -7,7 +7,6 @@ from typing import Any
 import xarray as xr
 from IPython.display import HTML
 
-from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.errors import seeds_below
 from chapters.beyond_tasks.figures import (
     LONGER,
@@ -19,6 +18,7 @@ from chapters.beyond_tasks.figures import (
     seeds,
     tasks,
 )
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.frames import in_groups, some
 from vnlib.plots.statistics import STATISTICS, extremes, median, over_seeds, percent, texts
 from vnlib.plots.tables import Table, caption, if_computed, spreads

@@ -7,9 +7,10 @@ from functools import partial
 import xarray as xr
 
 from benchmarks.baselines import tables
-from benchmarks.baselines.longer import SETTLED, change
+from benchmarks.baselines.longer import change
 from benchmarks.functions.names import MASKS, SETS
 from benchmarks.functions.tables import counts, measured, paired, present
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.frames import group, label, some
 from vnlib.plots.statistics import extremes, median, short, texts
 from vnlib.plots.tables import Table, if_computed, spreads

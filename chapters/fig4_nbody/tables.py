@@ -10,9 +10,10 @@ import xarray as xr
 
 from benchmarks.baselines import tables
 from benchmarks.baselines.failures import failures
-from benchmarks.baselines.longer import SETTLED, change
+from benchmarks.baselines.longer import change
 from benchmarks.nbody.figures import MEAN, by_number, error, in_order, inside_and_out, mixed
 from chapters.fig4_nbody.claims import BASELINES, FITS, READINGS, TOKENS, several
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import ahead, extremes, median, short, sides, texts
 from vnlib.plots.tables import Table, spreads
 

@@ -14,10 +14,11 @@ import pandas as pd
 import xarray as xr
 
 from benchmarks.baselines import tables
-from benchmarks.baselines.longer import SETTLED, change, once
+from benchmarks.baselines.longer import change, once
 from chapters.fig5_mnist.figures import errors_of, inside, power, present_models
 from chapters.fig5_mnist.figures_parts import MATCHED
 from chapters.fig5_mnist.sets import EXTREMES, FAMILIES, SETS
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.frames import label
 from vnlib.plots.statistics import ahead, median, percent, short, sides, texts
 from vnlib.plots.tables import Table, if_computed, spreads

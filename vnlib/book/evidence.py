@@ -17,6 +17,7 @@ from vnlib.book.ledger import DETAIL, Contrast, Part
 
 T = TypeVar("T", xr.DataArray, xr.Dataset)
 Value = float | np.ndarray | xr.DataArray
+SETTLED = 0.02  # gain of the last fifth of the updates below which training has settled
 
 # What a test of a bound asks of every value, which of two values is nearer to failing it, its sign.
 TESTS = {

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same, with_longer
+from benchmarks.baselines.lengthened import with_longer
+from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book import chapter, store
 from vnlib.book.evidence import bounded, given

@@ -104,7 +104,8 @@ def test_all_that_a_run_holds_has_a_name_and_units(one):
 
 def test_the_settings_of_the_chapter_are_those_of_the_shipped_runs():
     shipped = store.read(paths.RESULTS / "paper" / "B_attention.nc")
-    here = {key: value for key, value in opened("paper").settings.items() if key != "seeds"}
+    settings = opened("paper").settings.items()
+    here = {key: value for key, value in settings if key not in study.NOT_SHARED}
     assert set(shipped["run_settings"].values.flat) == {store.netcdf.to_json(here)}
     changed = opened("paper", n_atoms=32, sparsity=0.5).settings
     assert (changed["n_atoms"], changed["sparsity"]) == (32, 0.5)

@@ -6,7 +6,6 @@ import judging
 import pytest
 import xarray as xr
 
-from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.closed_form import READOUTS
 from benchmarks.spatial.cnn import CNN
 from benchmarks.spatial.errors import late_gain
@@ -14,6 +13,7 @@ from benchmarks.spatial.mlp import MLP
 from chapters.FR1_failure import tables
 from chapters.FR1_failure.claims import ALIKE, COMPOSING, MLPS, POPULATION
 from vnlib.book import paths, store
+from vnlib.book.evidence import SETTLED
 
 NETWORKS = [*POPULATION, "cnn_bump", "cnn_ramp"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.baselines.longer import SETTLED
 from benchmarks.spatial.errors import DRAWS, late_gain
 from chapters.FR4_stripes.claims import (
     ALONE,
@@ -19,6 +18,7 @@ from chapters.FR4_stripes.claims import (
 )
 from chapters.FR4_stripes.laws import laws
 from vnlib.book import paths, store
+from vnlib.book.evidence import SETTLED
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from glued import number
 
-from benchmarks.baselines.longer import SETTLED, once
+from benchmarks.baselines.longer import once
 from benchmarks.spatial.errors import late_gain
 from chapters.fig2_spatial import figures, figures_hold_out, tables
 from vnlib.book import paths, store
+from vnlib.book.evidence import SETTLED
 from vnlib.plots.statistics import short
 
 RESULTS = store.read(paths.result_file(paths.RESULTS, "paper", "fig2_spatial"))
