@@ -93,7 +93,6 @@ document.addEventListener("DOMContentLoaded", () => {
   window.addEventListener("resize", stack);
   document.addEventListener("toggle", stack, true);
 
-  const folds = [...document.querySelectorAll("details.vn-fold")];
   function reveal() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     let opened = false;
@@ -104,5 +103,20 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   window.addEventListener("hashchange", reveal);
   reveal();
-  window.addEventListener("beforeprint", () => folds.forEach((fold) => { fold.open = true; }));
+
+  // On paper nothing can be opened, and the ground is white.
+  const root = document.documentElement;
+  let shut = [], theme;
+  window.addEventListener("beforeprint", () => {
+    shut = [...document.querySelectorAll("details:is(.vn-fold, .sd-dropdown):not([open])")];
+    for (const one of shut) one.open = true;
+    ({ theme } = root.dataset);
+    if (theme) root.dataset.theme = "light";
+    stack();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const one of shut) one.open = false;
+    if (theme) root.dataset.theme = theme;
+    shut = [];
+  });
 });

@@ -110,6 +110,21 @@ def test_no_table_is_wider_than_its_column(built, page):
     assert page.evaluate(WIDER) == ["wide"], "or this shows nothing"
 
 
+def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
+    """What does not fit would not be printed."""
+    page.set_viewport_size({"width": 680, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.emulate_media(media="print")
+    kept = """() => [...document.querySelectorAll(".bd-content *")].filter((one) =>
+      ["auto", "scroll"].includes(getComputedStyle(one).overflowY)
+      && one.getClientRects().length).map((one) => one.className)"""
+    assert page.evaluate(kept) == []
+    assert cut_off(page, 680) == []
+    page.emulate_media(media="screen")
+    assert page.evaluate(kept), "or this shows nothing"
+
+
 def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(built, page):
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto((built / "index.html").as_uri())
