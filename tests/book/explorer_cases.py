@@ -58,7 +58,8 @@ def write(folder: Path, name: str, html: str) -> Path:
     for file in ("explorer.js", "explorer.css"):
         (folder / "_static").mkdir(parents=True, exist_ok=True)
         (folder / "_static" / file).write_bytes((STATIC / file).read_bytes())
-    policy = extension("policy").META
+    one = extension("policy")
+    policy = one.META.format(one.policy(()))
     head = f'<!doctype html><html lang="en"><head><meta charset="utf-8">{policy}<title>E</title>'
     page = folder / "chapters" / f"{name}.html"
     page.parent.mkdir(exist_ok=True)

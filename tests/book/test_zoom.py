@@ -39,7 +39,8 @@ def folder(tmp_path_factory) -> Path:
         figure.add_subplot().plot([0, 1])
         figure.savefig(one / name)
         plt.close(figure)
-    page = PAGE.replace("POLICY", extension("policy").META)
+    policy = extension("policy")
+    page = PAGE.replace("POLICY", policy.META.format(policy.policy(())))
     page = page.replace("SCHEMATIC", DRAWINGS["settle"]().svg())
     (one / "page.html").write_text(page, encoding="utf-8")
     return one
