@@ -188,6 +188,7 @@
     };
 
     function table(view, box) {
+      const heads = [...box.querySelectorAll("thead th")].map((one) => one.textContent);
       const rows = view.rows.map(({ name, hue, values }) => {
         const row = make("tr"), head = make("th", { scope: "row" }, fill(name));
         if (hue) {
@@ -195,7 +196,7 @@
           head.style.borderLeftColor = colour;
           head.prepend(make("span", { "aria-hidden": "true", class: "vn-mark", style: `color: ${colour}` }, mark), " ");
         }
-        row.append(head, ...values.map((one) => make("td", {}, said(chosen(one) ?? []) || "–")));
+        row.append(head, ...values.map((one, i) => make("td", { "data-head": heads[i] }, said(chosen(one) ?? []) || "–")));
         return row;
       });
       box.querySelector("tbody").replaceChildren(...rows);

@@ -58,7 +58,9 @@ document.addEventListener("DOMContentLoaded", () => {
     label.append(select);
     table.before(label);
   }
-  // A table that is wider than its column is stacked: a block for each row, in which cells name their columns.
+  // A table that is wider than its column is stacked: a block for each row, in which cells name their columns. So is
+  // one that is squeezed into it, by rows of many short lines.
+  const LONG = 60; // letters of a cell that has a line of its own there
   const tables = [...document.querySelectorAll(".bd-content table:not(.vn-footer)")].filter(
     (one) => one.tHead && one.tBodies.length && !one.closest(".vn-explorer, .highlighttable"));
   for (const table of tables) {
@@ -76,6 +78,7 @@ document.addEventListener("DOMContentLoaded", () => {
       let column = names.length - [...row.cells].reduce((sum, cell) => sum + cell.colSpan, 0); // after shared cells
       for (const cell of row.cells) {
         if (cell.tagName === "TD" && names[column]) cell.dataset.head = names[column];
+        cell.classList.toggle("vn-long", cell.textContent.trim().length > LONG);
         column += cell.colSpan;
       }
     }
@@ -85,15 +88,15 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const table of tables) {
       if (!table.parentElement.clientWidth) continue; // folded
       table.classList.remove("vn-stacked");
-      const wide = table.getBoundingClientRect().width > table.parentElement.clientWidth + 1;
-      table.classList.toggle("vn-stacked", wide);
+      const room = table.parentElement.clientWidth, wide = table.getBoundingClientRect().width > room + 1;
+      const tall = room < 450 && [...table.tBodies[0].rows].some((row) => row.offsetHeight > 350);
+      table.classList.toggle("vn-stacked", wide || tall);
     }
   }
   window.addEventListener("load", stack);
   window.addEventListener("resize", stack);
   document.addEventListener("toggle", stack, true);
 
-  const folds = [...document.querySelectorAll("details.vn-fold")];
   function reveal() {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     let opened = false;
@@ -104,5 +107,31 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   window.addEventListener("hashchange", reveal);
   reveal();
-  window.addEventListener("beforeprint", () => folds.forEach((fold) => { fold.open = true; }));
+
+  // Marks after a formula stay on its line.
+  for (const formula of document.querySelectorAll(".bd-content span.math")) {
+    const after = formula.nextSibling;
+    const marks = after?.nodeType === Node.TEXT_NODE && /^[.,;:!?)\]’”]+/.exec(after.data)?.[0];
+    if (!marks) continue;
+    after.deleteData(0, marks.length);
+    const line = Object.assign(document.createElement("span"), { className: "vn-line" });
+    formula.replaceWith(line);
+    line.append(formula, marks);
+  }
+
+  // On paper nothing can be opened, and the ground is white.
+  const root = document.documentElement;
+  let shut = [], theme;
+  window.addEventListener("beforeprint", () => {
+    shut = [...document.querySelectorAll("details:is(.vn-fold, .sd-dropdown):not([open])")];
+    for (const one of shut) one.open = true;
+    ({ theme } = root.dataset);
+    if (theme) root.dataset.theme = "light";
+    stack();
+  });
+  window.addEventListener("afterprint", () => {
+    for (const one of shut) one.open = false;
+    if (theme) root.dataset.theme = theme;
+    shut = [];
+  });
 });

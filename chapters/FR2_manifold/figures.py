@@ -117,9 +117,8 @@ def _by_depth(
         colors = sns.color_palette("viridis", as_cmap=True)(np.linspace(0, 0.85, len(models)))
         palette = dict(zip(depths, map(tuple, colors), strict=True))
         for ax, (name, text) in zip(column, measures.items(), strict=True):
-            _seeds_and_medians(
-                ax, by_layer(results, name, models), "step", hue="depth", palette=palette
-            )
+            frame = by_layer(results, name, models).astype({"depth": int})
+            _seeds_and_medians(ax, frame, "step", hue="depth", palette=palette)
             for model, color in zip(models, colors, strict=True):
                 step, end = len(layers_of(results, model)) - 1, float(ends[name].sel(model=model))
                 ax.plot(step, end, "s", ms=5, mfc="white", mec=color, zorder=3)

@@ -332,6 +332,8 @@ def test_a_tap_picks(open_page):
     page.touchscreen.tap(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.9)
     assert state(page)["place"] == 2
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    head = "getComputedStyle(document.querySelector('.vn-explorer tbody td'), '::before').content"
+    assert page.evaluate(head) == '"error"', "cells name their columns"
 
 
 def test_pictures_have_names_and_texts_are_only_texts(open_page):

@@ -33,6 +33,7 @@ PARTS = {
     "signature": f"```{{py:function}} {LONG}(results: xr.Dataset, of_a_long_name: {LONG})\n\n:param code: Of "
     f"{LONG}\n:type code: {LONG}\n```",
     "table": "| a | b | c | d | e |\n|---|---|---|---|---|\n" + f"| `{LONG}` " * 5 + "|",
+    "squeezed": f"| a | b | c |\n|---|---|---|\n| x | y | {'some words ' * 90}|",
     "figure": ":::{figure} wide.png\n:alt: A wide picture\nCaption.\n:::",
     "dropdown": ":::{dropdown} More\n<table><tr>" + CELLS + "</tr></table>\n:::",
     "output": '<div class="cell"><div class="cell_output"><div class="output text_html">'
@@ -87,6 +88,7 @@ def test_nothing_is_cut_off_and_what_scrolls_is_reached_by_keys(built, page):
       ["auto", "scroll"].includes(getComputedStyle(one).overflowX)
       && one.scrollWidth > one.clientWidth && one.tabIndex !== 0).map((one) => one.className)"""
     assert page.evaluate(scrolled) == []
+    assert page.locator(".vn-line").text_content().endswith("."), "no line begins with a full stop"
     there = page.evaluate("document.querySelector('span.math').scrollWidth")
     assert there > 390, "the formula is whole, if one scrolls"
 
@@ -102,12 +104,30 @@ def test_no_table_is_wider_than_its_column(built, page):
     assert page.evaluate(heads) == 2 * [f"signals, error {number}" for number in range(9)]
     shown = "getComputedStyle(document.querySelector('#wide td'), '::before').content"
     assert page.evaluate(shown) == '"signals, error 0"'
+    assert page.locator("table.vn-stacked:not(#wide) .vn-long").count() == 1, (
+        "rows of many short lines"
+    )
     page.set_viewport_size({"width": 2200, "height": 900})
-    assert page.locator("#wide.vn-stacked").count() == 0, "where there is room it is a table"
+    page.locator("#wide:not(.vn-stacked)").wait_for()  # where there is room it is a table
     page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
     page.set_viewport_size({"width": 391, "height": 844})
     page.evaluate("document.querySelector('#wide').classList.remove('vn-stacked')")
     assert page.evaluate(WIDER) == ["wide"], "or this shows nothing"
+
+
+def test_on_paper_nothing_is_in_a_box_that_scrolls(built, page):
+    """What does not fit would not be printed."""
+    page.set_viewport_size({"width": 680, "height": 900})
+    page.goto((built / "index.html").as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.emulate_media(media="print")
+    kept = """() => [...document.querySelectorAll(".bd-content *")].filter((one) =>
+      ["auto", "scroll"].includes(getComputedStyle(one).overflowY)
+      && one.getClientRects().length).map((one) => one.className)"""
+    assert page.evaluate(kept) == []
+    assert cut_off(page, 680) == []
+    page.emulate_media(media="screen")
+    assert page.evaluate(kept), "or this shows nothing"
 
 
 def test_a_wide_figure_is_as_wide_as_its_labels_are_made_for(built, page):

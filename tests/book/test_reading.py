@@ -135,6 +135,7 @@ TABLE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>T</title>
 <tr><th>c</th><td></td><td>z</td></tr><tr><th>d</th><td>92%</td><td>w</td></tr></tbody></table>
 <table class="dataframe" id="joined"><thead><tr><th class="col_heading">a</th></tr></thead><tbody>
 <tr><th rowspan="2">x</th><td>1</td></tr><tr><td>2</td></tr><tr><th>y</th><td>0</td></tr></tbody></table>
+<details class="sd-dropdown"><summary>Solution</summary><p id="solved">solved</p></details>
 <details class="vn-fold"><summary>More</summary><details class="vn-fold"><summary>In it</summary><p id="deep">deep</p></details></details>
 <script>SCRIPT</script></html>"""
 
@@ -198,3 +199,13 @@ def test_a_link_opens_what_is_folded(page):
     assert not one.locator("#deep").is_visible()
     one.goto(f"{url}#deep")
     assert one.locator("#deep").is_visible()
+
+
+def test_on_paper_folds_are_open_and_the_ground_is_white(page):
+    one, url = page
+    one.goto(url)
+    one.evaluate("document.documentElement.dataset.theme = 'dark'")
+    for event, shown, theme in (("beforeprint", True, "light"), ("afterprint", False, "dark")):
+        one.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert [one.locator(f"#{name}").is_visible() for name in ("deep", "solved")] == 2 * [shown]
+        assert one.evaluate("document.documentElement.dataset.theme") == theme
