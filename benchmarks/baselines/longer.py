@@ -5,6 +5,7 @@ hangs on the length of training is none.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import wraps
 
 import numpy as np
@@ -117,7 +118,7 @@ def both(
     def need(found: Part, then: Part, now: Part) -> Part:
         theirs = {one.says: one.holds for one in now.needs}
         kept = all(theirs.get(one.says, one.holds) == one.holds for one in then.needs)
-        one = part(says, kept and same(then, now) and same(found, now))
+        one = replace(part(says, kept and same(then, now) and same(found, now)), again=(now,))
         return detail(one) if unchanged(then, now) else one
 
     if not after:

@@ -311,19 +311,17 @@ def judged(
         )
         found.append(weighed(one, values, seeds, cases, many))
     found.sort(key=lambda row: GRAVITY.index(row["verdict"]))
+    word = found[0]["verdict"] if found else NOT_TESTABLE
     needs = [
-        {"says": need.says}
-        | judged(
+        _needed(
             need,
-            _each([p and p.needs for p in drawn], place),
-            _each([p and p.needs for p in alone], place),
-            _each([p and p.needs for p in tested], place),
+            [_each([p and p.needs for p in each], place) for each in (drawn, alone, tested)],
             needed,
+            word,
         )
         for place, need in asked
     ]
     unmet = [need for need in needs if need["verdict"] in (FAILS, NOT_TESTABLE)]
-    word = found[0]["verdict"] if found else NOT_TESTABLE
     missing = part.missing or "; ".join(f"it fails that {need['says']}" for need in unmet)
     if word == NOT_TESTABLE:
         missing = missing or "its value does not exist"
@@ -343,6 +341,21 @@ def judged(
         "seeds": seeds,
         "coverage": coverage(seeds) if found else None,
     }
+
+
+def _needed(need: Part, samples: Sequence[Sequence[Part | None]], many: int, word: str) -> dict:
+    """What a statement needs, by resamples of seeds, single seeds and resamples of test cases. What it
+    is `again` has to get the same verdict, `word`: a tie, or what is undecided, is no other answer,
+    and not the same one.
+    """
+    row = judged(need, *samples, many)
+    if need.again and row["verdict"] in (HOLDS, TIE, UNDECIDED):
+        then = [[p.again[0] if p and p.again else None for p in each] for each in samples]
+        later = judged(need.again[0], *then)["verdict"]
+        if later != word:
+            unsure = {TIE, UNDECIDED} & {later, word} and later != NOT_TESTABLE
+            row["verdict"] = UNDECIDED if unsure else FAILS
+    return row
 
 
 def _asked(place: int, part: Part, drawn: Sequence[Part | None]) -> bool:

@@ -43,8 +43,9 @@ class Contrast:
 class Part:
     """One statement of a rule: whether it holds by the medians, and the numbers it rests on.
 
-    It `needs` others, without which it cannot be tested; `missing` says what no result can replace,
-    `remark` what else decides it, `printed` what the paper prints for it; a `detail` counts nowhere.
+    It `needs` others, without which it cannot be tested, one of them perhaps that it comes to what it is
+    `again`; `missing` says what no result can replace, `remark` what else decides it, `printed` what
+    the paper prints for it; a `detail` counts nowhere.
     """
 
     says: str
@@ -53,6 +54,7 @@ class Part:
     contrasts: tuple[Contrast, ...] = field(default=(), compare=False)
     weight: str = CORE
     needs: tuple[Part, ...] = ()
+    again: tuple[Part, ...] = field(default=(), compare=False)
     missing: str = ""
     remark: str = ""
     printed: str = ""

@@ -2,10 +2,9 @@
 seed stays together, so models are compared in pairs: its initialisation and, where chapters say so,
 its data and split.
 
-Of few seeds all subsets are gone through, of more as many, a bootstrap with weights 0 and 1 (Praestgaard and Wellner
-1993), and nothing is drawn at random. What an estimator makes of them are typical values (Hartigan
-1969): the truth is as probably between any neighbours among them, exactly so for a median, and for a
-mean of what is symmetric. SciPy's bootstrap takes a statistic of arrays; a rule takes a whole dataset.
+Of few seeds all subsets are gone through, of more as many (Praestgaard and Wellner 1993), and nothing
+is drawn at random. What an estimator makes of them are typical values (Hartigan 1969): the truth is
+as probably between any neighbours among them, exactly so for a median, and a mean of what is symmetric.
 """
 
 from __future__ import annotations

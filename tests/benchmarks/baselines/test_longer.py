@@ -51,6 +51,11 @@ def verdicts(r: xr.Dataset) -> list[str]:
         # Both within 5 % of the bound: equal to it, before and after.
         (1.02, 0.98, TIE),
         (0.98, 1.02, TIE),
+        # A tie before or after, and none after or before: no other answer, and not the same.
+        (1.02, 2.0, UNDECIDED),
+        (0.98, 0.5, UNDECIDED),
+        (2.0, 1.02, UNDECIDED),
+        (0.5, 0.98, UNDECIDED),
         # Within 5 % of it on one side only.
         (2.0, 0.98, NOT_TESTABLE),
         (0.98, 2.0, NOT_TESTABLE),

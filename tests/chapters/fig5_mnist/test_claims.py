@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import numpy as np
 import xarray as xr
-from judging import rules, times
+from judging import rules, times, unmet
 
 from chapters.fig5_mnist.claims import LADDERS
 from chapters.fig5_mnist.sets import SETS
@@ -49,7 +50,17 @@ def made() -> xr.Dataset:
             mse.loc["own", model, :, name] = inside * growth**far
     for model, (reading, factor) in READ.items():
         mse.loc[reading, model] = factor * mse.loc["own", model]
-    return xr.Dataset({"mse": mse})
+    names, told = axes["model"], {"steps": 10, "family": "vn", "options": {}}
+    text = json.dumps({"training": told})
+    curve = np.ones((len(names), 3, 10))
+    coords = {name: ("model", names) for name in ("label", "group", "benchmark")}
+    return xr.Dataset(
+        {
+            "mse": mse,
+            "curve": (("model", "seed", "evaluation"), curve),
+            "run_settings": (("model", "seed"), np.full((len(names), 3), text, object)),
+        },
+    ).assign_coords(coords)
 
 
 # The model whose error is changed, where, the factor, and which parts then fail.
@@ -132,3 +143,9 @@ LACKING = [
 test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
     dict.fromkeys(FAILS, made), CASES, LACKING
 )
+
+
+def test_a_network_that_has_not_settled_and_has_no_twin_decides_nothing():
+    late = made()
+    late["curve"].loc[{"model": "vn_3_top24", "evaluation": slice(None, 7)}] = 1.03
+    assert unmet("VN-F5a", made()) == ([], []) and unmet("VN-F5a", late) == ([], [11, 12])

@@ -13,7 +13,7 @@ from glued import ends, number
 from benchmarks.baselines.longer import longer, once
 from benchmarks.images.autoencoders import autoencoder, evaluated_steps
 from benchmarks.images.vector_networks import train_network
-from chapters.fig5_mnist import figures_example, measure, tables
+from chapters.fig5_mnist import curves, figures_example, measure, tables
 from chapters.fig5_mnist.figures import errors_of, inside
 from vnlib.book import paths
 from vnlib.plots.frames import group
@@ -83,7 +83,7 @@ def test_dictionary_learning_is_level(shipped):
 
 
 def test_what_had_not_settled_and_who_had_more_left_to_gain(shipped, found):
-    gain = median(tables.late_gain(once(shipped)))
+    gain = median(curves.late_gain(once(shipped)))
     settled = {*gain["model"].values[(gain <= tables.SETTLED).values].tolist()}
     assert settled == {"ksparse_24", "ksparse_linear"}
     assert int(found["fig5-watched"]) - int(found["fig5-unsettled"]) == len(settled)
@@ -115,16 +115,16 @@ def test_a_gain_is_that_of_the_last_fifth_of_the_updates(shipped):
     updates apart, so that these say nothing.
     """
     settings = json.loads(str(shipped["run_settings"].sel(model="vn_3").values[0]))["training"]
-    at = tables.checked(settings)
+    at = curves.checked(settings)
     assert at[-1] == at[-2] == 1 and 0.98 < at[-3] < 1 and at[5] < 0.8
     squares = json.loads(str(shipped["run_settings"].sel(model="ae").values[0]))["training"]
-    assert tables.checked(squares) == pytest.approx([(n / 10) ** 2 for n in range(1, 11)])
+    assert curves.checked(squares) == pytest.approx([(n / 10) ** 2 for n in range(1, 11)])
     for function, family in ((autoencoder, "autoencoder"), (train_network, "vn")):
-        assert signature(function).parameters["evaluations"].default == tables.CHECKS[family]
-    assert set(evaluated_steps(1600, 40)) >= set(1600 * tables.checked(squares))
-    assert measure.EVALUATIONS == tables.KEPT
+        assert signature(function).parameters["evaluations"].default == curves.CHECKS[family]
+    assert set(evaluated_steps(1600, 40)) >= set(1600 * curves.checked(squares))
+    assert measure.EVALUATIONS == curves.KEPT
     curve = shipped["curve"].sel(model="ae", seed=0)
-    gain = float(tables.late_gain(shipped.sel(model=["ae"])).sel(seed=0).squeeze())
+    gain = float(curves.late_gain(shipped.sel(model=["ae"])).sel(seed=0).squeeze())
     bounds = [float(1 - curve[-1] / curve.sel(evaluation=n, method="nearest")) for n in (0.9, 0.8)]
     assert bounds[0] < gain < bounds[1]
 

@@ -23,8 +23,7 @@ PACKAGES = ("vnlib", "data_gen", "benchmarks", "chapters")
 _PRESENT = re.compile(
     r"vnlib\.(book|plots)(\..*)?|\w+\.\w+\.(figures|tables|claims)(_\w+)?|\w+\.guards"
 )
-LONGEST_CHAIN = 32
-"""How many imports one behind the other are followed, which is far more than there are."""
+LONGEST_CHAIN = 32  # imports one behind the other that are followed, far more than there are
 # A module can be named by a text, "vnlib.a.b" or "vnlib.a.b:Class", as for `python -m`.
 _NAMED = re.compile(rf"((?:{'|'.join(PACKAGES)})(?:\.\w+)+)(:\w+)?")
 
