@@ -7,11 +7,10 @@ from pathlib import Path
 
 import xarray as xr
 
-from benchmarks.baselines.longer import PREFIX
 from vnlib.book.chapter import Axes, Chapter, Run, Settings
 from vnlib.book.store.variables import Variables
 
-PART = "longer"  # of the chapter's results
+PREFIX, PART = "longer_", "longer"  # of the names of variables; of the chapter's results
 
 
 def with_longer(

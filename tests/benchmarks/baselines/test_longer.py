@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 from benchmarks.baselines.lengthened import with_longer
-from benchmarks.baselines.longer import SAME, Rule, lasting, longer, same
+from benchmarks.baselines.longer import SAME, Rule, lasting, longer, prefixed, same
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book import chapter, store
 from vnlib.book.evidence import bounded, given
@@ -151,6 +151,7 @@ def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path)
     plain = opened.grid(run, settings={"steps": 10}, variables=told)
     found = with_longer(opened, plain, run, ["error", "lacking"], {"steps": 20}, variables=told)
     assert found.drop_vars("longer_error").identical(plain)
+    assert prefixed(found) == {"error": "longer_error"}, "the rule finds it"
     assert found["longer_error"].values.tolist() == [20, 21]
     assert found["longer_error"].attrs["long_name"] == "error, twice the updates"
     kept = store.read(opened.file("longer"))
