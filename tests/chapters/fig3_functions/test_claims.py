@@ -95,6 +95,6 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 
 
 def test_a_network_that_has_not_settled_and_has_no_twin_decides_nothing():
-    late = made()
+    late = made().copy(deep=True)
     late["curve"].loc[{"model": "vn_dense", "evaluation": 0.8}] = 1.03
     assert unmet("VN-F3b", made()) == ([], []) and unmet("VN-F3b", late) == ([], [0, 1])

@@ -148,5 +148,5 @@ test_as_printed, test_each_part_can_fail, test_what_lacks_is_named = rules(
 def test_a_network_that_has_not_settled_and_has_no_twin_decides_nothing():
     late = made()
     fell = (late["model"] == "vn_3_top24") & (late["evaluation"] < 8)
-    late["curve"] = late["curve"].where(~fell, 1.03)
+    late = late.assign(curve=late["curve"].where(~fell, 1.03))
     assert unmet("VN-F5a", made()) == ([], []) and unmet("VN-F5a", late) == ([], [11, 12])
