@@ -118,7 +118,10 @@ def both(
     def need(found: Part, then: Part, now: Part) -> Part:
         theirs = {one.says: one.holds for one in now.needs}
         kept = all(theirs.get(one.says, one.holds) == one.holds for one in then.needs)
-        one = replace(part(says, kept and same(then, now) and same(found, now)), again=(now,))
+        one = replace(
+            part(says, kept and same(then, now) and same(found, now)),
+            again=(replace(now, needs=()),),
+        )
         return detail(one) if unchanged(then, now) else one
 
     if not after:
