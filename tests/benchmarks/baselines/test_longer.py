@@ -12,7 +12,7 @@ from benchmarks.baselines.lengthened import with_longer
 from benchmarks.baselines.longer import SAME, Rule, lasting, longer, prefixed, same
 from book.site.statements import FAILS, HOLDS, NOT_TESTABLE, TIE, UNDECIDED, statements
 from vnlib.book import chapter, store
-from vnlib.book.evidence import bounded, given
+from vnlib.book.evidence import bounded, given, scaled
 from vnlib.book.ledger import Claim, Decision
 
 
@@ -158,3 +158,23 @@ def test_twice_the_updates_are_kept_apart_and_under_names_of_their_own(tmp_path)
     assert "longer_shown" not in kept and "longer_lacking" not in kept
     none = chapter.Chapter(one, one.check(given | {"profile": "fast"}))
     assert with_longer(none, plain, run, ["error"], {"steps": 20}, variables=told) is plain
+
+
+def test_before_and_after_are_compared_at_the_seeds_that_have_twins():
+    """All seeds hold, and so do those with twins after more updates, but not before these."""
+    turned = results([0.5, 0.5, 2.0, 2.0, 2.0], [3.0, 3.0, np.nan, np.nan, np.nan])
+    part = rule(turned).parts[0]
+    assert part.holds and not part.needs[0].holds
+
+
+def test_only_seeds_that_all_twins_have_count():
+    r = results(2.0, [3.0, 3.0, 3.0, np.nan, np.nan])
+    own = r["error"].sel(model=["own"]).assign_coords(model=["own_longer"])
+    both = xr.Dataset({"error": xr.concat([r["error"], own], "model")})
+    assert rule(both).parts[0].needs[0].says == f"{SAME} (3 seeds)"
+
+
+def test_differences_have_no_band_of_ratios():
+    """What is near its bound by its own scale only is on one side of it."""
+    near = [scaled(bounded("x", "<", 1, over=value), band=0.01) for value in (0.98, 1.02)]
+    assert not same(*near) and same(near[0], near[0])
