@@ -348,10 +348,11 @@ def _needed(need: Part, samples: Sequence[Sequence[Part | None]], many: int, wor
     is `again` has to get the same verdict, `word`: a tie, or what is undecided, is no other answer,
     and not the same one.
     """
-    row = judged(need, *samples, many)
+    drawn, alone, tested = samples
+    row = judged(need, drawn, alone, tested, many)
     if need.again and row["verdict"] in (HOLDS, TIE, UNDECIDED):
-        then = [[p.again[0] if p and p.again else None for p in each] for each in samples]
-        later = judged(need.again[0], *then)["verdict"]
+        then = ([p.again[0] if p and p.again else None for p in each] for each in samples)
+        later = judged(need.again[0], next(then), next(then), next(then))["verdict"]
         if later != word:
             unsure = {TIE, UNDECIDED} & {later, word} and later != NOT_TESTABLE
             row["verdict"] = UNDECIDED if unsure else FAILS
